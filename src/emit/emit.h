@@ -1,0 +1,42 @@
+// From scheduled IR to the text of a target language, and to the manifest.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// Finds the text of a header that an impl or a header names, first in the include path, then
+/// among the headers built into etc. Nothing where there is none.
+using HeaderReader = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// One self-contained CUDA C++ translation unit with an entry for each kernel of the module.
+/// Nothing when an error was reported (an impl's header that does not exist, say).
+[[nodiscard]] std::optional<std::string> EmitCuda(const Module& module, const std::string& arch,
+                                                  const HeaderReader& headers,
+                                                  Diagnostics& diagnostics);
+
+/// One C++20 translation unit with an `extern "C" void ENTRY(const uint64_t*, int, int)` for each
+/// kernel of the module; bodies come from the device functions.
+[[nodiscard]] std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics);
+
+/// What the manifest says beyond the module.
+struct ManifestInfo {
+  std::string target;            // "sm_90a" or "host"
+  std::string binary_file;       // name, relative to the manifest
+  uint64_t binary_bytes = 0;
+  std::string binary_xxh3_128;   // hexadecimal
+  std::string toolchain;         // for example "nvrtc 13.0"
+  std::vector<std::string> flags;
+};
+
+/// The manifest as JSON text; docs/runtime.md has its schema. Ends with a line break.
+[[nodiscard]] std::string EmitManifest(const Module& module, const ManifestInfo& info);
+
+}  // namespace etc

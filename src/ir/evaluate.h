@@ -1,0 +1,44 @@
+// Evaluation of integer and float expressions under given values of symbols.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// Values of dimensions and index variables. Constants need no entry: their own value is used.
+using Env = std::map<SymbolId, int64_t>;
+
+/// Inclusive bounds of dimensions, as a specialisation narrows them.
+struct Interval {
+  int64_t lo;
+  int64_t hi;
+};
+using DimRanges = std::map<SymbolId, Interval>;
+
+/// The value of an integer expression, or nothing where it reads a tensor, a symbol without a
+/// value, divides by zero or overflows. `lower`/`upper` use `ranges`, else the declared range.
+std::optional<int64_t> EvaluateInt(const Module& module, ExprId expr, const Env& env,
+                                   const DimRanges& ranges = {});
+std::optional<double> EvaluateFloat(const Module& module, ExprId expr, const Env& env,
+                                    const DimRanges& ranges = {});
+std::optional<bool> EvaluateBool(const Module& module, ExprId expr, const Env& env,
+                                 const DimRanges& ranges = {});
+
+/// Inclusive bounds of an integer expression over the ranges of its dimensions and the given
+/// intervals of other symbols, by interval arithmetic (sound, not always tight).
+std::optional<Interval> Bounds(const Module& module, ExprId expr,
+                               const std::map<SymbolId, Interval>& intervals,
+                               const DimRanges& ranges = {});
+
+/// The declared range of a dimension, or of `ranges` where it has one.
+std::optional<Interval> RangeOfDim(const Module& module, SymbolId dim,
+                                   const DimRanges& ranges = {});
+
+/// The value kind of an expression. Mixed int and float operands give Float.
+ValueKind KindOf(const Module& module, ExprId expr);
+
+}  // namespace etc

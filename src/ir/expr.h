@@ -1,0 +1,98 @@
+// Scalar expressions: bodies, shapes, counts, maps and bounds are all made of these.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/ids.h"
+#include "ir/types.h"
+
+namespace etc {
+
+enum class UnaryOp : uint8_t {
+#define ETC_UNARY(name, token) name,
+#include "ir/ops.def"
+};
+enum class BinaryOp : uint8_t {
+#define ETC_BINARY(name, token, precedence) name,
+#include "ir/ops.def"
+};
+enum class Intrinsic : uint8_t {
+#define ETC_INTRINSIC(name, spelling, arity, domain, result) name,
+#include "ir/ops.def"
+};
+enum class Reduction : uint8_t {
+#define ETC_REDUCTION(name, spelling) name,
+#include "ir/ops.def"
+};
+
+std::string_view Spelling(UnaryOp op);
+std::string_view Spelling(BinaryOp op);
+std::string_view Spelling(Intrinsic op);
+std::string_view Spelling(Reduction op);
+int Precedence(BinaryOp op);
+int Arity(Intrinsic op);
+
+/// `i: hi` or `i: lo .. hi`: the variable takes the values lo ≤ i < hi. No `lo` means 0.
+struct Axis {
+  SymbolId var;
+  ExprId lo;
+  ExprId hi;
+};
+
+/// `42`
+struct IntLiteral {
+  int64_t value;
+};
+/// `1e-6`
+struct FloatLiteral {
+  double value;
+};
+/// `true`
+struct BoolLiteral {
+  bool value;
+};
+/// A constant, a dimension, an index variable, a `let`, or `sms`.
+struct SymbolRef {
+  SymbolId symbol;
+};
+/// `%t[i, j]`: the element, converted to its value kind.
+struct Load {
+  TensorId tensor;
+  std::vector<ExprId> indices;
+};
+/// `bf16(x)`: rounds or converts to the element type; the value kind is KindOf(type).
+struct Cast {
+  DType type;
+  ExprId operand;
+};
+struct Unary {
+  UnaryOp op;
+  ExprId operand;
+};
+/// Integer `/` and `%` round towards minus infinity. And/Or evaluate the right side only if needed.
+struct Binary {
+  BinaryOp op;
+  ExprId left;
+  ExprId right;
+};
+/// `select(c, a, b)` evaluates only the side it yields. `lower(d)`/`upper(d)` take a dimension.
+struct Call {
+  Intrinsic op;
+  std::vector<ExprId> args;
+};
+/// `sum(k: 32) e`, `max(t: lo .. hi) e`: over the product of the axes, in row-major order. Over no
+/// element: sum is 0, max is -inf, min is +inf. `argmax` has one axis and yields the first index
+/// of the largest value (its lower bound over no element).
+struct Reduce {
+  Reduction op;
+  std::vector<Axis> axes;
+  ExprId body;
+};
+
+using Expr = std::variant<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef, Load, Cast, Unary,
+                          Binary, Call, Reduce>;
+
+}  // namespace etc

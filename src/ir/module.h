@@ -1,0 +1,185 @@
+// The module: everything one `.etir` text says. It owns all tables; ids index them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/ids.h"
+#include "ir/node.h"
+#include "ir/stmt.h"
+#include "ir/types.h"
+#include "support/source.h"
+
+namespace etc {
+
+enum class SymbolKind : uint8_t {
+  Const,      // `const`
+  Dim,        // `dim`
+  Index,      // a task coordinate, a `for` or reduction variable, an edge's coordinate name
+  RepeatVar,  // the variable of a `repeat`
+  Let,        // a scalar of a body
+  Sms,        // `sms`: the number of SMs the kernel runs on, known at launch
+};
+
+/// A named scalar. The fields after `range` belong to the kinds named there.
+struct Symbol {
+  std::string name;
+  SymbolKind kind;
+  SourceRange range;
+  ExprId value;     // Const
+  ExprId lo;        // Dim: inclusive
+  ExprId hi;        // Dim: inclusive
+  ExprId multiple;  // Dim: absent when none
+};
+
+enum class TensorKind : uint8_t { Param, Buffer, Local };
+enum class Access : uint8_t { In, Out, InOut };
+
+/// A tensor: dense, row-major.
+struct Tensor {
+  std::string name;  // without `%`
+  TensorKind kind;
+  Access access = Access::In;  // Param
+  DType type;
+  std::vector<ExprId> shape;
+  ExprId value_lo;  // Param of integers: `in lo..hi`, what the caller promises of each element
+  ExprId value_hi;
+  ExprId offset;  // Buffer of a kernel: byte offset in the workspace
+  SourceRange range;
+};
+
+/// How an event is realised; Unset before scheduling.
+enum class Realisation : uint8_t { Unset, Counter };
+
+struct EventDim {
+  SymbolId var;  // named when the count depends on it
+  ExprId extent;
+};
+
+struct Event {
+  std::string name;  // without `%`
+  std::vector<EventDim> dims;
+  ExprId count;
+  Realisation realisation = Realisation::Unset;
+  SourceRange range;
+};
+
+/// One `name = value` of an impl's `<…>`: a scalar expression, or a bare word (an enumerator or
+/// type of the kernel's C++).
+struct ImplArg {
+  std::string name;
+  ExprId value;
+  std::string word;
+};
+
+/// `impl sm_90a "gemm.cuh" Gemm<rows = 16> streams (%w);` or `impl sm_90a cuda """…""";`
+struct Impl {
+  std::string arch;
+  std::string header;                // empty for inline CUDA text
+  std::string name;                  // the class template
+  std::vector<ImplArg> args;
+  std::vector<TensorId> streams;     // operands its loader copies ahead of every wait
+  std::string text;                  // inline CUDA
+  SourceRange range;
+};
+
+struct Device {
+  std::string name;
+  std::vector<TensorId> params;
+  std::vector<Axis> tasks;
+  std::vector<Impl> impls;
+  std::vector<StmtId> body;
+  SourceRange range;  // of the name
+};
+
+/// `specialise (batch: 1..8, 9..16)`
+struct DimRange {
+  ExprId lo;
+  ExprId hi;
+};
+struct Specialisation {
+  SymbolId dim;
+  std::vector<DimRange> ranges;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<TensorId> params;
+  std::optional<ScheduleKind> schedule;
+  std::optional<Specialisation> specialisation;
+  std::vector<NodeId> body;
+  SourceRange range;
+};
+
+/// `where (batch in 1..8)`: the sizes that a kernel is for.
+struct Where {
+  SymbolId dim;
+  ExprId lo;
+  ExprId hi;
+};
+
+/// What scheduling makes of a graph: one persistent kernel.
+struct Kernel {
+  std::string name;
+  std::string graph;  // the graph function it comes from: `of @graph`
+  ScheduleKind schedule = ScheduleKind::Static;
+  std::vector<TensorId> params;
+  std::vector<Where> where;
+  int64_t consumer_warps = 8;    // `launch consumers 8 shared 225280;`
+  int64_t shared_bytes = 0;
+  std::vector<NodeId> declarations;  // BufferDecl, EventDecl
+  std::vector<NodeId> body;          // `on sm { … }`: Share, Repeat
+  SourceRange range;
+};
+
+/// `require hidden_size % 64 == 0;`
+struct Require {
+  ExprId condition;
+};
+
+/// The top level, in source order.
+using Item = std::variant<SymbolId, Require, DeviceId, GraphId, KernelId>;
+
+/// A comment, for the formatter. `own_line`: nothing but blanks stands before it on its line.
+struct Comment {
+  SourceRange range;
+  std::string text;  // with its `//`
+  bool own_line = false;
+};
+
+class Module {
+ public:
+  Table<ExprId, Expr> exprs;
+  Table<SymbolId, Symbol> symbols;
+  Table<TensorId, Tensor> tensors;
+  Table<EventId, Event> events;
+  Table<StmtId, Stmt> stmts;
+  Table<NodeId, Node> nodes;
+  Table<DeviceId, Device> devices;
+  Table<GraphId, Graph> graphs;
+  Table<KernelId, Kernel> kernels;
+  std::vector<Item> items;
+  std::vector<Comment> comments;  // in source order
+  SymbolId sms;                   // the one symbol of kind Sms
+
+  Module();
+
+  ExprId AddExpr(Expr expr, SourceRange range = {});
+  StmtId AddStmt(Stmt stmt, SourceRange range = {});
+  NodeId AddNode(Node node, SourceRange range = {});
+  SourceRange RangeOf(ExprId id) const { return expr_ranges_[id.value]; }
+  SourceRange RangeOf(StmtId id) const { return stmt_ranges_[id.value]; }
+  SourceRange RangeOf(NodeId id) const { return node_ranges_[id.value]; }
+
+ private:
+  std::vector<SourceRange> expr_ranges_;
+  std::vector<SourceRange> stmt_ranges_;
+  std::vector<SourceRange> node_ranges_;
+};
+
+}  // namespace etc

@@ -1,0 +1,91 @@
+// Nodes of graph functions and of kernels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/ids.h"
+
+namespace etc {
+
+enum class ScheduleKind : uint8_t { Static, Dynamic, Kernels, Auto };
+
+/// One index of an event reference: an element (`lo`), a range (`lo .. hi`), or the whole axis.
+struct EventIndex {
+  ExprId lo;
+  ExprId hi;
+  bool all = false;
+};
+
+/// `%e[i, *] for (s: 8) if i > 0`: the elements that one task waits for or notifies.
+struct EventRef {
+  EventId event;
+  std::vector<EventIndex> indices;
+  std::vector<Axis> axes;  // `for (…)`
+  ExprId guard;            // `if …`, absent when none
+};
+
+/// `(i, j) => %e[i], %f[*]`: names for the task's coordinates, then what it signals or awaits.
+struct Edge {
+  std::vector<SymbolId> coords;
+  std::vector<EventRef> refs;
+};
+
+/// `%w` or `%w[l]`: a tensor, or its slice at the given leading indices.
+struct Argument {
+  TensorId tensor;
+  std::vector<ExprId> indices;
+};
+
+/// `%p = buffer f32[n];` in a graph, `%p = workspace f32[n] at 0;` in a kernel.
+struct BufferDecl {
+  TensorId tensor;
+};
+/// `event %e[n] count 4;`
+struct EventDecl {
+  EventId event;
+};
+/// `call @f(%a, %b) wait … notify …;`, in graphs only.
+struct CallNode {
+  DeviceId callee;
+  std::vector<Argument> args;
+  std::vector<Edge> waits;
+  std::vector<Edge> notifies;
+  std::optional<ScheduleKind> schedule;
+};
+/// `repeat l in 0..n { … }`: the body once for each l, in order.
+struct Repeat {
+  SymbolId var;
+  ExprId lo;
+  ExprId hi;
+  std::vector<NodeId> body;
+};
+/// `region schedule(dynamic) { … }`, in graphs only.
+struct Region {
+  ScheduleKind schedule;
+  std::vector<NodeId> body;
+};
+/// In kernels only: an SM's share of one call's tasks.
+///   share (i: n, j: 4) from F {
+///     enter { wait … }  wait …;  run @f[i, j](%a, %p);  notify …;  leave { notify … }
+///   }
+/// Task number t, counted row-major over the axes, runs on SM (F + t) mod sms, in ascending order.
+/// `enter` happens once, before the SM's first task of the share, `leave` once, after its last; an
+/// SM without a task skips both. A notify under `leave` counts once for each task the SM ran.
+struct Share {
+  std::vector<Axis> axes;
+  ExprId first;
+  std::vector<EventRef> enter_waits;
+  std::vector<EventRef> waits;
+  DeviceId callee;
+  std::vector<Argument> args;
+  std::vector<EventRef> notifies;
+  std::vector<EventRef> leave_notifies;
+};
+
+using Node = std::variant<BufferDecl, EventDecl, CallNode, Repeat, Region, Share>;
+
+}  // namespace etc

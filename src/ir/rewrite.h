@@ -1,0 +1,30 @@
+// Cloning of expressions, for passes.
+#pragma once
+
+#include <map>
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// What a symbol becomes: another expression.
+using Substitution = std::map<SymbolId, ExprId>;
+using TensorSubstitution = std::map<TensorId, TensorId>;
+
+/// A copy of `expr` with symbols (and tensors) replaced; an absent id stays absent.
+ExprId Clone(Module& module, ExprId expr, const Substitution& symbols,
+             const TensorSubstitution& tensors = {});
+EventRef Clone(Module& module, const EventRef& ref, const Substitution& symbols,
+               const TensorSubstitution& tensors = {});
+
+/// Short constructors for passes. They fold literals (`x*1`, `0+x`, `2*3`).
+ExprId MakeInt(Module& module, int64_t value);
+ExprId MakeRef(Module& module, SymbolId symbol);
+ExprId MakeAdd(Module& module, ExprId left, ExprId right);
+ExprId MakeMul(Module& module, ExprId left, ExprId right);
+ExprId MakeAlign(Module& module, ExprId value, int64_t alignment);
+
+/// Whether any of `symbols` occurs in the expression.
+bool Mentions(const Module& module, ExprId expr, const std::vector<SymbolId>& symbols);
+
+}  // namespace etc

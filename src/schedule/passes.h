@@ -1,0 +1,34 @@
+// The passes that turn graphs into kernels. Each is one function from a module to the module.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+struct ScheduleOptions {
+  std::optional<ScheduleKind> schedule;  // overrides what the source says
+  int64_t consumer_warps = 8;
+  int64_t shared_bytes = 225280;  // dynamic shared memory of the persistent kernel
+};
+
+/// A named pass; `run` is false when it reported an error.
+struct Pass {
+  std::string_view name;
+  std::string_view summary;
+  bool (*run)(Module&, const ScheduleOptions&, Diagnostics&);
+};
+
+/// Every pass that `etc opt --pass=NAME` can run.
+const std::vector<Pass>& AllPasses();
+
+/// The passes of the static pipeline in their order, each order with its reason (passes.cpp).
+const std::vector<Pass>& StaticPipeline();
+
+}  // namespace etc

@@ -1,0 +1,38 @@
+// The compilers that etc drives. None of this knows the IR.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace etc {
+
+/// What a compiler made of one translation unit. `log` has its messages, warnings included.
+struct CompileOutput {
+  bool ok = false;
+  std::string binary;
+  std::string log;
+  std::string toolchain;            // name and version, for example "nvrtc 13.0"
+  std::vector<std::string> flags;   // as passed
+};
+
+struct CudaOptions {
+  std::string arch = "sm_90a";
+  bool resource_usage = false;      // put ptxas' report of registers, spills, shared memory in the log
+  std::vector<std::string> extra_flags;
+};
+
+/// Compiles CUDA C++ to a cubin with NVRTC, loaded at run time (libnvrtc.so.13 or .12 from the
+/// usual places, or $ETC_NVRTC). Warnings C75xx of ptxas make it fail.
+[[nodiscard]] CompileOutput CompileWithNvrtc(const std::string& text, const CudaOptions& options);
+
+/// The same through the nvcc on PATH, or $ETC_NVCC.
+[[nodiscard]] CompileOutput CompileWithNvcc(const std::string& text, const CudaOptions& options);
+
+struct HostOptions {
+  std::vector<std::string> extra_flags;  // for example -fsanitize=thread
+};
+
+/// Compiles C++20 to a shared object with $CXX, c++, g++ or clang++, whichever is there first.
+[[nodiscard]] CompileOutput CompileHost(const std::string& text, const HostOptions& options);
+
+}  // namespace etc
