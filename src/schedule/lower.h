@@ -1,0 +1,24 @@
+// The single steps of the static pipeline; passes.cpp puts them in order.
+#pragma once
+
+#include "schedule/passes.h"
+
+namespace etc {
+
+/// Replaces each graph by one kernel for each range of its specialisation. A call becomes the share
+/// of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the one
+/// topological order for all SMs, and each share starts at the SM where the one before it left off.
+bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Moves waits that do not depend on the task to the start of their share, and such notifies to its
+/// end, so that an SM waits and signals once for all of its tasks.
+bool HoistEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Gives each buffer of a kernel its offset in the workspace. Two buffers share memory only where
+/// the events order every task that touches the one before every task that touches the other.
+bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Chooses how each event is realised.
+bool RealiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+}  // namespace etc

@@ -1,0 +1,24 @@
+#include "schedule/passes.h"
+
+#include "schedule/lower.h"
+
+namespace etc {
+
+const std::vector<Pass>& StaticPipeline() {
+  static const std::vector<Pass> kPasses = {
+      // First: everything below works on kernels.
+      {"lower-static", "graphs to persistent kernels with an explicit share for each call",
+       LowerStatic},
+      // Before the memory plan, which reads from the hoisted form that an event joins all tasks of
+      // one call with all tasks of another.
+      {"hoist-events", "wait and notify once per share where the task does not matter", HoistEvents},
+      {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
+      // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
+      {"realise-events", "how each event is realised", RealiseEvents},
+  };
+  return kPasses;
+}
+
+const std::vector<Pass>& AllPasses() { return StaticPipeline(); }
+
+}  // namespace etc

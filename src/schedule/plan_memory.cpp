@@ -1,0 +1,243 @@
+// Offsets in the workspace. Buffers are grouped into slots; a slot is as large as its largest
+// buffer, and holds only buffers whose uses the events keep apart.
+
+#include <algorithm>
+#include <set>
+
+#include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "ir/rewrite.h"
+#include "schedule/lower.h"
+
+namespace etc {
+namespace {
+
+constexpr int64_t kAlignment = 256;  // what the allocator of the workspace gives as well
+
+/// One share, and the innermost repeat that holds it.
+struct Use {
+  const Share* share;
+  NodeId repeat;
+};
+
+void Collect(const Module& module, const std::vector<NodeId>& nodes, NodeId repeat,
+             std::vector<Use>& uses) {
+  for (NodeId id : nodes) {
+    if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
+      uses.push_back({share, repeat});
+    } else if (const auto* inner = std::get_if<Repeat>(&module.nodes[id])) {
+      Collect(module, inner->body, id, uses);
+    }
+  }
+}
+
+/// The order that events impose between whole shares: Before(x, y) when every task of x completes
+/// before any task of y starts. Shares inside a repeat stand for any one iteration, and, as
+/// `next`, for the iteration after it.
+class ShareOrder {
+ public:
+  ShareOrder(Module& module, const std::vector<Use>& uses)
+      : module_(module), uses_(uses), size_(uses.size()), before_(2 * size_ * 2 * size_) {
+    for (size_t x = 0; x < size_; ++x) {
+      for (size_t y = 0; y < size_; ++y) {
+        if (uses[x].repeat != uses[y].repeat) {
+          continue;
+        }
+        if (x < y && Joins(*uses[x].share, *uses[y].share, {})) {
+          Set(x, y);
+          Set(x + size_, y + size_);
+        }
+        if (uses[x].repeat) {
+          SymbolId var = std::get<Repeat>(module_.nodes[uses[x].repeat]).var;
+          ExprId next = MakeAdd(module_, MakeRef(module_, var), MakeInt(module_, 1));
+          if (Joins(*uses[x].share, *uses[y].share, {{var, next}})) {
+            Set(x, y + size_);
+          }
+        }
+      }
+    }
+    for (size_t k = 0; k < 2 * size_; ++k) {
+      for (size_t x = 0; x < 2 * size_; ++x) {
+        for (size_t y = 0; Get(x, k) && y < 2 * size_; ++y) {
+          if (Get(k, y)) {
+            Set(x, y);
+          }
+        }
+      }
+    }
+  }
+
+  bool Before(size_t x, size_t y) const { return Get(x, y); }
+  bool BeforeNext(size_t x, size_t y) const { return Get(x, y + size_); }
+
+ private:
+  bool Get(size_t x, size_t y) const { return before_[x * 2 * size_ + y]; }
+  void Set(size_t x, size_t y) { before_[x * 2 * size_ + y] = true; }
+
+  /// Whether every task of `y` waits for what every task of `x` notifies.
+  bool Joins(const Share& x, const Share& y, const Substitution& shift) {
+    auto joins = [&](const std::vector<EventRef>& notifies) {
+      for (const EventRef& notify : notifies) {
+        for (const EventRef& wait : y.enter_waits) {
+          if (notify.event == wait.event && !notify.guard && !wait.guard && notify.axes.empty() &&
+              wait.axes.empty() && Covers(x, notify, wait, shift)) {
+            return true;
+          }
+        }
+      }
+      return false;
+    };
+    return joins(x.leave_notifies) || joins(x.notifies);
+  }
+
+  bool Covers(const Share& x, const EventRef& notify, const EventRef& wait,
+              const Substitution& shift) {
+    std::vector<SymbolId> vars;
+    for (const Axis& axis : x.axes) {
+      vars.push_back(axis.var);
+    }
+    for (size_t i = 0; i < wait.indices.size(); ++i) {
+      const EventIndex& w = wait.indices[i];
+      const EventIndex& n = notify.indices[i];
+      if (w.all) {
+        continue;
+      }
+      bool element = !w.hi && !n.all && !n.hi && !Mentions(module_, n.lo, vars);
+      if (!element || !Same(n.lo, Clone(module_, w.lo, shift))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool Same(ExprId a, ExprId b) const {
+    auto x = EvaluateInt(module_, a, {});
+    auto y = EvaluateInt(module_, b, {});
+    return x && y ? *x == *y : Print(module_, a) == Print(module_, b);
+  }
+
+  Module& module_;
+  const std::vector<Use>& uses_;
+  size_t size_;
+  std::vector<bool> before_;
+};
+
+/// The shares that touch one buffer.
+struct Lifetime {
+  std::vector<size_t> uses;
+  bool one_block = true;      // all in the same repeat, or all outside
+  bool carries_value = true;  // an iteration may read what the one before left
+};
+
+class Planner {
+ public:
+  Planner(Module& module, Kernel& kernel) : module_(module), kernel_(kernel) {
+    Collect(module, kernel.body, NodeId{}, uses_);
+  }
+
+  void Run() {
+    ShareOrder order(module_, uses_);
+    std::vector<std::vector<TensorId>> slots;
+    for (NodeId id : kernel_.declarations) {
+      const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
+      if (declaration == nullptr) {
+        continue;
+      }
+      TensorId buffer = declaration->tensor;
+      lifetimes_[buffer] = LifetimeOf(buffer);
+      auto fits = [&](const std::vector<TensorId>& slot) {
+        return std::all_of(slot.begin(), slot.end(), [&](TensorId other) {
+          return Disjoint(order, lifetimes_.at(buffer), lifetimes_.at(other));
+        });
+      };
+      auto slot = std::find_if(slots.begin(), slots.end(), fits);
+      if (slot == slots.end()) {
+        slots.push_back({buffer});
+      } else {
+        slot->push_back(buffer);
+      }
+    }
+    ExprId offset = MakeInt(module_, 0);
+    for (const std::vector<TensorId>& slot : slots) {
+      ExprId size;
+      for (TensorId buffer : slot) {
+        module_.tensors[buffer].offset = offset;
+        ExprId mine = SizeOf(buffer);
+        size = size ? module_.AddExpr(Call{Intrinsic::Max, {size, mine}}) : mine;
+      }
+      offset = MakeAdd(module_, offset, MakeAlign(module_, size, kAlignment));
+    }
+  }
+
+ private:
+  ExprId SizeOf(TensorId buffer) {
+    const std::vector<ExprId> shape = module_.tensors[buffer].shape;
+    ExprId size = MakeInt(module_, SizeInBytes(module_.tensors[buffer].type));
+    for (ExprId extent : shape) {
+      size = MakeMul(module_, size, extent);
+    }
+    return size;
+  }
+
+  Lifetime LifetimeOf(TensorId buffer) const {
+    Lifetime life;
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      const Share& share = *uses_[i].share;
+      const Device& device = module_.devices[share.callee];
+      for (size_t a = 0; a < share.args.size(); ++a) {
+        if (share.args[a].tensor != buffer) {
+          continue;
+        }
+        if (life.uses.empty()) {
+          Access access = module_.tensors[device.params[a]].access;
+          life.carries_value = access != Access::Out || !share.args[a].indices.empty();
+        }
+        life.one_block &= life.uses.empty() || uses_[life.uses[0]].repeat == uses_[i].repeat;
+        life.uses.push_back(i);
+      }
+    }
+    return life;
+  }
+
+  /// Whether the two never hold a value at the same time.
+  bool Disjoint(const ShareOrder& order, const Lifetime& a, const Lifetime& b) const {
+    if (a.uses.empty() || b.uses.empty() || !a.one_block || !b.one_block) {
+      return false;
+    }
+    NodeId repeat = uses_[a.uses[0]].repeat;
+    if (repeat != uses_[b.uses[0]].repeat) {
+      return false;
+    }
+    auto all = [&](const Lifetime& x, const Lifetime& y, bool next) {
+      return std::all_of(x.uses.begin(), x.uses.end(), [&](size_t i) {
+        return std::all_of(y.uses.begin(), y.uses.end(), [&](size_t j) {
+          return next ? order.BeforeNext(i, j) : order.Before(i, j);
+        });
+      });
+    };
+    if (!repeat) {
+      return all(a, b, false) || all(b, a, false);
+    }
+    if (a.carries_value || b.carries_value) {
+      return false;
+    }
+    return (all(a, b, false) && all(b, a, true)) || (all(b, a, false) && all(a, b, true));
+  }
+
+  Module& module_;
+  Kernel& kernel_;
+  std::vector<Use> uses_;
+  std::map<TensorId, Lifetime> lifetimes_;
+};
+
+}  // namespace
+
+bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics&) {
+  for (KernelId id : module.kernels.Ids()) {
+    Kernel& kernel = module.kernels[id];
+    Planner(module, kernel).Run();
+  }
+  return true;
+}
+
+}  // namespace etc
