@@ -1,0 +1,46 @@
+// Arithmetic that the hardware has an instruction for, or that needs care about its range.
+#pragma once
+
+#include "arch/types.cuh"
+
+namespace etc {
+
+constexpr float kLog2E = 1.4426950408889634f;
+constexpr float kLn2 = 0.6931471805599453f;
+
+ETC_DEVICE float Exp2(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+ETC_DEVICE float ReciprocalSqrt(float x) {
+  float result;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+ETC_DEVICE float Silu(float x) { return __fdividef(x, 1.0f + Exp2(-x * kLog2E)); }
+
+// The hardware's sine and cosine are accurate to 2^-21 in [-pi, pi] only; two pi is taken off in
+// three parts, each product exact, which holds the error for angles up to some millions.
+ETC_DEVICE void SinCos(float angle, float& sine, float& cosine) {
+  float turns = rintf(angle * 0.15915494309189535f);
+  float reduced = fmaf(turns, -6.28125f, angle);
+  reduced = fmaf(turns, -1.9350051879882812e-3f, reduced);
+  reduced = fmaf(turns, -3.0199159819e-7f, reduced);
+  asm("sin.approx.f32 %0, %1;" : "=f"(sine) : "f"(reduced));
+  asm("cos.approx.f32 %0, %1;" : "=f"(cosine) : "f"(reduced));
+}
+
+/// Sum over the aligned group of `width` lanes that the calling lane is in; every lane gets it.
+template <int width>
+ETC_DEVICE float GroupSum(float value) {
+#pragma unroll
+  for (int offset = width / 2; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  }
+  return value;
+}
+
+}  // namespace etc

@@ -1,0 +1,65 @@
+// Loads and stores whose width, order or scope matters.
+#pragma once
+
+#include "arch/types.cuh"
+
+namespace etc {
+
+// Acquire at GPU scope: reads that follow see what was written before the release that stored the
+// value.
+ETC_DEVICE u32 LoadAcquire(const u32* address) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+// Relaxed at GPU scope: never from a stale line of L1, orders nothing.
+ETC_DEVICE u32 LoadRelaxed(const u32* address) {
+  u32 value;
+  asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+// Release at GPU scope; after a barrier of the CTA it covers the writes of every thread in it.
+ETC_DEVICE void AddRelease(u32* address, u32 amount) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(amount) : "memory");
+}
+
+// Acquire and release at GPU scope: the last to arrive sees what all the others did.
+ETC_DEVICE u32 FetchAddAcquireRelease(u32* address, u32 amount) {
+  u32 previous;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(previous)
+               : "l"(address), "r"(amount)
+               : "memory");
+  return previous;
+}
+
+// Weak: ordered by the barrier that follows the wait for the data. Volatile, so that several of
+// them stay in flight in the order in which they were written down.
+ETC_DEVICE Vec4 LoadGlobal(const void* address) {
+  Vec4 value;
+  asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(address)
+               : "memory");
+  return value;
+}
+
+ETC_DEVICE void StoreGlobal(void* address, Vec4 value) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
+// Volatile, so that it stays before the arrive that gives the slot back.
+ETC_DEVICE Vec4 LoadShared(u32 address) {
+  Vec4 value;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(address)
+               : "memory");
+  return value;
+}
+
+}  // namespace etc
