@@ -1,0 +1,18 @@
+# etc_builtin_headers: the texts of kernels/**/*.cuh and of the host prelude inside the binary.
+# Each file is known by its path below its root.
+file(GLOB_RECURSE kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/kernels CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
+list(SORT kernel_headers)
+set(text_names ${kernel_headers} host_prelude.h)
+list(TRANSFORM kernel_headers PREPEND ${PROJECT_SOURCE_DIR}/kernels/)
+set(text_files ${kernel_headers} ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_prelude.h)
+
+set(generated ${CMAKE_CURRENT_BINARY_DIR}/builtin_texts.cpp)
+add_custom_command(
+  OUTPUT ${generated}
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} "-DNAMES=${text_names}" "-DFILES=${text_files}"
+          -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+  DEPENDS ${text_files} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+  COMMENT "Embedding the kernel headers"
+  VERBATIM)
+add_library(etc_builtin_headers STATIC emit/builtin_headers.cpp ${generated})

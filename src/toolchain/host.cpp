@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "toolchain/scratch_directory.h"
+#include "toolchain/subprocess.h"
+#include "toolchain/toolchain.h"
+
+namespace etc {
+namespace {
+
+/// The words that start a compiler's command line: CXX may say "ccache g++".
+std::vector<std::string> FindCompiler(std::string& message) {
+  if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') {
+    std::istringstream text(chosen);
+    std::vector<std::string> words;
+    for (std::string word; text >> word;) {
+      words.push_back(word);
+    }
+    if (!words.empty() && IsExecutable(words[0])) {
+      return words;
+    }
+    message = fmt::format("cannot run `{}`, which CXX names\n", chosen);
+    return {};
+  }
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (IsExecutable(name)) {
+      return {name};
+    }
+  }
+  message = "cannot find a C++ compiler (put c++, g++ or clang++ on PATH, or set CXX)\n";
+  return {};
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::string> Concat(std::vector<std::string> first,
+                                const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
+  CompileOutput output;
+  const std::vector<std::string> compiler = FindCompiler(output.log);
+  if (compiler.empty()) {
+    return output;
+  }
+  const ScratchDirectory scratch;
+  if (scratch.path().empty()) {
+    output.log = scratch.error() + "\n";
+    return output;
+  }
+  // A fixed file name and working folder keep the result free of paths that change.
+  if (!scratch.Write("etc.cpp", text)) {
+    output.log = fmt::format("cannot write `{}/etc.cpp`\n", scratch.path());
+    return output;
+  }
+  output.toolchain =
+      FirstLine(RunProcess(Concat(compiler, {"--version"}), scratch.path()).output);
+  // No contraction: the host's results must not depend on whether the machine has fused
+  // multiply-add.
+  output.flags = Concat(
+      {"-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-ffp-contract=off"},
+      options.extra_flags);
+  const ProcessResult result =
+      RunProcess(Concat(Concat(compiler, output.flags), {"-o", "etc.so", "etc.cpp"}),
+                 scratch.path());
+  output.log = result.output;
+  if (!result.Succeeded()) {
+    output.log += fmt::format("{} ended with exit code {}\n", compiler[0], result.exit_code);
+  } else if (std::optional<std::string> binary = scratch.Read("etc.so")) {
+    output.binary = std::move(*binary);
+    output.ok = true;
+  } else {
+    output.log += fmt::format("{} wrote no shared object\n", compiler[0]);
+  }
+  return output;
+}
+
+}  // namespace etc

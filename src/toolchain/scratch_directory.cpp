@@ -1,0 +1,49 @@
+#include "toolchain/scratch_directory.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace etc {
+
+ScratchDirectory::ScratchDirectory() {
+  std::error_code failed;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
+  std::string name = ((failed ? "/tmp" : parent) / "etc-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    error_ = fmt::format("cannot create a folder like `{}`: {} (set TMPDIR to a writable folder)",
+                         name, std::strerror(errno));
+    return;
+  }
+  path_ = name;
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  if (!path_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+}
+
+bool ScratchDirectory::Write(const std::string& name, const std::string& text) const {
+  std::ofstream file(path_ + "/" + name, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  return file.good();
+}
+
+std::optional<std::string> ScratchDirectory::Read(const std::string& name) const {
+  std::ifstream file(path_ + "/" + name, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return std::nullopt;
+  }
+  return text.str();
+}
+
+}  // namespace etc
