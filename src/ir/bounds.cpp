@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <limits>
+
+#include "ir/checked.h"
+#include "ir/evaluate.h"
+
+namespace etc {
+namespace {
+
+using Result = std::optional<Interval>;
+
+template <class F>
+Result Corners(Interval a, Interval b, F apply) {
+  Result result;
+  for (int64_t x : {a.lo, a.hi}) {
+    for (int64_t y : {b.lo, b.hi}) {
+      std::optional<int64_t> value = apply(x, y);
+      if (!value) {
+        return std::nullopt;
+      }
+      result = result ? Interval{std::min(result->lo, *value), std::max(result->hi, *value)}
+                      : Interval{*value, *value};
+    }
+  }
+  return result;
+}
+
+/// Interval arithmetic. A constant expression is evaluated first, so what remains has a variable.
+class Bounder {
+ public:
+  Bounder(const Module& module, std::map<SymbolId, Interval> intervals, const DimRanges& ranges)
+      : module_(module), intervals_(std::move(intervals)), ranges_(ranges) {}
+
+  Result Of(ExprId id) {
+    return std::visit([this](const auto& expr) { return BoundsOf(expr); }, module_.exprs[id]);
+  }
+
+ private:
+  template <class T>
+  Result BoundsOf(const T&) {
+    return std::nullopt;
+  }
+
+  Result BoundsOf(const IntLiteral& literal) { return Interval{literal.value, literal.value}; }
+
+  Result BoundsOf(const SymbolRef& ref) {
+    auto found = intervals_.find(ref.symbol);
+    if (found != intervals_.end()) {
+      return found->second;
+    }
+    const Symbol& symbol = module_.symbols[ref.symbol];
+    if (symbol.kind == SymbolKind::Dim) {
+      return RangeOfDim(module_, ref.symbol, ranges_);
+    }
+    if (symbol.kind == SymbolKind::Const) {
+      std::optional<int64_t> value = EvaluateInt(module_, symbol.value, {}, ranges_);
+      return value ? Result(Interval{*value, *value}) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  Result BoundsOf(const Load& load) {
+    const Tensor& tensor = module_.tensors[load.tensor];
+    bool promised = tensor.kind == TensorKind::Param && tensor.access == Access::In;
+    if (promised && tensor.value_lo && tensor.value_hi) {
+      Result lo = Of(tensor.value_lo);
+      Result hi = Of(tensor.value_hi);
+      return lo && hi && lo->lo < hi->hi ? Result(Interval{lo->lo, hi->hi - 1}) : std::nullopt;
+    }
+    return OfType(tensor.type);
+  }
+
+  Result BoundsOf(const Cast& cast) {
+    Result type = OfType(cast.type);
+    Result operand = Of(cast.operand);
+    if (!operand || (type && operand->lo >= type->lo && operand->hi <= type->hi)) {
+      return operand ? operand : type;
+    }
+    return cast.type == DType::I64 ? operand : type;
+  }
+
+  Result BoundsOf(const Unary& unary) {
+    Result operand = unary.op == UnaryOp::Neg ? Of(unary.operand) : std::nullopt;
+    return operand ? Subtract({0, 0}, *operand) : std::nullopt;
+  }
+
+  Result BoundsOf(const Binary& binary) {
+    Result left = Of(binary.left);
+    Result right = left ? Of(binary.right) : std::nullopt;
+    if (!right) {
+      return std::nullopt;
+    }
+    switch (binary.op) {
+      case BinaryOp::Add:
+        return Add(*left, *right);
+      case BinaryOp::Sub:
+        return Subtract(*left, *right);
+      case BinaryOp::Mul:
+        return Corners(*left, *right, CheckedMul);
+      case BinaryOp::Div:
+        return Divide(*left, *right, CheckedFloorDiv);
+      case BinaryOp::Mod:
+        return Modulo(*left, *right);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Result BoundsOf(const Call& call) {
+    if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+      return std::nullopt;
+    }
+    if (call.op == Intrinsic::Lower || call.op == Intrinsic::Upper) {
+      const auto* dim = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
+      Result range = dim != nullptr ? RangeOfDim(module_, dim->symbol, ranges_) : std::nullopt;
+      int64_t value = range ? (call.op == Intrinsic::Lower ? range->lo : range->hi) : 0;
+      return range ? Result(Interval{value, value}) : std::nullopt;
+    }
+    if (call.op == Intrinsic::Select) {
+      return Select(call);
+    }
+    Result first = Of(call.args[0]);
+    Result second = first && call.args.size() == 2 ? Of(call.args[1]) : first;
+    if (!first || !second) {
+      return std::nullopt;
+    }
+    switch (call.op) {
+      case Intrinsic::Min:
+        return Interval{std::min(first->lo, second->lo), std::min(first->hi, second->hi)};
+      case Intrinsic::Max:
+        return Interval{std::max(first->lo, second->lo), std::max(first->hi, second->hi)};
+      case Intrinsic::Abs:
+        return Abs(*first);
+      case Intrinsic::CeilDiv:
+        return Divide(*first, *second, CheckedCeilDiv);
+      case Intrinsic::Align: {
+        // At least the value, and less than one alignment above it.
+        if (second->lo < 1) {
+          return std::nullopt;
+        }
+        if (second->lo == second->hi) {
+          return Divide(*first, *second, CheckedAlign);
+        }
+        return Add(*first, {0, second->hi - 1});
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Result BoundsOf(const Reduce& reduce) {
+    if (reduce.op != Reduction::ArgMax) {
+      return std::nullopt;
+    }
+    Result lo = reduce.axes[0].lo ? Of(reduce.axes[0].lo) : Result(Interval{0, 0});
+    Result hi = Of(reduce.axes[0].hi);
+    if (!lo || !hi || hi->hi == std::numeric_limits<int64_t>::min()) {
+      return std::nullopt;
+    }
+    return Interval{lo->lo, std::max(lo->hi, hi->hi - 1)};
+  }
+
+  static Result OfType(DType type) {
+    switch (type) {
+      case DType::I32:
+        return Interval{std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+      case DType::U8:
+        return Interval{0, 255};
+      default:
+        return std::nullopt;
+    }
+  }
+
+  static Result Add(Interval a, Interval b) {
+    std::optional<int64_t> lo = CheckedAdd(a.lo, b.lo);
+    std::optional<int64_t> hi = CheckedAdd(a.hi, b.hi);
+    return lo && hi ? Result(Interval{*lo, *hi}) : std::nullopt;
+  }
+
+  static Result Subtract(Interval a, Interval b) {
+    std::optional<int64_t> lo = CheckedSub(a.lo, b.hi);
+    std::optional<int64_t> hi = CheckedSub(a.hi, b.lo);
+    return lo && hi ? Result(Interval{*lo, *hi}) : std::nullopt;
+  }
+
+  template <class F>
+  static Result Divide(Interval a, Interval b, F apply) {
+    // Between two divisors of one sign the quotient is monotonic in each operand.
+    return b.lo > 0 || b.hi < 0 ? Corners(a, b, apply) : std::nullopt;
+  }
+
+  static Result Modulo(Interval a, Interval b) {
+    if (b.lo < 1) {
+      return std::nullopt;
+    }
+    if (b.lo == b.hi) {
+      std::optional<int64_t> first = CheckedFloorDiv(a.lo, b.lo);
+      std::optional<int64_t> last = CheckedFloorDiv(a.hi, b.lo);
+      if (first == last) {
+        return Interval{*CheckedFloorMod(a.lo, b.lo), *CheckedFloorMod(a.hi, b.lo)};
+      }
+    }
+    return Interval{0, a.lo >= 0 ? std::min(a.hi, b.hi - 1) : b.hi - 1};
+  }
+
+  static Result Abs(Interval a) {
+    if (a.lo == std::numeric_limits<int64_t>::min()) {
+      return std::nullopt;
+    }
+    int64_t most = std::max(-a.lo, a.hi);
+    return Interval{a.lo > 0 ? a.lo : (a.hi < 0 ? -a.hi : 0), std::max(most, -a.lo)};
+  }
+
+  Result Select(const Call& call) {
+    std::optional<bool> condition = Decide(call.args[0]);
+    if (condition) {
+      return Of(call.args[*condition ? 1 : 2]);
+    }
+    Result yes = Of(call.args[1]);
+    Result no = yes ? Of(call.args[2]) : std::nullopt;
+    return no ? Result(Interval{std::min(yes->lo, no->lo), std::max(yes->hi, no->hi)})
+              : std::nullopt;
+  }
+
+  /// A condition that has the same value everywhere.
+  std::optional<bool> Decide(ExprId id) {
+    if (std::optional<bool> constant = EvaluateBool(module_, id, {}, ranges_)) {
+      return constant;
+    }
+    const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
+    Result left = binary != nullptr ? Of(binary->left) : std::nullopt;
+    Result right = left ? Of(binary->right) : std::nullopt;
+    if (!right) {
+      return std::nullopt;
+    }
+    switch (binary->op) {
+      case BinaryOp::Lt:
+        return Less(*left, *right);
+      case BinaryOp::Gt:
+        return Less(*right, *left);
+      case BinaryOp::Ge:
+        return Negate(Less(*left, *right));
+      case BinaryOp::Le:
+        return Negate(Less(*right, *left));
+      default:
+        return std::nullopt;
+    }
+  }
+
+  static std::optional<bool> Less(Interval a, Interval b) {
+    if (a.hi < b.lo) {
+      return true;
+    }
+    return a.lo >= b.hi ? std::optional(false) : std::nullopt;
+  }
+
+  static std::optional<bool> Negate(std::optional<bool> value) {
+    return value ? std::optional(!*value) : std::nullopt;
+  }
+
+  const Module& module_;
+  const std::map<SymbolId, Interval> intervals_;
+  const DimRanges& ranges_;
+};
+
+}  // namespace
+
+std::optional<Interval> Bounds(const Module& module, ExprId expr,
+                               const std::map<SymbolId, Interval>& intervals,
+                               const DimRanges& ranges) {
+  return Bounder(module, intervals, ranges).Of(expr);
+}
+
+}  // namespace etc

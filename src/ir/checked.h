@@ -1,0 +1,59 @@
+// Integer arithmetic of the language on 64-bit values: nothing where the result does not fit.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace etc {
+
+inline std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+}
+
+inline std::optional<int64_t> CheckedSub(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+}
+
+inline std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+}
+
+/// Rounds towards minus infinity.
+inline std::optional<int64_t> CheckedFloorDiv(int64_t a, int64_t b) {
+  if (b == 0 || (a == std::numeric_limits<int64_t>::min() && b == -1)) {
+    return std::nullopt;
+  }
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+/// Has the sign of the divisor.
+inline std::optional<int64_t> CheckedFloorMod(int64_t a, int64_t b) {
+  if (b == 0) {
+    return std::nullopt;
+  }
+  if (b == -1) {
+    return 0;
+  }
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+/// Rounds towards plus infinity.
+inline std::optional<int64_t> CheckedCeilDiv(int64_t a, int64_t b) {
+  if (b == 0 || (a == std::numeric_limits<int64_t>::min() && b == -1)) {
+    return std::nullopt;
+  }
+  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);
+}
+
+/// The least multiple of `b` that is not below `a`.
+inline std::optional<int64_t> CheckedAlign(int64_t a, int64_t b) {
+  std::optional<int64_t> quotient = CheckedCeilDiv(a, b);
+  return quotient ? CheckedMul(*quotient, b) : std::nullopt;
+}
+
+}  // namespace etc

@@ -1,0 +1,508 @@
+#include "ir/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ir/checked.h"
+
+namespace etc {
+namespace {
+
+/// Far deeper than any expression that the parser accepts; only long chains of constants get here.
+constexpr int kMaxDepth = 4000;
+
+/// The kinds of the expressions of one query. Constants and lets are looked up once, so that a
+/// chain of them, each using the one before twice, costs linear time.
+class KindFinder {
+ public:
+  explicit KindFinder(const Module& module) : module_(module) {}
+
+  ValueKind Find(ExprId id) {
+    if (depth_ >= kMaxDepth) {
+      return ValueKind::Error;
+    }
+    ++depth_;
+    ValueKind kind = std::visit([this](const auto& expr) { return Of(expr); }, module_.exprs[id]);
+    --depth_;
+    return kind;
+  }
+
+ private:
+  static ValueKind Promote(ValueKind a, ValueKind b) {
+    if (a == ValueKind::Error || b == ValueKind::Error || a == b) {
+      return a == ValueKind::Error ? a : b;
+    }
+    bool has_bool = a == ValueKind::Bool || b == ValueKind::Bool;
+    return has_bool ? ValueKind::Error : ValueKind::Float;
+  }
+
+  ValueKind Of(const IntLiteral&) { return ValueKind::Int; }
+  ValueKind Of(const FloatLiteral&) { return ValueKind::Float; }
+  ValueKind Of(const BoolLiteral&) { return ValueKind::Bool; }
+  ValueKind Of(const Load& load) { return KindOf(module_.tensors[load.tensor].type); }
+  ValueKind Of(const Cast& cast) { return KindOf(cast.type); }
+
+  ValueKind Of(const SymbolRef& ref) {
+    const Symbol& symbol = module_.symbols[ref.symbol];
+    if (symbol.kind != SymbolKind::Const && symbol.kind != SymbolKind::Let) {
+      return ValueKind::Int;
+    }
+    auto [found, is_new] = known_.emplace(ref.symbol, ValueKind::Error);
+    if (!is_new) {
+      return found->second;
+    }
+    ExprId value = symbol.kind == SymbolKind::Const ? symbol.value : ValueOfLet(ref.symbol);
+    ValueKind kind = value ? Find(value) : ValueKind::Error;
+    known_[ref.symbol] = kind;
+    return kind;
+  }
+
+  ValueKind Of(const Unary& unary) {
+    return unary.op == UnaryOp::Not ? ValueKind::Bool : Find(unary.operand);
+  }
+
+  ValueKind Of(const Binary& binary) {
+    switch (binary.op) {
+      case BinaryOp::Add:
+      case BinaryOp::Sub:
+      case BinaryOp::Mul:
+      case BinaryOp::Div:
+      case BinaryOp::Mod:
+        return Promote(Find(binary.left), Find(binary.right));
+      default:
+        return ValueKind::Bool;
+    }
+  }
+
+  ValueKind Of(const Call& call) {
+    if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+      return ValueKind::Error;
+    }
+    switch (call.op) {
+      case Intrinsic::Select:
+        return Promote(Find(call.args[1]), Find(call.args[2]));
+      case Intrinsic::Min:
+      case Intrinsic::Max:
+        return Promote(Find(call.args[0]), Find(call.args[1]));
+      case Intrinsic::Abs:
+        return Find(call.args[0]);
+      case Intrinsic::CeilDiv:
+      case Intrinsic::Align:
+      case Intrinsic::Lower:
+      case Intrinsic::Upper:
+        return ValueKind::Int;
+      default:
+        return ValueKind::Float;
+    }
+  }
+
+  ValueKind Of(const Reduce& reduce) {
+    return reduce.op == Reduction::ArgMax ? ValueKind::Int : Find(reduce.body);
+  }
+
+  ExprId ValueOfLet(SymbolId symbol) const {
+    for (const Stmt& stmt : module_.stmts) {
+      const auto* let = std::get_if<Let>(&stmt);
+      if (let != nullptr && let->symbol == symbol) {
+        return let->value;
+      }
+    }
+    return {};
+  }
+
+  const Module& module_;
+  std::map<SymbolId, ValueKind> known_;
+  int depth_ = 0;
+};
+
+/// Evaluates the expressions of one query.
+class Evaluator {
+ public:
+  Evaluator(const Module& module, const Env& env, const DimRanges& ranges)
+      : module_(module), env_(env), ranges_(ranges) {}
+
+  std::optional<int64_t> Int(ExprId id) {
+    if (depth_ >= kMaxDepth) {
+      return std::nullopt;
+    }
+    ++depth_;
+    auto value = std::visit([this](const auto& expr) { return IntOf(expr); }, module_.exprs[id]);
+    --depth_;
+    return value;
+  }
+
+  std::optional<double> Float(ExprId id) {
+    if (depth_ >= kMaxDepth) {
+      return std::nullopt;
+    }
+    ++depth_;
+    auto value = std::visit([this](const auto& expr) { return FloatOf(expr); }, module_.exprs[id]);
+    --depth_;
+    if (!value && KindOf(module_, id) == ValueKind::Int) {
+      std::optional<int64_t> integer = Int(id);
+      return integer ? std::optional<double>(*integer) : std::nullopt;
+    }
+    return value;
+  }
+
+  std::optional<bool> Bool(ExprId id) {
+    if (depth_ >= kMaxDepth) {
+      return std::nullopt;
+    }
+    ++depth_;
+    auto value = std::visit([this](const auto& expr) { return BoolOf(expr); }, module_.exprs[id]);
+    --depth_;
+    return value;
+  }
+
+  std::optional<Interval> Range(SymbolId dim) {
+    auto narrowed = ranges_.find(dim);
+    if (narrowed != ranges_.end()) {
+      return narrowed->second;
+    }
+    const Symbol& symbol = module_.symbols[dim];
+    if (symbol.kind != SymbolKind::Dim) {
+      return std::nullopt;
+    }
+    std::optional<int64_t> lo = Int(symbol.lo);
+    std::optional<int64_t> hi = Int(symbol.hi);
+    return lo && hi ? std::optional(Interval{*lo, *hi}) : std::nullopt;
+  }
+
+ private:
+  // Everything that is not listed for a kind has no value of that kind.
+  template <class T>
+  std::optional<int64_t> IntOf(const T&) {
+    return std::nullopt;
+  }
+  template <class T>
+  std::optional<double> FloatOf(const T&) {
+    return std::nullopt;
+  }
+  template <class T>
+  std::optional<bool> BoolOf(const T&) {
+    return std::nullopt;
+  }
+
+  std::optional<int64_t> IntOf(const IntLiteral& literal) { return literal.value; }
+
+  std::optional<int64_t> IntOf(const SymbolRef& ref) {
+    const Symbol& symbol = module_.symbols[ref.symbol];
+    if (symbol.kind != SymbolKind::Const) {
+      auto found = env_.find(ref.symbol);
+      return found != env_.end() ? std::optional(found->second) : std::nullopt;
+    }
+    if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[symbol.value])) {
+      return literal->value;
+    }
+    auto [found, is_new] = constants_.emplace(ref.symbol, std::nullopt);
+    if (is_new) {
+      std::optional<int64_t> value = Int(symbol.value);
+      constants_[ref.symbol] = value;
+      return value;
+    }
+    return found->second;
+  }
+
+  std::optional<int64_t> IntOf(const Cast& cast) {
+    std::optional<int64_t> value;
+    switch (KindOf(module_, cast.operand)) {
+      case ValueKind::Int:
+        value = Int(cast.operand);
+        break;
+      case ValueKind::Float: {
+        std::optional<double> number = Float(cast.operand);
+        if (number && std::abs(*number) < 9.2e18) {
+          value = static_cast<int64_t>(*number);
+        }
+        break;
+      }
+      case ValueKind::Bool:
+        value = Bool(cast.operand);
+        break;
+      case ValueKind::Error:
+        break;
+    }
+    if (!value) {
+      return std::nullopt;
+    }
+    switch (cast.type) {
+      case DType::I64:
+        return value;
+      case DType::I32:
+        return *value == static_cast<int32_t>(*value) ? value : std::nullopt;
+      case DType::U8:
+        return *value == static_cast<uint8_t>(*value) ? value : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<int64_t> IntOf(const Unary& unary) {
+    std::optional<int64_t> value = Int(unary.operand);
+    return unary.op == UnaryOp::Neg && value ? CheckedSub(0, *value) : std::nullopt;
+  }
+
+  std::optional<int64_t> IntOf(const Binary& binary) {
+    std::optional<int64_t> left = Int(binary.left);
+    std::optional<int64_t> right = left ? Int(binary.right) : std::nullopt;
+    if (!right) {
+      return std::nullopt;
+    }
+    switch (binary.op) {
+      case BinaryOp::Add:
+        return CheckedAdd(*left, *right);
+      case BinaryOp::Sub:
+        return CheckedSub(*left, *right);
+      case BinaryOp::Mul:
+        return CheckedMul(*left, *right);
+      case BinaryOp::Div:
+        return CheckedFloorDiv(*left, *right);
+      case BinaryOp::Mod:
+        return CheckedFloorMod(*left, *right);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<int64_t> IntOf(const Call& call) {
+    if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+      return std::nullopt;
+    }
+    if (call.op == Intrinsic::Lower || call.op == Intrinsic::Upper) {
+      const auto* dim = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
+      std::optional<Interval> range = dim != nullptr ? Range(dim->symbol) : std::nullopt;
+      if (!range) {
+        return std::nullopt;
+      }
+      return call.op == Intrinsic::Lower ? range->lo : range->hi;
+    }
+    if (call.op == Intrinsic::Select) {
+      std::optional<bool> condition = Bool(call.args[0]);
+      return condition ? Int(call.args[*condition ? 1 : 2]) : std::nullopt;
+    }
+    std::optional<int64_t> first = Int(call.args[0]);
+    if (call.op == Intrinsic::Abs) {
+      return first && *first < 0 ? CheckedSub(0, *first) : first;
+    }
+    std::optional<int64_t> second =
+        first && call.args.size() == 2 ? Int(call.args[1]) : std::nullopt;
+    if (!second) {
+      return std::nullopt;
+    }
+    switch (call.op) {
+      case Intrinsic::Min:
+        return std::min(*first, *second);
+      case Intrinsic::Max:
+        return std::max(*first, *second);
+      case Intrinsic::CeilDiv:
+        return CheckedCeilDiv(*first, *second);
+      case Intrinsic::Align:
+        return CheckedAlign(*first, *second);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<double> FloatOf(const FloatLiteral& literal) { return literal.value; }
+
+  std::optional<double> FloatOf(const SymbolRef& ref) {
+    const Symbol& symbol = module_.symbols[ref.symbol];
+    if (symbol.kind != SymbolKind::Const) {
+      return std::nullopt;
+    }
+    auto [found, is_new] = float_constants_.emplace(ref.symbol, std::nullopt);
+    if (is_new) {
+      std::optional<double> value = Float(symbol.value);
+      float_constants_[ref.symbol] = value;
+      return value;
+    }
+    return found->second;
+  }
+
+  std::optional<double> FloatOf(const Cast& cast) {
+    std::optional<double> value;
+    if (cast.type == DType::F32) {
+      value = Float(cast.operand);
+    }
+    return value ? std::optional<double>(static_cast<float>(*value)) : std::nullopt;
+  }
+
+  std::optional<double> FloatOf(const Unary& unary) {
+    std::optional<double> value = Float(unary.operand);
+    return unary.op == UnaryOp::Neg && value ? std::optional(-*value) : std::nullopt;
+  }
+
+  std::optional<double> FloatOf(const Binary& binary) {
+    if (KindOf(module_, binary.left) == ValueKind::Int &&
+        KindOf(module_, binary.right) == ValueKind::Int) {
+      return std::nullopt;  // integer arithmetic: its own rounding holds
+    }
+    std::optional<double> left = Float(binary.left);
+    std::optional<double> right = left ? Float(binary.right) : std::nullopt;
+    if (!right) {
+      return std::nullopt;
+    }
+    switch (binary.op) {
+      case BinaryOp::Add:
+        return *left + *right;
+      case BinaryOp::Sub:
+        return *left - *right;
+      case BinaryOp::Mul:
+        return *left * *right;
+      case BinaryOp::Div:
+        return *right != 0 ? std::optional(*left / *right) : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<double> FloatOf(const Call& call) {
+    if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+      return std::nullopt;
+    }
+    if (call.op == Intrinsic::Select) {
+      std::optional<bool> condition = Bool(call.args[0]);
+      return condition ? Float(call.args[*condition ? 1 : 2]) : std::nullopt;
+    }
+    std::optional<double> x = Float(call.args[0]);
+    std::optional<double> y = x && call.args.size() == 2 ? Float(call.args[1]) : x;
+    if (!x || !y) {
+      return std::nullopt;
+    }
+    switch (call.op) {
+      case Intrinsic::Min:
+        return std::fmin(*x, *y);
+      case Intrinsic::Max:
+        return std::fmax(*x, *y);
+      case Intrinsic::Abs:
+        return std::abs(*x);
+      case Intrinsic::Exp:
+        return std::exp(*x);
+      case Intrinsic::Log:
+        return std::log(*x);
+      case Intrinsic::Sqrt:
+        return std::sqrt(*x);
+      case Intrinsic::Rsqrt:
+        return 1.0 / std::sqrt(*x);
+      case Intrinsic::Sin:
+        return std::sin(*x);
+      case Intrinsic::Cos:
+        return std::cos(*x);
+      case Intrinsic::Tanh:
+        return std::tanh(*x);
+      case Intrinsic::Pow:
+        return std::pow(*x, *y);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<bool> BoolOf(const BoolLiteral& literal) { return literal.value; }
+
+  std::optional<bool> BoolOf(const SymbolRef& ref) {
+    const Symbol& symbol = module_.symbols[ref.symbol];
+    return symbol.kind == SymbolKind::Const ? Bool(symbol.value) : std::nullopt;
+  }
+
+  std::optional<bool> BoolOf(const Cast& cast) {
+    if (cast.type != DType::Bool) {
+      return std::nullopt;
+    }
+    if (KindOf(module_, cast.operand) == ValueKind::Bool) {
+      return Bool(cast.operand);
+    }
+    std::optional<double> value = Float(cast.operand);
+    return value ? std::optional(*value != 0) : std::nullopt;
+  }
+
+  std::optional<bool> BoolOf(const Unary& unary) {
+    std::optional<bool> value = Bool(unary.operand);
+    return unary.op == UnaryOp::Not && value ? std::optional(!*value) : std::nullopt;
+  }
+
+  std::optional<bool> BoolOf(const Call& call) {
+    if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+      return std::nullopt;
+    }
+    if (call.op != Intrinsic::Select) {
+      return std::nullopt;
+    }
+    std::optional<bool> condition = Bool(call.args[0]);
+    return condition ? Bool(call.args[*condition ? 1 : 2]) : std::nullopt;
+  }
+
+  std::optional<bool> BoolOf(const Binary& binary) {
+    if (binary.op == BinaryOp::Or || binary.op == BinaryOp::And) {
+      std::optional<bool> left = Bool(binary.left);
+      bool decided_by = binary.op == BinaryOp::Or;
+      return left && *left != decided_by ? Bool(binary.right) : left;
+    }
+    ValueKind left = KindOf(module_, binary.left);
+    ValueKind right = KindOf(module_, binary.right);
+    if (left == ValueKind::Bool || right == ValueKind::Bool) {
+      return Compare(binary.op, Bool(binary.left), Bool(binary.right));
+    }
+    if (left == ValueKind::Int && right == ValueKind::Int) {
+      return Compare(binary.op, Int(binary.left), Int(binary.right));
+    }
+    return Compare(binary.op, Float(binary.left), Float(binary.right));
+  }
+
+  template <class T>
+  static std::optional<bool> Compare(BinaryOp op, std::optional<T> left, std::optional<T> right) {
+    if (!left || !right) {
+      return std::nullopt;
+    }
+    switch (op) {
+      case BinaryOp::Eq:
+        return *left == *right;
+      case BinaryOp::Ne:
+        return *left != *right;
+      case BinaryOp::Lt:
+        return *left < *right;
+      case BinaryOp::Le:
+        return *left <= *right;
+      case BinaryOp::Gt:
+        return *left > *right;
+      case BinaryOp::Ge:
+        return *left >= *right;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  const Module& module_;
+  const Env& env_;
+  const DimRanges& ranges_;
+  std::map<SymbolId, std::optional<int64_t>> constants_;
+  std::map<SymbolId, std::optional<double>> float_constants_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::optional<int64_t> EvaluateInt(const Module& module, ExprId expr, const Env& env,
+                                   const DimRanges& ranges) {
+  return Evaluator(module, env, ranges).Int(expr);
+}
+
+std::optional<double> EvaluateFloat(const Module& module, ExprId expr, const Env& env,
+                                    const DimRanges& ranges) {
+  return Evaluator(module, env, ranges).Float(expr);
+}
+
+std::optional<bool> EvaluateBool(const Module& module, ExprId expr, const Env& env,
+                                 const DimRanges& ranges) {
+  return Evaluator(module, env, ranges).Bool(expr);
+}
+
+std::optional<Interval> RangeOfDim(const Module& module, SymbolId dim, const DimRanges& ranges) {
+  const Env none;
+  return Evaluator(module, none, ranges).Range(dim);
+}
+
+ValueKind KindOf(const Module& module, ExprId expr) { return KindFinder(module).Find(expr); }
+
+}  // namespace etc

@@ -1,0 +1,190 @@
+#include "ir/rewrite.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/checked.h"
+
+namespace etc {
+namespace {
+
+class Cloner {
+ public:
+  Cloner(Module& module, const Substitution& symbols, const TensorSubstitution& tensors)
+      : module_(module), symbols_(symbols), tensors_(tensors) {}
+
+  ExprId Copy(ExprId id) {
+    if (!id) {
+      return id;
+    }
+    const Expr expr = module_.exprs[id];  // a copy: cloning grows the table
+    if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+      auto found = symbols_.find(ref->symbol);
+      if (found != symbols_.end()) {
+        return found->second;
+      }
+    }
+    SourceRange range = module_.RangeOf(id);
+    return module_.AddExpr(std::visit([this](const auto& e) { return Expr(CopyOf(e)); }, expr),
+                           range);
+  }
+
+  std::vector<Axis> Copy(const std::vector<Axis>& axes) {
+    std::vector<Axis> copies;
+    for (const Axis& axis : axes) {
+      copies.push_back({CopyBinder(axis.var), Copy(axis.lo), Copy(axis.hi)});
+    }
+    return copies;
+  }
+
+ private:
+  /// A variable that the expression itself binds; a substitution may rename it.
+  SymbolId CopyBinder(SymbolId var) const {
+    auto found = symbols_.find(var);
+    if (found != symbols_.end()) {
+      if (const auto* ref = std::get_if<SymbolRef>(&module_.exprs[found->second])) {
+        return ref->symbol;
+      }
+    }
+    return var;
+  }
+
+  std::vector<ExprId> Copy(const std::vector<ExprId>& ids) {
+    std::vector<ExprId> copies;
+    for (ExprId id : ids) {
+      copies.push_back(Copy(id));
+    }
+    return copies;
+  }
+
+  IntLiteral CopyOf(const IntLiteral& literal) { return literal; }
+  FloatLiteral CopyOf(const FloatLiteral& literal) { return literal; }
+  BoolLiteral CopyOf(const BoolLiteral& literal) { return literal; }
+  SymbolRef CopyOf(const SymbolRef& ref) { return ref; }
+  Load CopyOf(const Load& load) {
+    auto found = tensors_.find(load.tensor);
+    return {found != tensors_.end() ? found->second : load.tensor, Copy(load.indices)};
+  }
+  Cast CopyOf(const Cast& cast) { return {cast.type, Copy(cast.operand)}; }
+  Unary CopyOf(const Unary& unary) { return {unary.op, Copy(unary.operand)}; }
+  Binary CopyOf(const Binary& binary) {
+    return {binary.op, Copy(binary.left), Copy(binary.right)};
+  }
+  Call CopyOf(const Call& call) { return {call.op, Copy(call.args)}; }
+  Reduce CopyOf(const Reduce& reduce) {
+    return {reduce.op, Copy(reduce.axes), Copy(reduce.body)};
+  }
+
+  Module& module_;
+  const Substitution& symbols_;
+  const TensorSubstitution& tensors_;
+};
+
+std::optional<int64_t> Literal(const Module& module, ExprId id) {
+  const auto* literal = std::get_if<IntLiteral>(&module.exprs[id]);
+  return literal != nullptr ? std::optional(literal->value) : std::nullopt;
+}
+
+/// Looks for symbols in an expression.
+struct Mention {
+  const Module& module;
+  const std::vector<SymbolId>& symbols;
+
+  bool In(ExprId id) const { return id && std::visit(*this, module.exprs[id]); }
+  bool In(const std::vector<ExprId>& ids) const {
+    return std::any_of(ids.begin(), ids.end(), [this](ExprId id) { return In(id); });
+  }
+
+  bool operator()(const IntLiteral&) const { return false; }
+  bool operator()(const FloatLiteral&) const { return false; }
+  bool operator()(const BoolLiteral&) const { return false; }
+  bool operator()(const SymbolRef& ref) const {
+    return std::find(symbols.begin(), symbols.end(), ref.symbol) != symbols.end();
+  }
+  bool operator()(const Load& load) const { return In(load.indices); }
+  bool operator()(const Cast& cast) const { return In(cast.operand); }
+  bool operator()(const Unary& unary) const { return In(unary.operand); }
+  bool operator()(const Binary& binary) const { return In(binary.left) || In(binary.right); }
+  bool operator()(const Call& call) const { return In(call.args); }
+  bool operator()(const Reduce& reduce) const {
+    return In(reduce.body) ||
+           std::any_of(reduce.axes.begin(), reduce.axes.end(),
+                       [this](const Axis& axis) { return In(axis.lo) || In(axis.hi); });
+  }
+};
+
+}  // namespace
+
+ExprId Clone(Module& module, ExprId expr, const Substitution& symbols,
+             const TensorSubstitution& tensors) {
+  return Cloner(module, symbols, tensors).Copy(expr);
+}
+
+EventRef Clone(Module& module, const EventRef& ref, const Substitution& symbols,
+               const TensorSubstitution& tensors) {
+  Cloner cloner(module, symbols, tensors);
+  EventRef copy;
+  copy.event = ref.event;
+  for (const EventIndex& index : ref.indices) {
+    copy.indices.push_back({cloner.Copy(index.lo), cloner.Copy(index.hi), index.all});
+  }
+  copy.axes = cloner.Copy(ref.axes);
+  copy.guard = cloner.Copy(ref.guard);
+  return copy;
+}
+
+ExprId MakeInt(Module& module, int64_t value) { return module.AddExpr(IntLiteral{value}); }
+
+ExprId MakeRef(Module& module, SymbolId symbol) { return module.AddExpr(SymbolRef{symbol}); }
+
+ExprId MakeAdd(Module& module, ExprId left, ExprId right) {
+  std::optional<int64_t> a = Literal(module, left);
+  std::optional<int64_t> b = Literal(module, right);
+  if (a == 0) {
+    return right;
+  }
+  if (b == 0) {
+    return left;
+  }
+  if (a && b) {
+    if (std::optional<int64_t> sum = CheckedAdd(*a, *b)) {
+      return MakeInt(module, *sum);
+    }
+  }
+  return module.AddExpr(Binary{BinaryOp::Add, left, right});
+}
+
+ExprId MakeMul(Module& module, ExprId left, ExprId right) {
+  std::optional<int64_t> a = Literal(module, left);
+  std::optional<int64_t> b = Literal(module, right);
+  if (a == 1) {
+    return right;
+  }
+  if (b == 1) {
+    return left;
+  }
+  if (a == 0 || b == 0) {
+    return MakeInt(module, 0);
+  }
+  if (a && b) {
+    if (std::optional<int64_t> product = CheckedMul(*a, *b)) {
+      return MakeInt(module, *product);
+    }
+  }
+  return module.AddExpr(Binary{BinaryOp::Mul, left, right});
+}
+
+ExprId MakeAlign(Module& module, ExprId value, int64_t alignment) {
+  if (std::optional<int64_t> literal = Literal(module, value)) {
+    if (std::optional<int64_t> aligned = CheckedAlign(*literal, alignment)) {
+      return MakeInt(module, *aligned);
+    }
+  }
+  return module.AddExpr(Call{Intrinsic::Align, {value, MakeInt(module, alignment)}});
+}
+
+bool Mentions(const Module& module, ExprId expr, const std::vector<SymbolId>& symbols) {
+  return Mention{module, symbols}.In(expr);
+}
+
+}  // namespace etc
