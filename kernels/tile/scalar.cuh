@@ -1,0 +1,66 @@
+// Scalar functions of generated bodies, with the language's semantics; the host target uses them too.
+#pragma once
+
+#include "arch/types.cuh"
+
+namespace etc {
+
+/// For sizes that are known when the text is compiled.
+constexpr int LargerOf(int a, int b) { return a < b ? b : a; }
+
+template <class T>
+ETC_DEVICE T Min(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+ETC_DEVICE T Max(T a, T b) {
+  return a < b ? b : a;
+}
+template <class T>
+ETC_DEVICE T Abs(T a) {
+  return a < T(0) ? -a : a;
+}
+
+// Integer division rounds towards minus infinity.
+ETC_DEVICE i64 FloorDiv(i64 a, i64 b) {
+  i64 quotient = a / b;
+  return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+ETC_DEVICE i64 FloorMod(i64 a, i64 b) { return a - FloorDiv(a, b) * b; }
+ETC_DEVICE i64 CeilDiv(i64 a, i64 b) { return -FloorDiv(-a, b); }
+ETC_DEVICE i64 Align(i64 a, i64 b) { return CeilDiv(a, b) * b; }
+
+ETC_DEVICE float Exp(float a) { return expf(a); }
+ETC_DEVICE float Log(float a) { return logf(a); }
+ETC_DEVICE float Sqrt(float a) { return sqrtf(a); }
+ETC_DEVICE float Rsqrt(float a) { return 1.0f / sqrtf(a); }
+ETC_DEVICE float Sin(float a) { return sinf(a); }
+ETC_DEVICE float Cos(float a) { return cosf(a); }
+ETC_DEVICE float Tanh(float a) { return tanhf(a); }
+ETC_DEVICE float Pow(float a, float b) { return powf(a, b); }
+
+ETC_DEVICE float Infinity() { return 1.0f / 0.0f; }
+
+/// What a reduction over no element yields: below, or above, every value.
+template <class T>
+ETC_DEVICE T Lowest();
+template <>
+ETC_DEVICE float Lowest<float>() {
+  return -Infinity();
+}
+template <>
+ETC_DEVICE i64 Lowest<i64>() {
+  return -9223372036854775807LL - 1;
+}
+template <class T>
+ETC_DEVICE T Highest();
+template <>
+ETC_DEVICE float Highest<float>() {
+  return Infinity();
+}
+template <>
+ETC_DEVICE i64 Highest<i64>() {
+  return 9223372036854775807LL;
+}
+
+}  // namespace etc

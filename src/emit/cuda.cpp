@@ -1,0 +1,218 @@
+// CUDA C++ for sm_90a: for each kernel a namespace with its arguments, implementations and walks, and
+// an entry that splits a CTA into a loader warp and consumer warps.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "emit/cxx_body.h"
+#include "emit/cxx_walk.h"
+#include "emit/emit.h"
+#include "emit/header_text.h"
+
+namespace etc {
+namespace {
+
+/// Whether `name` stands in `text` as a whole word.
+bool HasWord(const std::string& text, const std::string& name) {
+  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    size_t end = at + name.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+class CudaWriter {
+ public:
+  CudaWriter(const Module& module, const std::string& arch, const HeaderReader& headers,
+             Diagnostics& diagnostics)
+      : module_(module),
+        arch_(arch),
+        diagnostics_(diagnostics),
+        headers_(headers, diagnostics) {}
+
+  std::optional<std::string> Run() {
+    bool ok = true;
+    int64_t warps = 8;
+    for (const Kernel& kernel : module_.kernels) {
+      warps = kernel.consumer_warps;
+    }
+    text_ = fmt::format("#define ETC_CONSUMER_WARPS {}\n", warps);
+    for (const char* name : {"tile/roles.cuh", "tile/events.cuh", "tile/scalar.cuh"}) {
+      ok &= headers_.Append(name, {}, text_);
+    }
+    for (const Kernel& kernel : module_.kernels) {
+      if (kernel.consumer_warps != warps) {
+        diagnostics_.Error(DiagnosticKind::Unsupported, kernel.range,
+                           fmt::format("kernel `@{}` has {} consumer warps, another {}: they must "
+                                       "agree within one artifact",
+                                       kernel.name, kernel.consumer_warps, warps));
+        ok = false;
+      }
+      for (DeviceId id : DevicesOf(module_, kernel)) {
+        ok &= AppendImplHeader(module_.devices[id]);
+      }
+    }
+    if (!ok) {
+      return std::nullopt;
+    }
+    TextWriter out;
+    out.Line("");
+    out.Line("namespace etc {");
+    out.Line("");
+    WriteConstants(out, module_);
+    for (const Kernel& kernel : module_.kernels) {
+      WriteKernel(out, kernel);
+    }
+    out.Line("}  // namespace etc");
+    for (const Kernel& kernel : module_.kernels) {
+      WriteEntry(out, kernel);
+    }
+    return text_ + out.Take();
+  }
+
+ private:
+  bool AppendImplHeader(const Device& device) {
+    const Impl* impl = FindImpl(device, arch_);
+    if (impl == nullptr || impl->header.empty()) {
+      return true;
+    }
+    if (!headers_.Append(impl->header, impl->range, text_)) {
+      return false;
+    }
+    if (!HasWord(text_, impl->name)) {
+      diagnostics_.Error(DiagnosticKind::Impl, impl->range,
+                         fmt::format("header `{}` does not define `{}`", impl->header, impl->name));
+      return false;
+    }
+    return true;
+  }
+
+  void WriteKernel(TextWriter& out, const Kernel& kernel) {
+    DimRanges ranges = RangesOf(module_, kernel);
+    DeviceScope device_scope(module_, ranges);
+    KernelScope kernel_scope(module_, ranges);
+    out.Line("");
+    out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
+    WriteParams(out, module_, kernel);
+    std::string slots = "0", scratch = "0";
+    for (DeviceId id : DevicesOf(module_, kernel)) {
+      const Device& device = module_.devices[id];
+      out.Line("");
+      WriteArgs(out, device_scope, device);
+      WriteImpl(out, device_scope, device);
+      slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
+      scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
+    }
+    out.Line("");
+    out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
+    out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
+    for (Role role : {Role::Loader, Role::Consumer}) {
+      bool consumer = role == Role::Consumer;
+      out.Line("");
+      out.Open(fmt::format("ETC_DEVICE void {}(const Params& params{}, {}, i64 sm, i64 sms) {{",
+                           consumer ? "Consume" : "Load", consumer ? ", const Events& events" : "",
+                           consumer ? "Consumer& consumer" : "Loader& loader"));
+      WriteDeclarations(out, kernel_scope, kernel);
+      WriteWalk(out, kernel_scope, kernel, role, arch_);
+      out.Close();
+    }
+    out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
+    out.Line("");
+  }
+
+  void WriteImpl(TextWriter& out, const DeviceScope& scope, const Device& device) {
+    const Impl* impl = FindImpl(device, arch_);
+    if (impl == nullptr) {
+      WriteBody(out, scope, device, BodyStyle::Parallel);
+      out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
+      return;
+    }
+    if (impl->header.empty()) {
+      WriteInline(out, device, *impl);
+      return;
+    }
+    out.Open(fmt::format("struct Config_{} {{", device.name));
+    for (const ImplArg& arg : impl->args) {
+      std::string name = CxxIdentifier(arg.name);
+      if (!arg.value) {
+        out.Line(fmt::format("using {} = etc::{};", name, arg.word));
+        continue;
+      }
+      switch (KindOf(module_, arg.value)) {
+        case ValueKind::Int:
+          out.Line(fmt::format("static constexpr i64 {} = {}LL;", name,
+                               EvaluateInt(module_, arg.value, {}, scope.ranges()).value()));
+          break;
+        case ValueKind::Bool:
+          out.Line(fmt::format("static constexpr bool {} = {};", name,
+                               EvaluateBool(module_, arg.value, {}, scope.ranges()).value()));
+          break;
+        default:
+          out.Line(fmt::format("static constexpr float {} = float({});", name,
+                               EvaluateFloat(module_, arg.value, {}, scope.ranges()).value()));
+      }
+    }
+    out.Close("};");
+    out.Line(fmt::format("using Impl_{0} = etc::{1}<Config_{0}, Args_{0}>;", device.name,
+                         impl->name));
+  }
+
+  /// Inline CUDA text is the body of Run, with the task coordinates under their own names.
+  void WriteInline(TextWriter& out, const Device& device, const Impl& impl) {
+    std::string coordinates;
+    for (const Axis& axis : device.tasks) {
+      coordinates += ", int " + CxxIdentifier(module_.symbols[axis.var].name);
+    }
+    out.Open(fmt::format("struct Impl_{} {{", device.name));
+    out.Line("static constexpr int kSlotBytes = 0;");
+    out.Line("static constexpr int kScratchBytes = 0;");
+    out.Line(fmt::format("ETC_DEVICE Impl_{0}(Consumer&, const Args_{0}&) {{}}", device.name));
+    out.Open(fmt::format("ETC_DEVICE void Run(Consumer& consumer, const Args_{}& args{}) {{",
+                         device.name, coordinates));
+    out.Raw(impl.text);
+    out.Line("");
+    out.Close();
+    out.Close("};");
+  }
+
+  void WriteEntry(TextWriter& out, const Kernel& kernel) {
+    std::string space = "etc::kernel_" + kernel.name;
+    out.Line("");
+    out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
+                         kernel.consumer_warps * 32 + 32));
+    out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", kernel.name, space));
+    // The epoch must be read before the barrier at the end of Block's constructor.
+    out.Line("etc::Events events(params.event_memory, params.event_capacity);");
+    out.Line(fmt::format("etc::Block<{0}::kSlotBytes, {0}::kScratchBytes, {1}> block;", space,
+                         kernel.shared_bytes));
+    out.Open("if (block.IsLoader()) {");
+    out.Line("etc::Loader loader = block.MakeLoader();");
+    out.Line(fmt::format("{}::Load(params, loader, blockIdx.x, gridDim.x);", space));
+    out.Reopen("} else {");
+    out.Line("etc::Consumer consumer = block.MakeConsumer();");
+    out.Line(fmt::format("{}::Consume(params, events, consumer, blockIdx.x, gridDim.x);", space));
+    out.Line("events.Finish(consumer);");
+    out.Close();
+    out.Close();
+  }
+
+  const Module& module_;
+  const std::string& arch_;
+  Diagnostics& diagnostics_;
+  HeaderText headers_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::optional<std::string> EmitCuda(const Module& module, const std::string& arch,
+                                    const HeaderReader& headers, Diagnostics& diagnostics) {
+  return CudaWriter(module, arch, headers, diagnostics).Run();
+}
+
+}  // namespace etc

@@ -1,0 +1,271 @@
+#include "emit/cxx_body.h"
+
+#include <fmt/format.h>
+
+#include "ir/rewrite.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+std::string DeviceScope::Pointer(TensorId id) const {
+  const Tensor& tensor = module().tensors[id];
+  return tensor.kind == TensorKind::Local ? tensor.name + "_t"
+                                          : "args." + CxxIdentifier(tensor.name);
+}
+
+std::string DeviceScope::Extent(TensorId id, size_t axis) const {
+  const Tensor& tensor = module().tensors[id];
+  if (auto value = EvaluateInt(module(), tensor.shape[axis], {})) {
+    return fmt::format("{}LL", *value);
+  }
+  ETC_CHECK(tensor.kind == TensorKind::Param);
+  return fmt::format("args.{}_{}", tensor.name, axis);
+}
+
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device) {
+  const Module& module = scope.module();
+  out.Open(fmt::format("struct Args_{} {{", device.name));
+  for (TensorId id : device.params) {
+    const Tensor& tensor = module.tensors[id];
+    out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
+                         CxxType(tensor.type), CxxIdentifier(tensor.name)));
+    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      if (auto value = EvaluateInt(module, tensor.shape[axis], {})) {
+        out.Line(fmt::format("static constexpr i64 {}_{} = {};", tensor.name, axis, *value));
+      } else {
+        out.Line(fmt::format("i64 {}_{};", tensor.name, axis));
+      }
+    }
+  }
+  out.Line("Dims dims;");
+  out.Close("};");
+}
+
+std::string CoordinateParameters(const Module& module, const Device& device) {
+  std::string text;
+  for (const Axis& axis : device.tasks) {
+    text += fmt::format(", i64 {}", CxxName(module, axis.var));
+  }
+  return text;
+}
+
+namespace {
+
+class BodyWriter {
+ public:
+  BodyWriter(TextWriter& out, const DeviceScope& scope, BodyStyle style)
+      : out_(out), scope_(scope), module_(scope.module()), style_(style) {}
+
+  void WriteTask(const std::vector<StmtId>& body) {
+    if (style_ == BodyStyle::Parallel) {
+      WriteShared(body);
+    } else {
+      WriteSerial(body);
+    }
+  }
+
+  /// Scratch that the locals at the top of a body take, in bytes.
+  int64_t ScratchBytes(const std::vector<StmtId>& body) const {
+    int64_t bytes = 0;
+    for (StmtId id : body) {
+      const Stmt& stmt = module_.stmts[id];
+      if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
+        bytes += AlignedBytes(local->tensor);
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        bytes += ScratchBytes(branch->body);
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  int64_t Elements(TensorId id) const {
+    int64_t count = 1;
+    for (ExprId extent : module_.tensors[id].shape) {
+      auto value = EvaluateInt(module_, extent, {});
+      ETC_CHECK(value);
+      count *= *value;
+    }
+    return count;
+  }
+
+  int64_t AlignedBytes(TensorId id) const {
+    return (Elements(id) * SizeInBytes(module_.tensors[id].type) + 15) / 16 * 16;
+  }
+
+  // One thread runs everything.
+
+  void WriteSerial(const std::vector<StmtId>& body) {
+    for (StmtId id : body) {
+      std::visit([&](const auto& stmt) { Serial(stmt); }, module_.stmts[id]);
+    }
+  }
+
+  void Serial(const For& stmt) {
+    std::string head;
+    for (const Axis& axis : stmt.axes) {
+      head += CxxFor(scope_, axis);
+    }
+    out_.Open(head + "{");
+    WriteSerial(stmt.body);
+    out_.Close();
+  }
+
+  void Serial(const If& stmt) {
+    out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, stmt.condition)));
+    WriteSerial(stmt.body);
+    out_.Close();
+  }
+
+  void Serial(const Let& stmt) {
+    out_.Line(fmt::format("const auto {} = {};", CxxName(module_, stmt.symbol),
+                          CxxExpr(scope_, stmt.value)));
+  }
+
+  void Serial(const LocalDecl& stmt) {
+    const Tensor& tensor = module_.tensors[stmt.tensor];
+    out_.Line(
+        fmt::format("{} {}_t[{}];", CxxType(tensor.type), tensor.name, Elements(stmt.tensor)));
+  }
+
+  void Serial(const Assign& stmt) {
+    out_.Line(Store(stmt.tensor, stmt.indices, CxxExpr(scope_, stmt.value)));
+  }
+
+  /// Each rank takes the largest candidate that comes after the one of the rank before it.
+  void Serial(const TopK& stmt) {
+    std::string type = KindOf(module_, stmt.body) == ValueKind::Int ? "i64" : "float";
+    std::string index = CxxName(module_, stmt.axis.var);
+    std::string rank = CxxName(module_, stmt.rank.var);
+    out_.Open("{");
+    out_.Line(fmt::format("{} last = {}(0); i64 last_index = -1;", type, type));
+    out_.Open(CxxFor(scope_, stmt.rank) + "{");
+    out_.Line(fmt::format("{} top = {}(0); i64 top_index = -1;", type, type));
+    out_.Open(CxxFor(scope_, stmt.axis) + "{");
+    out_.Line(fmt::format("const {} value = {};", type, CxxExpr(scope_, stmt.body)));
+    out_.Line(fmt::format("const bool later = last_index < 0 || value < last || (value == last && "
+                          "{} > last_index);",
+                          index));
+    out_.Line(fmt::format("if (later && (top_index < 0 || value > top)) {{ top = value; top_index "
+                          "= {}; }}",
+                          index));
+    out_.Close();
+    out_.Line(Store(stmt.values, stmt.value_indices, "top"));
+    out_.Line(Store(stmt.positions, stmt.position_indices, "top_index"));
+    out_.Line("last = top; last_index = top_index;");
+    out_.Close();
+    out_.Close();
+  }
+
+  std::string Store(TensorId id, const std::vector<ExprId>& indices, const std::string& value) {
+    const Tensor& tensor = module_.tensors[id];
+    std::string target =
+        fmt::format("{}[{}]", scope_.Pointer(id), CxxOffset(scope_, id, indices));
+    return KindOf(tensor.type) == ValueKind::Float
+               ? fmt::format("{} = FromFloat<{}>(float({}));", target, CxxType(tensor.type), value)
+               : fmt::format("{} = {}({});", target, CxxType(tensor.type), value);
+  }
+
+  // All consumer threads of a block run the task together.
+
+  void WriteShared(const std::vector<StmtId>& body) {
+    for (StmtId id : body) {
+      std::visit([&](const auto& stmt) { Shared(stmt); }, module_.stmts[id]);
+    }
+  }
+
+  void Shared(const For& stmt) {
+    // Axes whose bounds depend on an earlier axis of the same loop stay serial.
+    std::vector<SymbolId> vars;
+    size_t flat = 0;
+    while (flat < stmt.axes.size()) {
+      const Axis& axis = stmt.axes[flat];
+      if ((axis.lo && Mentions(module_, axis.lo, vars)) || Mentions(module_, axis.hi, vars)) {
+        break;
+      }
+      vars.push_back(axis.var);
+      ++flat;
+    }
+    out_.Open("{");
+    std::string total;
+    for (size_t i = 0; i < flat; ++i) {
+      const Axis& axis = stmt.axes[i];
+      out_.Line(fmt::format("const i64 lo{} = {}, n{} = Max(0LL, {} - lo{});", i,
+                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", i,
+                            CxxExpr(scope_, axis.hi), i));
+      total += (total.empty() ? "n" : " * n") + std::to_string(i);
+    }
+    out_.Open(fmt::format(
+        "for (i64 step = consumer.thread, steps = {}; step < steps; step += Consumer::kThreads) {{",
+        total));
+    out_.Line("i64 rest = step;");
+    for (size_t i = flat; i-- > 0;) {
+      std::string name = CxxName(module_, stmt.axes[i].var);
+      out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
+                       : fmt::format("const i64 {} = lo{} + rest % n{}; rest /= n{};", name, i, i,
+                                     i));
+    }
+    std::string head;
+    for (size_t i = flat; i < stmt.axes.size(); ++i) {
+      head += CxxFor(scope_, stmt.axes[i]);
+    }
+    out_.Open(head + "{");
+    WriteSerial(stmt.body);
+    out_.Close();
+    out_.Close();
+    out_.Close();
+    out_.Line("consumer.Sync();");
+  }
+
+  void Shared(const If& stmt) {
+    out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, stmt.condition)));
+    WriteShared(stmt.body);
+    out_.Close();
+  }
+
+  void Shared(const Let& stmt) { Serial(stmt); }
+
+  void Shared(const LocalDecl& stmt) {
+    const Tensor& tensor = module_.tensors[stmt.tensor];
+    out_.Line(fmt::format("{0}* const {1}_t = reinterpret_cast<{0}*>(consumer.scratch + {2});",
+                          CxxType(tensor.type), tensor.name, scratch_));
+    scratch_ += AlignedBytes(stmt.tensor);
+  }
+
+  void Shared(const Assign& stmt) { OneThread(stmt); }
+  void Shared(const TopK& stmt) { OneThread(stmt); }
+
+  template <class S>
+  void OneThread(const S& stmt) {
+    out_.Open("if (consumer.thread == 0) {");
+    Serial(stmt);
+    out_.Close();
+    out_.Line("consumer.Sync();");
+  }
+
+  TextWriter& out_;
+  const DeviceScope& scope_;
+  const Module& module_;
+  BodyStyle style_;
+  int64_t scratch_ = 0;
+};
+
+}  // namespace
+
+void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style) {
+  BodyWriter body(out, scope, style);
+  out.Open(fmt::format("struct Body_{} {{", device.name));
+  bool parallel = style == BodyStyle::Parallel;
+  out.Line("static constexpr int kSlotBytes = 0;");
+  out.Line(fmt::format("static constexpr int kScratchBytes = {};",
+                       parallel ? body.ScratchBytes(device.body) : 0));
+  out.Line(fmt::format("ETC_DEVICE Body_{0}(Consumer&, const Args_{0}&) {{}}", device.name));
+  out.Open(fmt::format("ETC_DEVICE void Run(Consumer& consumer, const Args_{}& args{}) {{",
+                       device.name, CoordinateParameters(scope.module(), device)));
+  out.Line("[[maybe_unused]] const Dims& dims = args.dims;");
+  body.WriteTask(device.body);
+  out.Close();
+  out.Close("};");
+}
+
+}  // namespace etc

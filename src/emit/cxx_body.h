@@ -1,0 +1,34 @@
+// C++ text of a device function: the struct of its arguments, and its generated body.
+#pragma once
+
+#include "emit/cxx_expr.h"
+#include "emit/text_writer.h"
+
+namespace etc {
+
+/// Inside a device function, its parameters are members of `args`.
+class DeviceScope : public CxxScope {
+ public:
+  DeviceScope(const Module& module, const DimRanges& ranges) : CxxScope(module, ranges) {}
+
+  std::string Pointer(TensorId tensor) const override;
+  std::string Extent(TensorId tensor, size_t axis) const override;
+};
+
+/// How the iterations of a body's outermost loops are executed.
+enum class BodyStyle {
+  Serial,    // one thread runs the task
+  Parallel,  // the consumer threads of a block share them, with a barrier after each statement
+};
+
+/// `struct Args_NAME`: for each parameter its pointer `p` and extents `p_0`, `p_1`, …, those that
+/// are constant as constants; and the values of the dimensions.
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device);
+
+/// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
+void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);
+
+/// `, i64 i_, i64 j_`: the task coordinates as parameters.
+std::string CoordinateParameters(const Module& module, const Device& device);
+
+}  // namespace etc

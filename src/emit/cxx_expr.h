@@ -1,0 +1,49 @@
+// C++ text of scalar expressions; the same for the host and for CUDA.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/evaluate.h"
+#include "ir/module.h"
+
+namespace etc {
+
+/// How names and tensors appear in the C++ around an expression.
+class CxxScope {
+ public:
+  CxxScope(const Module& module, const DimRanges& ranges) : module_(module), ranges_(ranges) {}
+  virtual ~CxxScope() = default;
+
+  const Module& module() const { return module_; }
+  const DimRanges& ranges() const { return ranges_; }
+
+  /// The pointer to a tensor's first element, and its extent along `axis`, as C++ expressions.
+  virtual std::string Pointer(TensorId tensor) const = 0;
+  virtual std::string Extent(TensorId tensor, size_t axis) const = 0;
+
+ private:
+  const Module& module_;
+  const DimRanges& ranges_;
+};
+
+/// `i_` for an index or a `let`, `k_name` for a constant, `dims.n` for a dimension, `sms`.
+std::string CxxName(const Module& module, SymbolId symbol);
+
+/// A name that is no C++ keyword: keywords get an underscore.
+std::string CxxIdentifier(const std::string& name);
+
+/// The C++ type of an element: `bf16`, `f32`, …
+std::string CxxType(DType type);
+
+/// An expression of C++ type i64, float or bool by its value kind. Literals are `LL` or `f`, so that
+/// no arithmetic happens in 32 bits.
+std::string CxxExpr(const CxxScope& scope, ExprId expr);
+
+/// The row-major element offset of `indices` (leading indices of a slice count as whole rows).
+std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
+
+/// `for (i64 k_ = lo; k_ < hi; ++k_) ` for one axis.
+std::string CxxFor(const CxxScope& scope, const Axis& axis);
+
+}  // namespace etc

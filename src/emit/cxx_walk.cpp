@@ -1,0 +1,340 @@
+#include "emit/cxx_walk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/diagnostics.h"
+
+namespace etc {
+
+std::string KernelScope::Pointer(TensorId id) const {
+  const Tensor& tensor = module().tensors[id];
+  return tensor.kind == TensorKind::Param ? "params.t_" + tensor.name : "b_" + tensor.name;
+}
+
+std::string KernelScope::Extent(TensorId id, size_t axis) const {
+  return CxxExpr(*this, module().tensors[id].shape[axis]);
+}
+
+DimRanges RangesOf(const Module& module, const Kernel& kernel) {
+  DimRanges ranges;
+  for (const Where& where : kernel.where) {
+    auto lo = EvaluateInt(module, where.lo, {});
+    auto hi = EvaluateInt(module, where.hi, {});
+    ETC_CHECK(lo && hi);
+    ranges[where.dim] = {*lo, *hi};
+  }
+  return ranges;
+}
+
+namespace {
+
+void CollectDevices(const Module& module, const std::vector<NodeId>& nodes,
+                    std::vector<DeviceId>& devices) {
+  for (NodeId id : nodes) {
+    if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
+      if (std::find(devices.begin(), devices.end(), share->callee) == devices.end()) {
+        devices.push_back(share->callee);
+      }
+    } else if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
+      CollectDevices(module, repeat->body, devices);
+    }
+  }
+}
+
+/// The dims of a module, in the order in which they were declared.
+std::vector<SymbolId> Dims(const Module& module) {
+  std::vector<SymbolId> dims;
+  for (const Item& item : module.items) {
+    const auto* symbol = std::get_if<SymbolId>(&item);
+    if (symbol != nullptr && module.symbols[*symbol].kind == SymbolKind::Dim) {
+      dims.push_back(*symbol);
+    }
+  }
+  return dims;
+}
+
+}  // namespace
+
+std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel) {
+  std::vector<DeviceId> devices;
+  CollectDevices(module, kernel.body, devices);
+  return devices;
+}
+
+const Impl* FindImpl(const Device& device, const std::string& arch) {
+  auto it = std::find_if(device.impls.begin(), device.impls.end(),
+                         [&](const Impl& impl) { return impl.arch == arch; });
+  return it == device.impls.end() ? nullptr : &*it;
+}
+
+void WriteConstants(TextWriter& out, const Module& module) {
+  DimRanges none;
+  KernelScope scope(module, none);
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    if (id == nullptr || module.symbols[*id].kind != SymbolKind::Const) {
+      continue;
+    }
+    ExprId value = module.symbols[*id].value;
+    std::string name = CxxName(module, *id);
+    switch (KindOf(module, value)) {
+      case ValueKind::Int:
+        out.Line(fmt::format("constexpr i64 {} = {}LL;", name,
+                             EvaluateInt(module, value, {}).value()));
+        break;
+      case ValueKind::Bool:
+        out.Line(fmt::format("constexpr bool {} = {};", name,
+                             EvaluateBool(module, value, {}).value()));
+        break;
+      default:
+        out.Line(fmt::format("constexpr float {} = float({});", name,
+                             EvaluateFloat(module, value, {}).value()));
+    }
+  }
+}
+
+void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
+  std::vector<SymbolId> dims = Dims(module);
+  std::string fields, values;
+  out.Open("struct Dims {");
+  for (SymbolId dim : dims) {
+    out.Line(fmt::format("i64 {};", CxxIdentifier(module.symbols[dim].name)));
+  }
+  out.Close("};");
+  out.Open("struct Params {");
+  for (TensorId id : kernel.params) {
+    const Tensor& tensor = module.tensors[id];
+    out.Line(fmt::format("{}{}* t_{};", tensor.access == Access::In ? "const " : "",
+                         CxxType(tensor.type), tensor.name));
+  }
+  for (SymbolId dim : dims) {
+    out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));
+    values += (values.empty() ? "d_" : ", d_") + module.symbols[dim].name;
+  }
+  out.Line("char* workspace;");
+  out.Line("void* event_memory;");
+  out.Line("i64 event_capacity;");
+  out.Line(fmt::format("ETC_DEVICE Dims dims() const {{ return Dims{{{}}}; }}", values));
+  out.Close("};");
+}
+
+void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  const Module& module = scope.module();
+  out.Line("[[maybe_unused]] const Dims dims = params.dims();");
+  std::string next_counter = "0LL";
+  for (NodeId id : kernel.declarations) {
+    if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
+      const Tensor& tensor = module.tensors[buffer->tensor];
+      out.Line(fmt::format(
+          "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.workspace + {2});",
+          CxxType(tensor.type), tensor.name, CxxExpr(scope, tensor.offset)));
+    } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
+      const Event& event = module.events[declaration->event];
+      std::string name = "e_" + event.name;
+      out.Line(fmt::format("[[maybe_unused]] const i64 {} = {};", name, next_counter));
+      std::string count = "1LL";
+      for (const EventDim& dim : event.dims) {
+        count += " * " + CxxExpr(scope, dim.extent);
+      }
+      next_counter = name + " + " + count;
+    }
+  }
+}
+
+namespace {
+
+class WalkWriter {
+ public:
+  WalkWriter(TextWriter& out, const KernelScope& scope, Role role, const std::string& arch)
+      : out_(out), scope_(scope), module_(scope.module()), role_(role), arch_(arch) {}
+
+  void WriteNodes(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        WriteShare(*share);
+      } else if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
+        if (role_ == Role::Consumer || Streams(repeat->body)) {
+          out_.Line("#pragma GCC unroll 1");
+          out_.Open(CxxFor(scope_, {repeat->var, repeat->lo, repeat->hi}) + "{");
+          WriteNodes(repeat->body);
+          out_.Close();
+        }
+      }
+    }
+  }
+
+ private:
+  bool Streams(const Share& share) const {
+    const Impl* impl = FindImpl(module_.devices[share.callee], arch_);
+    return impl != nullptr && !impl->streams.empty();
+  }
+
+  bool Streams(const std::vector<NodeId>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+      if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        return Streams(*share);
+      }
+      const auto* repeat = std::get_if<Repeat>(&module_.nodes[id]);
+      return repeat != nullptr && Streams(repeat->body);
+    });
+  }
+
+  void WriteShare(const Share& share) {
+    if (role_ == Role::Loader && !Streams(share)) {
+      return;
+    }
+    const Device& device = module_.devices[share.callee];
+    out_.Open(fmt::format("{{  // @{}", device.name));
+    std::string total = "1LL";
+    for (size_t i = 0; i < share.axes.size(); ++i) {
+      const Axis& axis = share.axes[i];
+      out_.Line(fmt::format("const i64 lo{0} = {1}, n{0} = Max(0LL, {2} - lo{0});", i,
+                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL",
+                            CxxExpr(scope_, axis.hi)));
+      total += fmt::format(" * n{}", i);
+    }
+    out_.Line(fmt::format("const i64 tasks = {};", total));
+    out_.Line(fmt::format("i64 task = sm - FloorMod({}, sms);", CxxExpr(scope_, share.first)));
+    out_.Line("task += task < 0 ? sms : 0;");
+    out_.Open("if (task < tasks) {");
+    WriteArguments(share, device);
+    if (role_ == Role::Loader) {
+      OpenTasks(share, "for (; task < tasks; task += sms) {");
+      out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, Coordinates(share)));
+      out_.Close();
+    } else {
+      WriteTasks(share, device);
+    }
+    out_.Close();
+    out_.Close();
+  }
+
+  void WriteArguments(const Share& share, const Device& device) {
+    out_.Line(fmt::format("Args_{} args;", device.name));
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      const Tensor& param = module_.tensors[device.params[i]];
+      const Argument& argument = share.args[i];
+      std::string pointer = scope_.Pointer(argument.tensor);
+      if (!argument.indices.empty()) {
+        pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);
+      }
+      out_.Line(fmt::format("args.{} = {};", CxxIdentifier(param.name), pointer));
+      for (size_t axis = 0; axis < param.shape.size(); ++axis) {
+        if (!EvaluateInt(module_, param.shape[axis], {})) {
+          out_.Line(fmt::format("args.{}_{} = {};", param.name, axis,
+                                CxxExpr(scope_, param.shape[axis])));
+        }
+      }
+    }
+    out_.Line("args.dims = dims;");
+  }
+
+  /// Opens the loop over the SM's tasks, with their coordinates.
+  void OpenTasks(const Share& share, const std::string& loop) {
+    out_.Line("#pragma GCC unroll 1");
+    out_.Open(loop);
+    out_.Line("i64 rest = task;");
+    for (size_t i = share.axes.size(); i-- > 0;) {
+      std::string name = CxxName(module_, share.axes[i].var);
+      out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
+                       : fmt::format("const i64 {0} = lo{1} + rest % n{1}; rest /= n{1};", name, i));
+    }
+  }
+
+  std::string Coordinates(const Share& share) const {
+    std::string text;
+    for (const Axis& axis : share.axes) {
+      text += ", " + CxxName(module_, axis.var);
+    }
+    return text;
+  }
+
+  void WriteTasks(const Share& share, const Device& device) {
+    std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
+    // Waits that hold for all tasks come first, so that one object can serve all of them.
+    WriteWaits(share.enter_waits);
+    out_.Line("consumer.Sync();");
+    bool once = share.waits.empty();
+    if (once) {
+      out_.Line(make);
+    }
+    out_.Line("u32 done = 0;");
+    OpenTasks(share, "for (; task < tasks; task += sms, ++done) {");
+    if (!once) {
+      WriteWaits(share.waits);
+      out_.Line("consumer.Sync();");
+      out_.Line(make);
+    }
+    out_.Line(fmt::format("impl.Run(consumer, args{});", Coordinates(share)));
+    if (!share.notifies.empty()) {
+      out_.Line("consumer.Sync();");
+      WriteSignals(share.notifies, "NotifyOne", "1");
+    }
+    out_.Close();
+    if (!share.leave_notifies.empty()) {
+      out_.Line("consumer.Sync();");
+      WriteSignals(share.leave_notifies, "NotifyOne", "done");
+    }
+  }
+
+  void WriteWaits(const std::vector<EventRef>& refs) { WriteSignals(refs, "WaitOne", ""); }
+
+  /// One call of `method` for each element of each reference; an empty `amount` means its count.
+  void WriteSignals(const std::vector<EventRef>& refs, std::string_view method,
+                    const std::string& amount) {
+    for (const EventRef& ref : refs) {
+      const Event& event = module_.events[ref.event];
+      ETC_CHECK(event.realisation == Realisation::Counter);
+      std::string loops, flat = "0LL", names, values;
+      for (const Axis& axis : ref.axes) {
+        loops += CxxFor(scope_, axis);
+      }
+      if (ref.guard) {
+        loops += fmt::format("if ({}) ", CxxExpr(scope_, ref.guard));
+      }
+      for (size_t i = 0; i < ref.indices.size(); ++i) {
+        const EventIndex& index = ref.indices[i];
+        std::string extent = CxxExpr(scope_, event.dims[i].extent);
+        std::string value = index.all || index.hi ? fmt::format("x{}", i)
+                                                  : CxxExpr(scope_, index.lo);
+        if (index.all || index.hi) {
+          loops += fmt::format("for (i64 {0} = {1}; {0} < {2}; ++{0}) ", value,
+                               index.all ? "0LL" : CxxExpr(scope_, index.lo),
+                               index.all ? extent : CxxExpr(scope_, index.hi));
+        }
+        flat = i == 0 ? value : fmt::format("({}) * {} + {}", flat, extent, value);
+        if (event.dims[i].var) {
+          names += fmt::format("{}i64 {}", names.empty() ? "" : ", ",
+                               CxxName(module_, event.dims[i].var));
+          values += (values.empty() ? "" : ", ") + value;
+        }
+      }
+      std::string count = amount;
+      if (count.empty()) {
+        count = CxxExpr(scope_, event.count);
+        if (!names.empty()) {
+          count = fmt::format("[&]({}) {{ return {}; }}({})", names, count, values);
+        }
+      }
+      out_.Line(fmt::format("{}events.{}(consumer, e_{} + {}, u32({}));", loops, method, event.name,
+                            flat, count));
+    }
+  }
+
+  TextWriter& out_;
+  const KernelScope& scope_;
+  const Module& module_;
+  Role role_;
+  const std::string& arch_;
+};
+
+}  // namespace
+
+void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
+               const std::string& arch) {
+  WalkWriter(out, scope, role, arch).WriteNodes(kernel.body);
+}
+
+}  // namespace etc

@@ -1,0 +1,45 @@
+// C++ text of a kernel's loop nest, which every SM and every role walks.
+#pragma once
+
+#include <string>
+
+#include "emit/cxx_expr.h"
+#include "emit/text_writer.h"
+
+namespace etc {
+
+/// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
+class KernelScope : public CxxScope {
+ public:
+  KernelScope(const Module& module, const DimRanges& ranges) : CxxScope(module, ranges) {}
+
+  std::string Pointer(TensorId tensor) const override;
+  std::string Extent(TensorId tensor, size_t axis) const override;
+};
+
+/// The dimension ranges that a kernel is for.
+DimRanges RangesOf(const Module& module, const Kernel& kernel);
+
+/// The device functions that a kernel runs, each once, in the order of their first share.
+std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
+
+/// `constexpr i64 k_NAME = …;` for every constant of the module.
+void WriteConstants(TextWriter& out, const Module& module);
+
+/// `struct Dims` and `struct Params`, the launch block of docs/runtime.md.
+void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel);
+
+/// Pointers to the buffers and first counters of the events, as the walks use them.
+void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
+
+enum class Role { Consumer, Loader };
+
+/// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the shares
+/// whose implementation for `arch` streams operands.
+void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
+               const std::string& arch);
+
+/// The device's implementation for a target, or null.
+const Impl* FindImpl(const Device& device, const std::string& arch);
+
+}  // namespace etc

@@ -1,0 +1,70 @@
+// C++ for the host target: one thread per SM walks the same nest over generated bodies.
+
+#include <fmt/format.h>
+
+#include "emit/builtin_headers.h"
+#include "emit/cxx_body.h"
+#include "emit/cxx_walk.h"
+#include "emit/emit.h"
+#include "emit/header_text.h"
+
+namespace etc {
+namespace {
+
+void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
+  DimRanges ranges = RangesOf(module, kernel);
+  DeviceScope device_scope(module, ranges);
+  KernelScope kernel_scope(module, ranges);
+  out.Line("");
+  out.Line("namespace etc {");
+  out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
+  WriteParams(out, module, kernel);
+  for (DeviceId id : DevicesOf(module, kernel)) {
+    const Device& device = module.devices[id];
+    out.Line("");
+    WriteArgs(out, device_scope, device);
+    WriteBody(out, device_scope, device, BodyStyle::Serial);
+    out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
+  }
+  out.Line("");
+  out.Open("inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
+           "i64 sm, i64 sms) {");
+  WriteDeclarations(out, kernel_scope, kernel);
+  WriteWalk(out, kernel_scope, kernel, Role::Consumer, "host");
+  out.Close();
+  out.Line("}");
+  out.Line("}");
+  out.Line("");
+  out.Open(fmt::format("extern \"C\" void {}(const uint64_t* block, int sm, int sms) {{",
+                       kernel.name));
+  out.Line(fmt::format("etc::kernel_{}::Params params;", kernel.name));
+  out.Line("std::memcpy(&params, block, sizeof params);");
+  out.Line("etc::Events events(params.event_memory);");
+  out.Line("etc::Consumer consumer;");
+  out.Line(fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
+  out.Close();
+}
+
+}  // namespace
+
+std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics) {
+  HeaderReader reader = BuiltinHeader;
+  HeaderText headers(reader, diagnostics);
+  headers.Skip("arch/types.cuh");  // the prelude has the host's own
+  std::string text;
+  if (!headers.Append("host_prelude.h", {}, text) ||
+      !headers.Append("tile/scalar.cuh", {}, text)) {
+    return std::nullopt;
+  }
+  TextWriter out;
+  out.Line("");
+  out.Line("namespace etc {");
+  WriteConstants(out, module);
+  out.Line("}");
+  for (const Kernel& kernel : module.kernels) {
+    WriteKernel(out, module, kernel);
+  }
+  return text + out.Take();
+}
+
+}  // namespace etc

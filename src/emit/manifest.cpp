@@ -1,0 +1,205 @@
+// The manifest; docs/runtime.md has its schema. The compiler's only use of JSON but for reading a
+// model's configuration.
+
+#include <nlohmann/json.hpp>
+
+#include "emit/cxx_walk.h"
+#include "emit/emit.h"
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ManifestWriter {
+ public:
+  explicit ManifestWriter(const Module& module) : module_(module) {}
+
+  Json Constants() const {
+    Json out = Json::object();
+    for (const Item& item : module_.items) {
+      const auto* id = std::get_if<SymbolId>(&item);
+      if (id == nullptr || module_.symbols[*id].kind != SymbolKind::Const) {
+        continue;
+      }
+      const Symbol& symbol = module_.symbols[*id];
+      switch (KindOf(module_, symbol.value)) {
+        case ValueKind::Int:
+          out[symbol.name] = EvaluateInt(module_, symbol.value, {}).value();
+          break;
+        case ValueKind::Bool:
+          out[symbol.name] = EvaluateBool(module_, symbol.value, {}).value();
+          break;
+        default:
+          out[symbol.name] = EvaluateFloat(module_, symbol.value, {}).value();
+      }
+    }
+    return out;
+  }
+
+  /// One entry for each graph; its kernels are those made of it.
+  Json Graphs() const {
+    Json out = Json::array();
+    for (const Kernel& kernel : module_.kernels) {
+      bool same = !out.empty() && out.back()["name"] == kernel.graph;
+      if (!same) {
+        out.push_back({{"name", kernel.graph},
+                       {"dims", Dims()},
+                       {"params", Params(kernel)},
+                       {"kernels", Json::array()}});
+      }
+      out.back()["kernels"].push_back(KernelEntry(kernel));
+    }
+    return out;
+  }
+
+ private:
+  Json Dims() const {
+    Json out = Json::array();
+    for (const Item& item : module_.items) {
+      const auto* id = std::get_if<SymbolId>(&item);
+      if (id == nullptr || module_.symbols[*id].kind != SymbolKind::Dim) {
+        continue;
+      }
+      const Symbol& symbol = module_.symbols[*id];
+      out.push_back(
+          {{"name", symbol.name},
+           {"min", EvaluateInt(module_, symbol.lo, {}).value()},
+           {"max", EvaluateInt(module_, symbol.hi, {}).value()},
+           {"multiple", symbol.multiple ? EvaluateInt(module_, symbol.multiple, {}).value() : 1}});
+    }
+    return out;
+  }
+
+  Json Params(const Kernel& kernel) const {
+    Json out = Json::array();
+    for (TensorId id : kernel.params) {
+      const Tensor& tensor = module_.tensors[id];
+      Json shape = Json::array();
+      for (ExprId extent : tensor.shape) {
+        shape.push_back(Expr(extent));
+      }
+      const char* access = tensor.access == Access::In    ? "in"
+                           : tensor.access == Access::Out ? "out"
+                                                          : "inout";
+      Json param = {{"name", tensor.name},
+                    {"access", access},
+                    {"dtype", Spelling(tensor.type)},
+                    {"shape", shape},
+                    {"alignment", 16}};
+      if (tensor.value_lo) {
+        param["value_min"] = Expr(tensor.value_lo);
+        param["value_max"] = Folded("-", Expr(tensor.value_hi), 1);  // inclusive
+      }
+      out.push_back(std::move(param));
+    }
+    return out;
+  }
+
+  Json KernelEntry(const Kernel& kernel) const {
+    Json where = Json::array();
+    for (const Where& range : kernel.where) {
+      where.push_back({{"dim", module_.symbols[range.dim].name},
+                       {"min", EvaluateInt(module_, range.lo, {}).value()},
+                       {"max", EvaluateInt(module_, range.hi, {}).value()}});
+    }
+    Json workspace = 0, counters = 0;
+    for (NodeId id : kernel.declarations) {
+      if (const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id])) {
+        const Tensor& tensor = module_.tensors[buffer->tensor];
+        Json bytes = SizeInBytes(tensor.type);
+        for (ExprId extent : tensor.shape) {
+          bytes = Folded("*", bytes, Expr(extent));
+        }
+        workspace = Folded("max", workspace, Folded("+", Expr(tensor.offset), bytes));
+      } else if (const auto* declaration = std::get_if<EventDecl>(&module_.nodes[id])) {
+        Json elements = 1;
+        for (const EventDim& dim : module_.events[declaration->event].dims) {
+          elements = Folded("*", elements, Expr(dim.extent));
+        }
+        counters = Folded("+", counters, elements);
+      }
+    }
+    return {{"entry", kernel.name},
+            {"schedule", "static"},
+            {"where", where},
+            {"threads", kernel.consumer_warps * 32 + 32},
+            {"shared_bytes", kernel.shared_bytes},
+            {"workspace_bytes", workspace},
+            {"event_counters", counters}};
+  }
+
+  /// `[op, a, b]`, or its value where both sides are numbers.
+  static Json Folded(const char* op, Json a, Json b) {
+    if (a.is_number_integer() && b.is_number_integer()) {
+      auto x = a.get<int64_t>(), y = b.get<int64_t>();
+      switch (op[0]) {
+        case '+':
+          return x + y;
+        case '-':
+          return x - y;
+        case '*':
+          return x * y;
+        case 'm':
+          return std::max(x, y);
+      }
+    }
+    return Json::array({op, std::move(a), std::move(b)});
+  }
+
+  /// An integer expression over dimensions, constants folded.
+  Json Expr(ExprId id) const {
+    if (auto value = EvaluateInt(module_, id, {})) {
+      return *value;
+    }
+    struct Visitor {
+      const ManifestWriter& writer;
+      Json operator()(const SymbolRef& e) const { return writer.module_.symbols[e.symbol].name; }
+      Json operator()(const Unary& e) const {
+        ETC_CHECK(e.op == UnaryOp::Neg);
+        return Json::array({"-", 0, writer.Expr(e.operand)});
+      }
+      Json operator()(const Binary& e) const {
+        return Json::array({Spelling(e.op), writer.Expr(e.left), writer.Expr(e.right)});
+      }
+      Json operator()(const Call& e) const {
+        Json out = Json::array({Spelling(e.op)});
+        for (ExprId arg : e.args) {
+          out.push_back(writer.Expr(arg));
+        }
+        return out;
+      }
+      // Literals evaluate; the verifier keeps the rest out of shapes and sizes.
+      Json operator()(const IntLiteral&) const { return Unexpected(); }
+      Json operator()(const FloatLiteral&) const { return Unexpected(); }
+      Json operator()(const BoolLiteral&) const { return Unexpected(); }
+      Json operator()(const Load&) const { return Unexpected(); }
+      Json operator()(const Cast&) const { return Unexpected(); }
+      Json operator()(const Reduce&) const { return Unexpected(); }
+      [[noreturn]] static Json Unexpected() {
+        InternalError(__FILE__, __LINE__, "an expression that a manifest cannot hold");
+      }
+    };
+    return std::visit(Visitor{*this}, module_.exprs[id]);
+  }
+
+  const Module& module_;
+};
+
+}  // namespace
+
+std::string EmitManifest(const Module& module, const ManifestInfo& info) {
+  ManifestWriter writer(module);
+  Json manifest = {
+      {"etc_manifest", 1},
+      {"target", info.target},
+      {"binary",
+       {{"file", info.binary_file}, {"bytes", info.binary_bytes}, {"xxh3_128", info.binary_xxh3_128}}},
+      {"producer", {{"etc", ETC_VERSION}, {"toolchain", info.toolchain}, {"flags", info.flags}}},
+      {"constants", writer.Constants()},
+      {"graphs", writer.Graphs()},
+  };
+  return manifest.dump(2) + "\n";
+}
+
+}  // namespace etc
