@@ -95,6 +95,7 @@ struct Device {
   std::vector<Impl> impls;
   std::vector<StmtId> body;
   SourceRange range;  // of the name
+  SourceRange braces = {};  // from the body's `{` to its `}`
 };
 
 /// `specialise (batch: 1..8, 9..16)`
@@ -114,6 +115,7 @@ struct Graph {
   std::optional<Specialisation> specialisation;
   std::vector<NodeId> body;
   SourceRange range;
+  SourceRange braces = {};
 };
 
 /// `where (batch in 1..8)`: the sizes that a kernel is for.
@@ -135,6 +137,8 @@ struct Kernel {
   std::vector<NodeId> declarations;  // BufferDecl, EventDecl
   std::vector<NodeId> body;          // `on sm { … }`: Share, Repeat
   SourceRange range;
+  SourceRange braces = {};
+  SourceRange sm_braces = {};  // those of `on sm { … }`
 };
 
 /// `require hidden_size % 64 == 0;`
@@ -164,7 +168,9 @@ class Module {
   Table<GraphId, Graph> graphs;
   Table<KernelId, Kernel> kernels;
   std::vector<Item> items;
-  std::vector<Comment> comments;  // in source order
+  std::vector<Comment> comments;     // in source order
+  std::vector<uint32_t> blank_lines;  // offsets of what follows an empty line, ascending
+  SourceRange header;                 // of `etir 1;`
   SymbolId sms;                   // the one symbol of kind Sms
 
   Module();

@@ -8,6 +8,7 @@
 
 #include "ir/expr.h"
 #include "ir/ids.h"
+#include "support/source.h"
 
 namespace etc {
 
@@ -26,6 +27,7 @@ struct EventRef {
   std::vector<EventIndex> indices;
   std::vector<Axis> axes;  // `for (…)`
   ExprId guard;            // `if …`, absent when none
+  SourceRange range = {};
 };
 
 /// `(i, j) => %e[i], %f[*]`: names for the task's coordinates, then what it signals or awaits.
@@ -38,6 +40,7 @@ struct Edge {
 struct Argument {
   TensorId tensor;
   std::vector<ExprId> indices;
+  SourceRange range = {};
 };
 
 /// `%p = buffer f32[n];` in a graph, `%p = workspace f32[n] at 0;` in a kernel.

@@ -1,0 +1,24 @@
+#include "ir/module.h"
+
+#include <utility>
+
+namespace etc {
+
+Module::Module() { sms = symbols.Add({"sms", SymbolKind::Sms, {}, {}, {}, {}, {}}); }
+
+ExprId Module::AddExpr(Expr expr, SourceRange range) {
+  expr_ranges_.push_back(range);
+  return exprs.Add(std::move(expr));
+}
+
+StmtId Module::AddStmt(Stmt stmt, SourceRange range) {
+  stmt_ranges_.push_back(range);
+  return stmts.Add(std::move(stmt));
+}
+
+NodeId Module::AddNode(Node node, SourceRange range) {
+  node_ranges_.push_back(range);
+  return nodes.Add(std::move(node));
+}
+
+}  // namespace etc

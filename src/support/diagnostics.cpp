@@ -1,0 +1,214 @@
+#include "support/diagnostics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+namespace etc {
+
+std::string_view Name(DiagnosticKind kind) {
+  switch (kind) {
+#define ETC_DIAGNOSTIC(name, text) \
+  case DiagnosticKind::name:       \
+    return text;
+#include "support/diagnostic_kinds.def"
+#undef ETC_DIAGNOSTIC
+  }
+  InternalError(__FILE__, __LINE__, "a diagnostic of no kind");
+}
+
+Diagnostic& Diagnostics::Error(DiagnosticKind kind, SourceRange range, std::string message) {
+  ++error_count_;
+  return Add(Severity::Error, kind, range, std::move(message));
+}
+
+Diagnostic& Diagnostics::Warning(DiagnosticKind kind, SourceRange range, std::string message) {
+  return Add(Severity::Warning, kind, range, std::move(message));
+}
+
+Diagnostic& Diagnostics::Remark(DiagnosticKind kind, SourceRange range, std::string message) {
+  return Add(Severity::Remark, kind, range, std::move(message));
+}
+
+Diagnostic& Diagnostics::Add(Severity severity, DiagnosticKind kind, SourceRange range,
+                             std::string message) {
+  all_.push_back({severity, kind, range, std::move(message), {}});
+  return all_.back();
+}
+
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+std::string_view Spelling(Severity severity) {
+  switch (severity) {
+    case Severity::Error:
+      return "error";
+    case Severity::Warning:
+      return "warning";
+    case Severity::Remark:
+      return "remark";
+  }
+  InternalError(__FILE__, __LINE__, "a diagnostic of no severity");
+}
+
+/// In source order; diagnostics without a position come last, each group in order of report.
+std::vector<const Diagnostic*> Sorted(const Diagnostics& diagnostics) {
+  std::vector<const Diagnostic*> sorted;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    sorted.push_back(&diagnostic);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic* a, const Diagnostic* b) {
+    if (a->range.IsValid() != b->range.IsValid()) {
+      return a->range.IsValid();
+    }
+    return a->range.begin < b->range.begin;
+  });
+  return sorted;
+}
+
+bool HasPosition(SourceRange range, const SourceFile* source) {
+  return source != nullptr && range.IsValid() && range.end <= source->text().size();
+}
+
+/// Columns of a terminal that `text` takes: one for each code point.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
+}
+
+/// What stands before the caret: tabs stay tabs, so that it lines up with the line above.
+std::string Padding(std::string_view before) {
+  std::string padding;
+  for (char c : before) {
+    if (c == '\t') {
+      padding += '\t';
+    } else if ((static_cast<unsigned char>(c) >> 6) != 2) {
+      padding += ' ';
+    }
+  }
+  return padding;
+}
+
+/// The source line and, under it, the part of the range on that line.
+void RenderSnippet(std::string& text, SourceRange range, const SourceFile& source) {
+  LineColumn start = source.Locate(range.begin);
+  std::string_view line = source.Line(start.line);
+  size_t from = std::min<size_t>(start.column - 1, line.size());
+  size_t length = std::min<size_t>(range.end - range.begin, line.size() - from);
+  size_t width = std::max<size_t>(Width(line.substr(from, length)), 1);
+  fmt::format_to(Out(text), " {:5} | {}\n", start.line, line);
+  fmt::format_to(Out(text), "       | {}^{}\n", Padding(line.substr(0, from)),
+                 std::string(width - 1, '~'));
+}
+
+void RenderMessage(std::string& text, std::string_view severity, SourceRange range,
+                   std::string_view message, std::string_view kind, const SourceFile* source) {
+  bool positioned = HasPosition(range, source);
+  if (positioned) {
+    LineColumn start = source->Locate(range.begin);
+    fmt::format_to(Out(text), "{}:{}:{}: ", source->name(), start.line, start.column);
+  } else {
+    text += "etc: ";
+  }
+  fmt::format_to(Out(text), "{}: {}{}\n", severity, message, kind);
+  if (positioned) {
+    RenderSnippet(text, range, *source);
+  }
+}
+
+/// A JSON string. Bytes that are not UTF-8 become U+FFFD, so that the output always is.
+std::string Quote(std::string_view text) {
+  std::string quoted = "\"";
+  for (size_t i = 0; i < text.size();) {
+    auto c = static_cast<unsigned char>(text[i]);
+    size_t length = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+    bool whole = length > 0 && i + length <= text.size();
+    for (size_t k = 1; whole && k < length; ++k) {
+      whole = (static_cast<unsigned char>(text[i + k]) >> 6) == 2;
+    }
+    if (!whole) {
+      quoted += "\\ufffd";
+      ++i;
+      continue;
+    }
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += text[i];
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '\t') {
+      quoted += "\\t";
+    } else if (c < 0x20 || c == 0x7f) {
+      fmt::format_to(Out(quoted), "\\u{:04x}", c);
+    } else {
+      quoted += text.substr(i, length);
+    }
+    i += length;
+  }
+  quoted += '"';
+  return quoted;
+}
+
+void RenderPosition(std::string& json, SourceRange range, const SourceFile* source) {
+  if (!HasPosition(range, source)) {
+    return;
+  }
+  LineColumn start = source->Locate(range.begin);
+  LineColumn end = source->Locate(range.end);
+  fmt::format_to(Out(json),
+                 ", \"file\": {}, \"line\": {}, \"column\": {}, \"end_line\": {}, "
+                 "\"end_column\": {}",
+                 Quote(source->name()), start.line, start.column, end.line, end.column);
+}
+
+}  // namespace
+
+std::string RenderText(const Diagnostics& diagnostics, const SourceFile* source) {
+  std::string text;
+  for (const Diagnostic* diagnostic : Sorted(diagnostics)) {
+    RenderMessage(text, Spelling(diagnostic->severity), diagnostic->range, diagnostic->message,
+                  fmt::format(" [{}]", Name(diagnostic->kind)), source);
+    for (const Note& note : diagnostic->notes) {
+      RenderMessage(text, "note", note.range, note.message, "", source);
+    }
+  }
+  return text;
+}
+
+std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source) {
+  std::string json = "[";
+  std::string_view separator = "\n";
+  for (const Diagnostic* diagnostic : Sorted(diagnostics)) {
+    fmt::format_to(Out(json), "{}  {{\"severity\": {}, \"kind\": {}, \"message\": {}", separator,
+                   Quote(Spelling(diagnostic->severity)), Quote(Name(diagnostic->kind)),
+                   Quote(diagnostic->message));
+    RenderPosition(json, diagnostic->range, source);
+    json += ", \"notes\": [";
+    std::string_view note_separator;
+    for (const Note& note : diagnostic->notes) {
+      fmt::format_to(Out(json), "{}{{\"message\": {}", note_separator, Quote(note.message));
+      RenderPosition(json, note.range, source);
+      json += '}';
+      note_separator = ", ";
+    }
+    json += "]}";
+    separator = ",\n";
+  }
+  json += "\n]\n";
+  return json;
+}
+
+void InternalError(const char* file, int line, std::string_view message) {
+  fmt::print(stderr,
+             "etc: internal error at {}:{}: {}\n"
+             "etc: this is a defect of the compiler: please report it with the input\n",
+             file, line, message);
+  std::exit(70);
+}
+
+}  // namespace etc
