@@ -59,16 +59,13 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
     output.log = fmt::format("cannot write `{}/etc.cpp`\n", scratch.path());
     return output;
   }
-  output.toolchain =
-      FirstLine(RunProcess(Concat(compiler, {"--version"}), scratch.path()).output);
+  output.toolchain = FirstLine(RunProcess(Concat(compiler, {"--version"}), scratch.path()).output);
   // No contraction: the host's results must not depend on whether the machine has fused
   // multiply-add.
-  output.flags = Concat(
-      {"-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-ffp-contract=off"},
-      options.extra_flags);
-  const ProcessResult result =
-      RunProcess(Concat(Concat(compiler, output.flags), {"-o", "etc.so", "etc.cpp"}),
-                 scratch.path());
+  output.flags = Concat({"-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-ffp-contract=off"},
+                        options.extra_flags);
+  const ProcessResult result = RunProcess(
+      Concat(Concat(compiler, output.flags), {"-o", "etc.so", "etc.cpp"}), scratch.path());
   output.log = result.output;
   if (!result.Succeeded()) {
     output.log += fmt::format("{} ended with exit code {}\n", compiler[0], result.exit_code);

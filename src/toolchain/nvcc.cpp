@@ -27,7 +27,8 @@ std::optional<std::string> FindNvcc(std::string& message) {
       return candidate;
     }
   }
-  message = "cannot find nvcc (put it on PATH, set ETC_NVCC to its path, or run scripts/setup.sh)\n";
+  message =
+      "cannot find nvcc (put it on PATH, set ETC_NVCC to its path, or run scripts/setup.sh)\n";
   return std::nullopt;
 }
 
@@ -38,8 +39,8 @@ std::string VersionName(std::string_view text) {
     return "nvcc";
   }
   size_t end = at + 3;
-  while (end < text.size() && (std::isdigit(static_cast<unsigned char>(text[end])) != 0 ||
-                               text[end] == '.')) {
+  while (end < text.size() &&
+         (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.')) {
     ++end;
   }
   return fmt::format("nvcc {}", text.substr(at + 3, end - at - 3));

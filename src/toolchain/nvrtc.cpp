@@ -73,8 +73,9 @@ bool Load(Nvrtc& nvrtc, std::string& message) {
     }
     tried += fmt::format("  {}: not a usable NVRTC\n", candidate);
   }
-  message = "cannot load NVRTC (set ETC_NVRTC to the path of libnvrtc.so.13, or run scripts/setup.sh)\n" +
-            tried;
+  message =
+      "cannot load NVRTC (set ETC_NVRTC to the path of libnvrtc.so.13, or run scripts/setup.sh)\n" +
+      tried;
   return false;
 }
 

@@ -7,8 +7,8 @@
 
 namespace etc {
 
-/// The first message number C75xx in the log: ptxas serialised wgmma instructions, and the kernel
-/// would run at a fraction of its speed.
+/// The first message number C75xx in the log: ptxas put its own waits between wgmma instructions,
+/// and the kernel would run at a fraction of its speed.
 [[nodiscard]] std::optional<std::string> FindSerialisedWgmma(std::string_view log);
 
 /// The sentence that explains such a failure, to end the log with.

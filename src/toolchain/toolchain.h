@@ -11,14 +11,14 @@ struct CompileOutput {
   bool ok = false;
   std::string binary;
   std::string log;
-  std::string toolchain;            // name and version, for example "nvrtc 13.0"
-  std::vector<std::string> flags;   // as passed
+  std::string toolchain;           // name and version, for example "nvrtc 13.0"
+  std::vector<std::string> flags;  // as passed
 };
 
 struct CudaOptions {
   std::string arch = "sm_90a";
-  bool resource_usage = false;      // put ptxas' report of registers, spills, shared memory in the log
-  std::vector<std::string> extra_flags;
+  bool resource_usage = false;  // put ptxas' report of registers, spills, shared memory in the log
+  std::vector<std::string> extra_flags = {};
 };
 
 /// Compiles CUDA C++ to a cubin with NVRTC, loaded at run time (libnvrtc.so.13 or .12 from the
@@ -29,7 +29,7 @@ struct CudaOptions {
 [[nodiscard]] CompileOutput CompileWithNvcc(const std::string& text, const CudaOptions& options);
 
 struct HostOptions {
-  std::vector<std::string> extra_flags;  // for example -fsanitize=thread
+  std::vector<std::string> extra_flags = {};  // for example -fsanitize=thread
 };
 
 /// Compiles C++20 to a shared object with $CXX, c++, g++ or clang++, whichever is there first.
