@@ -1,0 +1,193 @@
+// What generated code computes: each program is emitted for the host, compiled, loaded and run.
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "emit/emit.h"
+#include "schedule/passes.h"
+#include "text/parser.h"
+#include "toolchain/toolchain.h"
+#include "verify/verify.h"
+
+namespace etc {
+namespace {
+
+/// A program whose one graph is `@g`, ready to run on one SM.
+class Program {
+ public:
+  explicit Program(const std::string& text) {
+    SourceFile source("test.etir", text);
+    Diagnostics diagnostics;
+    std::unique_ptr<Module> module = Parse(source, diagnostics);
+    bool ok = module && Verify(*module, diagnostics);
+    for (const Pass& pass : StaticPipeline()) {
+      ok = ok && pass.run(*module, {}, diagnostics);
+    }
+    INFO(RenderText(diagnostics, &source));
+    REQUIRE(ok);
+    std::optional<std::string> code = EmitHost(*module, diagnostics);
+    REQUIRE(code);
+    CompileOutput output = CompileHost(*code, {});
+    INFO(output.log);
+    REQUIRE(output.ok);
+    path_ = std::filesystem::temp_directory_path() /
+            ("etc_semantics_" + std::to_string(getpid()) + "_" + std::to_string(count_++) + ".so");
+    std::ofstream(path_, std::ios::binary) << output.binary;
+    library_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library_ != nullptr);
+    entry_ = reinterpret_cast<Entry>(dlsym(library_, "g"));
+    REQUIRE(entry_ != nullptr);
+  }
+  ~Program() {
+    if (library_ != nullptr) {
+      dlclose(library_);
+    }
+    std::filesystem::remove(path_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void Run(const std::vector<void*>& tensors, const std::vector<int64_t>& dims) {
+    std::vector<uint64_t> block;
+    for (void* tensor : tensors) {
+      block.push_back(std::bit_cast<uint64_t>(tensor));
+    }
+    for (int64_t dim : dims) {
+      block.push_back(static_cast<uint64_t>(dim));
+    }
+    std::vector<char> workspace(1 << 16);
+    std::vector<uint32_t> events(1 << 12);
+    block.push_back(std::bit_cast<uint64_t>(workspace.data()));
+    block.push_back(std::bit_cast<uint64_t>(events.data()));
+    block.push_back(16);
+    entry_(block.data(), 0, 1);
+  }
+
+ private:
+  using Entry = void (*)(const uint64_t*, int, int);
+  static inline int count_ = 0;
+  std::filesystem::path path_;
+  void* library_ = nullptr;
+  Entry entry_ = nullptr;
+};
+
+/// Runs `%o[…] = …;` statements over integer inputs and yields the outputs.
+template <class T>
+std::vector<T> RunBody(const std::string& type, const std::string& body, std::vector<T> in,
+                       size_t outputs) {
+  std::string size = std::to_string(in.size());
+  std::string out = std::to_string(outputs);
+  Program program("etir 1;\ndim n in 1..9;\ndevice @f(%x: " + type + "[" + size + "], %o: out " +
+                  type + "[" + out + "]) tasks (t: 1) {\n" + body + "}\ngraph @g(%x: " + type +
+                  "[" + size + "], %o: out " + type + "[" + out +
+                  "]) { call @f(%x, %o); }\n");
+  std::vector<T> result(outputs, T(-77));
+  program.Run({in.data(), result.data()}, {3});
+  return result;
+}
+
+TEST_CASE("integer division and remainder round towards minus infinity") {
+  auto out = RunBody<int64_t>("i64",
+                              "%o[0] = %x[0] / %x[1]; %o[1] = %x[0] % %x[1];\n"
+                              "%o[2] = ceildiv(%x[0], %x[1]); %o[3] = align(%x[2], %x[1]);\n"
+                              "%o[4] = %x[2] / -%x[1];\n",
+                              {-7, 4, 9}, 5);
+  CHECK(out == std::vector<int64_t>{-2, 1, -1, 12, -3});
+}
+
+TEST_CASE("reductions over no element, and argmax of equals") {
+  auto out = RunBody<int64_t>("i64",
+                              "%o[0] = sum(k: %x[0]) 5; %o[1] = argmax(k: 4) %x[k];\n"
+                              "%o[2] = argmax(k: 2 .. 2) %x[k];\n"
+                              "%o[3] = sum(i: 4, j: i) %x[j];\n",
+                              {0, 8, 8, 3}, 4);
+  CHECK(out == std::vector<int64_t>{0, 1, 2, (0) + (0 + 8) + (0 + 8 + 8)});
+  auto floats = RunBody<float>("f32", "%o[0] = max(k: 0) %x[k]; %o[1] = min(k: 0) %x[k];\n", {1}, 2);
+  CHECK(floats[0] == -INFINITY);
+  CHECK(floats[1] == INFINITY);
+}
+
+TEST_CASE("a reduction binds like a product") {
+  auto out = RunBody<int64_t>("i64", "%o[0] = sum(k: 4) %x[k] * 2 + 100;\n", {1, 2, 3, 4}, 1);
+  CHECK(out[0] == 120);
+}
+
+TEST_CASE("integers promote to floats, and casts round") {
+  auto out = RunBody<float>("f32",
+                            "%o[0] = n / 2 + %x[0]; %o[1] = f32(n) / 2; %o[2] = bf16(%x[1]);\n"
+                            "%o[3] = i32(%x[2]); %o[4] = select(%x[0] > 0, 1, 0.5);\n",
+                            {0.25f, 1.00390625f, -2.75f}, 5);
+  CHECK(out[0] == 1.25f);
+  CHECK(out[1] == 1.5f);
+  CHECK(out[2] == 1.0f);  // halfway between two bf16 values: to even
+  CHECK(out[3] == -2.0f);
+  CHECK(out[4] == 1.0f);
+}
+
+TEST_CASE("select and && evaluate only what they need") {
+  auto out = RunBody<int64_t>("i64",
+                              "%o[0] = select(%x[0] == 0, 7, 1 / %x[0]);\n"
+                              "if (%x[0] != 0 && 10 / %x[0] > 1) { %o[1] = 1; }\n",
+                              {0}, 2);
+  CHECK(out[0] == 7);
+  CHECK(out[1] == -77);
+}
+
+TEST_CASE("topk gives the largest first, and the lower index first among equals") {
+  Program program(R"(etir 1;
+device @f(%x: f32[6], %v: out f32[4], %i: out i32[4]) tasks (t: 1) {
+  (%v[s], %i[s]) = topk(s: 4; e: 6) %x[e];
+}
+graph @g(%x: f32[6], %v: out f32[4], %i: out i32[4]) { call @f(%x, %v, %i); }
+)");
+  std::vector<float> x{1, 5, 3, 5, -2, 3}, v(4);
+  std::vector<int32_t> i(4);
+  program.Run({x.data(), v.data(), i.data()}, {});
+  CHECK(v == std::vector<float>{5, 5, 3, 3});
+  CHECK(i == std::vector<int32_t>{1, 3, 2, 5});
+}
+
+TEST_CASE("locals, lets and loops whose bound is read from a tensor") {
+  auto out = RunBody<int64_t>("i64", R"(
+  local %s: i64[2, 3];
+  for (r: 2, c: 3) { let v = r * 10 + c; %s[r, c] = v; }
+  for (r: 2) %o[r] = sum(t: %x[r]) %s[r, t];
+)",
+                              {2, 3}, 2);
+  CHECK(out == std::vector<int64_t>{0 + 1, 10 + 11 + 12});
+}
+
+TEST_CASE("narrow types are converted at loads and stores") {
+  Program program(R"(etir 1;
+device @f(%x: bf16[2], %h: f16[3], %u: u8[1], %o: out bf16[2], %p: out f16[3], %q: out u8[1],
+          %r: out f32[3])
+    tasks (t: 1) {
+  for (i: 2) %o[i] = %x[i] * 3;
+  for (i: 3) { %p[i] = %h[i]; %r[i] = %h[i]; }
+  %q[0] = %u[0] + 1;
+}
+graph @g(%x: bf16[2], %h: f16[3], %u: u8[1], %o: out bf16[2], %p: out f16[3], %q: out u8[1],
+         %r: out f32[3]) {
+  call @f(%x, %h, %u, %o, %p, %q, %r);
+}
+)");
+  std::vector<uint16_t> x{0x3f80, 0xc000}, h{0x3c00, 0x0001, 0xfbff}, o(2), p(3);  // 1, -2; 1, 2^-24, -65504
+  std::vector<uint8_t> u{41}, q(1);
+  std::vector<float> r(3);
+  program.Run({x.data(), h.data(), u.data(), o.data(), p.data(), q.data(), r.data()}, {});
+  CHECK(o == std::vector<uint16_t>{0x4040, 0xc0c0});
+  CHECK(p == h);
+  CHECK(r == std::vector<float>{1.0f, 0x1p-24f, -65504.0f});
+  CHECK(q[0] == 42);
+}
+
+}  // namespace
+}  // namespace etc
