@@ -1,0 +1,117 @@
+// The manifest's schema as types: what `etc compile` writes and the runtime reads. docs/runtime.md
+// has the JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "etc/runtime.h"
+
+namespace etc::manifest {
+
+inline constexpr int64_t kVersion = 1;
+
+enum class Op : uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  CeilDiv,
+  Align,
+  Min,
+  Max,
+  Select,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  And,
+  Or,
+};
+
+/// An integer expression over the dims of one graph.
+struct Expr {
+  enum class Kind : uint8_t { Int, Dim, Apply };
+  Kind kind = Kind::Int;
+  Op op = Op::Add;         // of Apply
+  int64_t value = 0;       // Int: the number; Dim: index into Graph::dims
+  std::vector<Expr> args;  // of Apply
+};
+
+struct Dim {
+  std::string name;
+  int64_t min = 0;  // both included
+  int64_t max = 0;
+  int64_t multiple = 1;
+};
+
+struct ValueRange {
+  int64_t min = 0;  // both included
+  int64_t max = 0;
+};
+
+struct Param {
+  std::string name;
+  etc_access access = ETC_IN;
+  etc_dtype dtype = ETC_F32;
+  std::vector<Expr> shape;
+  int64_t alignment = 1;
+  std::optional<ValueRange> values;
+};
+
+/// The kernel holds for values of the dim from min to max, both included.
+struct Where {
+  int64_t dim = 0;  // index into Graph::dims
+  int64_t min = 0;
+  int64_t max = 0;
+};
+
+struct Kernel {
+  std::string entry;
+  std::string schedule;
+  std::vector<Where> where;
+  int64_t threads = 0;
+  int64_t shared_bytes = 0;
+  Expr workspace_bytes;
+  Expr event_counters;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Dim> dims;
+  std::vector<Param> params;
+  std::vector<Kernel> kernels;
+};
+
+struct Constant {
+  std::string name;
+  std::variant<bool, int64_t, double> value;
+};
+
+struct Binary {
+  std::string file;  // beside the manifest
+  int64_t bytes = 0;
+  std::string xxh3_128;  // hexadecimal
+};
+
+struct Producer {
+  std::string etc;
+  std::string toolchain;
+  std::vector<std::string> flags;
+};
+
+struct Manifest {
+  std::string target;  // "host" or an arch, for example "sm_90a"
+  Binary binary;
+  Producer producer;
+  std::vector<Constant> constants;
+  std::vector<Graph> graphs;
+};
+
+}  // namespace etc::manifest

@@ -1,0 +1,207 @@
+/* The runtime library: loads what `etc compile` wrote, binds tensors by name, launches.
+ * docs/runtime.md shows it in use. C ABI; every function may be called from any thread. A program
+ * may be shared between threads; an instance belongs to one thread at a time. */
+#ifndef ETC_RUNTIME_H_
+#define ETC_RUNTIME_H_
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ETC_API __attribute__((visibility("default")))
+#else
+#define ETC_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum etc_status {
+  ETC_OK = 0,
+  ETC_ERROR_ARGUMENT = 1,  /* a null pointer or a number that makes no sense */
+  ETC_ERROR_NOT_FOUND = 2, /* no graph, dim, parameter, ... of that name or index */
+  ETC_ERROR_FILE = 3,      /* a file cannot be read */
+  ETC_ERROR_MANIFEST = 4,  /* the manifest is malformed or of another version */
+  ETC_ERROR_BINARY = 5,    /* the binary is not the one that the manifest describes */
+  ETC_ERROR_BIND = 6,      /* a tensor does not fit its parameter */
+  ETC_ERROR_DIM = 7,       /* a dim is unknown, out of its range, or contradictory */
+  ETC_ERROR_UNBOUND = 8,   /* a launch without a tensor for each parameter */
+  ETC_ERROR_VALUE = 9,     /* an element is outside the declared range of values */
+  ETC_ERROR_CAPTURE = 10,  /* not possible while the stream is being captured */
+  ETC_ERROR_OUT_OF_MEMORY = 11,
+  ETC_ERROR_NO_DEVICE = 12, /* no CUDA driver, or no device that fits the program */
+  ETC_ERROR_DEVICE = 13,    /* a call of the CUDA driver failed */
+  ETC_ERROR_INTERNAL = 14
+} etc_status;
+
+/* What the last failed call of this thread had to say; "" before the first. Valid until the next
+ * failed call of this thread. */
+ETC_API const char* etc_last_error(void);
+
+typedef enum etc_dtype {
+  ETC_F32 = 0,
+  ETC_F16 = 1,
+  ETC_BF16 = 2,
+  ETC_I64 = 3,
+  ETC_I32 = 4,
+  ETC_U8 = 5,
+  ETC_BOOL = 6
+} etc_dtype;
+
+typedef enum etc_access { ETC_IN = 0, ETC_OUT = 1, ETC_INOUT = 2 } etc_access;
+
+/* "f32", "bf16", ...; null for a number that is no dtype. */
+ETC_API const char* etc_dtype_name(etc_dtype dtype);
+ETC_API int64_t etc_dtype_bytes(etc_dtype dtype);
+
+/* ---- Programs ---- */
+
+typedef struct etc_program etc_program;
+
+/* `path` names the manifest (.json) or the binary that it lies beside. Reads and checks both;
+ * needs no device. */
+ETC_API etc_status etc_program_load(const char* path, etc_program** program);
+/* Instances of the program stay usable. Null is allowed. */
+ETC_API void etc_program_free(etc_program* program);
+
+/* Texts in the structs below belong to the program. */
+typedef struct etc_program_info {
+  const char* target; /* "host" or, for example, "sm_90a" */
+  const char* binary_file;
+  const char* toolchain;
+  int32_t graphs;
+  int32_t constants;
+} etc_program_info;
+
+typedef enum etc_constant_kind {
+  ETC_CONSTANT_BOOL = 0,
+  ETC_CONSTANT_INT = 1,
+  ETC_CONSTANT_FLOAT = 2
+} etc_constant_kind;
+
+typedef struct etc_constant_info {
+  const char* name;
+  etc_constant_kind kind;
+  int64_t int_value;  /* of a bool (0 or 1) and of an int */
+  double float_value; /* of a float, and of the others converted */
+} etc_constant_info;
+
+typedef struct etc_graph_info {
+  const char* name;
+  int32_t dims;
+  int32_t params;
+  int32_t kernels;
+} etc_graph_info;
+
+typedef struct etc_dim_info {
+  const char* name;
+  int64_t min; /* both included */
+  int64_t max;
+  int64_t multiple;
+} etc_dim_info;
+
+typedef struct etc_param_info {
+  const char* name;
+  etc_access access;
+  etc_dtype dtype;
+  int32_t rank;
+  const char* const* extents; /* as text, one for each axis: "n*32" */
+  int64_t alignment;
+  int32_t has_value_range;
+  int64_t value_min; /* both included */
+  int64_t value_max;
+} etc_param_info;
+
+typedef struct etc_kernel_info {
+  const char* entry;
+  const char* schedule;
+  const char* where; /* "batch in 1..8", "" when it serves every size */
+  int32_t threads;
+  int64_t shared_bytes;
+} etc_kernel_info;
+
+/* `graph` may be null when the program has one graph. */
+ETC_API etc_status etc_program_describe(const etc_program* program, etc_program_info* info);
+ETC_API etc_status etc_program_constant(const etc_program* program, int32_t index,
+                                        etc_constant_info* info);
+ETC_API etc_status etc_program_graph(const etc_program* program, int32_t index,
+                                     etc_graph_info* info);
+ETC_API etc_status etc_program_dim(const etc_program* program, const char* graph, int32_t index,
+                                   etc_dim_info* info);
+ETC_API etc_status etc_program_param(const etc_program* program, const char* graph, int32_t index,
+                                     etc_param_info* info);
+ETC_API etc_status etc_program_kernel(const etc_program* program, const char* graph, int32_t index,
+                                      etc_kernel_info* info);
+
+/* ---- Instances: one graph with its tensors, sizes and memory ---- */
+
+typedef struct etc_instance etc_instance;
+
+/* An instance for a GPU belongs to the device of the context that is current now; without one,
+ * the primary context of device 0 is made current. */
+ETC_API etc_status etc_instance_create(const etc_program* program, const char* graph,
+                                       etc_instance** instance);
+/* Waits for launches under way. Captured graphs of this instance must not run afterwards. */
+ETC_API void etc_instance_free(etc_instance* instance);
+
+/* A dim keeps its value until it is set again or cleared. A dim that is not set is inferred at
+ * launch from the bound tensors whose shape names it. */
+ETC_API etc_status etc_instance_set_dim(etc_instance* instance, const char* name, int64_t value);
+ETC_API etc_status etc_instance_clear_dim(etc_instance* instance, const char* name);
+/* The value that a launch would use now. */
+ETC_API etc_status etc_instance_dim(const etc_instance* instance, const char* name, int64_t* value);
+/* The shape of a parameter under the dims as they are now: `rank` extents, room for `capacity`. */
+ETC_API etc_status etc_instance_param_shape(const etc_instance* instance, const char* name,
+                                            int64_t* extents, int32_t capacity);
+
+typedef struct etc_tensor {
+  void* data;
+  etc_dtype dtype;
+  int32_t rank;
+  const int64_t* shape;
+  const int64_t* strides; /* in elements; null: dense row-major */
+} etc_tensor;
+
+/* Layout-compatible with DLTensor of DLPack. */
+typedef struct etc_dl_tensor {
+  void* data;
+  struct {
+    int32_t device_type;
+    int32_t device_id;
+  } device;
+  int32_t ndim;
+  struct {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+  } dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} etc_dl_tensor;
+
+/* The description is copied, the data is not: it must live until the launches that use it end. A
+ * failed bind leaves the earlier one in place. */
+ETC_API etc_status etc_instance_bind(etc_instance* instance, const char* name,
+                                     const etc_tensor* tensor);
+ETC_API etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,
+                                            const etc_dl_tensor* tensor);
+
+/* What a launch needs under the dims as they are now. */
+ETC_API etc_status etc_instance_workspace_bytes(const etc_instance* instance, int64_t* bytes);
+/* Memory to use instead of the runtime's own, aligned to 256 bytes; null takes it back. */
+ETC_API etc_status etc_instance_bind_workspace(etc_instance* instance, void* data, int64_t bytes);
+/* Allocates now what a launch under the current dims needs, so that the launch can be captured. */
+ETC_API etc_status etc_instance_reserve(etc_instance* instance);
+/* SMs (host: threads) that a launch uses; 0: all of them. */
+ETC_API etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms);
+
+/* Enqueues one launch on `stream` (a CUstream or cudaStream_t; null is the default stream). A host
+ * program runs to its end before this returns. Launches of one instance must not overlap. */
+ETC_API etc_status etc_instance_launch(etc_instance* instance, void* stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // ETC_RUNTIME_H_

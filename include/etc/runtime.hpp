@@ -1,0 +1,135 @@
+// C++ wrapper of the runtime library: RAII, errors as exceptions. Header only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "etc/runtime.h"
+
+namespace etc {
+
+class Error : public std::runtime_error {
+ public:
+  Error(etc_status status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  etc_status status() const { return status_; }
+
+ private:
+  etc_status status_;
+};
+
+inline void ThrowUnlessOk(etc_status status) {
+  if (status != ETC_OK) {
+    throw Error(status, etc_last_error());
+  }
+}
+
+class Program {
+ public:
+  explicit Program(const std::string& path) {
+    etc_program* program = nullptr;
+    ThrowUnlessOk(etc_program_load(path.c_str(), &program));
+    program_.reset(program);
+  }
+
+  const etc_program* get() const { return program_.get(); }
+
+  etc_program_info Describe() const {
+    etc_program_info info;
+    ThrowUnlessOk(etc_program_describe(get(), &info));
+    return info;
+  }
+  etc_constant_info Constant(int32_t index) const {
+    etc_constant_info info;
+    ThrowUnlessOk(etc_program_constant(get(), index, &info));
+    return info;
+  }
+  etc_graph_info Graph(int32_t index) const {
+    etc_graph_info info;
+    ThrowUnlessOk(etc_program_graph(get(), index, &info));
+    return info;
+  }
+  etc_dim_info Dim(const char* graph, int32_t index) const {
+    etc_dim_info info;
+    ThrowUnlessOk(etc_program_dim(get(), graph, index, &info));
+    return info;
+  }
+  etc_param_info Param(const char* graph, int32_t index) const {
+    etc_param_info info;
+    ThrowUnlessOk(etc_program_param(get(), graph, index, &info));
+    return info;
+  }
+  etc_kernel_info Kernel(const char* graph, int32_t index) const {
+    etc_kernel_info info;
+    ThrowUnlessOk(etc_program_kernel(get(), graph, index, &info));
+    return info;
+  }
+
+ private:
+  struct Free {
+    void operator()(etc_program* program) const { etc_program_free(program); }
+  };
+  std::unique_ptr<etc_program, Free> program_;
+};
+
+class Instance {
+ public:
+  explicit Instance(const Program& program, const char* graph = nullptr) {
+    etc_instance* instance = nullptr;
+    ThrowUnlessOk(etc_instance_create(program.get(), graph, &instance));
+    instance_.reset(instance);
+  }
+
+  etc_instance* get() const { return instance_.get(); }
+
+  void SetDim(const std::string& name, int64_t value) {
+    ThrowUnlessOk(etc_instance_set_dim(get(), name.c_str(), value));
+  }
+  void ClearDim(const std::string& name) {
+    ThrowUnlessOk(etc_instance_clear_dim(get(), name.c_str()));
+  }
+  int64_t Dim(const std::string& name) const {
+    int64_t value = 0;
+    ThrowUnlessOk(etc_instance_dim(get(), name.c_str(), &value));
+    return value;
+  }
+  std::vector<int64_t> Shape(const std::string& name, int32_t rank) const {
+    std::vector<int64_t> extents(static_cast<size_t>(rank));
+    ThrowUnlessOk(etc_instance_param_shape(get(), name.c_str(), extents.data(), rank));
+    return extents;
+  }
+
+  void Bind(const std::string& name, const etc_tensor& tensor) {
+    ThrowUnlessOk(etc_instance_bind(get(), name.c_str(), &tensor));
+  }
+  /// A dense row-major tensor.
+  void Bind(const std::string& name, void* data, etc_dtype dtype,
+            const std::vector<int64_t>& shape) {
+    Bind(name, etc_tensor{data, dtype, static_cast<int32_t>(shape.size()), shape.data(), nullptr});
+  }
+  void BindDlpack(const std::string& name, const etc_dl_tensor& tensor) {
+    ThrowUnlessOk(etc_instance_bind_dlpack(get(), name.c_str(), &tensor));
+  }
+
+  int64_t WorkspaceBytes() const {
+    int64_t bytes = 0;
+    ThrowUnlessOk(etc_instance_workspace_bytes(get(), &bytes));
+    return bytes;
+  }
+  void BindWorkspace(void* data, int64_t bytes) {
+    ThrowUnlessOk(etc_instance_bind_workspace(get(), data, bytes));
+  }
+  void Reserve() { ThrowUnlessOk(etc_instance_reserve(get())); }
+  void SetSms(int32_t sms) { ThrowUnlessOk(etc_instance_set_sms(get(), sms)); }
+  void Launch(void* stream = nullptr) { ThrowUnlessOk(etc_instance_launch(get(), stream)); }
+
+ private:
+  struct Free {
+    void operator()(etc_instance* instance) const { etc_instance_free(instance); }
+  };
+  std::unique_ptr<etc_instance, Free> instance_;
+};
+
+}  // namespace etc
