@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <cstdlib>
 
@@ -50,6 +51,22 @@ bool Find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
+/// NVRTC opens its companion library by bare name, which only works in folders that the dynamic
+/// loader knows. Loading it first, from beside NVRTC, makes that name resolve anywhere.
+void LoadBuiltins(void* library, const Nvrtc& nvrtc) {
+  link_map* map = nullptr;
+  int major = 0;
+  int minor = 0;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || nvrtc.version(&major, &minor) != 0) {
+    return;
+  }
+  const std::string path = map->l_name;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const std::string name = fmt::format("{}libnvrtc-builtins.so.{}.{}", folder, major, minor);
+  // Where there is none, NVRTC's own message in the log says so.
+  dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 /// False when no candidate could be loaded; `message` then says what was tried. The library stays
 /// loaded to the end of the process: it keeps threads of its own.
 bool Load(Nvrtc& nvrtc, std::string& message) {
@@ -69,6 +86,7 @@ bool Load(Nvrtc& nvrtc, std::string& message) {
         Find(library, "nvrtcGetCUBIN", nvrtc.cubin) &&
         Find(library, "nvrtcGetProgramLogSize", nvrtc.log_size) &&
         Find(library, "nvrtcGetProgramLog", nvrtc.log)) {
+      LoadBuiltins(library, nvrtc);
       return true;
     }
     tried += fmt::format("  {}: not a usable NVRTC\n", candidate);
