@@ -33,6 +33,13 @@ ETC_DEVICE void SinCos(float angle, float& sine, float& cosine) {
   asm("cos.approx.f32 %0, %1;" : "=f"(cosine) : "f"(reduced));
 }
 
+/// The products of two pairs of bf16, each rounded once.
+ETC_DEVICE u32 MultiplyBf16(u32 a, u32 b) {
+  u32 result;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  return result;
+}
+
 /// Sum over the aligned group of `width` lanes that the calling lane is in; every lane gets it.
 template <int width>
 ETC_DEVICE float GroupSum(float value) {

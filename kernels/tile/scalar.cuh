@@ -1,4 +1,5 @@
-// Scalar functions of generated bodies, with the language's semantics; the host target uses them too.
+// Scalar functions of generated bodies, with the language's semantics; the host target uses them
+// too.
 #pragma once
 
 #include "arch/types.cuh"

@@ -1,0 +1,100 @@
+// The index of the largest logit, the lowest of equals: chunks first, then the chunks' winners.
+//
+// ArgMaxPartial. Config: chunk. Task (b, c): logits[b, c * chunk ..] to best_value and best_index
+// [B, C]. ArgMaxFinal. Task (b): best_value and best_index [B, C] to token [B].
+#pragma once
+
+#include "arch/math.cuh"
+#include "tile/roles.cuh"
+
+namespace etc {
+
+struct Candidate {
+  float value;
+  int index;
+
+  ETC_DEVICE void Challenge(float other_value, int other_index) {
+    if (other_value > value || (other_value == value && other_index < index)) {
+      value = other_value;
+      index = other_index;
+    }
+  }
+  /// The winner among the warp's candidates, in every lane.
+  ETC_DEVICE void MergeLanes() {
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) {
+      float other_value = __shfl_xor_sync(0xffffffffu, value, offset);
+      int other_index = __shfl_xor_sync(0xffffffffu, index, offset);
+      Challenge(other_value, other_index);
+    }
+  }
+  static ETC_DEVICE Candidate None() { return {NegativeInfinity(), 0x7fffffff}; }
+};
+
+template <class Config, class Args>
+struct ArgMaxPartial {
+  static constexpr int kChunk = int(Config::chunk);
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 2 * Consumer::kWarps * int(sizeof(Candidate));
+
+  int parity = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
+
+  ETC_DEVICE ArgMaxPartial(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int c) {
+    const auto* logits = args.logits + i64(b) * args.logits_1;
+    int begin = c * kChunk;
+    int end = min(begin + kChunk, int(args.logits_1));
+    Candidate best = Candidate::None();
+#pragma unroll 8
+    for (int i = begin + consumer.thread; i < end; i += Consumer::kThreads) {
+      best.Challenge(ToFloat(logits[i]), i);
+    }
+    best.MergeLanes();
+    Candidate* winners = reinterpret_cast<Candidate*>(consumer.scratch) + parity * Consumer::kWarps;
+    if (consumer.lane == 0) {
+      winners[consumer.warp] = best;
+    }
+    consumer.Sync();
+    if (consumer.thread == 0) {
+#pragma unroll
+      for (int warp = 1; warp < Consumer::kWarps; ++warp) {
+        best.Challenge(winners[warp].value, winners[warp].index);
+      }
+      args.best_value[i64(b) * args.best_value_1 + c] = best.value;
+      args.best_index[i64(b) * args.best_index_1 + c] = best.index;
+    }
+    parity ^= 1;
+  }
+};
+
+template <class Config, class Args>
+struct ArgMaxFinal {
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  ETC_DEVICE ArgMaxFinal(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    if (consumer.warp != 0) {
+      return;
+    }
+    const float* value = args.best_value + i64(b) * args.best_value_1;
+    const i32* index = args.best_index + i64(b) * args.best_index_1;
+    Candidate best = Candidate::None();
+#pragma unroll 4
+    for (int c = consumer.lane; c < int(args.best_value_1); c += 32) {
+      best.Challenge(value[c], index[c]);
+    }
+    best.MergeLanes();
+    if (consumer.lane == 0) {
+      args.token[b] = best.index;
+    }
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,32 @@
+// x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes.
+#pragma once
+
+#include "arch/memory.cuh"
+#include "tile/roles.cuh"
+
+namespace etc {
+
+template <class Config, class Args>
+struct Embedding {
+  static constexpr int kRowBytes = int(Args::table_1) * int(sizeof(*Args::table));
+  static_assert(kRowBytes % 16 == 0, "a row of `table` has a multiple of 16 bytes");
+  static_assert(sizeof(*Args::table) == sizeof(*Args::x), "`x` has the type of `table`");
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  ETC_DEVICE Embedding(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    const char* source =
+        reinterpret_cast<const char*>(args.table + i64(args.ids[b]) * args.table_1);
+    char* destination = reinterpret_cast<char*>(args.x + i64(b) * args.x_1);
+#pragma unroll 1
+    for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
+      StoreGlobal(destination + i, LoadGlobal(source + i));
+    }
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,69 @@
+// One attention head of D elements spread over a warp: RMS norm and rotary embedding.
+#pragma once
+
+#include "arch/math.cuh"
+#include "arch/types.cuh"
+#include "tile/options.cuh"
+
+namespace etc {
+
+ETC_OPTION(QkNormOption, qk_norm, bool, false);
+
+/// A lane has the elements lane + 32 * i, so that both halves of a rotated pair are its own.
+template <int kDim>
+struct Head {
+  static_assert(kDim % 64 == 0, "a head has a multiple of 64 elements");
+  static constexpr int kCount = kDim / 32;
+
+  float value[kCount];
+
+  ETC_DEVICE Head(const bf16* source, int lane) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      value[i] = ToFloat(source[lane + 32 * i]);
+    }
+  }
+
+  template <class Weight>
+  ETC_DEVICE void Normalise(const Weight* weight, float eps, int lane) {
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      squares = fmaf(value[i], value[i], squares);
+    }
+    float scale = ReciprocalSqrt(GroupSum<32>(squares) * (1.0f / kDim) + eps);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      value[i] *= scale * ToFloat(weight[lane + 32 * i]);
+    }
+  }
+
+  /// Rotates element i with element i + D / 2.
+  ETC_DEVICE void Rotate(int position, const float* inv_freq, int lane) {
+#pragma unroll
+    for (int i = 0; i < kCount / 2; ++i) {
+      float sine, cosine;
+      SinCos(float(position) * inv_freq[lane + 32 * i], sine, cosine);
+      float low = value[i], high = value[i + kCount / 2];
+      value[i] = low * cosine - high * sine;
+      value[i + kCount / 2] = high * cosine + low * sine;
+    }
+  }
+
+  template <class T>
+  ETC_DEVICE void Store(T* destination, int lane) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      destination[lane + 32 * i] = FromFloat<T>(value[i]);
+    }
+  }
+  /// What a reader of the stored bf16 would see.
+  ETC_DEVICE void Round() {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      value[i] = ToFloat(FromFloat<bf16>(value[i]));
+    }
+  }
+};
+
+}  // namespace etc

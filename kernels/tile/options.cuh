@@ -1,0 +1,39 @@
+// Config members that an impl may leave out: a trait for each, with the value that then holds.
+#pragma once
+
+#include "arch/types.cuh"
+
+namespace etc {
+
+template <class...>
+using Void = void;
+
+#define ETC_OPTION(Trait, member, Type, fallback)               \
+  template <class Config, class = void>                         \
+  struct Trait {                                                \
+    static constexpr Type value = fallback;                     \
+  };                                                            \
+  template <class Config>                                       \
+  struct Trait<Config, ::etc::Void<decltype(Config::member)>> { \
+    static constexpr Type value = Config::member;               \
+  }
+
+#define ETC_WORD_OPTION(Trait, member, fallback)               \
+  template <class Config, class = void>                        \
+  struct Trait {                                               \
+    using type = fallback;                                     \
+  };                                                           \
+  template <class Config>                                      \
+  struct Trait<Config, ::etc::Void<typename Config::member>> { \
+    using type = typename Config::member;                      \
+  }
+
+/// Stores with the rounding of the element's type.
+template <class T>
+ETC_DEVICE void StoreFloat(T* address, float value) {
+  *address = FromFloat<T>(value);
+}
+
+__host__ __device__ constexpr int CeilDiv(int a, int b) { return (a + b - 1) / b; }
+
+}  // namespace etc

@@ -1,0 +1,53 @@
+// Norm and rotary embedding of one new token's q and k, and the append of k and v to the cache.
+//
+// Config: may have qk_norm and eps. Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2], q [B, H
+// D], k_cache and v_cache [B, KV, T, D]. Task (b): one sequence, a warp for each head.
+#pragma once
+
+#include "tile/head.cuh"
+#include "tile/options.cuh"
+#include "tile/roles.cuh"
+
+namespace etc {
+
+template <class Config, class Args>
+struct RotaryAppend {
+  static constexpr int kDim = int(Args::k_cache_3);
+  static constexpr int kKvHeads = int(Args::k_cache_1);
+  static constexpr int kHeads = int(Args::q_1) / kDim;
+  static constexpr bool kNorm = QkNormOption<Config>::value;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  ETC_DEVICE RotaryAppend(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    int position = args.pos[b];
+    int lane = consumer.lane;
+#pragma unroll 1
+    for (int h = consumer.warp; h < kHeads + 2 * kKvHeads; h += Consumer::kWarps) {
+      Head<kDim> head(args.qkv + i64(b) * args.qkv_1 + h * kDim, lane);
+      int kv_head = h < kHeads + kKvHeads ? h - kHeads : h - kHeads - kKvHeads;
+      i64 cache = ((i64(b) * kKvHeads + kv_head) * args.k_cache_2 + position) * kDim;
+      if (h < kHeads) {
+        if constexpr (kNorm) {
+          head.Normalise(args.q_norm, float(Config::eps), lane);
+        }
+        head.Rotate(position, args.inv_freq, lane);
+        head.Store(args.q + i64(b) * args.q_1 + h * kDim, lane);
+      } else if (h < kHeads + kKvHeads) {
+        if constexpr (kNorm) {
+          head.Normalise(args.k_norm, float(Config::eps), lane);
+        }
+        head.Rotate(position, args.inv_freq, lane);
+        head.Store(args.k_cache + cache, lane);
+      } else {
+        head.Store(args.v_cache + cache, lane);
+      }
+    }
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,362 @@
+// Skinny GEMM for decoding: y[b, n] = sum over k of x[b, k] * w[n, k], bf16 with float sums. The
+// weights are read once, so they are streamed through the ring and never rest; the few activations
+// are the N side of the tensor core instruction.
+//
+// Config: rows (8 or 16 weight rows in a task), max_batch (the largest x_0); may have chunk_k (k of
+// one ring slot), epilogue ('store, 'residual, 'silu_mul), weights ('plain, 'qkv), bias (adds
+// args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first).
+//
+// Each warp owns a slice of k in every chunk; the slices are summed in a fixed order through
+// scratch. Inside 32 consecutive k a lane takes 8 neighbours, for both operands alike: a sum does
+// not mind which k stands where, and so one 16-byte load gives the operands of two instructions.
+#pragma once
+
+#include "arch/math.cuh"
+#include "arch/memory.cuh"
+#include "arch/mma.cuh"
+#include "tile/options.cuh"
+#include "tile/roles.cuh"
+#include "tile/stream_gemm_parts.cuh"
+
+namespace etc {
+
+ETC_OPTION(StreamGemmChunk, chunk_k, int, 8192 / Config::rows);
+ETC_OPTION(StreamGemmNorm, norm, bool, false);
+ETC_OPTION(StreamGemmBias, bias, bool, false);
+ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
+ETC_WORD_OPTION(StreamGemmWeights, weights, plain);
+
+template <bool yes, class A, class B>
+struct Choose {
+  using type = A;
+};
+template <class A, class B>
+struct Choose<false, A, B> {
+  using type = B;
+};
+
+template <class Config, class Args>
+struct StreamGemm {
+  using Epilogue = typename StreamGemmEpilogue<Config>::type;
+  static constexpr bool kGated = Epilogue::kInputs == 2;
+  using Weights = typename Choose<kGated, gate_up, typename StreamGemmWeights<Config>::type>::type;
+  static constexpr bool kNorm = StreamGemmNorm<Config>::value;
+  static constexpr bool kBias = StreamGemmBias<Config>::value;
+  static_assert(!kGated || !kBias, "a gated epilogue adds no bias");
+
+  static constexpr int kWarps = Consumer::kWarps;
+  static constexpr int kRows = int(Config::rows);
+  static constexpr int kDepth = int(Args::x_1);
+  static constexpr int kStep = 32 * kWarps;  // k that all warps take with one load of each lane
+  static_assert(kRows == 8 || kRows == 16, "`rows` is 8 or 16");
+  static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
+
+  static constexpr int kWantedChunk = int(StreamGemmChunk<Config>::value);
+  static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
+  static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
+  static constexpr int kChunks = CeilDiv(kDepth, kChunk);
+  static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
+  static constexpr int kTailBlocks = (kDepth - (kChunks - 1) * kChunk) / kStep;
+  static constexpr int kAllBlocks = kDepth / kStep;
+
+  // Odd multiples of 64 bytes: the two rows that eight lanes read at once lie in different banks.
+  static constexpr int kRowStride = kChunk * 2 + 64;
+  static constexpr int kSlotBytes = kRows * kRowStride;
+
+  static constexpr int kTiles = CeilDiv(int(Config::max_batch), 8);
+  static constexpr int kHalves = kRows / 8;
+  static constexpr int kPartial = kTiles * kHalves * 64;  // floats of one warp
+  static constexpr int kSquares = kNorm ? kTiles * 8 : 0;
+  static constexpr int kScratchBytes = kWarps * (2 * kPartial + kSquares) * 4;
+
+  // Registers that the activations of a whole share may take.
+  static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= (kNorm ? 96 : 128);
+  static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
+  static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
+
+  static constexpr int kOutputs = kRows / Epilogue::kInputs;
+  static constexpr int kRounds = CeilDiv(kOutputs * kTiles * 8, Consumer::kThreads);
+
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
+    const bf16* row = Weights::template Row<kRows>(args, m, loader.lane % kRows);
+    u32 offset = loader.lane * kRowStride;
+#pragma unroll 1
+    for (int chunk = 0; chunk < kChunks; ++chunk, row += kChunk) {
+      int bytes = Blocks(chunk) * kStep * 2;
+      u32 slot = loader.Acquire();
+      loader.Expect(kRows * bytes);
+      if (loader.lane < kRows) {
+        loader.Copy(slot + offset, row, bytes);
+      }
+      loader.Advance();
+    }
+  }
+
+  ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
+    group_ = consumer.lane / 4;
+    quad_ = consumer.lane % 4;
+    if constexpr (kHeld) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        LoadChunk(consumer, args, chunk, fragments_ + chunk * kBlocks);
+      }
+    }
+    if constexpr (kNorm) {
+      SumSquares(consumer, args);
+    }
+    if constexpr (!kHeld) {
+      LoadChunk(consumer, args, 0, fragments_);
+    }
+  }
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m) {
+    using Operand = decltype(Epilogue::Operand(args, 0, 0));
+    Operand operands[kRounds];
+    float bias[kRounds];
+    ForOutputs(consumer, args, [&](int round, int b, int row) {
+      i64 n = i64(m) * kOutputs + row;
+      operands[round] = Epilogue::Operand(args, b, n);
+      if constexpr (kBias) {
+        bias[round] = ToFloat(args.bias[n]);
+      }
+    });
+    float* partials = Partials(consumer, parity_);
+    Multiply(consumer, args, partials + consumer.warp * kPartial);
+    consumer.Sync();
+    ForOutputs(consumer, args, [&](int round, int b, int row) {
+      float sums[Epilogue::kInputs];
+#pragma unroll
+      for (int i = 0; i < Epilogue::kInputs; ++i) {
+        sums[i] = Sum(partials, b, row + i * kOutputs);
+        if constexpr (kNorm) {
+          if (first_) {
+            scales_[round] = Scale(consumer, b);
+          }
+          sums[i] *= scales_[round];
+        }
+        if constexpr (kBias) {
+          sums[i] += bias[round];
+        }
+      }
+      Epilogue::Apply(args, b, i64(m) * kOutputs + row, sums, operands[round]);
+    });
+    first_ = false;
+    // The next task writes the other half: it meets this one's readers at its own barrier.
+    parity_ ^= 1;
+  }
+
+ private:
+  Vec4 fragments_[kFragments][kTiles];
+  float scales_[kNorm ? kRounds : 1];
+  int group_, quad_;
+  int parity_ = 0;
+  bool first_ = true;
+
+  static ETC_DEVICE int Blocks(int chunk) {
+    return kTailBlocks == kBlocks || chunk + 1 < kChunks ? kBlocks : kTailBlocks;
+  }
+  /// The k at which this lane's first load in a chunk begins, counted from the chunk's start.
+  ETC_DEVICE int FirstK(const Consumer& consumer, int chunk) const {
+    return consumer.warp * Blocks(chunk) * 32 + quad_ * 8;
+  }
+  static ETC_DEVICE float* Partials(const Consumer& consumer, int parity) {
+    return reinterpret_cast<float*>(consumer.scratch) + parity * kWarps * kPartial;
+  }
+  static ETC_DEVICE float* Squares(const Consumer& consumer) { return Partials(consumer, 2); }
+
+  /// Calls body(round, b, row) for each output of the task that is this thread's.
+  template <class Body>
+  static ETC_DEVICE void ForOutputs(const Consumer& consumer, const Args& args, Body body) {
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      int output = round * Consumer::kThreads + consumer.thread;
+      int b = output / kOutputs;
+      if (b < args.x_0 && b < kTiles * 8) {
+        body(round, b, output % kOutputs);
+      }
+    }
+  }
+
+  ETC_DEVICE void LoadChunk(const Consumer& consumer, const Args& args, int chunk,
+                            Vec4 (*fragments)[kTiles]) const {
+    const bf16* x = args.x + i64(group_) * kDepth + chunk * kChunk + FirstK(consumer, chunk);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        if (block < Blocks(chunk)) {
+          Vec4 value = {0, 0, 0, 0};
+          if (tile * 8 + group_ < args.x_0) {
+            value = LoadGlobal(x + tile * 8 * kDepth + block * 32);
+          }
+          fragments[block][tile] = value;
+        }
+      }
+    }
+  }
+
+  /// Multiplies the fragments of a chunk by the norm's weight. The scale, one number for each b,
+  /// waits for the epilogue.
+  ETC_DEVICE void ApplyNorm(const Consumer& consumer, const Args& args, int chunk,
+                            Vec4 (*fragments)[kTiles]) const {
+    const bf16* norm = args.norm + chunk * kChunk + FirstK(consumer, chunk);
+    Vec4 weights[kBlocks];
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      if (block < Blocks(chunk)) {
+        weights[block] = LoadGlobal(norm + block * 32);
+      }
+    }
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      if (block < Blocks(chunk)) {
+        const Vec4& weight = weights[block];
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          Vec4& x = fragments[block][tile];
+          x = {MultiplyBf16(x.x, weight.x), MultiplyBf16(x.y, weight.y),
+               MultiplyBf16(x.z, weight.z), MultiplyBf16(x.w, weight.w)};
+        }
+      }
+    }
+  }
+
+  /// Leaves this warp's share of the sums of squares in scratch, and the held fragments normalised.
+  /// The squares are the diagonal of x times itself, which is cheaper than to unpack x.
+  ETC_DEVICE void SumSquares(const Consumer& consumer, const Args& args) {
+    float squares[kTiles][4] = {};
+    auto add = [&](int chunk, Vec4(*fragments)[kTiles]) {
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          if (block < Blocks(chunk)) {
+            const Vec4& x = fragments[block][tile];
+            MmaBf16(squares[tile], x.x, 0, x.y, 0, x.x, x.y);
+            MmaBf16(squares[tile], x.z, 0, x.w, 0, x.z, x.w);
+          }
+        }
+      }
+    };
+    if constexpr (kHeld) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        add(chunk, fragments_ + chunk * kBlocks);
+        ApplyNorm(consumer, args, chunk, fragments_ + chunk * kBlocks);
+      }
+    } else {
+#pragma unroll 1
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        LoadChunk(consumer, args, chunk, fragments_);
+        add(chunk, fragments_);
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      if (quad_ == group_ / 2) {
+        Squares(consumer)[consumer.warp * kSquares + tile * 8 + group_] =
+            group_ % 2 ? squares[tile][1] : squares[tile][0];
+      }
+    }
+  }
+
+  static ETC_DEVICE float Scale(const Consumer& consumer, int b) {
+    float sum = 0;
+    if constexpr (kNorm) {
+#pragma unroll
+      for (int warp = 0; warp < kWarps; ++warp) {
+        sum += Squares(consumer)[warp * kSquares + b];
+      }
+      sum = ReciprocalSqrt(sum * (1.0f / kDepth) + float(Config::eps));
+    }
+    return sum;
+  }
+
+  /// The sum of a task's tile over this warp's slices of k, into its part of scratch.
+  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, float* partial) {
+    float sums[kTiles][kChains][4] = {};
+    if constexpr (kHeld) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        MultiplyChunk(consumer, chunk, fragments_ + chunk * kBlocks, sums);
+      }
+    } else {
+#pragma unroll 1
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        // The loads for the next chunk, or for the next task's first, fly while this one is waited
+        // for.
+        Vec4 next[kBlocks][kTiles];
+        LoadChunk(consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0, next);
+        if constexpr (kNorm) {
+          ApplyNorm(consumer, args, chunk, fragments_);
+        }
+        MultiplyChunk(consumer, chunk, fragments_, sums);
+#pragma unroll
+        for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+          for (int tile = 0; tile < kTiles; ++tile) {
+            fragments_[block][tile] = next[block][tile];
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int half = 0; half < kHalves; ++half) {
+        float2 pair = {0, 0};
+#pragma unroll
+        for (int chain = 0; chain < kChains; ++chain) {
+          pair.x += sums[tile][chain][half * 2];
+          pair.y += sums[tile][chain][half * 2 + 1];
+        }
+        reinterpret_cast<float2*>(partial)[(tile * kHalves + half) * 32 + consumer.lane] = pair;
+      }
+    }
+  }
+
+  ETC_DEVICE void MultiplyChunk(Consumer& consumer, int chunk, const Vec4 (*fragments)[kTiles],
+                                float (&sums)[kTiles][kChains][4]) const {
+    u32 address = consumer.WaitAddress() + group_ * kRowStride + FirstK(consumer, chunk) * 2;
+    Vec4 weights[kBlocks][2];
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        weights[block][half] = {0, 0, 0, 0};
+        if (half < kHalves && block < Blocks(chunk)) {
+          weights[block][half] = LoadShared(address + half * 8 * kRowStride + block * 64);
+        }
+      }
+    }
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      if (block < Blocks(chunk)) {
+        const Vec4& low = weights[block][0];
+        const Vec4& high = weights[block][1];
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          const Vec4& x = fragments[block][tile];
+          constexpr int pairs = kChains / 2;
+          float(*chains)[4] = sums[tile] + block % pairs * 2;
+          MmaBf16(chains[0], low.x, high.x, low.y, high.y, x.x, x.y);
+          MmaBf16(chains[1], low.z, high.z, low.w, high.w, x.z, x.w);
+        }
+      }
+    }
+    consumer.Release();
+  }
+
+  /// The sum over the warps, in their order, of output row `row` and column b.
+  static ETC_DEVICE float Sum(const float* partials, int b, int row) {
+    const float* element = partials + ((b / 8 * kHalves + row / 8) * 8 + row % 8) * 8 + b % 8;
+    float sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < kWarps; ++warp) {
+      sum += element[warp * kPartial];
+    }
+    return sum;
+  }
+};
+
+}  // namespace etc

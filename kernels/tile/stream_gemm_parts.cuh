@@ -1,0 +1,94 @@
+// What a streamed GEMM can be made of: where a task's weight rows lie, and what becomes of its
+// sums.
+#pragma once
+
+#include "arch/math.cuh"
+#include "arch/types.cuh"
+#include "tile/options.cuh"
+
+namespace etc {
+
+// Weights: the start of row `row` of the tile of `rows` rows of task m.
+
+/// One tensor, `w`.
+struct plain {
+  template <int rows, class Args>
+  static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
+    return args.w + (i64(m) * rows + row) * Args::x_1;
+  }
+};
+
+/// `wq`, `wk` and `wv`, whose outputs stand side by side. No tile straddles two of them.
+struct qkv {
+  template <int rows, class Args>
+  static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
+    static_assert(Args::wq_0 % rows == 0 && Args::wk_0 % rows == 0 && Args::wv_0 % rows == 0,
+                  "the outputs of `wq`, `wk` and `wv` are multiples of `rows`");
+    i64 n = i64(m) * rows;
+    const bf16* tensor = args.wq;
+    if (n >= Args::wq_0 + Args::wk_0) {
+      tensor = args.wv;
+      n -= Args::wq_0 + Args::wk_0;
+    } else if (n >= Args::wq_0) {
+      tensor = args.wk;
+      n -= Args::wq_0;
+    }
+    return tensor + (n + row) * Args::x_1;
+  }
+};
+
+/// `w_gate` in the upper half of the tile, the same rows of `w_up` in the lower.
+struct gate_up {
+  template <int rows, class Args>
+  static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
+    constexpr int half = rows / 2;
+    const bf16* tensor = row < half ? args.w_gate : args.w_up;
+    return tensor + (i64(m) * half + row % half) * Args::x_1;
+  }
+};
+
+// Epilogues. kInputs sums make one output; Operand is read before the sums are there, so that its
+// latency is hidden.
+
+struct NoOperand {};
+
+/// y = sum
+struct store {
+  static constexpr int kInputs = 1;
+  template <class Args>
+  static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
+    return {};
+  }
+  template <class Args>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[1], NoOperand) {
+    StoreFloat(args.y + b * args.y_1 + n, sum[0]);
+  }
+};
+
+/// y = residual + sum; both may be the same buffer.
+struct residual {
+  static constexpr int kInputs = 1;
+  template <class Args>
+  static ETC_DEVICE auto Operand(const Args& args, i64 b, i64 n) {
+    return args.residual[b * args.residual_1 + n];
+  }
+  template <class Args, class T>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[1], T operand) {
+    StoreFloat(args.y + b * args.y_1 + n, ToFloat(operand) + sum[0]);
+  }
+};
+
+/// y = silu(gate) * up
+struct silu_mul {
+  static constexpr int kInputs = 2;
+  template <class Args>
+  static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
+    return {};
+  }
+  template <class Args>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[2], NoOperand) {
+    StoreFloat(args.y + b * args.y_1 + n, Silu(sum[0]) * sum[1]);
+  }
+};
+
+}  // namespace etc
