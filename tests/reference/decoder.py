@@ -1,0 +1,172 @@
+"""A decode step of Qwen3 and Llama models in float64, from a Hugging Face config.json."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+
+from attention import softmax
+from tensors import Case, Expectation, from_bf16, random_bf16, to_bf16
+
+CONFIGS = Path(__file__).resolve().parents[2] / "ir-examples" / "configs"
+LONGEST = 60
+
+
+def inverse_frequencies(config):
+    """Of the rotary embedding, with the scaling of Llama 3 where the configuration asks for it."""
+    dim = config["head_dim"]
+    frequencies = 1.0 / config["rope_theta"] ** (np.arange(0, dim, 2) / dim)
+    scaling = config.get("rope_scaling")
+    if not scaling:
+        return frequencies
+    assert scaling["rope_type"] == "llama3"
+    original = scaling["original_max_position_embeddings"]
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+
+    def scale(frequency):
+        rotations = original * frequency / (2 * math.pi)  # within the original context
+        if rotations < low:
+            return frequency / scaling["factor"]
+        if rotations > high:
+            return frequency
+        share = (rotations - low) / (high - low)
+        return (1 - share) * frequency / scaling["factor"] + share * frequency
+
+    return np.array([scale(frequency) for frequency in frequencies])
+
+
+def random_weights(config, rng):
+    layers, hidden = config["num_hidden_layers"], config["hidden_size"]
+    inter, dim, vocab = config["intermediate_size"], config["head_dim"], config["vocab_size"]
+    q_size, kv_size = config["num_attention_heads"] * dim, config["num_key_value_heads"] * dim
+
+    def projection(out, depth):
+        return random_bf16(rng, (layers, out, depth), depth**-0.5)
+
+    def norm(*shape):
+        return random_bf16(rng, shape, 0.1, 1.0)
+
+    weights = {
+        "embed": random_bf16(rng, (vocab, hidden)),
+        "input_norm": norm(layers, hidden),
+        "q_proj": projection(q_size, hidden),
+        "k_proj": projection(kv_size, hidden),
+        "v_proj": projection(kv_size, hidden),
+        "o_proj": projection(hidden, q_size),
+        "post_norm": norm(layers, hidden),
+        "gate_proj": projection(inter, hidden),
+        "up_proj": projection(inter, hidden),
+        "down_proj": projection(hidden, inter),
+        "final_norm": norm(hidden),
+    }
+    if config["model_type"] == "qwen3":
+        weights["q_norm"] = norm(layers, dim)
+        weights["k_norm"] = norm(layers, dim)
+    tied = config["tie_word_embeddings"]
+    weights["lm_head"] = weights["embed"] if tied else random_bf16(rng, (vocab, hidden))
+    return weights
+
+
+def rms_norm(x, weight, eps):
+    return x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps) * weight
+
+
+def rotate(x, angles):
+    low, high = np.split(x, 2, axis=-1)
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=-1)
+
+
+def decode(config, bits, inv_freq, ids, pos, k_cache, v_cache):
+    """The logits of one step, and the new keys and values [layers, batch, kv heads, head_dim]."""
+    weights = {name: from_bf16(tensor) for name, tensor in bits.items()}
+    dim, eps = config["head_dim"], config["rms_norm_eps"]
+    group = config["num_attention_heads"] // config["num_key_value_heads"]
+    x = weights["embed"][ids]
+    batch = len(ids)
+    angles = pos[:, None, None] * inv_freq
+    new_k, new_v = [], []
+    for layer in range(config["num_hidden_layers"]):
+        w = {name: tensor[layer] for name, tensor in weights.items() if name.endswith("_proj")}
+        normed = rms_norm(x, weights["input_norm"][layer], eps)
+        q = (normed @ w["q_proj"].T).reshape(batch, -1, dim)
+        k = (normed @ w["k_proj"].T).reshape(batch, -1, dim)
+        v = (normed @ w["v_proj"].T).reshape(batch, -1, dim)
+        if "q_norm" in weights:
+            q = rms_norm(q, weights["q_norm"][layer], eps)
+            k = rms_norm(k, weights["k_norm"][layer], eps)
+        q, k = rotate(q, angles), rotate(k, angles)
+        attended = np.empty_like(q)
+        for b in range(batch):
+            for head in range(q.shape[1]):
+                h = head // group
+                keys = np.vstack([from_bf16(k_cache[layer, b, h, : pos[b]]), k[b, h]])
+                values = np.vstack([from_bf16(v_cache[layer, b, h, : pos[b]]), v[b, h]])
+                attended[b, head] = softmax(keys @ q[b, head] / math.sqrt(dim)) @ values
+        new_k.append(k)
+        new_v.append(v)
+        x = x + attended.reshape(batch, -1) @ w["o_proj"].T
+        normed = rms_norm(x, weights["post_norm"][layer], eps)
+        gate, up = normed @ w["gate_proj"].T, normed @ w["up_proj"].T
+        x = x + (gate / (1 + np.exp(-gate)) * up) @ w["down_proj"].T
+    logits = rms_norm(x, weights["final_norm"], eps) @ weights["lm_head"].T
+    return logits, np.stack(new_k), np.stack(new_v)
+
+
+def check_cache(name, before, pos, new):
+    """A check that the new row of each sequence is right and that every other row kept its bits."""
+
+    def check(outputs):
+        after = outputs[name]
+        rows = np.stack([after[:, b, :, p] for b, p in enumerate(pos)], axis=1)
+        restored = after.copy()
+        for b, p in enumerate(pos):
+            restored[:, b, :, p] = before[:, b, :, p]
+        changed = int(np.count_nonzero(restored != before))
+        return [
+            Expectation(new, np.uint16, 1e-2, 0.2).check(f"{name}, new rows", rows),
+            (f"{name}: {changed} elements of other rows changed", changed == 0),
+        ]
+
+    return check
+
+
+def check_token(outputs):
+    wrong = int(np.count_nonzero(outputs["token"] != np.argmax(outputs["logits"], axis=1)))
+    return [(f"token: {wrong} are not the arg-max of the logits", wrong == 0)]
+
+
+def make(config_name, batch, rng):
+    config_file = CONFIGS / config_name
+    config = json.loads(config_file.read_text())
+    layers, kv_heads, dim = (
+        config[key] for key in ("num_hidden_layers", "num_key_value_heads", "head_dim")
+    )
+    pos = rng.integers(1, LONGEST, batch, dtype=np.int32)
+    pos[0] = LONGEST
+    if batch > 1:
+        pos[1] = 0
+    ids = rng.integers(0, config["vocab_size"], batch, dtype=np.int32)
+    weights = random_weights(config, rng)
+    # One free position behind the longest sequence; what lies beyond a sequence's end is not a number.
+    shape = (layers, batch, kv_heads, LONGEST + 2, dim)
+    caches = {name: random_bf16(rng, shape) for name in ("k_cache", "v_cache")}
+    for cache in caches.values():
+        for b, p in enumerate(pos):
+            cache[:, b, :, p:] = to_bf16(np.float32("nan"))
+    inv_freq = inverse_frequencies(config)
+    logits, new_k, new_v = decode(config, weights, inv_freq, ids, pos, **caches)
+    inputs = dict(ids=ids, pos=pos, inv_freq=inv_freq.astype(np.float32), **weights, **caches)
+    return Case(
+        {"batch": batch, "max_positions": LONGEST + 2},
+        inputs,
+        {"logits": Expectation(logits, np.float32, 2e-2)},
+        str(config_file),
+        [
+            check_token,
+            check_cache("k_cache", caches["k_cache"], pos, new_k),
+            check_cache("v_cache", caches["v_cache"], pos, new_v),
+        ],
+        ("token", "k_cache", "v_cache"),
+    )

@@ -1,0 +1,9 @@
+"""qwen3.etir, with a configuration small enough for a CPU."""
+
+import decoder
+
+DIM = "batch"
+
+
+def make(batch, rng):
+    return decoder.make("qwen3-tiny.json", batch, rng)

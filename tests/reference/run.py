@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Runs an example on the host target and compares what it writes with its reference.
+
+    run.py ETC NAME SIZE [--sms N] [--seed N] [-- MORE ARGUMENTS OF `etc run`]
+
+SIZE is the example's one size that matters: n, tokens or batch. Exits 0 when everything agrees.
+"""
+
+import argparse
+import importlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
+NAMES = ("row_sum", "mlp", "attention", "qwen3", "llama")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("etc", help="the `etc` binary")
+    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("size", type=int)
+    parser.add_argument("--sms", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("more", nargs="*", help="passed on to `etc run`")
+    return parser.parse_args()
+
+
+def command(options, case, folder):
+    """The command line of the run, and the files it writes by output."""
+    words = [options.etc, "run", str(EXAMPLES / f"{options.name}.etir"), "--sms", str(options.sms)]
+    if case.config:
+        words += ["--config", case.config]
+    for name, value in case.dims.items():
+        words += ["--dim", f"{name}={value}"]
+    for name, tensor in case.inputs.items():
+        np.save(folder / f"{name}.npy", tensor)
+        words += ["--input", f"{name}={folder / name}.npy"]
+    outputs = {name: folder / f"{name}.out.npy" for name in case.outputs()}
+    for name, path in outputs.items():
+        words += ["--output", f"{name}={path}"]
+    return words + options.more, outputs
+
+
+def main():
+    options = parse_arguments()
+    case = importlib.import_module(options.name).make(
+        options.size, np.random.default_rng(options.seed)
+    )
+    with tempfile.TemporaryDirectory() as name:
+        words, files = command(options, case, Path(name))
+        result = subprocess.run(words, check=False)
+        if result.returncode != 0:
+            print(f"`etc run` ended with {result.returncode}")
+            return 1
+        outputs = {output: np.load(path) for output, path in files.items()}
+    results = [expected.check(output, outputs[output]) for output, expected in case.expected.items()]
+    for check in case.checks:
+        results += check(outputs)
+    for line, passed in results:
+        print(("ok    " if passed else "FAILED"), line)
+    return 0 if all(passed for _, passed in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
