@@ -10,14 +10,19 @@
 namespace etc {
 namespace {
 
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) {
+    words.push_back(word);
+  }
+  return words;
+}
+
 /// The words that start a compiler's command line: CXX may say "ccache g++".
 std::vector<std::string> FindCompiler(std::string& message) {
   if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') {
-    std::istringstream text(chosen);
-    std::vector<std::string> words;
-    for (std::string word; text >> word;) {
-      words.push_back(word);
-    }
+    std::vector<std::string> words = Words(chosen);
     if (!words.empty() && IsExecutable(words[0])) {
       return words;
     }
@@ -62,8 +67,10 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
   output.toolchain = FirstLine(RunProcess(Concat(compiler, {"--version"}), scratch.path()).output);
   // No contraction: the host's results must not depend on whether the machine has fused
   // multiply-add.
-  output.flags = Concat({"-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-ffp-contract=off"},
-                        options.extra_flags);
+  output.flags = {"-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-ffp-contract=off"};
+  // An artifact is instrumented like the program that loads it: a sanitizer sees both or neither.
+  output.flags = Concat(output.flags, Words(ETC_SANITIZER_FLAGS));
+  output.flags = Concat(output.flags, options.extra_flags);
   const ProcessResult result = RunProcess(
       Concat(Concat(compiler, output.flags), {"-o", "etc.so", "etc.cpp"}), scratch.path());
   output.log = result.output;
