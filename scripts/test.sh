@@ -1,0 +1,66 @@
+#!/bin/sh
+# Sets up, builds and tests etc: a release build, an address and undefined-behaviour sanitizer
+# build, and the tests that run compiled programs on the host under the thread sanitizer. Needs no
+# GPU. Ends with a line of totals; fails when anything failed.
+set -u
+cd "$(dirname "$0")/.."
+scripts/setup.sh || exit 1
+
+passed=0
+failed=0
+fixed_layout=""
+count() {  # count NAME COMMAND...: one check
+  name=$1
+  shift
+  echo "== $name"
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name"
+  fi
+}
+
+build() {  # build PRESET [TARGET...]
+  preset=$1
+  shift
+  cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 ||
+    { cat "build/$preset.configure.log"; return 1; }
+  cmake --build "build/$preset" ${1:+--target "$@"}
+}
+
+run_tests() {  # run_tests PRESET [CTEST OPTION...]: adds ctest's own totals
+  preset=$1
+  shift
+  echo "== tests of the $preset build"
+  log=build/$preset.test.log
+  # shellcheck disable=SC2086  # a command or nothing
+  $fixed_layout ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 600 \
+    -j "$(nproc)" "$@" >"$log" 2>&1
+  cat "$log"
+  summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
+  if [ -z "$summary" ]; then
+    failed=$((failed + 1))
+    echo "FAILED: no test of the $preset build ran"
+    return
+  fi
+  failed=$((failed + ${summary% *}))
+  passed=$((passed + ${summary#* } - ${summary% *}))
+}
+
+mkdir -p build
+count "formatting" scripts/format.sh --check
+
+count "release build" build release
+run_tests release
+
+count "address sanitizer build" build asan
+run_tests asan
+
+# gcc's thread sanitizer cannot map some of the address layouts that recent Linux randomises to.
+count "thread sanitizer build" build tsan
+fixed_layout=$(setarch -R true 2>/dev/null && echo "setarch -R")
+TSAN_OPTIONS=halt_on_error=1 run_tests tsan -L host
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
