@@ -330,7 +330,7 @@ std::string_view Describe(TokenKind kind) {
 #define ETC_PUNCTUATION(name, text) \
   case TokenKind::name:             \
     return "`" text "`";
-#define ETC_KEYWORD(name, text)    \
+#define ETC_KEYWORD(name, text)  \
   case TokenKind::Keyword##name: \
     return "`" text "`";
 #include "text/tokens.def"

@@ -26,7 +26,8 @@ enum class TokenKind : uint8_t {
 #include "text/tokens.def"
 };
 
-/// The spelling of a punctuation mark or keyword, or what the kind is called, in backticks or words.
+/// The spelling of a punctuation mark or keyword, or what the kind is called, in backticks or
+/// words.
 std::string_view Describe(TokenKind kind);
 
 struct Token {

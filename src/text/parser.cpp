@@ -1,0 +1,383 @@
+#include "text/parser.h"
+
+#include <fmt/format.h>
+
+#include "text/parser_impl.h"
+
+namespace etc {
+namespace {
+
+constexpr int kMaxNesting = 200;
+
+bool StartsItem(const Token& token) {
+  switch (token.kind) {
+    case TokenKind::KeywordConst:
+    case TokenKind::KeywordDim:
+    case TokenKind::KeywordRequire:
+    case TokenKind::KeywordDevice:
+    case TokenKind::KeywordGraph:
+    case TokenKind::KeywordKernel:
+      return token.starts_line;
+    default:
+      return false;
+  }
+}
+
+/// Whether a statement starts here for certain, so that a broken one before it ends here.
+bool StartsStatement(const Token& token) {
+  switch (token.kind) {
+    case TokenKind::KeywordFor:
+    case TokenKind::KeywordIf:
+    case TokenKind::KeywordLet:
+    case TokenKind::KeywordLocal:
+    case TokenKind::KeywordImpl:
+    case TokenKind::KeywordCall:
+    case TokenKind::KeywordEvent:
+    case TokenKind::KeywordRepeat:
+    case TokenKind::KeywordRegion:
+    case TokenKind::KeywordShare:
+    case TokenKind::KeywordRun:
+      return token.starts_line;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Parser::Parser(const SourceFile& source, Diagnostics& diagnostics)
+    : source_(source), diagnostics_(diagnostics), module_(std::make_unique<Module>()) {
+  Tokens tokens = Lex(source, diagnostics);
+  tokens_ = std::move(tokens.tokens);
+  module_->comments = std::move(tokens.comments);
+  module_->blank_lines = std::move(tokens.blank_lines);
+  scalars_.Declare("sms", module_->sms, {});
+}
+
+const Token& Parser::Peek(size_t ahead) const {
+  size_t last = tokens_.size() - 1;
+  return tokens_[panicking_ ? last : std::min(pos_ + ahead, last)];
+}
+
+const Token& Parser::Take() {
+  const Token& token = Peek();
+  if (token.kind != TokenKind::End) {
+    ++pos_;
+  }
+  return token;
+}
+
+bool Parser::Accept(TokenKind kind) {
+  if (panicking_ || !At(kind)) {
+    return false;
+  }
+  Take();
+  return true;
+}
+
+Token Parser::Expect(TokenKind kind) {
+  if (!panicking_ && At(kind)) {
+    return Take();
+  }
+  Unexpected(Describe(kind));
+  return {};
+}
+
+Token Parser::ExpectAnyName() {
+  const Token& token = Peek();
+  if (!token.text.empty() &&
+      (token.kind == TokenKind::Name || token.kind >= TokenKind::KeywordEtir)) {
+    return Take();
+  }
+  Unexpected(Describe(TokenKind::Name));
+  return {};
+}
+
+void Parser::ExpectSemicolon() {
+  if (Accept(TokenKind::Semicolon) || panicking_) {
+    return;
+  }
+  const Token& next = Peek();
+  bool at_line_end = next.starts_line || next.kind == TokenKind::RightBrace;
+  Unexpected(Describe(TokenKind::Semicolon));
+  if (at_line_end) {
+    panicking_ = false;
+  }
+}
+
+SourceRange Parser::RangeFrom(uint32_t begin) const {
+  uint32_t end = pos_ > 0 ? tokens_[pos_ - 1].range.end : 0;
+  return {begin, std::max(end, begin)};
+}
+
+size_t Parser::BehindBracket(size_t index) const {
+  int depth = 0;
+  for (; index + 1 < tokens_.size(); ++index) {
+    TokenKind kind = tokens_[index].kind;
+    if (kind == TokenKind::LeftParen || kind == TokenKind::LeftBracket) {
+      ++depth;
+    } else if (kind == TokenKind::RightParen || kind == TokenKind::RightBracket) {
+      --depth;
+    }
+    if (depth == 0) {
+      return index + 1;
+    }
+  }
+  return index;
+}
+
+void Parser::Unexpected(std::string_view expected) {
+  if (panicking_) {
+    return;
+  }
+  const Token& found = Peek();
+  if (found.after_error) {
+    panicking_ = true;  // the lexer has said what is wrong here
+    return;
+  }
+  std::string spelling(Describe(found.kind));
+  if (found.kind != TokenKind::End && found.kind != TokenKind::Text) {
+    SourceRange range = found.range;
+    spelling = fmt::format("`{}`", source_.text().substr(range.begin, range.end - range.begin));
+  }
+  bool keyword = found.kind >= TokenKind::KeywordEtir && expected == Describe(TokenKind::Name);
+  Panic(DiagnosticKind::Syntax, found.range,
+        fmt::format("expected {}, found {}{}", expected, keyword ? "the keyword " : "", spelling));
+}
+
+void Parser::Panic(DiagnosticKind kind, SourceRange range, std::string message) {
+  if (!panicking_) {
+    diagnostics_.Error(kind, range, std::move(message));
+    panicking_ = true;
+  }
+}
+
+void Parser::Recover(size_t start) {
+  panicking_ = false;
+  int depth = 0;
+  while (!At(TokenKind::End)) {
+    if (StartsItem(Peek()) && pos_ > start) {
+      return;
+    }
+    if (depth == 0) {
+      if (At(TokenKind::RightBrace) || (StartsStatement(Peek()) && pos_ > start)) {
+        return;
+      }
+      if (Accept(TokenKind::Semicolon)) {
+        return;
+      }
+    }
+    TokenKind kind = Take().kind;
+    if (kind == TokenKind::LeftBrace) {
+      ++depth;
+    } else if (kind == TokenKind::RightBrace && --depth == 0) {
+      return;
+    }
+  }
+}
+
+bool Parser::RecoverAtBrace() {
+  panicking_ = false;
+  while (!At(TokenKind::LeftBrace)) {
+    if (At(TokenKind::End) || At(TokenKind::Semicolon) || At(TokenKind::RightBrace) ||
+        StartsItem(Peek())) {
+      panicking_ = true;
+      return false;
+    }
+    Take();
+  }
+  return true;
+}
+
+bool Parser::Enter() {
+  if (++depth_ <= kMaxNesting) {
+    return true;
+  }
+  Panic(DiagnosticKind::NestingTooDeep, Peek().range,
+        fmt::format("nested more than {} levels deep", kMaxNesting));
+  return false;
+}
+
+bool Parser::AtBlockEnd() const {
+  return panicking_ || At(TokenKind::RightBrace) || At(TokenKind::End) || StartsItem(Peek());
+}
+
+SourceRange Parser::Block(const StatementParser& statement) {
+  uint32_t begin = Here();
+  Expect(TokenKind::LeftBrace);
+  while (!AtBlockEnd()) {
+    size_t start = pos_;
+    statement();
+    if (panicking_) {
+      Recover(start);
+    }
+  }
+  Expect(TokenKind::RightBrace);
+  return RangeFrom(begin);
+}
+
+SourceRange Parser::BlockAfterHeader(const StatementParser& statement) {
+  bool wrong = panicking_;
+  if (wrong && !RecoverAtBrace()) {
+    return {};
+  }
+  silent_names_ += wrong ? 1 : 0;
+  SourceRange braces = Block(statement);
+  silent_names_ -= wrong ? 1 : 0;
+  return braces;
+}
+
+void Parser::Duplicate(std::string_view sigil, const Token& name, SourceRange first) {
+  Diagnostic& error =
+      diagnostics_.Error(DiagnosticKind::DuplicateName, name.range,
+                         fmt::format("`{}{}` is already defined", sigil, name.text));
+  if (first.IsValid()) {
+    error.notes.push_back({first, "the first definition is here"});
+  } else {
+    error.notes.push_back({{}, fmt::format("`{}{}` is predefined", sigil, name.text)});
+  }
+}
+
+void Parser::Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
+                     SourceRange nearest_range, std::string_view what) {
+  std::string spelling = fmt::format("{}{}", sigil, name.text);
+  if (name.text.empty() || silent_names_ > 0 || !reported_.insert(spelling).second) {
+    return;
+  }
+  Diagnostic& error = diagnostics_.Error(DiagnosticKind::UnknownName, name.range,
+                                         fmt::format("no {} `{}` is defined here", what, spelling));
+  if (!nearest.empty()) {
+    error.notes.push_back({nearest_range, fmt::format("did you mean `{}{}`?", sigil, nearest)});
+  }
+}
+
+SymbolId Parser::Declare(const Token& name, SymbolKind kind) {
+  return DeclareSymbol(name, {std::string(name.text), kind, name.range, {}, {}, {}, {}});
+}
+
+SymbolId Parser::DeclareSymbol(const Token& name, Symbol symbol) {
+  SymbolId id = module_->symbols.Add(std::move(symbol));
+  if (!name.text.empty()) {
+    if (const auto* first = scalars_.Declare(name.text, id, name.range)) {
+      Duplicate("", name, first->range);
+    }
+  }
+  return id;
+}
+
+TensorId Parser::Declare(const Token& name, Tensor tensor) {
+  TensorId id = module_->tensors.Add(std::move(tensor));
+  if (!name.text.empty()) {
+    if (const auto* first = tensors_.Declare(name.text, id, name.range)) {
+      Duplicate("%", name, first->range);
+    }
+  }
+  return id;
+}
+
+EventId Parser::Declare(const Token& name, Event event) {
+  EventId id = module_->events.Add(std::move(event));
+  if (!name.text.empty()) {
+    if (const auto* first = tensors_.Declare(name.text, id, name.range)) {
+      Duplicate("%", name, first->range);
+    }
+  }
+  return id;
+}
+
+SymbolId Parser::FindScalar(const Token& name) {
+  if (const auto* entry = scalars_.Find(name.text)) {
+    return entry->value;
+  }
+  std::string nearest = scalars_.Nearest(name.text);
+  const auto* entry = scalars_.Find(nearest);
+  Unknown("", name, nearest, entry ? entry->range : SourceRange{}, "scalar");
+  return module_->sms;
+}
+
+TensorId Parser::FindTensor(const Token& name) {
+  const auto* entry = tensors_.Find(name.text);
+  if (entry == nullptr) {
+    std::string nearest = tensors_.Nearest(name.text);
+    entry = tensors_.Find(nearest);
+    Unknown("%", name, nearest, entry ? entry->range : SourceRange{}, "tensor");
+    return {};
+  }
+  if (const auto* tensor = std::get_if<TensorId>(&entry->value)) {
+    return *tensor;
+  }
+  if (!panicking_) {
+    diagnostics_
+        .Error(DiagnosticKind::UnknownName, name.range,
+               fmt::format("`%{}` is an event, expected a tensor", name.text))
+        .notes.push_back({entry->range, "the event is defined here"});
+  }
+  return {};
+}
+
+EventId Parser::FindEvent(const Token& name) {
+  const auto* entry = tensors_.Find(name.text);
+  if (entry == nullptr) {
+    std::string nearest = tensors_.Nearest(name.text);
+    entry = tensors_.Find(nearest);
+    Unknown("%", name, nearest, entry ? entry->range : SourceRange{}, "event");
+    return {};
+  }
+  if (const auto* event = std::get_if<EventId>(&entry->value)) {
+    return *event;
+  }
+  if (!panicking_) {
+    diagnostics_
+        .Error(DiagnosticKind::UnknownName, name.range,
+               fmt::format("`%{}` is a tensor, expected an event", name.text))
+        .notes.push_back({entry->range, "the tensor is defined here"});
+  }
+  return {};
+}
+
+DeviceId Parser::FindDevice(const Token& name) {
+  const auto* entry = callables_.Find(name.text);
+  if (entry == nullptr) {
+    std::string nearest = callables_.Nearest(name.text);
+    entry = callables_.Find(nearest);
+    Unknown("@", name, nearest, entry ? entry->range : SourceRange{}, "device function");
+    return {};
+  }
+  if (const auto* device = std::get_if<DeviceId>(&entry->value)) {
+    return *device;
+  }
+  if (!panicking_) {
+    diagnostics_
+        .Error(DiagnosticKind::UnknownName, name.range,
+               fmt::format("`@{}` is a graph, expected a device function", name.text))
+        .notes.push_back({entry->range, "the graph is defined here"});
+  }
+  return {};
+}
+
+SymbolId Parser::ExpectScalar() {
+  Token name = Expect(TokenKind::Name);
+  return name.text.empty() ? module_->sms : FindScalar(name);
+}
+
+std::unique_ptr<Module> Parser::Run() {
+  Header();
+  while (!At(TokenKind::End)) {
+    size_t start = pos_;
+    reported_.clear();
+    Item();
+    if (panicking_) {
+      Recover(start);
+      Accept(TokenKind::RightBrace);
+    }
+  }
+  return std::move(module_);
+}
+
+std::unique_ptr<Module> Parse(const SourceFile& source, Diagnostics& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  std::unique_ptr<Module> module = Parser(source, diagnostics).Run();
+  return diagnostics.error_count() > errors_before ? nullptr : std::move(module);
+}
+
+}  // namespace etc

@@ -1,0 +1,244 @@
+// Expressions, axes and intervals.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/parser_impl.h"
+
+namespace etc {
+namespace {
+
+constexpr int kMaxHeight = 200;
+constexpr int kProduct = 6;  // the precedence of `*`: how far the body of a reduction extends
+
+std::optional<Reduction> ReductionOf(std::string_view name) {
+#define ETC_REDUCTION(op, spelling) \
+  if (name == spelling) {           \
+    return Reduction::op;           \
+  }
+#include "ir/ops.def"
+  return std::nullopt;
+}
+
+std::optional<Intrinsic> IntrinsicOf(std::string_view name) {
+#define ETC_INTRINSIC(op, spelling, arity, domain, result) \
+  if (name == spelling) {                                  \
+    return Intrinsic::op;                                  \
+  }
+#include "ir/ops.def"
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExprId Parser::Add(Expr expr, uint32_t begin, int height) {
+  ExprId id = module_->AddExpr(std::move(expr), RangeFrom(begin));
+  heights_.resize(module_->exprs.size(), 1);
+  heights_[id.value] = height;
+  if (height > kMaxHeight) {
+    Panic(DiagnosticKind::NestingTooDeep, RangeFrom(begin),
+          fmt::format("an expression of more than {} levels", kMaxHeight));
+  }
+  return id;
+}
+
+std::optional<BinaryOp> Parser::OperatorHere() const {
+  const Token& token = Peek();
+  if (token.kind == TokenKind::Tensor) {
+    return BinaryOp::Mod;  // `i %n`: after an operand, `%` is the operator
+  }
+#define ETC_BINARY(name, spelling, precedence) \
+  if (token.text == spelling) {                \
+    return BinaryOp::name;                     \
+  }
+#include "ir/ops.def"
+  return std::nullopt;
+}
+
+ExprId Parser::Expression(int least_precedence) {
+  uint32_t begin = Here();
+  ExprId left = Operand();
+  while (std::optional<BinaryOp> op = OperatorHere()) {
+    bool closes = no_greater_ && (*op == BinaryOp::Gt || *op == BinaryOp::Ge);
+    if (Precedence(*op) < least_precedence || closes) {
+      break;
+    }
+    if (At(TokenKind::Tensor)) {
+      Token& name = tokens_[pos_];
+      name.kind = TokenKind::Name;
+      ++name.range.begin;
+    } else {
+      Take();
+    }
+    ExprId right = Expression(Precedence(*op) + 1);
+    left = Add(Binary{*op, left, right}, begin, std::max(Height(left), Height(right)) + 1);
+  }
+  return left;
+}
+
+/// Inside brackets of any kind, a `>` is an operator again.
+ExprId Parser::BracketedExpression() {
+  bool outer = no_greater_;
+  no_greater_ = false;
+  ExprId id = Expression();
+  no_greater_ = outer;
+  return id;
+}
+
+ExprId Parser::Operand() {
+  Nesting nesting(*this);
+  uint32_t begin = Here();
+  if (!nesting.ok) {
+    return Add(IntLiteral{0}, begin);
+  }
+  if (Accept(TokenKind::Minus)) {
+    ExprId operand = Operand();
+    return Add(Unary{UnaryOp::Neg, operand}, begin, Height(operand) + 1);
+  }
+  if (Accept(TokenKind::Bang)) {
+    ExprId operand = Operand();
+    return Add(Unary{UnaryOp::Not, operand}, begin, Height(operand) + 1);
+  }
+  return Primary();
+}
+
+ExprId Parser::Primary() {
+  uint32_t begin = Here();
+  const Token& token = Peek();
+  switch (token.kind) {
+    case TokenKind::Int:
+      Take();
+      return Add(IntLiteral{token.int_value}, begin);
+    case TokenKind::Float:
+      Take();
+      return Add(FloatLiteral{token.float_value}, begin);
+    case TokenKind::KeywordTrue:
+    case TokenKind::KeywordFalse:
+      Take();
+      return Add(BoolLiteral{token.kind == TokenKind::KeywordTrue}, begin);
+    case TokenKind::LeftParen: {
+      Take();
+      ExprId inner = BracketedExpression();
+      Expect(TokenKind::RightParen);
+      return inner;
+    }
+    case TokenKind::Tensor: {
+      auto [tensor, indices] = Element();
+      int height = 1;
+      for (ExprId index : indices) {
+        height = std::max(height, Height(index) + 1);
+      }
+      return Add(Load{tensor, std::move(indices)}, begin, height);
+    }
+    case TokenKind::Name:
+      return NamedOperand();
+    default:
+      Unexpected("an expression");
+      return Add(IntLiteral{0}, begin);
+  }
+}
+
+ExprId Parser::NamedOperand() {
+  uint32_t begin = Here();
+  Token name = Take();
+  if (!At(TokenKind::LeftParen)) {
+    SymbolId symbol = FindScalar(name);
+    return Add(SymbolRef{symbol}, begin);
+  }
+  std::optional<Reduction> reduction = ReductionOf(name.text);
+  std::optional<Intrinsic> intrinsic = IntrinsicOf(name.text);
+  bool axes = Peek(1).kind == TokenKind::Name && Peek(2).kind == TokenKind::Colon;
+  if (reduction && (axes || !intrinsic)) {
+    return Reducing(*reduction, begin);
+  }
+  if (intrinsic) {
+    return IntrinsicCall(*intrinsic, begin);
+  }
+  if (std::optional<DType> type = ParseDType(name.text)) {
+    Take();
+    ExprId operand = BracketedExpression();
+    Expect(TokenKind::RightParen);
+    return Add(Cast{*type, operand}, begin, Height(operand) + 1);
+  }
+  Panic(DiagnosticKind::UnknownName, name.range,
+        fmt::format("no function `{}` is known in expressions", name.text));
+  return Add(IntLiteral{0}, begin);
+}
+
+ExprId Parser::Reducing(Reduction op, uint32_t begin) {
+  Scope scope(*this);
+  bool outer = no_greater_;
+  no_greater_ = false;
+  std::vector<Axis> axes = Axes();
+  no_greater_ = outer;
+  Nesting nesting(*this);
+  ExprId body = nesting.ok ? Expression(kProduct) : Add(IntLiteral{0}, begin);
+  int height = Height(body);
+  for (const Axis& axis : axes) {
+    height = std::max({height, Height(axis.lo), Height(axis.hi)});
+  }
+  return Add(Reduce{op, std::move(axes), body}, begin, height + 1);
+}
+
+ExprId Parser::IntrinsicCall(Intrinsic op, uint32_t begin) {
+  Expect(TokenKind::LeftParen);
+  Call call{op, {}};
+  int height = 0;
+  List(TokenKind::RightParen, [&] {
+    call.args.push_back(BracketedExpression());
+    height = std::max(height, Height(call.args.back()));
+  });
+  auto arity = static_cast<size_t>(Arity(op));
+  if (!panicking_ && call.args.size() != arity) {
+    diagnostics_.Error(DiagnosticKind::Syntax, RangeFrom(begin),
+                       fmt::format("`{}` takes {} argument{}, found {}", Spelling(op), arity,
+                                   arity == 1 ? "" : "s", call.args.size()));
+  }
+  return Add(std::move(call), begin, height + 1);
+}
+
+std::vector<ExprId> Parser::Indices() {
+  std::vector<ExprId> indices;
+  Expect(TokenKind::LeftBracket);
+  List(TokenKind::RightBracket, [&] { indices.push_back(BracketedExpression()); });
+  return indices;
+}
+
+std::pair<TensorId, std::vector<ExprId>> Parser::Element() {
+  Token name = Expect(TokenKind::Tensor);
+  TensorId tensor = name.text.empty() ? TensorId{} : FindTensor(name);
+  return {tensor, Indices()};
+}
+
+/// `i: hi` or `i: lo .. hi`. The variable is declared after its own bounds.
+Axis Parser::OneAxis() {
+  Token name = Expect(TokenKind::Name);
+  Expect(TokenKind::Colon);
+  Axis axis;
+  axis.hi = BracketedExpression();
+  if (Accept(TokenKind::DotDot)) {
+    axis.lo = axis.hi;
+    axis.hi = BracketedExpression();
+  }
+  axis.var = Declare(name, SymbolKind::Index);
+  return axis;
+}
+
+std::vector<Axis> Parser::Axes() {
+  std::vector<Axis> axes;
+  Expect(TokenKind::LeftParen);
+  do {
+    axes.push_back(OneAxis());
+  } while (Accept(TokenKind::Comma));
+  Expect(TokenKind::RightParen);
+  return axes;
+}
+
+std::pair<ExprId, ExprId> Parser::Interval() {
+  ExprId lo = Expression();
+  Expect(TokenKind::DotDot);
+  ExprId hi = Expression();
+  return {lo, hi};
+}
+
+}  // namespace etc

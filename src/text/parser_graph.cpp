@@ -1,0 +1,236 @@
+// Nodes of graph functions, and what kernels share with them.
+#include "text/parser_impl.h"
+
+namespace etc {
+
+ScheduleKind Parser::ScheduleWord() {
+  if (Accept(TokenKind::KeywordStatic)) {
+    return ScheduleKind::Static;
+  }
+  if (Accept(TokenKind::KeywordDynamic)) {
+    return ScheduleKind::Dynamic;
+  }
+  if (Accept(TokenKind::KeywordKernels)) {
+    return ScheduleKind::Kernels;
+  }
+  if (!Accept(TokenKind::KeywordAuto)) {
+    Unexpected("`static`, `dynamic`, `kernels` or `auto`");
+  }
+  return ScheduleKind::Auto;
+}
+
+std::optional<ScheduleKind> Parser::OptionalSchedule() {
+  if (!Accept(TokenKind::KeywordSchedule)) {
+    return std::nullopt;
+  }
+  Expect(TokenKind::LeftParen);
+  ScheduleKind schedule = ScheduleWord();
+  Expect(TokenKind::RightParen);
+  return schedule;
+}
+
+std::optional<Specialisation> Parser::OptionalSpecialise() {
+  if (!Accept(TokenKind::KeywordSpecialise)) {
+    return std::nullopt;
+  }
+  Specialisation specialisation;
+  Expect(TokenKind::LeftParen);
+  specialisation.dim = ExpectScalar();
+  Expect(TokenKind::Colon);
+  do {
+    auto [lo, hi] = Interval();
+    specialisation.ranges.push_back({lo, hi});
+  } while (Accept(TokenKind::Comma));
+  Expect(TokenKind::RightParen);
+  return specialisation;
+}
+
+void Parser::GraphNode(std::vector<NodeId>& body) {
+  Nesting nesting(*this);
+  if (!nesting.ok) {
+    return;
+  }
+  switch (Peek().kind) {
+    case TokenKind::Tensor:
+      return BufferNode(body);
+    case TokenKind::KeywordEvent:
+      return EventNode(body);
+    case TokenKind::KeywordCall:
+      return CallStatement(body);
+    case TokenKind::KeywordRepeat:
+      return RepeatNode(body, &Parser::GraphNode);
+    case TokenKind::KeywordRegion:
+      return RegionNode(body);
+    default:
+      Unexpected("a buffer, `event`, `call`, `repeat` or `region`");
+  }
+}
+
+void Parser::BufferNode(std::vector<NodeId>& body) {
+  uint32_t begin = Here();
+  Token name = Take();
+  Expect(TokenKind::Equal);
+  Expect(TokenKind::KeywordBuffer);
+  TensorId tensor = Declare(name, Type(name, TensorKind::Buffer));
+  ExpectSemicolon();
+  body.push_back(module_->AddNode(BufferDecl{tensor}, RangeFrom(begin)));
+}
+
+void Parser::EventNode(std::vector<NodeId>& body) {
+  uint32_t begin = Take().range.begin;
+  Token name = Expect(TokenKind::Tensor);
+  Event event;
+  event.name = name.text;
+  event.range = name.range;
+  {
+    Scope scope(*this);
+    if (Accept(TokenKind::LeftBracket)) {
+      List(TokenKind::RightBracket, [&] {
+        EventDim dim;
+        bool named = At(TokenKind::Name) && Peek(1).kind == TokenKind::Colon;
+        Token var = named ? Take() : Token{};
+        if (named) {
+          Take();
+        }
+        dim.extent = Expression();
+        if (named) {
+          dim.var = Declare(var, SymbolKind::Index);
+        }
+        event.dims.push_back(dim);
+      });
+    }
+    Expect(TokenKind::KeywordCount);
+    event.count = Expression();
+  }
+  if (Accept(TokenKind::KeywordVia)) {
+    Expect(TokenKind::KeywordCounter);
+    event.realisation = Realisation::Counter;
+  }
+  EventId id = Declare(name, std::move(event));
+  ExpectSemicolon();
+  body.push_back(module_->AddNode(EventDecl{id}, RangeFrom(begin)));
+}
+
+void Parser::CallStatement(std::vector<NodeId>& body) {
+  uint32_t begin = Take().range.begin;
+  CallNode call;
+  Token callee = Expect(TokenKind::Function);
+  if (!callee.text.empty()) {
+    call.callee = FindDevice(callee);
+  }
+  call.args = Arguments();
+  call.schedule = OptionalSchedule();
+  while (At(TokenKind::KeywordWait) || At(TokenKind::KeywordNotify)) {
+    bool wait = Take().kind == TokenKind::KeywordWait;
+    (wait ? call.waits : call.notifies).push_back(OneEdge());
+  }
+  ExpectSemicolon();
+  body.push_back(module_->AddNode(std::move(call), RangeFrom(begin)));
+}
+
+void Parser::RepeatNode(std::vector<NodeId>& body, void (Parser::*node)(std::vector<NodeId>&)) {
+  uint32_t begin = Take().range.begin;
+  Scope scope(*this);
+  Repeat repeat;
+  Token var = Expect(TokenKind::Name);
+  Expect(TokenKind::KeywordIn);
+  std::tie(repeat.lo, repeat.hi) = Interval();
+  repeat.var = Declare(var, SymbolKind::RepeatVar);
+  BlockAfterHeader([&] { (this->*node)(repeat.body); });
+  body.push_back(module_->AddNode(std::move(repeat), RangeFrom(begin)));
+}
+
+void Parser::RegionNode(std::vector<NodeId>& body) {
+  uint32_t begin = Here();
+  Take();
+  Scope scope(*this);
+  Region region{};
+  if (!At(TokenKind::KeywordSchedule)) {
+    Unexpected(Describe(TokenKind::KeywordSchedule));
+  }
+  region.schedule = OptionalSchedule().value_or(ScheduleKind::Auto);
+  BlockAfterHeader([&] { GraphNode(region.body); });
+  body.push_back(module_->AddNode(std::move(region), RangeFrom(begin)));
+}
+
+std::vector<Argument> Parser::Arguments() {
+  std::vector<Argument> args;
+  Expect(TokenKind::LeftParen);
+  List(TokenKind::RightParen, [&] {
+    uint32_t begin = Here();
+    Argument arg;
+    Token name = Expect(TokenKind::Tensor);
+    if (!name.text.empty()) {
+      arg.tensor = FindTensor(name);
+    }
+    if (At(TokenKind::LeftBracket)) {
+      arg.indices = Indices();
+    }
+    arg.range = RangeFrom(begin);
+    args.push_back(std::move(arg));
+  });
+  return args;
+}
+
+Edge Parser::OneEdge() {
+  Scope scope(*this);
+  Edge edge;
+  Expect(TokenKind::LeftParen);
+  List(TokenKind::RightParen,
+       [&] { edge.coords.push_back(Declare(Expect(TokenKind::Name), SymbolKind::Index)); });
+  Expect(TokenKind::Arrow);
+  do {
+    edge.refs.push_back(Ref());
+  } while (Accept(TokenKind::Comma));
+  return edge;
+}
+
+/// `%e[i, s] for (s: 8)`: the axes are known in the indices before them, so they are read first.
+EventRef Parser::Ref() {
+  Scope scope(*this);
+  uint32_t begin = Here();
+  EventRef ref;
+  Token name = Expect(TokenKind::Tensor);
+  if (!name.text.empty()) {
+    ref.event = FindEvent(name);
+  }
+  size_t indices = pos_;
+  bool indexed = At(TokenKind::LeftBracket);
+  if (indexed) {
+    pos_ = BehindBracket(pos_);
+  }
+  if (Accept(TokenKind::KeywordFor)) {
+    ref.axes = Axes();
+  }
+  if (indexed && !panicking_) {
+    size_t behind = pos_;
+    pos_ = indices;
+    ref.indices = EventIndices();
+    pos_ = panicking_ ? pos_ : behind;
+  }
+  if (Accept(TokenKind::KeywordIf)) {
+    ref.guard = Expression();
+  }
+  ref.range = RangeFrom(begin);
+  return ref;
+}
+
+std::vector<EventIndex> Parser::EventIndices() {
+  std::vector<EventIndex> indices;
+  Expect(TokenKind::LeftBracket);
+  List(TokenKind::RightBracket, [&] {
+    EventIndex index;
+    if (Accept(TokenKind::Star)) {
+      index.all = true;
+    } else {
+      index.lo = Expression();
+      if (Accept(TokenKind::DotDot)) {
+        index.hi = Expression();
+      }
+    }
+    indices.push_back(index);
+  });
+  return indices;
+}
+
+}  // namespace etc

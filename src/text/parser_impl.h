@@ -1,0 +1,209 @@
+// The recursive-descent parser. Its parts stand in parser.cpp (tokens, errors, names),
+// parser_item.cpp (the top level), parser_expr.cpp, parser_body.cpp, parser_graph.cpp and
+// parser_kernel.cpp.
+//
+// An error in the syntax starts a panic: from then on every look at the tokens sees the end of the
+// file, so all open productions finish without a word, until a statement's or an item's loop calls
+// Recover and goes on behind the error.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+#include "text/lexer.h"
+#include "text/names.h"
+
+namespace etc {
+
+class Parser {
+ public:
+  Parser(const SourceFile& source, Diagnostics& diagnostics);
+  std::unique_ptr<Module> Run();
+
+ private:
+  using TensorOrEvent = std::variant<TensorId, EventId>;
+  using Callable = std::variant<DeviceId, GraphId>;
+  using StatementParser = std::function<void()>;
+
+  /// Names declared during its life go out of scope with it.
+  class Scope {
+   public:
+    explicit Scope(Parser& parser)
+        : parser_(parser), scalars_(parser.scalars_.Mark()), tensors_(parser.tensors_.Mark()) {}
+    ~Scope() {
+      parser_.scalars_.Release(scalars_);
+      parser_.tensors_.Release(tensors_);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Parser& parser_;
+    size_t scalars_;
+    size_t tensors_;
+  };
+
+  /// One level of nesting; `ok` is false, and the parser panics, where there are too many.
+  class Nesting {
+   public:
+    explicit Nesting(Parser& parser) : parser_(parser), ok(parser.Enter()) {}
+    ~Nesting() { --parser_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    Parser& parser_;
+
+   public:
+    const bool ok;
+  };
+
+  // Tokens.
+  const Token& Peek(size_t ahead = 0) const;
+  bool At(TokenKind kind) const { return Peek().kind == kind; }
+  const Token& Take();
+  bool Accept(TokenKind kind);
+  /// Takes a token of this kind, or panics and returns one with an empty text.
+  Token Expect(TokenKind kind);
+  /// A name, keywords included: where no scalar of the program is meant.
+  Token ExpectAnyName();
+  /// The `;` of a statement. Where it is missing at the end of a line, the next line is read as
+  /// usual.
+  void ExpectSemicolon();
+  /// The range from the byte `begin` to the last token taken.
+  SourceRange RangeFrom(uint32_t begin) const;
+  uint32_t Here() const { return Peek().range.begin; }
+  /// The index of the token behind the bracket that closes the one at `index`.
+  size_t BehindBracket(size_t index) const;
+  template <class Parse>
+  void List(TokenKind close, Parse parse) {
+    if (!Accept(close)) {
+      do {
+        parse();
+      } while (Accept(TokenKind::Comma));
+      Expect(close);
+    }
+  }
+
+  // Errors.
+  void Unexpected(std::string_view expected);
+  void Panic(DiagnosticKind kind, SourceRange range, std::string message);
+  /// Ends a panic: goes behind the end of the statement that began at token `start`.
+  void Recover(size_t start);
+  /// Ends a panic in a header: goes to the header's `{`; false where there is none.
+  bool RecoverAtBrace();
+  bool Enter();
+  bool AtBlockEnd() const;
+  /// `{ … }`, one `statement` at a time; returns the range of the braces.
+  SourceRange Block(const StatementParser& statement);
+  /// What follows a header: the block, also where the header is wrong. Then its names may be
+  /// missing, and unknown names are not reported.
+  SourceRange BlockAfterHeader(const StatementParser& statement);
+
+  // Names.
+  void Duplicate(std::string_view sigil, const Token& name, SourceRange first);
+  void Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
+               SourceRange nearest_range, std::string_view what);
+  SymbolId Declare(const Token& name, SymbolKind kind);
+  SymbolId DeclareSymbol(const Token& name, Symbol symbol);
+  TensorId Declare(const Token& name, Tensor tensor);
+  EventId Declare(const Token& name, Event event);
+  SymbolId FindScalar(const Token& name);
+  TensorId FindTensor(const Token& name);
+  EventId FindEvent(const Token& name);
+  DeviceId FindDevice(const Token& name);
+  SymbolId ExpectScalar();
+
+  // The top level.
+  void Header();
+  void Item();
+  void Const();
+  void Dim();
+  void RequireItem();
+  void DeviceItem();
+  void GraphItem();
+  void KernelItem();
+  std::vector<TensorId> Params();
+  TensorId Param();
+  Tensor Type(const Token& name, TensorKind kind);
+  Impl ImplLine();
+  ImplArg OneImplArg();
+
+  // Expressions.
+  ExprId Add(Expr expr, uint32_t begin, int height = 1);
+  ExprId Expression(int least_precedence = 1);
+  ExprId BracketedExpression();
+  ExprId Operand();
+  ExprId Primary();
+  ExprId NamedOperand();
+  ExprId Reducing(Reduction op, uint32_t begin);
+  ExprId IntrinsicCall(Intrinsic op, uint32_t begin);
+  std::vector<ExprId> Indices();
+  std::optional<BinaryOp> OperatorHere() const;
+  int Height(ExprId id) const { return id ? heights_[id.value] : 0; }
+  Axis OneAxis();
+  std::vector<Axis> Axes();
+  std::pair<ExprId, ExprId> Interval();
+
+  // Bodies.
+  void Statement(std::vector<StmtId>& body);
+  void ForStatement(std::vector<StmtId>& body);
+  void IfStatement(std::vector<StmtId>& body);
+  void LetStatement(std::vector<StmtId>& body);
+  void LocalStatement(std::vector<StmtId>& body);
+  void AssignStatement(std::vector<StmtId>& body);
+  void TopKStatement(std::vector<StmtId>& body);
+  std::vector<StmtId> Body();
+  std::pair<TensorId, std::vector<ExprId>> Element();
+
+  // Graphs and kernels.
+  void GraphNode(std::vector<NodeId>& body);
+  void BufferNode(std::vector<NodeId>& body);
+  void EventNode(std::vector<NodeId>& body);
+  void CallStatement(std::vector<NodeId>& body);
+  void RepeatNode(std::vector<NodeId>& body, void (Parser::*node)(std::vector<NodeId>&));
+  void RegionNode(std::vector<NodeId>& body);
+  void KernelNode(std::vector<NodeId>& body);
+  void KernelBody(Kernel& kernel);
+  void Declaration(std::vector<NodeId>& declarations);
+  void ShareNode(std::vector<NodeId>& body);
+  void ShareBody(Share& share);
+  void RunLine(Share& share);
+  std::vector<EventRef> Signals(TokenKind keyword);
+  std::vector<EventRef> SignalBlock(TokenKind keyword, TokenKind signal);
+  ScheduleKind ScheduleWord();
+  std::optional<ScheduleKind> OptionalSchedule();
+  std::optional<Specialisation> OptionalSpecialise();
+  std::vector<Argument> Arguments();
+  Edge OneEdge();
+  EventRef Ref();
+  std::vector<EventIndex> EventIndices();
+
+  const SourceFile& source_;
+  Diagnostics& diagnostics_;
+  std::unique_ptr<Module> module_;
+  std::vector<Token> tokens_;
+  size_t pos_ = 0;
+  bool panicking_ = false;
+  bool no_greater_ = false;  // inside `<…>`, where `>` closes
+  int depth_ = 0;
+  int silent_names_ = 0;            // inside what follows a wrong header
+  std::vector<int> heights_;        // of expressions, by id
+  std::set<std::string> reported_;  // unknown names, each once in an item
+
+  Names<SymbolId> scalars_;
+  Names<TensorOrEvent> tensors_;
+  Names<Callable> callables_;
+  Names<KernelId> kernels_;
+};
+
+}  // namespace etc

@@ -1,0 +1,210 @@
+// The top level: constants, dimensions, and the heads of functions.
+#include <fmt/format.h>
+
+#include "text/parser_impl.h"
+
+namespace etc {
+
+void Parser::Header() {
+  uint32_t begin = Here();
+  if (!At(TokenKind::KeywordEtir)) {
+    Unexpected("`etir 1;`");
+    panicking_ = false;
+    return;
+  }
+  Take();
+  Token version = Expect(TokenKind::Int);
+  if (version.kind == TokenKind::Int && version.int_value != 1) {
+    diagnostics_.Error(DiagnosticKind::Version, version.range,
+                       fmt::format("the text is of version {}, expected version 1", version.text));
+    pos_ = tokens_.size() - 1;  // what follows is of another language
+    return;
+  }
+  ExpectSemicolon();
+  module_->header = RangeFrom(begin);
+  if (panicking_) {
+    Recover(pos_);
+  }
+}
+
+void Parser::Item() {
+  switch (Peek().kind) {
+    case TokenKind::KeywordConst:
+      return Const();
+    case TokenKind::KeywordDim:
+      return Dim();
+    case TokenKind::KeywordRequire:
+      return RequireItem();
+    case TokenKind::KeywordDevice:
+      return DeviceItem();
+    case TokenKind::KeywordGraph:
+      return GraphItem();
+    case TokenKind::KeywordKernel:
+      return KernelItem();
+    default:
+      Unexpected("`const`, `dim`, `require`, `device`, `graph` or `kernel`");
+  }
+}
+
+void Parser::Const() {
+  Take();
+  Token name = Expect(TokenKind::Name);
+  Expect(TokenKind::Equal);
+  Symbol symbol{std::string(name.text), SymbolKind::Const, name.range, {}, {}, {}, {}};
+  symbol.value = Expression();
+  module_->items.emplace_back(DeclareSymbol(name, std::move(symbol)));
+  ExpectSemicolon();
+}
+
+void Parser::Dim() {
+  Take();
+  Token name = Expect(TokenKind::Name);
+  Expect(TokenKind::KeywordIn);
+  Symbol symbol{std::string(name.text), SymbolKind::Dim, name.range, {}, {}, {}, {}};
+  std::tie(symbol.lo, symbol.hi) = Interval();
+  if (Accept(TokenKind::KeywordMultiple)) {
+    symbol.multiple = Expression();
+  }
+  module_->items.emplace_back(DeclareSymbol(name, std::move(symbol)));
+  ExpectSemicolon();
+}
+
+void Parser::RequireItem() {
+  Take();
+  module_->items.emplace_back(Require{Expression()});
+  ExpectSemicolon();
+}
+
+Tensor Parser::Type(const Token& name, TensorKind kind) {
+  Tensor tensor{std::string(name.text), kind, Access::In, DType::F32, {}, {}, {}, {}, name.range};
+  const Token& token = Peek();
+  std::optional<DType> type = ParseDType(token.text);
+  if (token.kind != TokenKind::Name || !type) {
+    Unexpected("an element type");
+    return tensor;
+  }
+  Take();
+  tensor.type = *type;
+  tensor.shape = Indices();
+  return tensor;
+}
+
+TensorId Parser::Param() {
+  Token name = Expect(TokenKind::Tensor);
+  Expect(TokenKind::Colon);
+  Access access = Accept(TokenKind::KeywordOut)     ? Access::Out
+                  : Accept(TokenKind::KeywordInOut) ? Access::InOut
+                                                    : Access::In;
+  Tensor tensor = Type(name, TensorKind::Param);
+  tensor.access = access;
+  if (Accept(TokenKind::KeywordIn)) {
+    std::tie(tensor.value_lo, tensor.value_hi) = Interval();
+  }
+  return Declare(name, std::move(tensor));
+}
+
+std::vector<TensorId> Parser::Params() {
+  std::vector<TensorId> params;
+  Expect(TokenKind::LeftParen);
+  List(TokenKind::RightParen, [&] { params.push_back(Param()); });
+  return params;
+}
+
+void Parser::DeviceItem() {
+  Take();
+  Token name = Expect(TokenKind::Function);
+  Device device;
+  device.name = name.text;
+  device.range = name.range;
+  {
+    Scope scope(*this);
+    device.params = Params();
+    Expect(TokenKind::KeywordTasks);
+    device.tasks = Axes();
+    device.braces = BlockAfterHeader([&] {
+      if (At(TokenKind::KeywordImpl) && device.body.empty()) {
+        device.impls.push_back(ImplLine());
+      } else {
+        Statement(device.body);
+      }
+    });
+  }
+  DeviceId id = module_->devices.Add(std::move(device));
+  module_->items.emplace_back(id);
+  if (!name.text.empty()) {
+    if (const auto* first = callables_.Declare(name.text, id, name.range)) {
+      Duplicate("@", name, first->range);
+    }
+  }
+}
+
+Impl Parser::ImplLine() {
+  uint32_t begin = Take().range.begin;
+  Impl impl;
+  impl.arch = ExpectAnyName().text;
+  if (Accept(TokenKind::KeywordCuda)) {
+    impl.text = Expect(TokenKind::Text).text;
+    ExpectSemicolon();
+    impl.range = RangeFrom(begin);
+    return impl;
+  }
+  impl.header = Expect(TokenKind::String).text;
+  impl.name = Expect(TokenKind::Name).text;
+  if (Accept(TokenKind::Less)) {
+    do {
+      impl.args.push_back(OneImplArg());
+    } while (Accept(TokenKind::Comma));
+    Expect(TokenKind::Greater);
+  }
+  if (Accept(TokenKind::KeywordStreams)) {
+    Expect(TokenKind::LeftParen);
+    do {
+      Token tensor = Expect(TokenKind::Tensor);
+      if (!tensor.text.empty()) {
+        impl.streams.push_back(FindTensor(tensor));
+      }
+    } while (Accept(TokenKind::Comma));
+    Expect(TokenKind::RightParen);
+  }
+  ExpectSemicolon();
+  impl.range = RangeFrom(begin);
+  return impl;
+}
+
+ImplArg Parser::OneImplArg() {
+  ImplArg arg;
+  arg.name = ExpectAnyName().text;
+  Expect(TokenKind::Equal);
+  if (At(TokenKind::Word)) {
+    arg.word = Take().text;
+    return arg;
+  }
+  no_greater_ = true;
+  arg.value = Expression();
+  no_greater_ = false;
+  return arg;
+}
+
+void Parser::GraphItem() {
+  Take();
+  Token name = Expect(TokenKind::Function);
+  Graph graph;
+  graph.name = name.text;
+  graph.range = name.range;
+  {
+    Scope scope(*this);
+    graph.params = Params();
+    graph.schedule = OptionalSchedule();
+    graph.specialisation = OptionalSpecialise();
+    graph.braces = BlockAfterHeader([&] { GraphNode(graph.body); });
+  }
+  GraphId id = module_->graphs.Add(std::move(graph));
+  module_->items.emplace_back(id);
+  if (!name.text.empty()) {
+    if (const auto* first = callables_.Declare(name.text, id, name.range)) {
+      Duplicate("@", name, first->range);
+    }
+  }
+}
+
+}  // namespace etc

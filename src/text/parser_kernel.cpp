@@ -1,0 +1,186 @@
+// Scheduled kernels.
+#include <fmt/format.h>
+
+#include "text/parser_impl.h"
+
+namespace etc {
+
+void Parser::KernelItem() {
+  Take();
+  Token name = Expect(TokenKind::Function);
+  Kernel kernel;
+  kernel.name = name.text;
+  kernel.range = name.range;
+  {
+    Scope scope(*this);
+    kernel.params = Params();
+    Expect(TokenKind::KeywordOf);
+    kernel.graph = Expect(TokenKind::Function).text;
+    kernel.schedule = ScheduleWord();
+    if (Accept(TokenKind::KeywordWhere)) {
+      Expect(TokenKind::LeftParen);
+      do {
+        Where where;
+        where.dim = ExpectScalar();
+        Expect(TokenKind::KeywordIn);
+        std::tie(where.lo, where.hi) = Interval();
+        kernel.where.push_back(where);
+      } while (Accept(TokenKind::Comma));
+      Expect(TokenKind::RightParen);
+    }
+    KernelBody(kernel);
+  }
+  KernelId id = module_->kernels.Add(std::move(kernel));
+  module_->items.emplace_back(id);
+  if (!name.text.empty()) {
+    if (const auto* first = kernels_.Declare(name.text, id, name.range)) {
+      Duplicate("@", name, first->range);
+    }
+  }
+}
+
+void Parser::KernelBody(Kernel& kernel) {
+  bool launched = false;
+  bool on_sm = false;
+  kernel.braces = BlockAfterHeader([&] {
+    if (!launched) {
+      launched = true;
+      Expect(TokenKind::KeywordLaunch);
+      Expect(TokenKind::KeywordConsumers);
+      kernel.consumer_warps = Expect(TokenKind::Int).int_value;
+      Expect(TokenKind::KeywordShared);
+      kernel.shared_bytes = Expect(TokenKind::Int).int_value;
+      ExpectSemicolon();
+    } else if (!on_sm && At(TokenKind::KeywordOn)) {
+      on_sm = true;
+      Take();
+      Expect(TokenKind::KeywordSm);
+      kernel.sm_braces = BlockAfterHeader([&] { KernelNode(kernel.body); });
+      if (!panicking_ && !AtBlockEnd()) {
+        Unexpected(Describe(TokenKind::RightBrace));
+      }
+    } else {
+      Declaration(kernel.declarations);
+    }
+  });
+  if (!panicking_ && kernel.braces.IsValid() && !on_sm) {
+    uint32_t end = kernel.braces.end;
+    diagnostics_.Error(DiagnosticKind::Syntax, {end - 1, end},
+                       launched ? "expected `on sm { … }` in the kernel, found `}`"
+                                : "expected `launch` in the kernel, found `}`");
+  }
+}
+
+void Parser::Declaration(std::vector<NodeId>& declarations) {
+  uint32_t begin = Here();
+  if (At(TokenKind::KeywordEvent)) {
+    return EventNode(declarations);
+  }
+  if (!At(TokenKind::Tensor)) {
+    return Unexpected("a workspace buffer, `event` or `on sm`");
+  }
+  Token name = Take();
+  Expect(TokenKind::Equal);
+  Expect(TokenKind::KeywordWorkspace);
+  Tensor tensor = Type(name, TensorKind::Buffer);
+  Expect(TokenKind::KeywordAt);
+  tensor.offset = Expression();
+  TensorId id = Declare(name, std::move(tensor));
+  ExpectSemicolon();
+  declarations.push_back(module_->AddNode(BufferDecl{id}, RangeFrom(begin)));
+}
+
+void Parser::KernelNode(std::vector<NodeId>& body) {
+  Nesting nesting(*this);
+  if (!nesting.ok) {
+    return;
+  }
+  if (At(TokenKind::KeywordRepeat)) {
+    RepeatNode(body, &Parser::KernelNode);
+  } else if (At(TokenKind::KeywordShare)) {
+    ShareNode(body);
+  } else {
+    Unexpected("`share` or `repeat`");
+  }
+}
+
+void Parser::ShareNode(std::vector<NodeId>& body) {
+  uint32_t begin = Take().range.begin;
+  Scope scope(*this);
+  Share share;
+  size_t axes = pos_;
+  // The first SM does not depend on the task: it is read before the axes are declared.
+  pos_ = BehindBracket(pos_);
+  Expect(TokenKind::KeywordFrom);
+  share.first = Expression();
+  size_t behind = pos_;
+  if (!panicking_) {
+    pos_ = axes;
+    share.axes = Axes();
+    pos_ = panicking_ ? pos_ : behind;
+  }
+  bool has_run = false;
+  SourceRange braces = BlockAfterHeader([&] {
+    if (has_run) {
+      return Unexpected(Describe(TokenKind::RightBrace));
+    }
+    has_run = true;
+    ShareBody(share);
+  });
+  if (!panicking_ && braces.IsValid() && !has_run) {
+    diagnostics_.Error(DiagnosticKind::Syntax, {braces.end - 1, braces.end},
+                       "expected `run` in the share, found `}`");
+  }
+  body.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
+}
+
+void Parser::ShareBody(Share& share) {
+  share.enter_waits = SignalBlock(TokenKind::KeywordEnter, TokenKind::KeywordWait);
+  share.waits = Signals(TokenKind::KeywordWait);
+  RunLine(share);
+  share.notifies = Signals(TokenKind::KeywordNotify);
+  share.leave_notifies = SignalBlock(TokenKind::KeywordLeave, TokenKind::KeywordNotify);
+}
+
+/// `run @f[i, j](%a, %p);`: the coordinates are the share's variables.
+void Parser::RunLine(Share& share) {
+  Expect(TokenKind::KeywordRun);
+  Token callee = Expect(TokenKind::Function);
+  if (!callee.text.empty()) {
+    share.callee = FindDevice(callee);
+  }
+  uint32_t begin = Here();
+  std::vector<ExprId> coordinates = Indices();
+  bool same = coordinates.size() == share.axes.size();
+  for (size_t i = 0; same && i < coordinates.size(); ++i) {
+    const auto* ref = std::get_if<SymbolRef>(&module_->exprs[coordinates[i]]);
+    same = ref != nullptr && ref->symbol == share.axes[i].var;
+  }
+  if (!same && !panicking_ && silent_names_ == 0) {
+    diagnostics_.Error(DiagnosticKind::Syntax, RangeFrom(begin),
+                       "expected the variables of the share, in their order");
+  }
+  share.args = Arguments();
+  ExpectSemicolon();
+}
+
+std::vector<EventRef> Parser::Signals(TokenKind keyword) {
+  std::vector<EventRef> refs;
+  while (Accept(keyword)) {
+    refs.push_back(Ref());
+    ExpectSemicolon();
+  }
+  return refs;
+}
+
+std::vector<EventRef> Parser::SignalBlock(TokenKind keyword, TokenKind signal) {
+  std::vector<EventRef> refs;
+  if (Accept(keyword)) {
+    Expect(TokenKind::LeftBrace);
+    refs = Signals(signal);
+    Expect(TokenKind::RightBrace);
+  }
+  return refs;
+}
+
+}  // namespace etc
