@@ -18,14 +18,14 @@ as_root() {
 }
 
 install_packages() {
-  # shellcheck disable=SC2086  # a list of names
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@"
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null
 }
 
 if [ -n "$missing" ]; then
   echo "setup: installing$missing"
   as_root apt-get update -qq
-  # shellcheck disable=SC2086
+  # shellcheck disable=SC2086  # a list of names
   install_packages $missing
 fi
 
