@@ -26,12 +26,11 @@ struct DecodeAttention {
   static_assert(kDim == 64 || kDim == 128, "a head has 64 or 128 elements");
 
   static constexpr int kWarps = Consumer::kWarps;
-  static constexpr int kLanes = kDim / 8;              // lanes that read one position
-  static constexpr int kRows = 32 / kLanes;            // positions that a warp reads at once
-  static constexpr int kStride = kRows * kWarps;       // positions that all warps read at once
-  static constexpr int kFlight = kGroup <= 4 ? 4 : 2;  // such reads in flight
-  static constexpr bool kHeldQueries =
-      kGroup <= 5;  // in registers, of which more heads need too many
+  static constexpr int kLanes = kDim / 8;                  // lanes that read one position
+  static constexpr int kRows = 32 / kLanes;                // positions that a warp reads at once
+  static constexpr int kStride = kRows * kWarps;           // positions that all warps read at once
+  static constexpr int kFlight = kGroup <= 4 ? 4 : 2;      // such reads in flight
+  static constexpr bool kHeldQueries = kGroup <= 2;        // in registers; more heads need too many
   static constexpr int kMerged = kGroup < 2 ? kGroup : 2;  // heads merged over the warps at a time
   static constexpr int kRecord = kDim + 2;
 

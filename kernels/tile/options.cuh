@@ -34,6 +34,6 @@ ETC_DEVICE void StoreFloat(T* address, float value) {
   *address = FromFloat<T>(value);
 }
 
-__host__ __device__ constexpr int CeilDiv(int a, int b) { return (a + b - 1) / b; }
+__host__ __device__ constexpr int DivideUp(int a, int b) { return (a + b - 1) / b; }
 
 }  // namespace etc

@@ -54,7 +54,7 @@ struct StreamGemm {
   static constexpr int kWantedChunk = int(StreamGemmChunk<Config>::value);
   static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
   static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
-  static constexpr int kChunks = CeilDiv(kDepth, kChunk);
+  static constexpr int kChunks = DivideUp(kDepth, kChunk);
   static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
   static constexpr int kTailBlocks = (kDepth - (kChunks - 1) * kChunk) / kStep;
   static constexpr int kAllBlocks = kDepth / kStep;
@@ -63,7 +63,7 @@ struct StreamGemm {
   static constexpr int kRowStride = kChunk * 2 + 64;
   static constexpr int kSlotBytes = kRows * kRowStride;
 
-  static constexpr int kTiles = CeilDiv(int(Config::max_batch), 8);
+  static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
   static constexpr int kHalves = kRows / 8;
   static constexpr int kPartial = kTiles * kHalves * 64;  // floats of one warp
   static constexpr int kSquares = kNorm ? kTiles * 8 : 0;
@@ -75,7 +75,7 @@ struct StreamGemm {
   static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
 
   static constexpr int kOutputs = kRows / Epilogue::kInputs;
-  static constexpr int kRounds = CeilDiv(kOutputs * kTiles * 8, Consumer::kThreads);
+  static constexpr int kRounds = DivideUp(kOutputs * kTiles * 8, Consumer::kThreads);
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
     const bf16* row = Weights::template Row<kRows>(args, m, loader.lane % kRows);
