@@ -38,7 +38,7 @@ done
 
 if nvidia-smi -L >/dev/null 2>&1; then
   step "the small Qwen3 on the GPU, against the reference"
-  "$python" tests/reference/run.py "$etc" qwen3 3 --sms 0 -- --device gpu
+  "$python" tests/reference/run.py "$etc" qwen3 3 --sms 132 -- --device gpu
   step "Qwen3-0.6B on the GPU, random weights"
   "$etc" run "$out/qwen3-0.6b.cubin" --device gpu --dim batch=4 --dim max_positions=4096 \
     --scale 0.02 --repeat 20

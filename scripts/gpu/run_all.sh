@@ -1,0 +1,60 @@
+#!/bin/sh
+# Builds etc and runs every test that needs a GPU (sm_90a). Where ETC names an etc that is already
+# built, that one is used and nothing is set up. Ends with a line of totals.
+set -u
+cd "$(dirname "$0")/../.."
+
+if [ -z "${ETC:-}" ]; then
+  scripts/setup.sh || exit 1
+  mkdir -p build
+  cmake --preset release >build/release.configure.log ||
+    { cat build/release.configure.log; exit 1; }
+  cmake --build build/release --target etc || exit 1
+  ETC=build/release/src/driver/etc
+fi
+python=python3
+"$python" -c "import numpy" 2>/dev/null || python=/usr/bin/python3
+
+passed=0
+failed=0
+check() {  # check NAME COMMAND...
+  name=$1
+  shift
+  if output=$("$@" 2>&1); then
+    passed=$((passed + 1))
+    echo "ok     $name"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $name"
+    echo "$output" | sed 's/^/       /'
+  fi
+}
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || exit 5
+"$ETC" doctor
+
+# The tile kernels, each against a reference on the CPU.
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+programs=$(mktemp -d)
+trap 'rm -rf "$programs"' EXIT
+for source in tests/gpu/*.cu; do
+  [ -e "$source" ] || continue
+  program=$programs/$(basename "$source" .cu)
+  check "build $source" "$nvcc" -gencode arch=compute_90a,code=sm_90a -std=c++17 -O2 -I kernels \
+    -o "$program" "$source"
+  check "$source" "$program"
+done
+
+# The examples, against the references that the host target is held to. One SM finds what depends
+# on concurrency by its absence, many find it by its presence.
+for sms in 1 7 132; do
+  for size in 1 2 5; do
+    for name in row_sum mlp attention qwen3 llama; do
+      check "$name of size $size on $sms SMs" \
+        "$python" tests/reference/run.py "$ETC" "$name" "$size" --sms "$sms" -- --device gpu
+    done
+  done
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
