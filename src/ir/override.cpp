@@ -1,0 +1,82 @@
+#include "ir/override.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "ir/evaluate.h"
+
+namespace etc {
+namespace {
+
+SymbolId FindConstant(const Module& module, const std::string& name) {
+  for (const Item& item : module.items) {
+    const auto* symbol = std::get_if<SymbolId>(&item);
+    if (symbol != nullptr && module.symbols[*symbol].name == name &&
+        module.symbols[*symbol].kind == SymbolKind::Const) {
+      return *symbol;
+    }
+  }
+  return {};
+}
+
+ValueKind KindOf(const Override& given) {
+  return std::holds_alternative<int64_t>(given.value)  ? ValueKind::Int
+         : std::holds_alternative<double>(given.value) ? ValueKind::Float
+                                                       : ValueKind::Bool;
+}
+
+Expr Literal(const Override& given, ValueKind wanted) {
+  if (const auto* value = std::get_if<int64_t>(&given.value)) {
+    if (wanted == ValueKind::Float) {
+      return FloatLiteral{static_cast<double>(*value)};
+    }
+    return IntLiteral{*value};
+  }
+  if (const auto* value = std::get_if<double>(&given.value)) {
+    return FloatLiteral{*value};
+  }
+  return BoolLiteral{std::get<bool>(given.value)};
+}
+
+}  // namespace
+
+bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
+                       Diagnostics& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  for (const Override& given : overrides) {
+    DiagnosticKind error = given.required ? DiagnosticKind::Define : DiagnosticKind::Config;
+    SymbolId id = FindConstant(module, given.name);
+    if (!id) {
+      if (given.required) {
+        diagnostics.Error(
+            error, {},
+            fmt::format("`{}` from {} is no constant of the program", given.name, given.origin));
+      }
+      continue;
+    }
+    Symbol& constant = module.symbols[id];
+    ValueKind wanted = KindOf(module, constant.value);
+    ValueKind found = KindOf(given);
+    bool widens = wanted == ValueKind::Float && found == ValueKind::Int;
+    if (found != wanted && !widens && wanted != ValueKind::Error) {
+      diagnostics.Error(error, constant.range,
+                        fmt::format("the constant `{}` is of kind {}, but {} gives it a value of "
+                                    "kind {}",
+                                    given.name, Spelling(wanted), given.origin, Spelling(found)));
+      continue;
+    }
+    const auto* value = std::get_if<double>(&given.value);
+    if (value != nullptr && !std::isfinite(*value)) {
+      diagnostics.Error(error, constant.range,
+                        fmt::format("{} gives the constant `{}` a value that is not finite",
+                                    given.origin, given.name));
+      continue;
+    }
+    // The range stays that of the replaced text, so that later diagnostics can point at it.
+    constant.value = module.AddExpr(Literal(given, wanted), module.RangeOf(constant.value));
+  }
+  return diagnostics.error_count() == errors_before;
+}
+
+}  // namespace etc

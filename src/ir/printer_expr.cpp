@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ir/printer.h"
+#include "ir/printer_impl.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+namespace {
+
+constexpr int kSum = 5;
+constexpr int kProduct = 6;
+constexpr int kUnary = 7;
+
+std::string Unique(const std::string& name, const std::set<std::string>& taken) {
+  std::string unique = name;
+  for (int i = 2; taken.contains(unique); ++i) {
+    unique = fmt::format("{}_{}", name, i);
+  }
+  return unique;
+}
+
+bool IsNegative(double value) { return std::signbit(value); }
+
+}  // namespace
+
+void PrintNames::Declare(SymbolId id) {
+  std::string name = Unique(module_.symbols[id].name, taken_.scalars);
+  taken_.scalars.insert(name);
+  symbols_[id] = std::move(name);
+}
+
+void PrintNames::Declare(TensorId id) {
+  std::string name = Unique(module_.tensors[id].name, taken_.tensors);
+  taken_.tensors.insert(name);
+  tensors_[id] = std::move(name);
+}
+
+void PrintNames::Declare(EventId id) {
+  std::string name = Unique(module_.events[id].name, taken_.tensors);
+  taken_.tensors.insert(name);
+  events_[id] = std::move(name);
+}
+
+std::string PrintNames::Of(SymbolId id) const {
+  auto it = symbols_.find(id);
+  return it == symbols_.end() ? module_.symbols[id].name : it->second;
+}
+
+std::string PrintNames::Of(TensorId id) const {
+  auto it = tensors_.find(id);
+  return "%" + (it == tensors_.end() ? module_.tensors[id].name : it->second);
+}
+
+std::string PrintNames::Of(EventId id) const {
+  auto it = events_.find(id);
+  return "%" + (it == events_.end() ? module_.events[id].name : it->second);
+}
+
+std::string FloatText(double value) {
+  ETC_CHECK(std::isfinite(value));
+  std::string text = fmt::format("{}", value);
+  size_t exponent = text.find('e');
+  if (exponent == std::string::npos) {
+    return text.find('.') == std::string::npos ? text + ".0" : text;
+  }
+  size_t digits = text.find_first_not_of("+-0", exponent + 1);
+  bool small = text[exponent + 1] == '-';
+  return text.substr(0, exponent + 1) + (small ? "-" : "") + text.substr(digits);
+}
+
+std::string ExprPrinter::Print(ExprId id, Context context) const {
+  struct Visitor {
+    const ExprPrinter& printer;
+    Context context;
+
+    std::string Signed(bool negative, std::string text) const {
+      return negative && context.least_precedence > kUnary ? "(" + text + ")" : text;
+    }
+    std::string operator()(const IntLiteral& literal) const {
+      if (literal.value == std::numeric_limits<int64_t>::min()) {
+        // Its magnitude is no integer of the language.
+        std::string text = fmt::format("{} - 1", literal.value + 1);
+        return context.least_precedence > kSum ? "(" + text + ")" : text;
+      }
+      return Signed(literal.value < 0, fmt::format("{}", literal.value));
+    }
+    std::string operator()(const FloatLiteral& literal) const {
+      return Signed(IsNegative(literal.value), FloatText(literal.value));
+    }
+    std::string operator()(const BoolLiteral& literal) const {
+      return literal.value ? "true" : "false";
+    }
+    std::string operator()(const SymbolRef& ref) const { return printer.names_.Of(ref.symbol); }
+    std::string operator()(const Load& load) const {
+      return printer.Element(load.tensor, load.indices);
+    }
+    std::string operator()(const Cast& cast) const {
+      return fmt::format("{}({})", Spelling(cast.type), printer.Expr(cast.operand));
+    }
+    std::string operator()(const Unary& unary) const {
+      // One above kUnary: a sign below a sign gets parentheses.
+      Context inner{kUnary + 1, context.followed, context.no_greater};
+      std::string text =
+          fmt::format("{}{}", Spelling(unary.op), printer.Print(unary.operand, inner));
+      return context.least_precedence > kUnary ? "(" + text + ")" : text;
+    }
+    std::string operator()(const Binary& binary) const {
+      return printer.PrintBinary(binary, context);
+    }
+    std::string operator()(const Call& call) const {
+      return fmt::format("{}({})", Spelling(call.op), printer.List(call.args));
+    }
+    std::string operator()(const Reduce& reduce) const {
+      return printer.PrintReduce(reduce, context);
+    }
+  };
+  return std::visit(Visitor{*this, context}, module_.exprs[id]);
+}
+
+std::string ExprPrinter::PrintBinary(const Binary& binary, Context context) const {
+  int precedence = Precedence(binary.op);
+  bool greater = binary.op == BinaryOp::Gt || binary.op == BinaryOp::Ge;
+  bool parentheses = precedence < context.least_precedence || (greater && context.no_greater);
+  if (parentheses) {
+    context.followed = false;
+    context.no_greater = false;
+  }
+  Context left{precedence, context.followed || precedence == kProduct, context.no_greater};
+  Context right{precedence + 1, context.followed, context.no_greater};
+  std::string text = fmt::format("{} {} {}", Print(binary.left, left), Spelling(binary.op),
+                                 Print(binary.right, right));
+  return parentheses ? "(" + text + ")" : text;
+}
+
+std::string ExprPrinter::PrintReduce(const Reduce& reduce, Context context) const {
+  bool parentheses = context.followed;
+  if (parentheses) {
+    context.no_greater = false;
+  }
+  PrintNames::State state = names_.Save();
+  std::string axes = Axes(reduce.axes);
+  Context inner{kProduct, false, context.no_greater};
+  std::string text = fmt::format("{}{} {}", Spelling(reduce.op), axes, Print(reduce.body, inner));
+  names_.Restore(std::move(state));
+  return parentheses ? "(" + text + ")" : text;
+}
+
+std::string ExprPrinter::List(const std::vector<ExprId>& exprs) const {
+  std::string text;
+  for (ExprId expr : exprs) {
+    text += (text.empty() ? "" : ", ") + Expr(expr);
+  }
+  return text;
+}
+
+std::string ExprPrinter::Interval(ExprId lo, ExprId hi) const {
+  std::string from = Expr(lo);
+  std::string to = Expr(hi);
+  bool short_words = (from + to).find_first_of(" ([") == std::string::npos;
+  return short_words ? from + ".." + to : from + " .. " + to;
+}
+
+std::string ExprPrinter::OneAxis(const Axis& axis) const {
+  std::string bounds = axis.lo ? Interval(axis.lo, axis.hi) : Expr(axis.hi);
+  names_.Declare(axis.var);
+  return fmt::format("{}: {}", names_.Of(axis.var), bounds);
+}
+
+std::string ExprPrinter::Axes(const std::vector<Axis>& axes) const {
+  std::string text;
+  for (const Axis& axis : axes) {
+    text += (text.empty() ? "" : ", ") + OneAxis(axis);
+  }
+  return "(" + text + ")";
+}
+
+std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& indices) const {
+  return fmt::format("{}[{}]", names_.Of(tensor), List(indices));
+}
+
+std::string ExprPrinter::Arguments(const std::vector<Argument>& args) const {
+  std::string text;
+  for (const Argument& arg : args) {
+    text += text.empty() ? "" : ", ";
+    text += arg.indices.empty() ? names_.Of(arg.tensor) : Element(arg.tensor, arg.indices);
+  }
+  return "(" + text + ")";
+}
+
+std::string ExprPrinter::Type(const Tensor& tensor) const {
+  return fmt::format("{}[{}]", Spelling(tensor.type), List(tensor.shape));
+}
+
+std::string ExprPrinter::Ref(const EventRef& ref) const {
+  PrintNames::State state = names_.Save();
+  std::string axes = ref.axes.empty() ? "" : " for " + Axes(ref.axes);
+  std::string indices;
+  for (const EventIndex& index : ref.indices) {
+    indices += indices.empty() ? "" : ", ";
+    indices += index.all ? "*" : index.hi ? Interval(index.lo, index.hi) : Expr(index.lo);
+  }
+  std::string text = names_.Of(ref.event);
+  text += indices.empty() ? "" : "[" + indices + "]";
+  text += axes;
+  text += ref.guard ? " if " + Expr(ref.guard) : "";
+  names_.Restore(std::move(state));
+  return text;
+}
+
+std::string ExprPrinter::EventHead(const Event& event) const {
+  PrintNames::State state = names_.Save();
+  std::string dims;
+  for (const EventDim& dim : event.dims) {
+    dims += dims.empty() ? "" : ", ";
+    if (dim.var) {
+      dims += OneAxis({dim.var, {}, dim.extent});
+    } else {
+      dims += Expr(dim.extent);
+    }
+  }
+  std::string text = event.dims.empty() ? "" : "[" + dims + "]";
+  text += " count " + Expr(event.count);
+  names_.Restore(std::move(state));
+  return text;
+}
+
+std::string Print(const Module& module, ExprId expr) {
+  PrintNames names(module);
+  return ExprPrinter(module, names).Expr(expr);
+}
+
+std::string Print(const Module& module, const EventRef& ref) {
+  PrintNames names(module);
+  return ExprPrinter(module, names).Ref(ref);
+}
+
+}  // namespace etc

@@ -1,0 +1,134 @@
+// The parts of the printer: names, expressions, and the layout of lines.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace etc {
+
+constexpr size_t kPrintColumns = 100;
+
+/// The names under which things print. Inside a scope they are made unique, since a pass may leave
+/// two of one name in one kernel; without any declaration they are the names of the module.
+class PrintNames {
+ public:
+  explicit PrintNames(const Module& module) : module_(module) {}
+
+  void Declare(SymbolId id);
+  void Declare(TensorId id);
+  void Declare(EventId id);
+  std::string Of(SymbolId id) const;
+  std::string Of(TensorId id) const;  // with its `%`
+  std::string Of(EventId id) const;
+
+  struct State {
+    std::set<std::string> scalars;
+    std::set<std::string> tensors;
+  };
+  State Save() const { return taken_; }
+  void Restore(State state) { taken_ = std::move(state); }
+
+ private:
+  const Module& module_;
+  State taken_;
+  std::map<SymbolId, std::string> symbols_;
+  std::map<TensorId, std::string> tensors_;
+  std::map<EventId, std::string> events_;
+};
+
+/// Text of expressions, references and what else stands within one line. Axes declare their
+/// variables as they are printed, so what uses them is printed after them.
+class ExprPrinter {
+ public:
+  ExprPrinter(const Module& module, PrintNames& names) : module_(module), names_(names) {}
+
+  std::string Expr(ExprId id) const { return Print(id, {}); }
+  /// With parentheses round a `>`, for use between `<` and `>`.
+  std::string ExprWithoutGreater(ExprId id) const { return Print(id, {.no_greater = true}); }
+  std::string List(const std::vector<ExprId>& exprs) const;
+  /// `lo..hi`, with blanks round the dots unless both sides are short words.
+  std::string Interval(ExprId lo, ExprId hi) const;
+  std::string OneAxis(const Axis& axis) const;
+  std::string Axes(const std::vector<Axis>& axes) const;
+  std::string Element(TensorId tensor, const std::vector<ExprId>& indices) const;
+  std::string Arguments(const std::vector<Argument>& args) const;
+  std::string Type(const Tensor& tensor) const;
+  std::string Ref(const EventRef& ref) const;
+  std::string EventHead(const Event& event) const;
+
+ private:
+  struct Context {
+    int least_precedence = 0;  // what binds weaker needs parentheses
+    bool followed = false;     // an operator of a product follows: a reduction would swallow it
+    bool no_greater = false;
+  };
+  std::string Print(ExprId id, Context context) const;
+  std::string PrintBinary(const Binary& binary, Context context) const;
+  std::string PrintReduce(const Reduce& reduce, Context context) const;
+
+  const Module& module_;
+  PrintNames& names_;
+};
+
+/// The shortest text of a float that reads back as the same value and looks like a float.
+std::string FloatText(double value);
+
+/// Lines with indentation, and the comments and empty lines of the source between them. What is
+/// printed is announced by its place in the source, and what stands before that place comes first.
+class PrintLayout {
+ public:
+  explicit PrintLayout(const Module& module) : module_(module) {}
+
+  /// Prints the comments that stand before `range`, and at most one empty line.
+  void Before(SourceRange range) { Before(range, range.begin); }
+  /// The same for what stands before the last byte of `range`, its closing brace.
+  void BeforeEnd(SourceRange range) { Before(range, range.end == 0 ? 0 : range.end - 1); }
+  void BeforeTheEnd() { Flush(0xffffffff); }
+  /// Forgets the empty lines inside of what has just been printed.
+  void After(SourceRange range);
+  bool HasCommentBefore(SourceRange end) const;
+  /// An empty line stands before what comes next.
+  void Separate() { blank_ = true; }
+
+  /// One line of text at the current depth, broken where it is too long.
+  void Line(std::string_view text);
+  /// A line that is not broken.
+  void Verbatim(std::string_view text);
+  void Indent() {
+    ++depth_;
+    after_open_ = true;
+  }
+  void Outdent() {
+    --depth_;
+    blank_ = false;
+  }
+  bool Fits(std::string_view text) const { return 2 * depth_ + text.size() <= kPrintColumns; }
+  std::string Take();
+
+ private:
+  void Before(SourceRange range, uint32_t offset) {
+    if (range.IsValid()) {
+      Flush(offset);
+    }
+  }
+  void Flush(uint32_t offset);
+  void DropBlanks(uint32_t offset, bool keep);
+  void Push(std::string line);
+
+  const Module& module_;
+  std::vector<std::string> lines_;
+  size_t depth_ = 0;
+  size_t next_comment_ = 0;
+  size_t next_blank_ = 0;
+  bool blank_ = false;
+  bool after_open_ = true;
+  bool commented_ = true;  // the last line takes no comment at its end
+};
+
+}  // namespace etc
