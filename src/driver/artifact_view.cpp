@@ -1,0 +1,122 @@
+#include "driver/artifact_view.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "driver/files.h"
+#include "driver/hash.h"
+#include "runtime/manifest_expr.h"
+#include "runtime/manifest_reader.h"
+
+namespace etc {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is wrong with the bytes of the binary, or nothing.
+std::string ProblemOf(const manifest::Binary& expected, const std::string& bytes) {
+  if (static_cast<int64_t>(bytes.size()) != expected.bytes) {
+    return fmt::format("it has {} bytes; the manifest says {}", bytes.size(), expected.bytes);
+  }
+  if (std::string hash = HashText(bytes); hash != expected.xxh3_128) {
+    return fmt::format("its hash is {}; the manifest says {}", hash, expected.xxh3_128);
+  }
+  return "";
+}
+
+/// The value of a manifest's expression; reports one that has none.
+bool EvaluateTo(const manifest::Expr& expr, const std::vector<int64_t>& dims, int64_t& value,
+                Diagnostics& diagnostics) {
+  runtime::Status status = runtime::Evaluate(expr, dims, &value);
+  if (!status.Ok()) {
+    diagnostics.Error(DiagnosticKind::Data, {}, status.message);
+  }
+  return status.Ok();
+}
+
+}  // namespace
+
+std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& diagnostics) {
+  ArtifactView view;
+  view.manifest_path = fs::path(path).replace_extension(".json").string();
+  auto text = ReadInput(view.manifest_path, diagnostics);
+  if (!text) {
+    return std::nullopt;
+  }
+  runtime::Status status = runtime::ReadManifest(*text, &view.manifest);
+  if (!status.Ok()) {
+    diagnostics.Error(DiagnosticKind::Data, {},
+                      fmt::format("`{}`: {}", view.manifest_path, status.message));
+    return std::nullopt;
+  }
+  view.binary_path =
+      (fs::path(view.manifest_path).parent_path() / view.manifest.binary.file).string();
+  Diagnostics unreadable;
+  auto bytes = ReadInput(view.binary_path, unreadable);
+  view.binary_problem =
+      bytes ? ProblemOf(view.manifest.binary, *bytes) : unreadable.all().front().message;
+  if (!view.binary_problem.empty()) {
+    diagnostics.Error(DiagnosticKind::Mismatch, {},
+                      fmt::format("`{}` is not the binary of `{}`: {}", view.binary_path,
+                                  view.manifest_path, view.binary_problem));
+  }
+  return view;
+}
+
+std::optional<KernelNeeds> NeedsOf(const manifest::Graph& graph, const manifest::Kernel& kernel,
+                                   const std::map<std::string, int64_t>& dims,
+                                   Diagnostics& diagnostics) {
+  KernelNeeds needs;
+  for (size_t i = 0; i < graph.dims.size(); ++i) {
+    const manifest::Dim& dim = graph.dims[i];
+    int64_t min = dim.min;
+    int64_t max = dim.max;
+    for (const manifest::Where& where : kernel.where) {
+      if (where.dim == static_cast<int64_t>(i)) {
+        min = where.min;
+        max = where.max;
+      }
+    }
+    auto given = dims.find(dim.name);
+    if (given != dims.end() && (given->second < min || given->second > max)) {
+      return std::nullopt;
+    }
+    needs.dims.push_back(given != dims.end() ? given->second : max - max % dim.multiple);
+  }
+  for (const manifest::Param& param : graph.params) {
+    int64_t bytes = etc_dtype_bytes(param.dtype);
+    for (const manifest::Expr& extent : param.shape) {
+      int64_t value = 0;
+      if (!EvaluateTo(extent, needs.dims, value, diagnostics)) {
+        return std::nullopt;
+      }
+      bytes *= value;
+    }
+    needs.param_bytes += bytes;
+  }
+  if (!EvaluateTo(kernel.workspace_bytes, needs.dims, needs.workspace_bytes, diagnostics) ||
+      !EvaluateTo(kernel.event_counters, needs.dims, needs.event_counters, diagnostics)) {
+    return std::nullopt;
+  }
+  return needs;
+}
+
+std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param) {
+  std::string text;
+  for (const manifest::Expr& extent : param.shape) {
+    text += (text.empty() ? "" : ", ") + runtime::ToText(extent, graph.dims);
+  }
+  return text;
+}
+
+std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel) {
+  std::string text;
+  for (const manifest::Where& where : kernel.where) {
+    text += fmt::format("{}{} in {}..{}", text.empty() ? "" : ", ",
+                        graph.dims[static_cast<size_t>(where.dim)].name, where.min, where.max);
+  }
+  return text;
+}
+
+}  // namespace etc

@@ -1,0 +1,48 @@
+// An artifact as its files say it is, without opening the binary and without a device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "etc/manifest.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+struct ArtifactView {
+  manifest::Manifest manifest;
+  std::string manifest_path;
+  std::string binary_path;
+  std::string binary_problem;  // empty when size and hash are what the manifest says
+};
+
+/// Loads the manifest at `path`, or the one beside the binary at `path`, and holds the binary
+/// against it. Reports a manifest that cannot be read, and a binary that does not fit.
+[[nodiscard]] std::optional<ArtifactView> ViewArtifact(const std::string& path,
+                                                       Diagnostics& diagnostics);
+
+/// What one kernel needs for some sizes.
+struct KernelNeeds {
+  std::vector<int64_t> dims;  // the value of each dim of the graph
+  int64_t param_bytes = 0;
+  int64_t workspace_bytes = 0;
+  int64_t event_counters = 0;
+};
+
+/// For the sizes given, and the largest that the kernel serves for dims not given. Nothing where the
+/// kernel does not serve them.
+[[nodiscard]] std::optional<KernelNeeds> NeedsOf(const manifest::Graph& graph,
+                                                 const manifest::Kernel& kernel,
+                                                 const std::map<std::string, int64_t>& dims,
+                                                 Diagnostics& diagnostics);
+
+/// The extents of a parameter as text: `batch, n*32`.
+[[nodiscard]] std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param);
+
+/// `batch in 1..8`, empty for a kernel that serves every size.
+[[nodiscard]] std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel);
+
+}  // namespace etc

@@ -1,0 +1,80 @@
+#include "driver/backend.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "driver/hash.h"
+#include "driver/progress.h"
+#include "emit/emit.h"
+
+namespace etc {
+namespace {
+
+std::string NameOf(const TargetOptions& target) {
+  if (target.IsHost()) {
+    return "the host compiler";
+  }
+  return target.compiler == Compiler::Nvcc ? "nvcc" : "NVRTC";
+}
+
+CompileOutput Compile(const std::string& text, const TargetOptions& target) {
+  Progress progress(fmt::format("{} compiles", NameOf(target)));
+  if (target.IsHost()) {
+    return CompileHost(text, {});
+  }
+  CudaOptions options{target.arch, target.resource_usage, {}};
+  return target.compiler == Compiler::Nvcc ? CompileWithNvcc(text, options)
+                                           : CompileWithNvrtc(text, options);
+}
+
+}  // namespace
+
+std::optional<std::string> Emit(const Module& module, const TargetOptions& target,
+                                IncludePath& include_path, Session& session) {
+  if (target.IsHost()) {
+    return EmitHost(module, session.diagnostics());
+  }
+  return EmitCuda(module, target.arch, include_path.Reader(), session.diagnostics());
+}
+
+std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptions& target,
+                                      Session& session) {
+  CompileOutput output = Compile(text, target);
+  if (!output.ok) {
+    Diagnostic& error =
+        session.diagnostics().Error(DiagnosticKind::Toolchain, {},
+                                    fmt::format("{} made no binary", NameOf(target)));
+    error.notes.push_back({{}, "it said:\n" + output.log});
+    error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
+    return std::nullopt;
+  }
+  fmt::print(stderr, "{}", output.log);
+  return output;
+}
+
+std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
+                                     CompileOutput compiled, const TargetOptions& target) {
+  ManifestInfo info;
+  info.target = target.arch;
+  info.binary_file = std::filesystem::path(path).filename().string();
+  info.binary_bytes = compiled.binary.size();
+  info.binary_xxh3_128 = HashText(compiled.binary);
+  info.toolchain = compiled.toolchain;
+  info.flags = compiled.flags;
+  return {{path, std::move(compiled.binary)},
+          {WithExtension(path, ".json"), EmitManifest(module, info)}};
+}
+
+std::string WithExtension(const std::string& path, const std::string& extension) {
+  return std::filesystem::path(path).replace_extension(extension).string();
+}
+
+std::string BinaryExtension(const TargetOptions& target) {
+  return target.IsHost() ? ".so" : ".cubin";
+}
+
+std::string TextExtension(const TargetOptions& target) { return target.IsHost() ? ".cpp" : ".cu"; }
+
+}  // namespace etc

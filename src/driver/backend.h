@@ -1,0 +1,37 @@
+// The back half: from a scheduled module to the text of its target, its binary and its manifest.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/files.h"
+#include "driver/include_path.h"
+#include "driver/options.h"
+#include "driver/session.h"
+#include "ir/module.h"
+#include "toolchain/toolchain.h"
+
+namespace etc {
+
+/// The CUDA or host C++ text of the module.
+[[nodiscard]] std::optional<std::string> Emit(const Module& module, const TargetOptions& target,
+                                              IncludePath& include_path, Session& session);
+
+/// Compiles the text; reports [toolchain] errors with the compiler's own messages.
+[[nodiscard]] std::optional<CompileOutput> Assemble(const std::string& text,
+                                                    const TargetOptions& target, Session& session);
+
+/// The binary at `path` and the manifest beside it, in the order in which they must appear.
+[[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
+                                                   CompileOutput compiled,
+                                                   const TargetOptions& target);
+
+/// `path` with its extension replaced.
+[[nodiscard]] std::string WithExtension(const std::string& path, const std::string& extension);
+
+/// ".cubin" or ".so"; ".cu" or ".cpp".
+[[nodiscard]] std::string BinaryExtension(const TargetOptions& target);
+[[nodiscard]] std::string TextExtension(const TargetOptions& target);
+
+}  // namespace etc

@@ -1,0 +1,148 @@
+// `etc compile`: load → schedule → emit → toolchain → write.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "driver/backend.h"
+#include "driver/commands.h"
+#include "driver/depfile.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "driver/pipeline.h"
+#include "ir/printer.h"
+#include "verify/verify.h"
+
+namespace etc {
+namespace {
+
+class CompileJob {
+ public:
+  explicit CompileJob(const CompileOptions& options)
+      : options_(options), session_(options.source.diagnostics) {}
+
+  ExitCode Run() {
+    (void)(OptionsFit() && Phases());
+    if (options_.time_passes) {
+      fmt::print(stderr, "{}", timer_.Report());
+    }
+    return session_.Finish();
+  }
+
+ private:
+  bool Phases() {
+    auto module = timer_.Time("parse", [&] { return ParseSource(options_.source.file, session_); });
+    if (!module || options_.stop_after == StopAfter::Parse) {
+      return module && WriteModule(*module);
+    }
+    bool verified = timer_.Time("verify", [&] {
+      return ApplyConstants(*module, options_.source, session_) &&
+             Verify(*module, session_.diagnostics());
+    });
+    if (!verified || options_.stop_after == StopAfter::Verify) {
+      return verified && WriteModule(*module);
+    }
+    bool scheduled = IsScheduled(*module) ||
+                     RunPasses(*module, StaticPipeline(), options_.lowering, timer_, session_);
+    if (!scheduled || options_.stop_after == StopAfter::Schedule) {
+      return scheduled && WriteModule(*module);
+    }
+    auto text = timer_.Time(
+        "emit", [&] { return Emit(*module, options_.target, include_path_, session_); });
+    if (!text || options_.stop_after == StopAfter::Emit) {
+      return text && WriteText(options_.output, *text, session_.diagnostics());
+    }
+    auto compiled =
+        timer_.Time("toolchain", [&] { return Assemble(*text, options_.target, session_); });
+    return compiled && timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
+  }
+
+  bool WriteModule(const Module& module) {
+    return WriteText(options_.output, Print(module), session_.diagnostics());
+  }
+
+  bool WriteArtifact(const Module& module, const std::string& text, CompileOutput& compiled) {
+    if (options_.output == "-") {
+      return WriteStdout(compiled.binary, session_.diagnostics());
+    }
+    std::string binary = BinaryPath();
+    auto files = MakeArtifact(module, binary, std::move(compiled), options_.target);
+    if (options_.save_temps) {
+      files.push_back({WithExtension(binary, TextExtension(options_.target)), text});
+    }
+    if (options_.depfile.write) {
+      files.push_back({DepfilePath(), Depfile({binary}, Inputs(), options_.depfile.phony)});
+    }
+    return WriteFiles(files, session_.diagnostics());
+  }
+
+  std::string BinaryPath() const {
+    return options_.output.empty()
+               ? std::filesystem::path(
+                     WithExtension(options_.source.file, BinaryExtension(options_.target)))
+                     .filename()
+                     .string()
+               : options_.output;
+  }
+
+  std::string DepfilePath() const {
+    return options_.depfile.file.empty() ? WithExtension(BinaryPath(), ".d")
+                                         : options_.depfile.file;
+  }
+
+  /// What the binary was made from, the source first.
+  std::vector<std::string> Inputs() const {
+    std::vector<std::string> inputs;
+    if (options_.source.file != "-") {
+      inputs.push_back(options_.source.file);
+    }
+    inputs.insert(inputs.end(), options_.source.configs.begin(), options_.source.configs.end());
+    inputs.insert(inputs.end(), include_path_.used().begin(), include_path_.used().end());
+    return inputs;
+  }
+
+  /// What options say together, before any work.
+  bool OptionsFit() {
+    bool writes_binary = options_.stop_after == StopAfter::Write;
+    bool to_stdout = options_.output == "-";
+    if (writes_binary && options_.output.empty() && options_.source.file == "-") {
+      return Refuse("a source from standard input needs `-o FILE`");
+    }
+    if (writes_binary && to_stdout && isatty(STDOUT_FILENO) != 0) {
+      return Refuse("standard output is a terminal; a binary is not written to it");
+    }
+    if (to_stdout && options_.save_temps) {
+      return Refuse("`--save-temps` needs a file as output");
+    }
+    if (options_.depfile.write && (to_stdout || !writes_binary)) {
+      return Refuse("`-MD` needs a binary written to a file");
+    }
+    if (options_.target.IsHost() && options_.target.resource_usage) {
+      return Refuse("`--resource-usage` has no meaning for `--arch host`");
+    }
+    std::string extension = std::filesystem::path(options_.output).extension().string();
+    if (writes_binary && (extension == ".json" || extension == TextExtension(options_.target))) {
+      return Refuse(fmt::format("`{}` cannot be the binary: its name is that of another output",
+                                options_.output));
+    }
+    return true;
+  }
+
+  bool Refuse(std::string message) {
+    session_.diagnostics().Error(DiagnosticKind::CommandLine, {}, std::move(message));
+    return false;
+  }
+
+  const CompileOptions& options_;
+  Session session_;
+  PhaseTimer timer_;
+  IncludePath include_path_{options_.target.include_dirs};
+};
+
+}  // namespace
+
+ExitCode Execute(const CompileOptions& options) { return CompileJob(options).Run(); }
+
+}  // namespace etc

@@ -1,0 +1,118 @@
+#include "driver/execution.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "etc/device.h"
+
+namespace etc {
+
+/// One parameter's memory: the tensor's own for an `in` on the host, else a copy.
+struct Execution::Bound {
+  const TensorData* tensor = nullptr;
+  std::vector<char> copy;
+  void* device = nullptr;
+
+  Bound() = default;
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+  ~Bound() {
+    if (device != nullptr) {
+      etc_device_free(device);
+    }
+  }
+  bool IsWritten() const { return tensor->access != ETC_IN; }
+};
+
+namespace {
+
+bool IsForGpu(const Program& program) { return std::strcmp(program.Describe().target, "host") != 0; }
+
+/// Milliseconds that `launch` takes on the host.
+template <class LaunchOnce>
+double TimeOnHost(LaunchOnce launch) {
+  auto start = std::chrono::steady_clock::now();
+  launch();
+  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  return took.count();
+}
+
+/// Milliseconds between two points of the default stream around `launch`.
+template <class LaunchOnce>
+double TimeOnGpu(LaunchOnce launch) {
+  etc_timer* timer = nullptr;
+  ThrowUnlessOk(etc_timer_create(&timer));
+  std::unique_ptr<etc_timer, void (*)(etc_timer*)> owner(timer, etc_timer_free);
+  double milliseconds = 0;
+  ThrowUnlessOk(etc_timer_start(timer, nullptr));
+  launch();
+  ThrowUnlessOk(etc_timer_stop(timer, nullptr));
+  ThrowUnlessOk(etc_timer_elapsed_ms(timer, &milliseconds));
+  return milliseconds;
+}
+
+}  // namespace
+
+Execution::Execution(const Program& program, const std::string& graph, int32_t sms)
+    : on_gpu_(IsForGpu(program)), instance_(program, graph.empty() ? nullptr : graph.c_str()) {
+  instance_.SetSms(sms);
+}
+
+Execution::~Execution() = default;
+
+void Execution::Bind(const TensorData& tensor) {
+  auto bound = std::make_unique<Bound>();
+  bound->tensor = &tensor;
+  auto bytes = static_cast<int64_t>(tensor.bytes.size());
+  void* data = nullptr;
+  if (on_gpu_) {
+    ThrowUnlessOk(etc_device_alloc(std::max<int64_t>(bytes, 1), &bound->device));
+    ThrowUnlessOk(etc_device_copy_to(bound->device, tensor.bytes.data(), bytes));
+    data = bound->device;
+  } else if (bound->IsWritten()) {
+    bound->copy = tensor.bytes;
+    data = bound->copy.data();
+  } else {
+    data = const_cast<char*>(tensor.bytes.data());  // the program only reads an `in`
+  }
+  instance_.Bind(tensor.name, data, tensor.dtype, tensor.shape);
+  bound_.push_back(std::move(bound));
+}
+
+double Execution::Launch() {
+  for (auto& bound : bound_) {
+    const std::vector<char>& bytes = bound->tensor->bytes;
+    if (bound->IsWritten() && on_gpu_) {
+      ThrowUnlessOk(
+          etc_device_copy_to(bound->device, bytes.data(), static_cast<int64_t>(bytes.size())));
+    } else if (bound->IsWritten()) {
+      std::copy(bytes.begin(), bytes.end(), bound->copy.begin());
+    }
+  }
+  if (!on_gpu_) {
+    return TimeOnHost([&] { instance_.Launch(); });
+  }
+  double milliseconds = TimeOnGpu([&] { instance_.Launch(); });
+  ThrowUnlessOk(etc_device_synchronize());
+  return milliseconds;
+}
+
+Results Execution::Fetch() {
+  Results results;
+  for (auto& bound : bound_) {
+    if (!bound->IsWritten()) {
+      continue;
+    }
+    std::vector<char>& bytes = results[bound->tensor->name];
+    bytes = bound->copy;
+    if (on_gpu_) {
+      bytes.resize(bound->tensor->bytes.size());
+      ThrowUnlessOk(etc_device_copy_from(bytes.data(), bound->device,
+                                         static_cast<int64_t>(bytes.size())));
+    }
+  }
+  return results;
+}
+
+}  // namespace etc

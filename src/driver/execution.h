@@ -1,0 +1,44 @@
+// Launches one graph of a loaded program over tensors in host memory, on the host or on a GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/tensor_data.h"
+#include "etc/runtime.hpp"
+
+namespace etc {
+
+/// The bytes of the outs and inouts after a launch, by name.
+using Results = std::map<std::string, std::vector<char>>;
+
+/// Failures of the runtime come out as etc::Error.
+class Execution {
+ public:
+  /// `sms` is 0 for all.
+  Execution(const Program& program, const std::string& graph, int32_t sms);
+  ~Execution();
+
+  Instance& instance() { return instance_; }
+
+  /// Gives a parameter its memory and binds it. Every parameter needs this once before Launch; the
+  /// tensor must outlive the execution.
+  void Bind(const TensorData& tensor);
+
+  /// Launches once from the tensors' own bytes, which stay as they are. Yields milliseconds.
+  double Launch();
+
+  /// The outs and inouts as the last launch left them.
+  Results Fetch();
+
+ private:
+  struct Bound;
+
+  bool on_gpu_;
+  std::vector<std::unique_ptr<Bound>> bound_;  // freed after the instance that uses it
+  Instance instance_;
+};
+
+}  // namespace etc

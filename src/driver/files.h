@@ -1,0 +1,38 @@
+// Reading inputs, and writing outputs so that they appear whole or not at all.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// What messages call an input: `<stdin>` for `-`, else its path.
+[[nodiscard]] std::string DisplayName(const std::string& path);
+
+/// The bytes of a file, or of standard input for `-`. Reports why not as [file].
+[[nodiscard]] std::optional<std::string> ReadInput(const std::string& path,
+                                                   Diagnostics& diagnostics);
+
+/// One file to write.
+struct OutputFile {
+  std::string path;
+  std::string contents;
+};
+
+/// Writes each file beside its destination under a temporary name, then renames them all in the
+/// given order. When anything fails, no destination has been created and no temporary file is left.
+/// An existing file keeps its permissions, a symbolic link stays one.
+[[nodiscard]] bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics);
+
+/// Writes to standard output.
+[[nodiscard]] bool WriteStdout(std::string_view text, Diagnostics& diagnostics);
+
+/// `text` to the file, or to standard output for `-` and for an empty path.
+[[nodiscard]] bool WriteText(const std::string& path, const std::string& text,
+                             Diagnostics& diagnostics);
+
+}  // namespace etc

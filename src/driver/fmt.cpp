@@ -1,0 +1,67 @@
+// `etc fmt`: the canonical text of a source.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "ir/printer.h"
+#include "text/parser.h"
+
+namespace etc {
+namespace {
+
+/// The canonical text, after a check that it means something: a formatter must never lose a program.
+std::string Format(const Module& module) {
+  std::string text = Print(module);
+  SourceFile printed("formatted", text);
+  Diagnostics diagnostics;
+  auto again = Parse(printed, diagnostics);
+  if (!again) {
+    InternalError(__FILE__, __LINE__,
+                  "the formatted text does not parse\n" + RenderText(diagnostics, &printed));
+  }
+  return text;
+}
+
+/// Where two texts begin to differ, as one byte of `text`.
+SourceRange FirstDifference(std::string_view text, std::string_view other) {
+  auto [at, unused] = std::mismatch(text.begin(), text.end(), other.begin(), other.end());
+  auto offset = static_cast<uint32_t>(at - text.begin());
+  return {offset, offset + 1};
+}
+
+ExitCode FormatFile(const std::string& file, const FmtOptions& options) {
+  Session session(options.diagnostics);
+  auto module = ParseSource(file, session);
+  if (!module) {
+    return session.Finish(ExitCode::InputWrong);
+  }
+  std::string text = Format(*module);
+  std::string_view source = session.source()->text();
+  if (options.check) {
+    if (text != source) {
+      session.diagnostics().Error(
+          DiagnosticKind::Mismatch, FirstDifference(source, text),
+          fmt::format("not formatted; `etc fmt -i {}` rewrites the file", file));
+    }
+  } else if (!options.in_place) {
+    (void)WriteStdout(text, session.diagnostics());
+  } else if (text != source) {
+    (void)WriteText(file, text, session.diagnostics());
+  }
+  return session.Finish();
+}
+
+}  // namespace
+
+ExitCode Execute(const FmtOptions& options) {
+  ExitCode code = ExitCode::Ok;
+  for (const std::string& file : options.files) {
+    code = std::max(code, FormatFile(file, options));
+  }
+  return code;
+}
+
+}  // namespace etc

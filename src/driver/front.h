@@ -1,0 +1,21 @@
+// The front half of every subcommand: from a file to a verified module.
+#pragma once
+
+#include <memory>
+
+#include "driver/options.h"
+#include "driver/session.h"
+#include "ir/module.h"
+
+namespace etc {
+
+/// Reads and parses the source. Null after an error.
+[[nodiscard]] std::unique_ptr<Module> ParseSource(const std::string& file, Session& session);
+
+/// Puts the values of `--config` and then those of `-D` in the place of the source's own.
+[[nodiscard]] bool ApplyConstants(Module& module, const SourceOptions& options, Session& session);
+
+/// Parse → constants → verify. Null after an error.
+[[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);
+
+}  // namespace etc

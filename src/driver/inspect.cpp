@@ -1,0 +1,198 @@
+// `etc inspect`: what an artifact holds, as text or as JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "driver/artifact_view.h"
+#include "driver/assignments.h"
+#include "driver/commands.h"
+#include "driver/files.h"
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kAccess[] = {"in", "out", "inout"};
+
+class Inspection {
+ public:
+  Inspection(const ArtifactView& view, std::map<std::string, int64_t> dims, std::string graph,
+             Diagnostics& diagnostics)
+      : view_(view), manifest_(view.manifest), dims_(std::move(dims)), only_(std::move(graph)),
+        diagnostics_(diagnostics) {}
+
+  /// Reports names that the artifact does not have.
+  bool CheckArguments() const {
+    std::vector<std::string> graphs;
+    std::vector<std::string> dims;
+    for (const manifest::Graph& graph : manifest_.graphs) {
+      graphs.push_back(graph.name);
+      for (const manifest::Dim& dim : graph.dims) {
+        dims.push_back(dim.name);
+      }
+    }
+    return (only_.empty() || CheckName(only_, "--graph", "graph", graphs, diagnostics_)) &
+           CheckNames(dims_, "--dim", "dimension", dims, diagnostics_);
+  }
+
+  std::string Text() const {
+    std::string text;
+    text += fmt::format("target     {}\n", manifest_.target);
+    text += fmt::format("binary     {}, {} bytes, xxh3-128 {}: {}\n", manifest_.binary.file,
+                        manifest_.binary.bytes, manifest_.binary.xxh3_128, BinaryState());
+    text += fmt::format("producer   etc {}, {} {}\n", manifest_.producer.etc,
+                        manifest_.producer.toolchain, fmt::join(manifest_.producer.flags, " "));
+    for (const manifest::Constant& constant : manifest_.constants) {
+      text += fmt::format("constant   {} = {}\n", constant.name, ToJson(constant).dump());
+    }
+    for (const manifest::Graph& graph : manifest_.graphs) {
+      text += IsShown(graph) ? Text(graph) : "";
+    }
+    return text;
+  }
+
+  std::string JsonText() const {
+    Json graphs = Json::array();
+    for (const manifest::Graph& graph : manifest_.graphs) {
+      if (IsShown(graph)) {
+        graphs.push_back(ToJson(graph));
+      }
+    }
+    Json constants = Json::object();
+    for (const manifest::Constant& constant : manifest_.constants) {
+      constants[constant.name] = ToJson(constant);
+    }
+    Json json = {{"manifest", view_.manifest_path},
+                 {"target", manifest_.target},
+                 {"binary",
+                  {{"file", manifest_.binary.file},
+                   {"bytes", manifest_.binary.bytes},
+                   {"xxh3_128", manifest_.binary.xxh3_128},
+                   {"state", BinaryState()}}},
+                 {"producer",
+                  {{"etc", manifest_.producer.etc},
+                   {"toolchain", manifest_.producer.toolchain},
+                   {"flags", manifest_.producer.flags}}},
+                 {"constants", constants},
+                 {"graphs", graphs}};
+    return json.dump(2) + "\n";
+  }
+
+ private:
+  bool IsShown(const manifest::Graph& graph) const { return only_.empty() || graph.name == only_; }
+
+  std::string BinaryState() const { return view_.binary_problem.empty() ? "ok" : "mismatch"; }
+
+  static Json ToJson(const manifest::Constant& constant) {
+    return std::visit([](auto value) { return Json(value); }, constant.value);
+  }
+
+  std::string Text(const manifest::Graph& graph) const {
+    std::string text = fmt::format("graph @{}\n", graph.name);
+    for (const manifest::Dim& dim : graph.dims) {
+      text += fmt::format("  dim {} in {}..{}{}\n", dim.name, dim.min, dim.max,
+                          dim.multiple == 1 ? "" : fmt::format(" multiple {}", dim.multiple));
+    }
+    for (const manifest::Param& param : graph.params) {
+      std::string values = param.values ? fmt::format(", values {}..{}", param.values->min,
+                                                      param.values->max)
+                                        : "";
+      text += fmt::format("  {:<5} %{}: {}[{}]{}\n", kAccess[param.access], param.name,
+                          etc_dtype_name(param.dtype), ShapeText(graph, param), values);
+    }
+    for (const manifest::Kernel& kernel : graph.kernels) {
+      std::string where = WhereText(graph, kernel);
+      text += fmt::format("  kernel {}: {}{}, {} threads, {} bytes of shared memory\n",
+                          kernel.entry, kernel.schedule, where.empty() ? "" : " where " + where,
+                          kernel.threads, kernel.shared_bytes);
+      if (auto needs = NeedsOf(graph, kernel, dims_, diagnostics_)) {
+        text += fmt::format(
+            "    {}parameters {} bytes, workspace {} bytes, {} event counters\n",
+            SizesText(graph, *needs), needs->param_bytes, needs->workspace_bytes,
+            needs->event_counters);
+      } else {
+        text += "    not for these sizes\n";
+      }
+    }
+    return text;
+  }
+
+  static std::string SizesText(const manifest::Graph& graph, const KernelNeeds& needs) {
+    std::string text;
+    for (size_t i = 0; i < graph.dims.size(); ++i) {
+      text += fmt::format("{}{} = {}", text.empty() ? "at " : ", ", graph.dims[i].name,
+                          needs.dims[i]);
+    }
+    return text.empty() ? "" : text + ": ";
+  }
+
+  Json ToJson(const manifest::Graph& graph) const {
+    Json dims = Json::array();
+    for (const manifest::Dim& dim : graph.dims) {
+      dims.push_back({{"name", dim.name}, {"min", dim.min}, {"max", dim.max},
+                      {"multiple", dim.multiple}});
+    }
+    Json params = Json::array();
+    for (const manifest::Param& param : graph.params) {
+      Json json = {{"name", param.name},
+                   {"access", kAccess[param.access]},
+                   {"dtype", etc_dtype_name(param.dtype)},
+                   {"shape", ShapeText(graph, param)},
+                   {"alignment", param.alignment}};
+      if (param.values) {
+        json["values"] = {{"min", param.values->min}, {"max", param.values->max}};
+      }
+      params.push_back(std::move(json));
+    }
+    Json kernels = Json::array();
+    for (const manifest::Kernel& kernel : graph.kernels) {
+      kernels.push_back(ToJson(graph, kernel));
+    }
+    return {{"name", graph.name}, {"dims", dims}, {"params", params}, {"kernels", kernels}};
+  }
+
+  Json ToJson(const manifest::Graph& graph, const manifest::Kernel& kernel) const {
+    Json json = {{"entry", kernel.entry},
+                 {"schedule", kernel.schedule},
+                 {"where", WhereText(graph, kernel)},
+                 {"threads", kernel.threads},
+                 {"shared_bytes", kernel.shared_bytes}};
+    if (auto needs = NeedsOf(graph, kernel, dims_, diagnostics_)) {
+      Json sizes = Json::object();
+      for (size_t i = 0; i < graph.dims.size(); ++i) {
+        sizes[graph.dims[i].name] = needs->dims[i];
+      }
+      json["needs"] = {{"at", sizes},
+                       {"param_bytes", needs->param_bytes},
+                       {"workspace_bytes", needs->workspace_bytes},
+                       {"event_counters", needs->event_counters}};
+    }
+    return json;
+  }
+
+  const ArtifactView& view_;
+  const manifest::Manifest& manifest_;
+  std::map<std::string, int64_t> dims_;
+  std::string only_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+ExitCode Execute(const InspectOptions& options) {
+  Session session(options.diagnostics);
+  auto dims = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
+  auto view = dims ? ViewArtifact(options.file, session.diagnostics()) : std::nullopt;
+  if (view) {
+    Inspection inspection(*view, *dims, options.graph, session.diagnostics());
+    if (inspection.CheckArguments()) {
+      (void)WriteStdout(options.json ? inspection.JsonText() : inspection.Text(),
+                        session.diagnostics());
+    }
+  }
+  return session.Finish();
+}
+
+}  // namespace etc

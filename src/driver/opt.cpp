@@ -1,0 +1,43 @@
+// `etc opt`: load → the passes asked for → print.
+#include <fmt/format.h>
+
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "driver/pipeline.h"
+#include "ir/printer.h"
+
+namespace etc {
+namespace {
+
+std::string PassList() {
+  std::string text;
+  for (const Pass& pass : AllPasses()) {
+    text += fmt::format("{:<16} {}\n", pass.name, pass.summary);
+  }
+  return text;
+}
+
+}  // namespace
+
+ExitCode Execute(const OptOptions& options) {
+  Session session(options.source.diagnostics);
+  if (options.list_passes) {
+    (void)WriteStdout(PassList(), session.diagnostics());
+    return session.Finish();
+  }
+  std::vector<Pass> passes;
+  if (options.passes.empty()) {
+    passes = StaticPipeline();
+  } else if (!FindPasses(options.passes, passes, session.diagnostics())) {
+    return session.Finish();
+  }
+  PhaseTimer timer;
+  auto module = LoadModule(options.source, session);
+  if (module && RunPasses(*module, passes, options.lowering, timer, session)) {
+    (void)WriteText(options.output, Print(*module), session.diagnostics());
+  }
+  return session.Finish();
+}
+
+}  // namespace etc

@@ -1,0 +1,275 @@
+#include "driver/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+
+namespace etc {
+namespace {
+
+constexpr const char* kFooter =
+    "exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 3 a proof failed,\n"
+    "4 the toolchain failed, 5 no device or the device failed, 70 a bug in etc";
+
+/// Names for enumerators, for CLI11 and for its help.
+template <class T>
+CLI::Option* AddChoice(CLI::App* app, const std::string& flags, T& value, const std::string& help,
+                       const std::map<std::string, T>& choices) {
+  return app->add_option(flags, value, help)->transform(CLI::CheckedTransformer(choices));
+}
+
+/// One value for each occurrence, so that a positional may follow.
+CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
+                     const std::string& help, const std::string& type) {
+  return app->add_option(flags, values, help)
+      ->type_name(type)
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format) {
+  AddChoice(app, "--diagnostics-format", format, "How messages are printed on stderr",
+            {{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}});
+}
+
+void AddConstants(CLI::App* app, SourceOptions& source) {
+  AddList(app, "-D,--define", source.defines, "Set a constant: an integer, a float, true or false",
+          "NAME=VALUE");
+  AddList(app, "--config", source.configs,
+          "Set constants from a JSON file; nested names are joined with `_`", "FILE");
+  AddDiagnostics(app, source.diagnostics);
+}
+
+CLI::Option* AddSource(CLI::App* app, SourceOptions& source) {
+  AddConstants(app, source);
+  return app->add_option("file", source.file, "The .etir source; `-` for standard input");
+}
+
+void AddLowering(CLI::App* app, LoweringOptions& lowering) {
+  AddChoice(app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
+            std::map<std::string, std::optional<ScheduleKind>>{
+                {"static", ScheduleKind::Static},
+                {"dynamic", ScheduleKind::Dynamic},
+                {"kernels", ScheduleKind::Kernels}});
+  app->add_option("--shared-bytes", lowering.schedule.shared_bytes,
+                  "Dynamic shared memory of the persistent kernel")
+      ->check(CLI::Range(int64_t{0}, int64_t{232448}))
+      ->type_name("N")
+      ->capture_default_str();
+  AddList(app, "--print-after", lowering.print_after,
+          "Print the module to stderr after a pass, or after `all`", "PASS")
+      ->delimiter(',');
+  app->add_flag("--verify-each", lowering.verify_each, "Verify the module after each pass");
+}
+
+void AddTarget(CLI::App* app, TargetOptions& target) {
+  AddChoice(app, "--compiler", target.compiler, "What compiles the CUDA text",
+            {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
+  AddList(app, "-I,--include", target.include_dirs,
+          "Look here for the headers of impls, before those built into etc", "DIR");
+}
+
+void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {
+  CLI::App* check = app.add_subcommand("check", "Parse, set constants and verify");
+  AddSource(check, options.source)->required();
+  check->callback([&] { command = options; });
+}
+
+void AddFmtCommand(CLI::App& app, Command& command, FmtOptions& options) {
+  CLI::App* fmt = app.add_subcommand("fmt", "Print the canonical text of a source");
+  fmt->add_option("files", options.files, "The .etir sources; `-` for standard input")->required();
+  CLI::Option* in_place = fmt->add_flag("-i,--in-place", options.in_place, "Rewrite the files");
+  fmt->add_flag("--check", options.check, "Only say, by exit code 1, what is not formatted")
+      ->excludes(in_place);
+  AddDiagnostics(fmt, options.diagnostics);
+  fmt->callback([&] {
+    bool reads_stdin =
+        std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
+    if (options.in_place && reads_stdin) {
+      throw CLI::ValidationError("`-i` cannot rewrite standard input");
+    }
+    command = options;
+  });
+}
+
+void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
+  CLI::App* opt = app.add_subcommand("opt", "Run passes and print the module as text");
+  CLI::Option* source = AddSource(opt, options.source);
+  AddList(opt, "--pass", options.passes, "Passes to run, in order [the static pipeline]", "A,B,C")
+      ->delimiter(',');
+  opt->add_flag("--list-passes", options.list_passes, "List the passes");
+  AddLowering(opt, options.lowering);
+  opt->add_option("-o,--output", options.output, "Where to write [standard output]")
+      ->type_name("FILE");
+  opt->callback([&, source] {
+    if (!options.list_passes && source->empty()) {
+      throw CLI::RequiredError("file");
+    }
+    command = options;
+  });
+}
+
+void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options) {
+  CLI::App* compile = app.add_subcommand("compile", "Compile a source to a binary and its manifest");
+  AddSource(compile, options.source)->required();
+  compile
+      ->add_option("-o,--output", options.output,
+                   "The binary; the manifest is written beside it as .json [the source's name "
+                   "with .cubin or .so, in this folder]")
+      ->type_name("FILE");
+  compile->add_option("--arch", options.target.arch, "What to compile for: sm_90a or host")
+      ->check(CLI::IsMember({"sm_90a", "host"}))
+      ->type_name("ARCH")
+      ->capture_default_str();
+  AddTarget(compile, options.target);
+  AddLowering(compile, options.lowering);
+  AddChoice(compile, "--stop-after", options.stop_after,
+            "Stop after a phase and write its text to the output, or to standard output",
+            {{"parse", StopAfter::Parse},
+             {"verify", StopAfter::Verify},
+             {"schedule", StopAfter::Schedule},
+             {"emit", StopAfter::Emit}});
+  compile->add_flag("--save-temps", options.save_temps,
+                    "Keep the emitted text beside the binary, as .cu or .cpp");
+  compile->add_flag("--time-passes", options.time_passes,
+                    "Print the time of each phase and pass to stderr");
+  compile->add_flag("--resource-usage", options.target.resource_usage,
+                    "Print registers, spills and shared memory of each kernel to stderr");
+  CLI::Option* write =
+      compile->add_flag("--write-depfile", options.depfile.write,
+                        "-MD: write a dependency file for make or ninja beside the binary, as .d");
+  compile->add_option("--depfile", options.depfile.file, "-MF: the name of the dependency file")
+      ->type_name("FILE")
+      ->needs(write);
+  compile
+      ->add_flag("--depfile-phony", options.depfile.phony,
+                 "-MP: add an empty rule for each dependency but the source")
+      ->needs(write);
+  compile->callback([&] { command = options; });
+}
+
+void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
+  CLI::App* run = app.add_subcommand("run", "Run a graph once, on the host or on a GPU");
+  run->add_option("file", options.source.file,
+                  "A source (.etir, `-` for standard input), a manifest (.json) or its binary "
+                  "(.cubin, .so)")
+      ->required();
+  AddConstants(run, options.source);
+  run->add_option("--graph", options.graph, "The graph [the only one]")->type_name("NAME");
+  AddList(run, "--dim", options.dims, "The value of a symbolic dimension", "NAME=VALUE");
+  AddList(run, "--input", options.inputs,
+          "Elements of a parameter, .npy or raw; random where not given", "NAME=FILE");
+  AddList(run, "--output", options.outputs, "Where to write a parameter after the launch, as .npy",
+          "NAME=FILE");
+  AddChoice(run, "--device", options.device,
+            "Where to run [host for a source, else what the artifact is for]",
+            std::map<std::string, std::optional<RunDevice>>{{"host", RunDevice::Host},
+                                                            {"gpu", RunDevice::Gpu}});
+  run->add_option("--seed", options.seed, "Seed of the random inputs")
+      ->type_name("N")
+      ->capture_default_str();
+  run->add_option("--scale", options.scale, "Standard deviation of random floats")
+      ->type_name("X")
+      ->capture_default_str();
+  run->add_option("--sms", options.sms, "SMs, or threads on the host [all]")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  run->add_option("--repeat", options.repeat, "Launches; each starts from the same inputs")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
+      ->type_name("N")
+      ->capture_default_str();
+  run->add_flag("--check", options.check,
+                "Compare the results with those of the host target on one SM");
+  run->add_option("--tolerance", options.tolerance,
+                  "Largest relative L2 error that --check accepts [0 on the host, 0.01 on a GPU]")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  AddTarget(run, options.target);
+  AddLowering(run, options.lowering);
+  run->callback([&] { command = options; });
+}
+
+void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options) {
+  CLI::App* inspect = app.add_subcommand("inspect", "Show what an artifact holds");
+  inspect->add_option("file", options.file, "A manifest (.json) or its binary")->required();
+  inspect->add_option("--graph", options.graph, "Only this graph")->type_name("NAME");
+  AddList(inspect, "--dim", options.dims, "Show shapes and memory for this size [the largest]",
+          "NAME=VALUE");
+  inspect->add_flag("--json", options.json, "As JSON");
+  AddDiagnostics(inspect, options.diagnostics);
+  inspect->callback([&] { command = options; });
+}
+
+void AddDoctorCommand(CLI::App& app, Command& command) {
+  app.add_subcommand("doctor", "Report the compilers, the driver and the GPU that etc finds")
+      ->callback([&] { command = DoctorOptions{}; });
+}
+
+/// The spellings of dependency options that compilers share; CLI11 has no `-MD`.
+const char* Translate(const char* argument) {
+  constexpr std::pair<const char*, const char*> kSpellings[] = {
+      {"-MD", "--write-depfile"}, {"-MF", "--depfile"}, {"-MP", "--depfile-phony"}};
+  for (const auto& [from, to] : kSpellings) {
+    if (std::strcmp(argument, from) == 0) {
+      return to;
+    }
+  }
+  return argument;
+}
+
+/// CLI11's message as one of our diagnostics.
+ExitCode ReportWrongCommandLine(std::string message, const CLI::App& app,
+                                const std::vector<const char*>& arguments) {
+  bool json = false;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    json |= std::strcmp(arguments[i], "--diagnostics-format=json") == 0 ||
+            (std::strcmp(arguments[i - 1], "--diagnostics-format") == 0 &&
+             std::strcmp(arguments[i], "json") == 0);
+  }
+  Session session(json ? DiagnosticsFormat::Json : DiagnosticsFormat::Text);
+  auto used = app.get_subcommands();
+  session.diagnostics()
+      .Error(DiagnosticKind::CommandLine, {}, std::move(message))
+      .notes.push_back({{}, fmt::format("see `etc {}--help`",
+                                        used.empty() ? "" : used.front()->get_name() + " ")});
+  return session.Finish();
+}
+
+}  // namespace
+
+std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* argv) {
+  std::vector<const char*> arguments;
+  std::transform(argv, argv + argc, std::back_inserter(arguments), Translate);
+
+  Command command;
+  CheckOptions check;
+  FmtOptions fmt;
+  OptOptions opt;
+  CompileOptions compile;
+  RunOptions run;
+  InspectOptions inspect;
+  CLI::App app("The Event Tensor Compiler: .etir programs to persistent CUDA kernels", "etc");
+  app.set_version_flag("--version", "etc " ETC_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  AddCompileCommand(app, command, compile);
+  AddCheckCommand(app, command, check);
+  AddFmtCommand(app, command, fmt);
+  AddOptCommand(app, command, opt);
+  AddRunCommand(app, command, run);
+  AddInspectCommand(app, command, inspect);
+  AddDoctorCommand(app, command);
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::Success& success) {  // --help, --version
+    app.exit(success);
+    return ExitCode::Ok;
+  } catch (const CLI::ParseError& error) {
+    return ReportWrongCommandLine(error.what(), app, arguments);
+  }
+  return command;
+}
+
+}  // namespace etc

@@ -1,0 +1,119 @@
+// The command line, as structs: one for each subcommand.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "driver/exit_code.h"
+#include "driver/session.h"
+#include "ir/node.h"
+#include "schedule/passes.h"
+
+namespace etc {
+
+/// Where a module comes from.
+struct SourceOptions {
+  std::string file;
+  std::vector<std::string> defines;
+  std::vector<std::string> configs;
+  DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
+};
+
+/// How graphs become kernels.
+struct LoweringOptions {
+  ScheduleOptions schedule;
+  std::vector<std::string> print_after;  // names of passes, or `all`
+  bool verify_each = false;
+};
+
+enum class Compiler { Nvrtc, Nvcc };
+
+/// How kernels become a binary.
+struct TargetOptions {
+  std::string arch = "sm_90a";
+  Compiler compiler = Compiler::Nvrtc;
+  std::vector<std::string> include_dirs;
+  bool resource_usage = false;
+
+  bool IsHost() const { return arch == "host"; }
+};
+
+struct CheckOptions {
+  SourceOptions source;
+};
+
+struct FmtOptions {
+  std::vector<std::string> files;
+  bool in_place = false;
+  bool check = false;
+  DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
+};
+
+struct OptOptions {
+  SourceOptions source;
+  LoweringOptions lowering;
+  std::vector<std::string> passes;  // empty: the static pipeline
+  bool list_passes = false;
+  std::string output;
+};
+
+enum class StopAfter { Parse, Verify, Schedule, Emit, Write };
+
+struct DepfileOptions {
+  bool write = false;  // -MD
+  std::string file;    // -MF
+  bool phony = false;  // -MP
+};
+
+struct CompileOptions {
+  SourceOptions source;
+  LoweringOptions lowering;
+  TargetOptions target;
+  DepfileOptions depfile;
+  StopAfter stop_after = StopAfter::Write;
+  std::string output;
+  bool save_temps = false;
+  bool time_passes = false;
+};
+
+enum class RunDevice { Host, Gpu };
+
+struct RunOptions {
+  SourceOptions source;  // the file may also be an artifact
+  LoweringOptions lowering;
+  TargetOptions target;
+  std::string graph;
+  std::vector<std::string> dims;     // name=value
+  std::vector<std::string> inputs;   // name=file
+  std::vector<std::string> outputs;  // name=file
+  std::optional<RunDevice> device;
+  uint64_t seed = 0;
+  double scale = 1.0;
+  int32_t sms = 0;
+  int64_t repeat = 1;
+  bool check = false;
+  std::optional<double> tolerance;
+};
+
+struct InspectOptions {
+  std::string file;
+  std::string graph;
+  std::vector<std::string> dims;  // name=value
+  bool json = false;
+  DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
+};
+
+struct DoctorOptions {};
+
+using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
+                             InspectOptions, DoctorOptions>;
+
+/// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
+/// the exit code, with all messages printed.
+std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace etc

@@ -1,0 +1,105 @@
+#include "driver/program_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etc {
+namespace {
+
+DiagnosticKind KindOf(etc_status status) {
+  switch (status) {
+    case ETC_ERROR_FILE:
+      return DiagnosticKind::File;
+    case ETC_ERROR_BINARY:
+      return DiagnosticKind::Mismatch;
+    case ETC_ERROR_NOT_FOUND:
+    case ETC_ERROR_DIM:
+      return DiagnosticKind::CommandLine;
+    case ETC_ERROR_OUT_OF_MEMORY:
+    case ETC_ERROR_NO_DEVICE:
+    case ETC_ERROR_DEVICE:
+      return DiagnosticKind::Device;
+    default:
+      return DiagnosticKind::Data;
+  }
+}
+
+template <class Keep>
+std::vector<std::string> NamesOf(const std::vector<etc_param_info>& params, Keep keep) {
+  std::vector<std::string> names;
+  for (const etc_param_info& param : params) {
+    if (keep(param)) {
+      names.emplace_back(param.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> GraphView::DimNames() const {
+  std::vector<std::string> names;
+  for (const etc_dim_info& dim : dims) {
+    names.emplace_back(dim.name);
+  }
+  return names;
+}
+
+std::vector<std::string> GraphView::InputNames() const {
+  return NamesOf(params, [](const etc_param_info& param) { return param.access != ETC_OUT; });
+}
+
+std::vector<std::string> GraphView::OutputNames() const {
+  return NamesOf(params, [](const etc_param_info& param) { return param.access != ETC_IN; });
+}
+
+std::vector<GraphView> ViewGraphs(const Program& program) {
+  std::vector<GraphView> graphs;
+  for (int32_t i = 0; i < program.Describe().graphs; ++i) {
+    etc_graph_info info = program.Graph(i);
+    GraphView graph;
+    graph.name = info.name;
+    for (int32_t d = 0; d < info.dims; ++d) {
+      graph.dims.push_back(program.Dim(info.name, d));
+    }
+    for (int32_t p = 0; p < info.params; ++p) {
+      graph.params.push_back(program.Param(info.name, p));
+    }
+    for (int32_t k = 0; k < info.kernels; ++k) {
+      graph.kernels.push_back(program.Kernel(info.name, k));
+    }
+    graphs.push_back(std::move(graph));
+  }
+  return graphs;
+}
+
+std::optional<GraphView> SelectGraph(const Program& program, const std::string& name,
+                                     Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (GraphView& graph : ViewGraphs(program)) {
+    if (graph.name == name || (name.empty() && program.Describe().graphs == 1)) {
+      return std::move(graph);
+    }
+    names.push_back(graph.name);
+  }
+  std::string choices = names.empty() ? "it has none"
+                                      : fmt::format("it has `{}`", fmt::join(names, "`, `"));
+  diagnostics.Error(DiagnosticKind::CommandLine, {},
+                    name.empty() ? fmt::format("which graph? {}: `--graph NAME`", choices)
+                                 : fmt::format("the program has no graph `{}`; {}", name, choices));
+  return std::nullopt;
+}
+
+void ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {
+  switch (error.status()) {
+    case ETC_ERROR_ARGUMENT:
+    case ETC_ERROR_UNBOUND:
+    case ETC_ERROR_CAPTURE:
+    case ETC_ERROR_INTERNAL:
+      InternalError(__FILE__, __LINE__, error.what());
+    default:
+      diagnostics.Error(KindOf(error.status()), {}, error.what());
+  }
+}
+
+}  // namespace etc

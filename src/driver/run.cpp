@@ -1,0 +1,233 @@
+// `etc run`: build or load an artifact → make tensors → launch → compare → write.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <new>
+
+#include "driver/backend.h"
+#include "driver/commands.h"
+#include "driver/compare.h"
+#include "driver/execution.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "driver/pipeline.h"
+#include "driver/progress.h"
+#include "driver/run_tensors.h"
+#include "toolchain/scratch_directory.h"
+
+namespace etc {
+namespace {
+
+constexpr double kGpuTolerance = 0.01;  // bf16 keeps 8 bits, and sums are taken in other orders
+
+bool IsArtifact(const std::string& file) {
+  std::string extension = std::filesystem::path(file).extension().string();
+  return extension == ".json" || extension == ".cubin" || extension == ".so";
+}
+
+class RunJob {
+ public:
+  explicit RunJob(const RunOptions& options)
+      : options_(options), session_(options.source.diagnostics) {}
+
+  ExitCode Run() {
+    try {
+      (void)Phases();
+    } catch (const Error& error) {
+      ReportRuntimeError(error, session_.diagnostics());
+    } catch (const std::bad_alloc&) {
+      session_.diagnostics().Error(DiagnosticKind::Device, {},
+                                   "the tensors do not fit in the memory of this machine");
+    }
+    return session_.Finish(checks_passed_ ? ExitCode::Ok : ExitCode::InputWrong);
+  }
+
+ private:
+  bool Phases() {
+    auto dims = ParseIntAssignments(options_.dims, "--dim", session_.diagnostics());
+    auto inputs = ParseAssignments(options_.inputs, "--input", session_.diagnostics());
+    auto outputs = ParseAssignments(options_.outputs, "--output", session_.diagnostics());
+    if (!dims || !inputs || !outputs) {
+      return false;
+    }
+    auto program = Load();
+    if (!program) {
+      return false;
+    }
+    auto graph = SelectGraph(*program, options_.graph, session_.diagnostics());
+    if (!graph || !CheckNames(*outputs, "--output", "parameter that is written",
+                              graph->OutputNames(), session_.diagnostics())) {
+      return false;
+    }
+    Execution execution(*program, graph->name, options_.sms);
+    TensorSources sources{*dims, *inputs, options_.seed, options_.scale};
+    auto run = MakeTensors(execution, *graph, sources, session_.diagnostics());
+    if (!run) {
+      return false;
+    }
+    std::optional<Results> reference;
+    if (options_.check) {
+      reference = RunReference(*program, *graph, *run);
+      if (!reference) {
+        return false;
+      }
+    }
+    Results results = Launch(execution, *run, reference);
+    return Write(*outputs, *run, results);
+  }
+
+  /// The artifact itself, or one built from the source for the device.
+  std::optional<Program> Load() {
+    if (!IsArtifact(options_.source.file)) {
+      module_ = LoadModule(options_.source, session_);
+      if (!module_ || !(IsScheduled(*module_) || RunPasses(*module_, StaticPipeline(),
+                                                           options_.lowering, timer_, session_))) {
+        return std::nullopt;
+      }
+      return Build(options_.device.value_or(RunDevice::Host));
+    }
+    if (!options_.source.defines.empty() || !options_.source.configs.empty()) {
+      return Refuse(fmt::format("`-D` and `--config` need a source; `{}` is compiled already",
+                                options_.source.file));
+    }
+    Program program(options_.source.file);
+    bool on_host = IsForHost(program);
+    if (options_.device && (*options_.device == RunDevice::Host) != on_host) {
+      return Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", options_.source.file,
+                                program.Describe().target, on_host ? "GPU" : "host"));
+    }
+    if (options_.check && !on_host) {
+      return Refuse("`--check` of a GPU program needs its source, to build the host's");
+    }
+    return program;
+  }
+
+  std::optional<Program> Build(RunDevice device) {
+    if (scratch_.path().empty()) {
+      session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_.error());
+      return std::nullopt;
+    }
+    TargetOptions target = options_.target;
+    target.arch = device == RunDevice::Host ? "host" : "sm_90a";
+    IncludePath include_path(target.include_dirs);
+    auto text = Emit(*module_, target, include_path, session_);
+    auto compiled = text ? Assemble(*text, target, session_) : std::nullopt;
+    if (!compiled) {
+      return std::nullopt;
+    }
+    std::string binary = scratch_.path() + "/program" + BinaryExtension(target);
+    if (!WriteFiles(MakeArtifact(*module_, binary, std::move(*compiled), target),
+                    session_.diagnostics())) {
+      return std::nullopt;
+    }
+    return Program(binary);
+  }
+
+  std::optional<Program> Refuse(std::string message) {
+    session_.diagnostics().Error(DiagnosticKind::CommandLine, {}, std::move(message));
+    return std::nullopt;
+  }
+
+  static bool IsForHost(const Program& program) {
+    return std::string_view(program.Describe().target) == "host";
+  }
+
+  /// The same tensors through the host target on one SM, where nothing runs at the same time.
+  std::optional<Results> RunReference(const Program& program, const GraphView& graph,
+                                      const RunTensors& run) {
+    std::optional<Program> host;
+    if (!IsForHost(program)) {
+      host = Build(RunDevice::Host);
+      if (!host) {
+        return std::nullopt;
+      }
+    }
+    Progress progress("the reference runs");
+    Execution execution(host ? *host : program, graph.name, 1);
+    for (const auto& [name, value] : run.dims) {
+      execution.instance().SetDim(name, value);
+    }
+    for (const TensorData& tensor : run.tensors) {
+      execution.Bind(tensor);
+    }
+    execution.Launch();
+    return execution.Fetch();
+  }
+
+  /// Launches as often as asked; with a reference, every launch is compared.
+  Results Launch(Execution& execution, const RunTensors& run,
+                 const std::optional<Results>& reference) {
+    Progress progress("the program runs");
+    std::vector<double> times;
+    Results results;
+    for (int64_t i = 0; i < options_.repeat; ++i) {
+      times.push_back(execution.Launch());
+      bool last = i + 1 == options_.repeat;
+      if (!reference && !last) {
+        continue;
+      }
+      results = execution.Fetch();
+      if (reference) {
+        CompareLaunch(i, last, run, *reference, results);
+      }
+    }
+    if (options_.repeat > 1) {
+      std::sort(times.begin(), times.end());
+      report_ += fmt::format("{} launches: median {:.4f} ms, min {:.4f} ms, max {:.4f} ms\n",
+                             times.size(), times[times.size() / 2], times.front(), times.back());
+    }
+    return results;
+  }
+
+  /// Reports the last launch in full, and of those before it what failed.
+  void CompareLaunch(int64_t launch, bool last, const RunTensors& run, const Results& reference,
+                     const Results& results) {
+    double tolerance = options_.tolerance.value_or(
+        options_.device.value_or(RunDevice::Host) == RunDevice::Gpu ? kGpuTolerance : 0.0);
+    for (const TensorData& tensor : run.tensors) {
+      if (tensor.access == ETC_IN) {
+        continue;
+      }
+      Comparison comparison = Compare(tensor.dtype, reference.at(tensor.name),
+                                      results.at(tensor.name), tolerance);
+      checks_passed_ &= comparison.passes;
+      if (last || !comparison.passes) {
+        report_ += (last ? "" : fmt::format("launch {}: ", launch)) +
+                   Describe(tensor.name, comparison);
+      }
+    }
+  }
+
+  bool Write(const Assignments& outputs, const RunTensors& run, const Results& results) {
+    std::vector<OutputFile> files;
+    for (const TensorData& tensor : run.tensors) {
+      if (tensor.access == ETC_IN) {
+        continue;
+      }
+      const std::vector<char>& bytes = results.at(tensor.name);
+      if (auto output = outputs.find(tensor.name); output != outputs.end()) {
+        files.push_back({output->second, FileContents(output->second, tensor, bytes)});
+      } else if (outputs.empty()) {
+        report_ += Summarise(tensor, bytes);
+      }
+    }
+    return WriteFiles(files, session_.diagnostics()) &&
+           WriteStdout(report_, session_.diagnostics());
+  }
+
+  const RunOptions& options_;
+  Session session_;
+  PhaseTimer timer_;
+  ScratchDirectory scratch_;  // where an artifact made from a source lives
+  std::unique_ptr<Module> module_;
+  std::string report_;
+  bool checks_passed_ = true;
+};
+
+}  // namespace
+
+ExitCode Execute(const RunOptions& options) { return RunJob(options).Run(); }
+
+}  // namespace etc

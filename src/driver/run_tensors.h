@@ -1,0 +1,36 @@
+// Makes the tensors of one run: from files, random, or poisoned.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/assignments.h"
+#include "driver/execution.h"
+#include "driver/program_view.h"
+#include "driver/tensor_data.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+struct TensorSources {
+  std::map<std::string, int64_t> dims;
+  Assignments inputs;  // files by name of parameter
+  uint64_t seed = 0;
+  double scale = 1.0;
+};
+
+struct RunTensors {
+  std::vector<TensorData> tensors;      // in the order of the graph's parameters
+  std::map<std::string, int64_t> dims;  // the value of each, given or inferred from a .npy
+};
+
+/// Makes every tensor of the graph and binds it to the execution. A dim that is not given is inferred
+/// from the shapes of .npy inputs. The result must outlive the execution's launches.
+[[nodiscard]] std::optional<RunTensors> MakeTensors(Execution& execution, const GraphView& graph,
+                                                    const TensorSources& sources,
+                                                    Diagnostics& diagnostics);
+
+}  // namespace etc

@@ -1,0 +1,51 @@
+#include "driver/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace etc {
+
+const SourceFile& Session::SetSource(std::string name, std::string text) {
+  source_ = std::make_unique<SourceFile>(std::move(name), std::move(text));
+  return *source_;
+}
+
+ExitCode Session::Finish(ExitCode otherwise) {
+  ExitCode code = otherwise;
+  if (diagnostics_.HasErrors()) {
+    code = ExitCode::Ok;
+    for (const Diagnostic& diagnostic : diagnostics_.all()) {
+      if (diagnostic.severity == Severity::Error) {
+        code = std::max(code, ExitCodeOf(diagnostic.kind));
+      }
+    }
+  }
+  std::fflush(stdout);
+  if (format_ == DiagnosticsFormat::Json) {
+    fmt::print(stderr, "{}\n", RenderJson(diagnostics_, source_.get()));
+    return code;
+  }
+  fmt::print(stderr, "{}", RenderText(diagnostics_, source_.get()));
+  if (size_t errors = diagnostics_.error_count(); errors > 0) {
+    fmt::print(stderr, "{} error{}\n", errors, errors == 1 ? "" : "s");
+  }
+  return code;
+}
+
+ExitCode ExitCodeOf(DiagnosticKind kind) {
+  switch (kind) {
+    case DiagnosticKind::CommandLine:
+    case DiagnosticKind::Define:
+      return ExitCode::CommandLineWrong;
+    case DiagnosticKind::Toolchain:
+      return ExitCode::ToolchainFailed;
+    case DiagnosticKind::Device:
+      return ExitCode::DeviceFailed;
+    default:
+      return ExitCode::InputWrong;
+  }
+}
+
+}  // namespace etc
