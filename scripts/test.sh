@@ -3,7 +3,7 @@
 # build, and the tests that run compiled programs on the host under the thread sanitizer. Needs no
 # GPU. Ends with a line of totals; fails when anything failed.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 scripts/setup.sh || exit 1
 
 passed=0

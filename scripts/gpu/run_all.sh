@@ -2,7 +2,7 @@
 # Builds etc and runs every test that needs a GPU (sm_90a). Where ETC names an etc that is already
 # built, that one is used and nothing is set up. Ends with a line of totals.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 
 if [ -z "${ETC:-}" ]; then
   scripts/setup.sh || exit 1
