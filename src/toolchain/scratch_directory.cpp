@@ -1,9 +1,9 @@
 #include "toolchain/scratch_directory.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
