@@ -32,8 +32,8 @@ struct KernelNeeds {
   int64_t event_counters = 0;
 };
 
-/// For the sizes given, and the largest that the kernel serves for dims not given. Nothing where the
-/// kernel does not serve them.
+/// For the sizes given, and the largest that the kernel serves for dims not given. Nothing where
+/// the kernel does not serve them.
 [[nodiscard]] std::optional<KernelNeeds> NeedsOf(const manifest::Graph& graph,
                                                  const manifest::Kernel& kernel,
                                                  const std::map<std::string, int64_t>& dims,

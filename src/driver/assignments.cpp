@@ -53,11 +53,12 @@ bool CheckName(const std::string& name, const std::string& option, const std::st
   if (std::find(known.begin(), known.end(), name) != known.end()) {
     return true;
   }
-  diagnostics.Error(DiagnosticKind::CommandLine, {},
-                    fmt::format("`{} {}`: there is no {} of that name; there {}", option, name, what,
-                                known.empty() ? "is none"
-                                              : fmt::format("{} `{}`", known.size() == 1 ? "is" : "are",
-                                                            fmt::join(known, "`, `"))));
+  diagnostics.Error(
+      DiagnosticKind::CommandLine, {},
+      fmt::format("`{} {}`: there is no {} of that name; there {}", option, name, what,
+                  known.empty() ? "is none"
+                                : fmt::format("{} `{}`", known.size() == 1 ? "is" : "are",
+                                              fmt::join(known, "`, `"))));
   return false;
 }
 

@@ -43,9 +43,8 @@ std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptio
                                       Session& session) {
   CompileOutput output = Compile(text, target);
   if (!output.ok) {
-    Diagnostic& error =
-        session.diagnostics().Error(DiagnosticKind::Toolchain, {},
-                                    fmt::format("{} made no binary", NameOf(target)));
+    Diagnostic& error = session.diagnostics().Error(
+        DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
     error.notes.push_back({{}, "it said:\n" + output.log});
     error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
     return std::nullopt;

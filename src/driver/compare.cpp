@@ -107,10 +107,9 @@ std::string Summarise(const TensorData& tensor, const std::vector<char>& bytes) 
     max = std::max(max, value);
   }
   int64_t numbers = tensor.Elements() - nans;
-  std::string range =
-      numbers == 0 ? "no numbers"
-                   : fmt::format("mean {:.6g}, min {:.6g}, max {:.6g}",
-                                 sum / static_cast<double>(numbers), min, max);
+  std::string range = numbers == 0 ? "no numbers"
+                                   : fmt::format("mean {:.6g}, min {:.6g}, max {:.6g}",
+                                                 sum / static_cast<double>(numbers), min, max);
   return fmt::format("%{}: {}, {}{}, checksum {}\n", tensor.name,
                      TypeText(tensor.dtype, tensor.shape), range,
                      nans == 0 ? "" : fmt::format(", {} NaN", nans),

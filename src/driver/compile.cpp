@@ -1,10 +1,9 @@
 // `etc compile`: load → schedule → emit → toolchain → write.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
-
-#include <unistd.h>
 
 #include "driver/backend.h"
 #include "driver/commands.h"
@@ -56,7 +55,8 @@ class CompileJob {
     }
     auto compiled =
         timer_.Time("toolchain", [&] { return Assemble(*text, options_.target, session_); });
-    return compiled && timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
+    return compiled &&
+           timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
   }
 
   bool WriteModule(const Module& module) {

@@ -27,7 +27,8 @@ class ParseErrorPosition : public nlohmann::json_sax<Json> {
   bool end_object() override { return true; }
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
     position_ = position;
     return false;
   }
@@ -81,7 +82,9 @@ void Flatten(const Json& object, const std::string& prefix, const std::string& o
 }
 
 bool IsName(std::string_view text) {
-  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   if (text.empty() || !is_letter(text[0])) {
     return false;
   }

@@ -1,10 +1,10 @@
 // `etc doctor`: what etc finds on this machine, each found by using it.
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <CLI/Version.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <xxhash.h>
 
 #include "driver/commands.h"
 #include "driver/files.h"
@@ -50,12 +50,12 @@ std::string GpuLine() {
     return Line(false, "GPU", etc_last_error());
   }
   bool fits = std::string_view(info.arch) == "sm_90";
-  return Line(fits, "GPU",
-              fmt::format("{} ({}, {} SMs, {:.1f} GiB), driver for CUDA {}.{}{}", info.name,
-                          info.arch, info.sms,
-                          static_cast<double>(info.memory_bytes) / (1024.0 * 1024 * 1024),
-                          info.driver_version / 1000, info.driver_version % 1000 / 10,
-                          fits ? "" : "; programs for sm_90a do not run on it"));
+  return Line(
+      fits, "GPU",
+      fmt::format("{} ({}, {} SMs, {:.1f} GiB), driver for CUDA {}.{}{}", info.name, info.arch,
+                  info.sms, static_cast<double>(info.memory_bytes) / (1024.0 * 1024 * 1024),
+                  info.driver_version / 1000, info.driver_version % 1000 / 10,
+                  fits ? "" : "; programs for sm_90a do not run on it"));
 }
 
 std::string LibrariesLine() {

@@ -27,7 +27,9 @@ struct Execution::Bound {
 
 namespace {
 
-bool IsForGpu(const Program& program) { return std::strcmp(program.Describe().target, "host") != 0; }
+bool IsForGpu(const Program& program) {
+  return std::strcmp(program.Describe().target, "host") != 0;
+}
 
 /// Milliseconds that `launch` takes on the host.
 template <class LaunchOnce>
@@ -108,8 +110,8 @@ Results Execution::Fetch() {
     bytes = bound->copy;
     if (on_gpu_) {
       bytes.resize(bound->tensor->bytes.size());
-      ThrowUnlessOk(etc_device_copy_from(bytes.data(), bound->device,
-                                         static_cast<int64_t>(bytes.size())));
+      ThrowUnlessOk(
+          etc_device_copy_from(bytes.data(), bound->device, static_cast<int64_t>(bytes.size())));
     }
   }
   return results;

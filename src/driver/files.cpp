@@ -208,8 +208,7 @@ bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics) 
 
 bool WriteStdout(std::string_view text, Diagnostics& diagnostics) {
   std::fflush(stdout);
-  return WriteAll(STDOUT_FILENO, text) ||
-         ReportFile(diagnostics, "write", "<stdout>", Why(errno));
+  return WriteAll(STDOUT_FILENO, text) || ReportFile(diagnostics, "write", "<stdout>", Why(errno));
 }
 
 bool WriteText(const std::string& path, const std::string& text, Diagnostics& diagnostics) {

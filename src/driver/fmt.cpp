@@ -12,7 +12,8 @@
 namespace etc {
 namespace {
 
-/// The canonical text, after a check that it means something: a formatter must never lose a program.
+/// The canonical text, after a check that it means something: a formatter must never lose a
+/// program.
 std::string Format(const Module& module) {
   std::string text = Print(module);
   SourceFile printed("formatted", text);

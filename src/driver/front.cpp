@@ -50,9 +50,9 @@ std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
     return nullptr;
   }
   if (text->size() >= std::numeric_limits<uint32_t>::max()) {
-    session.diagnostics().Error(
-        DiagnosticKind::File, {},
-        fmt::format("`{}` has {} bytes; expected less than 4 GiB", DisplayName(file), text->size()));
+    session.diagnostics().Error(DiagnosticKind::File, {},
+                                fmt::format("`{}` has {} bytes; expected less than 4 GiB",
+                                            DisplayName(file), text->size()));
     return nullptr;
   }
   return Parse(session.SetSource(DisplayName(file), std::move(*text)), session.diagnostics());

@@ -20,7 +20,10 @@ class Inspection {
  public:
   Inspection(const ArtifactView& view, std::map<std::string, int64_t> dims, std::string graph,
              Diagnostics& diagnostics)
-      : view_(view), manifest_(view.manifest), dims_(std::move(dims)), only_(std::move(graph)),
+      : view_(view),
+        manifest_(view.manifest),
+        dims_(std::move(dims)),
+        only_(std::move(graph)),
         diagnostics_(diagnostics) {}
 
   /// Reports names that the artifact does not have.
@@ -96,9 +99,8 @@ class Inspection {
                           dim.multiple == 1 ? "" : fmt::format(" multiple {}", dim.multiple));
     }
     for (const manifest::Param& param : graph.params) {
-      std::string values = param.values ? fmt::format(", values {}..{}", param.values->min,
-                                                      param.values->max)
-                                        : "";
+      std::string values =
+          param.values ? fmt::format(", values {}..{}", param.values->min, param.values->max) : "";
       text += fmt::format("  {:<5} %{}: {}[{}]{}\n", kAccess[param.access], param.name,
                           etc_dtype_name(param.dtype), ShapeText(graph, param), values);
     }
@@ -108,10 +110,9 @@ class Inspection {
                           kernel.entry, kernel.schedule, where.empty() ? "" : " where " + where,
                           kernel.threads, kernel.shared_bytes);
       if (auto needs = NeedsOf(graph, kernel, dims_, diagnostics_)) {
-        text += fmt::format(
-            "    {}parameters {} bytes, workspace {} bytes, {} event counters\n",
-            SizesText(graph, *needs), needs->param_bytes, needs->workspace_bytes,
-            needs->event_counters);
+        text += fmt::format("    {}parameters {} bytes, workspace {} bytes, {} event counters\n",
+                            SizesText(graph, *needs), needs->param_bytes, needs->workspace_bytes,
+                            needs->event_counters);
       } else {
         text += "    not for these sizes\n";
       }
@@ -122,8 +123,8 @@ class Inspection {
   static std::string SizesText(const manifest::Graph& graph, const KernelNeeds& needs) {
     std::string text;
     for (size_t i = 0; i < graph.dims.size(); ++i) {
-      text += fmt::format("{}{} = {}", text.empty() ? "at " : ", ", graph.dims[i].name,
-                          needs.dims[i]);
+      text +=
+          fmt::format("{}{} = {}", text.empty() ? "at " : ", ", graph.dims[i].name, needs.dims[i]);
     }
     return text.empty() ? "" : text + ": ";
   }
@@ -131,8 +132,8 @@ class Inspection {
   Json ToJson(const manifest::Graph& graph) const {
     Json dims = Json::array();
     for (const manifest::Dim& dim : graph.dims) {
-      dims.push_back({{"name", dim.name}, {"min", dim.min}, {"max", dim.max},
-                      {"multiple", dim.multiple}});
+      dims.push_back(
+          {{"name", dim.name}, {"min", dim.min}, {"max", dim.max}, {"multiple", dim.multiple}});
     }
     Json params = Json::array();
     for (const manifest::Param& param : graph.params) {

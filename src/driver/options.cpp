@@ -1,9 +1,11 @@
 #include "driver/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace etc {
@@ -13,25 +15,54 @@ constexpr const char* kFooter =
     "exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 3 a proof failed,\n"
     "4 the toolchain failed, 5 no device or the device failed, 70 a bug in etc";
 
-/// Names for enumerators, for CLI11 and for its help.
+/// An option whose value is one of a few words.
+template <class Target, class Choice>
+void AddChoice(CLI::App* app, const std::string& flags, Target& target, const std::string& help,
+               const std::vector<std::pair<std::string, Choice>>& choices) {
+  std::vector<std::string> words;
+  for (const auto& [word, choice] : choices) {
+    words.push_back(word);
+  }
+  auto store = [&target, choices](const std::string& text) {
+    for (const auto& [word, choice] : choices) {
+      if (word == text) {
+        target = choice;
+      }
+    }
+  };
+  auto check = [words](const std::string& text) {
+    return std::find(words.begin(), words.end(), text) != words.end()
+               ? std::string()
+               : fmt::format("`{}` is none of `{}`", text, fmt::join(words, "`, `"));
+  };
+  app->add_option_function<std::string>(flags, store, help)
+      ->check(CLI::Validator(check, ""))
+      ->type_name(fmt::format("{}", fmt::join(words, "|")));
+}
+
+/// A number between two others, both included.
 template <class T>
-CLI::Option* AddChoice(CLI::App* app, const std::string& flags, T& value, const std::string& help,
-                       const std::map<std::string, T>& choices) {
-  return app->add_option(flags, value, help)->transform(CLI::CheckedTransformer(choices));
+CLI::Validator Between(T min, T max) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        T value{};
+        return CLI::detail::lexical_cast(text, value) && value >= min && value <= max
+                   ? std::string()
+                   : fmt::format("`{}` is not a number from {} to {}", text, min, max);
+      },
+      "");
 }
 
 /// One value for each occurrence, so that a positional may follow.
 CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
                      const std::string& help, const std::string& type) {
-  return app->add_option(flags, values, help)
-      ->type_name(type)
-      ->take_all()
-      ->allow_extra_args(false);
+  return app->add_option(flags, values, help)->type_name(type)->take_all()->allow_extra_args(false);
 }
 
 void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format) {
-  AddChoice(app, "--diagnostics-format", format, "How messages are printed on stderr",
-            {{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}});
+  AddChoice<DiagnosticsFormat, DiagnosticsFormat>(
+      app, "--diagnostics-format", format, "How messages are printed on stderr [text]",
+      {{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}});
 }
 
 void AddConstants(CLI::App* app, SourceOptions& source) {
@@ -48,14 +79,14 @@ CLI::Option* AddSource(CLI::App* app, SourceOptions& source) {
 }
 
 void AddLowering(CLI::App* app, LoweringOptions& lowering) {
-  AddChoice(app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
-            std::map<std::string, std::optional<ScheduleKind>>{
-                {"static", ScheduleKind::Static},
-                {"dynamic", ScheduleKind::Dynamic},
-                {"kernels", ScheduleKind::Kernels}});
+  AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
+      app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
+      {{"static", ScheduleKind::Static},
+       {"dynamic", ScheduleKind::Dynamic},
+       {"kernels", ScheduleKind::Kernels}});
   app->add_option("--shared-bytes", lowering.schedule.shared_bytes,
                   "Dynamic shared memory of the persistent kernel")
-      ->check(CLI::Range(int64_t{0}, int64_t{232448}))
+      ->check(Between<int64_t>(0, 232448))
       ->type_name("N")
       ->capture_default_str();
   AddList(app, "--print-after", lowering.print_after,
@@ -65,8 +96,9 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering) {
 }
 
 void AddTarget(CLI::App* app, TargetOptions& target) {
-  AddChoice(app, "--compiler", target.compiler, "What compiles the CUDA text",
-            {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
+  AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
+                                "What compiles the CUDA text [nvrtc]",
+                                {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
   AddList(app, "-I,--include", target.include_dirs,
           "Look here for the headers of impls, before those built into etc", "DIR");
 }
@@ -112,42 +144,44 @@ void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
 }
 
 void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options) {
-  CLI::App* compile = app.add_subcommand("compile", "Compile a source to a binary and its manifest");
+  CLI::App* compile =
+      app.add_subcommand("compile", "Compile a source to a binary and its manifest");
   AddSource(compile, options.source)->required();
   compile
       ->add_option("-o,--output", options.output,
                    "The binary; the manifest is written beside it as .json [the source's name "
                    "with .cubin or .so, in this folder]")
       ->type_name("FILE");
-  compile->add_option("--arch", options.target.arch, "What to compile for: sm_90a or host")
-      ->check(CLI::IsMember({"sm_90a", "host"}))
-      ->type_name("ARCH")
-      ->capture_default_str();
+  AddChoice<std::string, std::string>(compile, "--arch", options.target.arch,
+                                      "What to compile for [sm_90a]",
+                                      {{"sm_90a", "sm_90a"}, {"host", "host"}});
   AddTarget(compile, options.target);
   AddLowering(compile, options.lowering);
-  AddChoice(compile, "--stop-after", options.stop_after,
-            "Stop after a phase and write its text to the output, or to standard output",
-            {{"parse", StopAfter::Parse},
-             {"verify", StopAfter::Verify},
-             {"schedule", StopAfter::Schedule},
-             {"emit", StopAfter::Emit}});
+  AddChoice<StopAfter, StopAfter>(
+      compile, "--stop-after", options.stop_after,
+      "Stop after a phase and write its text to the output, or to standard output",
+      {{"parse", StopAfter::Parse},
+       {"verify", StopAfter::Verify},
+       {"schedule", StopAfter::Schedule},
+       {"emit", StopAfter::Emit}});
   compile->add_flag("--save-temps", options.save_temps,
                     "Keep the emitted text beside the binary, as .cu or .cpp");
   compile->add_flag("--time-passes", options.time_passes,
                     "Print the time of each phase and pass to stderr");
   compile->add_flag("--resource-usage", options.target.resource_usage,
                     "Print registers, spills and shared memory of each kernel to stderr");
-  CLI::Option* write =
-      compile->add_flag("--write-depfile", options.depfile.write,
-                        "-MD: write a dependency file for make or ninja beside the binary, as .d");
+  compile->add_flag("--write-depfile", options.depfile.write,
+                    "-MD: write a dependency file for make or ninja beside the binary, as .d");
   compile->add_option("--depfile", options.depfile.file, "-MF: the name of the dependency file")
-      ->type_name("FILE")
-      ->needs(write);
-  compile
-      ->add_flag("--depfile-phony", options.depfile.phony,
-                 "-MP: add an empty rule for each dependency but the source")
-      ->needs(write);
-  compile->callback([&] { command = options; });
+      ->type_name("FILE");
+  compile->add_flag("--depfile-phony", options.depfile.phony,
+                    "-MP: add an empty rule for each dependency but the source");
+  compile->callback([&] {
+    if (!options.depfile.write && (options.depfile.phony || !options.depfile.file.empty())) {
+      throw CLI::ValidationError("`-MF` and `-MP` need `-MD`");
+    }
+    command = options;
+  });
 }
 
 void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
@@ -163,28 +197,29 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
           "Elements of a parameter, .npy or raw; random where not given", "NAME=FILE");
   AddList(run, "--output", options.outputs, "Where to write a parameter after the launch, as .npy",
           "NAME=FILE");
-  AddChoice(run, "--device", options.device,
-            "Where to run [host for a source, else what the artifact is for]",
-            std::map<std::string, std::optional<RunDevice>>{{"host", RunDevice::Host},
-                                                            {"gpu", RunDevice::Gpu}});
+  AddChoice<std::optional<RunDevice>, RunDevice>(
+      run, "--device", options.device,
+      "Where to run [host for a source, else what the artifact is for]",
+      {{"host", RunDevice::Host}, {"gpu", RunDevice::Gpu}});
   run->add_option("--seed", options.seed, "Seed of the random inputs")
       ->type_name("N")
       ->capture_default_str();
   run->add_option("--scale", options.scale, "Standard deviation of random floats")
+      ->check(Between(0.0, 1e30))
       ->type_name("X")
       ->capture_default_str();
   run->add_option("--sms", options.sms, "SMs, or threads on the host [all]")
-      ->check(CLI::Range(1, 1024))
+      ->check(Between(1, 1024))
       ->type_name("N");
   run->add_option("--repeat", options.repeat, "Launches; each starts from the same inputs")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
+      ->check(Between<int64_t>(1, 1000000000))
       ->type_name("N")
       ->capture_default_str();
   run->add_flag("--check", options.check,
                 "Compare the results with those of the host target on one SM");
   run->add_option("--tolerance", options.tolerance,
                   "Largest relative L2 error that --check accepts [0 on the host, 0.01 on a GPU]")
-      ->check(CLI::NonNegativeNumber)
+      ->check(Between(0.0, 1e300))
       ->type_name("X");
   AddTarget(run, options.target);
   AddLowering(run, options.lowering);
@@ -228,12 +263,21 @@ ExitCode ReportWrongCommandLine(std::string message, const CLI::App& app,
             (std::strcmp(arguments[i - 1], "--diagnostics-format") == 0 &&
              std::strcmp(arguments[i], "json") == 0);
   }
+  if (app.get_subcommands().empty() && arguments.size() > 1 && arguments[1][0] != '-') {
+    message = fmt::format("there is no subcommand `{}`", arguments[1]);
+  }
+  if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  } else if (message.starts_with("A ")) {
+    message[0] = 'a';
+  }
   Session session(json ? DiagnosticsFormat::Json : DiagnosticsFormat::Text);
   auto used = app.get_subcommands();
   session.diagnostics()
       .Error(DiagnosticKind::CommandLine, {}, std::move(message))
-      .notes.push_back({{}, fmt::format("see `etc {}--help`",
-                                        used.empty() ? "" : used.front()->get_name() + " ")});
+      .notes.push_back(
+          {{},
+           fmt::format("see `etc {}--help`", used.empty() ? "" : used.front()->get_name() + " ")});
   return session.Finish();
 }
 

@@ -26,8 +26,9 @@ const Pass* FindPass(const std::string& name) {
 }
 
 bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
-  diagnostics.Error(DiagnosticKind::CommandLine, {},
-                    fmt::format("no pass is called `{}`; `etc opt --list-passes` lists them", name));
+  diagnostics.Error(
+      DiagnosticKind::CommandLine, {},
+      fmt::format("no pass is called `{}`; `etc opt --list-passes` lists them", name));
   return false;
 }
 
@@ -52,9 +53,8 @@ void VerifyAfter(const Pass& pass, const Module& module) {
 }  // namespace
 
 bool IsScheduled(const Module& module) {
-  return std::none_of(module.items.begin(), module.items.end(), [](const Item& item) {
-    return std::holds_alternative<GraphId>(item);
-  });
+  return std::none_of(module.items.begin(), module.items.end(),
+                      [](const Item& item) { return std::holds_alternative<GraphId>(item); });
 }
 
 bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes,
@@ -80,9 +80,8 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
     }
   }
   for (const Pass& pass : passes) {
-    bool ok = timer.Time(std::string(pass.name), [&] {
-      return pass.run(module, options.schedule, session.diagnostics());
-    });
+    bool ok = timer.Time(std::string(pass.name),
+                         [&] { return pass.run(module, options.schedule, session.diagnostics()); });
     if (!ok) {
       return false;
     }

@@ -20,7 +20,8 @@ namespace etc {
                               Diagnostics& diagnostics);
 
 /// Runs the passes in order on a verified module. False after an error of the input. In debug
-/// builds and with `--verify-each`, a pass that leaves an invalid module behind is an internal error.
+/// builds and with `--verify-each`, a pass that leaves an invalid module behind is an internal
+/// error.
 [[nodiscard]] bool RunPasses(Module& module, const std::vector<Pass>& passes,
                              const LoweringOptions& options, PhaseTimer& timer, Session& session);
 

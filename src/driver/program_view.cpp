@@ -82,8 +82,8 @@ std::optional<GraphView> SelectGraph(const Program& program, const std::string& 
     }
     names.push_back(graph.name);
   }
-  std::string choices = names.empty() ? "it has none"
-                                      : fmt::format("it has `{}`", fmt::join(names, "`, `"));
+  std::string choices =
+      names.empty() ? "it has none" : fmt::format("it has `{}`", fmt::join(names, "`, `"));
   diagnostics.Error(DiagnosticKind::CommandLine, {},
                     name.empty() ? fmt::format("which graph? {}: `--graph NAME`", choices)
                                  : fmt::format("the program has no graph `{}`; {}", name, choices));

@@ -190,12 +190,12 @@ class RunJob {
       if (tensor.access == ETC_IN) {
         continue;
       }
-      Comparison comparison = Compare(tensor.dtype, reference.at(tensor.name),
-                                      results.at(tensor.name), tolerance);
+      Comparison comparison =
+          Compare(tensor.dtype, reference.at(tensor.name), results.at(tensor.name), tolerance);
       checks_passed_ &= comparison.passes;
       if (last || !comparison.passes) {
-        report_ += (last ? "" : fmt::format("launch {}: ", launch)) +
-                   Describe(tensor.name, comparison);
+        report_ +=
+            (last ? "" : fmt::format("launch {}: ", launch)) + Describe(tensor.name, comparison);
       }
     }
   }

@@ -73,8 +73,9 @@ class TensorMaker {
         std::string multiple =
             dim.multiple == 1 ? "" : fmt::format(", a multiple of {}", dim.multiple);
         Diagnostic& report = diagnostics_.Error(DiagnosticKind::CommandLine, {}, error.what());
-        report.notes.push_back({{}, fmt::format("`--dim {}=N` sets it: {}..{}{}", dim.name, dim.min,
-                                                dim.max, multiple)});
+        report.notes.push_back(
+            {{},
+             fmt::format("`--dim {}=N` sets it: {}..{}{}", dim.name, dim.min, dim.max, multiple)});
         ok = false;
       }
     }

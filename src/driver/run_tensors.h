@@ -27,8 +27,8 @@ struct RunTensors {
   std::map<std::string, int64_t> dims;  // the value of each, given or inferred from a .npy
 };
 
-/// Makes every tensor of the graph and binds it to the execution. A dim that is not given is inferred
-/// from the shapes of .npy inputs. The result must outlive the execution's launches.
+/// Makes every tensor of the graph and binds it to the execution. A dim that is not given is
+/// inferred from the shapes of .npy inputs. The result must outlive the execution's launches.
 [[nodiscard]] std::optional<RunTensors> MakeTensors(Execution& execution, const GraphView& graph,
                                                     const TensorSources& sources,
                                                     Diagnostics& diagnostics);

@@ -129,9 +129,7 @@ int64_t TensorData::Elements() const {
   return elements;
 }
 
-bool IsFloat(etc_dtype dtype) {
-  return dtype == ETC_F32 || dtype == ETC_F16 || dtype == ETC_BF16;
-}
+bool IsFloat(etc_dtype dtype) { return dtype == ETC_F32 || dtype == ETC_F16 || dtype == ETC_BF16; }
 
 double ElementAsDouble(etc_dtype dtype, const char* bytes, int64_t index) {
   switch (dtype) {

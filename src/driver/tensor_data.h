@@ -31,8 +31,8 @@ int64_t ElementAsInt(etc_dtype dtype, const char* bytes, int64_t index);
 /// How random elements are drawn.
 struct RandomFill {
   uint64_t seed = 0;
-  double scale = 1.0;    // standard deviation of floats; their mean is 0
-  int64_t int_min = 0;   // integers are uniform, both ends included
+  double scale = 1.0;   // standard deviation of floats; their mean is 0
+  int64_t int_min = 0;  // integers are uniform, both ends included
   int64_t int_max = 1;
 };
 
@@ -47,7 +47,8 @@ void FillPoison(TensorData& tensor);
 /// Reads a `.npy` file, or any other file as raw elements; raw elements have no shape of their own,
 /// so `tensor.shape` is kept for them and set from a .npy. Reports [data] and [file] errors that
 /// name the file and the parameter.
-[[nodiscard]] bool ReadTensor(const std::string& file, TensorData& tensor, Diagnostics& diagnostics);
+[[nodiscard]] bool ReadTensor(const std::string& file, TensorData& tensor,
+                              Diagnostics& diagnostics);
 
 /// Whether the file gives its own shape.
 bool IsNpyFile(const std::string& file);
