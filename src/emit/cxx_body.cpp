@@ -202,8 +202,9 @@ class BodyWriter {
     for (size_t i = flat; i-- > 0;) {
       std::string name = CxxName(module_, stmt.axes[i].var);
       out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
-                       : fmt::format("const i64 {} = lo{} + rest % n{}; rest /= n{};", name, i, i,
-                                     i));
+                       : fmt::format("const i64 {0} = lo{1} + FloorMod(rest, n{1}); rest = "
+                                     "FloorDiv(rest, n{1});",
+                                     name, i));
     }
     std::string head;
     for (size_t i = flat; i < stmt.axes.size(); ++i) {

@@ -81,15 +81,15 @@ void WriteConstants(TextWriter& out, const Module& module) {
     std::string name = CxxName(module, *id);
     switch (KindOf(module, value)) {
       case ValueKind::Int:
-        out.Line(fmt::format("constexpr i64 {} = {}LL;", name,
+        out.Line(fmt::format("[[maybe_unused]] constexpr i64 {} = {}LL;", name,
                              EvaluateInt(module, value, {}).value()));
         break;
       case ValueKind::Bool:
-        out.Line(fmt::format("constexpr bool {} = {};", name,
+        out.Line(fmt::format("[[maybe_unused]] constexpr bool {} = {};", name,
                              EvaluateBool(module, value, {}).value()));
         break;
       default:
-        out.Line(fmt::format("constexpr float {} = float({});", name,
+        out.Line(fmt::format("[[maybe_unused]] constexpr float {} = float({});", name,
                              EvaluateFloat(module, value, {}).value()));
     }
   }
@@ -156,8 +156,7 @@ class WalkWriter {
         WriteShare(*share);
       } else if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
         if (role_ == Role::Consumer || Streams(repeat->body)) {
-          out_.Line("#pragma GCC unroll 1");
-          out_.Open(CxxFor(scope_, {repeat->var, repeat->lo, repeat->hi}) + "{");
+          OpenLoop(CxxFor(scope_, {repeat->var, repeat->lo, repeat->hi}) + "{");
           WriteNodes(repeat->body);
           out_.Close();
         }
@@ -231,15 +230,24 @@ class WalkWriter {
     out_.Line("args.dims = dims;");
   }
 
+  /// Opens a loop that stays one: its body holds whole tile kernels.
+  void OpenLoop(const std::string& loop) {
+    if (arch_ != "host") {
+      out_.Line("#pragma unroll 1");
+    }
+    out_.Open(loop);
+  }
+
   /// Opens the loop over the SM's tasks, with their coordinates.
   void OpenTasks(const Share& share, const std::string& loop) {
-    out_.Line("#pragma GCC unroll 1");
-    out_.Open(loop);
+    OpenLoop(loop);
     out_.Line("i64 rest = task;");
     for (size_t i = share.axes.size(); i-- > 0;) {
       std::string name = CxxName(module_, share.axes[i].var);
       out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
-                       : fmt::format("const i64 {0} = lo{1} + rest % n{1}; rest /= n{1};", name, i));
+                       : fmt::format("const i64 {0} = lo{1} + FloorMod(rest, n{1}); rest = "
+                                     "FloorDiv(rest, n{1});",
+                                     name, i));
     }
   }
 
