@@ -1,0 +1,246 @@
+// DecodeAttention and AttentionCombine, with an event for each KV head between them, against a
+// softmax in double; and RotaryAppend, which must leave the same cache.
+#pragma once
+
+#include "support.cuh"
+#include "tile/attention_combine.cuh"
+#include "tile/decode_attention.cuh"
+#include "tile/rotary_append.cuh"
+
+namespace etc::test {
+
+constexpr int kCacheLength = 4000;
+
+template <int group, int dim, bool norm>
+struct AttentionCase {
+  static constexpr int kDim = dim, kGroup = group, kKvHeads = 2, kHeads = 2 * group;
+  static constexpr int kRow = (kHeads + 2 * kKvHeads) * dim;
+  static constexpr bool kNorm = norm;
+  struct Config {
+    static constexpr bool qk_norm = norm;
+    static constexpr float eps = 1e-6f;
+  };
+  struct Args {
+    const bf16* qkv;
+    static constexpr long long qkv_1 = kRow;
+    const i32* pos;
+    const float* inv_freq;
+    const bf16 *q_norm, *k_norm;
+    bf16* q;
+    static constexpr long long q_1 = kHeads * dim;
+    bf16 *k_cache, *v_cache;
+    static constexpr long long k_cache_1 = kKvHeads, k_cache_3 = dim;
+    long long k_cache_2;
+    float* partial;
+    static constexpr long long partial_1 = kHeads, partial_3 = dim + 2;
+    long long partial_2;
+    bf16* out;
+    static constexpr long long out_1 = kHeads * dim;
+  };
+};
+
+template <class Case>
+struct AttentionProgram {
+  using Attention = DecodeAttention<typename Case::Config, typename Case::Args>;
+  using Combine = AttentionCombine<typename Case::Config, typename Case::Args>;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = Attention::kScratchBytes;
+
+  typename Case::Args args;
+  int batch;
+
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int splits = int(args.partial_2);
+    int pairs = batch * Case::kKvHeads;
+    Attention attention(consumer, args);
+    Share(pairs * splits, 0, [&](int task) {
+      int pair = task / splits;
+      attention.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % splits);
+      events.Notify(consumer, pair, 1);
+    });
+    Combine combine(consumer, args);
+    Share(batch * Case::kHeads, pairs * splits, [&](int task) {
+      events.Wait(consumer, task / Case::kGroup, splits);
+      combine.Run(consumer, args, task / Case::kHeads, task % Case::kHeads);
+    });
+  }
+};
+
+template <class Case>
+struct RotaryProgram {
+  using Rotary = RotaryAppend<typename Case::Config, typename Case::Args>;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = Rotary::kScratchBytes;
+
+  typename Case::Args args;
+  int batch;
+
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events&) const {
+    Rotary rotary(consumer, args);
+    Share(batch, 0, [&](int b) { rotary.Run(consumer, args, b); });
+  }
+};
+
+/// The head at `source` after norm and rotation.
+template <int dim>
+std::vector<double> ReferenceHead(const bf16* source, const bf16* norm, int position,
+                                  const std::vector<float>& inv_freq) {
+  std::vector<double> head(dim), rotated(dim);
+  double squares = 0;
+  for (int d = 0; d < dim; ++d) {
+    head[d] = HostFloat(source[d]);
+    squares += head[d] * head[d];
+  }
+  if (norm != nullptr) {
+    for (int d = 0; d < dim; ++d) {
+      head[d] *= HostFloat(norm[d]) / std::sqrt(squares / dim + 1e-6);
+    }
+  }
+  for (int d = 0; d < dim / 2; ++d) {
+    float angle = float(position) * inv_freq[d];
+    double sine = std::sin(double(angle)), cosine = std::cos(double(angle));
+    rotated[d] = head[d] * cosine - head[d + dim / 2] * sine;
+    rotated[d + dim / 2] = head[d + dim / 2] * cosine + head[d] * sine;
+  }
+  return rotated;
+}
+
+template <class Case>
+void TestAttention(Report& report) {
+  constexpr int dim = Case::kDim, heads = Case::kHeads, kv_heads = Case::kKvHeads;
+  constexpr int row = Case::kRow;
+  const std::vector<i32> positions = {0, 1, 16, 511, 3999};
+  const int batch = int(positions.size());
+  Random random(dim * 100 + heads);
+  auto qkv = random.Bf16(size_t(batch) * row, 2.0f);
+  auto q_norm = random.Bf16(dim, 0.5f, 1.0f), k_norm = random.Bf16(dim, 0.5f, 1.0f);
+  size_t cache_size = size_t(batch) * kv_heads * kCacheLength * dim;
+  auto keys = random.Bf16(cache_size, 1.5f), values = random.Bf16(cache_size, 1.0f);
+  std::vector<float> inv_freq(dim / 2);
+  for (int d = 0; d < dim / 2; ++d) {
+    inv_freq[d] = float(std::pow(1e4, -2.0 * d / dim));
+  }
+  // Nothing from the new position on may be read.
+  auto cache_row = [&](int b, int h, int p) {
+    return ((size_t(b) * kv_heads + h) * kCacheLength + p) * dim;
+  };
+  for (int b = 0; b < batch; ++b) {
+    for (int h = 0; h < kv_heads; ++h) {
+      for (size_t i = cache_row(b, h, positions[b]); i < cache_row(b, h + 1, 0); ++i) {
+        keys[i] = values[i] = bf16{0xffff};
+      }
+    }
+  }
+
+  std::vector<double> expected(size_t(batch) * heads * dim), rotated_q(expected.size());
+  auto new_keys = keys, new_values = values;
+  for (int b = 0; b < batch; ++b) {
+    const bf16* source = qkv.data() + size_t(b) * row;
+    for (int h = 0; h < kv_heads; ++h) {
+      auto key = ReferenceHead<dim>(source + (heads + h) * dim,
+                                    Case::kNorm ? k_norm.data() : nullptr, positions[b], inv_freq);
+      for (int d = 0; d < dim; ++d) {
+        new_keys[cache_row(b, h, positions[b]) + d] = HostBf16(float(key[d]));
+        new_values[cache_row(b, h, positions[b]) + d] = source[(heads + kv_heads + h) * dim + d];
+      }
+    }
+  }
+  ParallelFor(batch * heads, [&](int i) {
+    int b = i / heads, h = i % heads, kv = h / Case::kGroup;
+    auto query = ReferenceHead<dim>(qkv.data() + size_t(b) * row + h * dim,
+                                    Case::kNorm ? q_norm.data() : nullptr, positions[b], inv_freq);
+    std::copy(query.begin(), query.end(), rotated_q.begin() + size_t(i) * dim);
+    std::vector<double> scores(positions[b] + 1);
+    double top = -1e300, total = 0;
+    for (int p = 0; p <= positions[b]; ++p) {
+      double dot = 0;
+      for (int d = 0; d < dim; ++d) {
+        dot += query[d] * HostFloat(new_keys[cache_row(b, kv, p) + d]);
+      }
+      scores[p] = dot / std::sqrt(double(dim));
+      top = std::max(top, scores[p]);
+    }
+    for (int p = 0; p <= positions[b]; ++p) {
+      double weight = std::exp(scores[p] - top);
+      total += weight;
+      for (int d = 0; d < dim; ++d) {
+        expected[size_t(i) * dim + d] += weight * HostFloat(new_values[cache_row(b, kv, p) + d]);
+      }
+    }
+    for (int d = 0; d < dim; ++d) {
+      expected[size_t(i) * dim + d] /= total;
+    }
+  });
+
+  Buffer<bf16> device_qkv(qkv), device_q_norm(q_norm), device_k_norm(k_norm), out(expected.size()),
+      q(expected.size()), k_cache(cache_size), v_cache(cache_size);
+  Buffer<i32> device_pos(positions);
+  Buffer<float> device_freq(inv_freq), partial(size_t(batch) * heads * 16 * (dim + 2));
+  AttentionProgram<Case> program{};
+  auto& args = program.args;
+  program.batch = batch;
+  args.qkv = device_qkv.data(), args.pos = device_pos.data(), args.inv_freq = device_freq.data();
+  args.q_norm = device_q_norm.data(), args.k_norm = device_k_norm.data();
+  args.k_cache = k_cache.data(), args.v_cache = v_cache.data(), args.k_cache_2 = kCacheLength;
+  args.partial = partial.data(), args.out = out.data(), args.q = q.data();
+  std::string name = "attention group " + std::to_string(Case::kGroup) + " dim " +
+                     std::to_string(dim) + (Case::kNorm ? " norm" : "");
+  // The position's own key may be rounded the other way when it lies close to the middle.
+  auto check_cache = [&](const std::string& what) {
+    auto actual = k_cache.Read();
+    size_t wrong = 0;
+    for (size_t i = 0; i < cache_size; ++i) {
+      bool same = actual[i].bits == new_keys[i].bits;
+      bool is_new = keys[i].bits == 0xffff && new_keys[i].bits != 0xffff;
+      wrong += !same && !(is_new && std::abs(int(actual[i].bits) - int(new_keys[i].bits)) <= 1);
+    }
+    report.Check(wrong == 0, what + ": " + std::to_string(wrong) + " wrong keys in the cache");
+    report.Check(SameBits(v_cache.Read(), new_values), what + ": wrong values in the cache");
+  };
+
+  Launcher<AttentionProgram<Case>> launcher;
+  for (int splits : {1, 2, 16}) {
+    args.partial_2 = splits;
+    std::string what = name + " splits " + std::to_string(splits);
+    std::vector<bf16> first;
+    int different = 0;
+    k_cache.Write(keys);
+    v_cache.Write(values);
+    for (int launch = 0; launch < 50; ++launch) {
+      out.Fill(0xff);
+      partial.Fill(0xff);
+      launcher.Launch(program);
+      auto result = out.Read();
+      if (launch == 0) {
+        first = result;
+        report.CheckClose(result, expected, expected.size(), 1.0 / 200, 5e-4, what);
+        check_cache(what);
+      }
+      different += !SameBits(result, first);
+    }
+    report.Check(different == 0, what + ": " + std::to_string(different) + " launches differ");
+  }
+
+  k_cache.Write(keys);
+  v_cache.Write(values);
+  Launcher<RotaryProgram<Case>> rotary;
+  rotary.Launch({args, batch});
+  report.CheckClose(q.Read(), rotated_q, rotated_q.size(), 1.0 / 200, 1e-4, name + " rotary q");
+  check_cache(name + " rotary");
+}
+
+inline void TestAttentions(Report& report) {
+  TestAttention<AttentionCase<1, 64, false>>(report);
+  TestAttention<AttentionCase<1, 128, true>>(report);
+  TestAttention<AttentionCase<2, 128, true>>(report);
+  TestAttention<AttentionCase<2, 64, false>>(report);
+  TestAttention<AttentionCase<4, 64, false>>(report);
+  TestAttention<AttentionCase<4, 128, true>>(report);
+  TestAttention<AttentionCase<5, 128, true>>(report);
+  TestAttention<AttentionCase<8, 64, false>>(report);
+  TestAttention<AttentionCase<8, 128, true>>(report);
+}
+
+}  // namespace etc::test

@@ -1,0 +1,161 @@
+// ArgMaxPartial and ArgMaxFinal behind each other; RmsNorm and SiluMul behind each other.
+#pragma once
+
+#include "support.cuh"
+#include "tile/argmax.cuh"
+#include "tile/rms_norm.cuh"
+#include "tile/silu_mul.cuh"
+
+namespace etc::test {
+
+struct ArgMaxProgram {
+  static constexpr int kBatch = 3, kVocabulary = 50257, kChunk = 1024;
+  static constexpr int kChunks = (kVocabulary + kChunk - 1) / kChunk;
+  struct Config {
+    static constexpr i64 chunk = kChunk;
+  };
+  struct Args {
+    const float* logits;
+    static constexpr long long logits_1 = kVocabulary;
+    float* best_value;
+    static constexpr long long best_value_1 = kChunks;
+    i32* best_index;
+    static constexpr long long best_index_1 = kChunks;
+    i32* token;
+  };
+  using Partial = ArgMaxPartial<Config, Args>;
+  using Final = ArgMaxFinal<Config, Args>;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = Partial::kScratchBytes;
+
+  Args args;
+
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    Partial partial(consumer, args);
+    Share(kBatch * kChunks, 0, [&](int task) {
+      partial.Run(consumer, args, task / kChunks, task % kChunks);
+      events.Notify(consumer, task / kChunks, 1);
+    });
+    Final last(consumer, args);
+    Share(kBatch, kBatch * kChunks, [&](int b) {
+      events.Wait(consumer, b, kChunks);
+      last.Run(consumer, args, b);
+    });
+  }
+};
+
+inline void TestArgMax(Report& report) {
+  constexpr int n = ArgMaxProgram::kVocabulary, batch = ArgMaxProgram::kBatch;
+  Random random(5);
+  std::vector<float> logits(size_t(batch) * n);
+  for (float& value : logits) {
+    value = random.Value(8.0f) - 20.0f;
+  }
+  // Equals in one chunk, in several chunks, and in the ragged last one.
+  const std::vector<i32> expected = {700, 2047, n - 1};
+  for (int i : {700, 701, 1023}) {
+    logits[i] = 9.0f;
+  }
+  for (int i : {2047, 2048, 40000}) {
+    logits[n + i] = -1.0f;
+  }
+  logits[2 * n + n - 1] = 0.0f;
+  Buffer<float> device_logits(logits), value(batch * ArgMaxProgram::kChunks);
+  Buffer<i32> index(batch * ArgMaxProgram::kChunks), token(batch);
+  Launcher<ArgMaxProgram> launcher;
+  int different = 0;
+  for (int launch = 0; launch < 50; ++launch) {
+    value.Fill(0xff);
+    index.Fill(0xff);
+    token.Fill(0xff);
+    launcher.Launch({{device_logits.data(), value.data(), index.data(), token.data()}});
+    different += !SameBits(token.Read(), expected);
+  }
+  report.Check(different == 0, "argmax: " + std::to_string(different) + " launches wrong");
+}
+
+struct NormGateProgram {
+  static constexpr int kBatch = 5, kDepth = 3000, kChunk = 1024;
+  static constexpr int kChunks = (kDepth + kChunk - 1) / kChunk;
+  struct Config {
+    static constexpr i64 chunk = kChunk;
+    static constexpr float eps = 1e-5f;
+  };
+  struct NormArgs {
+    const bf16* x;
+    static constexpr long long x_1 = kDepth;
+    const bf16* norm;
+    float* y;
+  };
+  struct GateArgs {
+    const float *gate, *up;
+    float* y;
+    static constexpr long long y_1 = kDepth;
+  };
+  using Norm = RmsNorm<Config, NormArgs>;
+  using Gate = SiluMul<Config, GateArgs>;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = Norm::kScratchBytes;
+
+  NormArgs norm;
+  GateArgs gate;
+
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    Norm first(consumer, norm);
+    Share(kBatch, 0, [&](int b) {
+      first.Run(consumer, norm, b);
+      events.Notify(consumer, b, 1);
+    });
+    Gate second(consumer, gate);
+    Share(kBatch * kChunks, kBatch, [&](int task) {
+      events.Wait(consumer, task / kChunks, 1);
+      second.Run(consumer, gate, task / kChunks, task % kChunks);
+    });
+  }
+};
+
+inline void TestNormGate(Report& report) {
+  constexpr int depth = NormGateProgram::kDepth, batch = NormGateProgram::kBatch;
+  Random random(11);
+  auto x = random.Bf16(size_t(batch) * depth, 3.0f), norm = random.Bf16(depth, 0.5f, 1.0f);
+  std::vector<float> up(x.size());
+  for (float& value : up) {
+    value = random.Value(1.0f);
+  }
+  std::vector<double> normalised(x.size()), gated(x.size());
+  for (int b = 0; b < batch; ++b) {
+    double squares = 0;
+    for (int k = 0; k < depth; ++k) {
+      squares += std::pow(HostFloat(x[b * depth + k]), 2);
+    }
+    for (int k = 0; k < depth; ++k) {
+      int i = b * depth + k;
+      normalised[i] = HostFloat(x[i]) * HostFloat(norm[k]) / std::sqrt(squares / depth + 1e-5);
+      gated[i] = normalised[i] / (1 + std::exp(-normalised[i])) * up[i];
+    }
+  }
+  Buffer<bf16> device_x(x), device_norm(norm);
+  Buffer<float> device_up(up), y(x.size()), out(x.size());
+  NormGateProgram program{{device_x.data(), device_norm.data(), y.data()},
+                          {y.data(), device_up.data(), out.data()}};
+  Launcher<NormGateProgram> launcher;
+  std::vector<float> first;
+  int different = 0;
+  for (int launch = 0; launch < 50; ++launch) {
+    y.Fill(0xff);
+    out.Fill(0xff);
+    launcher.Launch(program);
+    auto result = out.Read();
+    if (launch == 0) {
+      first = result;
+      report.CheckClose(y.Read(), normalised, normalised.size(), 1e-5, 1e-6, "rms norm");
+      report.CheckClose(result, gated, gated.size(), 1e-5, 1e-6, "silu mul");
+    }
+    different += !SameBits(result, first);
+  }
+  report.Check(different == 0, "norm, gate: " + std::to_string(different) + " launches differ");
+}
+
+}  // namespace etc::test

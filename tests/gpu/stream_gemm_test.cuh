@@ -1,0 +1,215 @@
+// StreamGemm against sums in double, behind an op that writes its activations in the same launch.
+#pragma once
+
+#include <type_traits>
+
+#include "support.cuh"
+#include "tile/embedding.cuh"
+#include "tile/stream_gemm.cuh"
+
+namespace etc::test {
+
+template <int depth>
+struct CopyArgs {
+  const bf16* table;
+  static constexpr long long table_1 = depth;
+  const i32* ids;
+  bf16* x;
+  static constexpr long long x_1 = depth;
+};
+
+/// Shapes: k, outputs n, rows of a task, the largest batch, and the variant.
+template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
+          bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows>
+struct GemmCase {
+  static constexpr int kDepth = depth, kOutputs = outputs, kMaxBatch = batch_limit;
+  static constexpr bool kGated = Epilogue::kInputs == 2;
+  static constexpr bool kQkv = std::is_same<Weights, qkv>::value;
+  static constexpr bool kResidual = std::is_same<Epilogue, residual>::value;
+  using Out = Output;
+  struct Config {
+    static constexpr i64 rows = tile_rows, max_batch = batch_limit, chunk_k = chunk;
+    using epilogue = Epilogue;
+    using weights = Weights;
+    static constexpr bool norm = has_norm, bias = has_bias;
+    static constexpr float eps = 1e-6f;
+  };
+  struct Args {
+    const bf16* x;
+    long long x_0;
+    static constexpr long long x_1 = depth;
+    const bf16 *w, *w_gate, *w_up, *wq, *wk, *wv, *norm, *bias, *residual;
+    static constexpr long long wq_0 = outputs / 2, wk_0 = outputs / 4, wv_0 = outputs / 4;
+    static constexpr long long residual_1 = outputs;
+    Output* y;
+    static constexpr long long y_1 = outputs;
+  };
+  using Kernel = StreamGemm<Config, Args>;
+  static constexpr int kTasks = outputs / Kernel::kOutputs;
+  static_assert(outputs % Kernel::kOutputs == 0, "whole tasks");
+};
+
+template <class Case>
+struct GemmProgram {
+  using Copy = Embedding<void, CopyArgs<Case::kDepth>>;
+  using Gemm = typename Case::Kernel;
+  static constexpr int kSlotBytes = Gemm::kSlotBytes;
+  static constexpr int kScratchBytes = Gemm::kScratchBytes;
+
+  CopyArgs<Case::kDepth> copy;
+  typename Case::Args gemm;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+    Share(Case::kTasks, int(gemm.x_0), [&](int m) { Gemm::Load(loader, gemm, m); });
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int batch = int(gemm.x_0);
+    if (HasTask(batch, 0)) {
+      Copy op(consumer, copy);
+      Share(batch, 0, [&](int b) {
+        op.Run(consumer, copy, b);
+        events.Notify(consumer, b, 1);
+      });
+    }
+    if (HasTask(Case::kTasks, batch)) {
+      events.WaitRange(consumer, 0, batch, 1);
+      consumer.Sync();
+      Gemm op(consumer, gemm);
+      Share(Case::kTasks, batch, [&](int m) { op.Run(consumer, gemm, m); });
+    }
+  }
+};
+
+template <class Case>
+void TestGemm(Report& report, const char* name, const std::vector<int>& batches) {
+  constexpr int depth = Case::kDepth, outputs = Case::kOutputs, max_batch = Case::kMaxBatch;
+  using Config = typename Case::Config;
+  Random random(depth * 31 + outputs + Config::rows);
+  float scale = std::sqrt(3.0f / depth);
+  auto weights = random.Bf16(size_t(outputs) * depth, scale);
+  auto up_weights = random.Bf16(Case::kGated ? size_t(outputs) * depth : 8, scale);
+  auto norm = random.Bf16(depth, 0.5f, 1.0f);
+  auto bias = random.Bf16(outputs, 1.0f);
+  auto residuals = random.Bf16(size_t(max_batch) * outputs, 1.0f);
+  auto x = random.Bf16(size_t(max_batch) * depth, 2.0f);
+
+  std::vector<double> expected(size_t(max_batch) * outputs);
+  std::vector<double> activations(size_t(max_batch) * depth), factors(max_batch, 1.0);
+  for (int b = 0; b < max_batch; ++b) {
+    double squares = 0;
+    for (int k = 0; k < depth; ++k) {
+      double value = HostFloat(x[size_t(b) * depth + k]);
+      squares += value * value;
+      activations[size_t(b) * depth + k] =
+          Config::norm ? Rounded(value * HostFloat(norm[k])) : value;
+    }
+    if (Config::norm) {
+      factors[b] = 1 / std::sqrt(squares / depth + Config::eps);
+    }
+  }
+  ParallelFor(outputs, [&](int n) {
+    for (int b = 0; b < max_batch; ++b) {
+      const double* row = activations.data() + size_t(b) * depth;
+      double sum = 0, up = 0;
+      for (int k = 0; k < depth; ++k) {
+        sum += row[k] * HostFloat(weights[size_t(n) * depth + k]);
+        if (Case::kGated) {
+          up += row[k] * HostFloat(up_weights[size_t(n) * depth + k]);
+        }
+      }
+      sum *= factors[b];
+      up *= factors[b];
+      size_t i = size_t(b) * outputs + n;
+      if (Config::bias) {
+        sum += HostFloat(bias[n]);
+      }
+      if (Case::kGated) {
+        sum = sum / (1 + std::exp(-sum)) * up;
+      }
+      expected[i] = Case::kResidual ? HostFloat(residuals[i]) + sum : sum;
+    }
+  });
+  double absolute = 2e-5 * RootMeanSquare(expected);
+  double relative = sizeof(typename Case::Out) == 2 ? 1.0 / 250 : 2e-5;
+
+  Buffer<bf16> device_weights(weights), device_up(up_weights), device_norm(norm), device_bias(bias),
+      device_residual(residuals), table(x), device_x(x.size());
+  std::vector<i32> ids(max_batch);
+  for (int b = 0; b < max_batch; ++b) {
+    ids[b] = b;
+  }
+  Buffer<i32> device_ids(ids);
+  Buffer<typename Case::Out> y(expected.size());
+  using Program = GemmProgram<Case>;
+  Launcher<Program> launcher;
+  for (int batch : batches) {
+    Program program{};
+    program.copy = {table.data(), device_ids.data(), device_x.data()};
+    auto& args = program.gemm;
+    const bf16* w = device_weights.data();
+    args.x = device_x.data(), args.x_0 = batch, args.y = y.data();
+    args.w = args.w_gate = args.wq = w, args.w_up = device_up.data();
+    args.wk = w + size_t(args.wq_0) * depth, args.wv = args.wk + size_t(args.wk_0) * depth;
+    args.norm = device_norm.data(), args.bias = device_bias.data();
+    args.residual = device_residual.data();
+    std::string what = std::string(name) + " batch " + std::to_string(batch);
+    std::vector<typename Case::Out> first;
+    int different = 0;
+    for (int launch = 0; launch < 50; ++launch) {
+      y.Fill(0xff);
+      device_x.Fill(0xff);
+      launcher.Launch(program);
+      auto result = y.Read();
+      if (launch == 0) {
+        first = result;
+        report.CheckClose(result, expected, size_t(batch) * outputs, relative, absolute, what);
+        bool untouched = true;
+        for (size_t i = size_t(batch) * outputs; i < result.size(); ++i) {
+          typename Case::Out poison;
+          std::memset(&poison, 0xff, sizeof(poison));
+          untouched &= std::memcmp(&result[i], &poison, sizeof(poison)) == 0;
+        }
+        report.Check(untouched, what + ": wrote beyond the batch");
+      }
+      different += !SameBits(result, first);
+    }
+    report.Check(different == 0, what + ": " + std::to_string(different) + " launches differ");
+  }
+}
+
+inline void TestGemms(Report& report) {
+  using F = float;
+  using H = bf16;
+  TestGemm<GemmCase<256, 2400, 8, 8, store, plain, false, false, F>>(report, "k256 rows8",
+                                                                     {1, 2, 3, 8});
+  TestGemm<GemmCase<256, 2112, 16, 16, store, plain, false, true, H>>(report, "k256 rows16 bias",
+                                                                      {1, 9, 16});
+  TestGemm<GemmCase<1024, 2400, 8, 8, store, plain, true, false, F>>(report, "k1024 norm",
+                                                                     {1, 2, 3, 8});
+  TestGemm<GemmCase<1024, 1200, 8, 8, silu_mul, plain, true, false, H>>(
+      report, "k1024 rows8 norm silu", {1, 3, 8});
+  TestGemm<GemmCase<1024, 2400, 16, 16, silu_mul, plain, true, false, H>>(
+      report, "k1024 rows16 norm silu", {1, 8, 9, 16});
+  TestGemm<GemmCase<1024, 2432, 8, 8, store, qkv, true, false, H>>(report, "k1024 qkv norm",
+                                                                   {1, 2, 8});
+  TestGemm<GemmCase<1024, 2400, 8, 16, residual, plain, false, false, H>>(report, "k1024 residual",
+                                                                          {1, 9, 16});
+  TestGemm<GemmCase<2560, 2368, 8, 8, residual, plain, false, false, H>>(report, "k2560 residual",
+                                                                         {1, 3, 8});
+  TestGemm<GemmCase<2560, 2432, 16, 16, store, qkv, true, false, H>>(
+      report, "k2560 rows16 qkv norm", {1, 9, 16});
+  TestGemm<GemmCase<3072, 1800, 8, 8, residual, plain, false, false, H>>(report, "k3072 residual",
+                                                                         {1, 2, 8});
+  TestGemm<GemmCase<3072, 2400, 16, 16, residual, plain, false, false, H, 768>>(
+      report, "k3072 rows16 chunk768 residual", {1, 9, 16});
+  TestGemm<GemmCase<8192, 1600, 8, 8, residual, plain, false, false, H>>(report, "k8192 residual",
+                                                                         {1, 3, 8});
+  TestGemm<GemmCase<8192, 2400, 16, 16, store, plain, true, false, F>>(report, "k8192 rows16 norm",
+                                                                       {1, 8, 9, 16});
+  TestGemm<GemmCase<9728, 1280, 8, 8, residual, plain, false, false, H>>(report, "k9728 residual",
+                                                                         {1, 2, 3, 8});
+  TestGemm<GemmCase<9728, 2400, 16, 32, residual, plain, false, false, H>>(
+      report, "k9728 rows16 residual", {1, 8, 9, 16, 17, 32});
+}
+
+}  // namespace etc::test

@@ -1,0 +1,22 @@
+// Runs every tile kernel inside a minimal persistent kernel against a CPU reference in double; with
+// `--time` it also prints what they reach. Exit status 1 when a check failed.
+#include "attention_test.cuh"
+#include "small_ops_test.cuh"
+#include "stream_gemm_test.cuh"
+#include "timing.cuh"
+
+int main(int argc, char** argv) {
+  using namespace etc::test;
+  // A line at a time, so that what was printed before a time limit is seen.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  Report report;
+  TestArgMax(report);
+  TestNormGate(report);
+  TestGemms(report);
+  TestAttentions(report);
+  std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
+  if (argc > 1 && std::string(argv[1]) == "--time") {
+    TimeAll(report);
+  }
+  return report.failed == 0 ? 0 : 1;
+}

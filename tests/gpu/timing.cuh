@@ -1,0 +1,236 @@
+// What the tile kernels reach: streamed bytes per second, and a chain of dependent layers.
+#pragma once
+
+#include "attention_test.cuh"
+#include "stream_gemm_test.cuh"
+
+namespace etc::test {
+
+/// The same loader as StreamGemm; consumers that only give the slots back.
+template <class Case, bool computes>
+struct StreamProgram {
+  using Gemm = typename Case::Kernel;
+  static constexpr int kSlotBytes = Gemm::kSlotBytes;
+  static constexpr int kScratchBytes = Gemm::kScratchBytes;
+
+  typename Case::Args gemm;
+  int repeats;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+#pragma unroll 1
+    for (int i = 0; i < repeats; ++i) {
+      Share(Case::kTasks, i * Case::kTasks, [&](int m) { Gemm::Load(loader, gemm, m); });
+    }
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events&) const {
+#pragma unroll 1
+    for (int i = 0; i < repeats; ++i) {
+      if constexpr (computes) {
+        consumer.Sync();
+        Gemm op(consumer, gemm);
+        Share(Case::kTasks, i * Case::kTasks, [&](int m) { op.Run(consumer, gemm, m); });
+      } else {
+        Share(Case::kTasks, i * Case::kTasks, [&](int) {
+#pragma unroll 1
+          for (int chunk = 0; chunk < Gemm::kChunks; ++chunk) {
+            consumer.WaitAddress();
+            consumer.Release();
+          }
+        });
+      }
+    }
+  }
+};
+
+template <int depth, int outputs, int rows, int chunk, int max_batch, class Output = float>
+void TimeStream() {
+  using Case = GemmCase<depth, outputs, rows, max_batch, store, plain, false, false, Output, chunk>;
+  Buffer<bf16> weights(size_t(depth) * outputs), x(size_t(max_batch) * depth);
+  weights.Fill(0x3c);
+  x.Fill(0x3c);
+  Buffer<Output> y(size_t(max_batch) * outputs);
+  constexpr int repeats = 8;
+  double bytes = 2.0 * depth * outputs * repeats;
+  typename Case::Args args{};
+  args.x = x.data(), args.w = weights.data(), args.y = y.data();
+  args.x_0 = max_batch;
+  Launcher<StreamProgram<Case, true>> compute;
+  Launcher<StreamProgram<Case, false>> stream;
+  double alone = bytes / stream.Time({args, repeats}, 5) * 1e-6;
+  double full = bytes / compute.Time({args, repeats}, 5) * 1e-6;
+  args.x_0 = 1;
+  double one = bytes / compute.Time({args, repeats}, 5) * 1e-6;
+  std::printf(
+      "k %5d n %6d rows %2d chunk %4d max_batch %2d: ring alone %.2f, batch 1 %.2f, "
+      "batch %d %.2f TB/s\n",
+      depth, outputs, rows, chunk, max_batch, alone, one, max_batch, full);
+}
+
+/// Layers of gate and up, then down, of a model of hidden size `hidden`: two dependent stages in
+/// each.
+template <int hidden, int inner, int up_rows, int down_rows, int max_batch>
+struct ChainProgram {
+  using UpCase = GemmCase<hidden, inner, up_rows, max_batch, silu_mul, plain, true, false, bf16>;
+  using DownCase =
+      GemmCase<inner, hidden, down_rows, max_batch, residual, plain, false, false, bf16>;
+  using Up = typename UpCase::Kernel;
+  using Down = typename DownCase::Kernel;
+  static constexpr int kSlotBytes =
+      Up::kSlotBytes > Down::kSlotBytes ? Up::kSlotBytes : Down::kSlotBytes;
+  static constexpr int kScratchBytes =
+      Up::kScratchBytes > Down::kScratchBytes ? Up::kScratchBytes : Down::kScratchBytes;
+  static constexpr size_t kLayerWeights = size_t(3) * hidden * inner;
+
+  typename UpCase::Args up;
+  typename DownCase::Args down;
+  int layers;
+  bool waits;
+
+  ETC_DEVICE void Layer(int layer, typename UpCase::Args& u, typename DownCase::Args& d) const {
+    u = up, d = down;
+    size_t offset = size_t(layer) * kLayerWeights;
+    u.w_gate += offset, u.w_up += offset, d.w += offset;
+  }
+  ETC_DEVICE void Load(Loader& loader) const {
+#pragma unroll 1
+    for (int layer = 0; layer < layers; ++layer) {
+      typename UpCase::Args u;
+      typename DownCase::Args d;
+      Layer(layer, u, d);
+      int first = layer * (UpCase::kTasks + DownCase::kTasks);
+      Share(UpCase::kTasks, first, [&](int m) { Up::Load(loader, u, m); });
+      Share(DownCase::kTasks, first + UpCase::kTasks, [&](int m) { Down::Load(loader, d, m); });
+    }
+  }
+  template <class Kernel, class Args>
+  ETC_DEVICE void Stage(Consumer& consumer, const Events& events, const Args& args, int tasks,
+                        int first, int wait_event, int count, int notify_event) const {
+    if (!HasTask(tasks, first)) {
+      return;
+    }
+    if (waits && wait_event >= 0) {
+      events.WaitOne(consumer, wait_event, count);
+    }
+    consumer.Sync();
+    Kernel op(consumer, args);
+    Share(tasks, first, [&](int m) { op.Run(consumer, args, m); });
+    events.Notify(consumer, notify_event, 1);
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int sms = int(gridDim.x);
+    int up_ctas = min(sms, UpCase::kTasks), down_ctas = min(sms, DownCase::kTasks);
+#pragma unroll 1
+    for (int layer = 0; layer < layers; ++layer) {
+      typename UpCase::Args u;
+      typename DownCase::Args d;
+      Layer(layer, u, d);
+      int first = layer * (UpCase::kTasks + DownCase::kTasks);
+      Stage<Up>(consumer, events, u, UpCase::kTasks, first, layer * 2 - 1, down_ctas, layer * 2);
+      Stage<Down>(consumer, events, d, DownCase::kTasks, first + UpCase::kTasks, layer * 2, up_ctas,
+                  layer * 2 + 1);
+    }
+  }
+};
+
+/// Times the chain, and checks that all launches give the same bits.
+template <int hidden, int inner, int up_rows, int down_rows, int max_batch>
+void TimeChain(Report& report, const char* name, int layers) {
+  using Program = ChainProgram<hidden, inner, up_rows, down_rows, max_batch>;
+  Random random(3);
+  Buffer<bf16> weights(Program::kLayerWeights * layers);
+  auto block = random.Bf16(size_t(1) << 20, std::sqrt(3.0f / inner));
+  for (size_t i = 0; i + block.size() <= Program::kLayerWeights * layers; i += block.size()) {
+    CUDA_OK(cudaMemcpy(weights.data() + i, block.data(), block.size() * 2, cudaMemcpyHostToDevice));
+  }
+  auto start = random.Bf16(size_t(max_batch) * hidden, 1.0f);
+  auto ones = random.Bf16(hidden, 0.25f, 1.0f);
+  Buffer<bf16> x(start), norm(ones), y(size_t(max_batch) * inner);
+  Program program{};
+  program.layers = layers, program.waits = true;
+  program.up.x = x.data(), program.up.x_0 = max_batch, program.up.norm = norm.data();
+  program.up.w_gate = weights.data(), program.up.w_up = weights.data() + size_t(hidden) * inner;
+  program.up.y = y.data();
+  program.down.x = y.data(), program.down.x_0 = max_batch;
+  program.down.w = weights.data() + size_t(2) * hidden * inner;
+  program.down.residual = x.data(), program.down.y = x.data();
+  Launcher<Program> launcher;
+  std::vector<bf16> first;
+  int different = 0;
+  for (int launch = 0; launch < 20; ++launch) {
+    x.Write(start);
+    y.Fill(0xff);
+    launcher.Launch(program);
+    auto result = x.Read();
+    if (launch == 0) {
+      first = result;
+    }
+    different += !SameBits(result, first);
+  }
+  report.Check(different == 0,
+               std::string(name) + ": " + std::to_string(different) + " launches differ");
+  double floor = 2.0 * Program::kLayerWeights * layers / 4.72e6;
+  float full = launcher.Time(program, 10);
+  program.up.x_0 = program.down.x_0 = 1;
+  float one = launcher.Time(program, 10);
+  program.waits = false;
+  float free_running = launcher.Time(program, 10);
+  std::printf(
+      "chain %s, %d stages, rows %d and %d: floor %.0f us; batch 1 %.0f (%.0f%%), batch %d "
+      "%.0f, batch 1 without waits %.0f\n",
+      name, 2 * layers, up_rows, down_rows, floor, one, 100 * floor / one, max_batch, full,
+      free_running);
+}
+
+template <int group, int dim>
+void TimeAttention(int batch, int position, int splits) {
+  using Case = AttentionCase<group, dim, true>;
+  size_t cache = size_t(batch) * Case::kKvHeads * kCacheLength * dim;
+  Buffer<bf16> qkv(size_t(batch) * Case::kRow), norm(dim), k(cache), v(cache),
+      out(size_t(batch) * Case::kHeads * dim);
+  for (auto* buffer : {&qkv, &norm, &k, &v}) {
+    buffer->Fill(0x3c);
+  }
+  Buffer<float> freq(dim / 2), partial(size_t(batch) * Case::kHeads * splits * (dim + 2));
+  freq.Fill(0x3c);
+  Buffer<i32> pos(std::vector<i32>(batch, position));
+  AttentionProgram<Case> program{};
+  auto& args = program.args;
+  program.batch = batch;
+  args.qkv = qkv.data(), args.pos = pos.data(), args.inv_freq = freq.data();
+  args.q_norm = args.k_norm = norm.data();
+  args.k_cache = k.data(), args.v_cache = v.data(), args.k_cache_2 = kCacheLength;
+  args.partial = partial.data(), args.partial_2 = splits, args.out = out.data();
+  Launcher<AttentionProgram<Case>> launcher;
+  float time = launcher.Time(program, 10);
+  std::printf("attention group %d dim %d, %d heads, %d positions, %d splits: %.1f us, %.2f TB/s\n",
+              group, dim, batch * Case::kKvHeads, position + 1, splits, time,
+              4.0 * batch * Case::kKvHeads * (position + 1) * dim / time * 1e-6);
+}
+
+inline void TimeAll(Report& report) {
+  TimeStream<1024, 151936, 8, 1024, 8>();
+  TimeStream<1024, 151936, 8, 512, 8>();
+  TimeStream<1024, 151936, 16, 512, 8>();
+  TimeStream<1024, 151936, 16, 1024, 8>();
+  TimeStream<4096, 24576, 8, 1024, 8>();
+  TimeStream<4096, 24576, 8, 2048, 8>();
+  TimeStream<4096, 24576, 16, 512, 8>();
+  TimeStream<4096, 24576, 16, 1024, 8>();
+  TimeStream<4096, 24576, 16, 1024, 16>();
+  TimeStream<12288, 4096, 8, 1024, 8, bf16>();
+  TimeStream<12288, 4096, 16, 1024, 8, bf16>();
+  TimeChain<1024, 3072, 8, 8, 8>(report, "1024, 3072", 28);
+  TimeChain<1024, 3072, 16, 8, 8>(report, "1024, 3072", 28);
+  TimeChain<2048, 8192, 8, 8, 8>(report, "2048, 8192", 16);
+  TimeChain<2048, 8192, 16, 8, 8>(report, "2048, 8192", 16);
+  TimeChain<4096, 12288, 16, 8, 8>(report, "4096, 12288", 36);
+  TimeAttention<2, 128>(4, 511, 16);
+  TimeAttention<2, 128>(32, 511, 2);
+  TimeAttention<2, 128>(32, 3999, 2);
+  TimeAttention<2, 128>(64, 3999, 8);
+  TimeAttention<4, 128>(64, 3999, 8);
+  TimeAttention<4, 64>(64, 3999, 8);
+  TimeAttention<8, 128>(64, 3999, 8);
+}
+
+}  // namespace etc::test
