@@ -67,13 +67,9 @@ class Cloner {
   }
   Cast CopyOf(const Cast& cast) { return {cast.type, Copy(cast.operand)}; }
   Unary CopyOf(const Unary& unary) { return {unary.op, Copy(unary.operand)}; }
-  Binary CopyOf(const Binary& binary) {
-    return {binary.op, Copy(binary.left), Copy(binary.right)};
-  }
+  Binary CopyOf(const Binary& binary) { return {binary.op, Copy(binary.left), Copy(binary.right)}; }
   Call CopyOf(const Call& call) { return {call.op, Copy(call.args)}; }
-  Reduce CopyOf(const Reduce& reduce) {
-    return {reduce.op, Copy(reduce.axes), Copy(reduce.body)};
-  }
+  Reduce CopyOf(const Reduce& reduce) { return {reduce.op, Copy(reduce.axes), Copy(reduce.body)}; }
 
   Module& module_;
   const Substitution& symbols_;

@@ -1,0 +1,22 @@
+// The groups of invariants. Each function reports what it finds and changes nothing.
+#pragma once
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+void CheckConstants(const Module& module, Diagnostics& diagnostics);
+void CheckDevice(const Module& module, const Device& device, Diagnostics& diagnostics);
+void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics);
+void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+
+// These two evaluate at chosen sizes; they need a module without errors in the groups above.
+void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics);
+void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+
+}  // namespace etc

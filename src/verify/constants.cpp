@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "verify/checks.h"
+#include "verify/expr_checker.h"
+#include "verify/walk.h"
+
+namespace etc {
+namespace {
+
+/// "3", "0.5", "true": a constant expression's value, or nothing.
+std::optional<std::string> ValueText(const Module& module, ExprId id) {
+  switch (KindOf(module, id)) {
+    case ValueKind::Int: {
+      auto value = EvaluateInt(module, id, {});
+      return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
+    }
+    case ValueKind::Float: {
+      auto value = EvaluateFloat(module, id, {});
+      return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
+    }
+    case ValueKind::Bool: {
+      auto value = EvaluateBool(module, id, {});
+      return value ? std::optional(std::string(*value ? "true" : "false")) : std::nullopt;
+    }
+    case ValueKind::Error:
+      break;
+  }
+  return std::nullopt;
+}
+
+class ConstantChecks {
+ public:
+  ConstantChecks(const Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), exprs_(module, diagnostics) {}
+
+  void Constant(const Symbol& symbol) {
+    std::string what = fmt::format("the constant `{}`", symbol.name);
+    if (!exprs_.CheckClosed(symbol.value, false, what, DiagnosticKind::Constant) ||
+        exprs_.Check(symbol.value) == ValueKind::Error) {
+      return;
+    }
+    if (!ValueText(module_, symbol.value) && !UsesReported(symbol.value)) {
+      diagnostics_.Error(DiagnosticKind::Constant, module_.RangeOf(symbol.value),
+                         fmt::format("{} has no value: `{}` divides by zero or overflows", what,
+                                     Print(module_, symbol.value)));
+    }
+  }
+
+  void Dimension(const Symbol& symbol) {
+    auto lo = Bound(symbol, symbol.lo, "lower bound");
+    auto hi = Bound(symbol, symbol.hi, "upper bound");
+    auto multiple =
+        symbol.multiple ? Bound(symbol, symbol.multiple, "multiple") : std::optional<int64_t>(1);
+    if (!lo || !hi || !multiple) {
+      return;
+    }
+    auto wrong = [&](ExprId at, std::string message) {
+      diagnostics_.Error(DiagnosticKind::Dimension, module_.RangeOf(at), std::move(message));
+    };
+    if (*lo < 1) {
+      wrong(symbol.lo, fmt::format("the lower bound of `{}` must be at least 1, but it is {}",
+                                   symbol.name, *lo));
+    } else if (*lo > *hi) {
+      wrong(symbol.hi,
+            fmt::format("the range of `{}` is empty: {} is above {}", symbol.name, *lo, *hi));
+    } else if (*multiple < 1) {
+      wrong(symbol.multiple, fmt::format("the multiple of `{}` must be at least 1, but it is {}",
+                                         symbol.name, *multiple));
+    } else if (*lo % *multiple != 0 || *hi % *multiple != 0) {
+      bool low = *lo % *multiple != 0;
+      wrong(low ? symbol.lo : symbol.hi,
+            fmt::format("the {} bound of `{}` must be a multiple of {}, but it is {}",
+                        low ? "lower" : "upper", symbol.name, *multiple, low ? *lo : *hi));
+    }
+  }
+
+  void Requirement(const Require& require) {
+    size_t before = diagnostics_.error_count();
+    exprs_.CheckClosed(require.condition, false, "a requirement", DiagnosticKind::Requirement);
+    if (diagnostics_.error_count() != before) {
+      return;
+    }
+    exprs_.ExpectBool(require.condition, "a requirement");
+    if (diagnostics_.error_count() != before) {
+      return;
+    }
+    auto holds = EvaluateBool(module_, require.condition, {});
+    if (holds && *holds) {
+      return;
+    }
+    std::string text = Print(module_, require.condition);
+    SourceRange range = module_.RangeOf(require.condition);
+    if (!holds) {
+      if (!UsesReported(require.condition)) {
+        diagnostics_.Error(DiagnosticKind::Requirement, range,
+                           fmt::format("`{}` has no value: it divides by zero or overflows", text));
+      }
+      return;
+    }
+    Diagnostic& error =
+        diagnostics_.Error(DiagnosticKind::Requirement, range,
+                           fmt::format("`{}` does not hold{}", text, Sides(require)));
+    AddConstants(require.condition, error);
+  }
+
+ private:
+  std::optional<int64_t> Bound(const Symbol& dim, ExprId id, std::string_view what) {
+    size_t before = diagnostics_.error_count();
+    std::string text = fmt::format("the {} of `{}`", what, dim.name);
+    exprs_.CheckClosed(id, false, text, DiagnosticKind::Dimension);
+    if (diagnostics_.error_count() == before) {
+      exprs_.ExpectInt(id, text);
+    }
+    if (diagnostics_.error_count() != before) {
+      return std::nullopt;
+    }
+    auto value = EvaluateInt(module_, id, {});
+    if (!value && !UsesReported(id)) {
+      diagnostics_.Error(DiagnosticKind::Dimension, module_.RangeOf(id),
+                         fmt::format("{} has no value: `{}` divides by zero or overflows", text,
+                                     Print(module_, id)));
+    }
+    return value;
+  }
+
+  /// Whether a constant in it has no value, which was reported where that one is declared.
+  bool UsesReported(ExprId id) const {
+    return bool{FindExpr(module_, id, [&](const Expr& expr) {
+      const auto* ref = std::get_if<SymbolRef>(&expr);
+      return ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Const &&
+             !ValueText(module_, module_.symbols[ref->symbol].value);
+    })};
+  }
+
+  /// ": the left side is 72 and the right side is 64" for a comparison.
+  std::string Sides(const Require& require) const {
+    const auto* binary = std::get_if<Binary>(&module_.exprs[require.condition]);
+    if (binary == nullptr || binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
+      return "";
+    }
+    auto left = ValueText(module_, binary->left);
+    auto right = ValueText(module_, binary->right);
+    return left && right
+               ? fmt::format(": the left side is {} and the right side is {}", *left, *right)
+               : "";
+  }
+
+  void AddConstants(ExprId id, Diagnostic& error) const {
+    std::vector<SymbolId> seen;
+    VisitExprs(module_, id, [&](ExprId inner) {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[inner]);
+      if (ref == nullptr || std::find(seen.begin(), seen.end(), ref->symbol) != seen.end()) {
+        return;
+      }
+      seen.push_back(ref->symbol);
+      const Symbol& symbol = module_.symbols[ref->symbol];
+      auto value =
+          symbol.kind == SymbolKind::Const ? ValueText(module_, symbol.value) : std::nullopt;
+      if (value) {
+        error.notes.push_back({symbol.range, fmt::format("`{}` is {}", symbol.name, *value)});
+      }
+    });
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  ExprChecker exprs_;
+};
+
+}  // namespace
+
+void CheckConstants(const Module& module, Diagnostics& diagnostics) {
+  ConstantChecks checks(module, diagnostics);
+  for (const Item& item : module.items) {
+    if (const auto* require = std::get_if<Require>(&item)) {
+      checks.Requirement(*require);
+    } else if (const auto* id = std::get_if<SymbolId>(&item)) {
+      const Symbol& symbol = module.symbols[*id];
+      if (symbol.kind == SymbolKind::Const) {
+        checks.Constant(symbol);
+      } else {
+        checks.Dimension(symbol);
+      }
+    }
+  }
+}
+
+}  // namespace etc

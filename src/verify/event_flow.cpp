@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "verify/checks.h"
+#include "verify/event_order.h"
+#include "verify/event_program.h"
+#include "verify/event_walk.h"
+#include "verify/samples.h"
+
+namespace etc {
+namespace {
+
+/// Elements visited over all sizes of one program, and at least at its smallest sizes.
+constexpr int64_t kBudget = 200'000;
+constexpr int64_t kFirstBudget = 2'000'000;
+
+class EventFlow {
+ public:
+  EventFlow(const Module& module, const EventProgram& program, Diagnostics& diagnostics)
+      : module_(module), program_(program), diagnostics_(diagnostics) {}
+
+  void Run(const std::vector<Sizes>& samples) {
+    if (!Unused()) {
+      return;
+    }
+    int64_t budget = kBudget;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      int64_t mine = i == 0 ? kFirstBudget : budget;
+      int64_t before = mine;
+      if (!AtSizes(samples[i], mine)) {
+        break;  // the sizes grow, so the rest would cost more
+      }
+      budget -= before - mine;
+    }
+  }
+
+ private:
+  struct Early {
+    const TaskRef* ref;
+    size_t step;
+    size_t event;
+    int64_t element;
+    size_t position;
+  };
+
+  /// An event that is only waited for is an error, one that is only notified a warning.
+  bool Unused() {
+    std::map<EventId, SourceRange> waited;
+    std::set<EventId> notified;
+    for (const Step& step : program_.steps) {
+      for (const TaskRef& ref : step.waits) {
+        waited.emplace(ref.ref->event, ref.range);
+      }
+      for (const TaskRef& ref : step.notifies) {
+        notified.insert(ref.ref->event);
+      }
+    }
+    bool ok = true;
+    for (EventId id : program_.events) {
+      const Event& event = module_.events[id];
+      auto wait = waited.find(id);
+      if (wait == waited.end()) {
+        diagnostics_.Warning(DiagnosticKind::EventUnused, event.range,
+                             fmt::format("nothing waits for event `%{}`", event.name));
+      } else if (!notified.contains(id)) {
+        diagnostics_
+            .Error(DiagnosticKind::EventUnused, event.range,
+                   fmt::format("event `%{}` is waited for, but nothing notifies it", event.name))
+            .notes.push_back({wait->second, "it is waited for here"});
+        ok = false;
+      }
+    }
+    return ok;
+  }
+
+  bool AtSizes(const Sizes& sizes, int64_t& budget) {
+    EventWalk walk(module_, program_, sizes, budget);
+    walk.on_outside = [&](const EventWalk::Outside& outside) { ReportOutside(outside, sizes); };
+    std::vector<std::vector<int64_t>> counts;
+    std::vector<std::vector<bool>> waited;
+    for (const EventWalk::EventState& event : walk.events()) {
+      counts.emplace_back(event.expected.size(), 0);
+      waited.emplace_back(event.expected.size(), false);
+    }
+    std::map<std::pair<size_t, size_t>, Early> early;  // the first of each step and event
+    size_t position = 0;
+    bool complete = walk.Run([&](size_t step) {
+      walk.Waits(step, [&](const EventWalk::Touch& touch) {
+        waited[touch.event][touch.element] = true;
+        int64_t expected = walk.events()[touch.event].expected[touch.element];
+        if (counts[touch.event][touch.element] < expected) {
+          early.try_emplace({step, touch.event},
+                            Early{touch.ref, step, touch.event, touch.element, position});
+        }
+      });
+      walk.Notifies(step, [&](const EventWalk::Touch& touch) {
+        counts[touch.event][touch.element] += touch.times;
+      });
+      ++position;
+    });
+    if (!complete) {
+      return false;
+    }
+    for (size_t e = 0; e < counts.size(); ++e) {
+      const EventWalk::EventState& event = walk.events()[e];
+      for (size_t i = 0; event.known && i < counts[e].size(); ++i) {
+        bool used = waited[e][i] || counts[e][i] > 0;
+        if (used && counts[e][i] != event.expected[i]) {
+          ReportCount(sizes, walk, e, static_cast<int64_t>(i), counts[e][i]);
+          break;
+        }
+      }
+    }
+    for (const auto& [key, wait] : early) {
+      const EventWalk::EventState& event = walk.events()[wait.event];
+      bool right = counts[wait.event][wait.element] == event.expected[wait.element];
+      if (event.known && right && reported_steps_.insert(key).second) {
+        ReportOrder(module_, program_, sizes, {wait.ref, wait.event, wait.element, wait.position},
+                    diagnostics_);
+      }
+    }
+    return true;
+  }
+
+  void ReportOutside(const EventWalk::Outside& outside, const Sizes& sizes) {
+    if (!reported_refs_.insert(outside.ref).second) {
+      return;
+    }
+    const Event& event = module_.events[outside.ref->ref->event];
+    diagnostics_
+        .Error(DiagnosticKind::EventRange, outside.ref->range,
+               fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}{}{}{}", outside.axis,
+                           event.name, outside.index, outside.extent,
+                           outside.variables.empty() ? "" : " when ", outside.variables,
+                           Describe(module_, sizes)))
+        .notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
+  }
+
+  void ReportCount(const Sizes& sizes, const EventWalk& walk, size_t event, int64_t element,
+                   int64_t got) {
+    const Event& declared = module_.events[walk.events()[event].id];
+    if (!reported_counts_.insert(event).second) {
+      return;
+    }
+    Diagnostic& error = diagnostics_.Error(
+        DiagnosticKind::EventCount, declared.range,
+        fmt::format("`{}` counts {}, but is notified {} time{}{}", walk.Name(event, element),
+                    walk.events()[event].expected[element], got, got == 1 ? "" : "s",
+                    Describe(module_, sizes)));
+    std::map<const TaskRef*, int64_t> parts;
+    std::vector<std::pair<const TaskRef*, size_t>> order;
+    int64_t budget = kFirstBudget;
+    EventWalk again(module_, program_, sizes, budget);
+    (void)again.Run([&](size_t step) {
+      again.Notifies(step, [&](const EventWalk::Touch& touch) {
+        if (touch.event == event && touch.element == element) {
+          if (parts[touch.ref] == 0) {
+            order.emplace_back(touch.ref, step);
+          }
+          parts[touch.ref] += touch.times;
+        }
+      });
+    });
+    for (const auto& [ref, step] : order) {
+      error.notes.push_back(
+          {ref->range, fmt::format("`@{}` notifies it {} time{} here", program_.steps[step].callee,
+                                   parts[ref], parts[ref] == 1 ? "" : "s")});
+    }
+  }
+
+  const Module& module_;
+  const EventProgram& program_;
+  Diagnostics& diagnostics_;
+  std::set<const TaskRef*> reported_refs_;
+  std::set<size_t> reported_counts_;
+  std::set<std::pair<size_t, size_t>> reported_steps_;
+};
+
+}  // namespace
+
+void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  EventProgram program = MakeEventProgram(module, graph);
+  const Specialisation* specialisation = graph.specialisation ? &*graph.specialisation : nullptr;
+  EventFlow(module, program, diagnostics).Run(SampleSizes(module, specialisation));
+}
+
+void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  EventProgram program = MakeEventProgram(module, kernel);
+  EventFlow(module, program, diagnostics).Run(SampleSizes(module, kernel.where));
+}
+
+}  // namespace etc

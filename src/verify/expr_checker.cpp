@@ -1,0 +1,269 @@
+#include "verify/expr_checker.h"
+
+#include <fmt/format.h>
+
+#include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "verify/walk.h"
+
+namespace etc {
+
+std::string_view Describe(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::Int:
+      return "an integer";
+    case ValueKind::Float:
+      return "a float";
+    case ValueKind::Bool:
+      return "a boolean";
+    case ValueKind::Error:
+      break;
+  }
+  return "unknown";
+}
+
+ValueKind ExprChecker::Check(ExprId id) {
+  return std::visit([&](const auto& expr) { return KindOf(id, expr); }, module_.exprs[id]);
+}
+
+void ExprChecker::Expect(ExprId id, ValueKind wanted, const std::string& what) {
+  ValueKind kind = Check(id);
+  bool promotes = wanted == ValueKind::Float && kind == ValueKind::Int;
+  if (kind != ValueKind::Error && kind != wanted && !promotes) {
+    Wrong(id, fmt::format("{} must be {}, but `{}` is {}", what, Describe(wanted),
+                          Print(module_, id), Describe(kind)));
+  }
+}
+
+void ExprChecker::CheckAxes(const std::vector<Axis>& axes) {
+  for (const Axis& axis : axes) {
+    const std::string& name = module_.symbols[axis.var].name;
+    if (axis.lo) {
+      ExpectInt(axis.lo, fmt::format("the lower bound of `{}`", name));
+    }
+    ExpectInt(axis.hi, fmt::format("the bound of `{}`", name));
+  }
+}
+
+void ExprChecker::CheckElement(TensorId id, const std::vector<ExprId>& indices, SourceRange range) {
+  const Tensor& tensor = module_.tensors[id];
+  if (indices.size() != tensor.shape.size()) {
+    diagnostics_
+        .Error(DiagnosticKind::Rank, range,
+               fmt::format("`%{}` has {} dimension{}, but {} {} given", tensor.name,
+                           tensor.shape.size(), tensor.shape.size() == 1 ? "" : "s", indices.size(),
+                           indices.size() == 1 ? "index is" : "indices are"))
+        .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+  }
+  for (ExprId index : indices) {
+    ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+  }
+}
+
+bool ExprChecker::CheckClosed(ExprId id, bool dims_allowed, const std::string& what,
+                              DiagnosticKind kind) {
+  ExprId load = FindExpr(module_, id, [](const Expr& expr) {
+    return std::holds_alternative<Load>(expr) || std::holds_alternative<Reduce>(expr);
+  });
+  if (load) {
+    diagnostics_.Error(
+        kind, module_.RangeOf(load),
+        fmt::format("{} must not {}, but it contains `{}`", what,
+                    std::holds_alternative<Load>(module_.exprs[load]) ? "read a tensor"
+                                                                      : "contain a reduction",
+                    Print(module_, load)));
+    return false;
+  }
+  bool ok = true;
+  ExprId inside_bound;  // the argument of `lower` or `upper`, where a dimension is always allowed
+  VisitExprs(module_, id, [&](ExprId inner) {
+    const Expr& expr = module_.exprs[inner];
+    if (const auto* call = std::get_if<Call>(&expr)) {
+      if ((call->op == Intrinsic::Lower || call->op == Intrinsic::Upper) && !call->args.empty()) {
+        inside_bound = call->args[0];
+      }
+      return;
+    }
+    const auto* ref = std::get_if<SymbolRef>(&expr);
+    if (ref == nullptr || inner == inside_bound) {
+      return;
+    }
+    const Symbol& symbol = module_.symbols[ref->symbol];
+    if (symbol.kind == SymbolKind::Const || (symbol.kind == SymbolKind::Dim && dims_allowed)) {
+      return;
+    }
+    Diagnostic& error =
+        diagnostics_.Error(kind, module_.RangeOf(inner),
+                           fmt::format("{} must be made of constants{}, but `{}` is {}", what,
+                                       dims_allowed ? " and dimensions" : "", symbol.name,
+                                       symbol.kind == SymbolKind::Dim   ? "a dimension"
+                                       : symbol.kind == SymbolKind::Sms ? "known only at launch"
+                                                                        : "a variable"));
+    if (symbol.range.IsValid()) {
+      error.notes.push_back({symbol.range, fmt::format("`{}` is declared here", symbol.name)});
+    }
+    ok = false;
+  });
+  return ok;
+}
+
+ValueKind ExprChecker::KindOf(ExprId, const IntLiteral&) { return ValueKind::Int; }
+ValueKind ExprChecker::KindOf(ExprId, const FloatLiteral&) { return ValueKind::Float; }
+ValueKind ExprChecker::KindOf(ExprId, const BoolLiteral&) { return ValueKind::Bool; }
+
+ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
+  const Symbol& symbol = module_.symbols[ref.symbol];
+  switch (symbol.kind) {
+    case SymbolKind::Let: {
+      auto found = lets_.find(ref.symbol);
+      return found != lets_.end() ? found->second : ValueKind::Error;
+    }
+    case SymbolKind::Const:
+      return etc::KindOf(module_, id);
+    case SymbolKind::Dim:
+    case SymbolKind::Index:
+    case SymbolKind::RepeatVar:
+    case SymbolKind::Sms:
+      break;
+  }
+  return ValueKind::Int;
+}
+
+ValueKind ExprChecker::KindOf(ExprId id, const Load& load) {
+  CheckElement(load.tensor, load.indices, module_.RangeOf(id));
+  return etc::KindOf(module_.tensors[load.tensor].type);
+}
+
+ValueKind ExprChecker::KindOf(ExprId, const Cast& cast) {
+  return Check(cast.operand) == ValueKind::Error ? ValueKind::Error : etc::KindOf(cast.type);
+}
+
+ValueKind ExprChecker::KindOf(ExprId, const Unary& unary) {
+  if (unary.op == UnaryOp::Not) {
+    ExpectBool(unary.operand, "the operand of `!`");
+    return ValueKind::Bool;
+  }
+  return Number(unary.operand, "-");
+}
+
+ValueKind ExprChecker::KindOf(ExprId id, const Binary& binary) {
+  std::string_view op = Spelling(binary.op);
+  switch (binary.op) {
+    case BinaryOp::Or:
+    case BinaryOp::And:
+      ExpectBool(binary.left, fmt::format("the left side of `{}`", op));
+      ExpectBool(binary.right, fmt::format("the right side of `{}`", op));
+      return ValueKind::Bool;
+    case BinaryOp::Eq:
+    case BinaryOp::Ne: {
+      ValueKind left = Check(binary.left);
+      ValueKind joined = Join(id, left, Check(binary.right), op);
+      return joined == ValueKind::Error ? joined : ValueKind::Bool;
+    }
+    case BinaryOp::Lt:
+    case BinaryOp::Le:
+    case BinaryOp::Gt:
+    case BinaryOp::Ge: {
+      ValueKind left = Number(binary.left, op);
+      ValueKind joined = Join(id, left, Number(binary.right, op), op);
+      return joined == ValueKind::Error ? joined : ValueKind::Bool;
+    }
+    case BinaryOp::Mod:
+      ExpectInt(binary.left, "the left side of `%`");
+      ExpectInt(binary.right, "the right side of `%`");
+      return ValueKind::Int;
+    case BinaryOp::Add:
+    case BinaryOp::Sub:
+    case BinaryOp::Mul:
+    case BinaryOp::Div: {
+      ValueKind left = Number(binary.left, op);
+      return Join(id, left, Number(binary.right, op), op);
+    }
+  }
+  return ValueKind::Error;
+}
+
+ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
+  std::string_view op = Spelling(call.op);
+  if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+    return Wrong(id, fmt::format("`{}` takes {} argument{}, but {} {} given", op, Arity(call.op),
+                                 Arity(call.op) == 1 ? "" : "s", call.args.size(),
+                                 call.args.size() == 1 ? "is" : "are"));
+  }
+  switch (call.op) {
+    case Intrinsic::Min:
+    case Intrinsic::Max: {
+      ValueKind left = Number(call.args[0], op);
+      return Join(id, left, Number(call.args[1], op), op);
+    }
+    case Intrinsic::Abs:
+      return Number(call.args[0], op);
+    case Intrinsic::CeilDiv:
+    case Intrinsic::Align:
+      for (ExprId arg : call.args) {
+        ExpectInt(arg, fmt::format("an argument of `{}`", op));
+      }
+      return ValueKind::Int;
+    case Intrinsic::Select: {
+      ExpectBool(call.args[0], "the condition of `select`");
+      ValueKind yes = Check(call.args[1]);
+      return Join(id, yes, Check(call.args[2]), op);
+    }
+    case Intrinsic::Lower:
+    case Intrinsic::Upper: {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
+      if (ref == nullptr || module_.symbols[ref->symbol].kind != SymbolKind::Dim) {
+        return Wrong(call.args[0], fmt::format("`{}` takes a dimension, but `{}` is not one", op,
+                                               Print(module_, call.args[0])));
+      }
+      return ValueKind::Int;
+    }
+    default:
+      for (ExprId arg : call.args) {
+        Expect(arg, ValueKind::Float, fmt::format("an argument of `{}`", op));
+      }
+      return ValueKind::Float;
+  }
+}
+
+ValueKind ExprChecker::KindOf(ExprId id, const Reduce& reduce) {
+  CheckAxes(reduce.axes);
+  ValueKind body = Number(reduce.body, Spelling(reduce.op));
+  if (reduce.op != Reduction::ArgMax) {
+    return body;
+  }
+  if (reduce.axes.size() != 1) {
+    return Wrong(id, fmt::format("`argmax` takes one axis, but {} are given", reduce.axes.size()));
+  }
+  return ValueKind::Int;
+}
+
+ValueKind ExprChecker::Wrong(ExprId id, std::string message) {
+  diagnostics_.Error(DiagnosticKind::Type, module_.RangeOf(id), std::move(message));
+  return ValueKind::Error;
+}
+
+ValueKind ExprChecker::Number(ExprId id, std::string_view op) {
+  ValueKind kind = Check(id);
+  if (kind != ValueKind::Bool) {
+    return kind;
+  }
+  return Wrong(id,
+               fmt::format("`{}` takes numbers, but `{}` is a boolean", op, Print(module_, id)));
+}
+
+ValueKind ExprChecker::Join(ExprId id, ValueKind left, ValueKind right, std::string_view op) {
+  if (left == ValueKind::Error || right == ValueKind::Error) {
+    return ValueKind::Error;
+  }
+  if (left == right) {
+    return left;
+  }
+  if (left == ValueKind::Bool || right == ValueKind::Bool) {
+    return Wrong(id, fmt::format("`{}` takes two values of one kind, but is given {} and {}", op,
+                                 Describe(left), Describe(right)));
+  }
+  return ValueKind::Float;
+}
+
+}  // namespace etc

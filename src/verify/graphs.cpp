@@ -1,0 +1,323 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "ir/rewrite.h"
+#include "verify/checks.h"
+#include "verify/edges.h"
+#include "verify/expr_checker.h"
+#include "verify/shapes.h"
+#include "verify/tensors.h"
+
+namespace etc {
+namespace {
+
+/// What a node stands in.
+enum class Place { Graph, Kernel };
+
+class GraphChecks {
+ public:
+  GraphChecks(const Module& module, Place place, Diagnostics& diagnostics)
+      : module_(module), place_(place), diagnostics_(diagnostics), exprs_(module, diagnostics) {}
+
+  void Params(const std::vector<TensorId>& params) {
+    for (TensorId param : params) {
+      CheckTensor(module_, module_.tensors[param], exprs_, diagnostics_);
+    }
+  }
+
+  void Block(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      std::visit([&](const auto& node) { Check(module_.RangeOf(id), node); }, module_.nodes[id]);
+    }
+  }
+
+  /// Every `out` parameter is written by some call.
+  void Outputs(const std::vector<TensorId>& params) {
+    for (TensorId param : params) {
+      const Tensor& tensor = module_.tensors[param];
+      if (tensor.access == Access::Out && !written_.contains(param)) {
+        diagnostics_.Error(
+            DiagnosticKind::Access, tensor.range,
+            fmt::format("`%{}` is an `out` parameter, but no call writes it", tensor.name));
+      }
+    }
+  }
+
+ private:
+  void Check(SourceRange range, const BufferDecl& decl) {
+    const Tensor& tensor = module_.tensors[decl.tensor];
+    CheckTensor(module_, tensor, exprs_, diagnostics_);
+    if (place_ == Place::Kernel) {
+      if (!tensor.offset) {
+        Misplaced(range, "a kernel's buffer is a `workspace` with an offset");
+      } else if (exprs_.CheckClosed(tensor.offset, true, "an offset in the workspace",
+                                    DiagnosticKind::Shape)) {
+        exprs_.ExpectInt(tensor.offset, "an offset in the workspace");
+      }
+    }
+  }
+
+  void Check(SourceRange range, const EventDecl& decl) {
+    if (repeat_depth_ > 0) {
+      Misplaced(range,
+                "an event is declared outside of `repeat`; give it an axis for the repetition");
+    }
+    CheckEvent(module_, module_.events[decl.event], exprs_, diagnostics_);
+  }
+
+  void Check(SourceRange range, const CallNode& call) {
+    if (place_ == Place::Kernel) {
+      return Misplaced(range, "a `call` stands in a graph, not in a kernel");
+    }
+    const Device& callee = module_.devices[call.callee];
+    Arguments(range, callee, call.args);
+    for (const auto* edges : {&call.waits, &call.notifies}) {
+      for (const Edge& edge : *edges) {
+        CheckEdge(module_, edge, callee, range, exprs_, diagnostics_);
+      }
+    }
+  }
+
+  void Check(SourceRange range, const Share& share) {
+    if (place_ == Place::Graph) {
+      return Misplaced(range, "a `share` stands in a kernel, not in a graph");
+    }
+    const Device& callee = module_.devices[share.callee];
+    if (share.axes.size() != callee.tasks.size()) {
+      diagnostics_
+          .Error(DiagnosticKind::Tasks, range,
+                 fmt::format("a task of `@{}` has {} coordinates, but the share has {} axes",
+                             callee.name, callee.tasks.size(), share.axes.size()))
+          .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
+    }
+    exprs_.CheckAxes(share.axes);
+    exprs_.ExpectInt(share.first, "where a share starts");
+    Arguments(range, callee, share.args);
+    for (const auto* refs :
+         {&share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
+      for (const EventRef& ref : *refs) {
+        CheckRef(module_, ref, range, exprs_, diagnostics_);
+      }
+    }
+  }
+
+  void Check(SourceRange, const Repeat& repeat) {
+    size_t before = diagnostics_.error_count();
+    const std::string& name = module_.symbols[repeat.var].name;
+    for (ExprId bound : {repeat.lo, repeat.hi}) {
+      std::string what = fmt::format("a bound of `repeat {}`", name);
+      if (exprs_.CheckClosed(bound, false, what, DiagnosticKind::Structure)) {
+        exprs_.ExpectInt(bound, what);
+      }
+    }
+    auto lo = EvaluateInt(module_, repeat.lo, {});
+    auto hi = EvaluateInt(module_, repeat.hi, {});
+    if (diagnostics_.error_count() == before && lo && hi && *hi < *lo) {
+      diagnostics_.Error(
+          DiagnosticKind::Structure, module_.RangeOf(repeat.hi),
+          fmt::format("the range of `repeat {}` is negative: {} .. {}", name, *lo, *hi));
+    }
+    if (lo && hi && *lo < *hi) {
+      first_iteration_[repeat.var] = *lo;
+      last_iteration_[repeat.var] = *hi - 1;
+    }
+    ++repeat_depth_;
+    Block(repeat.body);
+    --repeat_depth_;
+    first_iteration_.erase(repeat.var);
+    last_iteration_.erase(repeat.var);
+  }
+
+  void Check(SourceRange range, const Region& region) {
+    if (place_ == Place::Kernel) {
+      return Misplaced(range, "a `region` stands in a graph, not in a kernel");
+    }
+    Block(region.body);
+  }
+
+  void Arguments(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
+    if (args.size() != callee.params.size()) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("`@{}` takes {} argument{}, but {} {} given", callee.name,
+                             callee.params.size(), callee.params.size() == 1 ? "" : "s",
+                             args.size(), args.size() == 1 ? "is" : "are"))
+          .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
+      return;
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      Match(range, callee, args[i], module_.tensors[callee.params[i]]);
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      CheckAccess(range, callee, args[i].tensor, module_.tensors[callee.params[i]]);
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (module_.tensors[callee.params[i]].access != Access::In) {
+        written_.insert(args[i].tensor);
+      }
+    }
+  }
+
+  void Match(SourceRange call, const Device& callee, const Argument& arg, const Tensor& param) {
+    const Tensor& tensor = module_.tensors[arg.tensor];
+    SourceRange range = RangeOf(arg, call);
+    for (ExprId index : arg.indices) {
+      exprs_.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+    }
+    Note declared{param.range, fmt::format("parameter `%{}` of `@{}` is declared here", param.name,
+                                           callee.name)};
+    if (tensor.type != param.type) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
+                             Spelling(tensor.type), param.name, callee.name, Spelling(param.type)))
+          .notes.push_back(declared);
+    }
+    if (arg.indices.size() > tensor.shape.size()) {
+      diagnostics_.Error(DiagnosticKind::Rank, range,
+                         fmt::format("`%{}` has {} dimensions, but the slice gives {} indices",
+                                     tensor.name, tensor.shape.size(), arg.indices.size()));
+      return;
+    }
+    size_t rank = tensor.shape.size() - arg.indices.size();
+    if (rank != param.shape.size()) {
+      diagnostics_
+          .Error(
+              DiagnosticKind::Rank, range,
+              fmt::format("{} has {} dimension{}, but parameter `%{}` of `@{}` has {}",
+                          arg.indices.empty() ? fmt::format("`%{}`", tensor.name)
+                                              : fmt::format("the slice of `%{}`", tensor.name),
+                          rank, rank == 1 ? "" : "s", param.name, callee.name, param.shape.size()))
+          .notes.push_back(declared);
+      return;
+    }
+    for (size_t i = 0; i < rank; ++i) {
+      ExprId mine = tensor.shape[arg.indices.size() + i];
+      if (SameSize(module_, mine, param.shape[i])) {
+        continue;
+      }
+      Diagnostic& error = diagnostics_.Error(
+          DiagnosticKind::Shape, range,
+          fmt::format("dimension {} of `%{}` is `{}`{}, but parameter `%{}` of `@{}` has `{}`{}",
+                      arg.indices.size() + i, tensor.name, Print(module_, mine), Value(mine),
+                      param.name, callee.name, Print(module_, param.shape[i]),
+                      Value(param.shape[i])));
+      error.notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+      error.notes.push_back(declared);
+    }
+    SliceInside(arg, tensor);
+  }
+
+  /// " = 64" for a constant that is not written as a number.
+  std::string Value(ExprId id) const {
+    auto value = EvaluateInt(module_, id, {});
+    bool literal = std::holds_alternative<IntLiteral>(module_.exprs[id]);
+    return value && !literal ? fmt::format(" = {}", *value) : "";
+  }
+
+  void SliceInside(const Argument& arg, const Tensor& tensor) {
+    for (size_t i = 0; i < arg.indices.size(); ++i) {
+      auto extent = EvaluateInt(module_, tensor.shape[i], {});
+      for (const Env* env : {&first_iteration_, &last_iteration_}) {
+        auto index = EvaluateInt(module_, arg.indices[i], *env);
+        if (index && (*index < 0 || (extent && *index >= *extent))) {
+          diagnostics_
+              .Error(DiagnosticKind::Bounds, module_.RangeOf(arg.indices[i]),
+                     fmt::format(
+                         "index {} of `%{}` is {}{}, outside of 0 .. {}", i, tensor.name, *index,
+                         env->empty() ? "" : Iteration(arg.indices[i], *env),
+                         extent ? fmt::format("{}", *extent) : Print(module_, tensor.shape[i])))
+              .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+          break;
+        }
+      }
+    }
+  }
+
+  /// " when l = 28": the repeat variables of an expression.
+  std::string Iteration(ExprId id, const Env& env) const {
+    std::string text;
+    for (const auto& [symbol, value] : env) {
+      if (Mentions(module_, id, {symbol})) {
+        text += fmt::format("{}{} = {}", text.empty() ? " when " : ", ",
+                            module_.symbols[symbol].name, value);
+      }
+    }
+    return text;
+  }
+
+  void CheckAccess(SourceRange call, const Device& callee, TensorId id, const Tensor& param) {
+    const Tensor& tensor = module_.tensors[id];
+    bool writes = param.access != Access::In;
+    bool reads = param.access != Access::Out;
+    if (writes && tensor.kind == TensorKind::Param && tensor.access == Access::In) {
+      Diagnostic& error =
+          diagnostics_.Error(DiagnosticKind::Access, call,
+                             fmt::format("`%{}` is an `in` parameter, but `@{}` writes it as `%{}`",
+                                         tensor.name, callee.name, param.name));
+      error.notes.push_back({tensor.range, "declare it `out` or `inout` to write it"});
+      error.notes.push_back({param.range, fmt::format("`%{}` is declared here", param.name)});
+    }
+    bool undefined = tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
+    if (reads && undefined && !written_.contains(id)) {
+      diagnostics_
+          .Error(DiagnosticKind::Access, call,
+                 fmt::format("`@{}` reads `%{}`, {} that no earlier call has written", callee.name,
+                             tensor.name, Describe(tensor)))
+          .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+      written_.insert(id);  // once is enough
+    }
+  }
+
+  SourceRange RangeOf(const Argument& arg, SourceRange fallback) const {
+    for (ExprId index : arg.indices) {
+      if (module_.RangeOf(index).IsValid()) {
+        return module_.RangeOf(index);
+      }
+    }
+    return fallback;
+  }
+
+  void Misplaced(SourceRange range, std::string message) {
+    diagnostics_.Error(DiagnosticKind::Structure, range, std::move(message));
+  }
+
+  const Module& module_;
+  Place place_;
+  Diagnostics& diagnostics_;
+  ExprChecker exprs_;
+  std::set<TensorId> written_;
+  int repeat_depth_ = 0;
+  Env first_iteration_;  // of the repeats around the node
+  Env last_iteration_;
+};
+
+}  // namespace
+
+void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  GraphChecks checks(module, Place::Graph, diagnostics);
+  checks.Params(graph.params);
+  checks.Block(graph.body);
+  checks.Outputs(graph.params);
+}
+
+void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  GraphChecks checks(module, Place::Kernel, diagnostics);
+  checks.Params(kernel.params);
+  checks.Block(kernel.declarations);
+  checks.Block(kernel.body);
+  checks.Outputs(kernel.params);
+  ExprChecker exprs(module, diagnostics);
+  for (const Where& where : kernel.where) {
+    for (ExprId bound : {where.lo, where.hi}) {
+      if (exprs.CheckClosed(bound, false, "a bound of `where`", DiagnosticKind::Specialise)) {
+        exprs.ExpectInt(bound, "a bound of `where`");
+      }
+    }
+  }
+}
+
+}  // namespace etc

@@ -1,0 +1,30 @@
+// Sizes at which the checks evaluate a program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/evaluate.h"
+#include "ir/module.h"
+
+namespace etc {
+
+/// A value for each dimension, and the ranges that hold for those values.
+struct Sizes {
+  Env dims;
+  DimRanges ranges;
+};
+
+/// A handful of sizes within the declared ranges, small ones first: the ends of each range, values
+/// that no tile size divides, and the ends of each range of a specialisation. Empty when a
+/// dimension's range is wrong.
+std::vector<Sizes> SampleSizes(const Module& module,
+                               const Specialisation* specialisation = nullptr);
+
+/// The same within the ranges that a kernel is for.
+std::vector<Sizes> SampleSizes(const Module& module, const std::vector<Where>& where);
+
+/// " with n = 1, m = 17", or nothing when the module has no dimension.
+std::string Describe(const Module& module, const Sizes& sizes);
+
+}  // namespace etc

@@ -1,0 +1,15 @@
+// Comparison of sizes that depend on dimensions.
+#pragma once
+
+#include <vector>
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// Whether two integer expressions over dimensions are equal for all sizes: their canonical
+/// polynomials are the same. A dimension with a multiple counts as that multiple of something, so
+/// that `n / 16 * 16` equals `n` where 16 divides `n`.
+bool SameSize(const Module& module, ExprId a, ExprId b);
+
+}  // namespace etc

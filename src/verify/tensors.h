@@ -1,0 +1,18 @@
+// Checks of declarations that devices, graphs and kernels share.
+#pragma once
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+#include "verify/expr_checker.h"
+
+namespace etc {
+
+/// Extents are integers of constants and dimensions, and at least 1 at every size; a promised value
+/// range is one of integers, on a tensor of integers.
+void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+                 Diagnostics& diagnostics);
+
+/// "an `in` parameter", "a buffer", "a local".
+const char* Describe(const Tensor& tensor);
+
+}  // namespace etc

@@ -1,0 +1,101 @@
+// The invariants of a module, in groups; each group has its own file.
+//
+// Expressions (expr_checker.cpp)
+//   - Operators and intrinsics get as many operands as they take, of the kinds they take. Integers
+//     promote to floats; nothing else converts but by a cast. Conditions are booleans.
+//   - `lower` and `upper` take a dimension; `argmax` has one axis.
+//   - An element has as many indices as its tensor has dimensions, and they are integers.
+//   - Bounds of axes are integers.
+// Constants (constants.cpp)
+//   - A constant is made of constants and has a value: no division by zero, no overflow.
+//   - A dimension's bounds and multiple are constant integers, 1 <= lo <= hi, 1 <= multiple, and
+//     the multiple divides both bounds.
+//   - Every requirement is a constant boolean, and true.
+// Tensors (tensors.cpp)
+//   - Extents are integers made of constants and dimensions, and at least 1 at every size. A
+//     local's extents are constant.
+//   - A value range stands on a tensor of integers and is not empty.
+// Device functions (devices.cpp)
+//   - Task ranges are integers, not negative, and read from `in` parameters only.
+//   - A stored value is of the tensor's kind. `topk` stores positions in a tensor of integers.
+//   - No `in` parameter is written, every `out` parameter is; locals and `out` parameters are not
+//     read before they are written.
+// Bodies (body_bounds.cpp)
+//   - No index is outside of its extent at a corner of the iteration space, at chosen sizes.
+// Implementations (impls.cpp)
+//   - The architecture is known and occurs once for a device; arguments occur once and are
+//   constant.
+//   - `streams` names `in` parameters, and no call of a graph writes what a call of it streams.
+// Graphs and kernels (graphs.cpp)
+//   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
+//     `repeat`; a kernel's buffers have an offset. A repeat's bounds are constant integers.
+//   - Arguments agree with the parameters in number, type, rank and shape (shapes.cpp compares
+//     sizes as polynomials over the dimensions); a slice is inside its tensor.
+//   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
+//     what no call has written yet is not read.
+//   - A share has as many axes as its callee's tasks have coordinates.
+// Edges (edges.cpp)
+//   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
+//     event has dimensions; indices are integers and guards booleans.
+//   - An event's extents are made of constants and dimensions and at least 1, its count is an
+//     integer and not negative.
+// Specialisations (specialise.cpp)
+//   - The ranges ascend without overlap and cover the range of the dimension.
+// Event flow (event_program.cpp, event_walk.cpp, event_flow.cpp, event_order.cpp), at chosen sizes
+// and except where it depends on data
+//   - What is waited for is notified somewhere; a warning where nothing waits.
+//   - References stay inside of their event.
+//   - Each element that is used is notified as often as its count says.
+//   - A call stands after all calls that complete what it waits for.
+#include "verify/verify.h"
+
+#include "verify/checks.h"
+
+namespace etc {
+namespace {
+
+template <class GraphFn, class KernelFn>
+void ForEachProgram(const Module& module, const GraphFn& on_graph, const KernelFn& on_kernel) {
+  for (const Item& item : module.items) {
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      on_graph(module.graphs[*graph]);
+    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+      on_kernel(module.kernels[*kernel]);
+    }
+  }
+}
+
+}  // namespace
+
+bool Verify(const Module& module, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  CheckConstants(module, diagnostics);
+  for (const Item& item : module.items) {
+    if (const auto* id = std::get_if<DeviceId>(&item)) {
+      CheckDevice(module, module.devices[*id], diagnostics);
+      CheckImpls(module, module.devices[*id], diagnostics);
+    }
+  }
+  ForEachProgram(
+      module,
+      [&](const Graph& graph) {
+        CheckGraph(module, graph, diagnostics);
+        CheckStreams(module, graph, diagnostics);
+        CheckSpecialisation(module, graph, diagnostics);
+      },
+      [&](const Kernel& kernel) { CheckKernel(module, kernel, diagnostics); });
+  if (diagnostics.error_count() != before) {
+    return false;
+  }
+  for (const Item& item : module.items) {
+    if (const auto* id = std::get_if<DeviceId>(&item)) {
+      CheckBodyBounds(module, module.devices[*id], diagnostics);
+    }
+  }
+  ForEachProgram(
+      module, [&](const Graph& graph) { CheckEventFlow(module, graph, diagnostics); },
+      [&](const Kernel& kernel) { CheckEventFlow(module, kernel, diagnostics); });
+  return diagnostics.error_count() == before;
+}
+
+}  // namespace etc
