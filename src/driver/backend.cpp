@@ -45,6 +45,7 @@ std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptio
   if (!output.ok) {
     Diagnostic& error = session.diagnostics().Error(
         DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
+    output.log.erase(output.log.find_last_not_of('\n') + 1);
     error.notes.push_back({{}, "it said:\n" + output.log});
     error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
     return std::nullopt;

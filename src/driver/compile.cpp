@@ -127,7 +127,7 @@ class CompileJob {
       return Refuse(fmt::format("`{}` cannot be the binary: its name is that of another output",
                                 options_.output));
     }
-    return true;
+    return !writes_binary || to_stdout || CheckDestination(BinaryPath(), session_.diagnostics());
   }
 
   bool Refuse(std::string message) {

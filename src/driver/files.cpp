@@ -206,6 +206,17 @@ bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics) 
   return true;
 }
 
+bool CheckDestination(const std::string& path, Diagnostics& diagnostics) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return ReportFile(diagnostics, "write", path,
+                      S_ISDIR(status.st_mode) ? Why(EISDIR) : "it is not a regular file");
+  }
+  std::string folder = fs::path(path).parent_path().string();
+  return access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 ||
+         ReportFile(diagnostics, "write", path, Why(errno));
+}
+
 bool WriteStdout(std::string_view text, Diagnostics& diagnostics) {
   std::fflush(stdout);
   return WriteAll(STDOUT_FILENO, text) || ReportFile(diagnostics, "write", "<stdout>", Why(errno));

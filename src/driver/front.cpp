@@ -71,7 +71,7 @@ bool ApplyConstants(Module& module, const SourceOptions& options, Session& sessi
       overrides.push_back(std::move(*define));
     }
   }
-  return ok && OverrideConstants(module, overrides, session.diagnostics());
+  return OverrideConstants(module, overrides, session.diagnostics()) && ok;
 }
 
 std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {

@@ -24,7 +24,7 @@ ExitCode Session::Finish(ExitCode otherwise) {
   }
   std::fflush(stdout);
   if (format_ == DiagnosticsFormat::Json) {
-    fmt::print(stderr, "{}\n", RenderJson(diagnostics_, source_.get()));
+    fmt::print(stderr, "{}", RenderJson(diagnostics_, source_.get()));
     return code;
   }
   fmt::print(stderr, "{}", RenderText(diagnostics_, source_.get()));
