@@ -24,7 +24,7 @@ typedef enum etc_status {
   ETC_ERROR_MANIFEST = 4,  /* the manifest is malformed or of another version */
   ETC_ERROR_BINARY = 5,    /* the binary is not the one that the manifest describes */
   ETC_ERROR_BIND = 6,      /* a tensor does not fit its parameter */
-  ETC_ERROR_DIM = 7,       /* a dim is unknown, out of its range, or contradictory */
+  ETC_ERROR_DIM = 7,       /* a dim has no value, or one out of its range */
   ETC_ERROR_UNBOUND = 8,   /* a launch without a tensor for each parameter */
   ETC_ERROR_VALUE = 9,     /* an element is outside the declared range of values */
   ETC_ERROR_CAPTURE = 10,  /* not possible while the stream is being captured */

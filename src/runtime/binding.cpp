@@ -1,0 +1,272 @@
+#include "runtime/binding.h"
+
+#include <algorithm>
+
+#include "runtime/dtype.h"
+#include "runtime/manifest_expr.h"
+
+namespace etc::runtime {
+namespace {
+
+using manifest::Expr;
+using manifest::Graph;
+using manifest::Param;
+
+template <class... Parts>
+Status Misfit(const Param& param, const Parts&... parts) {
+  return Fail(ETC_ERROR_BIND, "parameter `", param.name, "`: ", parts...);
+}
+
+Status ExtentValue(const Graph& graph, const Param& param, size_t axis,
+                   const std::vector<int64_t>& dims, int64_t* value) {
+  Status status = Evaluate(param.shape[axis], dims, value);
+  return status.Ok() ? Status{}
+                     : Fail(status.code, "parameter `", param.name, "`: extent ", axis, ", `",
+                            ToText(param.shape[axis], graph.dims), "`, ", status.message);
+}
+
+Status CheckExtent(const Graph& graph, const Param& param, size_t axis, int64_t given,
+                   const std::vector<int64_t>& dims, const std::string& reason) {
+  int64_t expected = 0;
+  ETC_RETURN_IF_BAD(ExtentValue(graph, param, axis, dims, &expected));
+  if (given == expected) {
+    return {};
+  }
+  const Expr& expr = param.shape[axis];
+  if (expr.kind == Expr::Kind::Int) {
+    return Misfit(param, "extent ", axis, " is ", given, ", but must be ", expected);
+  }
+  return Misfit(param, "extent ", axis, " is ", given, ", but `", ToText(expr, graph.dims), "` is ",
+                expected, reason);
+}
+
+Status CheckKnownExtents(const Graph& graph, const Param& param, const KnownDims& known,
+                         const etc_tensor& tensor) {
+  std::vector<int64_t> dims;
+  for (const std::optional<int64_t>& value : known) {
+    dims.push_back(value.value_or(0));
+  }
+  for (size_t axis = 0; axis < param.shape.size(); ++axis) {
+    const Expr& expr = param.shape[axis];
+    const int64_t given = tensor.shape[axis];
+    if (given < 0) {
+      return Misfit(param, "extent ", axis, " is ", given);
+    }
+    if (IsKnown(expr, known)) {
+      ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, given, dims, ""));
+    } else if (expr.kind == Expr::Kind::Dim) {
+      if (Status status = CheckDim(graph.dims[static_cast<size_t>(expr.value)], given);
+          !status.Ok()) {
+        return Misfit(param, "extent ", axis, ", `", ToText(expr, graph.dims), "`, ",
+                      status.message);
+      }
+    }
+  }
+  return {};
+}
+
+Status CheckSize(const Param& param, const etc_tensor& tensor, int64_t element_bytes,
+                 int64_t* elements) {
+  int64_t bytes = element_bytes;
+  const bool is_empty =
+      std::find(tensor.shape, tensor.shape + tensor.rank, 0) != tensor.shape + tensor.rank;
+  for (int32_t axis = 0; axis < tensor.rank && !is_empty; ++axis) {
+    if (__builtin_mul_overflow(bytes, tensor.shape[axis], &bytes)) {
+      return Misfit(param, "its size in bytes overflows");
+    }
+  }
+  *elements = is_empty ? 0 : bytes / element_bytes;
+  return {};
+}
+
+Status CheckDense(const Param& param, const etc_tensor& tensor, int64_t elements) {
+  if (tensor.strides == nullptr || elements == 0) {
+    return {};
+  }
+  int64_t dense = 1;
+  for (int32_t axis = tensor.rank - 1; axis >= 0; --axis) {
+    if (tensor.shape[axis] != 1 && tensor.strides[axis] != dense) {
+      return Misfit(param, "stride ", axis, " is ", tensor.strides[axis],
+                    ", but a dense row-major tensor of its shape has ", dense);
+    }
+    dense *= tensor.shape[axis];
+  }
+  return {};
+}
+
+Status CheckData(const Param& param, const void* data, int64_t elements) {
+  if (elements == 0) {
+    return {};
+  }
+  if (data == nullptr) {
+    return Misfit(param, "the data is null");
+  }
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  if (address % static_cast<uintptr_t>(param.alignment) != 0) {
+    return Misfit(param, "the data is at ", data, ", but must be aligned to ", param.alignment,
+                  " bytes");
+  }
+  return {};
+}
+
+/// Who gave the dims of an extent their values, as far as tensors did.
+std::string Reason(const Graph& graph, const std::vector<Binding>& bindings, const KnownDims& set,
+                   const Expr& expr) {
+  if (expr.kind != Expr::Kind::Dim || set[static_cast<size_t>(expr.value)]) {
+    return "";
+  }
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const std::vector<Expr>& shape = graph.params[i].shape;
+    for (size_t axis = 0; axis < shape.size() && bindings[i].is_bound; ++axis) {
+      if (shape[axis].kind == Expr::Kind::Dim && shape[axis].value == expr.value) {
+        return Cat(" by extent ", axis, " of parameter `", graph.params[i].name, "`");
+      }
+    }
+  }
+  return "";
+}
+
+Status CheckOverlaps(const Graph& graph, const std::vector<Binding>& bindings) {
+  struct Span {
+    uintptr_t begin;
+    uintptr_t end;
+    size_t param;
+  };
+  std::vector<Span> spans;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const auto begin = reinterpret_cast<uintptr_t>(bindings[i].data);
+    const int64_t bytes = bindings[i].elements * FindDType(graph.params[i].dtype)->bytes;
+    if (bytes > 0) {
+      spans.push_back({begin, begin + static_cast<uintptr_t>(bytes), i});
+    }
+  }
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  // By where they end, the furthest span so far of each kind.
+  const Span* written = nullptr;
+  const Span* any = nullptr;
+  for (const Span& span : spans) {
+    const bool is_written = graph.params[span.param].access != ETC_IN;
+    const Span* other = is_written ? any : written;
+    if (other != nullptr && other->end > span.begin) {
+      const auto [first, second] = std::minmax(other->param, span.param);
+      return Fail(ETC_ERROR_BIND, "parameters `", graph.params[first].name, "` and `",
+                  graph.params[second].name, "` overlap in memory, and `",
+                  graph.params[is_written ? span.param : other->param].name, "` is written");
+    }
+    any = any == nullptr || span.end > any->end ? &span : any;
+    if (is_written) {
+      written = written == nullptr || span.end > written->end ? &span : written;
+    }
+  }
+  return {};
+}
+
+std::string ElementText(int64_t index, const std::vector<int64_t>& shape) {
+  std::string text;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    text = Cat(index % shape[axis], text.empty() ? "" : ", ", text);
+    index /= shape[axis];
+  }
+  return "[" + text + "]";
+}
+
+template <class T>
+Status CheckValuesOf(const Param& param, const Binding& binding) {
+  const T* values = static_cast<const T*>(binding.data);
+  for (int64_t i = 0; i < binding.elements; ++i) {
+    const auto value = static_cast<int64_t>(values[i]);
+    if (value < param.values->min || value > param.values->max) {
+      return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
+                  ElementText(i, binding.shape), " is ", value, ", but values must be in ",
+                  param.values->min, "..", param.values->max);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckDim(const manifest::Dim& dim, int64_t value) {
+  if (value < dim.min || value > dim.max) {
+    return Fail(ETC_ERROR_DIM, "is ", value, ", but must be in ", dim.min, "..", dim.max);
+  }
+  if (value % dim.multiple != 0) {
+    return Fail(ETC_ERROR_DIM, "is ", value, ", but must be a multiple of ", dim.multiple);
+  }
+  return {};
+}
+
+Status CheckTensor(const Graph& graph, const Param& param, const KnownDims& known,
+                   const etc_tensor& tensor, Binding* binding) {
+  const DTypeInfo* expected = FindDType(param.dtype);
+  const DTypeInfo* given = FindDType(tensor.dtype);
+  if (given != expected) {
+    return Misfit(param, "the dtype is ", given != nullptr ? given->name : "unknown",
+                  ", but must be ", expected->name);
+  }
+  if (tensor.rank != static_cast<int32_t>(param.shape.size())) {
+    return Misfit(param, "the rank is ", tensor.rank, ", but must be ", param.shape.size());
+  }
+  if (tensor.rank > 0 && tensor.shape == nullptr) {
+    return Misfit(param, "the shape is null");
+  }
+  ETC_RETURN_IF_BAD(CheckKnownExtents(graph, param, known, tensor));
+  int64_t elements = 0;
+  ETC_RETURN_IF_BAD(CheckSize(param, tensor, expected->bytes, &elements));
+  ETC_RETURN_IF_BAD(CheckDense(param, tensor, elements));
+  ETC_RETURN_IF_BAD(CheckData(param, tensor.data, elements));
+  *binding = {true, tensor.data, {tensor.shape, tensor.shape + tensor.rank}, elements};
+  return {};
+}
+
+KnownDims InferDims(const Graph& graph, const std::vector<Binding>& bindings,
+                    const KnownDims& set) {
+  KnownDims dims = set;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const std::vector<Expr>& shape = graph.params[i].shape;
+    for (size_t axis = 0; axis < shape.size() && bindings[i].is_bound; ++axis) {
+      if (shape[axis].kind == Expr::Kind::Dim) {
+        std::optional<int64_t>& dim = dims[static_cast<size_t>(shape[axis].value)];
+        dim = dim.value_or(bindings[i].shape[axis]);
+      }
+    }
+  }
+  return dims;
+}
+
+Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, const KnownDims& set,
+                     const std::vector<int64_t>& dims) {
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const Param& param = graph.params[i];
+    if (!bindings[i].is_bound) {
+      return Fail(ETC_ERROR_UNBOUND, "parameter `", param.name, "` has no tensor");
+    }
+    for (size_t axis = 0; axis < param.shape.size(); ++axis) {
+      ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, bindings[i].shape[axis], dims,
+                                    Reason(graph, bindings, set, param.shape[axis])));
+    }
+  }
+  return CheckOverlaps(graph, bindings);
+}
+
+Status CheckValues(const Graph& graph, const std::vector<Binding>& bindings) {
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const Param& param = graph.params[i];
+    if (!param.values || param.access == ETC_OUT) {
+      continue;
+    }
+    Status status;
+    if (param.dtype == ETC_I64) {
+      status = CheckValuesOf<int64_t>(param, bindings[i]);
+    } else if (param.dtype == ETC_I32) {
+      status = CheckValuesOf<int32_t>(param, bindings[i]);
+    } else {
+      status = CheckValuesOf<uint8_t>(param, bindings[i]);
+    }
+    ETC_RETURN_IF_BAD(status);
+  }
+  return {};
+}
+
+}  // namespace etc::runtime

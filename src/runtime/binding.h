@@ -1,0 +1,44 @@
+// Bound tensors: what is checked of one alone, and of all of them together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "etc/manifest.h"
+#include "runtime/status.h"
+
+namespace etc::runtime {
+
+struct Binding {
+  bool is_bound = false;
+  void* data = nullptr;
+  std::vector<int64_t> shape;
+  int64_t elements = 0;
+};
+
+/// Values of the graph's dims, where known.
+using KnownDims = std::vector<std::optional<int64_t>>;
+
+/// The text of a failure completes "dim `batch` ...".
+Status CheckDim(const manifest::Dim& dim, int64_t value);
+
+/// Holds a tensor against its parameter: dtype, rank, density, alignment, null, the extents whose
+/// value is known, and the range of the dims that extents name.
+Status CheckTensor(const manifest::Graph& graph, const manifest::Param& param,
+                   const KnownDims& known, const etc_tensor& tensor, Binding* binding);
+
+/// The dims of a launch: those set, and for the others the extent of the first tensor that has one.
+KnownDims InferDims(const manifest::Graph& graph, const std::vector<Binding>& bindings,
+                    const KnownDims& set);
+
+/// Everything that only all dims and tensors together can show: each is bound, every extent has the
+/// value of its expression, and no tensor that is written overlaps another.
+Status CheckTogether(const manifest::Graph& graph, const std::vector<Binding>& bindings,
+                     const KnownDims& set, const std::vector<int64_t>& dims);
+
+/// Every element of the index tensors with a declared range, which must be in host memory.
+Status CheckValues(const manifest::Graph& graph, const std::vector<Binding>& bindings);
+
+}  // namespace etc::runtime

@@ -1,0 +1,35 @@
+// The border to C: statuses become codes and a text of the thread, exceptions stop here.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "runtime/status.h"
+
+namespace etc::runtime {
+
+/// Keeps the text for etc_last_error().
+etc_status Report(const Status& status);
+
+template <class Function>
+etc_status Guard(Function function) {
+  try {
+    return Report(function());
+  } catch (const std::bad_alloc&) {
+    return Report(Fail(ETC_ERROR_OUT_OF_MEMORY, "out of memory"));
+  } catch (const std::exception& error) {
+    return Report(Fail(ETC_ERROR_INTERNAL, "unexpected: ", error.what()));
+  }
+}
+
+/// Fails unless every pointer is given; `names` is how the call spells them.
+template <class... Pointers>
+Status NeedAll(const char* names, const Pointers*... pointers) {
+  return ((pointers != nullptr) && ...)
+             ? Status{}
+             : Fail(ETC_ERROR_ARGUMENT, "null is given, but `", names, "` must not be null");
+}
+
+}  // namespace etc::runtime
+
+#define ETC_NEED(...) ETC_RETURN_IF_BAD(::etc::runtime::NeedAll(#__VA_ARGS__, __VA_ARGS__))

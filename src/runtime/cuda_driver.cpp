@@ -1,0 +1,99 @@
+#include "runtime/cuda_driver.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+
+namespace etc::runtime::cuda {
+namespace {
+
+constexpr char kLibrary[] = "libcuda.so.1";
+
+Status Resolve(void* library, Driver* driver) {
+#define ETC_RESOLVE(name, ...)                                                     \
+  driver->name = reinterpret_cast<Result (*)(__VA_ARGS__)>(dlsym(library, #name)); \
+  if (driver->name == nullptr) {                                                   \
+    return Fail(ETC_ERROR_NO_DEVICE, kLibrary,                                     \
+                " has no `" #name                                                  \
+                "`: the CUDA driver is "                                           \
+                "older than 12.0");                                                \
+  }
+  ETC_CUDA_FUNCTIONS(ETC_RESOLVE)
+#undef ETC_RESOLVE
+  return {};
+}
+
+Status Open(Driver* driver) {
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return Fail(ETC_ERROR_NO_DEVICE, "there is no CUDA driver: ", dlerror());
+  }
+  Status status = Resolve(library, driver);
+  if (status.Ok()) {
+    status = driver->Check(driver->cuInit(0), "cuInit");
+    status.code = status.Ok() ? ETC_OK : ETC_ERROR_NO_DEVICE;
+  }
+  if (!status.Ok()) {
+    dlclose(library);
+  }
+  return status;
+}
+
+Status CheckThatThereIsADevice(const Driver& driver) {
+  int count = 0;
+  ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  return count > 0 ? Status{} : Fail(ETC_ERROR_NO_DEVICE, "the CUDA driver sees no device");
+}
+
+}  // namespace
+
+Status Driver::Check(Result result, const char* call) const {
+  if (result == kSuccess) {
+    return {};
+  }
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (cuGetErrorName(result, &name) != kSuccess || name == nullptr) {
+    name = "an unknown error";
+  }
+  if (cuGetErrorString(result, &text) != kSuccess || text == nullptr) {
+    text = "no description";
+  }
+  return Fail(result == kOutOfMemory ? ETC_ERROR_OUT_OF_MEMORY : ETC_ERROR_DEVICE, call,
+              " failed: ", name, " (", text, ")");
+}
+
+Status OpenDriver(const Driver** driver) {
+  static std::once_flag once;
+  static Driver opened;
+  static Status status;
+  std::call_once(once, [] {
+    status = Open(&opened);
+    if (status.Ok()) {
+      status = CheckThatThereIsADevice(opened);
+    }
+  });
+  *driver = &opened;
+  return status;
+}
+
+Status CurrentContext(const Driver& driver, Context* context, Device* device) {
+  ETC_RETURN_IF_BAD(driver.Check(driver.cuCtxGetCurrent(context), "cuCtxGetCurrent"));
+  if (*context == nullptr) {
+    // Retained once and kept: the context stays current after this call.
+    static std::mutex mutex;
+    static Context primary = nullptr;
+    const std::lock_guard lock(mutex);
+    if (primary == nullptr) {
+      Device first = 0;
+      ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGet(&first, 0), "cuDeviceGet"));
+      ETC_RETURN_IF_BAD(driver.Check(driver.cuDevicePrimaryCtxRetain(&primary, first),
+                                     "cuDevicePrimaryCtxRetain"));
+    }
+    ETC_RETURN_IF_BAD(driver.Check(driver.cuCtxSetCurrent(primary), "cuCtxSetCurrent"));
+    *context = primary;
+  }
+  return driver.Check(driver.cuCtxGetDevice(device), "cuCtxGetDevice");
+}
+
+}  // namespace etc::runtime::cuda

@@ -1,0 +1,136 @@
+// The few types, numbers and functions of the CUDA driver API that the runtime uses, declared here
+// so that building needs no toolkit and loading needs no driver: libcuda.so.1 is opened at run
+// time. tests/unit/runtime/cuda_driver_test.cpp holds them against cuda.h where there is one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/status.h"
+
+namespace etc::runtime::cuda {
+
+using Result = int;
+using Device = int;
+using DevicePointer = uint64_t;
+using Context = struct ContextHandle*;
+using Library = struct LibraryHandle*;
+using Kernel = struct KernelHandle*;
+using Function = struct FunctionHandle*;
+using Stream = struct StreamHandle*;
+using Event = struct EventHandle*;
+
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kInvalidValue = 1;
+inline constexpr Result kOutOfMemory = 2;
+
+inline constexpr int kAttributeSms = 16;
+inline constexpr int kAttributeComputeMajor = 75;
+inline constexpr int kAttributeComputeMinor = 76;
+inline constexpr int kAttributePageableMemory = 88;
+inline constexpr int kAttributeCooperativeLaunch = 95;
+inline constexpr int kAttributeMaxSharedOptin = 97;
+
+inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr int kPointerMemoryType = 2;
+inline constexpr int kCaptureNone = 0;
+inline constexpr unsigned kEventDefault = 0;
+inline constexpr int kLaunchCooperative = 2;
+
+struct LaunchAttribute {
+  int id;
+  union alignas(8) {
+    char pad[64];
+    int cooperative;
+  } value;
+};
+
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
+/// The functions, by their names in libcuda.so.1. The libraries of cuLibraryLoadData belong to no
+/// context, so one program serves every device.
+#define ETC_CUDA_FUNCTIONS(F)                                                                 \
+  F(cuInit, unsigned)                                                                         \
+  F(cuGetErrorName, Result, const char**)                                                     \
+  F(cuGetErrorString, Result, const char**)                                                   \
+  F(cuDriverGetVersion, int*)                                                                 \
+  F(cuDeviceGetCount, int*)                                                                   \
+  F(cuDeviceGet, Device*, int)                                                                \
+  F(cuDeviceGetName, char*, int, Device)                                                      \
+  F(cuDeviceGetAttribute, int*, int, Device)                                                  \
+  F(cuDeviceTotalMem_v2, size_t*, Device)                                                     \
+  F(cuDevicePrimaryCtxRetain, Context*, Device)                                               \
+  F(cuCtxGetCurrent, Context*)                                                                \
+  F(cuCtxSetCurrent, Context)                                                                 \
+  F(cuCtxPushCurrent_v2, Context)                                                             \
+  F(cuCtxPopCurrent_v2, Context*)                                                             \
+  F(cuCtxGetDevice, Device*)                                                                  \
+  F(cuCtxSynchronize)                                                                         \
+  F(cuLibraryLoadData, Library*, const void*, int*, void**, unsigned, int*, void**, unsigned) \
+  F(cuLibraryUnload, Library)                                                                 \
+  F(cuLibraryGetKernel, Kernel*, Library, const char*)                                        \
+  F(cuKernelGetFunction, Function*, Kernel)                                                   \
+  F(cuFuncSetAttribute, Function, int, int)                                                   \
+  F(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, Function, int, size_t)                 \
+  F(cuMemAlloc_v2, DevicePointer*, size_t)                                                    \
+  F(cuMemFree_v2, DevicePointer)                                                              \
+  F(cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                                      \
+  F(cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                                            \
+  F(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream)                            \
+  F(cuPointerGetAttribute, void*, int, DevicePointer)                                         \
+  F(cuStreamIsCapturing, Stream, int*)                                                        \
+  F(cuStreamSynchronize, Stream)                                                              \
+  F(cuLaunchKernelEx, const LaunchConfig*, Function, void**, void**)                          \
+  F(cuEventCreate, Event*, unsigned)                                                          \
+  F(cuEventRecord, Event, Stream)                                                             \
+  F(cuEventSynchronize, Event)                                                                \
+  F(cuEventElapsedTime, float*, Event, Event)                                                 \
+  F(cuEventDestroy_v2, Event)
+
+struct Driver {
+#define ETC_DECLARE(name, ...) Result (*name)(__VA_ARGS__) = nullptr;
+  ETC_CUDA_FUNCTIONS(ETC_DECLARE)
+#undef ETC_DECLARE
+
+  /// Good for kSuccess, else an error that names the call and what the driver says of it.
+  Status Check(Result result, const char* call) const;
+};
+
+/// The driver, opened and initialised once for the process; it is never closed.
+Status OpenDriver(const Driver** driver);
+
+/// Makes sure that a context is current (the primary one of device 0 where there was none) and
+/// gives it with its device.
+Status CurrentContext(const Driver& driver, Context* context, Device* device);
+
+/// Makes a context current for a scope.
+class ScopedContext {
+ public:
+  ScopedContext(const Driver& driver, Context context)
+      : driver_(driver),
+        status_(driver.Check(driver.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent")) {}
+  ~ScopedContext() {
+    if (status_.Ok()) {
+      Context popped = nullptr;
+      driver_.cuCtxPopCurrent_v2(&popped);
+    }
+  }
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+
+  const Status& status() const { return status_; }
+
+ private:
+  const Driver& driver_;
+  Status status_;
+};
+
+}  // namespace etc::runtime::cuda

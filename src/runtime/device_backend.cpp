@@ -1,0 +1,207 @@
+// Kernels as cooperative launches on the device whose context was current at creation.
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/backend.h"
+#include "runtime/cuda_driver.h"
+
+namespace etc::runtime {
+namespace {
+
+constexpr int32_t kDlCuda = 2;
+constexpr int32_t kDlCudaHost = 3;
+constexpr int32_t kDlCudaManaged = 13;
+
+struct LaunchShape {
+  cuda::Function function = nullptr;
+  unsigned threads = 0;
+  unsigned shared_bytes = 0;
+};
+
+cuda::DevicePointer Address(const void* data) {
+  return reinterpret_cast<cuda::DevicePointer>(data);
+}
+cuda::Stream AsStream(void* stream) { return static_cast<cuda::Stream>(stream); }
+
+Status Attribute(const cuda::Driver& driver, cuda::Device device, int attribute, int* value) {
+  return driver.Check(driver.cuDeviceGetAttribute(value, attribute, device),
+                      "cuDeviceGetAttribute");
+}
+
+/// A target with a letter ("sm_90a") runs on that very architecture, one without on it and on later
+/// ones of the same generation.
+Status CheckArch(const cuda::Driver& driver, cuda::Device device, const std::string& target) {
+  int major = 0;
+  int minor = 0;
+  ETC_RETURN_IF_BAD(Attribute(driver, device, cuda::kAttributeComputeMajor, &major));
+  ETC_RETURN_IF_BAD(Attribute(driver, device, cuda::kAttributeComputeMinor, &minor));
+  char* suffix = nullptr;
+  const long wanted = std::strtol(target.c_str() + std::string_view("sm_").size(), &suffix, 10);
+  const int have = major * 10 + minor;
+  const bool fits = *suffix != '\0' ? have == wanted : major == wanted / 10 && have >= wanted;
+  return fits ? Status{}
+              : Fail(ETC_ERROR_NO_DEVICE, "the program is for ", target, ", but device ", device,
+                     " is sm_", have);
+}
+
+class DeviceBackend : public Backend {
+ public:
+  DeviceBackend(const cuda::Driver& driver, cuda::Context context, cuda::Device device)
+      : driver_(driver), context_(context), device_(device) {}
+
+  /// With the context current.
+  Status Prepare(const Program& program, const manifest::Graph& graph) {
+    int cooperative = 0;
+    int max_shared = 0;
+    ETC_RETURN_IF_BAD(CheckArch(driver_, device_, program.manifest().target));
+    ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributeCooperativeLaunch, &cooperative));
+    if (cooperative == 0) {
+      return Fail(ETC_ERROR_NO_DEVICE, "device ", device_, " has no cooperative launches");
+    }
+    ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributeSms, &sms_));
+    ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributePageableMemory, &pageable_));
+    ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributeMaxSharedOptin, &max_shared));
+    for (const manifest::Kernel& kernel : graph.kernels) {
+      if (kernel.shared_bytes > max_shared) {
+        return Fail(ETC_ERROR_NO_DEVICE, "kernel `", kernel.entry, "` needs ", kernel.shared_bytes,
+                    " bytes of shared memory, but device ", device_, " has ", max_shared);
+      }
+      ETC_RETURN_IF_BAD(PrepareKernel(program, kernel));
+    }
+    return {};
+  }
+
+  int DefaultSms() const override { return sms_; }
+  int MaxSms() const override { return sms_; }
+  bool IsHost() const override { return false; }
+
+  Status Allocate(int64_t bytes, void** data) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    cuda::DevicePointer address = 0;
+    if (Status status = driver_.Check(driver_.cuMemAlloc_v2(&address, static_cast<size_t>(bytes)),
+                                      "cuMemAlloc");
+        !status.Ok()) {
+      return Fail(status.code, "cannot allocate ", bytes, " bytes: ", status.message);
+    }
+    *data = reinterpret_cast<void*>(address);
+    return {};
+  }
+  void Free(void* data) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    if (scope.status().Ok()) {
+      driver_.cuMemFree_v2(Address(data));
+    }
+  }
+  Status Zero(void* data, int64_t bytes, void* stream) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    return driver_.Check(
+        driver_.cuMemsetD8Async(Address(data), 0, static_cast<size_t>(bytes), AsStream(stream)),
+        "cuMemsetD8Async");
+  }
+  Status Synchronize(void* stream) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    return driver_.Check(driver_.cuStreamSynchronize(AsStream(stream)), "cuStreamSynchronize");
+  }
+  Status IsCapturing(void* stream, bool* capturing) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    int state = cuda::kCaptureNone;
+    ETC_RETURN_IF_BAD(driver_.Check(driver_.cuStreamIsCapturing(AsStream(stream), &state),
+                                    "cuStreamIsCapturing"));
+    *capturing = state != cuda::kCaptureNone;
+    return {};
+  }
+
+  Status CheckPointer(const void* data) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    int kind = 0;
+    const cuda::Result result =
+        driver_.cuPointerGetAttribute(&kind, cuda::kPointerMemoryType, Address(data));
+    if (result == cuda::kInvalidValue) {
+      return pageable_ != 0 ? Status{}
+                            : Fail(ETC_ERROR_BIND, "is at ", data,
+                                   ", which is no memory that the device can reach");
+    }
+    return driver_.Check(result, "cuPointerGetAttribute");
+  }
+  Status CheckDlpackDevice(int32_t type, int32_t id) override {
+    if (type != kDlCuda && type != kDlCudaHost && type != kDlCudaManaged) {
+      return Fail(ETC_ERROR_BIND, "the tensor is not on a CUDA device (DLPack type ", type, ")");
+    }
+    return type != kDlCuda || id == device_
+               ? Status{}
+               : Fail(ETC_ERROR_BIND, "the tensor is on device ", id,
+                      ", but the instance belongs to device ", device_);
+  }
+
+  Status Launch(size_t kernel, std::vector<uint64_t>& block, int sms, void* stream) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    const LaunchShape& shape = kernels_[kernel];
+    cuda::LaunchAttribute cooperative{};
+    cooperative.id = cuda::kLaunchCooperative;
+    cooperative.value.cooperative = 1;
+    const cuda::LaunchConfig config{static_cast<unsigned>(sms),
+                                    1,
+                                    1,
+                                    shape.threads,
+                                    1,
+                                    1,
+                                    shape.shared_bytes,
+                                    AsStream(stream),
+                                    &cooperative,
+                                    1};
+    void* params[] = {block.data()};
+    return driver_.Check(driver_.cuLaunchKernelEx(&config, shape.function, params, nullptr),
+                         "cuLaunchKernelEx");
+  }
+
+ private:
+  /// Loads the function into the context now, because that cannot be done during a capture.
+  Status PrepareKernel(const Program& program, const manifest::Kernel& kernel) {
+    LaunchShape& shape = kernels_.emplace_back();
+    shape.threads = static_cast<unsigned>(kernel.threads);
+    shape.shared_bytes = static_cast<unsigned>(kernel.shared_bytes);
+    ETC_RETURN_IF_BAD(program.device_binary().FindEntry(driver_, kernel.entry, &shape.function));
+    ETC_RETURN_IF_BAD(
+        driver_.Check(driver_.cuFuncSetAttribute(shape.function, cuda::kFunctionMaxDynamicShared,
+                                                 static_cast<int>(kernel.shared_bytes)),
+                      "cuFuncSetAttribute"));
+    int resident = 0;
+    ETC_RETURN_IF_BAD(driver_.Check(driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                        &resident, shape.function, static_cast<int>(kernel.threads),
+                                        static_cast<size_t>(kernel.shared_bytes)),
+                                    "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
+    return resident > 0 ? Status{}
+                        : Fail(ETC_ERROR_NO_DEVICE, "kernel `", kernel.entry,
+                               "` does not fit on one SM of device ", device_);
+  }
+
+  const cuda::Driver& driver_;
+  cuda::Context context_;
+  cuda::Device device_;
+  int sms_ = 0;
+  int pageable_ = 0;
+  std::vector<LaunchShape> kernels_;  // of each kernel of the graph
+};
+
+}  // namespace
+
+Status MakeDeviceBackend(const Program& program, const manifest::Graph& graph,
+                         std::unique_ptr<Backend>* backend) {
+  const cuda::Driver* driver = nullptr;
+  cuda::Context context = nullptr;
+  cuda::Device device = 0;
+  ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
+  ETC_RETURN_IF_BAD(cuda::CurrentContext(*driver, &context, &device));
+  auto made = std::make_unique<DeviceBackend>(*driver, context, device);
+  ETC_RETURN_IF_BAD(made->Prepare(program, graph));
+  *backend = std::move(made);
+  return {};
+}
+
+}  // namespace etc::runtime

@@ -1,0 +1,341 @@
+#include "runtime/instance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/dtype.h"
+#include "runtime/manifest_expr.h"
+
+namespace etc::runtime {
+namespace {
+
+// The event memory: docs/runtime.md.
+constexpr int64_t kEventHeaderBytes = 128;
+constexpr int64_t kEventStride = 128;
+constexpr int64_t kMaxEventCounters = int64_t{1} << 32;
+constexpr uintptr_t kWorkspaceAlignment = 256;
+
+int64_t EventBytes(int64_t counters) { return kEventHeaderBytes + 2 * counters * kEventStride; }
+
+uint64_t Word(const void* data) { return reinterpret_cast<uintptr_t>(data); }
+
+Status Size(const manifest::Kernel& kernel, const manifest::Expr& expr, const char* what,
+            const std::vector<int64_t>& dims, int64_t max, int64_t* value) {
+  Status status = Evaluate(expr, dims, value);
+  if (!status.Ok()) {
+    return Fail(status.code, "kernel `", kernel.entry, "`: `", what, "` ", status.message);
+  }
+  if (*value < 0 || *value > max) {
+    return Fail(ETC_ERROR_MANIFEST, "kernel `", kernel.entry, "`: `", what, "` is ", *value,
+                ", but must be in 0..", max);
+  }
+  return {};
+}
+
+}  // namespace
+
+Instance::Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
+                   std::unique_ptr<Backend> backend)
+    : program_(std::move(program)),
+      graph_(graph),
+      backend_(std::move(backend)),
+      set_dims_(graph.dims.size()),
+      bindings_(graph.params.size()),
+      sms_(backend_->DefaultSms()) {}
+
+Instance::~Instance() {
+  Release(&workspace_);
+  Release(&events_);
+  for (const Memory& memory : retired_) {
+    backend_->Free(memory.data);
+  }
+}
+
+Status Instance::Create(std::shared_ptr<const Program> program, const char* graph,
+                        std::unique_ptr<Instance>* instance) {
+  const manifest::Graph* found = nullptr;
+  std::unique_ptr<Backend> backend;
+  ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
+  ETC_RETURN_IF_BAD(program->IsHost() ? MakeHostBackend(*program, *found, &backend)
+                                      : MakeDeviceBackend(*program, *found, &backend));
+  instance->reset(new Instance(std::move(program), *found, std::move(backend)));
+  return {};
+}
+
+Status Instance::FindDim(const char* name, size_t* index) const {
+  for (size_t i = 0; i < graph_.dims.size(); ++i) {
+    if (graph_.dims[i].name == name) {
+      *index = i;
+      return {};
+    }
+  }
+  return Fail(ETC_ERROR_NOT_FOUND, "graph `", graph_.name, "` has no dim `", name, "`");
+}
+
+Status Instance::FindParam(const char* name, size_t* index) const {
+  for (size_t i = 0; i < graph_.params.size(); ++i) {
+    if (graph_.params[i].name == name) {
+      *index = i;
+      return {};
+    }
+  }
+  return Fail(ETC_ERROR_NOT_FOUND, "graph `", graph_.name, "` has no parameter `", name, "`");
+}
+
+Status Instance::NoValue(const manifest::Dim& dim) const {
+  return Fail(ETC_ERROR_DIM, "dim `", dim.name,
+              "` is not set, and no bound tensor has it as an extent");
+}
+
+Status Instance::SetDim(const char* name, int64_t value) {
+  size_t index = 0;
+  ETC_RETURN_IF_BAD(FindDim(name, &index));
+  if (Status status = CheckDim(graph_.dims[index], value); !status.Ok()) {
+    return Fail(status.code, "dim `", name, "` ", status.message);
+  }
+  set_dims_[index] = value;
+  is_ready_ = false;
+  return {};
+}
+
+Status Instance::ClearDim(const char* name) {
+  size_t index = 0;
+  ETC_RETURN_IF_BAD(FindDim(name, &index));
+  set_dims_[index].reset();
+  is_ready_ = false;
+  return {};
+}
+
+Status Instance::DimValue(const char* name, int64_t* value) const {
+  size_t index = 0;
+  ETC_RETURN_IF_BAD(FindDim(name, &index));
+  const std::optional<int64_t> known = InferDims(graph_, bindings_, set_dims_)[index];
+  if (!known) {
+    return NoValue(graph_.dims[index]);
+  }
+  *value = *known;
+  return {};
+}
+
+Status Instance::ParamShape(const char* name, std::vector<int64_t>* extents) const {
+  size_t index = 0;
+  ETC_RETURN_IF_BAD(FindParam(name, &index));
+  const KnownDims known = InferDims(graph_, bindings_, set_dims_);
+  std::vector<int64_t> dims;
+  for (const std::optional<int64_t>& value : known) {
+    dims.push_back(value.value_or(0));
+  }
+  for (const manifest::Expr& extent : graph_.params[index].shape) {
+    if (!IsKnown(extent, known)) {
+      return Fail(ETC_ERROR_DIM, "parameter `", name, "`: extent ", extents->size(), ", `",
+                  ToText(extent, graph_.dims), "`, has no value yet");
+    }
+    ETC_RETURN_IF_BAD(Evaluate(extent, dims, &extents->emplace_back()));
+  }
+  return {};
+}
+
+Status Instance::Bind(const char* name, const etc_tensor& tensor) {
+  size_t index = 0;
+  Binding binding;
+  ETC_RETURN_IF_BAD(FindParam(name, &index));
+  ETC_RETURN_IF_BAD(CheckTensor(graph_, graph_.params[index], set_dims_, tensor, &binding));
+  if (binding.elements > 0) {
+    if (Status status = backend_->CheckPointer(binding.data); !status.Ok()) {
+      return Fail(status.code, "parameter `", name, "`: the data ", status.message);
+    }
+  }
+  bindings_[index] = std::move(binding);
+  is_ready_ = false;
+  return {};
+}
+
+Status Instance::BindDlpack(const char* name, const etc_dl_tensor& tensor) {
+  size_t index = 0;
+  ETC_RETURN_IF_BAD(FindParam(name, &index));
+  if (Status status =
+          backend_->CheckDlpackDevice(tensor.device.device_type, tensor.device.device_id);
+      !status.Ok()) {
+    return Fail(status.code, "parameter `", name, "`: ", status.message);
+  }
+  const DTypeInfo* dtype =
+      FindDlpackDType(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+  if (dtype == nullptr) {
+    return Fail(ETC_ERROR_BIND, "parameter `", name, "`: the DLPack dtype (code ",
+                int{tensor.dtype.code}, ", ", int{tensor.dtype.bits}, " bits, ", tensor.dtype.lanes,
+                " lanes) has no counterpart");
+  }
+  void* data =
+      tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
+  return Bind(name, {data, dtype->dtype, tensor.ndim, tensor.shape, tensor.strides});
+}
+
+Status Instance::SelectKernel(Plan* plan) const {
+  std::string tried;
+  for (size_t i = 0; i < graph_.kernels.size(); ++i) {
+    const std::vector<manifest::Where>& where = graph_.kernels[i].where;
+    if (std::all_of(where.begin(), where.end(), [&](const manifest::Where& range) {
+          const int64_t value = plan->dims[static_cast<size_t>(range.dim)];
+          return value >= range.min && value <= range.max;
+        })) {
+      plan->kernel = i;
+      return {};
+    }
+    tried += Cat(tried.empty() ? "" : "; ", program_->text(graph_).where[i]);
+  }
+  std::string sizes;
+  for (size_t i = 0; i < plan->dims.size(); ++i) {
+    sizes += Cat(i == 0 ? "" : ", ", graph_.dims[i].name, " = ", plan->dims[i]);
+  }
+  return Fail(ETC_ERROR_DIM, "graph `", graph_.name, "` has no kernel for ", sizes,
+              ", only for: ", tried);
+}
+
+Status Instance::MakePlan(Plan* plan) const {
+  const KnownDims known = InferDims(graph_, bindings_, set_dims_);
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (!known[i]) {
+      return NoValue(graph_.dims[i]);
+    }
+    plan->dims.push_back(*known[i]);
+  }
+  ETC_RETURN_IF_BAD(SelectKernel(plan));
+  const manifest::Kernel& kernel = graph_.kernels[plan->kernel];
+  ETC_RETURN_IF_BAD(Size(kernel, kernel.workspace_bytes, "workspace_bytes", plan->dims, INT64_MAX,
+                         &plan->workspace_bytes));
+  return Size(kernel, kernel.event_counters, "event_counters", plan->dims, kMaxEventCounters,
+              &plan->event_counters);
+}
+
+Status Instance::WorkspaceBytes(int64_t* bytes) const {
+  Plan plan;
+  ETC_RETURN_IF_BAD(MakePlan(&plan));
+  *bytes = plan.workspace_bytes;
+  return {};
+}
+
+Status Instance::BindWorkspace(void* data, int64_t bytes) {
+  if (bytes < 0) {
+    return Fail(ETC_ERROR_ARGUMENT, "the workspace has ", bytes, " bytes");
+  }
+  if (reinterpret_cast<uintptr_t>(data) % kWorkspaceAlignment != 0) {
+    return Fail(ETC_ERROR_BIND, "the workspace is at ", data, ", but must be aligned to ",
+                kWorkspaceAlignment, " bytes");
+  }
+  if (data != nullptr) {
+    if (Status status = backend_->CheckPointer(data); !status.Ok()) {
+      return Fail(status.code, "the workspace ", status.message);
+    }
+  }
+  bound_workspace_ = {data, data != nullptr ? bytes : 0};
+  is_ready_ = false;
+  return {};
+}
+
+Status Instance::SetSms(int32_t sms) {
+  if (sms < 0 || sms > backend_->MaxSms()) {
+    return Fail(ETC_ERROR_ARGUMENT, "the number of SMs is ", sms, ", but must be in 0..",
+                backend_->MaxSms());
+  }
+  sms_ = sms == 0 ? backend_->DefaultSms() : sms;
+  return {};
+}
+
+bool Instance::HasMemoryFor(const Plan& plan) const {
+  const bool workspace_fits =
+      bound_workspace_.data != nullptr || workspace_.size >= plan.workspace_bytes;
+  return workspace_fits && events_.data != nullptr && events_.size >= plan.event_counters;
+}
+
+void Instance::Release(Memory* memory) {
+  if (memory->data != nullptr) {
+    if (was_captured_) {
+      retired_.push_back(*memory);
+    } else {
+      backend_->Free(memory->data);
+    }
+  }
+  *memory = {};
+}
+
+/// Nothing in the memory outlives a launch, so the old goes before the new comes.
+Status Instance::Grow(const Plan& plan, void* stream) {
+  is_ready_ = false;
+  if (bound_workspace_.data == nullptr && workspace_.size < plan.workspace_bytes) {
+    Release(&workspace_);
+    ETC_RETURN_IF_BAD(backend_->Allocate(plan.workspace_bytes, &workspace_.data));
+    workspace_.size = plan.workspace_bytes;
+  }
+  if (events_.data == nullptr || events_.size < plan.event_counters) {
+    Release(&events_);
+    ETC_RETURN_IF_BAD(backend_->Allocate(EventBytes(plan.event_counters), &events_.data));
+    events_.size = plan.event_counters;
+    if (Status status = backend_->Zero(events_.data, EventBytes(events_.size), stream);
+        !status.Ok()) {
+      Release(&events_);
+      return status;
+    }
+  }
+  return {};
+}
+
+Status Instance::Reserve() {
+  Plan plan;
+  ETC_RETURN_IF_BAD(MakePlan(&plan));
+  ETC_RETURN_IF_BAD(Grow(plan, nullptr));
+  // The launch may come on a stream that is not ordered after the default one.
+  return backend_->Synchronize(nullptr);
+}
+
+void Instance::FillBlock() {
+  block_.clear();
+  for (const Binding& binding : bindings_) {
+    block_.push_back(Word(binding.data));
+  }
+  for (const int64_t dim : plan_.dims) {
+    block_.push_back(static_cast<uint64_t>(dim));
+  }
+  block_.push_back(
+      Word(bound_workspace_.data != nullptr ? bound_workspace_.data : workspace_.data));
+  block_.push_back(Word(events_.data));
+  block_.push_back(static_cast<uint64_t>(events_.size));
+}
+
+Status Instance::Launch(void* stream) {
+  if (!is_ready_) {
+    Plan plan;
+    ETC_RETURN_IF_BAD(MakePlan(&plan));
+    ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims));
+    if (bound_workspace_.data != nullptr && bound_workspace_.size < plan.workspace_bytes) {
+      return Fail(ETC_ERROR_BIND, "the workspace has ", bound_workspace_.size,
+                  " bytes, but the launch needs ", plan.workspace_bytes);
+    }
+    plan_ = std::move(plan);
+  }
+  if (backend_->IsHost()) {
+    ETC_RETURN_IF_BAD(CheckValues(graph_, bindings_));
+  }
+  bool is_capturing = false;
+  ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));
+  if (!HasMemoryFor(plan_)) {
+    if (is_capturing) {
+      return Fail(
+          ETC_ERROR_CAPTURE,
+          "the launch needs more memory than the instance has, and none "
+          "can be allocated while the stream is being captured: reserve or launch once with "
+          "these sizes before the capture");
+    }
+    ETC_RETURN_IF_BAD(Grow(plan_, stream));
+  }
+  if (!is_ready_) {
+    FillBlock();
+    is_ready_ = true;
+  }
+  if (backend_->IsHost()) {
+    ETC_RETURN_IF_BAD(backend_->Zero(events_.data, EventBytes(events_.size), stream));
+  }
+  was_captured_ = was_captured_ || is_capturing;
+  return backend_->Launch(plan_.kernel, block_, static_cast<int>(sms_), stream);
+}
+
+}  // namespace etc::runtime

@@ -1,0 +1,82 @@
+// One graph with its tensors, sizes and memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.h"
+#include "runtime/binding.h"
+#include "runtime/program.h"
+#include "runtime/status.h"
+
+namespace etc::runtime {
+
+class Instance {
+ public:
+  static Status Create(std::shared_ptr<const Program> program, const char* graph,
+                       std::unique_ptr<Instance>* instance);
+  ~Instance();
+
+  Status SetDim(const char* name, int64_t value);
+  Status ClearDim(const char* name);
+  Status DimValue(const char* name, int64_t* value) const;
+  Status ParamShape(const char* name, std::vector<int64_t>* extents) const;
+  Status Bind(const char* name, const etc_tensor& tensor);
+  Status BindDlpack(const char* name, const etc_dl_tensor& tensor);
+  Status WorkspaceBytes(int64_t* bytes) const;
+  Status BindWorkspace(void* data, int64_t bytes);
+  Status Reserve();
+  Status SetSms(int32_t sms);
+  Status Launch(void* stream);
+
+ private:
+  /// What follows from the dims.
+  struct Plan {
+    std::vector<int64_t> dims;
+    size_t kernel = 0;
+    int64_t workspace_bytes = 0;
+    int64_t event_counters = 0;
+  };
+  struct Memory {
+    void* data = nullptr;
+    int64_t size = 0;  // bytes of the workspace, counters of the event memory
+  };
+
+  Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
+           std::unique_ptr<Backend> backend);
+
+  Status FindDim(const char* name, size_t* index) const;
+  Status FindParam(const char* name, size_t* index) const;
+  Status NoValue(const manifest::Dim& dim) const;
+  Status MakePlan(Plan* plan) const;
+  Status SelectKernel(Plan* plan) const;
+  bool HasMemoryFor(const Plan& plan) const;
+  Status Grow(const Plan& plan, void* stream);
+  void Release(Memory* memory);
+  void FillBlock();
+
+  std::shared_ptr<const Program> program_;
+  const manifest::Graph& graph_;
+  std::unique_ptr<Backend> backend_;
+
+  KnownDims set_dims_;
+  std::vector<Binding> bindings_;
+  Memory bound_workspace_;
+  int32_t sms_;
+
+  Memory workspace_;
+  Memory events_;
+  /// A captured graph holds addresses of the memory that it was captured with. What outgrew its use
+  /// after a capture is therefore kept until the instance goes.
+  bool was_captured_ = false;
+  std::vector<Memory> retired_;
+
+  /// Of the last launch, valid until something is bound or set.
+  bool is_ready_ = false;
+  Plan plan_;
+  std::vector<uint64_t> block_;
+};
+
+}  // namespace etc::runtime

@@ -1,0 +1,51 @@
+// A loaded program: its manifest and the checked bytes of its binary. Immutable, shared by its
+// instances.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "etc/manifest.h"
+#include "runtime/binary.h"
+#include "runtime/status.h"
+
+namespace etc::runtime {
+
+/// What a query about a graph gives out as C strings.
+struct GraphText {
+  std::vector<std::vector<std::string>> extents;          // of each param
+  std::vector<std::vector<const char*>> extent_pointers;  // into extents
+  std::vector<std::string> where;                         // of each kernel
+};
+
+class Program {
+ public:
+  static Status Load(const std::string& path, std::shared_ptr<const Program>* program);
+
+  const manifest::Manifest& manifest() const { return manifest_; }
+  const GraphText& text(const manifest::Graph& graph) const {
+    return texts_[static_cast<size_t>(&graph - manifest_.graphs.data())];
+  }
+  bool IsHost() const { return manifest_.target == "host"; }
+  const std::string& path() const { return path_; }  // of the manifest
+
+  /// `name` may be null when there is one graph.
+  Status FindGraph(const char* name, const manifest::Graph** graph) const;
+
+  /// The binary, opened when first asked for.
+  HostBinary& host_binary() const { return *host_; }
+  DeviceBinary& device_binary() const { return *device_; }
+
+ private:
+  Status CheckTarget() const;
+  void WriteTexts();
+
+  std::string path_;
+  manifest::Manifest manifest_;
+  std::vector<GraphText> texts_;
+  std::unique_ptr<HostBinary> host_;
+  std::unique_ptr<DeviceBinary> device_;
+};
+
+}  // namespace etc::runtime
