@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "emit/can_emit.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
@@ -212,6 +213,9 @@ class CudaWriter {
 
 std::optional<std::string> EmitCuda(const Module& module, const std::string& arch,
                                     const HeaderReader& headers, Diagnostics& diagnostics) {
+  if (!CanEmit(module, diagnostics)) {
+    return std::nullopt;
+  }
   return CudaWriter(module, arch, headers, diagnostics).Run();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emit/builtin_headers.h"
+#include "emit/can_emit.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
@@ -48,6 +49,9 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
 }  // namespace
 
 std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics) {
+  if (!CanEmit(module, diagnostics)) {
+    return std::nullopt;
+  }
   HeaderReader reader = BuiltinHeader;
   HeaderText headers(reader, diagnostics);
   headers.Skip("arch/types.cuh");  // the prelude has the host's own

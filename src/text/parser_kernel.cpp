@@ -81,10 +81,14 @@ void Parser::Declaration(std::vector<NodeId>& declarations) {
   }
   Token name = Take();
   Expect(TokenKind::Equal);
-  Expect(TokenKind::KeywordWorkspace);
+  // Before memory is planned, a kernel's buffers are still those of its graph.
+  bool placed = !At(TokenKind::KeywordBuffer);
+  Expect(placed ? TokenKind::KeywordWorkspace : TokenKind::KeywordBuffer);
   Tensor tensor = Type(name, TensorKind::Buffer);
-  Expect(TokenKind::KeywordAt);
-  tensor.offset = Expression();
+  if (placed) {
+    Expect(TokenKind::KeywordAt);
+    tensor.offset = Expression();
+  }
   TensorId id = Declare(name, std::move(tensor));
   ExpectSemicolon();
   declarations.push_back(module_->AddNode(BufferDecl{id}, RangeFrom(begin)));

@@ -47,16 +47,12 @@ class GraphChecks {
   }
 
  private:
-  void Check(SourceRange range, const BufferDecl& decl) {
+  void Check(SourceRange, const BufferDecl& decl) {
     const Tensor& tensor = module_.tensors[decl.tensor];
     CheckTensor(module_, tensor, exprs_, diagnostics_);
-    if (place_ == Place::Kernel) {
-      if (!tensor.offset) {
-        Misplaced(range, "a kernel's buffer is a `workspace` with an offset");
-      } else if (exprs_.CheckClosed(tensor.offset, true, "an offset in the workspace",
-                                    DiagnosticKind::Shape)) {
-        exprs_.ExpectInt(tensor.offset, "an offset in the workspace");
-      }
+    if (tensor.offset && exprs_.CheckClosed(tensor.offset, true, "an offset in the workspace",
+                                            DiagnosticKind::Shape)) {
+      exprs_.ExpectInt(tensor.offset, "an offset in the workspace");
     }
   }
 

@@ -44,7 +44,8 @@ class Program {
     library_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library_ != nullptr);
     entry_ = reinterpret_cast<Entry>(dlsym(library_, "g"));
-    REQUIRE(entry_ != nullptr);
+    bool found = entry_ != nullptr;
+    REQUIRE(found);
   }
   ~Program() {
     if (library_ != nullptr) {
@@ -86,7 +87,7 @@ std::vector<T> RunBody(const std::string& type, const std::string& body, std::ve
   std::string size = std::to_string(in.size());
   std::string out = std::to_string(outputs);
   Program program("etir 1;\ndim n in 1..9;\ndevice @f(%x: " + type + "[" + size + "], %o: out " +
-                  type + "[" + out + "]) tasks (t: 1) {\n" + body + "}\ngraph @g(%x: " + type +
+                  type + "[" + out + "]) tasks (task: 1) {\n" + body + "}\ngraph @g(%x: " + type +
                   "[" + size + "], %o: out " + type + "[" + out +
                   "]) { call @f(%x, %o); }\n");
   std::vector<T> result(outputs, T(-77));
@@ -143,7 +144,7 @@ TEST_CASE("select and && evaluate only what they need") {
 
 TEST_CASE("topk gives the largest first, and the lower index first among equals") {
   Program program(R"(etir 1;
-device @f(%x: f32[6], %v: out f32[4], %i: out i32[4]) tasks (t: 1) {
+device @f(%x: f32[6], %v: out f32[4], %i: out i32[4]) tasks (task: 1) {
   (%v[s], %i[s]) = topk(s: 4; e: 6) %x[e];
 }
 graph @g(%x: f32[6], %v: out f32[4], %i: out i32[4]) { call @f(%x, %v, %i); }
@@ -169,7 +170,7 @@ TEST_CASE("narrow types are converted at loads and stores") {
   Program program(R"(etir 1;
 device @f(%x: bf16[2], %h: f16[3], %u: u8[1], %o: out bf16[2], %p: out f16[3], %q: out u8[1],
           %r: out f32[3])
-    tasks (t: 1) {
+    tasks (task: 1) {
   for (i: 2) %o[i] = %x[i] * 3;
   for (i: 3) { %p[i] = %h[i]; %r[i] = %h[i]; }
   %q[0] = %u[0] + 1;
