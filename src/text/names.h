@@ -41,7 +41,7 @@ class Names {
 
   /// The visible name closest to a misspelt one, or empty where none is close.
   std::string Nearest(std::string_view name) const {
-    size_t best = name.size() < 3 ? 2 : name.size() / 3 + 1;
+    size_t best = name.size() < 3 ? name.size() : name.size() / 3 + 1;
     std::string nearest;
     for (const std::string& candidate : order_) {
       size_t distance = EditDistance(name, candidate);
