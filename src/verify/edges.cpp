@@ -70,7 +70,7 @@ void CheckRef(const Module& module, const EventRef& ref, SourceRange range, Expr
   const Event& event = module.events[ref.event];
   if (ref.indices.size() != event.dims.size()) {
     diagnostics
-        .Error(DiagnosticKind::Edge, RangeOf(module, ref, range),
+        .Error(DiagnosticKind::Edge, ref.range.IsValid() ? ref.range : range,
                fmt::format("event `%{}` has {}, but the edge gives {} {}", event.name,
                            Counted(event.dims.size(), "dimension"), ref.indices.size(),
                            ref.indices.size() == 1 ? "index" : "indices"))
@@ -88,20 +88,6 @@ void CheckRef(const Module& module, const EventRef& ref, SourceRange range, Expr
   if (ref.guard) {
     exprs.ExpectBool(ref.guard, "the condition of an edge");
   }
-}
-
-SourceRange RangeOf(const Module& module, const EventRef& ref, SourceRange fallback) {
-  for (const EventIndex& index : ref.indices) {
-    if (index.lo && module.RangeOf(index.lo).IsValid()) {
-      SourceRange range = module.RangeOf(index.lo);
-      ExprId last = ref.indices.back().hi ? ref.indices.back().hi : ref.indices.back().lo;
-      if (last && module.RangeOf(last).end > range.end) {
-        range.end = module.RangeOf(last).end;
-      }
-      return range;
-    }
-  }
-  return fallback;
 }
 
 }  // namespace etc

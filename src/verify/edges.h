@@ -19,7 +19,4 @@ void CheckEdge(const Module& module, const Edge& edge, const Device& callee, Sou
 void CheckRef(const Module& module, const EventRef& ref, SourceRange range, ExprChecker& exprs,
               Diagnostics& diagnostics);
 
-/// The place of a reference: of its first index when it has one, else `fallback`.
-SourceRange RangeOf(const Module& module, const EventRef& ref, SourceRange fallback);
-
 }  // namespace etc

@@ -1,7 +1,5 @@
 #include "verify/event_program.h"
 
-#include "verify/edges.h"
-
 namespace etc {
 namespace {
 
@@ -37,7 +35,7 @@ class Builder {
          {std::pair{&call.waits, &step.waits}, std::pair{&call.notifies, &step.notifies}}) {
       for (const Edge& edge : *edges) {
         for (const EventRef& ref : edge.refs) {
-          refs->push_back({&ref, edge.coords, RangeOf(module_, ref, range)});
+          refs->push_back({&ref, edge.coords, ref.range.IsValid() ? ref.range : range});
         }
       }
     }
@@ -52,7 +50,7 @@ class Builder {
     }
     auto add = [&](const std::vector<EventRef>& from, std::vector<TaskRef>& to) {
       for (const EventRef& ref : from) {
-        to.push_back({&ref, coords, RangeOf(module_, ref, range)});
+        to.push_back({&ref, coords, ref.range.IsValid() ? ref.range : range});
       }
     };
     add(share.enter_waits, step.waits);

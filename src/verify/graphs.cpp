@@ -148,7 +148,8 @@ class GraphChecks {
       Match(range, callee, args[i], module_.tensors[callee.params[i]]);
     }
     for (size_t i = 0; i < args.size(); ++i) {
-      CheckAccess(range, callee, args[i].tensor, module_.tensors[callee.params[i]]);
+      CheckAccess(args[i].range.IsValid() ? args[i].range : range, callee, args[i].tensor,
+                  module_.tensors[callee.params[i]]);
     }
     for (size_t i = 0; i < args.size(); ++i) {
       if (module_.tensors[callee.params[i]].access != Access::In) {
@@ -159,7 +160,7 @@ class GraphChecks {
 
   void Match(SourceRange call, const Device& callee, const Argument& arg, const Tensor& param) {
     const Tensor& tensor = module_.tensors[arg.tensor];
-    SourceRange range = RangeOf(arg, call);
+    SourceRange range = arg.range.IsValid() ? arg.range : call;
     for (ExprId index : arg.indices) {
       exprs_.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
     }
@@ -245,13 +246,13 @@ class GraphChecks {
     return text;
   }
 
-  void CheckAccess(SourceRange call, const Device& callee, TensorId id, const Tensor& param) {
+  void CheckAccess(SourceRange range, const Device& callee, TensorId id, const Tensor& param) {
     const Tensor& tensor = module_.tensors[id];
     bool writes = param.access != Access::In;
     bool reads = param.access != Access::Out;
     if (writes && tensor.kind == TensorKind::Param && tensor.access == Access::In) {
       Diagnostic& error =
-          diagnostics_.Error(DiagnosticKind::Access, call,
+          diagnostics_.Error(DiagnosticKind::Access, range,
                              fmt::format("`%{}` is an `in` parameter, but `@{}` writes it as `%{}`",
                                          tensor.name, callee.name, param.name));
       error.notes.push_back({tensor.range, "declare it `out` or `inout` to write it"});
@@ -260,21 +261,12 @@ class GraphChecks {
     bool undefined = tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
     if (reads && undefined && !written_.contains(id)) {
       diagnostics_
-          .Error(DiagnosticKind::Access, call,
+          .Error(DiagnosticKind::Access, range,
                  fmt::format("`@{}` reads `%{}`, {} that no earlier call has written", callee.name,
                              tensor.name, Describe(tensor)))
           .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
       written_.insert(id);  // once is enough
     }
-  }
-
-  SourceRange RangeOf(const Argument& arg, SourceRange fallback) const {
-    for (ExprId index : arg.indices) {
-      if (module_.RangeOf(index).IsValid()) {
-        return module_.RangeOf(index);
-      }
-    }
-    return fallback;
   }
 
   void Misplaced(SourceRange range, std::string message) {

@@ -28,7 +28,7 @@
 //   - `streams` names `in` parameters, and no call of a graph writes what a call of it streams.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
-//     `repeat`; a kernel's buffers have an offset. A repeat's bounds are constant integers.
+//     `repeat`. A repeat's bounds are constant integers.
 //   - Arguments agree with the parameters in number, type, rank and shape (shapes.cpp compares
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
