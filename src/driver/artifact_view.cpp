@@ -52,14 +52,23 @@ std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& d
   }
   view.binary_path =
       (fs::path(view.manifest_path).parent_path() / view.manifest.binary.file).string();
-  Diagnostics unreadable;
-  auto bytes = ReadInput(view.binary_path, unreadable);
-  view.binary_problem =
-      bytes ? ProblemOf(view.manifest.binary, *bytes) : unreadable.all().front().message;
-  if (!view.binary_problem.empty()) {
+  if (fs::path given(path);
+      given.extension() != ".json" && given.filename().string() != view.manifest.binary.file) {
+    diagnostics.Error(DiagnosticKind::Mismatch, {},
+                      fmt::format("`{}` describes `{}`, not `{}`", view.manifest_path,
+                                  view.manifest.binary.file, given.filename().string()));
+    return std::nullopt;
+  }
+  auto bytes = ReadInput(view.binary_path, diagnostics);
+  if (!bytes) {
+    view.binary_state = BinaryState::Missing;
+    return view;
+  }
+  if (std::string problem = ProblemOf(view.manifest.binary, *bytes); !problem.empty()) {
+    view.binary_state = BinaryState::Mismatch;
     diagnostics.Error(DiagnosticKind::Mismatch, {},
                       fmt::format("`{}` is not the binary of `{}`: {}", view.binary_path,
-                                  view.manifest_path, view.binary_problem));
+                                  view.manifest_path, problem));
   }
   return view;
 }

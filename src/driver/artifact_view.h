@@ -12,15 +12,19 @@
 
 namespace etc {
 
+/// Ok when size and hash are what the manifest says.
+enum class BinaryState { Ok, Mismatch, Missing };
+
 struct ArtifactView {
   manifest::Manifest manifest;
   std::string manifest_path;
   std::string binary_path;
-  std::string binary_problem;  // empty when size and hash are what the manifest says
+  BinaryState binary_state = BinaryState::Ok;
 };
 
 /// Loads the manifest at `path`, or the one beside the binary at `path`, and holds the binary
-/// against it. Reports a manifest that cannot be read, and a binary that does not fit.
+/// against it. Reports a manifest that cannot be read, and a binary that is missing or does not
+/// fit.
 [[nodiscard]] std::optional<ArtifactView> ViewArtifact(const std::string& path,
                                                        Diagnostics& diagnostics);
 

@@ -28,8 +28,9 @@ struct OutputFile {
 /// An existing file keeps its permissions, a symbolic link stays one.
 [[nodiscard]] bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics);
 
-/// Whether WriteFiles can put a file there, as far as that can be told without writing: known before
-/// long work. A device or a pipe is refused, since an artifact is several files side by side.
+/// Whether WriteFiles can put a file there, as far as that can be told without writing: known
+/// before long work. A device or a pipe is refused, since an artifact is several files side by
+/// side.
 [[nodiscard]] bool CheckDestination(const std::string& path, Diagnostics& diagnostics);
 
 /// Writes to standard output.

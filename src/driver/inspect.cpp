@@ -44,7 +44,7 @@ class Inspection {
     std::string text;
     text += fmt::format("target     {}\n", manifest_.target);
     text += fmt::format("binary     {}, {} bytes, xxh3-128 {}: {}\n", manifest_.binary.file,
-                        manifest_.binary.bytes, manifest_.binary.xxh3_128, BinaryState());
+                        manifest_.binary.bytes, manifest_.binary.xxh3_128, StateText());
     text += fmt::format("producer   etc {}, {} {}\n", manifest_.producer.etc,
                         manifest_.producer.toolchain, fmt::join(manifest_.producer.flags, " "));
     for (const manifest::Constant& constant : manifest_.constants) {
@@ -73,7 +73,7 @@ class Inspection {
                   {{"file", manifest_.binary.file},
                    {"bytes", manifest_.binary.bytes},
                    {"xxh3_128", manifest_.binary.xxh3_128},
-                   {"state", BinaryState()}}},
+                   {"state", StateText()}}},
                  {"producer",
                   {{"etc", manifest_.producer.etc},
                    {"toolchain", manifest_.producer.toolchain},
@@ -86,7 +86,17 @@ class Inspection {
  private:
   bool IsShown(const manifest::Graph& graph) const { return only_.empty() || graph.name == only_; }
 
-  std::string BinaryState() const { return view_.binary_problem.empty() ? "ok" : "mismatch"; }
+  std::string StateText() const {
+    switch (view_.binary_state) {
+      case BinaryState::Ok:
+        return "ok";
+      case BinaryState::Mismatch:
+        return "mismatch";
+      case BinaryState::Missing:
+        break;
+    }
+    return "missing";
+  }
 
   static Json ToJson(const manifest::Constant& constant) {
     return std::visit([](auto value) { return Json(value); }, constant.value);

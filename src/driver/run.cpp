@@ -96,7 +96,8 @@ class RunJob {
     bool on_host = IsForHost(program);
     if (options_.device && (*options_.device == RunDevice::Host) != on_host) {
       return Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", options_.source.file,
-                                program.Describe().target, on_host ? "GPU" : "host"));
+                                on_host ? "the host" : program.Describe().target,
+                                on_host ? "GPU" : "host"));
     }
     if (options_.check && !on_host) {
       return Refuse("`--check` of a GPU program needs its source, to build the host's");
