@@ -34,16 +34,7 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || exit 5
 "$ETC" doctor
 
 # The tile kernels, each against a reference on the CPU.
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-programs=$(mktemp -d)
-trap 'rm -rf "$programs"' EXIT
-for source in tests/gpu/*.cu; do
-  [ -e "$source" ] || continue
-  program=$programs/$(basename "$source" .cu)
-  check "build $source" "$nvcc" -gencode arch=compute_90a,code=sm_90a -std=c++17 -O2 -I kernels \
-    -o "$program" "$source"
-  check "$source" "$program"
-done
+check "tile kernels" tests/gpu/run.sh
 
 # The examples, against the references that the host target is held to. One SM finds what depends
 # on concurrency by its absence, many find it by its presence.
