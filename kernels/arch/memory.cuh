@@ -52,7 +52,7 @@ ETC_DEVICE void StoreGlobal(void* address, Vec4 value) {
                : "memory");
 }
 
-// Volatile, so that it stays before the arrive that gives the slot back.
+// Volatile, so that several of them stay in flight in the order in which they were written down.
 ETC_DEVICE Vec4 LoadShared(u32 address) {
   Vec4 value;
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"

@@ -47,9 +47,9 @@ struct Loader {
     }
     __syncwarp();
   }
-  /// Copies into the slot; the calling lane issues it.
+  /// Copies into the slot; for all lanes, with the same arguments: one of them issues it.
   ETC_DEVICE void Copy(u32 destination, const void* source, int bytes) {
-    BulkCopy(destination, source, bytes, ring.Full(), policy);
+    BulkCopyElected(destination, source, bytes, ring.Full(), policy);
   }
   /// Moves on to the next slot; for all lanes.
   ETC_DEVICE void Advance() { ring.Advance(); }
@@ -62,6 +62,7 @@ struct Consumer {
   int thread, warp, lane;
   char* scratch;
   char* slots;
+  u32 zero;  // 0, which the compiler does not know
   Ring ring;
 
   /// Waits until the next slot is full; each warp on its own. WaitAddress gives its shared address.
@@ -73,11 +74,13 @@ struct Consumer {
     u32 address = WaitAddress();
     return slots + (address - ring.first_slot);
   }
-  /// This warp is done with the slot; moves on to the next.
-  ETC_DEVICE void Release() {
+  /// This warp is done with the slot; moves on to the next. `read` is any value made of everything
+  /// that this lane loaded from it: an arrive waits until earlier loads are issued, not until they
+  /// have their data, so it is given an operand that does.
+  ETC_DEVICE void Release(u32 read) {
     __syncwarp();
     if (lane == 0) {
-      BarrierArrive(ring.Empty());
+      BarrierArrive(ring.Empty() + (read & zero));
     }
     ring.Advance();
   }
@@ -124,8 +127,10 @@ struct Block {
     int thread = int(threadIdx.x);
     // The same for all lanes, which the compiler cannot know of a division.
     int warp = __shfl_sync(0xffffffffu, thread / 32, 0);
-    return Consumer{thread, warp,      thread % 32, shared + kSlots * kRingSlotBytes,
-                    shared, MakeRing()};
+    // The grid has one dimension.
+    u32 zero = blockIdx.y;
+    return Consumer{thread, warp, thread % 32, shared + kSlots * kRingSlotBytes,
+                    shared, zero, MakeRing()};
   }
 
  private:

@@ -78,15 +78,15 @@ struct StreamGemm {
   static constexpr int kRounds = DivideUp(kOutputs * kTiles * 8, Consumer::kThreads);
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
-    const bf16* row = Weights::template Row<kRows>(args, m, loader.lane % kRows);
-    u32 offset = loader.lane * kRowStride;
 #pragma unroll 1
-    for (int chunk = 0; chunk < kChunks; ++chunk, row += kChunk) {
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
       int bytes = Blocks(chunk) * kStep * 2;
       u32 slot = loader.Acquire();
       loader.Expect(kRows * bytes);
-      if (loader.lane < kRows) {
-        loader.Copy(slot + offset, row, bytes);
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        const bf16* source = Weights::template Row<kRows>(args, m, row) + chunk * kChunk;
+        loader.Copy(slot + row * kRowStride, source, bytes);
       }
       loader.Advance();
     }
@@ -319,6 +319,7 @@ struct StreamGemm {
                                 float (&sums)[kTiles][kChains][4]) const {
     u32 address = consumer.WaitAddress() + group_ * kRowStride + FirstK(consumer, chunk) * 2;
     Vec4 weights[kBlocks][2];
+    u32 read = 0;
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
@@ -326,6 +327,7 @@ struct StreamGemm {
         weights[block][half] = {0, 0, 0, 0};
         if (half < kHalves && block < Blocks(chunk)) {
           weights[block][half] = LoadShared(address + half * 8 * kRowStride + block * 64);
+          read ^= weights[block][half].x;
         }
       }
     }
@@ -344,7 +346,7 @@ struct StreamGemm {
         }
       }
     }
-    consumer.Release();
+    consumer.Release(read);
   }
 
   /// The sum over the warps, in their order, of output row `row` and column b.

@@ -34,7 +34,7 @@ struct StreamProgram {
 #pragma unroll 1
           for (int chunk = 0; chunk < Gemm::kChunks; ++chunk) {
             consumer.WaitAddress();
-            consumer.Release();
+            consumer.Release(0);
           }
         });
       }
