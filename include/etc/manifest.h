@@ -52,8 +52,8 @@ struct Dim {
 };
 
 struct ValueRange {
-  int64_t min = 0;  // both included
-  int64_t max = 0;
+  Expr min;  // both included
+  Expr max;
 };
 
 struct Param {

@@ -108,8 +108,8 @@ typedef struct etc_param_info {
   const char* const* extents; /* as text, one for each axis: "n*32" */
   int64_t alignment;
   int32_t has_value_range;
-  int64_t value_min; /* both included */
-  int64_t value_max;
+  const char* value_min; /* as text, both included; null where there is no range */
+  const char* value_max;
 } etc_param_info;
 
 typedef struct etc_kernel_info {
@@ -153,6 +153,11 @@ ETC_API etc_status etc_instance_dim(const etc_instance* instance, const char* na
 /* The shape of a parameter under the dims as they are now: `rank` extents, room for `capacity`. */
 ETC_API etc_status etc_instance_param_shape(const etc_instance* instance, const char* name,
                                             int64_t* extents, int32_t capacity);
+
+/* The bounds of a parameter's values under the dims as they are now, both included. A parameter
+ * without a declared range has the bounds of int64_t. */
+ETC_API etc_status etc_instance_value_range(const etc_instance* instance, const char* name,
+                                            int64_t* min, int64_t* max);
 
 typedef struct etc_tensor {
   void* data;

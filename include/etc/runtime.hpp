@@ -101,6 +101,13 @@ class Instance {
     return extents;
   }
 
+  /// Both bounds included.
+  std::pair<int64_t, int64_t> ValueRange(const std::string& name) const {
+    std::pair<int64_t, int64_t> range;
+    ThrowUnlessOk(etc_instance_value_range(get(), name.c_str(), &range.first, &range.second));
+    return range;
+  }
+
   void Bind(const std::string& name, const etc_tensor& tensor) {
     ThrowUnlessOk(etc_instance_bind(get(), name.c_str(), &tensor));
   }

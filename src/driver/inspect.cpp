@@ -8,6 +8,7 @@
 #include "driver/assignments.h"
 #include "driver/commands.h"
 #include "driver/files.h"
+#include "runtime/manifest_expr.h"
 
 namespace etc {
 namespace {
@@ -109,10 +110,10 @@ class Inspection {
                           dim.multiple == 1 ? "" : fmt::format(" multiple {}", dim.multiple));
     }
     for (const manifest::Param& param : graph.params) {
-      std::string values =
-          param.values ? fmt::format(", values {}..{}", param.values->min, param.values->max) : "";
+      std::string values = ValuesText(graph, param);
       text += fmt::format("  {:<5} %{}: {}[{}]{}\n", kAccess[param.access], param.name,
-                          etc_dtype_name(param.dtype), ShapeText(graph, param), values);
+                          etc_dtype_name(param.dtype), ShapeText(graph, param),
+                          values.empty() ? "" : ", values " + values);
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       std::string where = WhereText(graph, kernel);
@@ -153,7 +154,7 @@ class Inspection {
                    {"shape", ShapeText(graph, param)},
                    {"alignment", param.alignment}};
       if (param.values) {
-        json["values"] = {{"min", param.values->min}, {"max", param.values->max}};
+        json["values"] = ValuesText(graph, param);
       }
       params.push_back(std::move(json));
     }

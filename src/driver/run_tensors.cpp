@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 namespace etc {
 namespace {
 
@@ -44,8 +46,7 @@ class TensorMaker {
       if (file == nullptr || !IsNpyFile(*file)) {
         continue;
       }
-      ok &= ReadTensor(*file, tensor, diagnostics_) && CheckValues(i, *file) &&
-            BindFile(tensor, *file);
+      ok &= ReadTensor(*file, tensor, diagnostics_) && BindFile(tensor, *file);
     }
     return ok;
   }
@@ -87,6 +88,9 @@ class TensorMaker {
       TensorData& tensor = run_.tensors[i];
       const std::string* file = FileOf(tensor);
       if (file != nullptr && IsNpyFile(*file)) {
+        if (!CheckValues(i, *file)) {
+          return false;
+        }
         continue;
       }
       tensor.shape = execution_.instance().Shape(tensor.name, graph_.params[i].rank);
@@ -109,30 +113,28 @@ class TensorMaker {
     return file == sources_.inputs.end() ? nullptr : &file->second;
   }
 
-  RandomFill FillFor(const etc_param_info& param) const {
+  RandomFill FillFor(const etc_param_info& param) {
     RandomFill fill{sources_.seed, sources_.scale, 0, 1};
     if (param.has_value_range != 0) {
-      fill.int_min = param.value_min;
-      fill.int_max = param.value_max;
+      std::tie(fill.int_min, fill.int_max) = execution_.instance().ValueRange(param.name);
     }
     return fill;
   }
 
-  /// What the program was promised of each element of a parameter.
+  /// What the program was promised of each element of a parameter, under the sizes of this run.
   bool CheckValues(size_t index, const std::string& file) {
-    const etc_param_info& param = graph_.params[index];
     const TensorData& tensor = run_.tensors[index];
-    if (param.has_value_range == 0) {
+    if (graph_.params[index].has_value_range == 0) {
       return true;
     }
-    auto elements = static_cast<int64_t>(tensor.bytes.size()) / etc_dtype_bytes(tensor.dtype);
-    for (int64_t i = 0; i < elements; ++i) {
+    auto [min, max] = execution_.instance().ValueRange(tensor.name);
+    for (int64_t i = 0; i < tensor.Elements(); ++i) {
       int64_t value = ElementAsInt(tensor.dtype, tensor.bytes.data(), i);
-      if (value < param.value_min || value > param.value_max) {
+      if (value < min || value > max) {
         diagnostics_.Error(
             DiagnosticKind::Data, {},
             fmt::format("`{}` for parameter `%{}` has {} as element {}; expected {} to {}", file,
-                        tensor.name, value, i, param.value_min, param.value_max));
+                        tensor.name, value, i, min, max));
         return false;
       }
     }

@@ -172,14 +172,14 @@ std::string ElementText(int64_t index, const std::vector<int64_t>& shape) {
 }
 
 template <class T>
-Status CheckValuesOf(const Param& param, const Binding& binding) {
+Status CheckValuesOf(const Param& param, const Binding& binding, int64_t min, int64_t max) {
   const T* values = static_cast<const T*>(binding.data);
   for (int64_t i = 0; i < binding.elements; ++i) {
     const auto value = static_cast<int64_t>(values[i]);
-    if (value < param.values->min || value > param.values->max) {
+    if (value < min || value > max) {
       return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
                   ElementText(i, binding.shape), " is ", value, ", but values must be in ",
-                  param.values->min, "..", param.values->max);
+                  min, "..", max);
     }
   }
   return {};
@@ -250,19 +250,24 @@ Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, c
   return CheckOverlaps(graph, bindings);
 }
 
-Status CheckValues(const Graph& graph, const std::vector<Binding>& bindings) {
+Status CheckValues(const Graph& graph, const std::vector<Binding>& bindings,
+                   const std::vector<int64_t>& dims) {
   for (size_t i = 0; i < bindings.size(); ++i) {
     const Param& param = graph.params[i];
     if (!param.values || param.access == ETC_OUT) {
       continue;
     }
+    int64_t min = 0;
+    int64_t max = 0;
+    ETC_RETURN_IF_BAD(Evaluate(param.values->min, dims, &min));
+    ETC_RETURN_IF_BAD(Evaluate(param.values->max, dims, &max));
     Status status;
     if (param.dtype == ETC_I64) {
-      status = CheckValuesOf<int64_t>(param, bindings[i]);
+      status = CheckValuesOf<int64_t>(param, bindings[i], min, max);
     } else if (param.dtype == ETC_I32) {
-      status = CheckValuesOf<int32_t>(param, bindings[i]);
+      status = CheckValuesOf<int32_t>(param, bindings[i], min, max);
     } else {
-      status = CheckValuesOf<uint8_t>(param, bindings[i]);
+      status = CheckValuesOf<uint8_t>(param, bindings[i], min, max);
     }
     ETC_RETURN_IF_BAD(status);
   }

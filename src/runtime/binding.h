@@ -39,6 +39,7 @@ Status CheckTogether(const manifest::Graph& graph, const std::vector<Binding>& b
                      const KnownDims& set, const std::vector<int64_t>& dims);
 
 /// Every element of the index tensors with a declared range, which must be in host memory.
-Status CheckValues(const manifest::Graph& graph, const std::vector<Binding>& bindings);
+Status CheckValues(const manifest::Graph& graph, const std::vector<Binding>& bindings,
+                   const std::vector<int64_t>& dims);
 
 }  // namespace etc::runtime

@@ -117,22 +117,42 @@ Status Instance::DimValue(const char* name, int64_t* value) const {
   return {};
 }
 
+/// An expression of a parameter's description, under the dims that are set or inferred.
+Status Instance::ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
+                         int64_t* value) const {
+  const KnownDims known = InferDims(graph_, bindings_, set_dims_);
+  if (!IsKnown(expr, known)) {
+    return Fail(ETC_ERROR_DIM, "parameter `", name, "`: ", what, ", `", ToText(expr, graph_.dims),
+                "`, has no value yet");
+  }
+  std::vector<int64_t> dims;
+  for (const std::optional<int64_t>& dim : known) {
+    dims.push_back(dim.value_or(0));
+  }
+  return Evaluate(expr, dims, value);
+}
+
 Status Instance::ParamShape(const char* name, std::vector<int64_t>* extents) const {
   size_t index = 0;
   ETC_RETURN_IF_BAD(FindParam(name, &index));
-  const KnownDims known = InferDims(graph_, bindings_, set_dims_);
-  std::vector<int64_t> dims;
-  for (const std::optional<int64_t>& value : known) {
-    dims.push_back(value.value_or(0));
-  }
   for (const manifest::Expr& extent : graph_.params[index].shape) {
-    if (!IsKnown(extent, known)) {
-      return Fail(ETC_ERROR_DIM, "parameter `", name, "`: extent ", extents->size(), ", `",
-                  ToText(extent, graph_.dims), "`, has no value yet");
-    }
-    ETC_RETURN_IF_BAD(Evaluate(extent, dims, &extents->emplace_back()));
+    const std::string what = Cat("extent ", extents->size());
+    ETC_RETURN_IF_BAD(ValueOf(extent, name, what, &extents->emplace_back()));
   }
   return {};
+}
+
+Status Instance::ValueRange(const char* name, int64_t* min, int64_t* max) const {
+  size_t index = 0;
+  ETC_RETURN_IF_BAD(FindParam(name, &index));
+  const std::optional<manifest::ValueRange>& values = graph_.params[index].values;
+  if (!values) {
+    *min = INT64_MIN;
+    *max = INT64_MAX;
+    return {};
+  }
+  ETC_RETURN_IF_BAD(ValueOf(values->min, name, "the least value", min));
+  return ValueOf(values->max, name, "the largest value", max);
 }
 
 Status Instance::Bind(const char* name, const etc_tensor& tensor) {
@@ -313,7 +333,7 @@ Status Instance::Launch(void* stream) {
     plan_ = std::move(plan);
   }
   if (backend_->IsHost()) {
-    ETC_RETURN_IF_BAD(CheckValues(graph_, bindings_));
+    ETC_RETURN_IF_BAD(CheckValues(graph_, bindings_, plan_.dims));
   }
   bool is_capturing = false;
   ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));

@@ -23,6 +23,7 @@ class Instance {
   Status ClearDim(const char* name);
   Status DimValue(const char* name, int64_t* value) const;
   Status ParamShape(const char* name, std::vector<int64_t>* extents) const;
+  Status ValueRange(const char* name, int64_t* min, int64_t* max) const;
   Status Bind(const char* name, const etc_tensor& tensor);
   Status BindDlpack(const char* name, const etc_dl_tensor& tensor);
   Status WorkspaceBytes(int64_t* bytes) const;
@@ -50,6 +51,8 @@ class Instance {
   Status FindDim(const char* name, size_t* index) const;
   Status FindParam(const char* name, size_t* index) const;
   Status NoValue(const manifest::Dim& dim) const;
+  Status ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
+                 int64_t* value) const;
   Status MakePlan(Plan* plan) const;
   Status SelectKernel(Plan* plan) const;
   bool HasMemoryFor(const Plan& plan) const;

@@ -214,13 +214,16 @@ Status ReadAccess(const Object& object, etc_access* access) {
   return Bad(object.At("access"), Cat("is `", text, "`, but must be `in`, `out` or `inout`"));
 }
 
-Status ReadValueRange(const Object& object, manifest::Param* param) {
+Status ReadValueRange(const Object& object, const manifest::Graph& graph, manifest::Param* param) {
   if (object.Find("value_min") == nullptr && object.Find("value_max") == nullptr) {
     return {};
   }
   manifest::ValueRange range;
-  ETC_RETURN_IF_BAD(object.Get("value_min", &range.min));
-  ETC_RETURN_IF_BAD(object.Get("value_max", &range.max));
+  for (auto [key, bound] : {std::pair("value_min", &range.min), std::pair("value_max", &range.max)}) {
+    const json* value = nullptr;
+    ETC_RETURN_IF_BAD(object.Need(key, &value));
+    ETC_RETURN_IF_BAD(ReadExpr(*value, object.At(key), graph, kMaxExprDepth, bound));
+  }
   if (param->dtype != ETC_I64 && param->dtype != ETC_I32 && param->dtype != ETC_U8) {
     return Bad(object.At("value_min"), "is given, but only integer tensors have a value range");
   }
@@ -252,7 +255,7 @@ Status ReadParam(const json& value, const std::string& where, manifest::Graph* g
   if ((param.alignment & (param.alignment - 1)) != 0) {
     return Bad(object.At("alignment"), Cat("is ", param.alignment, ", which is no power of two"));
   }
-  ETC_RETURN_IF_BAD(ReadValueRange(object, &param));
+  ETC_RETURN_IF_BAD(ReadValueRange(object, *graph, &param));
   graph->params.push_back(std::move(param));
   return {};
 }

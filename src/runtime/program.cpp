@@ -76,6 +76,10 @@ void Program::WriteTexts() {
       for (const manifest::Expr& extent : param.shape) {
         extents.push_back(ToText(extent, graph.dims));
       }
+      auto& values = texts_[i].values.emplace_back();
+      if (param.values) {
+        values = {ToText(param.values->min, graph.dims), ToText(param.values->max, graph.dims)};
+      }
     }
     for (const std::vector<std::string>& extents : texts_[i].extents) {
       std::vector<const char*>& pointers = texts_[i].extent_pointers.emplace_back();

@@ -152,7 +152,7 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
     ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
     ETC_RETURN_IF_BAD(etc::runtime::Pick(found->params, index, "parameter", &param));
     const auto& extents = program->program->text(*found).extent_pointers;
-    const etc::manifest::ValueRange values = param->values.value_or(etc::manifest::ValueRange{});
+    const auto& values = program->program->text(*found).values[static_cast<size_t>(index)];
     *info = {param->name.c_str(),
              param->access,
              param->dtype,
@@ -160,8 +160,8 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
              extents[static_cast<size_t>(index)].data(),
              param->alignment,
              param->values ? 1 : 0,
-             values.min,
-             values.max};
+             param->values ? values.first.c_str() : nullptr,
+             param->values ? values.second.c_str() : nullptr};
     return {};
   });
 }
@@ -228,6 +228,14 @@ etc_status etc_instance_param_shape(const etc_instance* instance, const char* na
     }
     std::copy(shape.begin(), shape.end(), extents);
     return {};
+  });
+}
+
+etc_status etc_instance_value_range(const etc_instance* instance, const char* name, int64_t* min,
+                                    int64_t* max) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance, name, min, max);
+    return instance->instance->ValueRange(name, min, max);
   });
 }
 
