@@ -119,6 +119,12 @@ std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param
   return text;
 }
 
+std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param) {
+  return param.values ? fmt::format("{}..{}", runtime::ToText(param.values->min, graph.dims),
+                                    runtime::ToText(param.values->max, graph.dims))
+                      : "";
+}
+
 std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel) {
   std::string text;
   for (const manifest::Where& where : kernel.where) {

@@ -46,6 +46,9 @@ struct KernelNeeds {
 /// The extents of a parameter as text: `batch, n*32`.
 [[nodiscard]] std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param);
 
+/// `0..capacity`: the declared values of a parameter, both included; empty where none are declared.
+[[nodiscard]] std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param);
+
 /// `batch in 1..8`, empty for a kernel that serves every size.
 [[nodiscard]] std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel);
 
