@@ -276,14 +276,15 @@ class BoundsCheck {
     for (const Variable& variable : access.variables) {
       auto found = env.find(variable.symbol);
       if (found != env.end() && Mentions(module_, index, {variable.symbol})) {
-        variables += fmt::format("{}{} = {}", variables.empty() ? " when " : ", ",
+        variables += fmt::format("{}{} = {}", variables.empty() ? "" : ", ",
                                  module_.symbols[variable.symbol].name, found->second);
       }
     }
+    bool constant = EvaluateInt(module_, index, {}) && EvaluateInt(module_, tensor.shape[axis], {});
     diagnostics_
         .Error(DiagnosticKind::Bounds, module_.RangeOf(index),
-               fmt::format("index {} of `%{}` is {}, outside of 0 .. {}{}{}", axis, tensor.name,
-                           value, extent, variables, Describe(module_, sizes_)))
+               fmt::format("index {} of `%{}` is {}, outside of 0 .. {}{}", axis, tensor.name,
+                           value, extent, constant ? "" : Describe(module_, sizes_, variables)))
         .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
   }
 

@@ -39,14 +39,16 @@ class ConstantChecks {
 
   void Constant(const Symbol& symbol) {
     std::string what = fmt::format("the constant `{}`", symbol.name);
-    if (!exprs_.CheckClosed(symbol.value, false, what, DiagnosticKind::Constant) ||
-        exprs_.Check(symbol.value) == ValueKind::Error) {
+    size_t before = diagnostics_.error_count();
+    if (exprs_.CheckClosed(symbol.value, false, what, DiagnosticKind::Constant)) {
+      exprs_.Check(symbol.value);
+    }
+    if (diagnostics_.error_count() != before) {
       return;
     }
     if (!ValueText(module_, symbol.value) && !UsesReported(symbol.value)) {
       diagnostics_.Error(DiagnosticKind::Constant, module_.RangeOf(symbol.value),
-                         fmt::format("{} has no value: `{}` divides by zero or overflows", what,
-                                     Print(module_, symbol.value)));
+                         fmt::format("{} has no value: {}", what, WhyNot(symbol.value)));
     }
   }
 
@@ -97,7 +99,7 @@ class ConstantChecks {
     if (!holds) {
       if (!UsesReported(require.condition)) {
         diagnostics_.Error(DiagnosticKind::Requirement, range,
-                           fmt::format("`{}` has no value: it divides by zero or overflows", text));
+                           fmt::format("`{}` has no value: {}", text, WhyNot(require.condition)));
       }
       return;
     }
@@ -121,8 +123,7 @@ class ConstantChecks {
     auto value = EvaluateInt(module_, id, {});
     if (!value && !UsesReported(id)) {
       diagnostics_.Error(DiagnosticKind::Dimension, module_.RangeOf(id),
-                         fmt::format("{} has no value: `{}` divides by zero or overflows", text,
-                                     Print(module_, id)));
+                         fmt::format("{} has no value: {}", text, WhyNot(id)));
     }
     return value;
   }
@@ -134,6 +135,26 @@ class ConstantChecks {
       return ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Const &&
              !ValueText(module_, module_.symbols[ref->symbol].value);
     })};
+  }
+
+  /// "`a / b` divides by zero", or what else can keep an expression of constants from a value.
+  std::string WhyNot(ExprId id) const {
+    ExprId divisor;
+    ExprId division = FindExpr(module_, id, [&](const Expr& expr) {
+      if (const auto* binary = std::get_if<Binary>(&expr)) {
+        bool divides = binary->op == BinaryOp::Div || binary->op == BinaryOp::Mod;
+        divisor = divides ? binary->right : ExprId{};
+      } else if (const auto* call = std::get_if<Call>(&expr)) {
+        bool divides = call->op == Intrinsic::CeilDiv || call->op == Intrinsic::Align;
+        divisor = divides ? call->args[1] : ExprId{};
+      } else {
+        return false;
+      }
+      auto value = divisor ? EvaluateFloat(module_, divisor, {}) : std::nullopt;
+      return value && *value == 0;
+    });
+    return division ? fmt::format("`{}` divides by zero", Print(module_, division))
+                    : fmt::format("`{}` does not fit in 64 bits", Print(module_, id));
   }
 
   /// ": the left side is 72 and the right side is 64" for a comparison.

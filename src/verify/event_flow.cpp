@@ -106,7 +106,7 @@ class EventFlow {
     }
     for (size_t e = 0; e < counts.size(); ++e) {
       const EventWalk::EventState& event = walk.events()[e];
-      for (size_t i = 0; event.known && i < counts[e].size(); ++i) {
+      for (size_t i = 0; event.known && !event.outside && i < counts[e].size(); ++i) {
         bool used = waited[e][i] || counts[e][i] > 0;
         if (used && counts[e][i] != event.expected[i]) {
           ReportCount(sizes, walk, e, static_cast<int64_t>(i), counts[e][i]);
@@ -117,7 +117,7 @@ class EventFlow {
     for (const auto& [key, wait] : early) {
       const EventWalk::EventState& event = walk.events()[wait.event];
       bool right = counts[wait.event][wait.element] == event.expected[wait.element];
-      if (event.known && right && reported_steps_.insert(key).second) {
+      if (event.known && !event.outside && right && reported_steps_.insert(key).second) {
         ReportOrder(module_, program_, sizes, {wait.ref, wait.event, wait.element, wait.position},
                     diagnostics_);
       }
@@ -132,10 +132,9 @@ class EventFlow {
     const Event& event = module_.events[outside.ref->ref->event];
     diagnostics_
         .Error(DiagnosticKind::EventRange, outside.ref->range,
-               fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}{}{}{}", outside.axis,
+               fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}{}", outside.axis,
                            event.name, outside.index, outside.extent,
-                           outside.variables.empty() ? "" : " when ", outside.variables,
-                           Describe(module_, sizes)))
+                           Describe(module_, sizes, outside.variables)))
         .notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
   }
 
@@ -145,29 +144,40 @@ class EventFlow {
     if (!reported_counts_.insert(event).second) {
       return;
     }
-    Diagnostic& error = diagnostics_.Error(
-        DiagnosticKind::EventCount, declared.range,
-        fmt::format("`{}` counts {}, but is notified {} time{}{}", walk.Name(event, element),
-                    walk.events()[event].expected[element], got, got == 1 ? "" : "s",
-                    Describe(module_, sizes)));
+    int64_t expected = walk.events()[event].expected[element];
+    std::string times = got == 0 ? "nothing notifies it"
+                                 : fmt::format("is notified {} time{}", got, got == 1 ? "" : "s");
+    Diagnostic& error =
+        diagnostics_.Error(DiagnosticKind::EventCount, declared.range,
+                           fmt::format("`{}` counts {}, but {}{}", walk.Name(event, element),
+                                       expected, times, Describe(module_, sizes)));
+    // Who takes part: what notifies it, or what waits in vain.
     std::map<const TaskRef*, int64_t> parts;
     std::vector<std::pair<const TaskRef*, size_t>> order;
     int64_t budget = kFirstBudget;
     EventWalk again(module_, program_, sizes, budget);
     (void)again.Run([&](size_t step) {
-      again.Notifies(step, [&](const EventWalk::Touch& touch) {
+      auto add = [&](const EventWalk::Touch& touch) {
         if (touch.event == event && touch.element == element) {
-          if (parts[touch.ref] == 0) {
+          auto [part, is_new] = parts.emplace(touch.ref, 0);
+          if (is_new) {
             order.emplace_back(touch.ref, step);
           }
-          parts[touch.ref] += touch.times;
+          part->second += touch.times;
         }
-      });
+      };
+      if (got == 0) {
+        again.Waits(step, add);
+      } else {
+        again.Notifies(step, add);
+      }
     });
     for (const auto& [ref, step] : order) {
+      const std::string& callee = program_.steps[step].callee;
       error.notes.push_back(
-          {ref->range, fmt::format("`@{}` notifies it {} time{} here", program_.steps[step].callee,
-                                   parts[ref], parts[ref] == 1 ? "" : "s")});
+          {ref->range, got == 0 ? fmt::format("`@{}` waits for it here", callee)
+                                : fmt::format("`@{}` notifies it {} time{} here", callee,
+                                              parts[ref], parts[ref] == 1 ? "" : "s")});
     }
   }
 

@@ -89,7 +89,7 @@ void EventWalk::AddVariables() {
 
 void EventWalk::AddEvent(EventId id) {
   const Event& event = module_.events[id];
-  EventState state{id, true, {}, {}};
+  EventState state{id, true, false, {}, {}};
   int64_t elements = 1;
   Slots slots;
   for (const EventDim& dim : event.dims) {
@@ -276,7 +276,7 @@ void EventWalk::VisitBox(const CompiledRef& ref, const std::vector<Interval>& bo
 }
 
 void EventWalk::ReportOutside(const CompiledRef& ref, size_t axis, int64_t index) {
-  events_[ref.event].known = false;  // its counts cannot be right either
+  events_[ref.event].outside = true;
   if (on_outside) {
     const EventIndex& at = ref.ref->ref->indices[axis];
     ExprId id = at.hi && index >= events_[ref.event].extents[axis] ? at.hi : at.lo;

@@ -16,10 +16,12 @@ class EventWalk {
   /// `budget` is how many elements may be visited; what is used is taken off.
   EventWalk(const Module& module, const EventProgram& program, const Sizes& sizes, int64_t& budget);
 
-  /// An event at these sizes. Not `known`: its count or a reference depends on data.
+  /// An event at these sizes. Not `known`: its count or a reference depends on data. `outside`: a
+  /// reference leaves it, so that its counts cannot be right either.
   struct EventState {
     EventId id;
     bool known = true;
+    bool outside = false;
     std::vector<int64_t> extents;
     std::vector<int64_t> expected;  // the count of each element, row-major
   };

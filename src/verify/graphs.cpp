@@ -85,8 +85,9 @@ class GraphChecks {
     if (share.axes.size() != callee.tasks.size()) {
       diagnostics_
           .Error(DiagnosticKind::Tasks, range,
-                 fmt::format("a task of `@{}` has {} coordinates, but the share has {} axes",
-                             callee.name, callee.tasks.size(), share.axes.size()))
+                 fmt::format("a task of `@{}` has {} coordinate{}, but the share has {}",
+                             callee.name, callee.tasks.size(), callee.tasks.size() == 1 ? "" : "s",
+                             share.axes.size()))
           .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
     }
     exprs_.CheckAxes(share.axes);
@@ -142,6 +143,9 @@ class GraphChecks {
                              callee.params.size(), callee.params.size() == 1 ? "" : "s",
                              args.size(), args.size() == 1 ? "is" : "are"))
           .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
+      for (const Argument& arg : args) {
+        written_.insert(arg.tensor);  // perhaps; one error is enough
+      }
       return;
     }
     for (size_t i = 0; i < args.size(); ++i) {
@@ -175,8 +179,9 @@ class GraphChecks {
     }
     if (arg.indices.size() > tensor.shape.size()) {
       diagnostics_.Error(DiagnosticKind::Rank, range,
-                         fmt::format("`%{}` has {} dimensions, but the slice gives {} indices",
-                                     tensor.name, tensor.shape.size(), arg.indices.size()));
+                         fmt::format("`%{}` has {} dimension{}, but the slice gives {} indices",
+                                     tensor.name, tensor.shape.size(),
+                                     tensor.shape.size() == 1 ? "" : "s", arg.indices.size()));
       return;
     }
     size_t rank = tensor.shape.size() - arg.indices.size();
@@ -224,9 +229,9 @@ class GraphChecks {
           diagnostics_
               .Error(DiagnosticKind::Bounds, module_.RangeOf(arg.indices[i]),
                      fmt::format(
-                         "index {} of `%{}` is {}{}, outside of 0 .. {}", i, tensor.name, *index,
-                         env->empty() ? "" : Iteration(arg.indices[i], *env),
-                         extent ? fmt::format("{}", *extent) : Print(module_, tensor.shape[i])))
+                         "index {} of `%{}` is {}, outside of 0 .. {}{}", i, tensor.name, *index,
+                         extent ? fmt::format("{}", *extent) : Print(module_, tensor.shape[i]),
+                         env->empty() ? "" : Iteration(arg.indices[i], *env)))
               .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
           break;
         }
@@ -234,12 +239,12 @@ class GraphChecks {
     }
   }
 
-  /// " when l = 28": the repeat variables of an expression.
+  /// ", where l = 28": the repeat variables of an expression.
   std::string Iteration(ExprId id, const Env& env) const {
     std::string text;
     for (const auto& [symbol, value] : env) {
       if (Mentions(module_, id, {symbol})) {
-        text += fmt::format("{}{} = {}", text.empty() ? " when " : ", ",
+        text += fmt::format("{}{} = {}", text.empty() ? ", where " : ", ",
                             module_.symbols[symbol].name, value);
       }
     }

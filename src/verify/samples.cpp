@@ -125,13 +125,15 @@ std::vector<Sizes> SampleSizes(const Module& module, const std::vector<Where>& w
   return Valid(module, std::move(samples));
 }
 
-std::string Describe(const Module& module, const Sizes& sizes) {
+std::string Describe(const Module& module, const Sizes& sizes, const std::string& variables) {
   std::string text;
   for (const auto& [dim, value] : sizes.dims) {
-    text +=
-        fmt::format("{}{} = {}", text.empty() ? " with " : ", ", module.symbols[dim].name, value);
+    text += fmt::format(", {} = {}", module.symbols[dim].name, value);
   }
-  return text;
+  if (!variables.empty()) {
+    text += ", " + variables;
+  }
+  return text.empty() ? text : ", where" + text.substr(1);
 }
 
 }  // namespace etc

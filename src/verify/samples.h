@@ -24,7 +24,8 @@ std::vector<Sizes> SampleSizes(const Module& module,
 /// The same within the ranges that a kernel is for.
 std::vector<Sizes> SampleSizes(const Module& module, const std::vector<Where>& where);
 
-/// " with n = 1, m = 17", or nothing when the module has no dimension.
-std::string Describe(const Module& module, const Sizes& sizes);
+/// ", where n = 1, m = 17, i = 0": the sizes, then `variables` ("i = 0"). Nothing when there are
+/// neither.
+std::string Describe(const Module& module, const Sizes& sizes, const std::string& variables = "");
 
 }  // namespace etc
