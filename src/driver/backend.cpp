@@ -42,15 +42,21 @@ std::optional<std::string> Emit(const Module& module, const TargetOptions& targe
 std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptions& target,
                                       Session& session) {
   CompileOutput output = Compile(text, target);
+  output.log.erase(output.log.find_last_not_of('\n') + 1);
   if (!output.ok) {
     Diagnostic& error = session.diagnostics().Error(
         DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
-    output.log.erase(output.log.find_last_not_of('\n') + 1);
     error.notes.push_back({{}, "it said:\n" + output.log});
     error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
     return std::nullopt;
   }
-  fmt::print(stderr, "{}", output.log);
+  if (target.resource_usage) {
+    fmt::print(stderr, "{}\n", output.log);
+  } else if (!output.log.empty()) {
+    session.diagnostics()
+        .Warning(DiagnosticKind::Toolchain, {}, fmt::format("{} warned", NameOf(target)))
+        .notes.push_back({{}, "it said:\n" + output.log});
+  }
   return output;
 }
 

@@ -122,12 +122,37 @@ class CompileJob {
     if (options_.target.IsHost() && options_.target.resource_usage) {
       return Refuse("`--resource-usage` has no meaning for `--arch host`");
     }
-    std::string extension = std::filesystem::path(options_.output).extension().string();
-    if (writes_binary && (extension == ".json" || extension == TextExtension(options_.target))) {
-      return Refuse(fmt::format("`{}` cannot be the binary: its name is that of another output",
-                                options_.output));
+    return !writes_binary || to_stdout ||
+           (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()));
+  }
+
+  /// No output may take the place of another or of an input: `--config model.json -o model.cubin`
+  /// would put the manifest over the configuration.
+  bool OutputsDiffer() {
+    std::vector<std::string> outputs{BinaryPath(), WithExtension(BinaryPath(), ".json")};
+    if (options_.save_temps) {
+      outputs.push_back(WithExtension(BinaryPath(), TextExtension(options_.target)));
     }
-    return !writes_binary || to_stdout || CheckDestination(BinaryPath(), session_.diagnostics());
+    if (options_.depfile.write) {
+      outputs.push_back(DepfilePath());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      for (const std::string& input : Inputs()) {
+        if (IsSameFile(outputs[i], input)) {
+          return Refuse(
+              fmt::format("the output `{}` would replace the input `{}`; choose another "
+                          "`-o`",
+                          outputs[i], input));
+        }
+      }
+      for (size_t earlier = 0; earlier < i; ++earlier) {
+        if (IsSameFile(outputs[i], outputs[earlier])) {
+          return Refuse(
+              fmt::format("two outputs are called `{}`; choose another `-o`", outputs[i]));
+        }
+      }
+    }
+    return true;
   }
 
   bool Refuse(std::string message) {

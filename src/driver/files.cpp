@@ -217,6 +217,12 @@ bool CheckDestination(const std::string& path, Diagnostics& diagnostics) {
          ReportFile(diagnostics, "write", path, Why(errno));
 }
 
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  return fs::equivalent(a, b, failed) ||
+         fs::absolute(a, failed).lexically_normal() == fs::absolute(b, failed).lexically_normal();
+}
+
 bool WriteStdout(std::string_view text, Diagnostics& diagnostics) {
   std::fflush(stdout);
   return WriteAll(STDOUT_FILENO, text) || ReportFile(diagnostics, "write", "<stdout>", Why(errno));

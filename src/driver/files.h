@@ -33,6 +33,9 @@ struct OutputFile {
 /// side.
 [[nodiscard]] bool CheckDestination(const std::string& path, Diagnostics& diagnostics);
 
+/// Whether two paths name the same file, be it there or not.
+[[nodiscard]] bool IsSameFile(const std::string& a, const std::string& b);
+
 /// Writes to standard output.
 [[nodiscard]] bool WriteStdout(std::string_view text, Diagnostics& diagnostics);
 
