@@ -38,7 +38,12 @@ typedef enum etc_status {
  * failed call of this thread. */
 ETC_API const char* etc_last_error(void);
 
+/* A fixed underlying type makes a wrong number an error instead of undefined behaviour. */
+#ifdef __cplusplus
+typedef enum etc_dtype : int32_t {
+#else
 typedef enum etc_dtype {
+#endif
   ETC_F32 = 0,
   ETC_F16 = 1,
   ETC_BF16 = 2,

@@ -1,0 +1,48 @@
+// Small artifacts for the tests: a manifest written by hand and a binary compiled on the spot.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "etc/runtime.hpp"
+
+namespace etc::test {
+
+/// A directory that goes with its contents.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+  void Write(const std::string& name, const std::string& bytes) const;
+
+ private:
+  std::string path_;
+};
+
+/// The manifest of `gather`: out[b, :] = factor * table[ids[b], :], where the factor is 2 in the
+/// kernel for batches up to 8 and 3 in the other, so that a test sees which one ran. Each row goes
+/// through the workspace, and from one thread to another by an event.
+nlohmann::json GatherManifest();
+
+/// The shared object of `gather`, compiled once for the process.
+const std::string& GatherBinary();
+
+/// Writes `gather.json` and its binary. `size` and `hash` of the binary are filled in.
+std::string WriteArtifact(const TempDir& dir, nlohmann::json manifest, const std::string& binary);
+
+std::string Xxh3(const std::string& bytes);
+std::string Compile(const std::string& text);
+
+struct Failure {
+  etc_status status = ETC_OK;
+  std::string text;
+};
+
+/// What `action` threw; ETC_OK when it did not.
+Failure FailureOf(const std::function<void()>& action);
+
+}  // namespace etc::test

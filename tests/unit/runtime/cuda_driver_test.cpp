@@ -1,0 +1,43 @@
+// Holds the declarations of src/runtime/cuda_driver.h against the toolkit's own header.
+#include "runtime/cuda_driver.h"
+
+#include <cuda.h>
+#include <doctest/doctest.h>
+
+#include <cstddef>
+
+namespace etc::runtime::cuda {
+namespace {
+
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(offsetof(LaunchConfig, grid_y) == offsetof(CUlaunchConfig, gridDimY));
+static_assert(offsetof(LaunchConfig, block_x) == offsetof(CUlaunchConfig, blockDimX));
+static_assert(offsetof(LaunchConfig, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(Device) == sizeof(CUdevice) && sizeof(Result) == sizeof(CUresult));
+static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
+
+TEST_CASE("the driver's numbers are the toolkit's") {
+  CHECK(kSuccess == static_cast<int>(CUDA_SUCCESS));
+  CHECK(kInvalidValue == static_cast<int>(CUDA_ERROR_INVALID_VALUE));
+  CHECK(kOutOfMemory == static_cast<int>(CUDA_ERROR_OUT_OF_MEMORY));
+  CHECK(kAttributeSms == static_cast<int>(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  CHECK(kAttributeComputeMajor == static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+  CHECK(kAttributeComputeMinor == static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  CHECK(kAttributePageableMemory == static_cast<int>(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS));
+  CHECK(kAttributeCooperativeLaunch == static_cast<int>(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH));
+  CHECK(kAttributeMaxSharedOptin ==
+        static_cast<int>(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+  CHECK(kFunctionMaxDynamicShared ==
+        static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+  CHECK(kPointerMemoryType == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
+  CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
+  CHECK(kLaunchCooperative == static_cast<int>(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+}
+
+}  // namespace
+}  // namespace etc::runtime::cuda

@@ -1,0 +1,78 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+#include "etc/device.h"
+#include "runtime/fake_session.h"
+
+namespace etc::test {
+namespace {
+
+TEST_CASE("the device is described") {
+  OpenFakeCuda();
+  CHECK(etc_device_available() == ETC_OK);
+  etc_device_info info;
+  REQUIRE(etc_device_describe(&info) == ETC_OK);
+  CHECK(std::string(info.name) == "Fake");
+  CHECK(std::string(info.arch) == "sm_90");
+  CHECK(info.sms == 132);
+  CHECK(info.driver_version == 13000);
+  CHECK(info.memory_bytes == int64_t{1} << 37);
+  CHECK(etc_device_describe(nullptr) == ETC_ERROR_ARGUMENT);
+}
+
+TEST_CASE("memory goes there and back") {
+  FakeCuda& fake = OpenFakeCuda();
+  const std::array<char, 4> sent = {1, 2, 3, 4};
+  std::array<char, 4> received = {};
+  void* data = nullptr;
+  REQUIRE(etc_device_alloc(4, &data) == ETC_OK);
+  CHECK(etc_device_copy_to(data, sent.data(), 4) == ETC_OK);
+  CHECK(etc_device_fill(static_cast<char*>(data) + 3, 9, 1, nullptr) == ETC_OK);
+  CHECK(etc_device_copy_from(received.data(), data, 4) == ETC_OK);
+  CHECK(received == std::array<char, 4>{1, 2, 3, 9});
+  CHECK(etc_device_free(data) == ETC_OK);
+  CHECK(etc_device_free(nullptr) == ETC_OK);
+  CHECK(fake.allocations.empty());
+}
+
+TEST_CASE("sizes of nothing, of less, and of too much") {
+  FakeCuda& fake = OpenFakeCuda();
+  void* data = nullptr;
+  CHECK(etc_device_copy_to(nullptr, nullptr, 0) == ETC_OK);
+  CHECK(etc_device_copy_from(nullptr, nullptr, 0) == ETC_OK);
+  CHECK(etc_device_copy_to(nullptr, nullptr, 4) == ETC_ERROR_ARGUMENT);
+  CHECK(etc_device_copy_from(nullptr, nullptr, 4) == ETC_ERROR_ARGUMENT);
+  CHECK(etc_device_fill(nullptr, 0, 4, nullptr) == ETC_ERROR_ARGUMENT);
+  CHECK(etc_device_alloc(-1, &data) == ETC_ERROR_ARGUMENT);
+  CHECK(std::string(etc_last_error()) == "the size is -1 bytes");
+  fake.failures["cuMemAlloc_v2"] = 2;
+  CHECK(etc_device_alloc(4, &data) == ETC_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_CASE("a fault of an earlier launch comes out when it is waited for") {
+  FakeCuda& fake = OpenFakeCuda();
+  CHECK(etc_device_synchronize() == ETC_OK);
+  fake.failures["cuCtxSynchronize"] = 700;
+  CHECK(etc_device_synchronize() == ETC_ERROR_DEVICE);
+  CHECK(std::string(etc_last_error()).find("cuCtxSynchronize failed") == 0);
+}
+
+TEST_CASE("timers give the time and their events back") {
+  FakeCuda& fake = OpenFakeCuda();
+  etc_timer* timer = nullptr;
+  REQUIRE(etc_timer_create(&timer) == ETC_OK);
+  double milliseconds = 0;
+  CHECK(etc_timer_start(timer, nullptr) == ETC_OK);
+  CHECK(etc_timer_stop(timer, nullptr) == ETC_OK);
+  CHECK(etc_timer_elapsed_ms(timer, &milliseconds) == ETC_OK);
+  CHECK(milliseconds == 1.5);
+  etc_timer_free(timer);
+  CHECK(fake.events == 0);
+  fake.failures["cuEventCreate"] = 1;
+  CHECK(etc_timer_create(&timer) == ETC_ERROR_DEVICE);
+}
+
+}  // namespace
+}  // namespace etc::test

@@ -1,0 +1,225 @@
+#include "fake_cuda.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <list>
+
+#include "runtime/cuda_driver.h"
+
+namespace {
+
+using etc::test::FakeCuda;
+namespace cuda = etc::runtime::cuda;
+
+FakeCuda state;
+std::string image;               // of the last library
+std::list<std::string> entries;  // a kernel is the address of its name
+char primary;
+std::vector<void*> pushed;
+
+cuda::Result ResultOf(const char* function) {
+  const auto failure = state.failures.find(function);
+  return failure == state.failures.end() ? cuda::kSuccess : failure->second;
+}
+
+void* Pointer(cuda::DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+#define FAIL_IF_ASKED                                                             \
+  if (const cuda::Result result = ResultOf(__func__); result != cuda::kSuccess) { \
+    return result;                                                                \
+  }
+
+extern "C" {
+
+FakeCuda* etc_fake_cuda() { return &state; }
+
+cuda::Result cuInit(unsigned) { return cuda::kSuccess; }
+cuda::Result cuGetErrorName(cuda::Result, const char** name) {
+  *name = "CUDA_ERROR_FAKE";
+  return cuda::kSuccess;
+}
+cuda::Result cuGetErrorString(cuda::Result, const char** text) {
+  *text = "as the test wants it";
+  return cuda::kSuccess;
+}
+cuda::Result cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceGetCount(int* count) {
+  *count = 1;
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceGet(cuda::Device* device, int ordinal) {
+  *device = ordinal;
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceGetName(char* name, int size, cuda::Device) {
+  std::strncpy(name, "Fake", static_cast<size_t>(size));
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceGetAttribute(int* value, int attribute, cuda::Device) {
+  const std::map<int, int> values = {{cuda::kAttributeSms, state.sms},
+                                     {cuda::kAttributeComputeMajor, state.major},
+                                     {cuda::kAttributeComputeMinor, state.minor},
+                                     {cuda::kAttributePageableMemory, 0},
+                                     {cuda::kAttributeCooperativeLaunch, 1},
+                                     {cuda::kAttributeMaxSharedOptin, state.max_shared}};
+  *value = values.at(attribute);
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceTotalMem_v2(size_t* bytes, cuda::Device) {
+  *bytes = size_t{1} << 37;
+  return cuda::kSuccess;
+}
+cuda::Result cuDevicePrimaryCtxRetain(void** context, cuda::Device) {
+  ++state.primaries;
+  *context = &primary;
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxGetCurrent(void** context) {
+  *context = state.current;
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxSetCurrent(void* context) {
+  state.current = context;
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxPushCurrent_v2(void* context) {
+  pushed.push_back(state.current);
+  state.current = context;
+  state.context_depth = static_cast<int>(pushed.size());
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxPopCurrent_v2(void** context) {
+  *context = state.current;
+  state.current = pushed.back();
+  pushed.pop_back();
+  state.context_depth = static_cast<int>(pushed.size());
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxGetDevice(cuda::Device* device) {
+  *device = 0;
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxSynchronize() {
+  FAIL_IF_ASKED
+  return cuda::kSuccess;
+}
+cuda::Result cuLibraryLoadData(void** library, const void* code, int*, void**, unsigned, int*,
+                               void**, unsigned) {
+  FAIL_IF_ASKED
+  image = static_cast<const char*>(code);
+  ++state.libraries;
+  *library = &image;
+  return cuda::kSuccess;
+}
+cuda::Result cuLibraryUnload(void*) {
+  --state.libraries;
+  return cuda::kSuccess;
+}
+cuda::Result cuLibraryGetKernel(void** kernel, void*, const char* name) {
+  if (image.find(name) == std::string::npos) {
+    return cuda::kInvalidValue;
+  }
+  *kernel = &entries.emplace_back(name);
+  return cuda::kSuccess;
+}
+cuda::Result cuKernelGetFunction(void** function, void* kernel) {
+  *function = kernel;
+  return cuda::kSuccess;
+}
+cuda::Result cuFuncSetAttribute(void*, int, int) {
+  FAIL_IF_ASKED
+  return cuda::kSuccess;
+}
+cuda::Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, size_t) {
+  *blocks = state.resident_blocks;
+  return cuda::kSuccess;
+}
+cuda::Result cuMemAlloc_v2(cuda::DevicePointer* address, size_t bytes) {
+  FAIL_IF_ASKED
+  void* data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(data, 0xee, bytes);
+  state.allocations[data] = bytes;
+  *address = reinterpret_cast<cuda::DevicePointer>(data);
+  return cuda::kSuccess;
+}
+cuda::Result cuMemFree_v2(cuda::DevicePointer address) {
+  if (state.allocations.erase(Pointer(address)) == 0) {
+    return cuda::kInvalidValue;
+  }
+  std::free(Pointer(address));
+  return cuda::kSuccess;
+}
+cuda::Result cuMemcpyHtoD_v2(cuda::DevicePointer to, const void* from, size_t bytes) {
+  std::memcpy(Pointer(to), from, bytes);
+  return cuda::kSuccess;
+}
+cuda::Result cuMemcpyDtoH_v2(void* to, cuda::DevicePointer from, size_t bytes) {
+  std::memcpy(to, Pointer(from), bytes);
+  return cuda::kSuccess;
+}
+cuda::Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t bytes,
+                             void* stream) {
+  FAIL_IF_ASKED
+  std::memset(Pointer(to), value, bytes);
+  state.memsets.push_back({Pointer(to), bytes, stream});
+  return cuda::kSuccess;
+}
+cuda::Result cuPointerGetAttribute(void* value, int, cuda::DevicePointer address) {
+  const auto after = state.allocations.upper_bound(Pointer(address));
+  if (after == state.allocations.begin()) {
+    return cuda::kInvalidValue;
+  }
+  const auto& [data, bytes] = *std::prev(after);
+  if (static_cast<char*>(Pointer(address)) >= static_cast<char*>(data) + bytes) {
+    return cuda::kInvalidValue;
+  }
+  *static_cast<int*>(value) = 2;
+  return cuda::kSuccess;
+}
+cuda::Result cuStreamIsCapturing(void* stream, int* capture) {
+  *capture = state.capturing.count(stream) != 0 ? 1 : cuda::kCaptureNone;
+  return cuda::kSuccess;
+}
+cuda::Result cuStreamSynchronize(void* stream) {
+  state.synchronized.push_back(stream);
+  return cuda::kSuccess;
+}
+cuda::Result cuLaunchKernelEx(const cuda::LaunchConfig* config, void* function, void** params,
+                              void**) {
+  FAIL_IF_ASKED
+  const auto* words = static_cast<const uint64_t*>(params[0]);
+  state.launches.push_back({*static_cast<std::string*>(function),
+                            config->grid_x,
+                            config->block_x,
+                            config->shared_bytes,
+                            config->attribute_count == 1 &&
+                                config->attributes[0].id == cuda::kLaunchCooperative &&
+                                config->attributes[0].value.cooperative == 1,
+                            config->stream,
+                            {words, words + state.block_words}});
+  return cuda::kSuccess;
+}
+cuda::Result cuEventCreate(void** event, unsigned) {
+  FAIL_IF_ASKED
+  ++state.events;
+  *event = new char;
+  return cuda::kSuccess;
+}
+cuda::Result cuEventRecord(void*, void*) { return cuda::kSuccess; }
+cuda::Result cuEventSynchronize(void*) { return cuda::kSuccess; }
+cuda::Result cuEventElapsedTime(float* milliseconds, void*, void*) {
+  *milliseconds = 1.5F;
+  return cuda::kSuccess;
+}
+cuda::Result cuEventDestroy_v2(void* event) {
+  --state.events;
+  delete static_cast<char*>(event);
+  return cuda::kSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,56 @@
+// A stand-in for libcuda.so.1: it answers the calls of the runtime from host memory and records
+// what was asked.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace etc::test {
+
+struct FakeLaunch {
+  std::string entry;
+  unsigned grid = 0;
+  unsigned threads = 0;
+  unsigned shared_bytes = 0;
+  bool is_cooperative = false;
+  void* stream = nullptr;
+  std::vector<uint64_t> block;
+};
+
+struct FakeMemset {
+  void* data = nullptr;
+  size_t bytes = 0;
+  void* stream = nullptr;
+};
+
+struct FakeCuda {
+  // What the device is like.
+  int major = 9;
+  int minor = 0;
+  int sms = 132;
+  int max_shared = 232448;
+  int resident_blocks = 1;
+  size_t block_words = 8;  // of every kernel
+
+  // What is to happen.
+  std::set<void*> capturing;
+  std::map<std::string, int> failures;  // the result of a function that is to fail
+
+  // What has happened.
+  std::map<void*, size_t> allocations;
+  std::vector<FakeLaunch> launches;
+  std::vector<FakeMemset> memsets;
+  std::vector<void*> synchronized;
+  int libraries = 0;
+  int events = 0;
+  int primaries = 0;
+  int context_depth = 0;
+  void* current = nullptr;
+};
+
+}  // namespace etc::test
+
+extern "C" etc::test::FakeCuda* etc_fake_cuda();

@@ -1,0 +1,231 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "etc/device.h"
+#include "runtime/artifact.h"
+
+namespace etc::test {
+namespace {
+
+using nlohmann::json;
+
+Failure LoadFailure(const std::string& path) {
+  return FailureOf([&] { const Program program(path); });
+}
+
+TEST_CASE("a program is loaded by its manifest or by its binary, and can be asked about") {
+  const TempDir dir;
+  WriteArtifact(dir, GatherManifest(), GatherBinary());
+  for (const char* name : {"gather.json", "gather.so"}) {
+    const Program program(dir.File(name));
+    const etc_program_info info = program.Describe();
+    CHECK(std::string(info.target) == "host");
+    CHECK(std::string(info.binary_file) == "gather.so");
+    CHECK(std::string(info.toolchain) == "g++ 12");
+    CHECK(info.graphs == 1);
+    CHECK(info.constants == 3);
+
+    const etc_graph_info graph = program.Graph(0);
+    CHECK(std::string(graph.name) == "gather");
+    CHECK(graph.dims == 2);
+    CHECK(graph.params == 3);
+    CHECK(graph.kernels == 2);
+
+    const etc_dim_info width = program.Dim("gather", 1);
+    CHECK(std::string(width.name) == "width");
+    CHECK(width.min == 4);
+    CHECK(width.max == 1024);
+    CHECK(width.multiple == 4);
+
+    const etc_param_info ids = program.Param(nullptr, 0);
+    CHECK(std::string(ids.name) == "ids");
+    CHECK(ids.access == ETC_IN);
+    CHECK(ids.dtype == ETC_I32);
+    CHECK(ids.rank == 1);
+    CHECK(std::string(ids.extents[0]) == "batch");
+    CHECK(ids.alignment == 4);
+    CHECK(ids.has_value_range == 1);
+    CHECK(std::string(ids.value_min) == "0");
+    CHECK(std::string(ids.value_max) == "9");
+    CHECK(program.Param(nullptr, 1).has_value_range == 0);
+    CHECK(program.Param(nullptr, 1).value_min == nullptr);
+    CHECK(std::string(program.Param(nullptr, 2).extents[0]) == "batch*width");
+
+    const etc_kernel_info kernel = program.Kernel(nullptr, 1);
+    CHECK(std::string(kernel.entry) == "gather_large");
+    CHECK(std::string(kernel.schedule) == "static");
+    CHECK(std::string(kernel.where) == "batch in 9..64");
+    CHECK(kernel.threads == 256);
+    CHECK(kernel.shared_bytes == 100000);
+  }
+}
+
+TEST_CASE("constants of each kind") {
+  const TempDir dir;
+  const Program program(WriteArtifact(dir, GatherManifest(), GatherBinary()));
+  const etc_constant_info fast = program.Constant(0);  // in the order of their names
+  CHECK(std::string(fast.name) == "fast");
+  CHECK(fast.kind == ETC_CONSTANT_BOOL);
+  CHECK(fast.int_value == 1);
+  const etc_constant_info rows = program.Constant(1);
+  CHECK(rows.kind == ETC_CONSTANT_INT);
+  CHECK(rows.int_value == 10);
+  CHECK(rows.float_value == 10.0);
+  const etc_constant_info scale = program.Constant(2);
+  CHECK(scale.kind == ETC_CONSTANT_FLOAT);
+  CHECK(scale.float_value == 0.5);
+}
+
+TEST_CASE("asking for what there is not") {
+  const TempDir dir;
+  const Program program(WriteArtifact(dir, GatherManifest(), GatherBinary()));
+  const Failure index = FailureOf([&] { program.Param(nullptr, 3); });
+  CHECK(index.status == ETC_ERROR_NOT_FOUND);
+  CHECK(index.text == "there is no parameter 3, only 3");
+  CHECK(FailureOf([&] { program.Graph(-1); }).status == ETC_ERROR_NOT_FOUND);
+  CHECK(FailureOf([&] { program.Dim(nullptr, 9); }).status == ETC_ERROR_NOT_FOUND);
+  CHECK(FailureOf([&] { program.Kernel(nullptr, 9); }).status == ETC_ERROR_NOT_FOUND);
+  CHECK(FailureOf([&] { program.Constant(9); }).status == ETC_ERROR_NOT_FOUND);
+  CHECK(FailureOf([&] { const Instance instance(program, "decode"); }).text ==
+        "the program has no graph `decode`");
+}
+
+TEST_CASE("a program of several graphs wants a name") {
+  const TempDir dir;
+  json manifest = GatherManifest();
+  manifest["graphs"].push_back(manifest["graphs"][0]);
+  manifest["graphs"][1]["name"] = "second";
+  const Program program(WriteArtifact(dir, manifest, GatherBinary()));
+  const Failure unnamed = FailureOf([&] { const Instance instance(program); });
+  CHECK(unnamed.status == ETC_ERROR_ARGUMENT);
+  CHECK(unnamed.text == "the program has 2 graphs, so one must be named");
+  CHECK(FailureOf([&] { const Instance instance(program, "second"); }).status == ETC_OK);
+}
+
+TEST_CASE("files that are absent or unreadable") {
+  const TempDir dir;
+  const Failure absent = LoadFailure(dir.File("gather.json"));
+  CHECK(absent.status == ETC_ERROR_FILE);
+  CHECK(absent.text == "cannot open `" + dir.File("gather.json") + "`: No such file or directory");
+
+  WriteArtifact(dir, GatherManifest(), GatherBinary());
+  std::filesystem::remove(dir.File("gather.so"));
+  const Failure no_binary = LoadFailure(dir.File("gather.json"));
+  CHECK(no_binary.status == ETC_ERROR_FILE);
+  CHECK(no_binary.text.find("gather.so") != std::string::npos);
+
+  std::filesystem::create_directory(dir.File("folder.json"));
+  CHECK(LoadFailure(dir.File("folder.json")).text ==
+        "cannot read `" + dir.File("folder.json") + "`: Is a directory");
+}
+
+TEST_CASE("a malformed manifest names its file and the place") {
+  const TempDir dir;
+  json manifest = GatherManifest();
+  manifest["graphs"][0].erase("dims");
+  WriteArtifact(dir, manifest, GatherBinary());
+  const Failure failure = LoadFailure(dir.File("gather.json"));
+  CHECK(failure.status == ETC_ERROR_MANIFEST);
+  CHECK(failure.text == "manifest `" + dir.File("gather.json") + "`: `graphs[0].dims` is missing");
+
+  manifest = GatherManifest();
+  manifest["target"] = "tpu";
+  WriteArtifact(dir, manifest, GatherBinary());
+  CHECK(LoadFailure(dir.File("gather.json")).text ==
+        "manifest `" + dir.File("gather.json") +
+            "`: `target` is `tpu`, but must be `host` or an arch such as `sm_90a`");
+}
+
+TEST_CASE("a binary that is not the manifest's") {
+  const TempDir dir;
+  const std::string path = WriteArtifact(dir, GatherManifest(), GatherBinary());
+  const std::string binary = GatherBinary();
+
+  dir.Write("gather.so", binary.substr(0, binary.size() - 1));
+  const Failure truncated = LoadFailure(path);
+  CHECK(truncated.status == ETC_ERROR_BINARY);
+  CHECK(truncated.text == "binary `" + dir.File("gather.so") + "` has " +
+                              std::to_string(binary.size() - 1) + " bytes, but its manifest says " +
+                              std::to_string(binary.size()));
+
+  std::string changed = binary;
+  changed[changed.size() / 2] ^= 1;
+  dir.Write("gather.so", changed);
+  const Failure mismatch = LoadFailure(path);
+  CHECK(mismatch.status == ETC_ERROR_BINARY);
+  CHECK(mismatch.text == "binary `" + dir.File("gather.so") + "` has the hash " + Xxh3(changed) +
+                             ", but its manifest says " + Xxh3(binary));
+
+  dir.Write("gather.cubin", binary);
+  CHECK(LoadFailure(dir.File("gather.cubin")).text ==
+        "manifest `" + path + "` describes `gather.so`, not `gather.cubin`");
+}
+
+TEST_CASE("the hash is XXH3 with 128 bits, in the canonical byte order") {
+  const TempDir dir;
+  json manifest = GatherManifest();
+  manifest["binary"]["bytes"] = 0;
+  manifest["binary"]["xxh3_128"] = "0";
+  dir.Write("gather.json", manifest.dump());
+  dir.Write("gather.so", "");
+  CHECK(LoadFailure(dir.File("gather.json")).text.find("99aa06d3014798d86001c324468d497f") !=
+        std::string::npos);
+}
+
+TEST_CASE("a host binary that cannot be opened, or lacks an entry") {
+  const TempDir dir;
+  {
+    const Program program(WriteArtifact(dir, GatherManifest(), "no shared object"));
+    const Failure failure = FailureOf([&] { const Instance instance(program); });
+    CHECK(failure.status == ETC_ERROR_BINARY);
+    CHECK(failure.text.find("cannot open binary `" + dir.File("gather.so") + "`") == 0);
+  }
+  const TempDir other;
+  json manifest = GatherManifest();
+  manifest["graphs"][0]["kernels"][1]["entry"] = "scatter";
+  const Program program(WriteArtifact(other, manifest, GatherBinary()));
+  const Failure failure = FailureOf([&] { const Instance instance(program); });
+  CHECK(failure.status == ETC_ERROR_BINARY);
+  CHECK(failure.text == "binary `" + other.File("gather.so") + "` has no entry `scatter`");
+}
+
+TEST_CASE("a binary replaced while its old code is in use is refused, and taken when it is not") {
+  const TempDir dir;
+  const std::string path = WriteArtifact(dir, GatherManifest(), GatherBinary());
+  auto first = std::make_unique<Program>(path);
+  auto instance = std::make_unique<Instance>(*first);
+
+  const std::string other = Compile(
+      "#include <cstdint>\n"
+      "extern \"C\" void gather_small(const uint64_t*, int, int) {}\n"
+      "extern \"C\" void gather_large(const uint64_t*, int, int) {}\n");
+  std::filesystem::remove(dir.File("gather.so"));
+  WriteArtifact(dir, GatherManifest(), other);
+  const Program second(path);
+  const Failure failure = FailureOf([&] { const Instance refused(second); });
+  CHECK(failure.status == ETC_ERROR_BINARY);
+  CHECK(failure.text.find("has changed since this process opened it") != std::string::npos);
+
+  instance.reset();
+  first.reset();
+  CHECK(FailureOf([&] { const Instance taken(second); }).status == ETC_OK);
+}
+
+TEST_CASE("a program for a GPU can be looked at without one") {
+  const TempDir dir;
+  json manifest = GatherManifest();
+  manifest["target"] = "sm_90a";
+  manifest["binary"]["file"] = "gather.cubin";
+  const Program program(WriteArtifact(dir, manifest, "cubin"));
+  CHECK(program.Graph(0).params == 3);
+  if (etc_device_available() != ETC_OK) {
+    const Failure failure = FailureOf([&] { const Instance instance(program); });
+    CHECK(failure.status == ETC_ERROR_NO_DEVICE);
+    CHECK(failure.text.find("CUDA driver") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace etc::test

@@ -1,0 +1,187 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "runtime/artifact.h"
+#include "runtime/manifest_reader.h"
+
+namespace etc::test {
+namespace {
+
+using nlohmann::json;
+using runtime::ReadManifest;
+using runtime::Status;
+
+json Complete() {
+  json manifest = GatherManifest();
+  manifest["binary"]["bytes"] = 3;
+  manifest["binary"]["xxh3_128"] = "00";
+  return manifest;
+}
+
+std::string ErrorOf(const std::string& text) {
+  manifest::Manifest manifest;
+  const Status status = ReadManifest(text, &manifest);
+  CHECK(status.code == ETC_ERROR_MANIFEST);
+  return status.message;
+}
+
+/// The error after the value at `pointer` became `value`.
+std::string ErrorWith(const char* pointer, const json& value) {
+  json manifest = Complete();
+  manifest[json::json_pointer(pointer)] = value;
+  return ErrorOf(manifest.dump());
+}
+
+TEST_CASE("a manifest is read whole") {
+  manifest::Manifest manifest;
+  REQUIRE(ReadManifest(Complete().dump(), &manifest).Ok());
+  CHECK(manifest.target == "host");
+  CHECK(manifest.producer.flags == std::vector<std::string>{"-O1"});
+  CHECK(manifest.constants.size() == 3);
+  const manifest::Graph& graph = manifest.graphs.at(0);
+  CHECK(graph.dims.at(1).multiple == 4);
+  CHECK(graph.params.at(0).values->max.value == 9);
+  CHECK(graph.params.at(2).access == ETC_OUT);
+  CHECK(graph.kernels.at(1).where.at(0).min == 9);
+  CHECK(graph.kernels.at(1).shared_bytes == 100000);
+}
+
+TEST_CASE("keys that are not known are passed over") {
+  json manifest = Complete();
+  manifest["proved"] = {1, 2};
+  manifest["graphs"][0]["params"][0]["layout"] = "tiled";
+  manifest::Manifest read;
+  CHECK(ReadManifest(manifest.dump(), &read).Ok());
+}
+
+TEST_CASE("every key of the schema is needed") {
+  const json complete = Complete();
+  const json flat = complete.flatten();
+  int keys = 0;
+  for (const auto& [pointer, value] : flat.items()) {
+    json manifest = complete;
+    json::json_pointer path(pointer);
+    const std::string key = path.back();
+    path.pop_back();
+    json& parent = manifest[path];
+    if (!parent.is_object() || pointer.rfind("/constants", 0) == 0) {
+      continue;
+    }
+    parent.erase(key);
+    CAPTURE(pointer);
+    const std::string end = key + "` is missing";
+    const std::string error = ErrorOf(manifest.dump());
+    REQUIRE(error.size() > end.size());
+    CHECK(error.substr(error.size() - end.size()) == end);
+    ++keys;
+  }
+  CHECK(keys > 20);
+  for (const char* key : {"binary", "producer", "constants", "graphs"}) {
+    json manifest = complete;
+    manifest.erase(key);
+    CHECK(ErrorOf(manifest.dump()) == "`" + std::string(key) + "` is missing");
+  }
+}
+
+TEST_CASE("every value of another type is an error, and none is a crash") {
+  const json complete = Complete();
+  const json flat = complete.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    for (const json& other : {json(nullptr), json(1.5), json::object(), json::array()}) {
+      if (pointer.rfind("/constants", 0) == 0 && other.is_number()) {
+        continue;
+      }
+      json manifest = complete;
+      manifest[json::json_pointer(pointer)] = other;
+      CAPTURE(pointer);
+      CAPTURE(other.dump());
+      CHECK_FALSE(ErrorOf(manifest.dump()).empty());
+    }
+  }
+}
+
+TEST_CASE("every beginning of a manifest is an error, and none is a crash") {
+  const std::string text = Complete().dump();
+  for (size_t length = 0; length < text.size(); ++length) {
+    CHECK(ErrorOf(text.substr(0, length)).find("is no JSON") == 0);
+  }
+}
+
+TEST_CASE("what is no manifest at all") {
+  CHECK(ErrorOf("{\n\"a\": }") == "is no JSON: unexpected text in line 2");
+  CHECK(ErrorOf("[]") == "is an array, but an object is expected");
+  CHECK(ErrorOf("{\"etc_manifest\": 1e999}") == "has a number that is out of range");
+  CHECK(ErrorOf(std::string(100000, '[')).find("is no JSON") == 0);
+  CHECK(ErrorWith("/etc_manifest", 2) ==
+        "`etc_manifest` is version 2, but this library reads version 1");
+}
+
+TEST_CASE("errors name the place") {
+  CHECK(ErrorWith("/graphs/0/params/2/dtype", 3) ==
+        "`graphs[0].params[2].dtype` is an integer, but a string is expected");
+  CHECK(ErrorWith("/graphs/0/params/2/dtype", "f64") ==
+        "`graphs[0].params[2].dtype` is `f64`, which is no dtype");
+  CHECK(ErrorWith("/graphs/0/params/1/access", "read") ==
+        "`graphs[0].params[1].access` is `read`, but must be `in`, `out` or `inout`");
+  CHECK(ErrorWith("/graphs/0/params/1/alignment", 24) ==
+        "`graphs[0].params[1].alignment` is 24, which is no power of two");
+  CHECK(ErrorWith("/graphs/0/params/1/value_min", 0) ==
+        "`graphs[0].params[1].value_max` is missing");
+  CHECK(ErrorWith("/graphs/0/params/1/name", "ids") ==
+        "`graphs[0].params[1].name` is `ids`, which an earlier element has too");
+  CHECK(ErrorWith("/graphs/0/dims/0/name", "") == "`graphs[0].dims[0].name` is empty");
+  CHECK(ErrorWith("/graphs/0/dims/0/max", 0) ==
+        "`graphs[0].dims[0].max` is 0, but must be in 1..9223372036854775807");
+  CHECK(ErrorWith("/graphs/0/dims/0/max", UINT64_MAX) ==
+        "`graphs[0].dims[0].max` is 18446744073709551615, which is too large");
+  CHECK(ErrorWith("/graphs/0/dims/0/multiple", 0).find("must be in 1..") != std::string::npos);
+  CHECK(ErrorWith("/graphs/0/kernels", json::array()) == "`graphs[0].kernels` is empty");
+  CHECK(ErrorWith("/graphs/0/kernels/0/entry", "") == "`graphs[0].kernels[0].entry` is empty");
+  CHECK(ErrorWith("/graphs/0/kernels/0/threads", 2048) ==
+        "`graphs[0].kernels[0].threads` is 2048, but must be in 1..1024");
+  CHECK(ErrorWith("/graphs/0/kernels/0/where/0/dim", "seq") ==
+        "`graphs[0].kernels[0].where[0].dim` names `seq`, which is no dim of graph `gather`");
+  CHECK(ErrorWith("/graphs", json::array()) == "`graphs` is empty");
+  CHECK(ErrorWith("/binary/file", "../gather.so") ==
+        "`binary.file` is `../gather.so`, but must name a file beside it");
+  CHECK(ErrorWith("/constants", json::array()) ==
+        "`constants` is an array, but an object is expected");
+  CHECK(ErrorWith("/constants/rows", "ten") ==
+        "`constants.rows` is a string, but an integer is expected");
+  CHECK(ErrorWith("/target", std::string("ho\0st", 5)) == "`target` has a null character");
+}
+
+TEST_CASE("a value range is for integer tensors") {
+  json manifest = Complete();
+  manifest["graphs"][0]["params"][1]["value_min"] = 0;
+  manifest["graphs"][0]["params"][1]["value_max"] = 1;
+  CHECK(ErrorOf(manifest.dump()) ==
+        "`graphs[0].params[1].value_min` is given, but only integer tensors have a value range");
+}
+
+TEST_CASE("bad expressions") {
+  const char* place = "/graphs/0/kernels/0/workspace_bytes";
+  const std::string where = "`graphs[0].kernels[0].workspace_bytes` ";
+  CHECK(ErrorWith(place, "seq") == where + "names `seq`, which is no dim of graph `gather`");
+  CHECK(ErrorWith(place, {"**", 1, 2}) == where + "has the unknown operator `**`");
+  CHECK(ErrorWith(place, {"+", 1}) == where + "gives `+` 1 arguments, but it takes 2");
+  CHECK(ErrorWith(place, {"select", 1, 2}) == where + "gives `select` 2 arguments, but it takes 3");
+  CHECK(ErrorWith(place, json::array()) ==
+        where + "is an array that does not begin with an operator");
+  CHECK(ErrorWith(place, {1, 2, 3}) == where + "is an array that does not begin with an operator");
+  CHECK(ErrorWith(place, true) == where + "is a boolean, but an expression is expected");
+  CHECK(ErrorWith(place, {"+", 1, 0.5}) ==
+        "`graphs[0].kernels[0].workspace_bytes[2]` is a number with a fraction, but an integer is "
+        "expected");
+  json deep = 1;
+  for (int i = 0; i < 1000; ++i) {
+    deep = {"+", deep, 1};
+  }
+  CHECK(ErrorWith(place, deep).find("is nested too deeply") != std::string::npos);
+  CHECK(ErrorWith("/graphs/0/params/0/shape", json(std::vector<int>(17, 1))) ==
+        "`graphs[0].params[0].shape` has more than 16 extents");
+}
+
+}  // namespace
+}  // namespace etc::test
