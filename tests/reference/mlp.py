@@ -22,4 +22,4 @@ def make(tokens, rng):
     up = normed @ from_bf16(inputs["up_proj"]).T
     y = x + (gate / (1 + np.exp(-gate)) * up) @ from_bf16(inputs["down_proj"]).T
     # Two roundings to bf16 stand between x and y: of the normed input and of the activation.
-    return Case({"tokens": tokens}, inputs, {"y": Expectation(y, np.float32, 2e-3)})
+    return Case({"tokens": tokens}, inputs, {"y": Expectation(y, np.float32, 3e-3)})
