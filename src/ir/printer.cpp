@@ -50,17 +50,20 @@ class Printer {
       std::string value = text_.Expr(symbol.value);
       names_.Declare(id);
       layout_.Line(fmt::format("const {} = {};", names_.Of(id), value));
+      layout_.After(module_.RangeOf(symbol.value));
     } else {
       std::string interval = text_.Interval(symbol.lo, symbol.hi);
       std::string multiple = symbol.multiple ? " multiple " + text_.Expr(symbol.multiple) : "";
       names_.Declare(id);
       layout_.Line(fmt::format("dim {} in {}{};", names_.Of(id), interval, multiple));
+      layout_.After(module_.RangeOf(symbol.multiple ? symbol.multiple : symbol.hi));
     }
   }
 
   void Top(const Require& require) {
     StartItem(module_.RangeOf(require.condition), false);
     layout_.Line(fmt::format("require {};", text_.Expr(require.condition)));
+    layout_.After(module_.RangeOf(require.condition));
   }
 
   void Top(DeviceId id) {
@@ -88,7 +91,7 @@ class Printer {
         for (const DimRange& range : graph.specialisation->ranges) {
           ranges += (ranges.empty() ? "" : ", ") + text_.Interval(range.lo, range.hi);
         }
-        tail += fmt::format(" specialise({}: {})", names_.Of(graph.specialisation->dim), ranges);
+        tail += fmt::format(" specialise ({}: {})", names_.Of(graph.specialisation->dim), ranges);
       }
       return tail;
     });
@@ -143,11 +146,10 @@ class Printer {
     }
     std::string end = ")" + tail();
     std::string line = fmt::format("{}({}{} {{", name, list, end);
-    SourceRange head{braces.begin, braces.begin};
-    bool commented = braces.IsValid() && layout_.HasCommentBefore(head);
+    bool commented = layout_.HasCommentBefore(braces.begin);
     if (layout_.Fits(line) && !commented) {
       layout_.Verbatim(line);
-      layout_.After(braces.begin > 0 ? SourceRange{0, braces.begin} : SourceRange{});
+      layout_.After({0, braces.begin});
       layout_.Indent();
       return;
     }
@@ -220,7 +222,7 @@ class Printer {
     layout_.Before(range);
     PrintNames::State state = names_.Save();
     std::optional<std::string> flat = Flat(id);
-    if (flat && (!IsBlock(id) || (layout_.Fits(*flat) && !layout_.HasCommentBefore(range)))) {
+    if (flat && (!IsBlock(id) || (layout_.Fits(*flat) && !layout_.HasCommentBefore(range.end)))) {
       names_.Restore(std::move(state));
       DeclareOf(id);
       layout_.Line(*flat);
@@ -354,7 +356,7 @@ class Printer {
         line += " " + clauses.back();
       }
     }
-    if (clauses.empty() || (layout_.Fits(line + ";") && !layout_.HasCommentBefore(range))) {
+    if (clauses.empty() || (layout_.Fits(line + ";") && !layout_.HasCommentBefore(range.end))) {
       layout_.Line(line + ";");
       return;
     }
@@ -458,7 +460,7 @@ class Printer {
   PrintNames names_;
   ExprPrinter text_;
   PrintLayout layout_;
-  bool after_function_ = true;
+  bool after_function_ = false;
 };
 
 }  // namespace

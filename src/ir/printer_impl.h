@@ -92,7 +92,7 @@ class PrintLayout {
   void BeforeTheEnd() { Flush(0xffffffff); }
   /// Forgets the empty lines inside of what has just been printed.
   void After(SourceRange range);
-  bool HasCommentBefore(SourceRange end) const;
+  bool HasCommentBefore(uint32_t offset) const;
   /// An empty line stands before what comes next.
   void Separate() { blank_ = true; }
 

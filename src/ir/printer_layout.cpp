@@ -106,9 +106,9 @@ void PrintLayout::After(SourceRange range) {
   }
 }
 
-bool PrintLayout::HasCommentBefore(SourceRange end) const {
-  return next_comment_ < module_.comments.size() && end.IsValid() &&
-         module_.comments[next_comment_].range.begin < end.end;
+bool PrintLayout::HasCommentBefore(uint32_t offset) const {
+  return next_comment_ < module_.comments.size() &&
+         module_.comments[next_comment_].range.begin < offset;
 }
 
 void PrintLayout::Flush(uint32_t offset) {

@@ -193,8 +193,12 @@ bool Parser::Enter() {
   if (++depth_ <= kMaxNesting) {
     return true;
   }
+  if (too_deep_) {
+    panicking_ = true;
+  }
   Panic(DiagnosticKind::NestingTooDeep, Peek().range,
         fmt::format("nested more than {} levels deep", kMaxNesting));
+  too_deep_ = true;
   return false;
 }
 
@@ -365,6 +369,7 @@ std::unique_ptr<Module> Parser::Run() {
   while (!At(TokenKind::End)) {
     size_t start = pos_;
     reported_.clear();
+    too_deep_ = false;
     Item();
     if (panicking_) {
       Recover(start);

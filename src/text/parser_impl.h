@@ -196,6 +196,7 @@ class Parser {
   bool panicking_ = false;
   bool no_greater_ = false;  // inside `<…>`, where `>` closes
   int depth_ = 0;
+  bool too_deep_ = false;           // reported for this item
   int silent_names_ = 0;            // inside what follows a wrong header
   std::vector<int> heights_;        // of expressions, by id
   std::set<std::string> reported_;  // unknown names, each once in an item
