@@ -54,11 +54,12 @@ count "formatting" scripts/format.sh --check
 count "release build" build release
 run_tests release
 
+# The other sizes of a model take the same paths through the compiler.
 count "address sanitizer build" build asan
-run_tests asan
+run_tests asan -LE sizes
 
 # gcc's thread sanitizer cannot map some of the address layouts that recent Linux randomises to.
-count "thread sanitizer build" build tsan
+count "thread sanitizer build" build tsan etc
 fixed_layout=$(setarch -R true 2>/dev/null && echo "setarch -R")
 TSAN_OPTIONS=halt_on_error=1 run_tests tsan -L host
 
