@@ -46,6 +46,25 @@ ETC_DEVICE Vec4 LoadGlobal(const void* address) {
   return value;
 }
 
+// The same where `exists`, zeros elsewhere; without a branch.
+ETC_DEVICE Vec4 LoadGlobalIf(const void* address, bool exists) {
+  Vec4 value;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.u32 p, %5, 0;\n"
+      "mov.b32 %0, 0;\n"
+      "mov.b32 %1, 0;\n"
+      "mov.b32 %2, 0;\n"
+      "mov.b32 %3, 0;\n"
+      "@p ld.global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=&r"(value.x), "=&r"(value.y), "=&r"(value.z), "=&r"(value.w)
+      : "l"(address), "r"(u32(exists))
+      : "memory");
+  return value;
+}
+
 ETC_DEVICE void StoreGlobal(void* address, Vec4 value) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(value.x),
                "r"(value.y), "r"(value.z), "r"(value.w)

@@ -17,4 +17,11 @@ ETC_DEVICE void MmaBf16(float (&c)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
+// Transposes an 8 x 8 matrix of 16-bit elements: row g, columns 2q and 2q + 1 of it in each lane.
+ETC_DEVICE u32 Transpose8x8(u32 rows) {
+  u32 columns;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(columns) : "r"(rows));
+  return columns;
+}
+
 }  // namespace etc

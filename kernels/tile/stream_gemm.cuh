@@ -185,11 +185,8 @@ struct StreamGemm {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
         if (block < Blocks(chunk)) {
-          Vec4 value = {0, 0, 0, 0};
-          if (tile * 8 + group_ < args.x_0) {
-            value = LoadGlobal(x + tile * 8 * kDepth + block * 32);
-          }
-          fragments[block][tile] = value;
+          fragments[block][tile] =
+              LoadGlobalIf(x + tile * 8 * kDepth + block * 32, tile * 8 + group_ < args.x_0);
         }
       }
     }

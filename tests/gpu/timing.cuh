@@ -209,7 +209,6 @@ void TimeAttention(int batch, int position, int splits) {
 
 inline void TimeAll(Report& report) {
   TimeStream<1024, 151936, 8, 1024, 8>();
-  TimeStream<1024, 151936, 8, 512, 8>();
   TimeStream<1024, 151936, 16, 512, 8>();
   TimeStream<1024, 151936, 16, 1024, 8>();
   TimeStream<4096, 24576, 8, 1024, 8>();
@@ -223,6 +222,8 @@ inline void TimeAll(Report& report) {
   TimeChain<1024, 3072, 16, 8, 8>(report, "1024, 3072", 28);
   TimeChain<2048, 8192, 8, 8, 8>(report, "2048, 8192", 16);
   TimeChain<2048, 8192, 16, 8, 8>(report, "2048, 8192", 16);
+  TimeChain<4096, 12288, 16, 16, 8>(report, "4096, 12288", 36);
+  TimeChain<4096, 12288, 8, 8, 8>(report, "4096, 12288", 36);
   TimeChain<4096, 12288, 16, 8, 8>(report, "4096, 12288", 36);
   TimeAttention<2, 128>(4, 511, 16);
   TimeAttention<2, 128>(32, 511, 2);
