@@ -55,6 +55,12 @@ std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
                                             DisplayName(file), text->size()));
     return nullptr;
   }
+  if (size_t zero = text->find('\0'); zero != std::string::npos) {
+    session.diagnostics().Error(
+        DiagnosticKind::File, {},
+        fmt::format("`{}` is no text: its byte {} is zero", DisplayName(file), zero));
+    return nullptr;
+  }
   return Parse(session.SetSource(DisplayName(file), std::move(*text)), session.diagnostics());
 }
 

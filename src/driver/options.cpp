@@ -298,6 +298,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   app.set_version_flag("--version", "etc " ETC_VERSION);
   app.footer(kFooter);
   app.require_subcommand(1);
+  app.option_defaults()->take_last();
   AddCompileCommand(app, command, compile);
   AddCheckCommand(app, command, check);
   AddFmtCommand(app, command, fmt);
