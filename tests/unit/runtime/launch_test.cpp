@@ -187,7 +187,7 @@ TEST_CASE("values of the other integer dtypes, with coordinates of several axes"
   GatherTensors tensors(2, 8);
   tensors.Bind(gather.instance);
   std::vector<int64_t> wide = {0, 1, 2, 3, int64_t{1} << 40, 5};
-  uint8_t narrow = 200;
+  alignas(4) uint8_t narrow = 200;
   gather.instance.Bind("wide", wide.data(), ETC_I64, {2, 3});
   gather.instance.Bind("narrow", &narrow, ETC_U8, {});
   CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
