@@ -10,6 +10,12 @@
 #define ETC_CONSUMER_WARPS 8
 #endif
 
+// Slots that may be on their way at once: a full queue of weight reads delays the signals and
+// activations that other CTAs wait for.
+#ifndef ETC_LOADER_CAP
+#define ETC_LOADER_CAP 3
+#endif
+
 namespace etc {
 
 /// Where a role stands in the ring. Two barriers for each slot: full, then empty.
@@ -34,9 +40,18 @@ struct Loader {
   int lane;
   Ring ring;
   u64 policy;
+  Ring landing;  // the oldest slot that may still be on its way
+  int in_flight = 0;
+  int cap = ETC_LOADER_CAP;
 
   /// Waits for a free slot and gives its shared address; for all lanes.
   ETC_DEVICE u32 Acquire() {
+    if (in_flight < cap) {
+      ++in_flight;
+    } else {
+      BarrierWait(landing.Full(), landing.parity);
+      landing.Advance();
+    }
     BarrierWait(ring.Empty(), ring.parity ^ 1);
     return ring.slot;
   }
@@ -121,7 +136,10 @@ struct Block {
   ETC_DEVICE bool IsLoader() const { return threadIdx.x >= Consumer::kThreads; }
 
   ETC_DEVICE Loader MakeLoader() const {
-    return Loader{int(threadIdx.x) % 32, MakeRing(), EvictFirstPolicy()};
+    Loader loader{int(threadIdx.x) % 32, MakeRing(), EvictFirstPolicy(), MakeRing()};
+    // More in flight than the ring has slots would be waited for in vain.
+    loader.cap = loader.cap < kSlots ? loader.cap : kSlots;
+    return loader;
   }
   ETC_DEVICE Consumer MakeConsumer() const {
     int thread = int(threadIdx.x);
