@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Acceptance of the decode step: etc against PyTorch on models with random weights.
+
+For each model one artifact serves every batch and context. Sequences of different lengths take
+greedy steps, with the tokens that the float32 reference chooses. Each step's logits are compared with
+those of the same weights in float32; PyTorch's own bf16 run has an error too, and etc's must not
+exceed it by more than a fifth. Repeated launches must give equal bits.
+"""
+
+import argparse
+import gc
+import json
+import os
+import sys
+import traceback
+
+import torch
+import transformers
+
+import decode_model
+from etc_decoder import EtcDecoder, compile_model
+
+ALLOWED_RATIO = 1.2
+REPEATED_CONTEXT = 512  # or the longest, when it is not among the contexts
+
+
+def parse_arguments():
+    def integers(text):
+        return [int(word) for word in text.split(",")]
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--etc", default="etc", help="the compiler")
+    parser.add_argument("--out", default="build/check_decode", help="folder for artifacts")
+    parser.add_argument("--json", help="file for the results")
+    parser.add_argument("--models", default="Qwen3-0.6B,Qwen3-8B,Llama-3.2-1B")
+    parser.add_argument("--batches", type=integers, default=[1, 2, 3, 8])
+    parser.add_argument("--contexts", type=integers, default=[1, 17, 512, 4000])
+    parser.add_argument("--steps", type=int, default=32)
+    parser.add_argument("--launches", type=int, default=1000, help="of the same input")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    return parser.parse_args()
+
+
+def sequence_lengths(context, count):
+    """The longest is `context`; the others differ, and end in every part of a split."""
+    shares = [1.0, 0.0, 0.5, 0.97, 0.1, 0.77, 0.31, 0.63]
+    return [max(1, int(context * shares[i % len(shares)])) for i in range(count)]
+
+
+def relative_error(actual, expected):
+    return ((actual - expected).norm() / expected.norm()).item()
+
+
+def first_largest(logits):
+    indices = torch.arange(logits.shape[1], device=logits.device)
+    largest = logits == logits.amax(dim=1, keepdim=True)
+    return torch.where(largest, indices, logits.shape[1]).amin(dim=1)
+
+
+def start_caches(config, pos, positions, device):
+    """Random keys and values of the positions before each sequence's new one; zeros from there on."""
+    shape = decode_model.cache_shape(config, len(pos), positions)
+    filled = torch.arange(positions, device=device) < pos[:, None]
+    mask = filled[None, :, None, :, None]
+    return [torch.randn(shape, dtype=torch.bfloat16, device=device) * mask for _ in range(2)]
+
+
+def reference_run(decoder, ids, pos, steps):
+    """Logits of each step, and the ids that greedy decoding feeds to each."""
+    logits, fed = [], []
+    for step in range(steps):
+        fed.append(ids)
+        logits.append(decoder.step(ids, pos + step))
+        ids = first_largest(logits[-1])
+    return logits, fed
+
+
+def forced_run(decoder, fed, pos):
+    return [decoder.step(ids, pos + step) for step, ids in enumerate(fed)]
+
+
+def etc_decoder(program, weights, caches, pos):
+    """With not-a-numbers in the cache where nothing is yet: no sum may touch them."""
+    batch, positions = len(pos), caches[0].shape[3]
+    free = torch.arange(positions, device=pos.device) >= pos[:, None]
+    poisoned = [
+        cache[:, :batch].masked_fill(free[None, :, None, :, None], float("nan")).contiguous()
+        for cache in caches
+    ]
+    return EtcDecoder(program, weights, *poisoned)
+
+
+def check_steps(decoder, fed, pos, expected, torch_logits):
+    """Errors of etc and of PyTorch for each step, and whether all outputs are right."""
+    batch = len(pos)
+    etc_errors, torch_errors, finite, tokens = [], [], True, True
+    for step, ids in enumerate(fed):
+        logits, token = decoder.step(ids[:batch], pos + step)
+        finite &= bool(torch.isfinite(logits).all())
+        tokens &= bool((token.long() == first_largest(logits)).all())
+        etc_errors.append(relative_error(logits, expected[step][:batch]))
+        torch_errors.append(relative_error(torch_logits[step][:batch], expected[step][:batch]))
+    return etc_errors, torch_errors, finite, tokens
+
+
+def differing_launches(decoder, launches):
+    """How many launches of the last step's input do not repeat its bits."""
+    logits, token = decoder.logits.clone(), decoder.token.clone()
+    caches = [cache.view(torch.int16) for cache in (decoder.k_cache, decoder.v_cache)]
+    before = [cache.clone() for cache in caches]
+    different = torch.zeros((), dtype=torch.int64, device=logits.device)
+    for _ in range(launches):
+        decoder.poison()
+        decoder.launch()
+        different += (decoder.logits != logits).any() | (decoder.token != token).any()
+    same_caches = all(torch.equal(a, b) for a, b in zip(before, caches))
+    return int(different) + (0 if same_caches else 1)
+
+
+def check_module_agrees(model, config, device):
+    """The batched reference against the module's own way on a prompt, both in float32."""
+    length = 9
+    prompt = torch.randint(0, config["vocab_size"], (1, length), device=device)
+    zeros = torch.zeros(decode_model.cache_shape(config, 1, length), device=device)
+    decoder = decode_model.Decoder(model, zeros, zeros)
+    for position in range(length):
+        logits = decoder.step(prompt[:, position], torch.tensor([position], device=device))
+    return relative_error(logits[0], decode_model.plain_logits(model, prompt[0]))
+
+
+def check_case(name, batch, context, errors, repeated):
+    etc_errors, torch_errors, finite, tokens = errors
+    # A NaN is larger than nothing: `not <=` catches it.
+    ratios = [a / b for a, b in zip(etc_errors, torch_errors)]
+    passed = finite and tokens and all(ratio <= ALLOWED_RATIO for ratio in ratios)
+    passed = passed and repeated in (None, 0)
+    case = {
+        "model": name,
+        "batch": batch,
+        "context": context,
+        "etc_error_max": max(etc_errors),
+        "torch_error_max": max(torch_errors),
+        "ratio_max": max(ratios),
+        "finite": finite,
+        "tokens": tokens,
+        "differing_launches": repeated,
+        "passed": passed,
+    }
+    print(
+        f"{name:14} {batch:5} {context:7}  {case['etc_error_max']:.3e}  "
+        f"{case['torch_error_max']:.3e}  {case['ratio_max']:5.3f}  "
+        f"{'yes' if finite else 'NO':6} {'yes' if tokens else 'NO':6} "
+        f"{'-' if repeated is None else repeated:>9}  {'ok' if passed else 'FAILED'}",
+        flush=True,
+    )
+    return case
+
+
+def check_model(name, options):
+    device = options.device
+    config = decode_model.read_config(name)
+    arch = "host" if device == "cpu" else "sm_90a"
+    program = compile_model(options.etc, name, options.out, arch)
+    torch.manual_seed(1)
+    model = decode_model.build(name, device)
+    weights = decode_model.parameters(model)
+    exact = decode_model.in_float32(model)
+    module_error = check_module_agrees(exact, config, device)
+    print(f"{name}: batched reference against the module's own way: {module_error:.1e}")
+    repeated_context = (
+        REPEATED_CONTEXT if REPEATED_CONTEXT in options.contexts else max(options.contexts)
+    )
+    cases = []
+    for context in options.contexts:
+        lengths = sequence_lengths(context, max(options.batches))
+        pos = torch.tensor(lengths, dtype=torch.int32, device=device) - 1
+        caches = start_caches(config, pos, context + options.steps, device)
+        ids = torch.randint(0, config["vocab_size"], (len(pos),), device=device)
+        expected, fed = reference_run(decode_model.Decoder(exact, *caches), ids, pos, options.steps)
+        torch_logits = forced_run(decode_model.Decoder(model, *caches), fed, pos)
+        for batch in options.batches:
+            decoder = etc_decoder(program, weights, caches, pos[:batch])
+            errors = check_steps(decoder, fed, pos[:batch], expected, torch_logits)
+            repeated = None
+            if context == repeated_context and batch in (min(options.batches), max(options.batches)):
+                repeated = differing_launches(decoder, options.launches)
+            cases.append(check_case(name, batch, context, errors, repeated))
+    return {"model": name, "module_error": module_error, "cases": cases}, module_error < 1e-4 and all(
+        case["passed"] for case in cases
+    )
+
+
+def main():
+    options = parse_arguments()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")
+    device = torch.cuda.get_device_name() if options.device == "cuda" else "cpu"
+    print(f"{device}, PyTorch {torch.__version__}, transformers {transformers.__version__}")
+    print("relative L2 error of the logits against float32, largest of all steps")
+    print(
+        f"{'model':14} batch context  etc        PyTorch    ratio  finite tokens differing  result"
+    )
+    results, passed = [], True
+    for name in options.models.split(","):
+        try:
+            result, model_passed = check_model(name, options)
+        except Exception:  # one model's failure must not hide the others' results
+            traceback.print_exc()
+            result, model_passed = {"model": name, "failed": traceback.format_exc()}, False
+        results.append(result)
+        passed = passed and model_passed
+        gc.collect()
+        if options.device == "cuda":
+            torch.cuda.empty_cache()
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            report = {
+                "device": device,
+                "torch": torch.__version__,
+                "transformers": transformers.__version__,
+                "passed": passed,
+                "models": results,
+            }
+            json.dump(report, file, indent=1)
+            file.write("\n")
+    print("passed" if passed else "FAILED")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Tearing down a CUDA context whose kernel hangs would hang too.
+    os._exit(code)

@@ -1,0 +1,63 @@
+"""A decode program of ir-examples/ as compiled by etc, with its tensors."""
+
+import subprocess
+from pathlib import Path
+
+import torch
+
+import decode_model
+import etcrt
+
+
+def compile_model(etc, name, folder, arch):
+    """The artifact of a model; compiled anew, so that it is never another tree's."""
+    source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
+    suffix = "so" if arch == "host" else "cubin"
+    artifact = Path(folder) / f"{name.lower()}.{suffix}"
+    artifact.parent.mkdir(parents=True, exist_ok=True)
+    config = decode_model.config_file(name)
+    words = [etc, "compile", source, "--config", config, "--arch", arch, "-o", artifact]
+    subprocess.run([str(word) for word in words], check=True)
+    return etcrt.Program(str(artifact))
+
+
+class EtcDecoder:
+    """One batch of sequences. The caches are [layers, batch, kv heads, positions, head_dim]."""
+
+    def __init__(self, program, weights, k_cache, v_cache):
+        batch, positions = k_cache.shape[1], k_cache.shape[3]
+        device = k_cache.device
+        vocab = weights["embed"].shape[0]
+        self.k_cache, self.v_cache = k_cache, v_cache
+        self.ids = torch.zeros(batch, dtype=torch.int32, device=device)
+        self.pos = torch.zeros(batch, dtype=torch.int32, device=device)
+        self.logits = torch.empty(batch, vocab, dtype=torch.float32, device=device)
+        self.token = torch.empty(batch, dtype=torch.int32, device=device)
+        self.runtime = etcrt.Runtime(program)
+        self.runtime.set_dim("batch", batch)
+        self.runtime.set_dim("max_positions", positions)
+        self.runtime.bind(
+            ids=self.ids,
+            pos=self.pos,
+            k_cache=k_cache,
+            v_cache=v_cache,
+            logits=self.logits,
+            token=self.token,
+            **weights,
+        )
+        self.runtime.reserve()
+
+    def poison(self):
+        """Makes outputs that a launch leaves alone stand out."""
+        self.logits.fill_(float("nan"))
+        self.token.fill_(-1)
+
+    def launch(self):
+        self.runtime.launch()
+
+    def step(self, ids, pos):
+        self.ids.copy_(ids)
+        self.pos.copy_(pos)
+        self.poison()
+        self.launch()
+        return self.logits, self.token
