@@ -13,7 +13,8 @@ A case is a file `NAME.etir` or `NAME.txt`:
     // bad.etir:3:5: error: ...
 
 The first line has the arguments of etc; `NAME=VALUE` words before them set the environment, and
-` && ` stands between several runs, of which the first that fails is the last. `%s` is the case,
+` && ` stands between several runs, of which the first that fails is the last; `cat FILE` as a run
+shows a file that an earlier one wrote. `%s` is the case,
 without its expectation, in an empty folder (so that paths are bare names); it is the standard input
 too. `%t` is its name without the extension. `inputs/` beside the case is there as well. Output on
 stderr comes after output on stdout. A case is called bad_* exactly if etc exits with an error.
@@ -61,6 +62,9 @@ def run_case(etc, path, program):
             while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
                 name, value = words.pop(0).split("=", 1)
                 env[name] = value
+            if words[:1] == ["cat"]:
+                out += (Path(folder) / words[1]).read_text()
+                continue
             result = subprocess.run([etc] + words, input=program, text=True, cwd=folder, env=env,
                                     capture_output=True, timeout=300)
             out, err, code = out + result.stdout, err + result.stderr, result.returncode

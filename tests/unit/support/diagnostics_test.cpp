@@ -24,9 +24,9 @@ TEST_CASE("diagnostics come in source order, those without a position last") {
   Diagnostics diagnostics;
   diagnostics.Error(DiagnosticKind::File, {}, "no such file");
   diagnostics.Warning(DiagnosticKind::Type, {3, 4}, "second");
-  diagnostics.Remark(DiagnosticKind::Schedule, {0, 1}, "first");
+  diagnostics.Remark(DiagnosticKind::Structure, {0, 1}, "first");
   CHECK(RenderText(diagnostics, &source) ==
-        "m.etir:1:1: remark: first [schedule]\n     1 | ab\n       | ^\n"
+        "m.etir:1:1: remark: first [structure]\n     1 | ab\n       | ^\n"
         "m.etir:2:1: warning: second [type]\n     2 | cd\n       | ^\n"
         "etc: error: no such file [file]\n");
   CHECK(diagnostics.error_count() == 1);
