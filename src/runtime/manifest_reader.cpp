@@ -219,7 +219,8 @@ Status ReadValueRange(const Object& object, const manifest::Graph& graph, manife
     return {};
   }
   manifest::ValueRange range;
-  for (auto [key, bound] : {std::pair("value_min", &range.min), std::pair("value_max", &range.max)}) {
+  for (auto [key, bound] :
+       {std::pair("value_min", &range.min), std::pair("value_max", &range.max)}) {
     const json* value = nullptr;
     ETC_RETURN_IF_BAD(object.Need(key, &value));
     ETC_RETURN_IF_BAD(ReadExpr(*value, object.At(key), graph, kMaxExprDepth, bound));

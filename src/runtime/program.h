@@ -14,10 +14,10 @@ namespace etc::runtime {
 
 /// What a query about a graph gives out as C strings.
 struct GraphText {
-  std::vector<std::vector<std::string>> extents;          // of each param
-  std::vector<std::vector<const char*>> extent_pointers;  // into extents
+  std::vector<std::vector<std::string>> extents;            // of each param
+  std::vector<std::vector<const char*>> extent_pointers;    // into extents
   std::vector<std::pair<std::string, std::string>> values;  // bounds of each param, or empty
-  std::vector<std::string> where;                         // of each kernel
+  std::vector<std::string> where;                           // of each kernel
 };
 
 class Program {
