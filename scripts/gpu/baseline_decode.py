@@ -1,0 +1,94 @@
+"""What a user would run instead: the decode step in PyTorch, each layer compiled by torch.compile, cuBLAS
+projections (q, k, v as one and gate, up as one), its fused attention, the whole step in one CUDA graph."""
+
+import torch
+import torch.nn.functional as F
+from torch import _dynamo
+
+from timing import captured, median_ms
+
+
+def rms_norm(x, weight, eps):
+    wide = x.float()
+    return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)).to(x.dtype) * weight
+
+
+def rotate(x, cos, sin):
+    low, high = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-high, low), dim=-1) * sin
+
+
+class Baseline:
+    """Random weights of a model's shape; every sequence has `context` tokens in its cache."""
+
+    def __init__(self, config, batch, context, device="cuda", compiled=True):
+        self.config, self.batch, self.context, self.device = config, batch, context, device
+        self.heads, self.kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
+        self.dim, self.eps = config["head_dim"], config["rms_norm_eps"]
+        hidden, inter = config["hidden_size"], config["intermediate_size"]
+        q_size, kv_size = self.heads * self.dim, self.kv_heads * self.dim
+        qk_norm = config["model_type"] == "qwen3"
+        cache = (batch, self.kv_heads, context + 1, self.dim)
+        self.layers = [
+            {
+                "input_norm": self.random(hidden) + 1,
+                "qkv": self.random(q_size + 2 * kv_size, hidden),
+                "q_norm": self.random(self.dim) + 1 if qk_norm else None,
+                "k_norm": self.random(self.dim) + 1 if qk_norm else None,
+                "o": self.random(hidden, q_size),
+                "post_norm": self.random(hidden) + 1,
+                "gate_up": self.random(2 * inter, hidden),
+                "down": self.random(hidden, inter),
+                "k_cache": self.random(*cache),
+                "v_cache": self.random(*cache),
+            }
+            for _ in range(config["num_hidden_layers"])
+        ]
+        self.embed = self.random(config["vocab_size"], hidden)
+        tied = config["tie_word_embeddings"]
+        self.lm_head = self.embed if tied else self.random(config["vocab_size"], hidden)
+        self.final_norm = self.random(hidden) + 1
+        self.cos, self.sin = self.random(self.dim), self.random(self.dim)
+        self.pos = torch.tensor([context], device=device)
+        self.ids = torch.randint(0, config["vocab_size"], (batch,), device=device)
+        if compiled:
+            _dynamo.reset()
+            self.before = torch.compile(self.before, fullgraph=True)
+            self.after = torch.compile(self.after, fullgraph=True)
+            self.head = torch.compile(self.head, fullgraph=True)
+
+    def random(self, *shape):
+        return torch.empty(shape, dtype=torch.bfloat16, device=self.device).normal_(0, 0.02)
+
+    def before(self, x, w):
+        """Up to the attention: the query, with the new key and value in the cache."""
+        qkv = rms_norm(x, w["input_norm"], self.eps) @ w["qkv"].t()
+        sizes = [self.heads, self.kv_heads, self.kv_heads]
+        q, k, v = qkv.view(self.batch, -1, self.dim).split(sizes, dim=1)
+        if w["q_norm"] is not None:
+            q, k = rms_norm(q, w["q_norm"], self.eps), rms_norm(k, w["k_norm"], self.eps)
+        q, k = rotate(q, self.cos, self.sin), rotate(k, self.cos, self.sin)
+        w["k_cache"].index_copy_(2, self.pos, k.unsqueeze(2))
+        w["v_cache"].index_copy_(2, self.pos, v.unsqueeze(2))
+        return q.unsqueeze(2)
+
+    def after(self, x, attended, w):
+        x = x + attended @ w["o"].t()
+        gate, up = (rms_norm(x, w["post_norm"], self.eps) @ w["gate_up"].t()).chunk(2, dim=-1)
+        return x + (F.silu(gate) * up) @ w["down"].t()
+
+    def head(self, x):
+        return (rms_norm(x, self.final_norm, self.eps) @ self.lm_head.t()).argmax(-1)
+
+    @torch.no_grad()
+    def step(self):
+        x = self.embed[self.ids]
+        for w in self.layers:
+            q = self.before(x, w)
+            out = F.scaled_dot_product_attention(q, w["k_cache"], w["v_cache"], enable_gqa=True)
+            x = self.after(x, out.reshape(self.batch, -1), w)
+        return self.head(x)
+
+
+def baseline_ms(config, batch, context):
+    return median_ms(captured(Baseline(config, batch, context).step))
