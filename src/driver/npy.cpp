@@ -101,7 +101,7 @@ class HeaderParser {
 /// Bytes of one element of a plain number type.
 std::optional<int64_t> ElementBytes(std::string_view descr) {
   int64_t bytes = 0;
-  if (descr.size() < 3) {
+  if (descr.size() < 3 || std::string_view("biufc").find(descr[1]) == std::string_view::npos) {
     return std::nullopt;
   }
   auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes);

@@ -106,8 +106,11 @@ class RunJob {
   }
 
   std::optional<Program> Build(RunDevice device) {
-    if (scratch_.path().empty()) {
-      session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_.error());
+    if (!scratch_) {
+      scratch_.emplace();
+    }
+    if (scratch_->path().empty()) {
+      session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_->error());
       return std::nullopt;
     }
     TargetOptions target = options_.target;
@@ -118,7 +121,7 @@ class RunJob {
     if (!compiled) {
       return std::nullopt;
     }
-    std::string binary = scratch_.path() + "/program" + BinaryExtension(target);
+    std::string binary = scratch_->path() + "/" + target.arch + BinaryExtension(target);
     if (!WriteFiles(MakeArtifact(*module_, binary, std::move(*compiled), target),
                     session_.diagnostics())) {
       return std::nullopt;
@@ -221,7 +224,7 @@ class RunJob {
   const RunOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  ScratchDirectory scratch_;  // where an artifact made from a source lives
+  std::optional<ScratchDirectory> scratch_;  // where artifacts made from a source live
   std::unique_ptr<Module> module_;
   std::string report_;
   bool checks_passed_ = true;

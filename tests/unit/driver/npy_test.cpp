@@ -79,6 +79,14 @@ TEST_CASE("what is wrong with a file is said") {
         "has elements of type `|O` and shape 1, which is not supported");
 }
 
+TEST_CASE("elements that are no plain numbers are refused") {
+  for (const char* descr : {"<U5", "|S3", "<M8", "<f", "f4"}) {
+    std::string header =
+        std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (1,)}";
+    CHECK(ErrorOf(MakeFile(header, "1234")).find("not supported") != std::string::npos);
+  }
+}
+
 TEST_CASE("a shape whose size overflows is refused") {
   std::string header =
       "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}";
