@@ -64,7 +64,13 @@ def random_weights(config, rng):
         weights["q_norm"] = norm(layers, dim)
         weights["k_norm"] = norm(layers, dim)
     tied = config["tie_word_embeddings"]
-    weights["lm_head"] = weights["embed"] if tied else random_bf16(rng, (vocab, hidden))
+    head = weights["embed"] if tied else random_bf16(rng, (vocab, hidden))
+    # Whatever a sequence's state is, one of these rows has its largest logit: the arg-max is then at
+    # the ends of the vocabulary or inside it, as the sequence goes.
+    one, other = 12 * rng.standard_normal((2, hidden), dtype=np.float32)
+    head[[0, vocab - 1]] = to_bf16(np.stack([one, -one]))
+    head[[127, 128]] = to_bf16(np.stack([other, -other]))
+    weights["lm_head"] = head
     return weights
 
 
