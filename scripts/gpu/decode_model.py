@@ -90,19 +90,18 @@ class Decoder:
         dtype = next(model.parameters()).dtype
         self.k_cache = k_cache.to(dtype, copy=True)
         self.v_cache = v_cache.to(dtype, copy=True)
-        self.pos = None
+        self.pos = self.longest = None
 
     def attend(self, module, query, key, value, _mask, scaling, **_unused):
         k, v = self.k_cache[module.layer_idx], self.v_cache[module.layer_idx]
         rows = torch.arange(len(self.pos), device=k.device)
         k[rows, :, self.pos] = key[:, :, 0]
         v[rows, :, self.pos] = value[:, :, 0]
-        longest = int(self.pos.max()) + 1
-        seen = torch.arange(longest, device=k.device) <= self.pos[:, None]
+        seen = torch.arange(self.longest, device=k.device) <= self.pos[:, None]
         out = F.scaled_dot_product_attention(
             query,
-            k[:, :, :longest],
-            v[:, :, :longest],
+            k[:, :, : self.longest],
+            v[:, :, : self.longest],
             attn_mask=seen[:, None, None],
             scale=scaling,
             enable_gqa=True,
@@ -113,6 +112,7 @@ class Decoder:
     def step(self, ids, pos):
         """The logits in float32."""
         self.pos = pos.long()
+        self.longest = int(pos.max()) + 1
         AttentionInterface.register("etc_decode", self.attend)
         before = self.model.config._attn_implementation
         self.model.config._attn_implementation = "etc_decode"
