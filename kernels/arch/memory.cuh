@@ -65,6 +65,11 @@ ETC_DEVICE Vec4 LoadGlobalIf(const void* address, bool exists) {
   return value;
 }
 
+// A hint: brings a line of 128 bytes into L2.
+ETC_DEVICE void PrefetchLine(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
 ETC_DEVICE void StoreGlobal(void* address, Vec4 value) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(value.x),
                "r"(value.y), "r"(value.z), "r"(value.w)

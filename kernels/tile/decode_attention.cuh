@@ -44,6 +44,22 @@ struct DecodeAttention {
 
   static ETC_DEVICE void Load(Loader&, const Args&, int, int, int) {}
 
+  /// The cached positions of the split that are read first; more would delay the task itself.
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int b, int h, int s) {
+    constexpr int line = 64;  // elements of 128 bytes
+    constexpr int lines = kDim / line;
+    int position = args.pos[b];
+    int splits = int(args.partial_2);
+    int chunk = (position + splits) / splits;
+    int begin = s * chunk;
+    int end = min(min(begin + chunk, position), begin + kFlight * kStride);
+    i64 cache = ((i64(b) * kKvHeads + h) * args.k_cache_2 + begin) * kDim;
+    for (int i = consumer.thread; i < (end - begin) * lines; i += Consumer::kThreads) {
+      PrefetchLine(args.k_cache + cache + i * line);
+      PrefetchLine(args.v_cache + cache + i * line);
+    }
+  }
+
   ETC_DEVICE DecodeAttention(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s) {

@@ -103,6 +103,15 @@ struct Consumer {
   ETC_DEVICE void Sync() { NamedBarrierSync<1, kThreads>(); }
 };
 
+// A kernel's Prefetch is optional; the argument of type int prefers the overload that calls it.
+template <class Kernel, class Args, class... Coordinates>
+ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Coordinates... task)
+    -> decltype(Kernel::Prefetch(consumer, args, int(task)...)) {
+  Kernel::Prefetch(consumer, args, int(task)...);
+}
+template <class Kernel, class Args, class... Coordinates>
+ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
+
 /// Carves the dynamic shared memory of a CTA: ring, scratch, barriers. kSlotBytes is 0 without a
 /// ring.
 template <int kSlotBytes, int kScratchBytes, int kSharedBytes>

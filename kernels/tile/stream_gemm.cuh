@@ -92,6 +92,15 @@ struct StreamGemm {
     }
   }
 
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
+    if constexpr (kNorm) {
+      constexpr int line = 64;  // elements of 128 bytes
+      for (int k = consumer.thread * line; k < kDepth; k += Consumer::kThreads * line) {
+        PrefetchLine(args.norm + k);
+      }
+    }
+  }
+
   ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
     group_ = consumer.lane / 4;
     quad_ = consumer.lane % 4;
@@ -192,18 +201,21 @@ struct StreamGemm {
     }
   }
 
-  /// Multiplies the fragments of a chunk by the norm's weight. The scale, one number for each b,
-  /// waits for the epilogue.
-  ETC_DEVICE void ApplyNorm(const Consumer& consumer, const Args& args, int chunk,
-                            Vec4 (*fragments)[kTiles]) const {
+  /// The norm's weights at the places of a chunk's fragments.
+  ETC_DEVICE void LoadNorm(const Consumer& consumer, const Args& args, int chunk,
+                           Vec4* weights) const {
     const bf16* norm = args.norm + chunk * kChunk + FirstK(consumer, chunk);
-    Vec4 weights[kBlocks];
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       if (block < Blocks(chunk)) {
         weights[block] = LoadGlobal(norm + block * 32);
       }
     }
+  }
+
+  /// Multiplies the fragments of a chunk by the norm's weights. The scale, one number for each b,
+  /// waits for the epilogue.
+  static ETC_DEVICE void ApplyNorm(int chunk, const Vec4* weights, Vec4 (*fragments)[kTiles]) {
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       if (block < Blocks(chunk)) {
@@ -236,10 +248,21 @@ struct StreamGemm {
       }
     };
     if constexpr (kHeld) {
+      // Where registers allow it, all weights are on their way before the first x is waited for.
+      constexpr bool early = kAllBlocks * (kTiles + 1) * 4 <= 96;
+      Vec4 weights[early ? kAllBlocks : kBlocks];
+#pragma unroll
+      for (int chunk = 0; early && chunk < kChunks; ++chunk) {
+        LoadNorm(consumer, args, chunk, weights + chunk * kBlocks);
+      }
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
+        Vec4* chunk_weights = early ? weights + chunk * kBlocks : weights;
+        if constexpr (!early) {
+          LoadNorm(consumer, args, chunk, chunk_weights);
+        }
         add(chunk, fragments_ + chunk * kBlocks);
-        ApplyNorm(consumer, args, chunk, fragments_ + chunk * kBlocks);
+        ApplyNorm(chunk, chunk_weights, fragments_ + chunk * kBlocks);
       }
     } else {
 #pragma unroll 1
@@ -285,7 +308,9 @@ struct StreamGemm {
         Vec4 next[kBlocks][kTiles];
         LoadChunk(consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0, next);
         if constexpr (kNorm) {
-          ApplyNorm(consumer, args, chunk, fragments_);
+          Vec4 weights[kBlocks];
+          LoadNorm(consumer, args, chunk, weights);
+          ApplyNorm(chunk, weights, fragments_);
         }
         MultiplyChunk(consumer, chunk, fragments_, sums);
 #pragma unroll

@@ -241,6 +241,11 @@ class WalkWriter {
   /// Opens the loop over the SM's tasks, with their coordinates.
   void OpenTasks(const Share& share, const std::string& loop) {
     OpenLoop(loop);
+    WriteCoordinates(share);
+  }
+
+  /// The coordinates of the task whose number is `task`.
+  void WriteCoordinates(const Share& share) {
     out_.Line("i64 rest = task;");
     for (size_t i = share.axes.size(); i-- > 0;) {
       std::string name = CxxName(module_, share.axes[i].var);
@@ -261,6 +266,13 @@ class WalkWriter {
 
   void WriteTasks(const Share& share, const Device& device) {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
+    if (arch_ != "host") {
+      out_.Open("{");
+      WriteCoordinates(share);
+      out_.Line(fmt::format("PrefetchTask<Impl_{}>(0, consumer, args{});", device.name,
+                            Coordinates(share)));
+      out_.Close();
+    }
     // Waits that hold for all tasks come first, so that one object can serve all of them.
     WriteWaits(share.enter_waits);
     out_.Line("consumer.Sync();");
