@@ -37,8 +37,9 @@ class Inspection {
         dims.push_back(dim.name);
       }
     }
-    return (only_.empty() || CheckName(only_, "--graph", "graph", graphs, diagnostics_)) &
-           CheckNames(dims_, "--dim", "dimension", dims, diagnostics_);
+    bool graph_ok = only_.empty() || CheckName(only_, "--graph", "graph", graphs, diagnostics_);
+    bool dims_ok = CheckNames(dims_, "--dim", "dimension", dims, diagnostics_);
+    return graph_ok && dims_ok;
   }
 
   std::string Text() const {

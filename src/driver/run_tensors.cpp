@@ -25,9 +25,10 @@ class TensorMaker {
 
  private:
   bool CheckSourceNames() {
-    return CheckNames(sources_.dims, "--dim", "dimension", graph_.DimNames(), diagnostics_) &
-           CheckNames(sources_.inputs, "--input", "parameter that is read", graph_.InputNames(),
-                      diagnostics_);
+    bool dims_ok = CheckNames(sources_.dims, "--dim", "dimension", graph_.DimNames(), diagnostics_);
+    bool inputs_ok = CheckNames(sources_.inputs, "--input", "parameter that is read",
+                                graph_.InputNames(), diagnostics_);
+    return dims_ok && inputs_ok;
   }
 
   bool SetDims() {
@@ -40,8 +41,7 @@ class TensorMaker {
   /// Those first: their shapes can say what the dims are.
   bool BindNpyInputs() {
     bool ok = true;
-    for (size_t i = 0; i < run_.tensors.size(); ++i) {
-      TensorData& tensor = run_.tensors[i];
+    for (TensorData& tensor : run_.tensors) {
       const std::string* file = FileOf(tensor);
       if (file == nullptr || !IsNpyFile(*file)) {
         continue;

@@ -83,11 +83,12 @@ uint64_t KeyOf(uint64_t seed, const std::string& name) {
   return key;
 }
 
-/// A nearly normal number of mean 0 and standard deviation 1: the sum of four uniform ones. Integers
-/// until the last step, so that it is the same on every machine, and quick for gigabytes of weights.
+/// A nearly normal number of mean 0 and standard deviation 1: the sum of four uniform ones.
+/// Integers until the last step, so that it is the same on every machine, and quick for gigabytes
+/// of weights.
 double NormalFrom(uint64_t random) {
   static const double kDeviation = std::sqrt((65536.0 * 65536.0 - 1) / 3);
-  constexpr int64_t kMean = 2 * 65535;
+  constexpr int64_t kMean = 131070;  // of four words of 16 bits
   auto sum = static_cast<int64_t>((random & 0xffff) + (random >> 16 & 0xffff) +
                                   (random >> 32 & 0xffff) + (random >> 48));
   return static_cast<double>(sum - kMean) / kDeviation;
@@ -102,7 +103,7 @@ int64_t UniformFrom(uint64_t random, int64_t min, int64_t max) {
 /// Calls `work(begin, end)` for parts of 0..count, on all cores when there is much to do.
 template <class Work>
 void ForParts(int64_t count, Work work) {
-  constexpr int64_t kWorthAThread = 1 << 16;
+  constexpr int64_t kWorthAThread = 65536;
   int64_t parts = std::clamp<int64_t>(count / kWorthAThread, 1,
                                       std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> threads;
