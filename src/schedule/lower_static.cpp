@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
@@ -77,8 +78,19 @@ class Lowering {
   }
 
  private:
+  /// A name that no other tensor or event of the kernel has: in a graph, two blocks may each have
+  /// a buffer of one name, but a kernel's declarations are one list.
+  std::string UniqueName(const std::string& name) {
+    std::string unique = name;
+    for (int i = 2; !names_.insert(unique).second; ++i) {
+      unique = fmt::format("{}_{}", name, i);
+    }
+    return unique;
+  }
+
   TensorId CopyTensor(TensorId id) {
     Tensor copy = module_.tensors[id];
+    copy.name = UniqueName(copy.name);
     TensorId mine = module_.tensors.Add(std::move(copy));
     tensors_[id] = mine;
     return mine;
@@ -86,6 +98,7 @@ class Lowering {
 
   EventId CopyEvent(EventId id) {
     Event copy = module_.events[id];
+    copy.name = UniqueName(copy.name);
     Substitution vars;
     for (EventDim& dim : copy.dims) {
       if (dim.var) {
@@ -275,6 +288,7 @@ class Lowering {
   Diagnostics& diagnostics_;
   TensorSubstitution tensors_;
   std::map<EventId, EventId> events_;
+  std::set<std::string> names_;
   Substitution symbols_;  // repeat variables of the graph to those of the kernel
 };
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <set>
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
@@ -199,6 +200,37 @@ graph @g(%in: f32[n], %out: out f32[n]) specialise (n: 1..8, 9..100) {
   CHECK(module->kernels[KernelId{0}].name == "g__n_1_8");
   CHECK(module->kernels[KernelId{1}].name == "g__n_9_100");
   CHECK(module->kernels[KernelId{1}].graph == "g");
+}
+
+TEST_CASE("buffers of one name in two blocks stay apart") {
+  auto module = ParseVerified(R"(etir 1;
+dim n in 1..100;
+device @copy(%x: f32[n], %y: out f32[n]) tasks (i: n) { %y[i] = %x[i]; }
+graph @g(%in: f32[n], %p: out f32[n], %q: out f32[n]) {
+  event %done[k: 2, i: n] count 1;
+  repeat l in 0..1 {
+    %s = buffer f32[n];
+    call @copy(%in, %s) notify (i) => %done[0, i];
+    call @copy(%s, %p) wait (i) => %done[0, i];
+  }
+  repeat l in 0..1 {
+    %s = buffer f32[n];
+    call @copy(%in, %s) notify (i) => %done[1, i];
+    call @copy(%s, %q) wait (i) => %done[1, i];
+  }
+}
+)");
+  Schedule(*module);
+  std::set<std::string> names;
+  size_t buffers = 0;
+  for (NodeId id : module->kernels.begin()->declarations) {
+    if (const auto* buffer = std::get_if<BufferDecl>(&module->nodes[id])) {
+      names.insert(module->tensors[buffer->tensor].name);
+      ++buffers;
+    }
+  }
+  CHECK(buffers == 2);
+  CHECK(names.size() == 2);
 }
 
 TEST_CASE("the scheduled module prints as text that parses to the same module") {
