@@ -38,6 +38,12 @@ bool EvaluateTo(const manifest::Expr& expr, const std::vector<int64_t>& dims, in
 }  // namespace
 
 std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& diagnostics) {
+  if (path.ends_with(".etir") || path == "-") {
+    diagnostics.Error(
+        DiagnosticKind::CommandLine, {},
+        fmt::format("`{}` is a source; `etc compile` makes an artifact of it", DisplayName(path)));
+    return std::nullopt;
+  }
   ArtifactView view;
   view.manifest_path = fs::path(path).replace_extension(".json").string();
   auto text = ReadInput(view.manifest_path, diagnostics);
@@ -88,7 +94,8 @@ std::optional<KernelNeeds> NeedsOf(const manifest::Graph& graph, const manifest:
       }
     }
     auto given = dims.find(dim.name);
-    if (given != dims.end() && (given->second < min || given->second > max)) {
+    if (given != dims.end() &&
+        (given->second < min || given->second > max || given->second % dim.multiple != 0)) {
       return std::nullopt;
     }
     needs.dims.push_back(given != dims.end() ? given->second : max - max % dim.multiple);

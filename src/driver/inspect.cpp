@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "driver/artifact_view.h"
 #include "driver/assignments.h"
 #include "driver/commands.h"
 #include "driver/files.h"
-#include "runtime/manifest_expr.h"
 
 namespace etc {
 namespace {
@@ -34,7 +34,9 @@ class Inspection {
     for (const manifest::Graph& graph : manifest_.graphs) {
       graphs.push_back(graph.name);
       for (const manifest::Dim& dim : graph.dims) {
-        dims.push_back(dim.name);
+        if (std::find(dims.begin(), dims.end(), dim.name) == dims.end()) {
+          dims.push_back(dim.name);
+        }
       }
     }
     bool graph_ok = only_.empty() || CheckName(only_, "--graph", "graph", graphs, diagnostics_);

@@ -20,7 +20,7 @@
 namespace etc {
 namespace {
 
-constexpr double kGpuTolerance = 0.01;  // bf16 keeps 8 bits, and sums are taken in other orders
+constexpr double kGpuTolerance = 0.03;  // bf16 keeps 8 bits, and layers add up their roundings
 
 bool IsArtifact(const std::string& file) {
   std::string extension = std::filesystem::path(file).extension().string();
@@ -51,6 +51,12 @@ class RunJob {
     auto outputs = ParseAssignments(options_.outputs, "--output", session_.diagnostics());
     if (!dims || !inputs || !outputs) {
       return false;
+    }
+    for (const auto& [name, file] : *outputs) {
+      if (file == "-") {
+        Refuse(fmt::format("`--output {}=-`: an output is written to a file", name));
+        return false;
+      }
     }
     auto program = Load();
     if (!program) {
@@ -89,18 +95,21 @@ class RunJob {
       return Build(options_.device.value_or(RunDevice::Host));
     }
     if (!options_.source.defines.empty() || !options_.source.configs.empty()) {
-      return Refuse(fmt::format("`-D` and `--config` need a source; `{}` is compiled already",
-                                options_.source.file));
+      Refuse(fmt::format("`-D` and `--config` need a source; `{}` is compiled already",
+                         options_.source.file));
+      return std::nullopt;
     }
     Program program(options_.source.file);
     bool on_host = IsForHost(program);
     if (options_.device && (*options_.device == RunDevice::Host) != on_host) {
-      return Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", options_.source.file,
-                                on_host ? "the host" : program.Describe().target,
-                                on_host ? "GPU" : "host"));
+      Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", options_.source.file,
+                         on_host ? "the host" : program.Describe().target,
+                         on_host ? "GPU" : "host"));
+      return std::nullopt;
     }
     if (options_.check && !on_host) {
-      return Refuse("`--check` of a GPU program needs its source, to build the host's");
+      Refuse("`--check` of a GPU program needs its source, to build the host's");
+      return std::nullopt;
     }
     return program;
   }
@@ -129,9 +138,8 @@ class RunJob {
     return Program(binary);
   }
 
-  std::optional<Program> Refuse(std::string message) {
+  void Refuse(std::string message) {
     session_.diagnostics().Error(DiagnosticKind::CommandLine, {}, std::move(message));
-    return std::nullopt;
   }
 
   static bool IsForHost(const Program& program) {
