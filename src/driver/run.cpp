@@ -187,8 +187,9 @@ class RunJob {
     }
     if (options_.repeat > 1) {
       std::sort(times.begin(), times.end());
+      double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
       report_ += fmt::format("{} launches: median {:.4f} ms, min {:.4f} ms, max {:.4f} ms\n",
-                             times.size(), times[times.size() / 2], times.front(), times.back());
+                             times.size(), median, times.front(), times.back());
     }
     return results;
   }
