@@ -32,20 +32,6 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
   return false;
 }
 
-/// Between lowering and the memory plan, buffers of kernels have no place yet. No text says that,
-/// and the verifier holds for modules that a text can say.
-bool IsHalfLowered(const Module& module) {
-  for (const Kernel& kernel : module.kernels) {
-    for (NodeId id : kernel.declarations) {
-      const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
-      if (buffer != nullptr && !module.tensors[buffer->tensor].offset) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 /// The module's printed form is what the reader of the messages can look at, so they point into it.
 void VerifyAfter(const Pass& pass, const Module& module) {
   Diagnostics diagnostics;
@@ -99,7 +85,7 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
     if (!ok) {
       return false;
     }
-    if ((kAlwaysVerify || options.verify_each) && !IsHalfLowered(module)) {
+    if (kAlwaysVerify || options.verify_each) {
       VerifyAfter(pass, module);
     }
     const auto& names = options.print_after;
