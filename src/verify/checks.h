@@ -13,8 +13,9 @@ void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnosti
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 
-// These two evaluate at chosen sizes; they need a module without errors in the groups above.
+// These evaluate at chosen sizes; they need a module without errors in the groups above.
 void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);

@@ -41,6 +41,9 @@
 //     integer and not negative.
 // Specialisations (specialise.cpp)
 //   - The ranges ascend without overlap and cover the range of the dimension.
+// Dependences (dependences.cpp), call by call: the proof for each element is not made here
+//   - Events lead from a call that writes a tensor to every later call that reads it; a warning
+//     where they do not lead from a call that uses a tensor to a later one that writes it.
 // Event flow (event_program.cpp, event_walk.cpp, event_flow.cpp, event_order.cpp), at chosen sizes
 // and except where it depends on data
 //   - What is waited for is notified somewhere; a warning where nothing waits.
@@ -93,7 +96,13 @@ bool Verify(const Module& module, Diagnostics& diagnostics) {
     }
   }
   ForEachProgram(
-      module, [&](const Graph& graph) { CheckEventFlow(module, graph, diagnostics); },
+      module,
+      [&](const Graph& graph) {
+        CheckEventFlow(module, graph, diagnostics);
+        if (diagnostics.error_count() == before) {
+          CheckDependences(module, graph, diagnostics);  // relies on events that hold
+        }
+      },
       [&](const Kernel& kernel) { CheckEventFlow(module, kernel, diagnostics); });
   return diagnostics.error_count() == before;
 }

@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/evaluate.h"
+#include "ir/rewrite.h"
+#include "verify/checks.h"
+#include "verify/shapes.h"
+
+namespace etc {
+namespace {
+
+/// A call's use of one tensor.
+struct Use {
+  size_t call;
+  const Argument* arg;
+  Access access;
+};
+
+struct Site {
+  const CallNode* call;
+  SourceRange range;
+  std::vector<SymbolId> repeats;  // around it, outermost first
+};
+
+class Dependences {
+ public:
+  Dependences(const Module& module, const Graph& graph, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics) {
+    Collect(graph.body);
+    Reach();
+  }
+
+  void Check() {
+    for (const auto& [tensor, uses] : uses_) {
+      for (size_t later = 0; later < uses.size(); ++later) {
+        for (size_t earlier = 0; earlier <= later; ++earlier) {
+          if (earlier < later) {
+            CheckPair(uses[earlier], uses[later], {});
+          }
+          // From one iteration to the next of a repeat around both it is the other way round.
+          if (SymbolId var = InnermostRepeat(uses[earlier].call, uses[later].call)) {
+            CheckPair(uses[later], uses[earlier], var);
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  void Collect(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      const Node& node = module_.nodes[id];
+      if (const auto* call = std::get_if<CallNode>(&node)) {
+        Add(*call, module_.RangeOf(id));
+      } else if (const auto* region = std::get_if<Region>(&node)) {
+        Collect(region->body);
+      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
+        repeats_.push_back(repeat->var);
+        Collect(repeat->body);
+        repeats_.pop_back();
+      }
+    }
+  }
+
+  void Add(const CallNode& call, SourceRange range) {
+    const Device& callee = module_.devices[call.callee];
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      uses_[call.args[i].tensor].push_back(
+          {sites_.size(), &call.args[i], module_.tensors[callee.params[i]].access});
+    }
+    sites_.push_back({&call, range, repeats_});
+  }
+
+  /// Which calls come after which, through any number of events.
+  void Reach() {
+    std::map<EventId, std::vector<size_t>> waiting;
+    for (size_t i = 0; i < sites_.size(); ++i) {
+      for (const Edge& edge : sites_[i].call->waits) {
+        for (const EventRef& ref : edge.refs) {
+          waiting[ref.event].push_back(i);
+        }
+      }
+    }
+    for (size_t start = 0; start < sites_.size(); ++start) {
+      std::set<size_t> reached;
+      std::vector<size_t> open{start};
+      while (!open.empty()) {
+        size_t at = open.back();
+        open.pop_back();
+        for (const Edge& edge : sites_[at].call->notifies) {
+          for (const EventRef& ref : edge.refs) {
+            for (size_t next : waiting[ref.event]) {
+              if (reached.insert(next).second) {
+                open.push_back(next);
+              }
+            }
+          }
+        }
+      }
+      after_.push_back(std::move(reached));
+    }
+  }
+
+  /// The variable of the innermost repeat around both calls.
+  SymbolId InnermostRepeat(size_t a, size_t b) const {
+    const std::vector<SymbolId>& outer = sites_[a].repeats;
+    for (size_t i = outer.size(); i-- > 0;) {
+      if (i < sites_[b].repeats.size() && sites_[b].repeats[i] == outer[i]) {
+        return outer[i];
+      }
+    }
+    return {};
+  }
+
+  /// `repeat` is absent when both uses are of the same iteration.
+  void CheckPair(const Use& earlier, const Use& later, SymbolId repeat) {
+    bool writes = earlier.access != Access::In;
+    bool reads = later.access != Access::Out;
+    bool conflict = writes || later.access != Access::In;
+    bool same_call = earlier.call == later.call && !repeat;
+    if (!conflict || same_call || after_[earlier.call].contains(later.call) ||
+        Apart(*earlier.arg, *later.arg, repeat) ||
+        !reported_.insert({earlier.call, later.call}).second) {
+      return;
+    }
+    const Site& first = sites_[earlier.call];
+    const Site& second = sites_[later.call];
+    const std::string& tensor = module_.tensors[later.arg->tensor].name;
+    const std::string& first_name = module_.devices[first.call->callee].name;
+    const std::string& second_name = module_.devices[second.call->callee].name;
+    SourceRange range = later.arg->range.IsValid() ? later.arg->range : second.range;
+    std::string message =
+        fmt::format("`@{}` {} `%{}`, which `@{}` {}{}, but no event puts it after that",
+                    second_name, writes && reads ? "reads" : "writes", tensor, first_name,
+                    writes ? "writes" : "reads", repeat ? " in the iteration before" : "");
+    Diagnostic& report =
+        writes && reads
+            ? diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message))
+            : diagnostics_.Warning(DiagnosticKind::EventOrder, range, std::move(message));
+    report.notes.push_back(
+        {earlier.arg->range.IsValid() ? earlier.arg->range : first.range,
+         fmt::format("`@{}` {} it here", first_name, writes ? "writes" : "reads")});
+  }
+
+  /// Whether two slices have a leading index at which they always differ; with `repeat`, the first
+  /// of one iteration and the second of a later one.
+  bool Apart(const Argument& a, const Argument& b, SymbolId repeat) const {
+    for (size_t i = 0; i < std::min(a.indices.size(), b.indices.size()); ++i) {
+      auto x = EvaluateInt(module_, a.indices[i], {});
+      auto y = EvaluateInt(module_, b.indices[i], {});
+      bool numbers_differ = x && y && *x != *y;
+      bool moves_on = repeat && Mentions(module_, a.indices[i], {repeat}) &&
+                      SameSize(module_, a.indices[i], b.indices[i]);
+      if (numbers_differ || moves_on) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  std::vector<SymbolId> repeats_;  // around what is being collected
+  std::vector<Site> sites_;
+  std::map<TensorId, std::vector<Use>> uses_;
+  std::vector<std::set<size_t>> after_;
+  std::set<std::pair<size_t, size_t>> reported_;
+};
+
+}  // namespace
+
+void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  Dependences(module, graph, diagnostics).Check();
+}
+
+}  // namespace etc
