@@ -52,7 +52,7 @@ struct DecodeAttention {
     int splits = int(args.partial_2);
     int chunk = (position + splits) / splits;
     int begin = s * chunk;
-    int end = min(min(begin + chunk, position), begin + kFlight * kStride);
+    int end = min(min(begin + chunk, position), begin + kStride);
     i64 cache = ((i64(b) * kKvHeads + h) * args.k_cache_2 + begin) * kDim;
     for (int i = consumer.thread; i < (end - begin) * lines; i += Consumer::kThreads) {
       PrefetchLine(args.k_cache + cache + i * line);
