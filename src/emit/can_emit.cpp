@@ -13,9 +13,10 @@ bool CanEmit(const Module& module, Diagnostics& diagnostics) {
   size_t kernels = 0;
   for (const Item& item : module.items) {
     if (const auto* graph = std::get_if<GraphId>(&item)) {
-      missing(module.graphs[*graph].range,
-              fmt::format("graph `@{}` is not scheduled; the passes of `etc opt` make a kernel of it",
-                          module.graphs[*graph].name));
+      missing(
+          module.graphs[*graph].range,
+          fmt::format("graph `@{}` is not scheduled; the passes of `etc opt` make a kernel of it",
+                      module.graphs[*graph].name));
     }
     kernels += std::holds_alternative<KernelId>(item) ? 1 : 0;
   }
@@ -27,9 +28,10 @@ bool CanEmit(const Module& module, Diagnostics& diagnostics) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
         const Tensor& tensor = module.tensors[buffer->tensor];
         if (!tensor.offset) {
-          missing(module.RangeOf(id), fmt::format("buffer `%{}` has no place in the workspace; pass "
-                                                  "`plan-memory` gives it one",
-                                                  tensor.name));
+          missing(module.RangeOf(id),
+                  fmt::format("buffer `%{}` has no place in the workspace; pass "
+                              "`plan-memory` gives it one",
+                              tensor.name));
         }
       } else if (const auto* event = std::get_if<EventDecl>(&module.nodes[id])) {
         if (module.events[event->event].realisation == Realisation::Unset) {

@@ -1,5 +1,5 @@
-// CUDA C++ for sm_90a: for each kernel a namespace with its arguments, implementations and walks, and
-// an entry that splits a CTA into a loader warp and consumer warps.
+// CUDA C++ for sm_90a: for each kernel a namespace with its arguments, implementations and walks,
+// and an entry that splits a CTA into a loader warp and consumer warps.
 
 #include <fmt/format.h>
 
@@ -31,10 +31,7 @@ class CudaWriter {
  public:
   CudaWriter(const Module& module, const std::string& arch, const HeaderReader& headers,
              Diagnostics& diagnostics)
-      : module_(module),
-        arch_(arch),
-        diagnostics_(diagnostics),
-        headers_(headers, diagnostics) {}
+      : module_(module), arch_(arch), diagnostics_(diagnostics), headers_(headers, diagnostics) {}
 
   std::optional<std::string> Run() {
     bool ok = true;
@@ -159,8 +156,8 @@ class CudaWriter {
       }
     }
     out.Close("};");
-    out.Line(fmt::format("using Impl_{0} = etc::{1}<Config_{0}, Args_{0}>;", device.name,
-                         impl->name));
+    out.Line(
+        fmt::format("using Impl_{0} = etc::{1}<Config_{0}, Args_{0}>;", device.name, impl->name));
   }
 
   /// Inline CUDA text is the body of Run, with the task coordinates under their own names.
@@ -186,7 +183,8 @@ class CudaWriter {
     out.Line("");
     out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
                          kernel.consumer_warps * 32 + 32));
-    out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", kernel.name, space));
+    out.Open(
+        fmt::format("{}(const __grid_constant__ {}::Params params) {{", EntryName(kernel), space));
     // The epoch must be read before the barrier at the end of Block's constructor.
     out.Line("etc::Events events(params.event_memory, params.event_capacity);");
     out.Line(fmt::format("etc::Block<{0}::kSlotBytes, {0}::kScratchBytes, {1}> block;", space,

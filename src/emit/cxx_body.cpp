@@ -143,12 +143,14 @@ class BodyWriter {
     out_.Line(fmt::format("{} top = {}(0); i64 top_index = -1;", type, type));
     out_.Open(CxxFor(scope_, stmt.axis) + "{");
     out_.Line(fmt::format("const {} value = {};", type, CxxExpr(scope_, stmt.body)));
-    out_.Line(fmt::format("const bool later = last_index < 0 || value < last || (value == last && "
-                          "{} > last_index);",
-                          index));
-    out_.Line(fmt::format("if (later && (top_index < 0 || value > top)) {{ top = value; top_index "
-                          "= {}; }}",
-                          index));
+    out_.Line(
+        fmt::format("const bool later = last_index < 0 || value < last || (value == last && "
+                    "{} > last_index);",
+                    index));
+    out_.Line(
+        fmt::format("if (later && (top_index < 0 || value > top)) {{ top = value; top_index "
+                    "= {}; }}",
+                    index));
     out_.Close();
     out_.Line(Store(stmt.values, stmt.value_indices, "top"));
     out_.Line(Store(stmt.positions, stmt.position_indices, "top_index"));
@@ -159,8 +161,7 @@ class BodyWriter {
 
   std::string Store(TensorId id, const std::vector<ExprId>& indices, const std::string& value) {
     const Tensor& tensor = module_.tensors[id];
-    std::string target =
-        fmt::format("{}[{}]", scope_.Pointer(id), CxxOffset(scope_, id, indices));
+    std::string target = fmt::format("{}[{}]", scope_.Pointer(id), CxxOffset(scope_, id, indices));
     return KindOf(tensor.type) == ValueKind::Float
                ? fmt::format("{} = FromFloat<{}>(float({}));", target, CxxType(tensor.type), value)
                : fmt::format("{} = {}({});", target, CxxType(tensor.type), value);
@@ -191,8 +192,8 @@ class BodyWriter {
     for (size_t i = 0; i < flat; ++i) {
       const Axis& axis = stmt.axes[i];
       out_.Line(fmt::format("const i64 lo{} = {}, n{} = Max(0LL, {} - lo{});", i,
-                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", i,
-                            CxxExpr(scope_, axis.hi), i));
+                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", i, CxxExpr(scope_, axis.hi),
+                            i));
       total += (total.empty() ? "n" : " * n") + std::to_string(i);
     }
     out_.Open(fmt::format(

@@ -76,8 +76,8 @@ class Printer {
   std::string Text(ExprId, const SymbolRef& e) const { return CxxName(module_, e.symbol); }
 
   std::string Text(ExprId, const Load& e) const {
-    std::string element = fmt::format("{}[{}]", scope_.Pointer(e.tensor),
-                                      CxxOffset(scope_, e.tensor, e.indices));
+    std::string element =
+        fmt::format("{}[{}]", scope_.Pointer(e.tensor), CxxOffset(scope_, e.tensor, e.indices));
     switch (KindOf(module_.tensors[e.tensor].type)) {
       case ValueKind::Float:
         return fmt::format("ToFloat({})", element);
@@ -161,8 +161,8 @@ class Printer {
     std::string start = e.op == Reduction::Sum     ? fmt::format("{}(0)", type)
                         : e.op == Reduction::MaxOf ? fmt::format("Lowest<{}>()", type)
                                                    : fmt::format("Highest<{}>()", type);
-    return fmt::format("[&] {{ {} acc = {}; {}acc = {}{}{}; return acc; }}()", type, start,
-                       loops, update, body, e.op == Reduction::Sum ? "" : ")");
+    return fmt::format("[&] {{ {} acc = {}; {}acc = {}{}{}; return acc; }}()", type, start, loops,
+                       update, body, e.op == Reduction::Sum ? "" : ")");
   }
 
   const CxxScope& scope_;
@@ -173,22 +173,37 @@ class Printer {
 
 std::string CxxIdentifier(const std::string& name) {
   static constexpr std::array<std::string_view, 92> kKeywords = {
-      "alignas",      "alignof",   "and",          "and_eq",       "asm",        "auto",
-      "bitand",       "bitor",     "bool",         "break",        "case",       "catch",
-      "char",         "char16_t",  "char32_t",     "char8_t",      "class",      "co_await",
-      "co_return",    "co_yield",  "compl",        "concept",      "const",      "const_cast",
-      "consteval",    "constexpr", "constinit",    "continue",     "decltype",   "default",
-      "delete",       "do",        "double",       "dynamic_cast", "else",       "enum",
-      "explicit",     "export",    "extern",       "false",        "float",      "for",
-      "friend",       "goto",      "if",           "inline",       "int",        "long",
-      "mutable",      "namespace", "new",          "noexcept",     "not",        "not_eq",
-      "nullptr",      "operator",  "or",           "or_eq",        "private",    "protected",
-      "public",       "register",  "reinterpret_cast", "requires", "return",     "short",
-      "signed",       "sizeof",    "static",       "static_assert", "static_cast", "struct",
-      "switch",       "template",  "this",         "thread_local", "throw",      "true",
-      "try",          "typedef",   "typeid",       "typename",     "union",      "unsigned",
-      "using",        "virtual",   "void",         "volatile",     "wchar_t",    "while",
-      "xor",          "xor_eq"};
+      "alignas",       "alignof",     "and",
+      "and_eq",        "asm",         "auto",
+      "bitand",        "bitor",       "bool",
+      "break",         "case",        "catch",
+      "char",          "char16_t",    "char32_t",
+      "char8_t",       "class",       "co_await",
+      "co_return",     "co_yield",    "compl",
+      "concept",       "const",       "const_cast",
+      "consteval",     "constexpr",   "constinit",
+      "continue",      "decltype",    "default",
+      "delete",        "do",          "double",
+      "dynamic_cast",  "else",        "enum",
+      "explicit",      "export",      "extern",
+      "false",         "float",       "for",
+      "friend",        "goto",        "if",
+      "inline",        "int",         "long",
+      "mutable",       "namespace",   "new",
+      "noexcept",      "not",         "not_eq",
+      "nullptr",       "operator",    "or",
+      "or_eq",         "private",     "protected",
+      "public",        "register",    "reinterpret_cast",
+      "requires",      "return",      "short",
+      "signed",        "sizeof",      "static",
+      "static_assert", "static_cast", "struct",
+      "switch",        "template",    "this",
+      "thread_local",  "throw",       "true",
+      "try",           "typedef",     "typeid",
+      "typename",      "union",       "unsigned",
+      "using",         "virtual",     "void",
+      "volatile",      "wchar_t",     "while",
+      "xor",           "xor_eq"};
   bool keyword = std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
   return keyword ? name + "_" : name;
 }

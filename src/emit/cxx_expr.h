@@ -36,8 +36,8 @@ std::string CxxIdentifier(const std::string& name);
 /// The C++ type of an element: `bf16`, `f32`, …
 std::string CxxType(DType type);
 
-/// An expression of C++ type i64, float or bool by its value kind. Literals are `LL` or `f`, so that
-/// no arithmetic happens in 32 bits.
+/// An expression of C++ type i64, float or bool by its value kind. Literals are `LL` or `f`, so
+/// that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
 
 /// The row-major element offset of `indices` (leading indices of a slice count as whole rows).

@@ -17,6 +17,8 @@ std::string KernelScope::Extent(TensorId id, size_t axis) const {
   return CxxExpr(*this, module().tensors[id].shape[axis]);
 }
 
+std::string EntryName(const Kernel& kernel) { return "etc_" + kernel.name; }
+
 DimRanges RangesOf(const Module& module, const Kernel& kernel) {
   DimRanges ranges;
   for (const Where& where : kernel.where) {
@@ -190,8 +192,7 @@ class WalkWriter {
     for (size_t i = 0; i < share.axes.size(); ++i) {
       const Axis& axis = share.axes[i];
       out_.Line(fmt::format("const i64 lo{0} = {1}, n{0} = Max(0LL, {2} - lo{0});", i,
-                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL",
-                            CxxExpr(scope_, axis.hi)));
+                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", CxxExpr(scope_, axis.hi)));
       total += fmt::format(" * n{}", i);
     }
     out_.Line(fmt::format("const i64 tasks = {};", total));
@@ -317,8 +318,8 @@ class WalkWriter {
       for (size_t i = 0; i < ref.indices.size(); ++i) {
         const EventIndex& index = ref.indices[i];
         std::string extent = CxxExpr(scope_, event.dims[i].extent);
-        std::string value = index.all || index.hi ? fmt::format("x{}", i)
-                                                  : CxxExpr(scope_, index.lo);
+        std::string value =
+            index.all || index.hi ? fmt::format("x{}", i) : CxxExpr(scope_, index.lo);
         if (index.all || index.hi) {
           loops += fmt::format("for (i64 {0} = {1}; {0} < {2}; ++{0}) ", value,
                                index.all ? "0LL" : CxxExpr(scope_, index.lo),

@@ -17,6 +17,9 @@ class KernelScope : public CxxScope {
   std::string Extent(TensorId tensor, size_t axis) const override;
 };
 
+/// The symbol by which a binary exports a kernel; the prefix keeps it apart from every name of C.
+std::string EntryName(const Kernel& kernel);
+
 /// The dimension ranges that a kernel is for.
 DimRanges RangesOf(const Module& module, const Kernel& kernel);
 
@@ -34,8 +37,8 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& 
 
 enum class Role { Consumer, Loader };
 
-/// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the shares
-/// whose implementation for `arch` streams operands.
+/// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
+/// shares whose implementation for `arch` streams operands.
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
                const std::string& arch);
 

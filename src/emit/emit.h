@@ -28,11 +28,11 @@ using HeaderReader = std::function<std::optional<std::string>(const std::string&
 
 /// What the manifest says beyond the module.
 struct ManifestInfo {
-  std::string target;            // "sm_90a" or "host"
-  std::string binary_file;       // name, relative to the manifest
+  std::string target;       // "sm_90a" or "host"
+  std::string binary_file;  // name, relative to the manifest
   uint64_t binary_bytes = 0;
-  std::string binary_xxh3_128;   // hexadecimal
-  std::string toolchain;         // for example "nvrtc 13.0"
+  std::string binary_xxh3_128;  // hexadecimal
+  std::string toolchain;        // for example "nvrtc 13.0"
   std::vector<std::string> flags;
 };
 

@@ -28,8 +28,9 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
     out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
   }
   out.Line("");
-  out.Open("inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
-           "i64 sm, i64 sms) {");
+  out.Open(
+      "inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
+      "i64 sm, i64 sms) {");
   WriteDeclarations(out, kernel_scope, kernel);
   WriteWalk(out, kernel_scope, kernel, Role::Consumer, "host");
   out.Close();
@@ -37,7 +38,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   out.Line("}");
   out.Line("");
   out.Open(fmt::format("extern \"C\" void {}(const uint64_t* block, int sm, int sms) {{",
-                       kernel.name));
+                       EntryName(kernel)));
   out.Line(fmt::format("etc::kernel_{}::Params params;", kernel.name));
   out.Line("std::memcpy(&params, block, sizeof params);");
   out.Line("etc::Events events(params.event_memory);");
@@ -56,8 +57,7 @@ std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnosti
   HeaderText headers(reader, diagnostics);
   headers.Skip("arch/types.cuh");  // the prelude has the host's own
   std::string text;
-  if (!headers.Append("host_prelude.h", {}, text) ||
-      !headers.Append("tile/scalar.cuh", {}, text)) {
+  if (!headers.Append("host_prelude.h", {}, text) || !headers.Append("tile/scalar.cuh", {}, text)) {
     return std::nullopt;
   }
   TextWriter out;

@@ -1,5 +1,5 @@
-// What generated C++ for the host target stands on: the types of kernels/arch/types.cuh, and the roles and
-// events of kernels/tile for one thread per SM.
+// What generated C++ for the host target stands on: the types of kernels/arch/types.cuh, and the
+// roles and events of kernels/tile for one thread per SM.
 #pragma once
 
 #include <atomic>

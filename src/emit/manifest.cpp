@@ -120,7 +120,7 @@ class ManifestWriter {
         counters = Folded("+", counters, elements);
       }
     }
-    return {{"entry", kernel.name},
+    return {{"entry", EntryName(kernel)},
             {"schedule", "static"},
             {"where", where},
             {"threads", kernel.consumer_warps * 32 + 32},
@@ -194,7 +194,9 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
       {"etc_manifest", 1},
       {"target", info.target},
       {"binary",
-       {{"file", info.binary_file}, {"bytes", info.binary_bytes}, {"xxh3_128", info.binary_xxh3_128}}},
+       {{"file", info.binary_file},
+        {"bytes", info.binary_bytes},
+        {"xxh3_128", info.binary_xxh3_128}}},
       {"producer", {{"etc", ETC_VERSION}, {"toolchain", info.toolchain}, {"flags", info.flags}}},
       {"constants", writer.Constants()},
       {"graphs", writer.Graphs()},

@@ -190,8 +190,8 @@ class Lowering {
         if (!CountTasks(repeat->body, inner)) {
           return false;
         }
-        ExprId iterations = MakeSub(Clone(module_, repeat->hi, symbols_),
-                                    Clone(module_, repeat->lo, symbols_));
+        ExprId iterations =
+            MakeSub(Clone(module_, repeat->hi, symbols_), Clone(module_, repeat->lo, symbols_));
         total = MakeAdd(module_, total, MakeMul(module_, iterations, inner));
       } else if (const auto* region = std::get_if<Region>(&node)) {
         if (!CountTasks(region->body, total)) {

@@ -11,7 +11,8 @@ const std::vector<Pass>& StaticPipeline() {
        LowerStatic},
       // Before the memory plan, which reads from the hoisted form that an event joins all tasks of
       // one call with all tasks of another.
-      {"hoist-events", "wait and notify once per share where the task does not matter", HoistEvents},
+      {"hoist-events", "wait and notify once per share where the task does not matter",
+       HoistEvents},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},

@@ -43,7 +43,7 @@ class Program {
     std::ofstream(path_, std::ios::binary) << output.binary;
     library_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library_ != nullptr);
-    entry_ = reinterpret_cast<Entry>(dlsym(library_, "g"));
+    entry_ = reinterpret_cast<Entry>(dlsym(library_, "etc_g"));
     bool found = entry_ != nullptr;
     REQUIRE(found);
   }
@@ -88,8 +88,7 @@ std::vector<T> RunBody(const std::string& type, const std::string& body, std::ve
   std::string out = std::to_string(outputs);
   Program program("etir 1;\ndim n in 1..9;\ndevice @f(%x: " + type + "[" + size + "], %o: out " +
                   type + "[" + out + "]) tasks (task: 1) {\n" + body + "}\ngraph @g(%x: " + type +
-                  "[" + size + "], %o: out " + type + "[" + out +
-                  "]) { call @f(%x, %o); }\n");
+                  "[" + size + "], %o: out " + type + "[" + out + "]) { call @f(%x, %o); }\n");
   std::vector<T> result(outputs, T(-77));
   program.Run({in.data(), result.data()}, {3});
   return result;
@@ -111,7 +110,8 @@ TEST_CASE("reductions over no element, and argmax of equals") {
                               "%o[3] = sum(i: 4, j: i) %x[j];\n",
                               {0, 8, 8, 3}, 4);
   CHECK(out == std::vector<int64_t>{0, 1, 2, (0) + (0 + 8) + (0 + 8 + 8)});
-  auto floats = RunBody<float>("f32", "%o[0] = max(k: 0) %x[k]; %o[1] = min(k: 0) %x[k];\n", {1}, 2);
+  auto floats =
+      RunBody<float>("f32", "%o[0] = max(k: 0) %x[k]; %o[1] = min(k: 0) %x[k];\n", {1}, 2);
   CHECK(floats[0] == -INFINITY);
   CHECK(floats[1] == INFINITY);
 }
@@ -180,7 +180,8 @@ graph @g(%x: bf16[2], %h: f16[3], %u: u8[1], %o: out bf16[2], %p: out f16[3], %q
   call @f(%x, %h, %u, %o, %p, %q, %r);
 }
 )");
-  std::vector<uint16_t> x{0x3f80, 0xc000}, h{0x3c00, 0x0001, 0xfbff}, o(2), p(3);  // 1, -2; 1, 2^-24, -65504
+  std::vector<uint16_t> x{0x3f80, 0xc000}, h{0x3c00, 0x0001, 0xfbff}, o(2),
+      p(3);  // 1, -2; 1, 2^-24, -65504
   std::vector<uint8_t> u{41}, q(1);
   std::vector<float> r(3);
   program.Run({x.data(), h.data(), u.data(), o.data(), p.data(), q.data(), r.data()}, {});
