@@ -1,0 +1,119 @@
+#include <map>
+
+#include "ir/evaluate.h"
+
+namespace etc {
+namespace {
+
+/// Far deeper than any expression that the parser accepts; only long chains of constants get here.
+constexpr int kMaxDepth = 1000;
+
+/// The kinds of the expressions of one query. Constants and lets are looked up once, so that a
+/// chain of them, each using the one before twice, costs linear time.
+class KindFinder {
+ public:
+  explicit KindFinder(const Module& module) : module_(module) {}
+
+  ValueKind Find(ExprId id) {
+    if (depth_ >= kMaxDepth) {
+      return ValueKind::Error;
+    }
+    ++depth_;
+    ValueKind kind = std::visit([this](const auto& expr) { return Of(expr); }, module_.exprs[id]);
+    --depth_;
+    return kind;
+  }
+
+ private:
+  static ValueKind Promote(ValueKind a, ValueKind b) {
+    if (a == ValueKind::Error || b == ValueKind::Error || a == b) {
+      return a == ValueKind::Error ? a : b;
+    }
+    bool has_bool = a == ValueKind::Bool || b == ValueKind::Bool;
+    return has_bool ? ValueKind::Error : ValueKind::Float;
+  }
+
+  ValueKind Of(const IntLiteral&) { return ValueKind::Int; }
+  ValueKind Of(const FloatLiteral&) { return ValueKind::Float; }
+  ValueKind Of(const BoolLiteral&) { return ValueKind::Bool; }
+  ValueKind Of(const Load& load) { return KindOf(module_.tensors[load.tensor].type); }
+  ValueKind Of(const Cast& cast) { return KindOf(cast.type); }
+
+  ValueKind Of(const SymbolRef& ref) {
+    const Symbol& symbol = module_.symbols[ref.symbol];
+    if (symbol.kind != SymbolKind::Const && symbol.kind != SymbolKind::Let) {
+      return ValueKind::Int;
+    }
+    auto [found, is_new] = known_.emplace(ref.symbol, ValueKind::Error);
+    if (!is_new) {
+      return found->second;
+    }
+    ExprId value = symbol.kind == SymbolKind::Const ? symbol.value : ValueOfLet(ref.symbol);
+    ValueKind kind = value ? Find(value) : ValueKind::Error;
+    known_[ref.symbol] = kind;
+    return kind;
+  }
+
+  ValueKind Of(const Unary& unary) {
+    return unary.op == UnaryOp::Not ? ValueKind::Bool : Find(unary.operand);
+  }
+
+  ValueKind Of(const Binary& binary) {
+    switch (binary.op) {
+      case BinaryOp::Add:
+      case BinaryOp::Sub:
+      case BinaryOp::Mul:
+      case BinaryOp::Div:
+      case BinaryOp::Mod:
+        return Promote(Find(binary.left), Find(binary.right));
+      default:
+        return ValueKind::Bool;
+    }
+  }
+
+  ValueKind Of(const Call& call) {
+    if (static_cast<int>(call.args.size()) != Arity(call.op)) {
+      return ValueKind::Error;
+    }
+    switch (call.op) {
+      case Intrinsic::Select:
+        return Promote(Find(call.args[1]), Find(call.args[2]));
+      case Intrinsic::Min:
+      case Intrinsic::Max:
+        return Promote(Find(call.args[0]), Find(call.args[1]));
+      case Intrinsic::Abs:
+        return Find(call.args[0]);
+      case Intrinsic::CeilDiv:
+      case Intrinsic::Align:
+      case Intrinsic::Lower:
+      case Intrinsic::Upper:
+        return ValueKind::Int;
+      default:
+        return ValueKind::Float;
+    }
+  }
+
+  ValueKind Of(const Reduce& reduce) {
+    return reduce.op == Reduction::ArgMax ? ValueKind::Int : Find(reduce.body);
+  }
+
+  ExprId ValueOfLet(SymbolId symbol) const {
+    for (const Stmt& stmt : module_.stmts) {
+      const auto* let = std::get_if<Let>(&stmt);
+      if (let != nullptr && let->symbol == symbol) {
+        return let->value;
+      }
+    }
+    return {};
+  }
+
+  const Module& module_;
+  std::map<SymbolId, ValueKind> known_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+ValueKind KindOf(const Module& module, ExprId expr) { return KindFinder(module).Find(expr); }
+
+}  // namespace etc
