@@ -1,17 +1,12 @@
 #!/bin/sh
 # Builds etc and runs every test that needs a GPU (sm_90a). Where ETC names an etc that is already
-# built, that one is used and nothing is set up. Ends with a line of totals.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+# built, that one is used and nothing is set up. Where PYTHON (or python3) has PyTorch, the decode
+# step is checked against it too. Ends with a line of totals.
+set -eu
+cd "$(dirname "$0")/../.."
+. scripts/gpu/build.sh
+set +e
 
-if [ -z "${ETC:-}" ]; then
-  scripts/setup.sh || exit 1
-  mkdir -p build
-  cmake --preset release >build/release.configure.log ||
-    { cat build/release.configure.log; exit 1; }
-  cmake --build build/release --target etc || exit 1
-  ETC=build/release/src/driver/etc
-fi
 python=python3
 "$python" -c "import numpy" 2>/dev/null || python=/usr/bin/python3
 
@@ -46,6 +41,10 @@ for sms in 1 7 132; do
     done
   done
 done
+
+if "${PYTHON:-python3}" -c "import torch, transformers" 2>/dev/null; then
+  check "the decode step against PyTorch" scripts/gpu/check_decode.sh
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
