@@ -22,8 +22,8 @@ ETC_DEVICE T Abs(T a) {
   return a < T(0) ? -a : a;
 }
 
-// Integer division rounds towards minus infinity. Sizes and indices fit 32 bits nearly always, and there
-// the hardware divides several times faster.
+// Integer division rounds towards minus infinity. Sizes and indices fit 32 bits nearly always, and
+// there the hardware divides several times faster.
 ETC_DEVICE i64 FloorDiv(i64 a, i64 b) {
   if ((u64(a) | u64(b)) >> 32 == 0) {
     return u32(a) / u32(b);

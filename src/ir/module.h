@@ -80,11 +80,11 @@ struct ImplArg {
 /// `impl sm_90a "gemm.cuh" Gemm<rows = 16> streams (%w);` or `impl sm_90a cuda """…""";`
 struct Impl {
   std::string arch;
-  std::string header;                // empty for inline CUDA text
-  std::string name;                  // the class template
+  std::string header;  // empty for inline CUDA text
+  std::string name;    // the class template
   std::vector<ImplArg> args;
-  std::vector<TensorId> streams;     // operands its loader copies ahead of every wait
-  std::string text;                  // inline CUDA
+  std::vector<TensorId> streams;  // operands its loader copies ahead of every wait
+  std::string text;               // inline CUDA
   SourceRange range;
 };
 
@@ -94,7 +94,7 @@ struct Device {
   std::vector<Axis> tasks;
   std::vector<Impl> impls;
   std::vector<StmtId> body;
-  SourceRange range;  // of the name
+  SourceRange range;        // of the name
   SourceRange braces = {};  // from the body's `{` to its `}`
 };
 
@@ -132,7 +132,7 @@ struct Kernel {
   ScheduleKind schedule = ScheduleKind::Static;
   std::vector<TensorId> params;
   std::vector<Where> where;
-  int64_t consumer_warps = 8;    // `launch consumers 8 shared 225280;`
+  int64_t consumer_warps = 8;  // `launch consumers 8 shared 225280;`
   int64_t shared_bytes = 0;
   std::vector<NodeId> declarations;  // BufferDecl, EventDecl
   std::vector<NodeId> body;          // `on sm { … }`: Share, Repeat
@@ -168,10 +168,10 @@ class Module {
   Table<GraphId, Graph> graphs;
   Table<KernelId, Kernel> kernels;
   std::vector<Item> items;
-  std::vector<Comment> comments;     // in source order
+  std::vector<Comment> comments;      // in source order
   std::vector<uint32_t> blank_lines;  // offsets of what follows an empty line, ascending
   SourceRange header;                 // of `etir 1;`
-  SymbolId sms;                   // the one symbol of kind Sms
+  SymbolId sms;                       // the one symbol of kind Sms
 
   Module();
 

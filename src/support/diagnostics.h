@@ -67,9 +67,9 @@ std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source)
 }  // namespace etc
 
 /// Checks an invariant of the compiler; never for anything that input can cause.
-#define ETC_CHECK(condition)                                          \
-  do {                                                                \
-    if (!(condition)) {                                               \
+#define ETC_CHECK(condition)                                                 \
+  do {                                                                       \
+    if (!(condition)) {                                                      \
       ::etc::InternalError(__FILE__, __LINE__, "check failed: " #condition); \
-    }                                                                 \
+    }                                                                        \
   } while (false)
