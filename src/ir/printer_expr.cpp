@@ -76,7 +76,7 @@ std::string ExprPrinter::Print(ExprId id, Context context) const {
     const ExprPrinter& printer;
     Context context;
 
-    std::string Signed(bool negative, std::string text) const {
+    std::string Signed(bool negative, const std::string& text) const {
       return negative && context.least_precedence > kUnary ? "(" + text + ")" : text;
     }
     std::string operator()(const IntLiteral& literal) const {
