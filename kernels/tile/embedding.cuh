@@ -2,13 +2,18 @@
 #pragma once
 
 #include "arch/memory.cuh"
+#include "tile/layout.cuh"
 #include "tile/roles.cuh"
 
 namespace etc {
 
+ETC_TILED(TiledTable, table);
+
 template <class Config, class Args>
 struct Embedding {
-  static constexpr int kRowBytes = int(Args::table_1) * int(sizeof(*Args::table));
+  static constexpr int kElementBytes = int(sizeof(*Args::table));
+  static constexpr int kRowBytes = int(Args::table_1) * kElementBytes;
+  static constexpr bool kTiled = TiledTable<Args>::value;
   static_assert(kRowBytes % 16 == 0, "a row of `table` has a multiple of 16 bytes");
   static_assert(sizeof(*Args::table) == sizeof(*Args::x), "`x` has the type of `table`");
   static constexpr int kSlotBytes = 0;
@@ -19,13 +24,26 @@ struct Embedding {
   ETC_DEVICE Embedding(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
-    const char* source =
-        reinterpret_cast<const char*>(args.table + i64(args.ids[b]) * args.table_1);
+    const char* source = Row(args, i64(args.ids[b]));
     char* destination = reinterpret_cast<char*>(args.x + i64(b) * args.x_1);
 #pragma unroll 1
     for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
-      StoreGlobal(destination + i, LoadGlobal(source + i));
+      StoreGlobal(destination + i, LoadGlobal(source + InRow(i)));
     }
+  }
+
+ private:
+  static constexpr int kTileRowBytes = kTileColumns * kElementBytes;
+
+  static ETC_DEVICE const char* Row(const Args& args, i64 row) {
+    const char* table = reinterpret_cast<const char*>(args.table);
+    return kTiled ? table + row / kTileRows * (kTileRows * kRowBytes) +
+                        row % kTileRows * kTileRowBytes
+                  : table + row * kRowBytes;
+  }
+  /// From the start of a row to its byte i.
+  static ETC_DEVICE int InRow(int i) {
+    return kTiled ? i / kTileRowBytes * (kTileRows * kTileRowBytes) + i % kTileRowBytes : i;
   }
 };
 

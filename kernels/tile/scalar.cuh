@@ -35,6 +35,15 @@ ETC_DEVICE i64 FloorMod(i64 a, i64 b) { return a - FloorDiv(a, b) * b; }
 ETC_DEVICE i64 CeilDiv(i64 a, i64 b) { return -FloorDiv(-a, b); }
 ETC_DEVICE i64 Align(i64 a, i64 b) { return CeilDiv(a, b) * b; }
 
+/// Where element (row, column) stands among rows x columns elements in tiles: [row / kRows,
+/// column / kColumns, row % kRows, column % kColumns].
+template <int kRows, int kColumns>
+ETC_DEVICE i64 TileOffset(i64 row, i64 column, i64 columns) {
+  u64 r = u64(row), c = u64(column);
+  return i64(r / kRows * kRows * u64(columns) + c / kColumns * (kRows * kColumns) +
+             r % kRows * kColumns + c % kColumns);
+}
+
 ETC_DEVICE float Exp(float a) { return expf(a); }
 ETC_DEVICE float Log(float a) { return logf(a); }
 ETC_DEVICE float Sqrt(float a) { return sqrtf(a); }

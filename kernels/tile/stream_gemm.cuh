@@ -7,7 +7,8 @@
 // args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first).
 //
 // Each warp owns a slice of k in every chunk; the slices are summed in a fixed order through
-// scratch. Inside 32 consecutive k a lane takes 8 neighbours, for both operands alike: a sum does
+// scratch. The weights are row-major or in tiles of 8 x 32 (tile/layout.cuh), of which a chunk of 8
+// rows is one copy. Inside 32 consecutive k a lane takes 8 neighbours, for both operands alike: a sum does
 // not mind which k stands where, and so one 16-byte load gives the operands of two instructions.
 #pragma once
 
@@ -59,9 +60,17 @@ struct StreamGemm {
   static constexpr int kTailBlocks = (kDepth - (kChunks - 1) * kChunk) / kStep;
   static constexpr int kAllBlocks = kDepth / kStep;
 
-  // Odd multiples of 64 bytes: the two rows that eight lanes read at once lie in different banks.
-  static constexpr int kRowStride = kChunk * 2 + 64;
-  static constexpr int kSlotBytes = kRows * kRowStride;
+  // What a slot is copied in: row by row, or 8 rows of tiles at once.
+  static constexpr bool kTiled = Weights::template kTiled<Args>;
+  static_assert(!kTiled || !kGated || kRows == 16,
+                "`rows` is 16 where `w_gate` and `w_up` are in tiles");
+  static constexpr int kPieceRows = kTiled ? kTileRows : 1;
+  // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different banks.
+  static constexpr int kPieceStride = kPieceRows * kChunk * 2 + (kTiled ? 0 : 64);
+  static constexpr int kSlotBytes = kRows / kPieceRows * kPieceStride;
+  // From a lane's operand to that of its next block, and to that of the other 8 rows.
+  static constexpr int kBlockStride = kPieceRows * 64;
+  static constexpr int kHalfStride = kTileRows / kPieceRows * kPieceStride;
 
   static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
   static constexpr int kHalves = kRows / 8;
@@ -80,13 +89,14 @@ struct StreamGemm {
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
 #pragma unroll 1
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      int bytes = Blocks(chunk) * kStep * 2;
+      int bytes = kPieceRows * Blocks(chunk) * kStep * 2;
       u32 slot = loader.Acquire();
-      loader.Expect(kRows * bytes);
+      loader.Expect(kRows / kPieceRows * bytes);
 #pragma unroll
-      for (int row = 0; row < kRows; ++row) {
-        const bf16* source = Weights::template Row<kRows>(args, m, row) + chunk * kChunk;
-        loader.Copy(slot + row * kRowStride, source, bytes);
+      for (int row = 0; row < kRows; row += kPieceRows) {
+        const bf16* source = Weights::template Row<kRows>(args, m, row);
+        loader.Copy(slot + row / kPieceRows * kPieceStride, source + chunk * kChunk * kPieceRows,
+                    bytes);
       }
       loader.Advance();
     }
@@ -339,7 +349,8 @@ struct StreamGemm {
 
   ETC_DEVICE void MultiplyChunk(Consumer& consumer, int chunk, const Vec4 (*fragments)[kTiles],
                                 float (&sums)[kTiles][kChains][4]) const {
-    u32 address = consumer.WaitAddress() + group_ * kRowStride + FirstK(consumer, chunk) * 2;
+    u32 address = consumer.WaitAddress() + consumer.warp * Blocks(chunk) * kBlockStride +
+                  (kTiled ? consumer.lane * 16 : group_ * kPieceStride + quad_ * 16);
     Vec4 weights[kBlocks][2];
     u32 read = 0;
 #pragma unroll
@@ -348,7 +359,7 @@ struct StreamGemm {
       for (int half = 0; half < 2; ++half) {
         weights[block][half] = {0, 0, 0, 0};
         if (half < kHalves && block < Blocks(chunk)) {
-          weights[block][half] = LoadShared(address + half * 8 * kRowStride + block * 64);
+          weights[block][half] = LoadShared(address + half * kHalfStride + block * kBlockStride);
           read ^= weights[block][half].x;
         }
       }

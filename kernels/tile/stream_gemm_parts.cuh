@@ -4,14 +4,31 @@
 
 #include "arch/math.cuh"
 #include "arch/types.cuh"
+#include "tile/layout.cuh"
 #include "tile/options.cuh"
 
 namespace etc {
 
-// Weights: the start of row `row` of the tile of `rows` rows of task m.
+// Weights: where row `row` of the `rows` rows of task m starts. Where kTiled, it is a multiple of 8,
+// and 8 rows start there.
+
+ETC_TILED(TiledW, w);
+ETC_TILED(TiledWq, wq);
+ETC_TILED(TiledWk, wk);
+ETC_TILED(TiledWv, wv);
+ETC_TILED(TiledGate, w_gate);
+ETC_TILED(TiledUp, w_up);
+
+template <bool first, bool... others>
+struct OneLayout {
+  static_assert(((first == others) && ...), "the weights of one call have one layout");
+  static constexpr bool value = first;
+};
 
 /// One tensor, `w`.
 struct plain {
+  template <class Args>
+  static constexpr bool kTiled = TiledW<Args>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     return args.w + (i64(m) * rows + row) * Args::x_1;
@@ -20,6 +37,9 @@ struct plain {
 
 /// `wq`, `wk` and `wv`, whose outputs stand side by side. No tile straddles two of them.
 struct qkv {
+  template <class Args>
+  static constexpr bool kTiled =
+      OneLayout<TiledWq<Args>::value, TiledWk<Args>::value, TiledWv<Args>::value>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     static_assert(Args::wq_0 % rows == 0 && Args::wk_0 % rows == 0 && Args::wv_0 % rows == 0,
@@ -39,6 +59,9 @@ struct qkv {
 
 /// `w_gate` in the upper half of the tile, the same rows of `w_up` in the lower.
 struct gate_up {
+  template <class Args>
+  static constexpr bool kTiled =
+      OneLayout<TiledGate<Args>::value, TiledUp<Args>::value>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     constexpr int half = rows / 2;

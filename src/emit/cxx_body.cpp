@@ -36,6 +36,10 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device) 
         out.Line(fmt::format("i64 {}_{};", tensor.name, axis));
       }
     }
+    for (size_t axis = 0; axis < tensor.tile.size(); ++axis) {
+      out.Line(fmt::format("static constexpr i64 {}_tile_{} = {};", tensor.name, axis,
+                           TileSize(module, tensor, axis)));
+    }
   }
   out.Line("Dims dims;");
   out.Close("};");

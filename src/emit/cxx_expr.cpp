@@ -232,9 +232,19 @@ std::string CxxType(DType type) {
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }
 
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {
-  size_t rank = scope.module().tensors[tensor].shape.size();
+  const Tensor& declared = scope.module().tensors[tensor];
+  size_t rank = declared.shape.size();
+  // The last two axes of a layout are addressed together; a slice has neither.
+  bool tiled = !declared.tile.empty() && indices.size() == rank;
   std::string text;
   for (size_t axis = 0; axis < rank; ++axis) {
+    if (tiled && axis == rank - 2) {
+      std::string rows = scope.Extent(tensor, axis), columns = scope.Extent(tensor, axis + 1);
+      std::string leading = text.empty() ? "" : fmt::format("({}) * {} * {} + ", text, rows, columns);
+      return fmt::format("{}TileOffset<{}, {}>({}, {}, {})", leading,
+                         TileSize(scope.module(), declared, 0), TileSize(scope.module(), declared, 1),
+                         CxxExpr(scope, indices[axis]), CxxExpr(scope, indices[axis + 1]), columns);
+    }
     if (axis > 0 && !text.empty()) {
       text = fmt::format("({}) * {}", text, scope.Extent(tensor, axis));
     }
@@ -243,6 +253,12 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
     }
   }
   return text.empty() ? "0" : text;
+}
+
+int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis) {
+  auto value = EvaluateInt(module, tensor.tile[axis], {});
+  ETC_CHECK(value);
+  return *value;
 }
 
 std::string CxxFor(const CxxScope& scope, const Axis& axis) {

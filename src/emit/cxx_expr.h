@@ -40,8 +40,12 @@ std::string CxxType(DType type);
 /// that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
 
-/// The row-major element offset of `indices` (leading indices of a slice count as whole rows).
+/// The element offset of `indices` in the tensor's layout (leading indices of a slice count as whole
+/// rows).
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
+
+/// The extent of a tensor's tile along the last axis but one (0) or the last (1).
+int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis);
 
 /// `for (i64 k_ = lo; k_ < hi; ++k_) ` for one axis.
 std::string CxxFor(const CxxScope& scope, const Axis& axis);

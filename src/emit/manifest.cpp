@@ -87,6 +87,10 @@ class ManifestWriter {
                     {"dtype", Spelling(tensor.type)},
                     {"shape", shape},
                     {"alignment", 16}};
+      if (!tensor.tile.empty()) {
+        param["layout"] = {
+            {"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
+      }
       if (tensor.value_lo) {
         param["value_min"] = Expr(tensor.value_lo);
         param["value_max"] = Folded("-", Expr(tensor.value_hi), 1);  // inclusive

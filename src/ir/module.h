@@ -40,7 +40,8 @@ struct Symbol {
 enum class TensorKind : uint8_t { Param, Buffer, Local };
 enum class Access : uint8_t { In, Out, InOut };
 
-/// A tensor: dense, row-major.
+/// A tensor: dense, and row-major unless it has a tile. With a tile of A x B its last two axes are
+/// stored tile by tile: [..., n / A, k / B, n % A, k % B].
 struct Tensor {
   std::string name;  // without `%`
   TensorKind kind;
@@ -51,6 +52,7 @@ struct Tensor {
   ExprId value_hi;
   ExprId offset;  // Buffer of a kernel: byte offset in the workspace
   SourceRange range;
+  std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
 };
 
 /// How an event is realised; Unset before scheduling.

@@ -135,6 +135,7 @@ class Parser {
   std::vector<TensorId> Params();
   TensorId Param();
   Tensor Type(const Token& name, TensorKind kind);
+  std::vector<ExprId> OptionalLayout();
   Impl ImplLine();
   ImplArg OneImplArg();
 

@@ -86,7 +86,26 @@ Tensor Parser::Type(const Token& name, TensorKind kind) {
   Take();
   tensor.type = *type;
   tensor.shape = Indices();
+  tensor.tile = OptionalLayout();
   return tensor;
+}
+
+std::vector<ExprId> Parser::OptionalLayout() {
+  std::vector<ExprId> tile;
+  if (!Accept(TokenKind::KeywordLayout)) {
+    return tile;
+  }
+  if (!At(TokenKind::Name) || Peek().text != "tile") {
+    Unexpected("`tile`");
+    return tile;
+  }
+  Take();
+  Expect(TokenKind::LeftParen);
+  tile.push_back(Expression());
+  Expect(TokenKind::Comma);
+  tile.push_back(Expression());
+  Expect(TokenKind::RightParen);
+  return tile;
 }
 
 TensorId Parser::Param() {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ir/evaluate.h"
@@ -184,6 +185,16 @@ class GraphChecks {
                                      tensor.shape.size() == 1 ? "" : "s", arg.indices.size()));
       return;
     }
+    if (!tensor.tile.empty() && arg.indices.size() + 2 > tensor.shape.size()) {
+      diagnostics_
+          .Error(DiagnosticKind::Layout, range,
+                 fmt::format("the slice of `%{}` gives {} ind{}, but its last two axes are stored "
+                             "in tiles and stay whole",
+                             tensor.name, arg.indices.size(),
+                             arg.indices.size() == 1 ? "ex" : "ices"))
+          .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+      return;
+    }
     size_t rank = tensor.shape.size() - arg.indices.size();
     if (rank != param.shape.size()) {
       diagnostics_
@@ -210,7 +221,32 @@ class GraphChecks {
       error.notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
       error.notes.push_back(declared);
     }
+    if (!SameLayout(tensor, param)) {
+      Diagnostic& error = diagnostics_.Error(
+          DiagnosticKind::Layout, range,
+          fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
+                      Layout(tensor), param.name, callee.name, Layout(param)));
+      error.notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+      error.notes.push_back(declared);
+    }
     SliceInside(arg, tensor);
+  }
+
+  bool SameLayout(const Tensor& a, const Tensor& b) const {
+    return std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
+                      [&](ExprId x, ExprId y) { return SameSize(module_, x, y); });
+  }
+
+  /// "stored in tiles of 8 x 32"
+  std::string Layout(const Tensor& tensor) const {
+    if (tensor.tile.empty()) {
+      return "row-major";
+    }
+    auto size = [&](ExprId id) {
+      auto value = EvaluateInt(module_, id, {});
+      return value ? fmt::format("{}", *value) : Print(module_, id);
+    };
+    return fmt::format("stored in tiles of {} x {}", size(tensor.tile[0]), size(tensor.tile[1]));
   }
 
   /// " = 64" for a constant that is not written as a number.

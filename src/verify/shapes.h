@@ -1,7 +1,7 @@
 // Comparison of sizes that depend on dimensions.
 #pragma once
 
-#include <vector>
+#include <cstdint>
 
 #include "ir/module.h"
 
@@ -11,5 +11,9 @@ namespace etc {
 /// polynomials are the same. A dimension with a multiple counts as that multiple of something, so
 /// that `n / 16 * 16` equals `n` where 16 divides `n`.
 bool SameSize(const Module& module, ExprId a, ExprId b);
+
+/// Whether an integer expression over dimensions is a multiple of `divisor` for all sizes: each
+/// coefficient of its canonical polynomial is.
+bool IsMultiple(const Module& module, ExprId expr, int64_t divisor);
 
 }  // namespace etc

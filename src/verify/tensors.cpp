@@ -5,6 +5,7 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "verify/samples.h"
+#include "verify/shapes.h"
 
 namespace etc {
 namespace {
@@ -33,6 +34,56 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
           fmt::format("{} must be at least 1, but `{}` is {}{}", what, Print(module, extent),
                       *value, constant ? "" : Describe(module, sizes)));
       return;
+    }
+  }
+}
+
+/// The tile's sizes are constants that divide the last two extents.
+void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+                 Diagnostics& diagnostics) {
+  SourceRange range{module.RangeOf(tensor.tile.front()).begin,
+                    module.RangeOf(tensor.tile.back()).end};
+  if (tensor.kind == TensorKind::Local) {
+    diagnostics.Error(DiagnosticKind::Layout, range,
+                      fmt::format("`%{}` is a local, which has no layout", tensor.name));
+    return;
+  }
+  if (tensor.shape.size() < 2) {
+    diagnostics.Error(DiagnosticKind::Layout, range,
+                      fmt::format("a tile covers the last two axes, but `%{}` has {} dimension{}",
+                                  tensor.name, tensor.shape.size(),
+                                  tensor.shape.size() == 1 ? "" : "s"));
+    return;
+  }
+  std::string what = fmt::format("the tile of `%{}`", tensor.name);
+  for (size_t i = 0; i < tensor.tile.size(); ++i) {
+    ExprId size = tensor.tile[i];
+    size_t before = diagnostics.error_count();
+    if (exprs.CheckClosed(size, false, what, DiagnosticKind::Layout)) {
+      exprs.ExpectInt(size, what);
+    }
+    auto value = EvaluateInt(module, size, {});
+    if (diagnostics.error_count() != before || !value) {
+      continue;
+    }
+    if (*value < 1) {
+      diagnostics.Error(DiagnosticKind::Layout, module.RangeOf(size),
+                        fmt::format("{} must be at least 1, but `{}` is {}", what,
+                                    Print(module, size), *value));
+      continue;
+    }
+    size_t axis = tensor.shape.size() - 2 + i;
+    ExprId extent = tensor.shape[axis];
+    if (!IsMultiple(module, extent, *value)) {
+      auto constant = EvaluateInt(module, extent, {});
+      bool literal = std::holds_alternative<IntLiteral>(module.exprs[extent]);
+      diagnostics
+          .Error(DiagnosticKind::Layout, module.RangeOf(extent),
+                 fmt::format("dimension {} of `%{}` is `{}`{}, {}a multiple of its tile's {}", axis,
+                             tensor.name, Print(module, extent),
+                             constant && !literal ? fmt::format(" = {}", *constant) : "",
+                             constant ? "not " : "not at every size ", *value))
+          .notes.push_back({module.RangeOf(size), "the tile is declared here"});
     }
   }
 }
@@ -73,6 +124,9 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics) {
   for (ExprId extent : tensor.shape) {
     CheckExtent(module, tensor, extent, exprs, diagnostics);
+  }
+  if (!tensor.tile.empty()) {
+    CheckLayout(module, tensor, exprs, diagnostics);
   }
   if (tensor.value_lo) {
     CheckPromise(module, tensor, exprs, diagnostics);

@@ -8,7 +8,7 @@
 namespace etc {
 
 /// Extents are integers of constants and dimensions, and at least 1 at every size; a promised value
-/// range is one of integers, on a tensor of integers.
+/// range is one of integers, on a tensor of integers; a tile divides the last two extents.
 void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics);
 

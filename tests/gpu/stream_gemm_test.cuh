@@ -9,8 +9,30 @@
 
 namespace etc::test {
 
-template <int depth>
-struct CopyArgs {
+/// What Args of tensors in tiles has besides.
+template <bool tiled>
+struct Layouts {};
+template <>
+struct Layouts<true> {
+  static constexpr long long w_tile_0 = 8, w_tile_1 = 32, wq_tile_0 = 8, wq_tile_1 = 32,
+                             wk_tile_0 = 8, wk_tile_1 = 32, wv_tile_0 = 8, wv_tile_1 = 32,
+                             w_gate_tile_0 = 8, w_gate_tile_1 = 32, w_up_tile_0 = 8,
+                             w_up_tile_1 = 32, table_tile_0 = 8, table_tile_1 = 32;
+};
+
+/// A row-major matrix of `columns` columns in tiles of 8 x 32.
+inline std::vector<bf16> InTiles(const std::vector<bf16>& matrix, int columns) {
+  std::vector<bf16> tiled(matrix.size());
+  for (size_t i = 0; i < matrix.size(); ++i) {
+    size_t row = i / columns, column = i % columns;
+    size_t tile = row / 8 * (columns / 32) + column / 32;
+    tiled[tile * 256 + row % 8 * 32 + column % 32] = matrix[i];
+  }
+  return tiled;
+}
+
+template <int depth, bool tiled = false>
+struct CopyArgs : Layouts<tiled> {
   const bf16* table;
   static constexpr long long table_1 = depth;
   const i32* ids;
@@ -20,8 +42,9 @@ struct CopyArgs {
 
 /// Shapes: k, outputs n, rows of a task, the largest batch, and the variant.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
-          bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows>
+          bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows, bool in_tiles = false>
 struct GemmCase {
+  static constexpr bool kTiled = in_tiles;
   static constexpr int kDepth = depth, kOutputs = outputs, kMaxBatch = batch_limit;
   static constexpr bool kGated = Epilogue::kInputs == 2;
   static constexpr bool kQkv = std::is_same<Weights, qkv>::value;
@@ -34,7 +57,7 @@ struct GemmCase {
     static constexpr bool norm = has_norm, bias = has_bias;
     static constexpr float eps = 1e-6f;
   };
-  struct Args {
+  struct Args : Layouts<in_tiles> {
     const bf16* x;
     long long x_0;
     static constexpr long long x_1 = depth;
@@ -51,12 +74,13 @@ struct GemmCase {
 
 template <class Case>
 struct GemmProgram {
-  using Copy = Embedding<void, CopyArgs<Case::kDepth>>;
+  using CopyIn = CopyArgs<Case::kDepth, Case::kTiled>;
+  using Copy = Embedding<void, CopyIn>;
   using Gemm = typename Case::Kernel;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
 
-  CopyArgs<Case::kDepth> copy;
+  CopyIn copy;
   typename Case::Args gemm;
 
   ETC_DEVICE void Load(Loader& loader) const {
@@ -132,8 +156,15 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
   double absolute = 2e-5 * RootMeanSquare(expected);
   double relative = sizeof(typename Case::Out) == 2 ? 1.0 / 250 : 2e-5;
 
-  Buffer<bf16> device_weights(weights), device_up(up_weights), device_norm(norm), device_bias(bias),
-      device_residual(residuals), table(x), device_x(x.size());
+  auto stored = [](const std::vector<bf16>& matrix) {
+    return Case::kTiled ? InTiles(matrix, depth) : matrix;
+  };
+  // A table in tiles has whole tiles of rows.
+  auto rows = x;
+  rows.resize(size_t(DivideUp(max_batch, 8)) * 8 * depth);
+  Buffer<bf16> device_weights(stored(weights)),
+      device_up(Case::kGated ? stored(up_weights) : up_weights), device_norm(norm),
+      device_bias(bias), device_residual(residuals), table(stored(rows)), device_x(x.size());
   std::vector<i32> ids(max_batch);
   for (int b = 0; b < max_batch; ++b) {
     ids[b] = b;
@@ -144,7 +175,8 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
   Launcher<Program> launcher;
   for (int batch : batches) {
     Program program{};
-    program.copy = {table.data(), device_ids.data(), device_x.data()};
+    program.copy.table = table.data(), program.copy.ids = device_ids.data();
+    program.copy.x = device_x.data();
     auto& args = program.gemm;
     const bf16* w = device_weights.data();
     args.x = device_x.data(), args.x_0 = batch, args.y = y.data();
@@ -210,6 +242,30 @@ inline void TestGemms(Report& report) {
                                                                          {1, 2, 3, 8});
   TestGemm<GemmCase<9728, 2400, 16, 32, residual, plain, false, false, H>>(
       report, "k9728 rows16 residual", {1, 8, 9, 16, 17, 32});
+}
+
+/// The same with weights, and the table of the embedding, in tiles.
+inline void TestGemmsInTiles(Report& report) {
+  using F = float;
+  using H = bf16;
+  TestGemm<GemmCase<256, 2400, 8, 8, store, plain, false, true, F, 1024, true>>(
+      report, "tiles k256 rows8 bias", {1, 2, 8});
+  TestGemm<GemmCase<1024, 2432, 8, 8, store, qkv, true, false, H, 1024, true>>(
+      report, "tiles k1024 qkv norm", {1, 2, 8});
+  TestGemm<GemmCase<1024, 2400, 16, 16, silu_mul, plain, true, false, H, 1024, true>>(
+      report, "tiles k1024 rows16 norm silu", {1, 8, 9, 16});
+  TestGemm<GemmCase<2560, 2368, 8, 8, residual, plain, false, false, H, 1024, true>>(
+      report, "tiles k2560 residual", {1, 3, 8});
+  TestGemm<GemmCase<2560, 2432, 16, 16, store, qkv, true, false, H, 1024, true>>(
+      report, "tiles k2560 rows16 qkv norm", {1, 9, 16});
+  TestGemm<GemmCase<3072, 2400, 16, 16, residual, plain, false, false, H, 768, true>>(
+      report, "tiles k3072 rows16 chunk768 residual", {1, 9, 16});
+  TestGemm<GemmCase<8192, 2400, 16, 16, store, plain, true, false, F, 512, true>>(
+      report, "tiles k8192 rows16 chunk512 norm", {1, 9, 16});
+  TestGemm<GemmCase<9728, 1280, 8, 8, residual, plain, false, false, H, 1024, true>>(
+      report, "tiles k9728 residual", {1, 2, 8});
+  TestGemm<GemmCase<9728, 2400, 16, 32, residual, plain, false, false, H, 512, true>>(
+      report, "tiles k9728 rows16 residual", {1, 9, 17, 32});
 }
 
 }  // namespace etc::test

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   TestArgMax(report);
   TestNormGate(report);
   TestGemms(report);
+  TestGemmsInTiles(report);
   TestAttentions(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {

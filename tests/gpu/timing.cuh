@@ -44,9 +44,11 @@ struct StreamProgram {
   }
 };
 
-template <int depth, int outputs, int rows, int chunk, int max_batch, class Output = float>
+template <bool tiled, int depth, int outputs, int rows, int chunk, int max_batch,
+          class Output = float>
 void TimeStream() {
-  using Case = GemmCase<depth, outputs, rows, max_batch, store, plain, false, false, Output, chunk>;
+  using Case =
+      GemmCase<depth, outputs, rows, max_batch, store, plain, false, false, Output, chunk, tiled>;
   Buffer<bf16> weights(size_t(depth) * outputs), x(size_t(max_batch) * depth);
   weights.Fill(0x3c);
   x.Fill(0x3c);
@@ -54,21 +56,29 @@ void TimeStream() {
   constexpr int repeats = 8;
   constexpr int slots =
       Block<Case::Kernel::kSlotBytes, Case::Kernel::kScratchBytes, kSharedBytes>::kSlots;
-  int cap = slots;
   double bytes = 2.0 * depth * outputs * repeats;
   typename Case::Args args{};
   args.x = x.data(), args.w = weights.data(), args.y = y.data();
-  args.x_0 = max_batch;
   Launcher<StreamProgram<Case, true>> compute;
   Launcher<StreamProgram<Case, false>> stream;
-  double alone = bytes / stream.Time({args, repeats, cap}, 5) * 1e-6;
-  double full = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
-  args.x_0 = 1;
-  double one = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
-  std::printf(
-      "k %5d n %6d rows %2d chunk %4d max_batch %2d: ring alone %.2f, batch 1 %.2f, "
-      "batch %d %.2f TB/s\n",
-      depth, outputs, rows, chunk, max_batch, alone, one, max_batch, full);
+  std::printf("k %5d n %6d rows %2d chunk %4d max_batch %2d %s:", depth, outputs, rows, chunk,
+              max_batch, tiled ? "tiles" : "rows ");
+  for (int cap : {slots, 6, 3}) {
+    args.x_0 = max_batch;
+    double alone = bytes / stream.Time({args, repeats, cap}, 5) * 1e-6;
+    double full = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
+    args.x_0 = 1;
+    double one = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
+    std::printf(" cap %d: ring alone %.2f, batch 1 %.2f, batch %d %.2f TB/s%s", cap, alone,
+                one, max_batch, full, cap == 3 ? "\n" : ";");
+  }
+}
+
+/// The same weights by rows and in tiles.
+template <int depth, int outputs, int rows, int chunk, int max_batch, class Output = float>
+void TimeLayouts() {
+  TimeStream<false, depth, outputs, rows, chunk, max_batch, Output>();
+  TimeStream<true, depth, outputs, rows, chunk, max_batch, Output>();
 }
 
 /// What this card can stream: whole slots by one copy each.
@@ -107,12 +117,15 @@ void TimeCopy() {
 }
 
 /// Layers of gate and up, then down, of a model of hidden size `hidden`: two dependent stages in
-/// each.
-template <int hidden, int inner, int up_rows, int down_rows, int max_batch>
+/// each. Tasks of 16 rows have chunks of `chunk16`.
+template <int hidden, int inner, int up_rows, int down_rows, int max_batch, int chunk16, bool tiled>
 struct ChainProgram {
-  using UpCase = GemmCase<hidden, inner, up_rows, max_batch, silu_mul, plain, true, false, bf16>;
-  using DownCase =
-      GemmCase<inner, hidden, down_rows, max_batch, residual, plain, false, false, bf16>;
+  template <int rows>
+  static constexpr int kChunk = rows == 16 ? chunk16 : 1024;
+  using UpCase = GemmCase<hidden, inner, up_rows, max_batch, silu_mul, plain, true, false, bf16,
+                          kChunk<up_rows>, tiled>;
+  using DownCase = GemmCase<inner, hidden, down_rows, max_batch, residual, plain, false, false,
+                            bf16, kChunk<down_rows>, tiled>;
   using Up = typename UpCase::Kernel;
   using Down = typename DownCase::Kernel;
   static constexpr int kSlotBytes =
@@ -175,9 +188,9 @@ struct ChainProgram {
 };
 
 /// Times the chain, and checks that all launches give the same bits.
-template <int hidden, int inner, int up_rows, int down_rows, int max_batch>
+template <int hidden, int inner, int up_rows, int down_rows, int max_batch, int chunk16, bool tiled>
 void TimeChain(Report& report, const char* name, int layers) {
-  using Program = ChainProgram<hidden, inner, up_rows, down_rows, max_batch>;
+  using Program = ChainProgram<hidden, inner, up_rows, down_rows, max_batch, chunk16, tiled>;
   Random random(3);
   Buffer<bf16> weights(Program::kLayerWeights * layers);
   auto block = random.Bf16(size_t(1) << 20, std::sqrt(3.0f / inner));
@@ -211,9 +224,9 @@ void TimeChain(Report& report, const char* name, int layers) {
   report.Check(different == 0,
                std::string(name) + ": " + std::to_string(different) + " launches differ");
   double floor = 2.0 * Program::kLayerWeights * layers / 4.72e6;
-  std::printf("chain %s, %d stages, rows %d and %d: floor %.0f us\n", name, 2 * layers, up_rows,
-              down_rows, floor);
-  for (int cap : {12, 4, 3, 2}) {
+  std::printf("chain %s, %d stages, rows %d and %d, chunk of 16 rows %d, %s: floor %.0f us\n", name,
+              2 * layers, up_rows, down_rows, chunk16, tiled ? "tiles" : "rows", floor);
+  for (int cap : {6, 4, 3, 2}) {
     program.cap = cap, program.waits = true;
     program.up.x_0 = program.down.x_0 = max_batch;
     float full = launcher.Time(program, 10);
@@ -256,22 +269,26 @@ void TimeAttention(int batch, int position, int splits) {
 inline void TimeAll(Report& report) {
   TimeCopy<32768>();
   TimeCopy<16384>();
-  TimeStream<1024, 151936, 8, 1024, 8>();
-  TimeStream<1024, 151936, 16, 512, 8>();
-  TimeStream<1024, 151936, 16, 1024, 8>();
-  TimeStream<4096, 24576, 8, 1024, 8>();
-  TimeStream<4096, 24576, 8, 2048, 8>();
-  TimeStream<4096, 24576, 16, 512, 8>();
-  TimeStream<4096, 24576, 16, 1024, 8>();
-  TimeStream<4096, 24576, 16, 1024, 16>();
-  TimeStream<12288, 4096, 8, 1024, 8, bf16>();
-  TimeStream<12288, 4096, 16, 1024, 8, bf16>();
-  TimeChain<1024, 3072, 8, 8, 8>(report, "1024, 3072", 28);
-  TimeChain<1024, 3072, 16, 8, 8>(report, "1024, 3072", 28);
-  TimeChain<2048, 8192, 8, 8, 8>(report, "2048, 8192", 16);
-  TimeChain<2048, 8192, 16, 8, 8>(report, "2048, 8192", 16);
-  TimeChain<4096, 12288, 16, 16, 8>(report, "4096, 12288", 36);
-  TimeChain<4096, 12288, 16, 8, 8>(report, "4096, 12288", 36);
+  TimeLayouts<1024, 151936, 8, 1024, 8>();
+  TimeLayouts<1024, 151936, 16, 512, 8>();
+  TimeLayouts<1024, 151936, 16, 1024, 8>();
+  TimeLayouts<4096, 24576, 8, 1024, 8>();
+  TimeLayouts<4096, 24576, 8, 2048, 8>();
+  TimeLayouts<4096, 24576, 16, 512, 8>();
+  TimeLayouts<4096, 24576, 16, 1024, 8>();
+  TimeLayouts<4096, 24576, 16, 1024, 16>();
+  TimeLayouts<12288, 4096, 8, 1024, 8, bf16>();
+  TimeLayouts<12288, 4096, 16, 1024, 8, bf16>();
+  TimeChain<1024, 3072, 8, 8, 8, 512, false>(report, "1024, 3072", 28);
+  TimeChain<1024, 3072, 16, 8, 8, 512, false>(report, "1024, 3072", 28);
+  TimeChain<1024, 3072, 16, 8, 8, 512, true>(report, "1024, 3072", 28);
+  TimeChain<1024, 3072, 16, 8, 8, 1024, true>(report, "1024, 3072", 28);
+  TimeChain<2048, 8192, 16, 8, 8, 512, false>(report, "2048, 8192", 16);
+  TimeChain<2048, 8192, 16, 8, 8, 512, true>(report, "2048, 8192", 16);
+  TimeChain<2048, 8192, 16, 8, 8, 1024, true>(report, "2048, 8192", 16);
+  TimeChain<4096, 12288, 16, 16, 8, 512, false>(report, "4096, 12288", 36);
+  TimeChain<4096, 12288, 16, 16, 8, 512, true>(report, "4096, 12288", 36);
+  TimeChain<4096, 12288, 16, 16, 8, 1024, true>(report, "4096, 12288", 36);
   TimeAttention<2, 128>(4, 511, 16);
   TimeAttention<2, 128>(32, 511, 2);
   TimeAttention<2, 128>(32, 3999, 2);
