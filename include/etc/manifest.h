@@ -56,6 +56,12 @@ struct ValueRange {
   Expr max;
 };
 
+/// The last two axes are stored tile by tile: [..., n / rows, k / columns, n % rows, k % columns].
+struct Tile {
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
 struct Param {
   std::string name;
   etc_access access = ETC_IN;
@@ -63,6 +69,7 @@ struct Param {
   std::vector<Expr> shape;
   int64_t alignment = 1;
   std::optional<ValueRange> values;
+  std::optional<Tile> tile;  // row-major without
 };
 
 /// The kernel holds for values of the dim from min to max, both included.

@@ -115,6 +115,8 @@ typedef struct etc_param_info {
   int32_t has_value_range;
   const char* value_min; /* as text, both included; null where there is no range */
   const char* value_max;
+  int32_t has_tile; /* whether the last two axes are stored in tiles; else row-major */
+  int64_t tile[2];  /* their extents */
 } etc_param_info;
 
 typedef struct etc_kernel_info {
@@ -137,6 +139,24 @@ ETC_API etc_status etc_program_param(const etc_program* program, const char* gra
                                      etc_param_info* info);
 ETC_API etc_status etc_program_kernel(const etc_program* program, const char* graph, int32_t index,
                                       etc_kernel_info* info);
+
+/* ---- Layouts ---- */
+
+/* A parameter in tiles holds the elements of [..., n, k] in the order [..., n / A, k / B, n % A,
+ * k % B]. Packing takes a dense row-major tensor of `shape`, one extent for each axis of the
+ * parameter, to that order, and unpacking takes it back. Source and destination have the same size
+ * and must not overlap. */
+ETC_API etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
+                            const int64_t* shape, const void* row_major, void* packed);
+ETC_API etc_status etc_unpack(const etc_program* program, const char* graph, const char* param,
+                              const int64_t* shape, const void* packed, void* row_major);
+/* The same in memory of the current context's device, enqueued on `stream`. */
+ETC_API etc_status etc_pack_device(const etc_program* program, const char* graph,
+                                   const char* param, const int64_t* shape, const void* row_major,
+                                   void* packed, void* stream);
+ETC_API etc_status etc_unpack_device(const etc_program* program, const char* graph,
+                                     const char* param, const int64_t* shape, const void* packed,
+                                     void* row_major, void* stream);
 
 /* ---- Instances: one graph with its tensors, sizes and memory ---- */
 

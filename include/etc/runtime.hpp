@@ -67,6 +67,28 @@ class Program {
     return info;
   }
 
+  /// From row-major to the parameter's layout and back; runtime.h says how. `graph` may be null when
+  /// there is one.
+  void Pack(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
+            const void* row_major, void* packed) const {
+    ThrowUnlessOk(etc_pack(get(), graph, param.c_str(), shape.data(), row_major, packed));
+  }
+  void Unpack(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
+              const void* packed, void* row_major) const {
+    ThrowUnlessOk(etc_unpack(get(), graph, param.c_str(), shape.data(), packed, row_major));
+  }
+  void PackOnDevice(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
+                    const void* row_major, void* packed, void* stream = nullptr) const {
+    ThrowUnlessOk(
+        etc_pack_device(get(), graph, param.c_str(), shape.data(), row_major, packed, stream));
+  }
+  void UnpackOnDevice(const char* graph, const std::string& param,
+                      const std::vector<int64_t>& shape, const void* packed, void* row_major,
+                      void* stream = nullptr) const {
+    ThrowUnlessOk(
+        etc_unpack_device(get(), graph, param.c_str(), shape.data(), packed, row_major, stream));
+  }
+
  private:
   struct Free {
     void operator()(etc_program* program) const { etc_program_free(program); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/dtype.h"
+#include "runtime/layout.h"
 #include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
@@ -178,7 +179,7 @@ Status CheckValuesOf(const Param& param, const Binding& binding, int64_t min, in
     const auto value = static_cast<int64_t>(values[i]);
     if (value < min || value > max) {
       return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
-                  ElementText(i, binding.shape), " is ", value, ", but values must be in ", min,
+                  ElementText(RowMajorIndex(param, binding.shape, i), binding.shape), " is ", value, ", but values must be in ", min,
                   "..", max);
     }
   }

@@ -34,6 +34,7 @@ inline constexpr int kAttributeMaxSharedOptin = 97;
 
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
+inline constexpr int kMemoryDevice = 2;
 inline constexpr int kCaptureNone = 0;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kLaunchCooperative = 2;
@@ -53,6 +54,23 @@ struct LaunchConfig {
   Stream stream;
   LaunchAttribute* attributes;
   unsigned attribute_count;
+};
+
+/// One side of a copy of three dimensions; the arrays and the offsets stay unused.
+struct Memcpy3DSide {
+  size_t x_bytes, y, z, level;
+  int memory_type;
+  const void* host;
+  DevicePointer device;
+  void* array;
+  void* reserved;
+  size_t pitch;   // bytes from line to line
+  size_t height;  // lines from slice to slice
+};
+
+struct Memcpy3D {
+  Memcpy3DSide source, destination;
+  size_t width_bytes, height, depth;
 };
 
 /// The functions, by their names in libcuda.so.1. The libraries of cuLibraryLoadData belong to no
@@ -84,6 +102,7 @@ struct LaunchConfig {
   F(cuMemFree_v2, DevicePointer)                                                              \
   F(cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                                      \
   F(cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                                            \
+  F(cuMemcpy3DAsync_v2, const Memcpy3D*, Stream)                                              \
   F(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream)                            \
   F(cuPointerGetAttribute, void*, int, DevicePointer)                                         \
   F(cuStreamIsCapturing, Stream, int*)                                                        \

@@ -14,6 +14,7 @@ using nlohmann::json;
 
 constexpr int kMaxExprDepth = 64;
 constexpr int64_t kMaxRank = 16;
+constexpr int64_t kMaxTile = 1 << 20;
 
 Status Bad(const std::string& where, const std::string& what) {
   return Fail(ETC_ERROR_MANIFEST, "`", where, "` ", what);
@@ -232,6 +233,37 @@ Status ReadValueRange(const Object& object, const manifest::Graph& graph, manife
   return {};
 }
 
+Status ReadLayout(const Object& param_object, manifest::Param* param) {
+  if (param_object.Find("layout") == nullptr) {
+    return {};
+  }
+  Object object;
+  std::vector<int64_t> sizes;
+  ETC_RETURN_IF_BAD(param_object.GetObject("layout", &object));
+  ETC_RETURN_IF_BAD(object.ForEach("tile", [&](const json& size, const std::string& place) {
+    ETC_RETURN_IF_BAD(Read(size, place, &sizes.emplace_back()));
+    return sizes.back() >= 1 && sizes.back() <= kMaxTile
+               ? Status{}
+               : Bad(place, Cat("is ", sizes.back(), ", but must be in 1..", kMaxTile));
+  }));
+  if (sizes.size() != 2) {
+    return Bad(object.At("tile"), Cat("has ", sizes.size(), " sizes, but must have 2"));
+  }
+  const size_t rank = param->shape.size();
+  if (rank < 2) {
+    return Bad(object.At("tile"), Cat("is given, but the parameter has ", rank, " extents"));
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const manifest::Expr& extent = param->shape[rank - 2 + i];
+    if (extent.kind == manifest::Expr::Kind::Int && extent.value % sizes[i] != 0) {
+      return Bad(object.At("tile"), Cat("has ", sizes[i], ", which does not divide extent ",
+                                        rank - 2 + i, ", ", extent.value));
+    }
+  }
+  param->tile = manifest::Tile{sizes[0], sizes[1]};
+  return {};
+}
+
 Status ReadParam(const json& value, const std::string& where, manifest::Graph* graph) {
   Object object;
   manifest::Param param;
@@ -257,6 +289,7 @@ Status ReadParam(const json& value, const std::string& where, manifest::Graph* g
     return Bad(object.At("alignment"), Cat("is ", param.alignment, ", which is no power of two"));
   }
   ETC_RETURN_IF_BAD(ReadValueRange(object, *graph, &param));
+  ETC_RETURN_IF_BAD(ReadLayout(object, &param));
   graph->params.push_back(std::move(param));
   return {};
 }

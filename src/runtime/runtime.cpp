@@ -9,6 +9,7 @@
 #include "runtime/c_api.h"
 #include "runtime/dtype.h"
 #include "runtime/instance.h"
+#include "runtime/layout.h"
 #include "runtime/program.h"
 
 using etc::runtime::Fail;
@@ -54,6 +55,23 @@ etc_constant_info Describe(const manifest::Constant& constant) {
   info.int_value = number != nullptr ? *number : int64_t{std::get<bool>(constant.value)};
   info.float_value = static_cast<double>(info.int_value);
   return info;
+}
+
+}  // namespace
+
+namespace {
+
+/// What a call of packing works on.
+Status FindTiled(const etc_program* program, const char* graph, const char* name,
+                 const int64_t* extents, TiledShape* shape) {
+  const manifest::Graph* found = nullptr;
+  ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
+  for (const manifest::Param& param : found->params) {
+    if (param.name == name) {
+      return MakeTiledShape(*found, param, extents, shape);
+    }
+  }
+  return Fail(ETC_ERROR_NOT_FOUND, "graph `", found->name, "` has no parameter `", name, "`");
 }
 
 }  // namespace
@@ -161,7 +179,9 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
              param->alignment,
              param->values ? 1 : 0,
              param->values ? values.first.c_str() : nullptr,
-             param->values ? values.second.c_str() : nullptr};
+             param->values ? values.second.c_str() : nullptr,
+             param->tile ? 1 : 0,
+             {param->tile ? param->tile->rows : 0, param->tile ? param->tile->columns : 0}};
     return {};
   });
 }
@@ -178,6 +198,48 @@ etc_status etc_program_kernel(const etc_program* program, const char* graph, int
     *info = {kernel->entry.c_str(), kernel->schedule.c_str(), where.c_str(),
              static_cast<int32_t>(kernel->threads), kernel->shared_bytes};
     return {};
+  });
+}
+
+etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
+                    const int64_t* shape, const void* row_major, void* packed) {
+  return Guard([&]() -> Status {
+    ETC_NEED(program, param, shape, row_major, packed);
+    etc::runtime::TiledShape tiled;
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    return CopyOnHost(tiled, etc::runtime::Packing::Pack, row_major, packed);
+  });
+}
+
+etc_status etc_unpack(const etc_program* program, const char* graph, const char* param,
+                      const int64_t* shape, const void* packed, void* row_major) {
+  return Guard([&]() -> Status {
+    ETC_NEED(program, param, shape, packed, row_major);
+    etc::runtime::TiledShape tiled;
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    return CopyOnHost(tiled, etc::runtime::Packing::Unpack, packed, row_major);
+  });
+}
+
+etc_status etc_pack_device(const etc_program* program, const char* graph, const char* param,
+                           const int64_t* shape, const void* row_major, void* packed,
+                           void* stream) {
+  return Guard([&]() -> Status {
+    ETC_NEED(program, param, shape, row_major, packed);
+    etc::runtime::TiledShape tiled;
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    return CopyOnDevice(tiled, etc::runtime::Packing::Pack, row_major, packed, stream);
+  });
+}
+
+etc_status etc_unpack_device(const etc_program* program, const char* graph, const char* param,
+                             const int64_t* shape, const void* packed, void* row_major,
+                             void* stream) {
+  return Guard([&]() -> Status {
+    ETC_NEED(program, param, shape, packed, row_major);
+    etc::runtime::TiledShape tiled;
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    return CopyOnDevice(tiled, etc::runtime::Packing::Unpack, packed, row_major, stream);
   });
 }
 

@@ -18,6 +18,18 @@ static_assert(offsetof(LaunchConfig, shared_bytes) == offsetof(CUlaunchConfig, s
 static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
 static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
 static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(Memcpy3D) == sizeof(CUDA_MEMCPY3D));
+static_assert(offsetof(Memcpy3D, source.memory_type) == offsetof(CUDA_MEMCPY3D, srcMemoryType));
+static_assert(offsetof(Memcpy3D, source.device) == offsetof(CUDA_MEMCPY3D, srcDevice));
+static_assert(offsetof(Memcpy3D, source.pitch) == offsetof(CUDA_MEMCPY3D, srcPitch));
+static_assert(offsetof(Memcpy3D, source.height) == offsetof(CUDA_MEMCPY3D, srcHeight));
+static_assert(offsetof(Memcpy3D, destination.memory_type) ==
+              offsetof(CUDA_MEMCPY3D, dstMemoryType));
+static_assert(offsetof(Memcpy3D, destination.device) == offsetof(CUDA_MEMCPY3D, dstDevice));
+static_assert(offsetof(Memcpy3D, destination.pitch) == offsetof(CUDA_MEMCPY3D, dstPitch));
+static_assert(offsetof(Memcpy3D, destination.height) == offsetof(CUDA_MEMCPY3D, dstHeight));
+static_assert(offsetof(Memcpy3D, width_bytes) == offsetof(CUDA_MEMCPY3D, WidthInBytes));
+static_assert(offsetof(Memcpy3D, depth) == offsetof(CUDA_MEMCPY3D, Depth));
 static_assert(sizeof(Device) == sizeof(CUdevice) && sizeof(Result) == sizeof(CUresult));
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
 
@@ -35,6 +47,7 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kFunctionMaxDynamicShared ==
         static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
   CHECK(kPointerMemoryType == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
+  CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
   CHECK(kLaunchCooperative == static_cast<int>(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
 }

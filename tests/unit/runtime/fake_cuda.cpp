@@ -162,6 +162,23 @@ cuda::Result cuMemcpyDtoH_v2(void* to, cuda::DevicePointer from, size_t bytes) {
   std::memcpy(to, Pointer(from), bytes);
   return cuda::kSuccess;
 }
+cuda::Result cuMemcpy3DAsync_v2(const cuda::Memcpy3D* copy, void* stream) {
+  FAIL_IF_ASKED
+  const auto& from = copy->source;
+  const auto& to = copy->destination;
+  if (from.memory_type != 2 || to.memory_type != 2 || from.pitch < copy->width_bytes ||
+      to.pitch < copy->width_bytes || from.height < copy->height || to.height < copy->height) {
+    return cuda::kInvalidValue;
+  }
+  for (size_t z = 0; z < copy->depth; ++z) {
+    for (size_t y = 0; y < copy->height; ++y) {
+      std::memcpy(Pointer(to.device + (z * to.height + y) * to.pitch),
+                  Pointer(from.device + (z * from.height + y) * from.pitch), copy->width_bytes);
+    }
+  }
+  state.copies.push_back(stream);
+  return cuda::kSuccess;
+}
 cuda::Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t bytes,
                              void* stream) {
   FAIL_IF_ASKED

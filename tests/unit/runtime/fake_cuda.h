@@ -43,6 +43,7 @@ struct FakeCuda {
   std::map<void*, size_t> allocations;
   std::vector<FakeLaunch> launches;
   std::vector<FakeMemset> memsets;
+  std::vector<void*> copies;  // the stream of each copy within the device
   std::vector<void*> synchronized;
   int libraries = 0;
   int events = 0;

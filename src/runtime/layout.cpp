@@ -1,0 +1,143 @@
+#include "runtime/layout.h"
+
+#include <cstring>
+
+#include "runtime/binding.h"
+#include "runtime/cuda_driver.h"
+#include "runtime/dtype.h"
+#include "runtime/manifest_expr.h"
+
+namespace etc::runtime {
+namespace {
+
+using manifest::Expr;
+
+template <class... Parts>
+Status Misfit(const manifest::Param& param, const Parts&... parts) {
+  return Fail(ETC_ERROR_ARGUMENT, "parameter `", param.name, "`: ", parts...);
+}
+
+Status CheckExtent(const manifest::Graph& graph, const manifest::Param& param, size_t axis,
+                   int64_t given) {
+  const Expr& expr = param.shape[axis];
+  if (expr.kind == Expr::Kind::Int && given != expr.value) {
+    return Misfit(param, "extent ", axis, " is ", given, ", but must be ", expr.value);
+  }
+  if (expr.kind == Expr::Kind::Dim) {
+    const manifest::Dim& dim = graph.dims[static_cast<size_t>(expr.value)];
+    if (Status status = CheckDim(dim, given); !status.Ok()) {
+      return Misfit(param, "extent ", axis, ", `", dim.name, "`, ", status.message);
+    }
+  }
+  return given >= 0 ? Status{} : Misfit(param, "extent ", axis, " is ", given);
+}
+
+Status CheckMemory(const TiledShape& shape, const void* from, const void* to) {
+  const auto source = reinterpret_cast<uintptr_t>(from);
+  const auto destination = reinterpret_cast<uintptr_t>(to);
+  const auto bytes = static_cast<uintptr_t>(shape.Bytes());
+  if (source < destination + bytes && destination < source + bytes) {
+    return Fail(ETC_ERROR_ARGUMENT, "source and destination overlap; there is no packing in place");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
+                      const int64_t* shape, TiledShape* tiled) {
+  if (!param.tile) {
+    return Misfit(param, "it is row-major; only a parameter with a layout is packed");
+  }
+  const size_t rank = param.shape.size();
+  int64_t bytes = FindDType(param.dtype)->bytes;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, shape[axis]));
+    const int64_t size = axis + 2 == rank   ? param.tile->rows
+                         : axis + 1 == rank ? param.tile->columns
+                                            : 1;
+    if (shape[axis] % size != 0) {
+      return Misfit(param, "extent ", axis, " is ", shape[axis], ", but its tiles have ", size);
+    }
+    if (__builtin_mul_overflow(bytes, shape[axis], &bytes)) {
+      return Misfit(param, "its size in bytes overflows");
+    }
+  }
+  tiled->rows = param.tile->rows;
+  tiled->tiles = shape[rank - 1] / param.tile->columns;
+  tiled->line_bytes = param.tile->columns * FindDType(param.dtype)->bytes;
+  tiled->bands = bytes == 0 ? 0 : bytes / (tiled->rows * tiled->tiles * tiled->line_bytes);
+  return {};
+}
+
+Status CopyOnHost(const TiledShape& shape, Packing packing, const void* from, void* to) {
+  ETC_RETURN_IF_BAD(CheckMemory(shape, from, to));
+  const auto line = static_cast<size_t>(shape.line_bytes);
+  const char* source = static_cast<const char*>(from);
+  char* destination = static_cast<char*>(to);
+  for (int64_t band = 0; band < shape.bands; ++band) {
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      for (int64_t tile = 0; tile < shape.tiles; ++tile) {
+        const int64_t plain = ((band * shape.rows + row) * shape.tiles + tile) * shape.line_bytes;
+        const int64_t packed = ((band * shape.tiles + tile) * shape.rows + row) * shape.line_bytes;
+        const bool pack = packing == Packing::Pack;
+        std::memcpy(destination + (pack ? packed : plain), source + (pack ? plain : packed), line);
+      }
+    }
+  }
+  return {};
+}
+
+Status CopyOnDevice(const TiledShape& shape, Packing packing, const void* from, void* to,
+                    void* stream) {
+  ETC_RETURN_IF_BAD(CheckMemory(shape, from, to));
+  const cuda::Driver* driver = nullptr;
+  cuda::Context context = nullptr;
+  cuda::Device device = 0;
+  ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
+  ETC_RETURN_IF_BAD(cuda::CurrentContext(*driver, &context, &device));
+  if (shape.Bytes() == 0) {
+    return {};
+  }
+  const auto line = static_cast<size_t>(shape.line_bytes);
+  const auto rows = static_cast<size_t>(shape.rows);
+  const auto tiles = static_cast<size_t>(shape.tiles);
+  for (size_t row = 0; row < rows; ++row) {
+    // The row's lines in all tiles of all bands. By rows a band is a slice of rows * tiles lines, of
+    // which the first `tiles` are this row's; in tiles the row's lines are a tile apart.
+    cuda::Memcpy3D copy = {};
+    cuda::Memcpy3DSide plain = {}, packed = {};
+    plain.device = row * tiles * line;
+    plain.pitch = line;
+    plain.height = rows * tiles;
+    packed.device = row * line;
+    packed.pitch = rows * line;
+    packed.height = tiles;
+    copy.source = packing == Packing::Pack ? plain : packed;
+    copy.destination = packing == Packing::Pack ? packed : plain;
+    copy.source.memory_type = copy.destination.memory_type = cuda::kMemoryDevice;
+    copy.source.device += reinterpret_cast<cuda::DevicePointer>(from);
+    copy.destination.device += reinterpret_cast<cuda::DevicePointer>(to);
+    copy.width_bytes = line;
+    copy.height = tiles;
+    copy.depth = static_cast<size_t>(shape.bands);
+    ETC_RETURN_IF_BAD(driver->Check(
+        driver->cuMemcpy3DAsync_v2(&copy, static_cast<cuda::Stream>(stream)), "cuMemcpy3DAsync"));
+  }
+  return {};
+}
+
+int64_t RowMajorIndex(const manifest::Param& param, const std::vector<int64_t>& shape,
+                      int64_t position) {
+  if (!param.tile) {
+    return position;
+  }
+  const int64_t columns = shape.back();
+  const int64_t tile = position / (param.tile->rows * param.tile->columns);
+  const int64_t in_tile = position % (param.tile->rows * param.tile->columns);
+  const int64_t tiles = columns / param.tile->columns;
+  const int64_t row = tile / tiles * param.tile->rows + in_tile / param.tile->columns;
+  return row * columns + tile % tiles * param.tile->columns + in_tile % param.tile->columns;
+}
+
+}  // namespace etc::runtime
