@@ -142,21 +142,22 @@ ETC_API etc_status etc_program_kernel(const etc_program* program, const char* gr
 
 /* ---- Layouts ---- */
 
-/* A parameter in tiles holds the elements of [..., n, k] in the order [..., n / A, k / B, n % A,
- * k % B]. Packing takes a dense row-major tensor of `shape`, one extent for each axis of the
- * parameter, to that order, and unpacking takes it back. Source and destination have the same size
- * and must not overlap. */
+/* A parameter in tiles of A x B holds the elements of [..., n, k] in the order [..., n / A, k / B,
+ * n % A, k % B]. Packing brings a dense row-major tensor into that order, unpacking takes it back.
+ * `shape` has `rank` extents; source and destination have the same size and must not overlap. */
 ETC_API etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
-                            const int64_t* shape, const void* row_major, void* packed);
+                            const int64_t* shape, int32_t rank, const void* row_major,
+                            void* packed);
 ETC_API etc_status etc_unpack(const etc_program* program, const char* graph, const char* param,
-                              const int64_t* shape, const void* packed, void* row_major);
+                              const int64_t* shape, int32_t rank, const void* packed,
+                              void* row_major);
 /* The same in memory of the current context's device, enqueued on `stream`. */
 ETC_API etc_status etc_pack_device(const etc_program* program, const char* graph,
-                                   const char* param, const int64_t* shape, const void* row_major,
-                                   void* packed, void* stream);
+                                   const char* param, const int64_t* shape, int32_t rank,
+                                   const void* row_major, void* packed, void* stream);
 ETC_API etc_status etc_unpack_device(const etc_program* program, const char* graph,
-                                     const char* param, const int64_t* shape, const void* packed,
-                                     void* row_major, void* stream);
+                                     const char* param, const int64_t* shape, int32_t rank,
+                                     const void* packed, void* row_major, void* stream);
 
 /* ---- Instances: one graph with its tensors, sizes and memory ---- */
 

@@ -71,22 +71,25 @@ class Program {
   /// there is one.
   void Pack(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
             const void* row_major, void* packed) const {
-    ThrowUnlessOk(etc_pack(get(), graph, param.c_str(), shape.data(), row_major, packed));
+    ThrowUnlessOk(etc_pack(get(), graph, param.c_str(), shape.data(),
+                           static_cast<int32_t>(shape.size()), row_major, packed));
   }
   void Unpack(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
               const void* packed, void* row_major) const {
-    ThrowUnlessOk(etc_unpack(get(), graph, param.c_str(), shape.data(), packed, row_major));
+    ThrowUnlessOk(etc_unpack(get(), graph, param.c_str(), shape.data(),
+                             static_cast<int32_t>(shape.size()), packed, row_major));
   }
   void PackOnDevice(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
                     const void* row_major, void* packed, void* stream = nullptr) const {
-    ThrowUnlessOk(
-        etc_pack_device(get(), graph, param.c_str(), shape.data(), row_major, packed, stream));
+    ThrowUnlessOk(etc_pack_device(get(), graph, param.c_str(), shape.data(),
+                                  static_cast<int32_t>(shape.size()), row_major, packed, stream));
   }
   void UnpackOnDevice(const char* graph, const std::string& param,
                       const std::vector<int64_t>& shape, const void* packed, void* row_major,
                       void* stream = nullptr) const {
-    ThrowUnlessOk(
-        etc_unpack_device(get(), graph, param.c_str(), shape.data(), packed, row_major, stream));
+    ThrowUnlessOk(etc_unpack_device(get(), graph, param.c_str(), shape.data(),
+                                    static_cast<int32_t>(shape.size()), packed, row_major,
+                                    stream));
   }
 
  private:

@@ -132,6 +132,10 @@ std::string ValuesText(const manifest::Graph& graph, const manifest::Param& para
                       : "";
 }
 
+std::string LayoutText(const manifest::Param& param) {
+  return param.tile ? fmt::format("tile({}, {})", param.tile->rows, param.tile->columns) : "";
+}
+
 std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel) {
   std::string text;
   for (const manifest::Where& where : kernel.where) {

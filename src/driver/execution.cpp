@@ -11,6 +11,7 @@ namespace etc {
 /// One parameter's memory: the tensor's own for an `in` on the host, else a copy.
 struct Execution::Bound {
   const TensorData* tensor = nullptr;
+  std::vector<char> packed;  // where the parameter has a layout
   std::vector<char> copy;
   void* device = nullptr;
 
@@ -57,26 +58,39 @@ double TimeOnGpu(LaunchOnce launch) {
 }  // namespace
 
 Execution::Execution(const Program& program, const std::string& graph, int32_t sms)
-    : on_gpu_(IsForGpu(program)), instance_(program, graph.empty() ? nullptr : graph.c_str()) {
+    : program_(program),
+      graph_(graph),
+      on_gpu_(IsForGpu(program)),
+      instance_(program, graph.empty() ? nullptr : graph.c_str()) {
   instance_.SetSms(sms);
 }
 
 Execution::~Execution() = default;
 
+const std::vector<char>& Execution::Source(const Bound& bound) const {
+  return bound.tensor->in_tiles ? bound.packed : bound.tensor->bytes;
+}
+
 void Execution::Bind(const TensorData& tensor) {
   auto bound = std::make_unique<Bound>();
   bound->tensor = &tensor;
-  auto bytes = static_cast<int64_t>(tensor.bytes.size());
+  if (tensor.in_tiles) {
+    bound->packed.resize(tensor.bytes.size());
+    program_.Pack(graph_.c_str(), tensor.name, tensor.shape, tensor.bytes.data(),
+                  bound->packed.data());
+  }
+  const std::vector<char>& source = Source(*bound);
+  auto bytes = static_cast<int64_t>(source.size());
   void* data = nullptr;
   if (on_gpu_) {
     ThrowUnlessOk(etc_device_alloc(std::max<int64_t>(bytes, 1), &bound->device));
-    ThrowUnlessOk(etc_device_copy_to(bound->device, tensor.bytes.data(), bytes));
+    ThrowUnlessOk(etc_device_copy_to(bound->device, source.data(), bytes));
     data = bound->device;
   } else if (bound->IsWritten()) {
-    bound->copy = tensor.bytes;
+    bound->copy = source;
     data = bound->copy.data();
   } else {
-    data = const_cast<char*>(tensor.bytes.data());  // the program only reads an `in`
+    data = const_cast<char*>(source.data());  // the program only reads an `in`
   }
   instance_.Bind(tensor.name, data, tensor.dtype, tensor.shape);
   bound_.push_back(std::move(bound));
@@ -84,7 +98,7 @@ void Execution::Bind(const TensorData& tensor) {
 
 double Execution::Launch() {
   for (auto& bound : bound_) {
-    const std::vector<char>& bytes = bound->tensor->bytes;
+    const std::vector<char>& bytes = Source(*bound);
     if (bound->IsWritten() && on_gpu_) {
       ThrowUnlessOk(
           etc_device_copy_to(bound->device, bytes.data(), static_cast<int64_t>(bytes.size())));
@@ -112,6 +126,11 @@ Results Execution::Fetch() {
       bytes.resize(bound->tensor->bytes.size());
       ThrowUnlessOk(
           etc_device_copy_from(bytes.data(), bound->device, static_cast<int64_t>(bytes.size())));
+    }
+    if (bound->tensor->in_tiles) {
+      const std::vector<char> packed = bytes;
+      program_.Unpack(graph_.c_str(), bound->tensor->name, bound->tensor->shape, packed.data(),
+                      bytes.data());
     }
   }
   return results;

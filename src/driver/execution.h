@@ -17,7 +17,7 @@ using Results = std::map<std::string, std::vector<char>>;
 /// Failures of the runtime come out as etc::Error.
 class Execution {
  public:
-  /// `sms` is 0 for all.
+  /// `sms` is 0 for all. The program must outlive the execution.
   Execution(const Program& program, const std::string& graph, int32_t sms);
   ~Execution();
 
@@ -36,6 +36,11 @@ class Execution {
  private:
   struct Bound;
 
+  /// What a launch starts from, in the parameter's layout.
+  const std::vector<char>& Source(const Bound& bound) const;
+
+  const Program& program_;
+  std::string graph_;
   bool on_gpu_;
   std::vector<std::unique_ptr<Bound>> bound_;  // freed after the instance that uses it
   Instance instance_;

@@ -114,8 +114,10 @@ class Inspection {
     }
     for (const manifest::Param& param : graph.params) {
       std::string values = ValuesText(graph, param);
-      text += fmt::format("  {:<5} %{}: {}[{}]{}\n", kAccess[param.access], param.name,
+      std::string layout = LayoutText(param);
+      text += fmt::format("  {:<5} %{}: {}[{}]{}{}\n", kAccess[param.access], param.name,
                           etc_dtype_name(param.dtype), ShapeText(graph, param),
+                          layout.empty() ? "" : " layout " + layout,
                           values.empty() ? "" : ", values " + values);
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
@@ -156,6 +158,9 @@ class Inspection {
                    {"dtype", etc_dtype_name(param.dtype)},
                    {"shape", ShapeText(graph, param)},
                    {"alignment", param.alignment}};
+      if (param.tile) {
+        json["layout"] = LayoutText(param);
+      }
       if (param.values) {
         json["values"] = ValuesText(graph, param);
       }

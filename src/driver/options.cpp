@@ -237,6 +237,25 @@ void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options)
   inspect->callback([&] { command = options; });
 }
 
+void AddPackCommand(CLI::App& app, Command& command, PackOptions& options) {
+  CLI::App* pack =
+      app.add_subcommand("pack", "Bring a tensor into the layout that a parameter asks for");
+  pack->add_option("file", options.file, "A manifest (.json) or its binary")->required();
+  pack->add_option("--param", options.param, "The parameter")->type_name("NAME")->required();
+  pack->add_option("--input", options.input, "The row-major elements, .npy or raw")
+      ->type_name("FILE")
+      ->required();
+  pack->add_option("--output", options.output, "Where to write them packed, .npy or raw")
+      ->type_name("FILE")
+      ->required();
+  pack->add_flag("--unpack", options.unpack, "The other way: packed in, row-major out");
+  pack->add_option("--graph", options.graph, "The graph [the only one]")->type_name("NAME");
+  AddList(pack, "--dim", options.dims, "The value of a symbolic dimension, for raw elements",
+          "NAME=VALUE");
+  AddDiagnostics(pack, options.diagnostics);
+  pack->callback([&] { command = options; });
+}
+
 void AddDoctorCommand(CLI::App& app, Command& command) {
   app.add_subcommand("doctor", "Report the compilers, the driver and the GPU that etc finds")
       ->callback([&] { command = DoctorOptions{}; });
@@ -294,6 +313,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   CompileOptions compile;
   RunOptions run;
   InspectOptions inspect;
+  PackOptions pack;
   CLI::App app("The Event Tensor Compiler: .etir programs to persistent CUDA kernels", "etc");
   app.set_version_flag("--version", "etc " ETC_VERSION);
   app.footer(kFooter);
@@ -305,6 +325,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddOptCommand(app, command, opt);
   AddRunCommand(app, command, run);
   AddInspectCommand(app, command, inspect);
+  AddPackCommand(app, command, pack);
   AddDoctorCommand(app, command);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());

@@ -106,10 +106,21 @@ struct InspectOptions {
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };
 
+struct PackOptions {
+  std::string file;
+  std::string graph;
+  std::string param;
+  std::string input;
+  std::string output;
+  std::vector<std::string> dims;  // name=value
+  bool unpack = false;
+  DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
+};
+
 struct DoctorOptions {};
 
 using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
-                             InspectOptions, DoctorOptions>;
+                             InspectOptions, PackOptions, DoctorOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
 /// the exit code, with all messages printed.

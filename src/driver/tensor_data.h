@@ -17,7 +17,8 @@ struct TensorData {
   etc_access access = ETC_IN;
   etc_dtype dtype = ETC_F32;
   std::vector<int64_t> shape;
-  std::vector<char> bytes;
+  std::vector<char> bytes;  // row-major
+  bool in_tiles = false;    // the parameter has a layout: it is given them packed
 
   int64_t Elements() const;
 };

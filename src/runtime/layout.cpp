@@ -14,7 +14,7 @@ using manifest::Expr;
 
 template <class... Parts>
 Status Misfit(const manifest::Param& param, const Parts&... parts) {
-  return Fail(ETC_ERROR_ARGUMENT, "parameter `", param.name, "`: ", parts...);
+  return Fail(ETC_ERROR_BIND, "parameter `", param.name, "`: ", parts...);
 }
 
 Status CheckExtent(const manifest::Graph& graph, const manifest::Param& param, size_t axis,
@@ -45,11 +45,15 @@ Status CheckMemory(const TiledShape& shape, const void* from, const void* to) {
 }  // namespace
 
 Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
-                      const int64_t* shape, TiledShape* tiled) {
+                      const int64_t* shape, int32_t given_rank, TiledShape* tiled) {
   if (!param.tile) {
-    return Misfit(param, "it is row-major; only a parameter with a layout is packed");
+    return Fail(ETC_ERROR_ARGUMENT, "parameter `", param.name,
+                "` is row-major; only a parameter with a layout is packed");
   }
   const size_t rank = param.shape.size();
+  if (given_rank != static_cast<int32_t>(rank)) {
+    return Misfit(param, "the rank is ", given_rank, ", but must be ", rank);
+  }
   int64_t bytes = FindDType(param.dtype)->bytes;
   for (size_t axis = 0; axis < rank; ++axis) {
     ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, shape[axis]));

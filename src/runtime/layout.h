@@ -23,7 +23,7 @@ struct TiledShape {
 
 /// Checks `shape` against the parameter, which must have a layout.
 Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
-                      const int64_t* shape, TiledShape* tiled);
+                      const int64_t* shape, int32_t given_rank, TiledShape* tiled);
 
 enum class Packing { Pack, Unpack };
 

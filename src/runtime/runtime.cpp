@@ -63,12 +63,12 @@ namespace {
 
 /// What a call of packing works on.
 Status FindTiled(const etc_program* program, const char* graph, const char* name,
-                 const int64_t* extents, TiledShape* shape) {
+                 const int64_t* extents, int32_t rank, TiledShape* shape) {
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
   for (const manifest::Param& param : found->params) {
     if (param.name == name) {
-      return MakeTiledShape(*found, param, extents, shape);
+      return MakeTiledShape(*found, param, extents, rank, shape);
     }
   }
   return Fail(ETC_ERROR_NOT_FOUND, "graph `", found->name, "` has no parameter `", name, "`");
@@ -202,43 +202,43 @@ etc_status etc_program_kernel(const etc_program* program, const char* graph, int
 }
 
 etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
-                    const int64_t* shape, const void* row_major, void* packed) {
+                    const int64_t* shape, int32_t rank, const void* row_major, void* packed) {
   return Guard([&]() -> Status {
     ETC_NEED(program, param, shape, row_major, packed);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
     return CopyOnHost(tiled, etc::runtime::Packing::Pack, row_major, packed);
   });
 }
 
 etc_status etc_unpack(const etc_program* program, const char* graph, const char* param,
-                      const int64_t* shape, const void* packed, void* row_major) {
+                      const int64_t* shape, int32_t rank, const void* packed, void* row_major) {
   return Guard([&]() -> Status {
     ETC_NEED(program, param, shape, packed, row_major);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
     return CopyOnHost(tiled, etc::runtime::Packing::Unpack, packed, row_major);
   });
 }
 
 etc_status etc_pack_device(const etc_program* program, const char* graph, const char* param,
-                           const int64_t* shape, const void* row_major, void* packed,
+                           const int64_t* shape, int32_t rank, const void* row_major, void* packed,
                            void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(program, param, shape, row_major, packed);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
     return CopyOnDevice(tiled, etc::runtime::Packing::Pack, row_major, packed, stream);
   });
 }
 
 etc_status etc_unpack_device(const etc_program* program, const char* graph, const char* param,
-                             const int64_t* shape, const void* packed, void* row_major,
+                             const int64_t* shape, int32_t rank, const void* packed, void* row_major,
                              void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(program, param, shape, packed, row_major);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, &tiled));
+    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
     return CopyOnDevice(tiled, etc::runtime::Packing::Unpack, packed, row_major, stream);
   });
 }
