@@ -68,7 +68,7 @@ def bench_model(name, options, bandwidth):
     config = decode_model.read_config(name)
     batches = [int(word) for word in options.batches.split(",")]
     program = compile_model(options.etc, name, options.out, "sm_90a")
-    weights = random_weights(name)
+    weights = program.pack_all(random_weights(name))
     free()
     times = {batch: etc_ms(program, weights, config, batch, options.context) for batch in batches}
     del weights

@@ -163,7 +163,7 @@ def check_model(name, options):
     program = compile_model(options.etc, name, options.out, arch)
     torch.manual_seed(1)
     model = decode_model.build(name, device)
-    weights = decode_model.parameters(model)
+    weights = program.pack_all(decode_model.parameters(model))
     exact = decode_model.in_float32(model)
     module_error = check_module_agrees(exact, config, device)
     print(f"{name}: batched reference against the module's own way: {module_error:.1e}")

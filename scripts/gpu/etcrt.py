@@ -2,6 +2,7 @@
 
     program = etcrt.Program("row_sum.json")
     run = etcrt.Runtime(program)              # or Runtime("row_sum.json")
+    a = program.pack("a", a)                  # where the parameter has a layout
     run.bind(a=a, c=c)                        # torch tensors; dims are inferred or set
     run.set_dim("n", 64)
     run.reserve()                             # before a capture
@@ -70,6 +71,8 @@ class _ParamInfo(ctypes.Structure):
         ("has_value_range", ctypes.c_int32),
         ("value_min", ctypes.c_char_p),
         ("value_max", ctypes.c_char_p),
+        ("has_tile", ctypes.c_int32),
+        ("tile", ctypes.c_int64 * 2),
     ]
 
 
@@ -82,6 +85,9 @@ def _open():
         "etc_program_graph": [pointer, int32, ctypes.POINTER(_GraphInfo)],
         "etc_program_dim": [pointer, text, int32, ctypes.POINTER(_DimInfo)],
         "etc_program_param": [pointer, text, int32, ctypes.POINTER(_ParamInfo)],
+        "etc_pack": [pointer, text, text, ctypes.POINTER(int64), int32, pointer, pointer],
+        "etc_pack_device": [pointer, text, text, ctypes.POINTER(int64), int32, pointer, pointer,
+                            pointer],
         "etc_instance_create": [pointer, text, ctypes.POINTER(pointer)],
         "etc_instance_set_dim": [pointer, text, int64],
         "etc_instance_clear_dim": [pointer, text],
@@ -166,6 +172,45 @@ class Program:
             extents = tuple(info.extents[axis].decode() for axis in range(info.rank))
             params[info.name.decode()] = (_ACCESS[info.access], _DTYPES[info.dtype], extents)
         return params
+
+    def tiles(self, graph=None):
+        """Name -> (rows, columns) of the parameters that are stored in tiles."""
+        tiles, info = {}, _ParamInfo()
+        for index in range(self._graph_info(graph).params):
+            _check(_lib().etc_program_param(self.handle, _name(graph), index, ctypes.byref(info)))
+            if info.has_tile:
+                tiles[info.name.decode()] = tuple(info.tile)
+        return tiles
+
+    def pack(self, name, tensor, graph=None):
+        """A row-major torch tensor in the layout of a parameter: a new one of the same shape."""
+        import torch
+
+        tensor = tensor.contiguous()
+        packed = torch.empty_like(tensor)
+        shape = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
+        words = [self.handle, _name(graph), _name(name), shape, tensor.dim(), tensor.data_ptr(),
+                 packed.data_ptr()]
+        if tensor.is_cuda:
+            _check(_lib().etc_pack_device(*words, _current_stream().cuda_stream))
+        else:
+            _check(_lib().etc_pack(*words))
+        return packed
+
+    def pack_all(self, tensors, graph=None):
+        """Packs, in a dict, the tensors whose parameters have a layout, one after another: a dict
+        that alone holds them never holds both forms of more than one. Entries that share a tensor
+        still do."""
+        done = {}
+        for name, tile in self.tiles(graph).items():
+            if name in tensors:
+                tensor = tensors.pop(name)
+                key = (tensor.data_ptr(), tuple(tensor.shape), tile)
+                if key not in done:
+                    done[key] = self.pack(name, tensor, graph)
+                tensors[name] = done[key]
+                del tensor
+        return tensors
 
 
 class Runtime:
