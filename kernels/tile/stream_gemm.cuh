@@ -21,7 +21,7 @@
 
 namespace etc {
 
-ETC_OPTION(StreamGemmChunk, chunk_k, int, 0);
+ETC_OPTION(StreamGemmChunk, chunk_k, int, 8192 / Config::rows);
 ETC_OPTION(StreamGemmNorm, norm, bool, false);
 ETC_OPTION(StreamGemmBias, bias, bool, false);
 ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
@@ -52,11 +52,7 @@ struct StreamGemm {
   static_assert(kRows == 8 || kRows == 16, "`rows` is 8 or 16");
   static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
 
-  // Pieces of 16 KB in tiles, slots of 16 KB by rows.
-  static constexpr bool kTiled = Weights::template kTiled<Args>;
-  static constexpr int kDefaultChunk = kTiled ? 1024 : 8192 / kRows;
-  static constexpr int kGivenChunk = int(StreamGemmChunk<Config>::value);
-  static constexpr int kWantedChunk = kGivenChunk == 0 ? kDefaultChunk : kGivenChunk;
+  static constexpr int kWantedChunk = int(StreamGemmChunk<Config>::value);
   static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
   static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
@@ -65,6 +61,7 @@ struct StreamGemm {
   static constexpr int kAllBlocks = kDepth / kStep;
 
   // What a slot is copied in: row by row, or 8 rows of tiles at once.
+  static constexpr bool kTiled = Weights::template kTiled<Args>;
   static_assert(!kTiled || !kGated || kRows == 16,
                 "`rows` is 16 where `w_gate` and `w_up` are in tiles");
   static constexpr int kPieceRows = kTiled ? kTileRows : 1;
