@@ -191,5 +191,45 @@ graph @g(%x: bf16[2], %h: f16[3], %u: u8[1], %o: out bf16[2], %p: out f16[3], %q
   CHECK(q[0] == 42);
 }
 
+TEST_CASE("a layout says where elements stand") {
+  Program program(R"(etir 1;
+dim n in 2..8 multiple 2;
+device @f(%x: i32[2, n, 6] layout tile(2, 3), %o: out i32[n, 6])
+    tasks (task: 1) {
+  for (i: n, j: 6) %o[i, j] = %x[0, i, j] * 100 + %x[1, i, j];
+}
+device @h(%o: i32[n, 6], %y: out i32[n, 6] layout tile(2, 2)) tasks (i: n) {
+  for (j: 6) %y[i, j] = %o[i, j];
+}
+graph @g(%x: i32[3, 2, n, 6] layout tile(2, 3), %y: out i32[n, 6] layout tile(2, 2)) {
+  %o = buffer i32[n, 6];
+  event %done count 1;
+  call @f(%x[1], %o) notify (t) => %done;
+  call @h(%o, %y) wait (i) => %done;
+}
+)");
+  constexpr size_t n = 4;
+  std::vector<int32_t> x(3 * 2 * n * 6), y(n * 6);
+  auto at = [](size_t a, size_t b, size_t i, size_t j) {
+    return ((a * 2 + b) * n / 2 + i / 2) * 12 + j / 3 * 6 + i % 2 * 3 + j % 3;
+  };
+  auto value = [](size_t a, size_t b, size_t i, size_t j) {
+    return static_cast<int32_t>((a * 2 + b) * 1000 + i * 10 + j);
+  };
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < 6; ++j) {
+      for (size_t slice = 0; slice < 6; ++slice) {
+        x[at(slice / 2, slice % 2, i, j)] = value(slice / 2, slice % 2, i, j);
+      }
+    }
+  }
+  program.Run({x.data(), y.data()}, {n});
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < 6; ++j) {
+      CHECK(y[(i / 2 * 3 + j / 2) * 4 + i % 2 * 2 + j % 2] == value(1, 0, i, j) * 100 + value(1, 1, i, j));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace etc

@@ -261,5 +261,37 @@ TEST_CASE("tensors must be where the device reaches them") {
         "parameter `ids`: the tensor is not on a CUDA device (DLPack type 1)");
 }
 
+TEST_CASE("packing is one copy of the driver for each row of a tile") {
+  FakeCuda& fake = OpenFakeCuda();
+  json manifest = DeviceManifest();
+  manifest["graphs"][0]["params"][1]["shape"] = {3, 4, "width"};
+  manifest["graphs"][0]["params"][1]["layout"]["tile"] = {2, 4};
+  DeviceGather gather(manifest);
+  std::vector<float> plain(96), packed(96), expected(96), back(96);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    plain[i] = static_cast<float>(i);
+  }
+  gather.program.Pack(nullptr, "table", {3, 4, 8}, plain.data(), expected.data());
+  char* from = static_cast<char*>(gather.memory);
+  char* to = from + 4096;
+  REQUIRE(etc_device_copy_to(from, plain.data(), 384) == ETC_OK);
+  gather.program.PackOnDevice(nullptr, "table", {3, 4, 8}, from, to, Stream(9));
+  CHECK(fake.copies == std::vector<void*>{Stream(9), Stream(9)});
+  REQUIRE(etc_device_copy_from(packed.data(), to, 384) == ETC_OK);
+  CHECK(packed == expected);
+
+  gather.program.UnpackOnDevice(nullptr, "table", {3, 4, 8}, to, from + 8192);
+  REQUIRE(etc_device_copy_from(back.data(), from + 8192, 384) == ETC_OK);
+  CHECK(back == plain);
+
+  CHECK(FailureOf([&] {
+          gather.program.PackOnDevice(nullptr, "table", {3, 4, 8}, from, from + 8);
+        }).status == ETC_ERROR_ARGUMENT);
+  fake.failures["cuMemcpy3DAsync_v2"] = 700;
+  CHECK(FailureOf([&] {
+          gather.program.PackOnDevice(nullptr, "table", {3, 4, 8}, from, to);
+        }).status == ETC_ERROR_DEVICE);
+}
+
 }  // namespace
 }  // namespace etc::test

@@ -47,10 +47,33 @@ TEST_CASE("a manifest is read whole") {
   CHECK(graph.kernels.at(1).shared_bytes == 100000);
 }
 
+TEST_CASE("a layout is read and held against the shape") {
+  json manifest = Complete();
+  manifest["graphs"][0]["params"][1]["layout"]["tile"] = {2, 4};
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  const manifest::Graph& graph = read.graphs.at(0);
+  CHECK_FALSE(graph.params.at(0).tile.has_value());
+  CHECK(graph.params.at(1).tile->rows == 2);
+  CHECK(graph.params.at(1).tile->columns == 4);
+
+  const char* table = "/graphs/0/params/1/layout";
+  const std::string place = "`graphs[0].params[1].layout";
+  CHECK(ErrorWith(table, "tiled") == place + "` is a string, but an object is expected");
+  CHECK(ErrorWith(table, json::object()) == place + ".tile` is missing");
+  CHECK(ErrorWith(table, {{"tile", {2}}}) == place + ".tile` has 1 sizes, but must have 2");
+  CHECK(ErrorWith(table, {{"tile", {2, 0}}}) ==
+        place + ".tile[1]` is 0, but must be in 1..1048576");
+  CHECK(ErrorWith(table, {{"tile", {4, 4}}}) ==
+        place + ".tile` has 4, which does not divide extent 0, 10");
+  CHECK(ErrorWith("/graphs/0/params/0/layout", {{"tile", {2, 4}}}) ==
+        "`graphs[0].params[0].layout.tile` is given, but the parameter has 1 extents");
+}
+
 TEST_CASE("keys that are not known are passed over") {
   json manifest = Complete();
   manifest["proved"] = {1, 2};
-  manifest["graphs"][0]["params"][0]["layout"] = "tiled";
+  manifest["graphs"][0]["params"][0]["strides"] = "tiled";
   manifest::Manifest read;
   CHECK(ReadManifest(manifest.dump(), &read).Ok());
 }

@@ -45,6 +45,28 @@ TEST_CASE("a multiple makes a division exact") {
   CHECK_FALSE(Same("m / 32 * 32", "m"));
 }
 
+bool Divides(int64_t divisor, const std::string& size) {
+  SourceFile source("t.etir",
+                    "etir 1;\ndim n in 1..64;\ndim m in 16..256 multiple 16;\ndevice @f(%a: out f32[" +
+                        size + "]) tasks (i: 1) {\n  %a[0] = 0.0;\n}\n");
+  Diagnostics diagnostics;
+  auto module = Parse(source, diagnostics);
+  REQUIRE(module != nullptr);
+  return IsMultiple(*module, module->tensors[TensorId{0}].shape[0], divisor);
+}
+
+TEST_CASE("a size is a multiple when each of its terms is") {
+  CHECK(Divides(8, "24"));
+  CHECK(Divides(8, "m"));
+  CHECK(Divides(8, "n * 8 + m"));
+  CHECK(Divides(32, "m * 2 * n"));
+  CHECK(Divides(4, "align(n, 4)"));
+  CHECK_FALSE(Divides(8, "20"));
+  CHECK_FALSE(Divides(2, "n"));
+  CHECK_FALSE(Divides(32, "m"));
+  CHECK_FALSE(Divides(8, "m + 4"));
+}
+
 TEST_CASE("sizes differ otherwise") {
   CHECK_FALSE(Same("n", "m"));
   CHECK_FALSE(Same("n", "n + 1"));

@@ -1,0 +1,119 @@
+// Packing on the host: `table`, [10, width], in tiles of 2 x 4.
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "runtime/gather_run.h"
+
+namespace etc::test {
+namespace {
+
+using nlohmann::json;
+
+json TiledManifest() {
+  json manifest = GatherManifest();
+  manifest["graphs"][0]["params"][1]["layout"]["tile"] = {2, 4};
+  return manifest;
+}
+
+std::vector<float> Numbers(size_t count) {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  return numbers;
+}
+
+TEST_CASE("elements go tile by tile, and back") {
+  Gather gather(TiledManifest());
+  const etc_param_info ids = gather.program.Param(nullptr, 0);
+  const etc_param_info table = gather.program.Param(nullptr, 1);
+  CHECK(ids.has_tile == 0);
+  CHECK(table.has_tile == 1);
+  CHECK(table.tile[0] == 2);
+  CHECK(table.tile[1] == 4);
+
+  const std::vector<float> plain = Numbers(80);
+  std::vector<float> packed(80), back(80);
+  gather.program.Pack("gather", "table", {10, 8}, plain.data(), packed.data());
+  for (size_t row = 0; row < 10; ++row) {
+    for (size_t column = 0; column < 8; ++column) {
+      const size_t tile = row / 2 * 2 + column / 4;
+      CHECK(packed[tile * 8 + row % 2 * 4 + column % 4] == plain[row * 8 + column]);
+    }
+  }
+  gather.program.Unpack(nullptr, "table", {10, 8}, packed.data(), back.data());
+  CHECK(back == plain);
+}
+
+TEST_CASE("leading axes are rows") {
+  json manifest = TiledManifest();
+  manifest["graphs"][0]["params"][1]["shape"] = {3, 2, "width"};
+  Gather gather(manifest);
+  const std::vector<float> plain = Numbers(24);
+  std::vector<float> packed(24);
+  gather.program.Pack(nullptr, "table", {3, 2, 4}, plain.data(), packed.data());
+  CHECK(packed == plain);  // a tile is as wide as the tensor
+}
+
+TEST_CASE("what does not fit is an error") {
+  Gather gather(TiledManifest());
+  const std::vector<float> plain = Numbers(80);
+  std::vector<float> packed(80, -1.0F);
+  const auto failure = [&](const char* param, const std::vector<int64_t>& shape) {
+    return FailureOf(
+        [&] { gather.program.Pack(nullptr, param, shape, plain.data(), packed.data()); });
+  };
+  CHECK(failure("tables", {10, 8}).status == ETC_ERROR_NOT_FOUND);
+  CHECK(failure("tables", {10, 8}).text == "graph `gather` has no parameter `tables`");
+  CHECK(failure("ids", {10}).status == ETC_ERROR_ARGUMENT);
+  CHECK(failure("ids", {10}).text ==
+        "parameter `ids` is row-major; only a parameter with a layout is packed");
+  CHECK(failure("table", {80}).text == "parameter `table`: the rank is 1, but must be 2");
+  CHECK(failure("table", {8, 8}).text == "parameter `table`: extent 0 is 8, but must be 10");
+  CHECK(failure("table", {10, 6}).text ==
+        "parameter `table`: extent 1, `width`, is 6, but must be a multiple of 4");
+  CHECK(failure("table", {10, 2048}).status == ETC_ERROR_BIND);
+  CHECK(packed == std::vector<float>(80, -1.0F));
+
+  const etc_program* program = gather.program.get();
+  const int64_t shape[] = {10, 8};
+  CHECK(etc_pack(program, nullptr, "table", shape, 2, packed.data(), packed.data() + 79) ==
+        ETC_ERROR_ARGUMENT);
+  CHECK(std::string(etc_last_error()) ==
+        "source and destination overlap; there is no packing in place");
+  CHECK(etc_pack(program, nullptr, "table", nullptr, 2, plain.data(), packed.data()) ==
+        ETC_ERROR_ARGUMENT);
+  CHECK(etc_unpack(program, nullptr, "table", shape, 2, nullptr, packed.data()) ==
+        ETC_ERROR_ARGUMENT);
+}
+
+TEST_CASE("an extent that only a tile refuses") {
+  json manifest = TiledManifest();
+  manifest["graphs"][0]["params"][1]["layout"]["tile"] = {2, 8};
+  Gather gather(manifest);
+  const std::vector<float> plain = Numbers(40);
+  std::vector<float> packed(40);
+  CHECK(FailureOf([&] {
+          gather.program.Pack(nullptr, "table", {10, 4}, plain.data(), packed.data());
+        }).text == "parameter `table`: extent 1 is 4, but its tiles have 8");
+}
+
+TEST_CASE("a value out of range is named by its row and column") {
+  json manifest = TiledManifest();
+  json& ids = manifest["graphs"][0]["params"][0];
+  ids["shape"] = {2, "batch"};
+  ids["layout"]["tile"] = {2, 2};
+  Gather gather(manifest);
+  GatherTensors tensors(4, 8);
+  std::vector<int32_t> packed(8, 1);
+  packed[6] = 99;  // the second tile, its second row
+  gather.instance.SetDim("batch", 4);
+  gather.instance.Bind("table", tensors.table.data(), ETC_F32, {10, 8});
+  gather.instance.Bind("out", tensors.out.data(), ETC_F32, {32});
+  gather.instance.Bind("ids", packed.data(), ETC_I32, {2, 4});
+  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
+        "parameter `ids`: element [1, 2] is 99, but values must be in 0..9");
+}
+
+}  // namespace
+}  // namespace etc::test
