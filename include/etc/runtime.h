@@ -152,9 +152,9 @@ ETC_API etc_status etc_unpack(const etc_program* program, const char* graph, con
                               const int64_t* shape, int32_t rank, const void* packed,
                               void* row_major);
 /* The same in memory of the current context's device, enqueued on `stream`. */
-ETC_API etc_status etc_pack_device(const etc_program* program, const char* graph,
-                                   const char* param, const int64_t* shape, int32_t rank,
-                                   const void* row_major, void* packed, void* stream);
+ETC_API etc_status etc_pack_device(const etc_program* program, const char* graph, const char* param,
+                                   const int64_t* shape, int32_t rank, const void* row_major,
+                                   void* packed, void* stream);
 ETC_API etc_status etc_unpack_device(const etc_program* program, const char* graph,
                                      const char* param, const int64_t* shape, int32_t rank,
                                      const void* packed, void* row_major, void* stream);

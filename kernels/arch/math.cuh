@@ -6,7 +6,7 @@
 namespace etc {
 
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr float kLn2 = 0.6931471805599453f;
+inline constexpr float kLn2 = 0.6931471805599453f;
 
 ETC_DEVICE float Exp2(float x) {
   float result;

@@ -37,9 +37,9 @@ struct Embedding {
 
   static ETC_DEVICE const char* Row(const Args& args, i64 row) {
     const char* table = reinterpret_cast<const char*>(args.table);
-    return kTiled ? table + row / kTileRows * (kTileRows * kRowBytes) +
-                        row % kTileRows * kTileRowBytes
-                  : table + row * kRowBytes;
+    return kTiled
+               ? table + row / kTileRows * (kTileRows * kRowBytes) + row % kTileRows * kTileRowBytes
+               : table + row * kRowBytes;
   }
   /// From the start of a row to its byte i.
   static ETC_DEVICE int InRow(int i) {

@@ -8,8 +8,9 @@
 //
 // Each warp owns a slice of k in every chunk; the slices are summed in a fixed order through
 // scratch. The weights are row-major or in tiles of 8 x 32 (tile/layout.cuh), of which a chunk of 8
-// rows is one copy. Inside 32 consecutive k a lane takes 8 neighbours, for both operands alike: a sum does
-// not mind which k stands where, and so one 16-byte load gives the operands of two instructions.
+// rows is one copy. Inside 32 consecutive k a lane takes 8 neighbours, for both operands alike: a
+// sum does not mind which k stands where, and so one 16-byte load gives the operands of two
+// instructions.
 #pragma once
 
 #include "arch/math.cuh"
@@ -65,7 +66,8 @@ struct StreamGemm {
   static_assert(!kTiled || !kGated || kRows == 16,
                 "`rows` is 16 where `w_gate` and `w_up` are in tiles");
   static constexpr int kPieceRows = kTiled ? kTileRows : 1;
-  // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different banks.
+  // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different
+  // banks.
   static constexpr int kPieceStride = kPieceRows * kChunk * 2 + (kTiled ? 0 : 64);
   static constexpr int kSlotBytes = kRows / kPieceRows * kPieceStride;
   // From a lane's operand to that of its next block, and to that of the other 8 rows.

@@ -9,8 +9,8 @@
 
 namespace etc {
 
-// Weights: where row `row` of the `rows` rows of task m starts. Where kTiled, it is a multiple of 8,
-// and 8 rows start there.
+// Weights: where row `row` of the `rows` rows of task m starts. Where kTiled, it is a multiple of
+// 8, and 8 rows start there.
 
 ETC_TILED(TiledW, w);
 ETC_TILED(TiledWq, wq);
@@ -60,8 +60,7 @@ struct qkv {
 /// `w_gate` in the upper half of the tile, the same rows of `w_up` in the lower.
 struct gate_up {
   template <class Args>
-  static constexpr bool kTiled =
-      OneLayout<TiledGate<Args>::value, TiledUp<Args>::value>::value;
+  static constexpr bool kTiled = OneLayout<TiledGate<Args>::value, TiledUp<Args>::value>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     constexpr int half = rows / 2;

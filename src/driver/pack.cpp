@@ -41,8 +41,8 @@ class PackJob {
   bool CheckFiles() {
     return !IsSameFile(options_.input, options_.output) ||
            Report(DiagnosticKind::CommandLine,
-                  fmt::format("the output `{}` would replace the input `{}`",
-                              options_.output, options_.input));
+                  fmt::format("the output `{}` would replace the input `{}`", options_.output,
+                              options_.input));
   }
 
   bool Find(const manifest::Manifest& manifest) {
@@ -59,10 +59,10 @@ class PackJob {
         !CheckName(options_.graph, "--graph", "graph", names, diagnostics_)) {
       return false;
     }
-    graph_ = &*std::find_if(
-        manifest.graphs.begin(), manifest.graphs.end(), [&](const manifest::Graph& graph) {
-          return options_.graph.empty() || graph.name == options_.graph;
-        });
+    graph_ = &*std::find_if(manifest.graphs.begin(), manifest.graphs.end(),
+                            [&](const manifest::Graph& graph) {
+                              return options_.graph.empty() || graph.name == options_.graph;
+                            });
     names.clear();
     for (const manifest::Param& param : graph_->params) {
       names.push_back(param.name);
@@ -110,9 +110,8 @@ class PackJob {
 
   bool Pack(const TensorData& tensor) {
     runtime::TiledShape tiled;
-    runtime::Status status =
-        runtime::MakeTiledShape(*graph_, *param_, tensor.shape.data(),
-                                static_cast<int32_t>(tensor.shape.size()), &tiled);
+    runtime::Status status = runtime::MakeTiledShape(
+        *graph_, *param_, tensor.shape.data(), static_cast<int32_t>(tensor.shape.size()), &tiled);
     if (!status.Ok()) {
       return Report(DiagnosticKind::Data,
                     fmt::format("`{}` does not fit: {}", options_.input, status.message));

@@ -240,10 +240,12 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
   for (size_t axis = 0; axis < rank; ++axis) {
     if (tiled && axis == rank - 2) {
       std::string rows = scope.Extent(tensor, axis), columns = scope.Extent(tensor, axis + 1);
-      std::string leading = text.empty() ? "" : fmt::format("({}) * {} * {} + ", text, rows, columns);
+      std::string leading =
+          text.empty() ? "" : fmt::format("({}) * {} * {} + ", text, rows, columns);
       return fmt::format("{}TileOffset<{}, {}>({}, {}, {})", leading,
-                         TileSize(scope.module(), declared, 0), TileSize(scope.module(), declared, 1),
-                         CxxExpr(scope, indices[axis]), CxxExpr(scope, indices[axis + 1]), columns);
+                         TileSize(scope.module(), declared, 0),
+                         TileSize(scope.module(), declared, 1), CxxExpr(scope, indices[axis]),
+                         CxxExpr(scope, indices[axis + 1]), columns);
     }
     if (axis > 0 && !text.empty()) {
       text = fmt::format("({}) * {}", text, scope.Extent(tensor, axis));

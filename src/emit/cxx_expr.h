@@ -40,8 +40,8 @@ std::string CxxType(DType type);
 /// that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
 
-/// The element offset of `indices` in the tensor's layout (leading indices of a slice count as whole
-/// rows).
+/// The element offset of `indices` in the tensor's layout (leading indices of a slice count as
+/// whole rows).
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
 
 /// The extent of a tensor's tile along the last axis but one (0) or the last (1).

@@ -88,8 +88,7 @@ class ManifestWriter {
                     {"shape", shape},
                     {"alignment", 16}};
       if (!tensor.tile.empty()) {
-        param["layout"] = {
-            {"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
+        param["layout"] = {{"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
       }
       if (tensor.value_lo) {
         param["value_min"] = Expr(tensor.value_lo);

@@ -191,7 +191,8 @@ std::string ExprPrinter::Arguments(const std::vector<Argument>& args) const {
 }
 
 std::string ExprPrinter::Type(const Tensor& tensor) const {
-  std::string layout = tensor.tile.empty() ? "" : fmt::format(" layout tile({})", List(tensor.tile));
+  std::string layout =
+      tensor.tile.empty() ? "" : fmt::format(" layout tile({})", List(tensor.tile));
   return fmt::format("{}[{}]{}", Spelling(tensor.type), List(tensor.shape), layout);
 }
 

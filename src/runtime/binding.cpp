@@ -179,8 +179,8 @@ Status CheckValuesOf(const Param& param, const Binding& binding, int64_t min, in
     const auto value = static_cast<int64_t>(values[i]);
     if (value < min || value > max) {
       return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
-                  ElementText(RowMajorIndex(param, binding.shape, i), binding.shape), " is ", value, ", but values must be in ", min,
-                  "..", max);
+                  ElementText(RowMajorIndex(param, binding.shape, i), binding.shape), " is ", value,
+                  ", but values must be in ", min, "..", max);
     }
   }
   return {};

@@ -107,8 +107,8 @@ Status CopyOnDevice(const TiledShape& shape, Packing packing, const void* from, 
   const auto rows = static_cast<size_t>(shape.rows);
   const auto tiles = static_cast<size_t>(shape.tiles);
   for (size_t row = 0; row < rows; ++row) {
-    // The row's lines in all tiles of all bands. By rows a band is a slice of rows * tiles lines, of
-    // which the first `tiles` are this row's; in tiles the row's lines are a tile apart.
+    // The row's lines in all tiles of all bands. By rows a band is a slice of rows * tiles lines,
+    // of which the first `tiles` are this row's; in tiles the row's lines are a tile apart.
     cuda::Memcpy3D copy = {};
     cuda::Memcpy3DSide plain = {}, packed = {};
     plain.device = row * tiles * line;

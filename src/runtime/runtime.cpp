@@ -233,8 +233,8 @@ etc_status etc_pack_device(const etc_program* program, const char* graph, const 
 }
 
 etc_status etc_unpack_device(const etc_program* program, const char* graph, const char* param,
-                             const int64_t* shape, int32_t rank, const void* packed, void* row_major,
-                             void* stream) {
+                             const int64_t* shape, int32_t rank, const void* packed,
+                             void* row_major, void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(program, param, shape, packed, row_major);
     etc::runtime::TiledShape tiled;

@@ -187,11 +187,11 @@ class GraphChecks {
     }
     if (!tensor.tile.empty() && arg.indices.size() + 2 > tensor.shape.size()) {
       diagnostics_
-          .Error(DiagnosticKind::Layout, range,
-                 fmt::format("the slice of `%{}` gives {} ind{}, but its last two axes are stored "
-                             "in tiles and stay whole",
-                             tensor.name, arg.indices.size(),
-                             arg.indices.size() == 1 ? "ex" : "ices"))
+          .Error(
+              DiagnosticKind::Layout, range,
+              fmt::format("the slice of `%{}` gives {} ind{}, but its last two axes are stored "
+                          "in tiles and stay whole",
+                          tensor.name, arg.indices.size(), arg.indices.size() == 1 ? "ex" : "ices"))
           .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
       return;
     }

@@ -178,9 +178,8 @@ bool SameSize(const Module& module, ExprId a, ExprId b) {
 
 bool IsMultiple(const Module& module, ExprId expr, int64_t divisor) {
   auto polynomial = Of(module, expr);
-  return polynomial && std::all_of(polynomial->begin(), polynomial->end(), [&](const auto& term) {
-           return term.second % divisor == 0;
-         });
+  return polynomial && std::all_of(polynomial->begin(), polynomial->end(),
+                                   [&](const auto& term) { return term.second % divisor == 0; });
 }
 
 }  // namespace etc

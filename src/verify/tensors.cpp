@@ -49,10 +49,10 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
     return;
   }
   if (tensor.shape.size() < 2) {
-    diagnostics.Error(DiagnosticKind::Layout, range,
-                      fmt::format("a tile covers the last two axes, but `%{}` has {} dimension{}",
-                                  tensor.name, tensor.shape.size(),
-                                  tensor.shape.size() == 1 ? "" : "s"));
+    diagnostics.Error(
+        DiagnosticKind::Layout, range,
+        fmt::format("a tile covers the last two axes, but `%{}` has {} dimension{}", tensor.name,
+                    tensor.shape.size(), tensor.shape.size() == 1 ? "" : "s"));
     return;
   }
   std::string what = fmt::format("the tile of `%{}`", tensor.name);
@@ -67,9 +67,9 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
       continue;
     }
     if (*value < 1) {
-      diagnostics.Error(DiagnosticKind::Layout, module.RangeOf(size),
-                        fmt::format("{} must be at least 1, but `{}` is {}", what,
-                                    Print(module, size), *value));
+      diagnostics.Error(
+          DiagnosticKind::Layout, module.RangeOf(size),
+          fmt::format("{} must be at least 1, but `{}` is {}", what, Print(module, size), *value));
       continue;
     }
     size_t axis = tensor.shape.size() - 2 + i;

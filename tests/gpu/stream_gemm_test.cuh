@@ -42,7 +42,8 @@ struct CopyArgs : Layouts<tiled> {
 
 /// Shapes: k, outputs n, rows of a task, the largest batch, and the variant.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
-          bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows, bool in_tiles = false>
+          bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows,
+          bool in_tiles = false>
 struct GemmCase {
   static constexpr bool kTiled = in_tiles;
   static constexpr int kDepth = depth, kOutputs = outputs, kMaxBatch = batch_limit;

@@ -69,8 +69,8 @@ void TimeStream() {
     double full = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
     args.x_0 = 1;
     double one = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
-    std::printf(" cap %d: ring alone %.2f, batch 1 %.2f, batch %d %.2f TB/s%s", cap, alone,
-                one, max_batch, full, cap == 3 ? "\n" : ";");
+    std::printf(" cap %d: ring alone %.2f, batch 1 %.2f, batch %d %.2f TB/s%s", cap, alone, one,
+                max_batch, full, cap == 3 ? "\n" : ";");
   }
 }
 
@@ -222,8 +222,8 @@ void TimeChain(Report& report, const char* name, int layers) {
   report.Check(different == 0,
                std::string(name) + ": " + std::to_string(different) + " launches differ");
   double floor = 2.0 * Program::kLayerWeights * layers / 4.72e6;
-  std::printf("chain %s, %d stages, rows %d and %d, %s: floor %.0f us\n", name,
-              2 * layers, up_rows, down_rows, tiled ? "tiles" : "rows", floor);
+  std::printf("chain %s, %d stages, rows %d and %d, %s: floor %.0f us\n", name, 2 * layers, up_rows,
+              down_rows, tiled ? "tiles" : "rows", floor);
   for (int cap : {6, 4, 3, 2}) {
     program.cap = cap, program.waits = true;
     program.up.x_0 = program.down.x_0 = max_batch;

@@ -124,7 +124,8 @@ TEST_CASE("run takes names and files") {
 TEST_CASE("help and version end well") {
   CHECK(Refuse({"--help"}) == ExitCode::Ok);
   CHECK(Refuse({"--version"}) == ExitCode::Ok);
-  for (const char* command : {"compile", "check", "fmt", "opt", "run", "inspect", "pack", "doctor"}) {
+  for (const char* command :
+       {"compile", "check", "fmt", "opt", "run", "inspect", "pack", "doctor"}) {
     CHECK(Refuse({command, "--help"}) == ExitCode::Ok);
   }
 }

@@ -226,7 +226,8 @@ graph @g(%x: i32[3, 2, n, 6] layout tile(2, 3), %y: out i32[n, 6] layout tile(2,
   program.Run({x.data(), y.data()}, {n});
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j < 6; ++j) {
-      CHECK(y[(i / 2 * 3 + j / 2) * 4 + i % 2 * 2 + j % 2] == value(1, 0, i, j) * 100 + value(1, 1, i, j));
+      CHECK(y[(i / 2 * 3 + j / 2) * 4 + i % 2 * 2 + j % 2] ==
+            value(1, 0, i, j) * 100 + value(1, 1, i, j));
     }
   }
 }

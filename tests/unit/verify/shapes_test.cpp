@@ -46,9 +46,9 @@ TEST_CASE("a multiple makes a division exact") {
 }
 
 bool Divides(int64_t divisor, const std::string& size) {
-  SourceFile source("t.etir",
-                    "etir 1;\ndim n in 1..64;\ndim m in 16..256 multiple 16;\ndevice @f(%a: out f32[" +
-                        size + "]) tasks (i: 1) {\n  %a[0] = 0.0;\n}\n");
+  SourceFile source(
+      "t.etir", "etir 1;\ndim n in 1..64;\ndim m in 16..256 multiple 16;\ndevice @f(%a: out f32[" +
+                    size + "]) tasks (i: 1) {\n  %a[0] = 0.0;\n}\n");
   Diagnostics diagnostics;
   auto module = Parse(source, diagnostics);
   REQUIRE(module != nullptr);
