@@ -95,7 +95,7 @@ struct DecodeAttention {
       tile.FetchValues(v, p + kStride, cached_end, consumer.lane);
     }
     state.MergeLanes();
-    float* partial = args.partial + ((i64(b) * kHeads + h * kGroup) * splits + s) * kRecord;
+    auto partial = args.partial + ((i64(b) * kHeads + h * kGroup) * splits + s) * kRecord;
 #pragma unroll 1
     for (int head = 0; head < kGroup; head += 2) {
       if (head > 0) {
@@ -127,7 +127,7 @@ struct DecodeAttention {
   static ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int b, int h,
                                  int position, bool appends) {
     constexpr bool qk_norm = QkNormOption<Config>::value;
-    const bf16* qkv = args.qkv + i64(b) * args.qkv_1;
+    auto qkv = args.qkv + i64(b) * args.qkv_1;
     int lane = consumer.lane;
     i64 cache = ((i64(b) * kKvHeads + h) * args.k_cache_2 + position) * kDim;
     int items = kGroup + (appends ? 2 : 0);
@@ -319,8 +319,9 @@ struct DecodeAttention {
   };
 
   /// Joins the warps for the heads `head` and `head` + 1, and stores the result.
+  template <class Pointer>
   static ETC_DEVICE void MergeWarps(Consumer& consumer, const State& state, int head,
-                                    float* partial, i64 head_stride) {
+                                    Pointer partial, i64 head_stride) {
     float* records = Records(consumer);
     int g = consumer.lane / 4;
     if (consumer.lane % 4 * 2 == head) {
@@ -359,11 +360,11 @@ struct DecodeAttention {
         sum = fmaf(factor, other[d], sum);
         weight = fmaf(factor, other[kDim + 1], weight);
       }
-      float* out = partial + (head + i) * head_stride;
-      out[d] = sum;
+      auto out = partial + (head + i) * head_stride;
+      StoreElement(out, d, sum);
       if (d == 0) {
-        out[kDim] = top * kLn2;
-        out[kDim + 1] = weight;
+        StoreElement(out, kDim, top * kLn2);
+        StoreElement(out, kDim + 1, weight);
       }
     }
   }

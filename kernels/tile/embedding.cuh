@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arch/memory.cuh"
+#include "arch/tagged.cuh"
 #include "tile/layout.cuh"
 #include "tile/roles.cuh"
 
@@ -15,7 +16,7 @@ struct Embedding {
   static constexpr int kRowBytes = int(Args::table_1) * kElementBytes;
   static constexpr bool kTiled = TiledTable<Args>::value;
   static_assert(kRowBytes % 16 == 0, "a row of `table` has a multiple of 16 bytes");
-  static_assert(sizeof(*Args::table) == sizeof(*Args::x), "`x` has the type of `table`");
+  static_assert(sizeof(*Args::table) == sizeof(typename ElementOf<decltype(Args::x)>::type), "`x` has the type of `table`");
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 0;
 
@@ -25,14 +26,24 @@ struct Embedding {
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
     const char* source = Row(args, i64(args.ids[b]));
-    char* destination = reinterpret_cast<char*>(args.x + i64(b) * args.x_1);
+    auto destination = args.x + i64(b) * args.x_1;
 #pragma unroll 1
     for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
-      StoreGlobal(destination + i, LoadGlobal(source + InRow(i)));
+      Store(destination, i, LoadGlobal(source + InRow(i)));
     }
   }
 
  private:
+  /// At byte i of a row.
+  template <class T>
+  static ETC_DEVICE void Store(T* row, int i, Vec4 value) {
+    StoreGlobal(reinterpret_cast<char*>(row) + i, value);
+  }
+  template <class T>
+  static ETC_DEVICE void Store(Tagged<T> row, int i, Vec4 value) {
+    StoreTagged(row.words + i / 4, value, row.tag);
+  }
+
   static constexpr int kTileRowBytes = kTileColumns * kElementBytes;
 
   static ETC_DEVICE const char* Row(const Args& args, i64 row) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arch/memory.cuh"
+#include "arch/tagged.cuh"
 #include "arch/types.cuh"
 #include "tile/roles.cuh"
 
@@ -13,12 +14,15 @@ struct Events {
 
   u32* header;    // epoch, arrivals
   u32* counters;  // this launch's set
+  u32 tag;        // this launch's, for tagged buffers; never that of zeroed memory
 
   /// For all threads of the CTA, before the barrier of Block: every thread has read the epoch
   /// before any can finish.
   ETC_DEVICE Events(void* memory, u64 capacity) {
     header = static_cast<u32*>(memory);
-    u32 set = LoadRelaxed(header) & 1;
+    u32 epoch = LoadRelaxed(header);
+    tag = epoch + 1;
+    u32 set = epoch & 1;
     u32* sets = header + kStride;
     counters = sets + set * capacity * kStride;
     u32* other = sets + (set ^ 1) * capacity * kStride;

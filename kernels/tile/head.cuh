@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arch/math.cuh"
+#include "arch/tagged.cuh"
 #include "arch/types.cuh"
 #include "tile/options.cuh"
 
@@ -21,6 +22,22 @@ struct Head {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       value[i] = ToFloat(source[lane + 32 * i]);
+    }
+  }
+
+  ETC_DEVICE Head(Tagged<bf16> source, int lane) {
+    u64 words[kCount] = {};
+    bool missing = true;
+    while (missing) {
+      missing = false;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        missing |= FetchMissing(words[i], source.words + (lane + 32 * i) / 2, source.tag);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      value[i] = lane % 2 ? HighBf16(u32(words[i])) : LowBf16(u32(words[i]));
     }
   }
 

@@ -16,6 +16,7 @@
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
 #include "arch/mma.cuh"
+#include "arch/tagged.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
 #include "tile/stream_gemm_parts.cuh"
@@ -85,6 +86,10 @@ struct StreamGemm {
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
   static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
 
+  // Tagged activations take twice the registers while they are on their way.
+  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
+  static constexpr int kMostArriving = 16 / kTiles < kAllBlocks ? 16 / kTiles : kAllBlocks;
+
   static constexpr int kOutputs = kRows / Epilogue::kInputs;
   static constexpr int kRounds = DivideUp(kOutputs * kTiles * 8, Consumer::kThreads);
 
@@ -116,7 +121,13 @@ struct StreamGemm {
   ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
     group_ = consumer.lane / 4;
     quad_ = consumer.lane % 4;
-    if constexpr (kHeld) {
+    if constexpr (kHeld && kTagged) {
+#pragma unroll
+      for (int first = 0; first < kAllBlocks; first += kMostArriving) {
+        Arriving<kMostArriving> arriving(*this, consumer, args, 0, first);
+        arriving.Finish(*this, consumer, args, fragments_ + first);
+      }
+    } else if constexpr (kHeld) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         LoadChunk(consumer, args, chunk, fragments_ + chunk * kBlocks);
@@ -198,7 +209,99 @@ struct StreamGemm {
     }
   }
 
+  /// Tagged activations on their way: kCount blocks from block `first`, counted from a chunk's
+  /// start. All are fetched before the first is looked at, and then what was missing is again.
+  template <int kCount>
+  struct Arriving {
+    u64 words[kCount][kTiles][4];
+    int chunk, first;
+
+    ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
+                        int from_chunk, int from_block)
+        : chunk(from_chunk), first(from_block) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          bool exists = tile * 8 + gemm.group_ < args.x_0;
+#pragma unroll
+          for (int word = 0; word < 4; ++word) {
+            words[i][tile][word] = exists ? 0 : TagWord(0, args.x.tag);
+          }
+        }
+      }
+      Fetch(gemm, consumer, args);
+    }
+
+    ETC_DEVICE bool Fetch(const StreamGemm& gemm, const Consumer& consumer, const Args& args) {
+      bool missing = false;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        int at = chunk + (first + i) / kBlocks;
+        int block = (first + i) % kBlocks;
+        if (at >= kChunks || block >= Blocks(at)) {
+          continue;
+        }
+        i64 k = at * kChunk + gemm.FirstK(consumer, at) + block * 32;
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          const u64* address = args.x.words + (i64(tile * 8 + gemm.group_) * kDepth + k) / 2;
+          u64(&word)[4] = words[i][tile];
+          missing |= FetchMissing(word[0], word[1], address, args.x.tag);
+          missing |= FetchMissing(word[2], word[3], address + 2, args.x.tag);
+        }
+      }
+      return missing;
+    }
+
+    ETC_DEVICE void Finish(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
+                           Vec4 (*fragments)[kTiles]) {
+      while (Fetch(gemm, consumer, args)) {
+      }
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          const u64(&word)[4] = words[i][tile];
+          if (kCount == kBlocks || first + i < kAllBlocks) {
+            fragments[i][tile] = {u32(word[0]), u32(word[1]), u32(word[2]), u32(word[3])};
+          }
+        }
+      }
+    }
+  };
+  /// Plain activations: their registers are the fragments themselves.
+  struct Loaded {
+    Vec4 fragments[kBlocks][kTiles];
+
+    ETC_DEVICE Loaded(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
+                      int chunk, int) {
+      gemm.LoadChunk(consumer, args, chunk, fragments);
+    }
+    ETC_DEVICE void Finish(const StreamGemm&, const Consumer&, const Args&,
+                           Vec4 (*to)[kTiles]) const {
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          to[block][tile] = fragments[block][tile];
+        }
+      }
+    }
+  };
+  using NextChunk = typename Choose<kTagged, Loaded, Arriving<kBlocks>>::type;
+
   ETC_DEVICE void LoadChunk(const Consumer& consumer, const Args& args, int chunk,
+                            Vec4 (*fragments)[kTiles]) const {
+    if constexpr (kTagged) {
+      Arriving<kBlocks> arriving(*this, consumer, args, chunk, 0);
+      arriving.Finish(*this, consumer, args, fragments);
+      return;
+    } else {
+      LoadPlain(consumer, args, chunk, fragments);
+    }
+  }
+  ETC_DEVICE void LoadPlain(const Consumer& consumer, const Args& args, int chunk,
                             Vec4 (*fragments)[kTiles]) const {
     const bf16* x = args.x + i64(group_) * kDepth + chunk * kChunk + FirstK(consumer, chunk);
 #pragma unroll
@@ -317,21 +420,14 @@ struct StreamGemm {
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         // The loads for the next chunk, or for the next task's first, fly while this one is waited
         // for.
-        Vec4 next[kBlocks][kTiles];
-        LoadChunk(consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0, next);
+        NextChunk next(*this, consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0, 0);
         if constexpr (kNorm) {
           Vec4 weights[kBlocks];
           LoadNorm(consumer, args, chunk, weights);
           ApplyNorm(chunk, weights, fragments_);
         }
         MultiplyChunk(consumer, chunk, fragments_, sums);
-#pragma unroll
-        for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-          for (int tile = 0; tile < kTiles; ++tile) {
-            fragments_[block][tile] = next[block][tile];
-          }
-        }
+        next.Finish(*this, consumer, args, fragments_);
       }
     }
 #pragma unroll

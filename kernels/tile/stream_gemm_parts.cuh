@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arch/math.cuh"
+#include "arch/tagged.cuh"
 #include "arch/types.cuh"
 #include "tile/layout.cuh"
 #include "tile/options.cuh"
@@ -83,7 +84,7 @@ struct store {
   }
   template <class Args>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[1], NoOperand) {
-    StoreFloat(args.y + b * args.y_1 + n, sum[0]);
+    StoreElement(args.y, b * args.y_1 + n, sum[0]);
   }
 };
 
@@ -92,11 +93,11 @@ struct residual {
   static constexpr int kInputs = 1;
   template <class Args>
   static ETC_DEVICE auto Operand(const Args& args, i64 b, i64 n) {
-    return args.residual[b * args.residual_1 + n];
+    return ReadElement(args.residual, b * args.residual_1 + n);
   }
   template <class Args, class T>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[1], T operand) {
-    StoreFloat(args.y + b * args.y_1 + n, ToFloat(operand) + sum[0]);
+    StoreElement(args.y, b * args.y_1 + n, ToFloat(operand) + sum[0]);
   }
 };
 
@@ -109,7 +110,7 @@ struct silu_mul {
   }
   template <class Args>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[2], NoOperand) {
-    StoreFloat(args.y + b * args.y_1 + n, Silu(sum[0]) * sum[1]);
+    StoreElement(args.y, b * args.y_1 + n, Silu(sum[0]) * sum[1]);
   }
 };
 

@@ -43,8 +43,11 @@ class CompileJob {
     if (!verified || options_.stop_after == StopAfter::Verify) {
       return verified && WriteModule(*module);
     }
-    bool scheduled = IsScheduled(*module) ||
-                     RunPasses(*module, StaticPipeline(), options_.lowering, timer_, session_);
+    LoweringOptions lowering = options_.lowering;
+    lowering.schedule.tag_data = !options_.target.IsHost();
+    bool scheduled =
+        IsScheduled(*module) ||
+        RunPasses(*module, StaticPipeline(lowering.schedule), lowering, timer_, session_);
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled && WriteModule(*module);
     }

@@ -97,11 +97,12 @@ class CudaWriter {
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteParams(out, module_, kernel);
+    std::set<TensorId> tagged = TaggedParams(module_, kernel);
     std::string slots = "0", scratch = "0";
     for (DeviceId id : DevicesOf(module_, kernel)) {
       const Device& device = module_.devices[id];
       out.Line("");
-      WriteArgs(out, device_scope, device);
+      WriteArgs(out, device_scope, device, tagged);
       WriteImpl(out, device_scope, device);
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);

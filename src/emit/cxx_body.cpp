@@ -22,13 +22,18 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
   return fmt::format("args.{}_{}", tensor.name, axis);
 }
 
-void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device) {
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
+               const std::set<TensorId>& tagged) {
   const Module& module = scope.module();
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
-    out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
-                         CxxType(tensor.type), CxxIdentifier(tensor.name)));
+    if (tagged.contains(id)) {
+      out.Line(fmt::format("Tagged<{}> {};", CxxType(tensor.type), CxxIdentifier(tensor.name)));
+    } else {
+      out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
+                           CxxType(tensor.type), CxxIdentifier(tensor.name)));
+    }
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       if (auto value = EvaluateInt(module, tensor.shape[axis], {})) {
         out.Line(fmt::format("static constexpr i64 {}_{} = {};", tensor.name, axis, *value));

@@ -1,6 +1,8 @@
 // C++ text of a device function: the struct of its arguments, and its generated body.
 #pragma once
 
+#include <set>
+
 #include "emit/cxx_expr.h"
 #include "emit/text_writer.h"
 
@@ -22,8 +24,10 @@ enum class BodyStyle {
 };
 
 /// `struct Args_NAME`: for each parameter its pointer `p` and extents `p_0`, `p_1`, …, those that
-/// are constant as constants; and the values of the dimensions.
-void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device);
+/// are constant as constants; and the values of the dimensions. `tagged` are those bound to tagged
+/// buffers, which have a tag besides.
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
+               const std::set<TensorId>& tagged);
 
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
 void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);

@@ -65,6 +65,31 @@ std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel) {
   return devices;
 }
 
+namespace {
+
+void CollectTagged(const Module& module, const std::vector<NodeId>& nodes,
+                   std::set<TensorId>& params) {
+  for (NodeId id : nodes) {
+    if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
+      for (size_t i = 0; i < share->args.size(); ++i) {
+        if (module.tensors[share->args[i].tensor].tagged) {
+          params.insert(module.devices[share->callee].params[i]);
+        }
+      }
+    } else if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
+      CollectTagged(module, repeat->body, params);
+    }
+  }
+}
+
+}  // namespace
+
+std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel) {
+  std::set<TensorId> params;
+  CollectTagged(module, kernel.body, params);
+  return params;
+}
+
 const Impl* FindImpl(const Device& device, const std::string& arch) {
   auto it = std::find_if(device.impls.begin(), device.impls.end(),
                          [&](const Impl& impl) { return impl.arch == arch; });
@@ -131,7 +156,8 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& 
       const Tensor& tensor = module.tensors[buffer->tensor];
       out.Line(fmt::format(
           "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.workspace + {2});",
-          CxxType(tensor.type), tensor.name, CxxExpr(scope, tensor.offset)));
+          tensor.tagged ? "u64" : CxxType(tensor.type), tensor.name,
+          CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];
       std::string name = "e_" + event.name;
@@ -217,6 +243,11 @@ class WalkWriter {
       const Tensor& param = module_.tensors[device.params[i]];
       const Argument& argument = share.args[i];
       std::string pointer = scope_.Pointer(argument.tensor);
+      if (module_.tensors[argument.tensor].tagged) {
+        // A loader reads nothing that the launch writes, so it needs no tag.
+        pointer = fmt::format("Tagged<{}>{{{}, {}}}", CxxType(param.type), pointer,
+                              role_ == Role::Loader ? "0" : "events.tag");
+      }
       if (!argument.indices.empty()) {
         pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);
       }

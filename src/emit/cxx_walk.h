@@ -1,6 +1,7 @@
 // C++ text of a kernel's loop nest, which every SM and every role walks.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "emit/cxx_expr.h"
@@ -25,6 +26,9 @@ DimRanges RangesOf(const Module& module, const Kernel& kernel);
 
 /// The device functions that a kernel runs, each once, in the order of their first share.
 std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
+
+/// The parameters of device functions that are bound to tagged buffers in a kernel.
+std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel);
 
 /// `constexpr i64 k_NAME = …;` for every constant of the module.
 void WriteConstants(TextWriter& out, const Module& module);

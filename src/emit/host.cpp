@@ -23,7 +23,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   for (DeviceId id : DevicesOf(module, kernel)) {
     const Device& device = module.devices[id];
     out.Line("");
-    WriteArgs(out, device_scope, device);
+    WriteArgs(out, device_scope, device, {});
     WriteBody(out, device_scope, device, BodyStyle::Serial);
     out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
   }

@@ -110,7 +110,7 @@ class ManifestWriter {
     for (NodeId id : kernel.declarations) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id])) {
         const Tensor& tensor = module_.tensors[buffer->tensor];
-        Json bytes = SizeInBytes(tensor.type);
+        Json bytes = BytesPerElement(tensor);
         for (ExprId extent : tensor.shape) {
           bytes = Folded("*", bytes, Expr(extent));
         }

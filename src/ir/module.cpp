@@ -21,4 +21,9 @@ NodeId Module::AddNode(Node node, SourceRange range) {
   return nodes.Add(std::move(node));
 }
 
+int64_t BytesPerElement(const Tensor& tensor) {
+  int64_t bytes = SizeInBytes(tensor.type);
+  return tensor.tagged ? 8 / (4 / bytes) : bytes;
+}
+
 }  // namespace etc

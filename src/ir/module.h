@@ -53,7 +53,11 @@ struct Tensor {
   ExprId offset;  // Buffer of a kernel: byte offset in the workspace
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
+  bool tagged = false;            // Buffer of a kernel: words of data and the launch's tag
 };
+
+/// Bytes that an element takes in memory: a tagged word has 8 for 4 bytes of data.
+int64_t BytesPerElement(const Tensor& tensor);
 
 /// How an event is realised; Unset before scheduling.
 enum class Realisation : uint8_t { Unset, Counter };
@@ -86,6 +90,7 @@ struct Impl {
   std::string name;    // the class template
   std::vector<ImplArg> args;
   std::vector<TensorId> streams;  // operands its loader copies ahead of every wait
+  std::vector<TensorId> tags;     // operands that may be tagged buffers
   std::string text;               // inline CUDA
   SourceRange range;
 };

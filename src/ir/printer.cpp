@@ -188,14 +188,18 @@ class Printer {
       args += args.empty() ? "" : ", ";
       args += arg.name + " = " + (arg.value ? text_.ExprWithoutGreater(arg.value) : "'" + arg.word);
     }
-    std::string streams;
-    for (TensorId tensor : impl.streams) {
-      streams += (streams.empty() ? "" : ", ") + names_.Of(tensor);
-    }
-    layout_.Line(fmt::format("impl {} \"{}\" {}{}{};", impl.arch, impl.header, impl.name,
+    layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{};", impl.arch, impl.header, impl.name,
                              args.empty() ? "" : "<" + args + ">",
-                             streams.empty() ? "" : " streams (" + streams + ")"));
+                             Operands(" streams", impl.streams), Operands(" tags", impl.tags)));
     layout_.After(impl.range);
+  }
+
+  std::string Operands(const char* word, const std::vector<TensorId>& tensors) const {
+    std::string names;
+    for (TensorId tensor : tensors) {
+      names += (names.empty() ? "" : ", ") + names_.Of(tensor);
+    }
+    return names.empty() ? "" : fmt::format("{} ({})", word, names);
   }
 
   // Blocks.
@@ -333,8 +337,9 @@ class Printer {
     std::string type = text_.Type(tensor);
     std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
     names_.Declare(buffer.tensor);
-    layout_.Line(fmt::format("{} = {} {}{};", names_.Of(buffer.tensor),
-                             tensor.offset ? "workspace" : "buffer", type, offset));
+    layout_.Line(fmt::format("{} = {} {}{}{};", names_.Of(buffer.tensor),
+                             tensor.offset ? "workspace" : "buffer",
+                             tensor.tagged ? "tagged " : "", type, offset));
   }
 
   void Print(const EventDecl& decl, SourceRange) {

@@ -248,6 +248,7 @@ Status Instance::BindWorkspace(void* data, int64_t bytes) {
     }
   }
   bound_workspace_ = {data, data != nullptr ? bytes : 0};
+  workspace_is_zeroed_ = false;
   is_ready_ = false;
   return {};
 }
@@ -264,7 +265,8 @@ Status Instance::SetSms(int32_t sms) {
 bool Instance::HasMemoryFor(const Plan& plan) const {
   const bool workspace_fits =
       bound_workspace_.data != nullptr || workspace_.size >= plan.workspace_bytes;
-  return workspace_fits && events_.data != nullptr && events_.size >= plan.event_counters;
+  return workspace_fits && workspace_is_zeroed_ && events_.data != nullptr &&
+         events_.size >= plan.event_counters;
 }
 
 void Instance::Release(Memory* memory) {
@@ -278,15 +280,28 @@ void Instance::Release(Memory* memory) {
   *memory = {};
 }
 
-/// Nothing in the memory outlives a launch, so the old goes before the new comes.
+/// No value in the memory outlives a launch, so the old goes before the new comes. Tags do, and are
+/// told apart by the epoch in the event memory: a workspace is used with one event memory only, and
+/// starts as zeros with it.
 Status Instance::Grow(const Plan& plan, void* stream) {
   is_ready_ = false;
-  if (bound_workspace_.data == nullptr && workspace_.size < plan.workspace_bytes) {
+  workspace_is_zeroed_ = false;
+  const bool events_fit = events_.data != nullptr && events_.size >= plan.event_counters;
+  if (bound_workspace_.data == nullptr &&
+      (workspace_.size < plan.workspace_bytes || (!events_fit && was_captured_))) {
+    const int64_t bytes = std::max(workspace_.size, plan.workspace_bytes);
     Release(&workspace_);
-    ETC_RETURN_IF_BAD(backend_->Allocate(plan.workspace_bytes, &workspace_.data));
-    workspace_.size = plan.workspace_bytes;
+    if (bytes > 0) {
+      ETC_RETURN_IF_BAD(backend_->Allocate(bytes, &workspace_.data));
+      workspace_.size = bytes;
+    }
   }
-  if (events_.data == nullptr || events_.size < plan.event_counters) {
+  const Memory& workspace = bound_workspace_.data != nullptr ? bound_workspace_ : workspace_;
+  if (workspace.data != nullptr) {
+    ETC_RETURN_IF_BAD(backend_->Zero(workspace.data, workspace.size, stream));
+  }
+  workspace_is_zeroed_ = true;
+  if (!events_fit) {
     Release(&events_);
     ETC_RETURN_IF_BAD(backend_->Allocate(EventBytes(plan.event_counters), &events_.data));
     events_.size = plan.event_counters;

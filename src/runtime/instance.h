@@ -70,6 +70,7 @@ class Instance {
   int32_t sms_;
 
   Memory workspace_;
+  bool workspace_is_zeroed_ = false;  // the bound one, or the own
   Memory events_;
   /// A captured graph holds addresses of the memory that it was captured with. What outgrew its use
   /// after a capture is therefore kept until the instance goes.

@@ -4,7 +4,7 @@
 
 namespace etc {
 
-const std::vector<Pass>& StaticPipeline() {
+const std::vector<Pass>& AllPasses() {
   static const std::vector<Pass> kPasses = {
       // First: everything below works on kernels.
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",
@@ -13,6 +13,8 @@ const std::vector<Pass>& StaticPipeline() {
       // one call with all tasks of another.
       {"hoist-events", "wait and notify once per share where the task does not matter",
        HoistEvents},
+      // On the hoisted form as it stays, and before the memory plan, which keeps tagged buffers apart.
+      {"tag-data", "buffers whose words carry a tag in the place of events (CUDA)", TagData},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},
@@ -20,6 +22,12 @@ const std::vector<Pass>& StaticPipeline() {
   return kPasses;
 }
 
-const std::vector<Pass>& AllPasses() { return StaticPipeline(); }
+std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
+  std::vector<Pass> passes = AllPasses();
+  if (!options.tag_data) {
+    std::erase_if(passes, [](const Pass& pass) { return pass.run == TagData; });
+  }
+  return passes;
+}
 
 }  // namespace etc

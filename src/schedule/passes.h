@@ -16,6 +16,8 @@ struct ScheduleOptions {
   std::optional<ScheduleKind> schedule;  // overrides what the source says
   int64_t consumer_warps = 8;
   int64_t shared_bytes = 225280;  // dynamic shared memory of the persistent kernel
+  bool tag_data = false;          // the static pipeline has tag-data: for CUDA only
+  int64_t tagged_rows = 8;        // the most rows of a buffer that tag-data tags
 };
 
 /// A named pass; `run` is false when it reported an error.
@@ -29,6 +31,6 @@ struct Pass {
 const std::vector<Pass>& AllPasses();
 
 /// The passes of the static pipeline in their order, each order with its reason (passes.cpp).
-const std::vector<Pass>& StaticPipeline();
+std::vector<Pass> StaticPipeline(const ScheduleOptions& options = {});
 
 }  // namespace etc

@@ -2,6 +2,7 @@
 // buffer, and holds only buffers whose uses the events keep apart.
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "ir/evaluate.h"
@@ -135,12 +136,13 @@ class Planner {
     Collect(module, kernel.body, NodeId{}, uses_);
   }
 
-  void Run() {
+  /// Places the untagged buffers and gives the end of the last.
+  ExprId PlaceShared() {
     ShareOrder order(module_, uses_);
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration == nullptr) {
+      if (declaration == nullptr || module_.tensors[declaration->tensor].tagged) {
         continue;
       }
       TensorId buffer = declaration->tensor;
@@ -167,12 +169,32 @@ class Planner {
       }
       offset = MakeAdd(module_, offset, MakeAlign(module_, size, kAlignment));
     }
+    return offset;
+  }
+
+  /// Places the tagged buffers one behind the other.
+  void PlaceTagged(ExprId offset) {
+    for (NodeId id : kernel_.declarations) {
+      const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
+      if (declaration != nullptr && module_.tensors[declaration->tensor].tagged) {
+        module_.tensors[declaration->tensor].offset = offset;
+        ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
+        offset = MakeAdd(module_, offset, size);
+      }
+    }
+  }
+
+  bool HasTagged() const {
+    return std::any_of(kernel_.declarations.begin(), kernel_.declarations.end(), [&](NodeId id) {
+      const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
+      return declaration != nullptr && module_.tensors[declaration->tensor].tagged;
+    });
   }
 
  private:
   ExprId SizeOf(TensorId buffer) {
     const std::vector<ExprId> shape = module_.tensors[buffer].shape;
-    ExprId size = MakeInt(module_, SizeInBytes(module_.tensors[buffer].type));
+    ExprId size = MakeInt(module_, BytesPerElement(module_.tensors[buffer]));
     for (ExprId extent : shape) {
       size = MakeMul(module_, size, extent);
     }
@@ -232,10 +254,28 @@ class Planner {
 
 }  // namespace
 
-bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics&) {
+bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
+  // The kernels of a graph share a workspace. Whatever the sizes, only tagged words may stand where
+  // a tag is looked for: untagged data could look like a tag.
+  std::map<std::string, int64_t> shared_ends;
   for (KernelId id : module.kernels.Ids()) {
-    Kernel& kernel = module.kernels[id];
-    Planner(module, kernel).Run();
+    ExprId end = Planner(module, module.kernels[id]).PlaceShared();
+    int64_t& shared_end = shared_ends[module.kernels[id].graph];
+    auto bounds = Bounds(module, end, {});
+    shared_end = bounds ? std::max(shared_end, bounds->hi) : std::numeric_limits<int64_t>::max();
+  }
+  for (KernelId id : module.kernels.Ids()) {
+    Planner planner(module, module.kernels[id]);
+    if (!planner.HasTagged()) {
+      continue;
+    }
+    int64_t begin = shared_ends.at(module.kernels[id].graph);
+    if (begin == std::numeric_limits<int64_t>::max()) {
+      diagnostics.Error(DiagnosticKind::Unsupported, module.kernels[id].range,
+                        "the buffers that are not tagged have no largest size");
+      return false;
+    }
+    planner.PlaceTagged(MakeInt(module, begin));
   }
   return true;
 }

@@ -137,6 +137,7 @@ class Parser {
   Tensor Type(const Token& name, TensorKind kind);
   std::vector<ExprId> OptionalLayout();
   Impl ImplLine();
+  std::vector<TensorId> Operands(TokenKind keyword);
   ImplArg OneImplArg();
 
   // Expressions.

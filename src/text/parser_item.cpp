@@ -175,19 +175,27 @@ Impl Parser::ImplLine() {
     } while (Accept(TokenKind::Comma));
     Expect(TokenKind::Greater);
   }
-  if (Accept(TokenKind::KeywordStreams)) {
+  impl.streams = Operands(TokenKind::KeywordStreams);
+  impl.tags = Operands(TokenKind::KeywordTags);
+  ExpectSemicolon();
+  impl.range = RangeFrom(begin);
+  return impl;
+}
+
+/// `streams (%w)`, or nothing.
+std::vector<TensorId> Parser::Operands(TokenKind keyword) {
+  std::vector<TensorId> operands;
+  if (Accept(keyword)) {
     Expect(TokenKind::LeftParen);
     do {
       Token tensor = Expect(TokenKind::Tensor);
       if (!tensor.text.empty()) {
-        impl.streams.push_back(FindTensor(tensor));
+        operands.push_back(FindTensor(tensor));
       }
     } while (Accept(TokenKind::Comma));
     Expect(TokenKind::RightParen);
   }
-  ExpectSemicolon();
-  impl.range = RangeFrom(begin);
-  return impl;
+  return operands;
 }
 
 ImplArg Parser::OneImplArg() {

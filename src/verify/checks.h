@@ -1,6 +1,8 @@
 // The groups of invariants. Each function reports what it finds and changes nothing.
 #pragma once
 
+#include <set>
+
 #include "ir/module.h"
 #include "support/diagnostics.h"
 
@@ -14,6 +16,9 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
 void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+/// Of a kernel, as if it did not have the events `without`. Tagged buffers order their own uses.
+void CheckDependences(const Module& module, const Kernel& kernel, const std::set<EventId>& without,
+                      Diagnostics& diagnostics);
 
 // These evaluate at chosen sizes; they need a module without errors in the groups above.
 void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics);

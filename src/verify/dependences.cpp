@@ -19,22 +19,29 @@ struct Use {
   Access access;
 };
 
+/// A call or a share.
 struct Site {
-  const CallNode* call;
+  DeviceId callee;
+  std::vector<EventId> waits;
+  std::vector<EventId> notifies;
   SourceRange range;
   std::vector<SymbolId> repeats;  // around it, outermost first
 };
 
 class Dependences {
  public:
-  Dependences(const Module& module, const Graph& graph, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics) {
-    Collect(graph.body);
+  Dependences(const Module& module, const std::vector<NodeId>& body,
+              const std::set<EventId>& without, Diagnostics& diagnostics)
+      : module_(module), without_(without), diagnostics_(diagnostics) {
+    Collect(body);
     Reach();
   }
 
   void Check() {
     for (const auto& [tensor, uses] : uses_) {
+      if (module_.tensors[tensor].tagged) {
+        continue;  // no element is written twice, and a reader waits for each
+      }
       for (size_t later = 0; later < uses.size(); ++later) {
         for (size_t earlier = 0; earlier <= later; ++earlier) {
           if (earlier < later) {
@@ -54,7 +61,12 @@ class Dependences {
     for (NodeId id : nodes) {
       const Node& node = module_.nodes[id];
       if (const auto* call = std::get_if<CallNode>(&node)) {
-        Add(*call, module_.RangeOf(id));
+        Add({call->callee, Events(call->waits), Events(call->notifies), module_.RangeOf(id), {}},
+            call->args);
+      } else if (const auto* share = std::get_if<Share>(&node)) {
+        Add({share->callee, Events(share->enter_waits, share->waits),
+             Events(share->notifies, share->leave_notifies), module_.RangeOf(id), {}},
+            share->args);
       } else if (const auto* region = std::get_if<Region>(&node)) {
         Collect(region->body);
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
@@ -65,23 +77,43 @@ class Dependences {
     }
   }
 
-  void Add(const CallNode& call, SourceRange range) {
-    const Device& callee = module_.devices[call.callee];
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      uses_[call.args[i].tensor].push_back(
-          {sites_.size(), &call.args[i], module_.tensors[callee.params[i]].access});
+  std::vector<EventId> Events(const std::vector<Edge>& edges) const {
+    std::vector<EventId> events;
+    for (const Edge& edge : edges) {
+      Append(edge.refs, events);
     }
-    sites_.push_back({&call, range, repeats_});
+    return events;
+  }
+  std::vector<EventId> Events(const std::vector<EventRef>& a, const std::vector<EventRef>& b) const {
+    std::vector<EventId> events;
+    Append(a, events);
+    Append(b, events);
+    return events;
+  }
+  void Append(const std::vector<EventRef>& refs, std::vector<EventId>& events) const {
+    for (const EventRef& ref : refs) {
+      if (!without_.contains(ref.event)) {
+        events.push_back(ref.event);
+      }
+    }
+  }
+
+  void Add(Site site, const std::vector<Argument>& args) {
+    const Device& callee = module_.devices[site.callee];
+    for (size_t i = 0; i < args.size(); ++i) {
+      uses_[args[i].tensor].push_back(
+          {sites_.size(), &args[i], module_.tensors[callee.params[i]].access});
+    }
+    site.repeats = repeats_;
+    sites_.push_back(std::move(site));
   }
 
   /// Which calls come after which, through any number of events.
   void Reach() {
     std::map<EventId, std::vector<size_t>> waiting;
     for (size_t i = 0; i < sites_.size(); ++i) {
-      for (const Edge& edge : sites_[i].call->waits) {
-        for (const EventRef& ref : edge.refs) {
-          waiting[ref.event].push_back(i);
-        }
+      for (EventId event : sites_[i].waits) {
+        waiting[event].push_back(i);
       }
     }
     for (size_t start = 0; start < sites_.size(); ++start) {
@@ -90,12 +122,10 @@ class Dependences {
       while (!open.empty()) {
         size_t at = open.back();
         open.pop_back();
-        for (const Edge& edge : sites_[at].call->notifies) {
-          for (const EventRef& ref : edge.refs) {
-            for (size_t next : waiting[ref.event]) {
-              if (reached.insert(next).second) {
-                open.push_back(next);
-              }
+        for (EventId event : sites_[at].notifies) {
+          for (size_t next : waiting[event]) {
+            if (reached.insert(next).second) {
+              open.push_back(next);
             }
           }
         }
@@ -129,8 +159,8 @@ class Dependences {
     const Site& first = sites_[earlier.call];
     const Site& second = sites_[later.call];
     const std::string& tensor = module_.tensors[later.arg->tensor].name;
-    const std::string& first_name = module_.devices[first.call->callee].name;
-    const std::string& second_name = module_.devices[second.call->callee].name;
+    const std::string& first_name = module_.devices[first.callee].name;
+    const std::string& second_name = module_.devices[second.callee].name;
     SourceRange range = later.arg->range.IsValid() ? later.arg->range : second.range;
     std::string message =
         fmt::format("`@{}` {} `%{}`, which `@{}` {}{}, but no event puts it after that",
@@ -162,6 +192,7 @@ class Dependences {
   }
 
   const Module& module_;
+  const std::set<EventId>& without_;
   Diagnostics& diagnostics_;
   std::vector<SymbolId> repeats_;  // around what is being collected
   std::vector<Site> sites_;
@@ -173,7 +204,13 @@ class Dependences {
 }  // namespace
 
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
-  Dependences(module, graph, diagnostics).Check();
+  const std::set<EventId> none;
+  Dependences(module, graph.body, none, diagnostics).Check();
+}
+
+void CheckDependences(const Module& module, const Kernel& kernel, const std::set<EventId>& without,
+                      Diagnostics& diagnostics) {
+  Dependences(module, kernel.body, without, diagnostics).Check();
 }
 
 }  // namespace etc

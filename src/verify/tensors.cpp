@@ -120,6 +120,20 @@ void CheckPromise(const Module& module, const Tensor& tensor, ExprChecker& exprs
 
 }  // namespace
 
+/// A word of a tagged buffer has 4 bytes of data, in one row.
+void CheckTagged(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
+  if (!tensor.tile.empty() || (tensor.type != DType::F32 && tensor.type != DType::BF16)) {
+    diagnostics.Error(DiagnosticKind::Type, tensor.range,
+                      fmt::format("`%{}` is tagged, so it must be a row-major tensor of `f32` or "
+                                  "`bf16`",
+                                  tensor.name));
+  } else if (tensor.type == DType::BF16 &&
+             (tensor.shape.empty() || !IsMultiple(module, tensor.shape.back(), 2))) {
+    diagnostics.Error(DiagnosticKind::Shape, tensor.range,
+                      fmt::format("`%{}` is tagged, so its last extent must be even", tensor.name));
+  }
+}
+
 void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics) {
   for (ExprId extent : tensor.shape) {
@@ -130,6 +144,9 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   }
   if (tensor.value_lo) {
     CheckPromise(module, tensor, exprs, diagnostics);
+  }
+  if (tensor.tagged) {
+    CheckTagged(module, tensor, diagnostics);
   }
 }
 
