@@ -211,12 +211,12 @@ struct StreamGemm {
 
   /// Tagged activations on their way: kCount blocks from block `first`, counted from a chunk's
   /// start. All are fetched before the first is looked at, and then what was missing is again.
-  template <int kCount>
+  template <int kCount, class A = Args>
   struct Arriving {
     u64 words[kCount][kTiles][4];
     int chunk, first;
 
-    ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
+    ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const A& args,
                         int from_chunk, int from_block)
         : chunk(from_chunk), first(from_block) {
 #pragma unroll
@@ -233,7 +233,7 @@ struct StreamGemm {
       Fetch(gemm, consumer, args);
     }
 
-    ETC_DEVICE bool Fetch(const StreamGemm& gemm, const Consumer& consumer, const Args& args) {
+    ETC_DEVICE bool Fetch(const StreamGemm& gemm, const Consumer& consumer, const A& args) {
       bool missing = false;
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
@@ -254,7 +254,7 @@ struct StreamGemm {
       return missing;
     }
 
-    ETC_DEVICE void Finish(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
+    ETC_DEVICE void Finish(const StreamGemm& gemm, const Consumer& consumer, const A& args,
                            Vec4 (*fragments)[kTiles]) {
       while (Fetch(gemm, consumer, args)) {
       }
@@ -289,7 +289,7 @@ struct StreamGemm {
       }
     }
   };
-  using NextChunk = typename Choose<kTagged, Loaded, Arriving<kBlocks>>::type;
+  using NextChunk = typename Choose<kTagged, Arriving<kBlocks>, Loaded>::type;
 
   ETC_DEVICE void LoadChunk(const Consumer& consumer, const Args& args, int chunk,
                             Vec4 (*fragments)[kTiles]) const {
