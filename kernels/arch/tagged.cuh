@@ -15,8 +15,13 @@ struct Tagged {
   u64* words;
   u32 tag;
 
-  /// Moves by elements, whole words of them.
-  ETC_DEVICE Tagged operator+(i64 elements) const { return {words + elements / kPerWord, tag}; }
+  /// Moves by elements, whole words of them. The compiler may not see through it: it would compute
+  /// the addresses of all shares of a kernel ahead of its loops, and run out of registers.
+  ETC_DEVICE Tagged operator+(i64 elements) const {
+    u64* moved = words + elements / kPerWord;
+    asm volatile("" : "+l"(moved));
+    return {moved, tag};
+  }
 };
 
 template <class Pointer>

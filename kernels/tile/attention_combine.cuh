@@ -18,6 +18,7 @@ struct AttentionCombine {
   static constexpr int kDim = kRecord - 2;
   static constexpr int kAllHeads = int(Args::partial_1);
   static constexpr int kHeads = int(CombineHeads<Config>::value);
+  static_assert(kDim % 32 == 0, "a head has a multiple of 32 elements");
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 0;
 
@@ -57,42 +58,49 @@ struct AttentionCombine {
     return __fdividef(sum, weight);
   }
 
-  /// The same of tagged records: all of a batch of splits are fetched at once.
+  /// The same of tagged records, by a whole warp. All of a batch of splits is fetched at once: each
+  /// lane has its own element of every split, and the scores of one split.
   static ETC_DEVICE float Join(Tagged<float> record, int splits, int d) {
     constexpr int kBatch = 16;
+    constexpr u32 kAll = 0xffffffffu;
+    int mine = int(threadIdx.x) % kBatch;
     float top = NegativeInfinity(), sum = 0, weight = 0;
 #pragma unroll 1
     for (int first = 0; first < splits; first += kBatch) {
-      u64 values[kBatch], tops[kBatch], weights[kBatch];
+      const u64* words = record.words + i64(first) * kRecord;
+      bool exists = first + mine < splits;
+      u64 score = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()), record.tag);
+      u64 exponentials = exists ? 0 : TagWord(0, record.tag);
+      u64 values[kBatch];
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) {
-        bool exists = first + s < splits;
-        values[s] = weights[s] = exists ? 0 : TagWord(0, record.tag);
-        tops[s] = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()), record.tag);
+        values[s] = first + s < splits ? 0 : TagWord(0, record.tag);
       }
       bool missing = true;
       while (missing) {
-        missing = false;
+        missing = FetchMissing(score, exponentials, words + mine * kRecord + kDim, record.tag);
 #pragma unroll
         for (int s = 0; s < kBatch; ++s) {
-          const u64* words = record.words + i64(first + s) * kRecord;
-          missing |= FetchMissing(values[s], words + d, record.tag);
-          missing |= FetchMissing(tops[s], weights[s], words + kDim, record.tag);
+          missing |= FetchMissing(values[s], words + s * kRecord + d, record.tag);
         }
       }
+      __syncwarp();
+      float my_top = BitsToFloat(u32(score));
       float old = top;
 #pragma unroll
-      for (int s = 0; s < kBatch; ++s) {
-        top = fmaxf(top, BitsToFloat(u32(tops[s])));
+      for (int offset = kBatch / 2; offset > 0; offset /= 2) {
+        my_top = fmaxf(my_top, __shfl_xor_sync(kAll, my_top, offset));
       }
+      top = fmaxf(old, my_top);
       float correction = Exp2((old - top) * kLog2E);
+      float my_factor = Exp2((BitsToFloat(u32(score)) - top) * kLog2E);
       sum *= correction;
       weight *= correction;
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) {
-        float factor = Exp2((BitsToFloat(u32(tops[s])) - top) * kLog2E);
+        float factor = __shfl_sync(kAll, my_factor, s);
         sum = fmaf(factor, BitsToFloat(u32(values[s])), sum);
-        weight = fmaf(factor, BitsToFloat(u32(weights[s])), weight);
+        weight = fmaf(factor, __shfl_sync(kAll, BitsToFloat(u32(exponentials)), s), weight);
       }
     }
     return __fdividef(sum, weight);

@@ -81,14 +81,15 @@ struct StreamGemm {
   static constexpr int kSquares = kNorm ? kTiles * 8 : 0;
   static constexpr int kScratchBytes = kWarps * (2 * kPartial + kSquares) * 4;
 
-  // Registers that the activations of a whole share may take.
-  static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= (kNorm ? 96 : 128);
+  // Registers that the activations of a whole share may take. Tagged ones take twice as many while
+  // they are on their way.
+  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
+  static constexpr int kHoldable = kTagged ? 64 : (kNorm ? 96 : 128);
+  static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
   static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
 
-  // Tagged activations take twice the registers while they are on their way.
-  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
-  static constexpr int kMostArriving = 16 / kTiles < kAllBlocks ? 16 / kTiles : kAllBlocks;
+  static constexpr int kMostArriving = 12 / kTiles < kAllBlocks ? 12 / kTiles : kAllBlocks;
 
   static constexpr int kOutputs = kRows / Epilogue::kInputs;
   static constexpr int kRounds = DivideUp(kOutputs * kTiles * 8, Consumer::kThreads);
