@@ -12,6 +12,19 @@
 namespace etc {
 namespace {
 
+/// Generated bodies read and write plain tensors.
+bool HasNoTags(const Module& module, Diagnostics& diagnostics) {
+  for (const Tensor& tensor : module.tensors) {
+    if (tensor.tagged) {
+      diagnostics.Error(DiagnosticKind::Unsupported, tensor.range,
+                        fmt::format("`%{}` is tagged, which the host target does not have",
+                                    tensor.name));
+      return false;
+    }
+  }
+  return true;
+}
+
 void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   DimRanges ranges = RangesOf(module, kernel);
   DeviceScope device_scope(module, ranges);
@@ -50,7 +63,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
 }  // namespace
 
 std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics) {
-  if (!CanEmit(module, diagnostics)) {
+  if (!CanEmit(module, diagnostics) || !HasNoTags(module, diagnostics)) {
     return std::nullopt;
   }
   HeaderReader reader = BuiltinHeader;

@@ -17,7 +17,8 @@ struct ScheduleOptions {
   int64_t consumer_warps = 8;
   int64_t shared_bytes = 225280;  // dynamic shared memory of the persistent kernel
   bool tag_data = false;          // the static pipeline has tag-data: for CUDA only
-  int64_t tagged_rows = 8;        // the most rows of a buffer that tag-data tags
+  int64_t tagged_rows = 8;        // the most rows of a buffer that tag-data tags, and the most
+  int64_t tagged_columns = 4096;  // elements of a row
 };
 
 /// A named pass; `run` is false when it reported an error.

@@ -47,8 +47,8 @@ void Collect(const Module& module, const std::vector<NodeId>& nodes, Site around
 
 class Tagger {
  public:
-  Tagger(Module& module, Kernel& kernel, int64_t most_rows)
-      : module_(module), kernel_(kernel), most_rows_(most_rows) {
+  Tagger(Module& module, Kernel& kernel, const ScheduleOptions& options)
+      : module_(module), kernel_(kernel), options_(options) {
     for (const Where& where : kernel.where) {
       auto lo = EvaluateInt(module, where.lo, {});
       auto hi = EvaluateInt(module, where.hi, {});
@@ -101,10 +101,15 @@ class Tagger {
            std::any_of(callee.impls.begin(), callee.impls.end(), takes);
   }
 
-  /// Tags double what every SM reads of the activations, which pays for few rows only.
-  bool HasFewRows(const Tensor& tensor) const {
-    auto rows = tensor.shape.empty() ? std::nullopt : Bounds(module_, tensor.shape[0], {}, ranges_);
-    return rows && rows->hi <= most_rows_;
+  /// Tags double what every SM reads of the activations, and the registers that they take, which
+  /// pays for few and short rows only.
+  bool IsSmall(const Tensor& tensor) const {
+    auto at_most = [&](ExprId extent, int64_t most) {
+      auto bounds = Bounds(module_, extent, {}, ranges_);
+      return bounds && bounds->hi <= most;
+    };
+    return !tensor.shape.empty() && at_most(tensor.shape.front(), options_.tagged_rows) &&
+           at_most(tensor.shape.back(), options_.tagged_columns);
   }
 
   void Consider(TensorId buffer) {
@@ -115,7 +120,7 @@ class Tagger {
     const std::vector<Use>& uses = uses_[buffer];
     if (tensor.offset || tensor.tagged || !tensor.tile.empty() || !words || uses.empty() ||
         !std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return Taggable(use); }) ||
-        !HasFewRows(tensor)) {
+        !IsSmall(tensor)) {
       return;
     }
     if (auto versions = FindVersions(uses)) {
@@ -301,7 +306,7 @@ class Tagger {
 
   Module& module_;
   Kernel& kernel_;
-  int64_t most_rows_;
+  const ScheduleOptions& options_;
   DimRanges ranges_;
   std::vector<Site> sites_;
   std::map<TensorId, std::vector<Use>> uses_;
@@ -313,8 +318,7 @@ class Tagger {
 
 bool TagData(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
-    Kernel& kernel = module.kernels[id];
-    Tagger(module, kernel, options.tagged_rows).Run();
+    Tagger(module, module.kernels[id], options).Run();
   }
   return true;
 }

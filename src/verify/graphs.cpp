@@ -94,10 +94,28 @@ class GraphChecks {
     exprs_.CheckAxes(share.axes);
     exprs_.ExpectInt(share.first, "where a share starts");
     Arguments(range, callee, share.args);
+    Tags(range, callee, share.args);
     for (const auto* refs :
          {&share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
+      }
+    }
+  }
+
+  /// Only an implementation that says so can take a tagged buffer.
+  void Tags(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
+    for (size_t i = 0; i < std::min(args.size(), callee.params.size()); ++i) {
+      auto takes = [&](const Impl& impl) {
+        return std::find(impl.tags.begin(), impl.tags.end(), callee.params[i]) != impl.tags.end();
+      };
+      const Tensor& tensor = module_.tensors[args[i].tensor];
+      if (tensor.tagged && std::none_of(callee.impls.begin(), callee.impls.end(), takes)) {
+        diagnostics_.Error(DiagnosticKind::Argument, range,
+                           fmt::format("`%{}` is tagged, but no implementation of `@{}` takes "
+                                       "`%{}` with tags",
+                                       tensor.name, callee.name,
+                                       module_.tensors[callee.params[i]].name));
       }
     }
   }
