@@ -3,6 +3,7 @@
 #include "attention_test.cuh"
 #include "small_ops_test.cuh"
 #include "stream_gemm_test.cuh"
+#include "tagged_test.cuh"
 #include "timing.cuh"
 
 int main(int argc, char** argv) {
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   TestGemms(report);
   TestGemmsInTiles(report);
   TestAttentions(report);
+  TestTagged(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);

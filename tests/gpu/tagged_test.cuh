@@ -1,0 +1,167 @@
+// Operators joined by tagged buffers against the same operators joined by events: equal bits.
+#pragma once
+
+#include <type_traits>
+
+#include "support.cuh"
+#include "tile/embedding.cuh"
+#include "tile/stream_gemm.cuh"
+
+namespace etc::test {
+
+template <bool tagged>
+using Activations = typename std::conditional<tagged, Tagged<bf16>, bf16*>::type;
+
+/// x = table[ids]; h = norm(x) w0; y = x + h w1: of `depth` rows and columns.
+template <bool tagged, int depth, int tile_rows>
+struct TaggedChain {
+  struct CopyArgs {
+    const bf16* table;
+    static constexpr long long table_1 = depth;
+    const i32* ids;
+    Activations<tagged> x;
+    static constexpr long long x_1 = depth;
+  };
+  struct GemmArgs {
+    Activations<tagged> x;
+    long long x_0;
+    static constexpr long long x_1 = depth;
+    const bf16 *w, *norm;
+    Activations<tagged> residual;
+    static constexpr long long residual_1 = depth;
+    static constexpr long long y_1 = depth;
+  };
+  struct FirstArgs : GemmArgs {
+    Activations<tagged> y;
+  };
+  struct SecondArgs : GemmArgs {
+    bf16* y;
+  };
+  struct FirstConfig {
+    static constexpr i64 rows = tile_rows, max_batch = 8;
+    static constexpr bool norm = true;
+    static constexpr float eps = 1e-6f;
+  };
+  struct SecondConfig {
+    static constexpr i64 rows = tile_rows, max_batch = 8;
+    using epilogue = etc::residual;
+  };
+  using Copy = Embedding<void, CopyArgs>;
+  using First = StreamGemm<FirstConfig, FirstArgs>;
+  using Second = StreamGemm<SecondConfig, SecondArgs>;
+  static constexpr int kSlotBytes = First::kSlotBytes;
+  static constexpr int kScratchBytes =
+      First::kScratchBytes > Second::kScratchBytes ? First::kScratchBytes : Second::kScratchBytes;
+  static constexpr int kTasks = depth / tile_rows;
+
+  CopyArgs copy;
+  FirstArgs first;
+  SecondArgs second;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+    int batch = int(first.x_0);
+    Share(kTasks, batch, [&](int m) { First::Load(loader, first, m); });
+    Share(kTasks, batch + kTasks, [&](int m) { Second::Load(loader, second, m); });
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int batch = int(first.x_0);
+    CopyArgs copy_args = copy;
+    FirstArgs first_args = first;
+    SecondArgs second_args = second;
+    if constexpr (tagged) {
+      copy_args.x.tag = first_args.x.tag = first_args.y.tag = second_args.x.tag =
+          second_args.residual.tag = events.tag;
+    }
+    if (HasTask(batch, 0)) {
+      Copy op(consumer, copy_args);
+      Share(batch, 0, [&](int b) {
+        op.Run(consumer, copy_args, b);
+        Notify(consumer, events, 0);
+      });
+    }
+    if (HasTask(kTasks, batch)) {
+      Wait(consumer, events, 0, batch);
+      First op(consumer, first_args);
+      Share(kTasks, batch, [&](int m) {
+        op.Run(consumer, first_args, m);
+        Notify(consumer, events, 1);
+      });
+    }
+    if (HasTask(kTasks, batch + kTasks)) {
+      Wait(consumer, events, 1, kTasks);
+      Second op(consumer, second_args);
+      Share(kTasks, batch + kTasks, [&](int m) { op.Run(consumer, second_args, m); });
+    }
+  }
+  static ETC_DEVICE void Wait(Consumer& consumer, const Events& events, int event, int count) {
+    if constexpr (!tagged) {
+      events.WaitOne(consumer, event, count);
+    }
+    consumer.Sync();
+  }
+  static ETC_DEVICE void Notify(Consumer& consumer, const Events& events, int event) {
+    if constexpr (!tagged) {
+      events.Notify(consumer, event, 1);
+    }
+  }
+};
+
+/// One launch after the other, the batch now larger, now smaller: what an earlier launch left in the
+/// buffers must never be taken for this one's.
+template <int depth, int tile_rows>
+void TestTaggedChain(Report& report) {
+  Random random(depth + tile_rows);
+  constexpr int most = 8, table_rows = 64, launches = 200;
+  Buffer<bf16> table(random.Bf16(size_t(table_rows) * depth, 2.0f));
+  Buffer<bf16> w0(random.Bf16(size_t(depth) * depth, 0.05f));
+  Buffer<bf16> w1(random.Bf16(size_t(depth) * depth, 0.05f));
+  Buffer<bf16> norm(random.Bf16(depth, 0.5f, 1.0f));
+  Buffer<i32> ids(most);
+  Buffer<bf16> x(most * depth), h(most * depth), y(most * depth), tagged_y(most * depth);
+  Buffer<u64> tagged_x(most * depth / 2), tagged_h(most * depth / 2);
+  tagged_x.Fill(0);
+  tagged_h.Fill(0);
+  TaggedChain<false, depth, tile_rows> plain{};
+  TaggedChain<true, depth, tile_rows> tagged{};
+  auto fill = [&](auto& program, auto x_data, auto h_data, bf16* y_data) {
+    program.copy.table = table.data();
+    program.copy.ids = ids.data();
+    program.copy.x = program.first.x = program.second.residual = x_data;
+    program.first.y = program.second.x = h_data;
+    program.first.w = w0.data();
+    program.first.norm = norm.data();
+    program.second.w = w1.data();
+    program.second.y = y_data;
+  };
+  fill(plain, x.data(), h.data(), y.data());
+  fill(tagged, Tagged<bf16>{tagged_x.data(), 0}, Tagged<bf16>{tagged_h.data(), 0},
+       tagged_y.data());
+  Launcher<TaggedChain<false, depth, tile_rows>> plain_launcher;
+  Launcher<TaggedChain<true, depth, tile_rows>> tagged_launcher;
+  int wrong = 0;
+  for (int i = 0; i < launches; ++i) {
+    std::vector<i32> rows(most);
+    for (i32& row : rows) {
+      row = i32(random.Bits() % table_rows);
+    }
+    ids.Write(rows);
+    plain.first.x_0 = plain.second.x_0 = tagged.first.x_0 = tagged.second.x_0 =
+        1 + random.Bits() % most;
+    y.Fill(0xff);
+    tagged_y.Fill(0xff);
+    plain_launcher.Launch(plain);
+    tagged_launcher.Launch(tagged);
+    wrong += SameBits(y.Read(), tagged_y.Read()) ? 0 : 1;
+  }
+  report.Check(wrong == 0, "tagged chain of depth " + std::to_string(depth) + ", rows " +
+                               std::to_string(tile_rows) + ": " + std::to_string(wrong) + " of " +
+                               std::to_string(launches) + " launches differ");
+}
+
+inline void TestTagged(Report& report) {
+  TestTaggedChain<1024, 8>(report);
+  TestTaggedChain<2048, 16>(report);
+  TestTaggedChain<6144, 16>(report);  // more than registers hold
+}
+
+}  // namespace etc::test
