@@ -16,7 +16,8 @@ struct Embedding {
   static constexpr int kRowBytes = int(Args::table_1) * kElementBytes;
   static constexpr bool kTiled = TiledTable<Args>::value;
   static_assert(kRowBytes % 16 == 0, "a row of `table` has a multiple of 16 bytes");
-  static_assert(sizeof(*Args::table) == sizeof(typename ElementOf<decltype(Args::x)>::type), "`x` has the type of `table`");
+  static_assert(sizeof(*Args::table) == sizeof(typename ElementOf<decltype(Args::x)>::type),
+                "`x` has the type of `table`");
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 0;
 

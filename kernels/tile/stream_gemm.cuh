@@ -275,8 +275,8 @@ struct StreamGemm {
   struct Loaded {
     Vec4 fragments[kBlocks][kTiles];
 
-    ETC_DEVICE Loaded(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
-                      int chunk, int) {
+    ETC_DEVICE Loaded(const StreamGemm& gemm, const Consumer& consumer, const Args& args, int chunk,
+                      int) {
       gemm.LoadChunk(consumer, args, chunk, fragments);
     }
     ETC_DEVICE void Finish(const StreamGemm&, const Consumer&, const Args&,

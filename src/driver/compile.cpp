@@ -45,9 +45,8 @@ class CompileJob {
     }
     LoweringOptions lowering = options_.lowering;
     lowering.schedule.tag_data = !options_.target.IsHost();
-    bool scheduled =
-        IsScheduled(*module) ||
-        RunPasses(*module, StaticPipeline(lowering.schedule), lowering, timer_, session_);
+    bool scheduled = IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
+                                                       lowering, timer_, session_);
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled && WriteModule(*module);
     }

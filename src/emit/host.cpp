@@ -16,9 +16,9 @@ namespace {
 bool HasNoTags(const Module& module, Diagnostics& diagnostics) {
   for (const Tensor& tensor : module.tensors) {
     if (tensor.tagged) {
-      diagnostics.Error(DiagnosticKind::Unsupported, tensor.range,
-                        fmt::format("`%{}` is tagged, which the host target does not have",
-                                    tensor.name));
+      diagnostics.Error(
+          DiagnosticKind::Unsupported, tensor.range,
+          fmt::format("`%{}` is tagged, which the host target does not have", tensor.name));
       return false;
     }
   }

@@ -338,8 +338,8 @@ class Printer {
     std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
     names_.Declare(buffer.tensor);
     layout_.Line(fmt::format("{} = {} {}{}{};", names_.Of(buffer.tensor),
-                             tensor.offset ? "workspace" : "buffer",
-                             tensor.tagged ? "tagged " : "", type, offset));
+                             tensor.offset ? "workspace" : "buffer", tensor.tagged ? "tagged " : "",
+                             type, offset));
   }
 
   void Print(const EventDecl& decl, SourceRange) {

@@ -14,8 +14,8 @@ bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// end, so that an SM waits and signals once for all of its tasks.
 bool HoistEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Tags the buffers that the implementations of all their uses can take tagged, gives each of them a
-/// version for every time it is written, and drops the events that only announced them.
+/// Tags the buffers that the implementations of all their uses can take tagged, gives each of them
+/// a version for every time it is written, and drops the events that only announced them.
 bool TagData(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Gives each buffer of a kernel its offset in the workspace. Two buffers share memory only where

@@ -13,7 +13,8 @@ const std::vector<Pass>& AllPasses() {
       // one call with all tasks of another.
       {"hoist-events", "wait and notify once per share where the task does not matter",
        HoistEvents},
-      // On the hoisted form as it stays, and before the memory plan, which keeps tagged buffers apart.
+      // On the hoisted form as it stays, and before the memory plan, which keeps tagged buffers
+      // apart.
       {"tag-data", "buffers whose words carry a tag in the place of events (CUDA)", TagData},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.

@@ -114,9 +114,9 @@ class Tagger {
 
   void Consider(TensorId buffer) {
     const Tensor tensor = module_.tensors[buffer];
-    bool words = tensor.type == DType::F32 ||
-                 (tensor.type == DType::BF16 && !tensor.shape.empty() &&
-                  IsMultiple(module_, tensor.shape.back(), 2));
+    bool words =
+        tensor.type == DType::F32 || (tensor.type == DType::BF16 && !tensor.shape.empty() &&
+                                      IsMultiple(module_, tensor.shape.back(), 2));
     const std::vector<Use>& uses = uses_[buffer];
     if (tensor.offset || tensor.tagged || !tensor.tile.empty() || !words || uses.empty() ||
         !std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return Taggable(use); }) ||
@@ -294,7 +294,8 @@ class Tagger {
     auto is_dropped = [&](const EventRef& ref) { return dropped_.contains(ref.event); };
     for (const Site& site : sites_) {
       Share& share = std::get<Share>(module_.nodes[site.share]);
-      for (auto* refs : {&share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
+      for (auto* refs :
+           {&share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
         std::erase_if(*refs, is_dropped);
       }
     }

@@ -64,8 +64,11 @@ class Dependences {
         Add({call->callee, Events(call->waits), Events(call->notifies), module_.RangeOf(id), {}},
             call->args);
       } else if (const auto* share = std::get_if<Share>(&node)) {
-        Add({share->callee, Events(share->enter_waits, share->waits),
-             Events(share->notifies, share->leave_notifies), module_.RangeOf(id), {}},
+        Add({share->callee,
+             Events(share->enter_waits, share->waits),
+             Events(share->notifies, share->leave_notifies),
+             module_.RangeOf(id),
+             {}},
             share->args);
       } else if (const auto* region = std::get_if<Region>(&node)) {
         Collect(region->body);
@@ -84,7 +87,8 @@ class Dependences {
     }
     return events;
   }
-  std::vector<EventId> Events(const std::vector<EventRef>& a, const std::vector<EventRef>& b) const {
+  std::vector<EventId> Events(const std::vector<EventRef>& a,
+                              const std::vector<EventRef>& b) const {
     std::vector<EventId> events;
     Append(a, events);
     Append(b, events);

@@ -111,11 +111,11 @@ class GraphChecks {
       };
       const Tensor& tensor = module_.tensors[args[i].tensor];
       if (tensor.tagged && std::none_of(callee.impls.begin(), callee.impls.end(), takes)) {
-        diagnostics_.Error(DiagnosticKind::Argument, range,
-                           fmt::format("`%{}` is tagged, but no implementation of `@{}` takes "
-                                       "`%{}` with tags",
-                                       tensor.name, callee.name,
-                                       module_.tensors[callee.params[i]].name));
+        diagnostics_.Error(
+            DiagnosticKind::Argument, range,
+            fmt::format("`%{}` is tagged, but no implementation of `@{}` takes "
+                        "`%{}` with tags",
+                        tensor.name, callee.name, module_.tensors[callee.params[i]].name));
       }
     }
   }

@@ -130,15 +130,13 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
     }
     for (TensorId id : impl.tags) {
       const Tensor& tensor = module.tensors[id];
-      bool streamed =
-          std::find(impl.streams.begin(), impl.streams.end(), id) != impl.streams.end();
+      bool streamed = std::find(impl.streams.begin(), impl.streams.end(), id) != impl.streams.end();
       if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut || streamed) {
         diagnostics
             .Error(DiagnosticKind::Impl, impl.range,
                    fmt::format("`tags` names `%{}`, which {}; only an `in` or `out` parameter that "
                                "is not streamed can be tagged",
-                               tensor.name,
-                               streamed ? "is streamed" : "is both read and written"))
+                               tensor.name, streamed ? "is streamed" : "is both read and written"))
             .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
       }
     }

@@ -15,6 +15,7 @@
 //   - Extents are integers made of constants and dimensions, and at least 1 at every size. A
 //     local's extents are constant.
 //   - A value range stands on a tensor of integers and is not empty.
+//   - A tagged buffer is row-major, of f32 or of bf16 with an even last extent.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.
 //   - A stored value is of the tensor's kind. `topk` stores positions in a tensor of integers.
@@ -26,6 +27,7 @@
 //   - The architecture is known and occurs once for a device; arguments occur once and are
 //   constant.
 //   - `streams` names `in` parameters, and no call of a graph writes what a call of it streams.
+//   - `tags` names `in` and `out` parameters that are not streamed.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
 //     `repeat`. A repeat's bounds are constant integers.
@@ -33,7 +35,8 @@
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
 //     what no call has written yet is not read.
-//   - A share has as many axes as its callee's tasks have coordinates.
+//   - A share has as many axes as its callee's tasks have coordinates, and binds a tagged buffer only
+//     to an operand that an implementation takes with tags.
 // Edges (edges.cpp)
 //   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
 //     event has dimensions; indices are integers and guards booleans.

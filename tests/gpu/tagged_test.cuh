@@ -106,8 +106,8 @@ struct TaggedChain {
   }
 };
 
-/// One launch after the other, the batch now larger, now smaller: what an earlier launch left in the
-/// buffers must never be taken for this one's.
+/// One launch after the other, the batch now larger, now smaller: what an earlier launch left in
+/// the buffers must never be taken for this one's.
 template <int depth, int tile_rows>
 void TestTaggedChain(Report& report) {
   Random random(depth + tile_rows);
@@ -134,8 +134,7 @@ void TestTaggedChain(Report& report) {
     program.second.y = y_data;
   };
   fill(plain, x.data(), h.data(), y.data());
-  fill(tagged, Tagged<bf16>{tagged_x.data(), 0}, Tagged<bf16>{tagged_h.data(), 0},
-       tagged_y.data());
+  fill(tagged, Tagged<bf16>{tagged_x.data(), 0}, Tagged<bf16>{tagged_h.data(), 0}, tagged_y.data());
   Launcher<TaggedChain<false, depth, tile_rows>> plain_launcher;
   Launcher<TaggedChain<true, depth, tile_rows>> tagged_launcher;
   int wrong = 0;

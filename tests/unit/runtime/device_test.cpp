@@ -84,7 +84,7 @@ TEST_CASE("a launch is cooperative, on every SM, with the block that the contrac
 }
 
 TEST_CASE(
-    "event memory is zeroed when it is allocated, in the order of the stream, and only then") {
+    "memory is zeroed when it is allocated, in the order of the stream, and only then") {
   FakeCuda& fake = OpenFakeCuda();
   DeviceGather gather;
   Instance instance(gather.program);
@@ -92,10 +92,12 @@ TEST_CASE(
     gather.Bind(instance, batch, 8);
     instance.Launch(Stream(5));
   }
-  REQUIRE(fake.memsets.size() == 2);
-  CHECK(fake.memsets[0].bytes == kEventBytes + 2 * 4 * 128);
-  CHECK(fake.memsets[1].bytes == kEventBytes + 2 * 8 * 128);
-  CHECK(fake.memsets[1].stream == Stream(5));
+  // The workspace, then the event memory, whose epoch the tags in the workspace stand for.
+  REQUIRE(fake.memsets.size() == 4);
+  CHECK(fake.memsets[1].bytes == kEventBytes + 2 * 4 * 128);
+  CHECK(fake.memsets[3].bytes == kEventBytes + 2 * 8 * 128);
+  CHECK(fake.memsets[2].stream == Stream(5));
+  CHECK(fake.memsets[3].stream == Stream(5));
   CHECK(fake.launches[1].block[7] == 4);  // the capacity stays, so both sets stay where they are
   CHECK(fake.launches[4].block[7] == 8);
   CHECK(fake.allocations.size() == 3);
