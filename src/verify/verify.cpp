@@ -35,8 +35,8 @@
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
 //     what no call has written yet is not read.
-//   - A share has as many axes as its callee's tasks have coordinates, and binds tagged buffers only
-//     to operands that an implementation takes with tags.
+//   - A share has as many axes as its callee's tasks have coordinates, and binds tagged buffers
+//     only to operands that an implementation takes with tags.
 // Edges (edges.cpp)
 //   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
 //     event has dimensions; indices are integers and guards booleans.
