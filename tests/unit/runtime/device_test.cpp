@@ -83,8 +83,7 @@ TEST_CASE("a launch is cooperative, on every SM, with the block that the contrac
   CHECK(fake.context_depth == 0);
 }
 
-TEST_CASE(
-    "memory is zeroed when it is allocated, in the order of the stream, and only then") {
+TEST_CASE("memory is zeroed when it is allocated, in the order of the stream, and only then") {
   FakeCuda& fake = OpenFakeCuda();
   DeviceGather gather;
   Instance instance(gather.program);
