@@ -1,49 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "schedule/lower.h"
+#include "verify/walk.h"
 
 namespace etc {
 namespace {
-
-/// Whether an expression reads a tensor.
-bool ReadsTensor(const Module& module, ExprId id) {
-  if (!id) {
-    return false;
-  }
-  struct Visitor {
-    const Module& module;
-    bool operator()(const IntLiteral&) const { return false; }
-    bool operator()(const FloatLiteral&) const { return false; }
-    bool operator()(const BoolLiteral&) const { return false; }
-    bool operator()(const SymbolRef&) const { return false; }
-    bool operator()(const Load&) const { return true; }
-    bool operator()(const Cast& cast) const { return ReadsTensor(module, cast.operand); }
-    bool operator()(const Unary& unary) const { return ReadsTensor(module, unary.operand); }
-    bool operator()(const Binary& binary) const {
-      return ReadsTensor(module, binary.left) || ReadsTensor(module, binary.right);
-    }
-    bool operator()(const Call& call) const {
-      return std::any_of(call.args.begin(), call.args.end(),
-                         [&](ExprId arg) { return ReadsTensor(module, arg); });
-    }
-    bool operator()(const Reduce& reduce) const { return ReadsTensor(module, reduce.body); }
-  };
-  return std::visit(Visitor{module}, module.exprs[id]);
-}
-
-bool ReadsTensor(const Module& module, const EventRef& ref) {
-  auto reads = [&](ExprId id) { return ReadsTensor(module, id); };
-  return std::any_of(ref.indices.begin(), ref.indices.end(),
-                     [&](const EventIndex& i) { return reads(i.lo) || reads(i.hi); }) ||
-         std::any_of(ref.axes.begin(), ref.axes.end(),
-                     [&](const Axis& a) { return reads(a.lo) || reads(a.hi); }) ||
-         reads(ref.guard) || reads(module.events[ref.event].count);
-}
 
 /// Builds one kernel from one graph. Tensors, events and repeat variables become the kernel's own.
 class Lowering {
@@ -263,7 +228,7 @@ class Lowering {
           symbols[edge.coords[i]] = MakeRef(module_, share.axes[i].var);
         }
         for (const EventRef& ref : edge.refs) {
-          if (ReadsTensor(module_, ref)) {
+          if (ReadsTensor(module_, ref) || ReadsTensor(module_, module_.events[ref.event].count)) {
             diagnostics_.Error(DiagnosticKind::Unsupported, range,
                                fmt::format("the static schedule cannot yet use event `%{}`: its "
                                            "count or map is read from a tensor",
