@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arch/barrier.cuh"
+#include "arch/clock.cuh"
 #include "arch/copy.cuh"
 #include "arch/types.cuh"
 
@@ -14,6 +15,11 @@
 // activations that other CTAs wait for.
 #ifndef ETC_LOADER_CAP
 #define ETC_LOADER_CAP 3
+#endif
+
+// The least number of clock cycles from one slot's issue to the next: a burst delays them too.
+#ifndef ETC_LOADER_GAP
+#define ETC_LOADER_GAP 0
 #endif
 
 namespace etc {
@@ -43,8 +49,10 @@ struct Loader {
   Ring landing;  // the oldest slot that may still be on its way
   int in_flight = 0;
   int cap = ETC_LOADER_CAP;
+  int gap = ETC_LOADER_GAP;
+  u32 issued = 0;  // the clock at the last issue
 
-  /// Waits for a free slot and gives its shared address; for all lanes.
+  /// Waits for a free slot, and for its turn; gives its shared address. For all lanes.
   ETC_DEVICE u32 Acquire() {
     if (in_flight < cap) {
       ++in_flight;
@@ -53,6 +61,11 @@ struct Loader {
       landing.Advance();
     }
     BarrierWait(ring.Empty(), ring.parity ^ 1);
+    if (gap > 0) {
+      while (Clock() - issued < u32(gap)) {
+      }
+      issued = Clock();
+    }
     return ring.slot;
   }
   /// Announces all bytes that will be copied into the slot; for all lanes, before the copies.
