@@ -32,6 +32,9 @@ ETC_DEVICE i64 FloorDiv(i64 a, i64 b) {
   return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 ETC_DEVICE i64 FloorMod(i64 a, i64 b) { return a - FloorDiv(a, b) * b; }
+/// The same for 0 <= a < 2^32 and 0 < b < 2^32: no branch, so it can move out of a loop.
+ETC_DEVICE i64 SmallDiv(i64 a, i64 b) { return u32(a) / u32(b); }
+ETC_DEVICE i64 SmallMod(i64 a, i64 b) { return u32(a) % u32(b); }
 ETC_DEVICE i64 CeilDiv(i64 a, i64 b) { return -FloorDiv(-a, b); }
 ETC_DEVICE i64 Align(i64 a, i64 b) { return CeilDiv(a, b) * b; }
 

@@ -93,7 +93,7 @@ class CudaWriter {
   void WriteKernel(TextWriter& out, const Kernel& kernel) {
     DimRanges ranges = RangesOf(module_, kernel);
     DeviceScope device_scope(module_, ranges);
-    KernelScope kernel_scope(module_, ranges);
+    KernelScope kernel_scope(module_, ranges, kernel.body);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteParams(out, module_, kernel);

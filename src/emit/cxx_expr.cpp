@@ -106,11 +106,10 @@ class Printer {
 
   std::string Text(ExprId id, const Binary& e) const {
     bool integer = KindOf(module_, id) == ValueKind::Int;
-    if (integer && e.op == BinaryOp::Div) {
-      return fmt::format("FloorDiv({}, {})", Print(e.left), Print(e.right));
-    }
-    if (integer && e.op == BinaryOp::Mod) {
-      return fmt::format("FloorMod({}, {})", Print(e.left), Print(e.right));
+    if (integer && (e.op == BinaryOp::Div || e.op == BinaryOp::Mod)) {
+      bool small = FitsU32(scope_, e.left, 0) && FitsU32(scope_, e.right, 1);
+      return fmt::format("{}{}({}, {})", small ? "Small" : "Floor",
+                         e.op == BinaryOp::Div ? "Div" : "Mod", Print(e.left), Print(e.right));
     }
     if (!integer && KindOf(module_, id) == ValueKind::Float) {
       return fmt::format("({} {} {})", As(ValueKind::Float, e.left), Spelling(e.op),
@@ -227,6 +226,11 @@ std::string CxxName(const Module& module, SymbolId id) {
 
 std::string CxxType(DType type) {
   return type == DType::F32 ? "float" : std::string(Spelling(type));
+}
+
+bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo) {
+  auto bounds = Bounds(scope.module(), expr, scope.intervals(), scope.ranges());
+  return bounds && bounds->lo >= lo && bounds->hi <= std::numeric_limits<int32_t>::max();
 }
 
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }

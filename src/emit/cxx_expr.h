@@ -18,14 +18,23 @@ class CxxScope {
   const Module& module() const { return module_; }
   const DimRanges& ranges() const { return ranges_; }
 
+  /// What is known of the symbols that are no dimensions.
+  const std::map<SymbolId, Interval>& intervals() const { return intervals_; }
+
   /// The pointer to a tensor's first element, and its extent along `axis`, as C++ expressions.
   virtual std::string Pointer(TensorId tensor) const = 0;
   virtual std::string Extent(TensorId tensor, size_t axis) const = 0;
+
+ protected:
+  std::map<SymbolId, Interval> intervals_;
 
  private:
   const Module& module_;
   const DimRanges& ranges_;
 };
+
+/// Whether an integer is known to be in lo .. 2^31: then 32 bits divide it, several times faster.
+bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo);
 
 /// `i_` for an index or a `let`, `k_name` for a constant, `dims.n` for a dimension, `sms`.
 std::string CxxName(const Module& module, SymbolId symbol);

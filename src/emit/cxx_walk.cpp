@@ -3,10 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "ir/checked.h"
 #include "support/diagnostics.h"
 
 namespace etc {
+
+KernelScope::KernelScope(const Module& module, const DimRanges& ranges,
+                         const std::vector<NodeId>& body)
+    : CxxScope(module, ranges) {
+  LearnRepeats(body);
+}
+
+void KernelScope::LearnRepeats(const std::vector<NodeId>& nodes) {
+  for (NodeId id : nodes) {
+    if (const auto* repeat = std::get_if<Repeat>(&module().nodes[id])) {
+      auto lo = Bounds(module(), repeat->lo, intervals_, ranges());
+      auto hi = Bounds(module(), repeat->hi, intervals_, ranges());
+      if (lo && hi && lo->lo < hi->hi) {
+        intervals_[repeat->var] = {lo->lo, hi->hi - 1};
+      }
+      LearnRepeats(repeat->body);
+    }
+  }
+}
 
 std::string KernelScope::Pointer(TensorId id) const {
   const Tensor& tensor = module().tensors[id];
@@ -98,7 +119,7 @@ const Impl* FindImpl(const Device& device, const std::string& arch) {
 
 void WriteConstants(TextWriter& out, const Module& module) {
   DimRanges none;
-  KernelScope scope(module, none);
+  KernelScope scope(module, none, {});
   for (const Item& item : module.items) {
     const auto* id = std::get_if<SymbolId>(&item);
     if (id == nullptr || module.symbols[*id].kind != SymbolKind::Const) {
@@ -222,7 +243,9 @@ class WalkWriter {
       total += fmt::format(" * n{}", i);
     }
     out_.Line(fmt::format("const i64 tasks = {};", total));
-    out_.Line(fmt::format("i64 task = sm - FloorMod({}, sms);", CxxExpr(scope_, share.first)));
+    out_.Line(fmt::format("i64 task = sm - {}({}, sms);",
+                          FitsU32(scope_, share.first, 0) ? "SmallMod" : "FloorMod",
+                          CxxExpr(scope_, share.first)));
     out_.Line("task += task < 0 ? sms : 0;");
     out_.Open("if (task < tasks) {");
     WriteArguments(share, device);
@@ -279,13 +302,31 @@ class WalkWriter {
   /// The coordinates of the task whose number is `task`.
   void WriteCoordinates(const Share& share) {
     out_.Line("i64 rest = task;");
+    bool small = IsSmall(share);
     for (size_t i = share.axes.size(); i-- > 0;) {
       std::string name = CxxName(module_, share.axes[i].var);
       out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
-                       : fmt::format("const i64 {0} = lo{1} + FloorMod(rest, n{1}); rest = "
-                                     "FloorDiv(rest, n{1});",
-                                     name, i));
+                       : fmt::format("const i64 {0} = lo{1} + {2}Mod(rest, n{1}); rest = "
+                                     "{2}Div(rest, n{1});",
+                                     name, i, small ? "Small" : "Floor"));
     }
+  }
+
+  /// Whether a share has less than 2^31 tasks whatever the sizes. There is one where it matters.
+  bool IsSmall(const Share& share) const {
+    int64_t tasks = 1;
+    for (const Axis& axis : share.axes) {
+      auto hi = Bounds(module_, axis.hi, scope_.intervals(), scope_.ranges());
+      auto lo =
+          axis.lo ? Bounds(module_, axis.lo, scope_.intervals(), scope_.ranges()) : Interval{0, 0};
+      auto extent = hi && lo ? CheckedSub(hi->hi, lo->lo) : std::nullopt;
+      auto product = extent ? CheckedMul(tasks, std::max<int64_t>(*extent, 1)) : std::nullopt;
+      if (!product || *product > std::numeric_limits<int32_t>::max()) {
+        return false;
+      }
+      tasks = *product;
+    }
+    return true;
   }
 
   std::string Coordinates(const Share& share) const {

@@ -12,10 +12,13 @@ namespace etc {
 /// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
 class KernelScope : public CxxScope {
  public:
-  KernelScope(const Module& module, const DimRanges& ranges) : CxxScope(module, ranges) {}
+  KernelScope(const Module& module, const DimRanges& ranges, const std::vector<NodeId>& body);
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
+
+ private:
+  void LearnRepeats(const std::vector<NodeId>& nodes);
 };
 
 /// The symbol by which a binary exports a kernel; the prefix keeps it apart from every name of C.

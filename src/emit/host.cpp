@@ -28,7 +28,7 @@ bool HasNoTags(const Module& module, Diagnostics& diagnostics) {
 void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   DimRanges ranges = RangesOf(module, kernel);
   DeviceScope device_scope(module, ranges);
-  KernelScope kernel_scope(module, ranges);
+  KernelScope kernel_scope(module, ranges, kernel.body);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
