@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Times the decode step of etc beside PyTorch's and beside the time to read the weights and the cache.
+"""Times the decode step of etc, as one kernel and as separate kernels, beside PyTorch's and beside the
+time to read the weights and the cache.
 
-All in one run on one card: the streaming bandwidth, etc launched on a stream, etc in a CUDA graph,
-and PyTorch (baseline_decode.py) in a CUDA graph. Medians of the times between launches.
+All in one run on one card: the streaming bandwidth, and each way in a CUDA graph, by turns. Medians of
+the times between launches. The two ways of etc have the same inputs, and their logits are compared;
+check_decode.py holds the logits to a reference.
 """
 
 import argparse
@@ -17,17 +19,28 @@ import torch
 import decode_model
 from baseline_decode import baseline_ms
 from etc_decoder import EtcDecoder, compile_model
-from timing import captured, median_ms, streaming_bytes_per_second
+from timing import captured, interleaved_ms, streaming_bytes_per_second
+
+SCHEDULES = ("static", "kernels")
+AGREEMENT = 2e-2  # of the logits of two schedules: relative, for sums of bf16 products in other orders
 
 
 def parse_arguments():
+    def words(text):
+        return text.split(",")
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/bench_decode", help="folder for artifacts")
     parser.add_argument("--json", help="file for the results")
-    parser.add_argument("--models", default="Qwen3-0.6B,Llama-3.2-1B,Qwen3-8B")
-    parser.add_argument("--batches", default="1,8")
-    parser.add_argument("--context", type=int, default=512, help="tokens in the cache")
+    parser.add_argument(
+        "--models",
+        type=words,
+        default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"],
+        help="each NAME or NAME@CONTEXT, by commas; a context is 512 tokens unless given",
+    )
+    parser.add_argument("--batches", type=words, default=["1", "8", "32", "128"])
+    parser.add_argument("--schedules", type=words, default=list(SCHEDULES))
     parser.add_argument("--no-baseline", action="store_true", help="leave PyTorch out")
     return parser.parse_args()
 
@@ -41,22 +54,26 @@ def bytes_read(config, batch, context):
     return 2 * (config["num_hidden_layers"] * (projections + cache) + config["vocab_size"] * hidden)
 
 
-def random_weights(name):
-    model = decode_model.build(name, "cuda")
-    return decode_model.parameters(model)
-
-
-def etc_ms(program, weights, config, batch, context):
-    """On a stream, and in a CUDA graph."""
-    shape = decode_model.cache_shape(config, batch, context + 1)
-    caches = [torch.randn(shape, dtype=torch.bfloat16, device="cuda") for _ in range(2)]
-    decoder = EtcDecoder(program, weights, *caches)
-    decoder.pos.fill_(context)
-    decoder.poison()
-    on_stream = median_ms(decoder.launch)
-    if not torch.isfinite(decoder.logits).all():
-        raise RuntimeError("the logits that were timed are not finite")
-    return on_stream, median_ms(captured(decoder.launch))
+def etc_times(programs, weights, config, batch, context):
+    """Milliseconds of each schedule, and the relative difference of their logits from the first's."""
+    decoders = {}
+    inputs = decode_model.random_state(config, batch, context, "cuda")
+    for schedule, program in programs.items():
+        decoders[schedule] = EtcDecoder(program, weights, *inputs)
+        decoders[schedule].pos.fill_(context)
+        decoders[schedule].poison()
+    times = interleaved_ms({name: captured(d.launch) for name, d in decoders.items()})
+    expected = next(iter(decoders.values())).logits
+    for schedule, decoder in decoders.items():
+        if not torch.isfinite(decoder.logits).all():
+            raise RuntimeError(f"the logits of `{schedule}` that were timed are not finite")
+    differences = {
+        schedule: ((decoder.logits - expected).norm() / expected.norm()).item()
+        for schedule, decoder in decoders.items()
+    }
+    if max(differences.values()) > AGREEMENT:
+        raise RuntimeError(f"the schedules' logits differ: {differences}")
+    return times, differences
 
 
 def free():
@@ -64,29 +81,38 @@ def free():
     torch.cuda.empty_cache()
 
 
-def bench_model(name, options, bandwidth):
+def bench_model(word, options, bandwidth):
+    name, _, given = word.partition("@")
+    context = int(given or 512)
     config = decode_model.read_config(name)
-    batches = [int(word) for word in options.batches.split(",")]
-    program = compile_model(options.etc, name, options.out, "sm_90a")
-    weights = program.pack_all(random_weights(name))
-    free()
-    times = {batch: etc_ms(program, weights, config, batch, options.context) for batch in batches}
+    programs = {
+        schedule: compile_model(options.etc, name, options.out, "sm_90a", schedule)
+        for schedule in options.schedules
+    }
+    first = next(iter(programs.values()))
+    low, high, _ = first.dims()["batch"]
+    batches = [batch for batch in map(int, options.batches) if low <= batch <= high]
+    weights = decode_model.random_parameters(first, config, "cuda")
+    measured = {}
+    for batch in batches:
+        measured[batch] = etc_times(programs, weights, config, batch, context)
+        free()
     del weights
     free()
     rows = []
     for batch in batches:
-        on_stream, in_graph = times[batch]
+        times, differences = measured[batch]
         row = {
             "model": name,
             "batch": batch,
-            "context": options.context,
-            "floor_ms": bytes_read(config, batch, options.context) / bandwidth * 1e3,
-            "etc_stream_ms": on_stream,
-            "etc_graph_ms": in_graph,
+            "context": context,
+            "floor_ms": bytes_read(config, batch, context) / bandwidth * 1e3,
+            **{f"{schedule}_ms": times.get(schedule) for schedule in SCHEDULES},
+            "logits_difference": differences,
             "torch_graph_ms": None,
         }
         if not options.no_baseline:
-            row["torch_graph_ms"] = baseline_ms(config, batch, options.context)
+            row["torch_graph_ms"] = baseline_ms(config, batch, context)
             free()
         print(line(row), flush=True)
         rows.append(row)
@@ -94,11 +120,15 @@ def bench_model(name, options, bandwidth):
 
 
 def line(row):
-    etc, reference = row["etc_graph_ms"], row["torch_graph_ms"]
-    compared = "-" if reference is None else f"{reference:8.3f}  {reference / etc:5.2f}x"
+    best = row["static_ms"] or row["kernels_ms"]
+
+    def against(key):
+        other = row[key]
+        return f"{'-':>17}" if other is None else f"{other:9.3f} {other / best:6.2f}x"
+
     return (
-        f"{row['model']:14} {row['batch']:5} {row['floor_ms']:8.3f} {row['etc_stream_ms']:8.3f} "
-        f"{etc:8.3f}  {row['floor_ms'] / etc:6.1%}  {compared}"
+        f"{row['model']:14} {row['context']:7} {row['batch']:5} {row['floor_ms']:8.3f} {best:8.3f} "
+        f"{row['floor_ms'] / best:6.1%} {against('kernels_ms')} {against('torch_graph_ms')}"
     )
 
 
@@ -108,16 +138,16 @@ def main():
     bandwidth = streaming_bytes_per_second()
     free()
     device = torch.cuda.get_device_name()
-    print(f"{device}, PyTorch {torch.__version__}, context {options.context}")
+    print(f"{device}, PyTorch {torch.__version__}, all in CUDA graphs; x: over the time of etc")
     print(f"streaming reads: {bandwidth / 1e12:.2f} TB/s")
-    print("model          batch floor ms   etc ms in graph   share  PyTorch    etc is", flush=True)
+    print("model          context batch floor ms   etc ms  share    kernels             PyTorch")
     rows, failures = [], {}
-    for name in options.models.split(","):
+    for word in options.models:
         try:
-            rows += bench_model(name, options, bandwidth)
+            rows += bench_model(word, options, bandwidth)
         except Exception:  # one model's failure must not hide the others' results
             traceback.print_exc()
-            failures[name] = traceback.format_exc()
+            failures[word] = traceback.format_exc()
         free()
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -9,7 +9,10 @@ import torch
 import torch.nn.functional as F
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM
 
+import etcrt
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
+STEP_INPUTS = ("ids", "pos")  # of the programs; their other inputs are weights
 PROGRAMS = {"qwen3": EXAMPLES / "qwen3.etir", "llama": EXAMPLES / "llama.etir"}
 
 
@@ -76,6 +79,35 @@ def cache_shape(config, batch, positions):
         positions,
         config["head_dim"],
     )
+
+
+def random_state(config, batch, context, device):
+    """Caches with room for `context` tokens and the step's own."""
+    shape = cache_shape(config, batch, context + 1)
+    return [torch.randn(shape, dtype=torch.bfloat16, device=device) for _ in range(2)]
+
+
+def random_parameters(program, config, device):
+    """The weights of a program, packed; one at a time, so that the largest model fits."""
+    runtime = etcrt.Runtime(program)
+    tied = {"lm_head": "embed"} if config["tie_word_embeddings"] else {}
+    weights = {}
+    for name, (access, _, _) in program.params().items():
+        if access != "in" or name in STEP_INPUTS:
+            continue
+        if name in tied:
+            weights[name] = weights[tied[name]]
+        elif name == "inv_freq":
+            half = config["head_dim"] // 2
+            exponents = torch.arange(half, device=device) / half
+            weights[name] = config["rope_theta"] ** -exponents.float()
+        else:
+            mean, deviation = (1.0, 0.1) if "norm" in name else (0.0, 0.02)
+            weight = torch.empty(runtime.shape(name), dtype=torch.bfloat16, device=device)
+            weights[name] = weight.normal_(mean, deviation)
+            weights |= program.pack_all({name: weights.pop(name)})
+            del weight
+    return weights
 
 
 class Decoder:

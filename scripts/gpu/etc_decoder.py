@@ -9,14 +9,15 @@ import decode_model
 import etcrt
 
 
-def compile_model(etc, name, folder, arch):
+def compile_model(etc, name, folder, arch, schedule="static"):
     """The artifact of a model; compiled anew, so that it is never another tree's."""
     source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
     suffix = "so" if arch == "host" else "cubin"
-    artifact = Path(folder) / f"{name.lower()}.{suffix}"
+    artifact = Path(folder) / f"{name.lower()}-{schedule}.{suffix}"
     artifact.parent.mkdir(parents=True, exist_ok=True)
     config = decode_model.config_file(name)
-    words = [etc, "compile", source, "--config", config, "--arch", arch, "-o", artifact]
+    words = [etc, "compile", source, "--config", config, "--arch", arch]
+    words += ["--schedule", schedule, "-o", artifact]
     subprocess.run([str(word) for word in words], check=True)
     return etcrt.Program(str(artifact))
 

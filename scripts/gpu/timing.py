@@ -23,6 +23,15 @@ def median_ms(run, repetitions=50, warm_up=5):
     return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:]))
 
 
+def interleaved_ms(runs, rounds=3, repetitions=25):
+    """The same for several of a dict, by turns, so that what drifts drifts for all."""
+    medians = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            medians[name].append(median_ms(run, repetitions))
+    return {name: statistics.median(times) for name, times in medians.items()}
+
+
 def captured(run):
     """`run` as one CUDA graph; call the result to launch it."""
     stream = torch.cuda.Stream()
