@@ -1,0 +1,231 @@
+#include "analysis/convert.h"
+
+#include <limits>
+#include <type_traits>
+
+namespace etc {
+namespace {
+
+bool IsConstant(const PwAff& value) { return isl_pw_aff_is_cst(value.get()) == isl_bool_true; }
+
+/// Whether a divisor is a constant other than 0.
+bool IsDivisor(const PwAff& value) {
+  if (!IsConstant(value)) {
+    return false;
+  }
+  Set zero(isl_pw_aff_zero_set(value.copy()));
+  return IsEmpty(zero);
+}
+
+}  // namespace
+
+PwAff Converter::Int(ExprId id) {
+  if (auto value = EvaluateInt(module_, id, {}, unknowns_.program().ranges)) {
+    return unknowns_.Constant(*value);
+  }
+  return std::visit(
+      [&](const auto& expr) -> PwAff {
+        using T = std::decay_t<decltype(expr)>;
+        if constexpr (std::is_same_v<T, IntLiteral> || std::is_same_v<T, FloatLiteral> ||
+                      std::is_same_v<T, BoolLiteral>) {
+          return Unknown("a value that is no integer");
+        } else {
+          return Of(expr);
+        }
+      },
+      module_.exprs[id]);
+}
+
+PwAff Converter::Of(const SymbolRef& ref) {
+  auto value = values_.find(ref.symbol);
+  if (value != values_.end()) {
+    return value->second;
+  }
+  const Symbol& symbol = module_.symbols[ref.symbol];
+  if (symbol.kind == SymbolKind::Dim) {
+    return unknowns_.Param(unknowns_.DimName(ref.symbol));
+  }
+  return Unknown("`" + symbol.name + "`");
+}
+
+PwAff Converter::Of(const Unary& unary) {
+  return unary.op == UnaryOp::Neg ? unknowns_.Constant(0) - Int(unary.operand)
+                                  : Unknown("a boolean");
+}
+
+PwAff Converter::Of(const Binary& binary) {
+  PwAff left = Int(binary.left);
+  PwAff right = Int(binary.right);
+  switch (binary.op) {
+    case BinaryOp::Add:
+      return left + right;
+    case BinaryOp::Sub:
+      return left - right;
+    case BinaryOp::Mul:
+      return Times(left, right);
+    case BinaryOp::Div:
+      return Floor(left, right);
+    case BinaryOp::Mod:
+      return left - Times(right, Floor(left, right));
+    default:
+      return Unknown("a boolean");
+  }
+}
+
+PwAff Converter::Times(const PwAff& a, const PwAff& b) {
+  return IsConstant(a) || IsConstant(b) ? a * b : unknowns_.Product(a, b);
+}
+
+PwAff Converter::Floor(const PwAff& a, const PwAff& b) {
+  return IsDivisor(b) ? PwAff(isl_pw_aff_floor(isl_pw_aff_div(a.copy(), b.copy())))
+                      : unknowns_.Quotient(a, b);
+}
+
+PwAff Converter::Ceil(const PwAff& a, const PwAff& b) {
+  return IsDivisor(b) ? PwAff(isl_pw_aff_ceil(isl_pw_aff_div(a.copy(), b.copy())))
+                      : unknowns_.CeilQuotient(a, b);
+}
+
+PwAff Converter::Of(const Call& call) {
+  if (call.op == Intrinsic::Select) {
+    Condition yes = Where(call.args[0], true);
+    if (!yes.exact) {
+      return Unknown("a `select` on data");
+    }
+    PwAff a = Int(call.args[1]);
+    PwAff b = Int(call.args[2]);
+    Set no = unknowns_.All() - yes.set;
+    return PwAff(isl_pw_aff_union_add(isl_pw_aff_intersect_domain(a.copy(), yes.set.copy()),
+                                      isl_pw_aff_intersect_domain(b.copy(), no.copy())));
+  }
+  std::vector<PwAff> args;
+  for (ExprId arg : call.args) {
+    args.push_back(Int(arg));
+  }
+  switch (call.op) {
+    case Intrinsic::Min:
+      return PwAff(isl_pw_aff_min(args[0].copy(), args[1].copy()));
+    case Intrinsic::Max:
+      return PwAff(isl_pw_aff_max(args[0].copy(), args[1].copy()));
+    case Intrinsic::Abs: {
+      PwAff negative = unknowns_.Constant(0) - args[0];
+      return PwAff(isl_pw_aff_max(args[0].copy(), negative.copy()));
+    }
+    case Intrinsic::CeilDiv:
+      return Ceil(args[0], args[1]);
+    case Intrinsic::Align:
+      return Times(args[1], Ceil(args[0], args[1]));
+    default:
+      return Unknown("a value that is no integer");
+  }
+}
+
+PwAff Converter::Of(const Load& load) {
+  const Binding* binding = Find(load.tensor);
+  const Tensor& param = module_.tensors[load.tensor];
+  if (binding == nullptr && param.kind == TensorKind::Local) {
+    return Unknown("the values of `%" + param.name + "`");
+  }
+  TensorId id = binding == nullptr ? load.tensor : binding->tensor;
+  if (written_.contains(id)) {
+    return Unknown("the values of `%" + param.name + "`");
+  }
+  std::vector<PwAff> indices = binding == nullptr ? std::vector<PwAff>{} : binding->slice;
+  for (ExprId index : load.indices) {
+    indices.push_back(Int(index));
+  }
+  const Tensor& tensor = module_.tensors[id];
+  bool promised = tensor.kind == TensorKind::Param && tensor.access == Access::In &&
+                  tensor.value_lo && tensor.value_hi;
+  PwAff lo = promised ? Int(tensor.value_lo) : PwAff();
+  PwAff hi = promised ? Int(tensor.value_hi) : PwAff();
+  return unknowns_.Element(id, indices, lo, hi);
+}
+
+/// An argmax lies within its axis, or is the lower bound of an empty one.
+PwAff Converter::Of(const Reduce& reduce) {
+  if (reduce.op != Reduction::ArgMax) {
+    return Unknown("a reduction");
+  }
+  PwAff lo = reduce.axes[0].lo ? Int(reduce.axes[0].lo) : unknowns_.Constant(0);
+  PwAff hi = Int(reduce.axes[0].hi);
+  return unknowns_.Any("an `argmax`", [&](const PwAff& value) {
+    return Eq(value, lo) | (Le(lo, value) & Lt(value, hi));
+  });
+}
+
+PwAff Converter::Of(const Cast& cast) {
+  if (KindOf(module_, cast.operand) != ValueKind::Int || KindOf(cast.type) != ValueKind::Int) {
+    return Unknown("a cast");
+  }
+  PwAff operand = Int(cast.operand);
+  Unknowns::Bounds bounds = unknowns_.BoundsOf(operand);
+  int64_t lo = std::numeric_limits<int64_t>::min();
+  int64_t hi = std::numeric_limits<int64_t>::max();
+  if (cast.type == DType::I32) {
+    lo = std::numeric_limits<int32_t>::min();
+    hi = std::numeric_limits<int32_t>::max();
+  } else if (cast.type == DType::U8) {
+    lo = 0;
+    hi = 255;
+  }
+  bool fits = bounds.lo && bounds.hi && *bounds.lo >= lo && *bounds.hi <= hi;
+  return fits || cast.type == DType::I64 ? operand : Unknown("a cast");
+}
+
+PwAff Converter::Unknown(const std::string& text) {
+  return unknowns_.Any(text, [&](const PwAff&) { return unknowns_.All(); });
+}
+
+Converter::Condition Converter::Where(ExprId id, bool wanted) {
+  if (auto value = EvaluateBool(module_, id, {}, unknowns_.program().ranges)) {
+    Set all = unknowns_.All();
+    return {*value == wanted ? all : all - all, true};
+  }
+  const Expr& expr = module_.exprs[id];
+  if (const auto* unary = std::get_if<Unary>(&expr); unary && unary->op == UnaryOp::Not) {
+    return Where(unary->operand, !wanted);
+  }
+  if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+    auto let = lets_.find(ref->symbol);
+    return let == lets_.end() ? Condition{unknowns_.All(), false} : Where(let->second, wanted);
+  }
+  const auto* binary = std::get_if<Binary>(&expr);
+  if (binary == nullptr) {
+    return {unknowns_.All(), false};
+  }
+  if (binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
+    Condition left = Where(binary->left, wanted);
+    Condition right = Where(binary->right, wanted);
+    bool both = (binary->op == BinaryOp::And) == wanted;
+    return {both ? left.set & right.set : left.set | right.set, left.exact && right.exact};
+  }
+  return Compare(*binary, wanted);
+}
+
+Converter::Condition Converter::Compare(const Binary& binary, bool wanted) {
+  if (KindOf(module_, binary.left) != ValueKind::Int ||
+      KindOf(module_, binary.right) != ValueKind::Int) {
+    return {unknowns_.All(), false};
+  }
+  PwAff left = Int(binary.left);
+  PwAff right = Int(binary.right);
+  switch (binary.op) {
+    case BinaryOp::Eq:
+      return {wanted ? Eq(left, right) : Ne(left, right)};
+    case BinaryOp::Ne:
+      return {wanted ? Ne(left, right) : Eq(left, right)};
+    case BinaryOp::Lt:
+      return {wanted ? Lt(left, right) : Le(right, left)};
+    case BinaryOp::Le:
+      return {wanted ? Le(left, right) : Lt(right, left)};
+    case BinaryOp::Gt:
+      return {wanted ? Lt(right, left) : Le(left, right)};
+    case BinaryOp::Ge:
+      return {wanted ? Le(right, left) : Lt(left, right)};
+    default:
+      return {unknowns_.All(), false};
+  }
+}
+
+}  // namespace etc

@@ -1,0 +1,94 @@
+#include "analysis/events.h"
+
+#include <algorithm>
+
+namespace etc {
+
+Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& in,
+          const std::vector<std::string>& out) {
+  std::vector<std::string> others;
+  for (const std::string& name : unknowns.Involved(set)) {
+    bool kept = std::find(in.begin(), in.end(), name) != in.end() ||
+                std::find(out.begin(), out.end(), name) != out.end();
+    const Term* term = unknowns.Find(name);
+    if (!kept && !unknowns.IsDim(name) && (term == nullptr || !term->global)) {
+      others.push_back(name);
+    }
+  }
+  Map map(isl_map_from_range(isl_set_from_params(ProjectOut(set, others).copy())));
+  auto move = [&](const std::vector<std::string>& names, isl_dim_type type) {
+    for (unsigned i = 0; i < names.size(); ++i) {
+      int position = isl_map_find_dim_by_name(map.get(), isl_dim_param, names[i].c_str());
+      map = position < 0 ? Map(isl_map_insert_dims(map.copy(), type, i, 1))
+                         : Map(isl_map_move_dims(map.copy(), type, i, isl_dim_param,
+                                                 static_cast<unsigned>(position), 1));
+    }
+  };
+  move(in, isl_dim_in);
+  move(out, isl_dim_out);
+  return Coalesce(map);
+}
+
+namespace {
+
+EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge) {
+  const Module& module = unknowns.module();
+  TaskScope task(unknowns, call, 1);
+  for (size_t i = 0; i < edge.coords.size(); ++i) {
+    task.converter.Bind(edge.coords[i], unknowns.Param(CoordinateName(i, 1)));
+  }
+  EdgeRelation relation{call.index, &edge, {}, task.domain, {}, task.exact, {}, {}};
+  for (const Axis& axis : edge.ref->axes) {
+    std::string name = unknowns.Fresh(module.symbols[axis.var].name);
+    PwAff variable = unknowns.Param(name);
+    PwAff lo = axis.lo ? task.converter.Int(axis.lo) : unknowns.Constant(0);
+    Set range = Le(lo, variable) & Lt(variable, task.converter.Int(axis.hi));
+    unknowns.SetFacts(name, range);
+    relation.set = relation.set & range;
+    relation.variables.push_back(name);
+    task.converter.Bind(axis.var, variable);
+  }
+  if (edge.ref->guard) {
+    Converter::Condition where = task.converter.Where(edge.ref->guard, true);
+    relation.set = relation.set & where.set;
+    relation.exact = relation.exact && where.exact;
+  }
+  relation.scope = unknowns.Close(relation.set);
+  std::vector<std::string> elements;
+  const Event& event = module.events[edge.ref->event];
+  for (size_t i = 0; i < edge.ref->indices.size(); ++i) {
+    const EventIndex& index = edge.ref->indices[i];
+    PwAff extent = task.converter.Int(event.dims[i].extent);
+    PwAff lo = index.all ? unknowns.Constant(0) : task.converter.Int(index.lo);
+    PwAff hi = index.all  ? extent
+               : index.hi ? task.converter.Int(index.hi)
+                          : lo + unknowns.Constant(1);
+    PwAff element = unknowns.Param(ElementName(i));
+    relation.set = relation.set & Le(lo, element) & Lt(element, hi);
+    relation.indices.push_back({lo, hi - unknowns.Constant(1), extent});
+    elements.push_back(ElementName(i));
+  }
+  relation.set = Coalesce(unknowns.Close(relation.set));
+  std::vector<const Term*> terms = unknowns.TermsIn(relation.set);
+  relation.exact = relation.exact && std::all_of(terms.begin(), terms.end(),
+                                                 [](const Term* term) { return term->global; });
+  relation.elements = ToMap(unknowns, relation.set, TaskNames(call, 1), elements);
+  return relation;
+}
+
+}  // namespace
+
+EventRelations MakeEventRelations(Unknowns& unknowns) {
+  EventRelations relations;
+  for (const ProgramCall& call : unknowns.program().calls) {
+    for (const TaskEdge& edge : call.waits) {
+      relations.waits.push_back(Relate(unknowns, call, edge));
+    }
+    for (const TaskEdge& edge : call.notifies) {
+      relations.notifies.push_back(Relate(unknowns, call, edge));
+    }
+  }
+  return relations;
+}
+
+}  // namespace etc

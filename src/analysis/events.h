@@ -1,0 +1,71 @@
+// Which tasks notify and wait for which elements of events, and the order that follows.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/regions.h"
+
+namespace etc {
+
+/// `in` to `out`: these parameters become the dimensions of a relation; what else depends on data is
+/// projected out.
+Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& in,
+          const std::vector<std::string>& out);
+
+/// One wait or notify of a call: a set over its task, the variables of its `for`, and the element.
+struct EdgeRelation {
+  size_t call;
+  const TaskEdge* edge;
+  std::vector<std::string> variables;  // of the `for`
+  Set set;
+  Map elements;       // from the task to the elements
+  bool exact = true;  // no data decides whether and for what it happens
+  struct Index {
+    PwAff lo;
+    PwAff last;
+    PwAff extent;
+  };
+  std::vector<Index> indices;
+  Set scope;  // where it happens, before any index is looked at
+};
+
+struct EventRelations {
+  std::vector<EdgeRelation> waits;
+  std::vector<EdgeRelation> notifies;
+};
+
+EventRelations MakeEventRelations(Unknowns& unknowns);
+
+/// The order between tasks that events impose: a task that waits for an element comes after every
+/// task that notifies it, as the element counts exactly its notifies.
+class HappensBefore {
+ public:
+  /// `trusted`: the events whose counts are proved.
+  HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+                const std::set<EventId>& trusted);
+
+  /// For each call, the pairs of a task of `from` and a task of that call that comes after it; null
+  /// where there is none.
+  const std::vector<Map>& From(size_t from);
+
+ private:
+  using Reach = std::vector<Map>;
+  enum class Step { SameIteration, LaterIteration, Any };
+
+  void Extend(Reach& reach, size_t from, size_t to, size_t source, Step step);
+  void Pass(Reach& reach, size_t source, const std::vector<size_t>& calls, Step step);
+  const std::vector<std::optional<Map>>& Spines(size_t segment);
+  std::optional<Map> Spine(size_t call);
+
+  const std::vector<ProgramCall>& calls_;
+  std::vector<std::vector<size_t>> segments_;
+  std::vector<std::vector<Map>> direct_;
+  std::vector<Reach> reach_;
+  std::vector<bool> known_;
+  std::vector<std::optional<std::vector<std::optional<Map>>>> spines_;
+};
+
+}  // namespace etc

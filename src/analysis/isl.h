@@ -1,0 +1,138 @@
+// Owning handles for isl's C objects. isl reports errors and spent budgets by null objects, which
+// its functions pass on; so a question to a null object has no answer, and no proof follows.
+#pragma once
+
+#include <isl/aff.h>
+#include <isl/ctx.h>
+#include <isl/id.h>
+#include <isl/ilp.h>
+#include <isl/map.h>
+#include <isl/options.h>
+#include <isl/polynomial.h>
+#include <isl/set.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
+#include <optional>
+#include <utility>
+
+namespace etc {
+
+template <class T>
+struct IslTraits;
+
+#define ETC_ISL_TYPE(type)                                                    \
+  template <>                                                                 \
+  struct IslTraits<isl_##type> {                                              \
+    static isl_##type* Copy(isl_##type* object) { return isl_##type##_copy(object); } \
+    static void Free(isl_##type* object) { isl_##type##_free(object); }       \
+  };
+ETC_ISL_TYPE(id)
+ETC_ISL_TYPE(map)
+ETC_ISL_TYPE(pw_aff)
+ETC_ISL_TYPE(pw_qpolynomial)
+ETC_ISL_TYPE(qpolynomial)
+ETC_ISL_TYPE(set)
+ETC_ISL_TYPE(val)
+#undef ETC_ISL_TYPE
+
+/// Owns one reference. `get` lends it (isl's __isl_keep), `copy` gives a new one away (__isl_take).
+template <class T>
+class Isl {
+ public:
+  Isl() = default;
+  explicit Isl(T* object) : object_(object) {}
+  Isl(const Isl& other) : object_(other.copy()) {}
+  Isl(Isl&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Isl& operator=(Isl other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Isl() { IslTraits<T>::Free(object_); }
+
+  T* get() const { return object_; }
+  T* copy() const { return IslTraits<T>::Copy(object_); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+using Set = Isl<isl_set>;
+using Map = Isl<isl_map>;
+using PwAff = Isl<isl_pw_aff>;
+using PwPoly = Isl<isl_pw_qpolynomial>;
+using Val = Isl<isl_val>;
+
+inline Set operator&(const Set& a, const Set& b) {
+  return Set(isl_set_intersect(a.copy(), b.copy()));
+}
+inline Set operator|(const Set& a, const Set& b) { return Set(isl_set_union(a.copy(), b.copy())); }
+inline Set operator-(const Set& a, const Set& b) {
+  return Set(isl_set_subtract(a.copy(), b.copy()));
+}
+inline Map operator|(const Map& a, const Map& b) { return Map(isl_map_union(a.copy(), b.copy())); }
+inline Map operator-(const Map& a, const Map& b) {
+  return Map(isl_map_subtract(a.copy(), b.copy()));
+}
+
+inline Set Eq(const PwAff& a, const PwAff& b) {
+  return Set(isl_pw_aff_eq_set(a.copy(), b.copy()));
+}
+inline Set Ne(const PwAff& a, const PwAff& b) {
+  return Set(isl_pw_aff_ne_set(a.copy(), b.copy()));
+}
+inline Set Le(const PwAff& a, const PwAff& b) {
+  return Set(isl_pw_aff_le_set(a.copy(), b.copy()));
+}
+inline Set Lt(const PwAff& a, const PwAff& b) {
+  return Set(isl_pw_aff_lt_set(a.copy(), b.copy()));
+}
+inline PwAff operator+(const PwAff& a, const PwAff& b) {
+  return PwAff(isl_pw_aff_add(a.copy(), b.copy()));
+}
+inline PwAff operator-(const PwAff& a, const PwAff& b) {
+  return PwAff(isl_pw_aff_sub(a.copy(), b.copy()));
+}
+/// One side must be constant.
+inline PwAff operator*(const PwAff& a, const PwAff& b) {
+  return PwAff(isl_pw_aff_mul(a.copy(), b.copy()));
+}
+
+/// An answer of isl: nothing after an error.
+inline std::optional<bool> Answer(isl_bool answer) {
+  return answer < 0 ? std::nullopt : std::optional(answer == isl_bool_true);
+}
+/// Whether the object is certainly empty.
+inline bool IsEmpty(const Set& set) { return isl_set_is_empty(set.get()) == isl_bool_true; }
+inline bool IsEmpty(const Map& map) { return isl_map_is_empty(map.get()) == isl_bool_true; }
+inline bool IsSubset(const Set& a, const Set& b) {
+  return isl_set_is_subset(a.get(), b.get()) == isl_bool_true;
+}
+inline bool IsSubset(const Map& a, const Map& b) {
+  return isl_map_is_subset(a.get(), b.get()) == isl_bool_true;
+}
+inline Set Coalesce(const Set& set) { return Set(isl_set_coalesce(set.copy())); }
+inline Map Coalesce(const Map& map) { return Map(isl_map_coalesce(map.copy())); }
+
+/// A context that reports errors by null objects and gives up after a number of steps.
+class IslContext {
+ public:
+  IslContext() : ctx_(isl_ctx_alloc()) { isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE); }
+  IslContext(const IslContext&) = delete;
+  IslContext& operator=(const IslContext&) = delete;
+  ~IslContext() { isl_ctx_free(ctx_); }
+
+  isl_ctx* get() const { return ctx_; }
+  /// Allows as many steps from here on; an earlier error is forgotten.
+  void SetBudget(unsigned long steps) {
+    isl_ctx_reset_error(ctx_);
+    isl_ctx_reset_operations(ctx_);
+    isl_ctx_set_max_operations(ctx_, steps);
+  }
+
+ private:
+  isl_ctx* ctx_;
+};
+
+}  // namespace etc

@@ -1,0 +1,139 @@
+#include "analysis/program.h"
+
+namespace etc {
+namespace {
+
+class Builder {
+ public:
+  Builder(const Module& module, Program& program) : module_(module), program_(program) {}
+
+  void Block(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      std::visit([&](const auto& node) { Add(module_.RangeOf(id), node); }, module_.nodes[id]);
+    }
+  }
+
+ private:
+  void Add(SourceRange, const BufferDecl&) {}
+  void Add(SourceRange, const EventDecl& decl) { program_.events.push_back(decl.event); }
+  void Add(SourceRange, const Region& region) { Block(region.body); }
+
+  void Add(SourceRange, const Repeat& repeat) {
+    auto lo = EvaluateInt(module_, repeat.lo, {});
+    auto hi = EvaluateInt(module_, repeat.hi, {});
+    if (repeat_var_ || !lo || !hi) {
+      program_.nested = true;
+      return;
+    }
+    repeat_var_ = repeat.var;
+    repeat_ = {*lo, *hi - 1};
+    Block(repeat.body);
+    repeat_var_ = {};
+    ++segment_;
+  }
+
+  void Add(SourceRange range, const CallNode& call) {
+    const Device& device = module_.devices[call.callee];
+    ProgramCall mine = Make(range, device, device.tasks, call.args);
+    for (const auto& [edges, to] :
+         {std::pair{&call.waits, &mine.waits}, std::pair{&call.notifies, &mine.notifies}}) {
+      for (const Edge& edge : *edges) {
+        AddRefs(edge.refs, edge.coords, range, *to);
+      }
+    }
+    Push(std::move(mine));
+  }
+
+  /// A wait on entering a share holds for all of its tasks, a notify on leaving it counts once for
+  /// each of them.
+  void Add(SourceRange range, const Share& share) {
+    ProgramCall mine = Make(range, module_.devices[share.callee], share.axes, share.args);
+    std::vector<SymbolId> coords;
+    for (const Axis& axis : share.axes) {
+      coords.push_back(axis.var);
+    }
+    AddRefs(share.enter_waits, coords, range, mine.waits);
+    AddRefs(share.waits, coords, range, mine.waits);
+    AddRefs(share.notifies, coords, range, mine.notifies);
+    AddRefs(share.leave_notifies, coords, range, mine.notifies);
+    Push(std::move(mine));
+  }
+
+  ProgramCall Make(SourceRange range, const Device& device, const std::vector<Axis>& axes,
+                   const std::vector<Argument>& args) const {
+    ProgramCall call;
+    call.device = &device;
+    call.axes = axes;
+    for (const Axis& axis : device.tasks) {
+      call.task_symbols.push_back(axis.var);
+    }
+    call.args = args;
+    call.range = range;
+    call.repeat_var = repeat_var_;
+    if (repeat_var_) {
+      call.repeat = repeat_;
+    }
+    return call;
+  }
+
+  static void AddRefs(const std::vector<EventRef>& refs, const std::vector<SymbolId>& coords,
+                      SourceRange range, std::vector<TaskEdge>& to) {
+    for (const EventRef& ref : refs) {
+      to.push_back({&ref, coords, ref.range.IsValid() ? ref.range : range});
+    }
+  }
+
+  void Push(ProgramCall call) {
+    call.index = program_.calls.size();
+    call.segment = repeat_var_ ? segment_ : segment_++;
+    program_.calls.push_back(std::move(call));
+  }
+
+  const Module& module_;
+  Program& program_;
+  size_t segment_ = 0;
+  SymbolId repeat_var_;
+  Interval repeat_ = {0, 0};
+};
+
+}  // namespace
+
+std::vector<Program> MakePrograms(const Module& module, const Graph& graph) {
+  Program program;
+  program.name = graph.name;
+  program.params = graph.params;
+  Builder(module, program).Block(graph.body);
+  if (!graph.specialisation) {
+    return {program};
+  }
+  std::vector<Program> programs;
+  for (const DimRange& range : graph.specialisation->ranges) {
+    auto lo = EvaluateInt(module, range.lo, {});
+    auto hi = EvaluateInt(module, range.hi, {});
+    if (lo && hi) {
+      programs.push_back(program);
+      programs.back().ranges[graph.specialisation->dim] = {*lo, *hi};
+    }
+  }
+  return programs;
+}
+
+Program MakeProgram(const Module& module, const Kernel& kernel) {
+  Program program;
+  program.name = kernel.name;
+  program.is_kernel = true;
+  program.params = kernel.params;
+  for (const Where& where : kernel.where) {
+    auto lo = EvaluateInt(module, where.lo, {});
+    auto hi = EvaluateInt(module, where.hi, {});
+    if (lo && hi) {
+      program.ranges[where.dim] = {*lo, *hi};
+    }
+  }
+  Builder builder(module, program);
+  builder.Block(kernel.declarations);
+  builder.Block(kernel.body);
+  return program;
+}
+
+}  // namespace etc

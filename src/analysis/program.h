@@ -1,0 +1,49 @@
+// A graph or a kernel as the analysis sees it: calls in program order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/evaluate.h"
+#include "ir/module.h"
+
+namespace etc {
+
+/// A wait or a notify, with the names it uses for its task's coordinates.
+struct TaskEdge {
+  const EventRef* ref;
+  std::vector<SymbolId> coords;
+  SourceRange range;
+};
+
+/// A call of a graph, or a share of a kernel. Its tasks are (iteration, coordinates); outside of a
+/// repeat the iteration is 0.
+struct ProgramCall {
+  size_t index = 0;    // in program order
+  size_t segment = 0;  // calls of one repeat have one segment, any other call its own
+  const Device* device = nullptr;
+  std::vector<Axis> axes;
+  std::vector<SymbolId> task_symbols;  // what the device's body calls them
+  std::vector<Argument> args;
+  std::vector<TaskEdge> waits;
+  std::vector<TaskEdge> notifies;
+  SymbolId repeat_var;  // absent outside of a repeat
+  Interval repeat = {0, 0};  // both included; empty when hi < lo
+  SourceRange range;
+};
+
+struct Program {
+  std::string name;
+  bool is_kernel = false;
+  std::vector<TensorId> params;
+  std::vector<ProgramCall> calls;
+  std::vector<EventId> events;
+  DimRanges ranges;  // of the specialisation or of the kernel's `where`
+  bool nested = false;  // a repeat inside a repeat, which no proof covers
+};
+
+/// One program for each range of a specialisation.
+std::vector<Program> MakePrograms(const Module& module, const Graph& graph);
+Program MakeProgram(const Module& module, const Kernel& kernel);
+
+}  // namespace etc

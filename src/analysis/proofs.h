@@ -1,0 +1,37 @@
+// Proofs about a verified module, for every size in the declared ranges.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// How the proofs of one group went.
+struct ProofTally {
+  int64_t proved = 0;
+  int64_t refuted = 0;
+  int64_t not_proved = 0;
+};
+
+struct ProofReport {
+  ProofTally bounds;  // indices of tensors and of events
+  ProofTally counts;  // an event counts as many notifies as it gets
+  ProofTally order;   // a wait comes after all that it waits for
+  ProofTally races;   // conflicting accesses are ordered
+  std::vector<std::string> assumptions;  // what the proofs take for given
+  std::vector<std::string> not_proved;   // what and why
+
+  int64_t NotProved() const {
+    return bounds.not_proved + counts.not_proved + order.not_proved + races.not_proved;
+  }
+};
+
+/// Reports what is refuted as an error with a counterexample, and, if asked, what is not proved as a
+/// remark. No error means no more than that: `not_proved` has what is left.
+ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics);
+
+}  // namespace etc

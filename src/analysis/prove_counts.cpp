@@ -1,0 +1,207 @@
+// An event counts as many notifies as each of its elements gets. How many tasks notify an element
+// is, for each notify, a product of the extents of those coordinates that the element leaves open.
+#include <fmt/format.h>
+
+#include "analysis/prover.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+class CountProof {
+ public:
+  CountProof(Prover& prover, const EventRelations& relations)
+      : prover_(prover),
+        unknowns_(prover.unknowns),
+        module_(prover.unknowns.module()),
+        relations_(relations) {}
+
+  bool Run(EventId id) {
+    prover_.context.SetBudget(kSteps);
+    const Event& event = module_.events[id];
+    reason_.clear();
+    Set used = Used(id);
+    PwAff total = unknowns_.Constant(0);
+    total = PwAff(isl_pw_aff_intersect_domain(total.copy(), used.copy()));
+    PwPoly sum(isl_pw_qpolynomial_from_pw_aff(total.copy()));
+    bool affine = true;
+    for (const EdgeRelation& notify : relations_.notifies) {
+      if (notify.edge->ref->event == id && reason_.empty()) {
+        affine = AddNotifies(notify, total, sum) && affine;
+      }
+    }
+    Converter converter(unknowns_);
+    for (size_t i = 0; i < event.dims.size(); ++i) {
+      if (event.dims[i].var) {
+        converter.Bind(event.dims[i].var, unknowns_.Param(ElementName(i)));
+      }
+    }
+    PwAff count = converter.Int(event.count);
+    Set differs = affine ? Coalesce(unknowns_.Close(used & Ne(total, count))) : Set();
+    if (reason_.empty() && (affine ? IsEmpty(differs) : IsZero(used, sum, Poly(converter, event)))) {
+      ++prover_.report.counts.proved;
+      return true;
+    }
+    Report(event, used, total, count, differs, affine);
+    return false;
+  }
+
+ private:
+  /// The elements that some task waits for or notifies.
+  Set Used(EventId id) {
+    Set used = unknowns_.All() - unknowns_.All();
+    for (const auto* group : {&relations_.waits, &relations_.notifies}) {
+      for (const EdgeRelation& edge : *group) {
+        if (edge.edge->ref->event != id) {
+          continue;
+        }
+        if (!edge.exact) {
+          reason_ = ReasonOf(unknowns_, edge.set);
+        }
+        used = used | ProjectOut(edge.set, Variables(edge));
+      }
+    }
+    return Coalesce(used);
+  }
+
+  std::vector<std::string> Variables(const EdgeRelation& edge) const {
+    std::vector<std::string> names = TaskNames(unknowns_.program().calls[edge.call], 1);
+    names.insert(names.end(), edge.variables.begin(), edge.variables.end());
+    return names;
+  }
+
+  /// Adds how often the notify happens for an element. False when that is not affine.
+  bool AddNotifies(const EdgeRelation& notify, PwAff& total, PwPoly& sum) {
+    std::vector<std::string> names = Variables(notify);
+    Set fiber(isl_set_from_params(notify.set.copy()));
+    for (unsigned i = 0; i < names.size(); ++i) {
+      int position = isl_set_find_dim_by_name(fiber.get(), isl_dim_param, names[i].c_str());
+      fiber = position < 0 ? Set(isl_set_insert_dims(fiber.copy(), isl_dim_set, i, 1))
+                           : Set(isl_set_move_dims(fiber.copy(), isl_dim_set, i, isl_dim_param,
+                                                   static_cast<unsigned>(position), 1));
+    }
+    Set box(isl_set_universe(isl_set_get_space(fiber.get())));
+    PwAff product = unknowns_.Constant(1);
+    PwPoly poly(isl_pw_qpolynomial_from_pw_aff(product.copy()));
+    bool affine = true;
+    auto count = static_cast<unsigned>(names.size());
+    for (unsigned i = 0; i < count; ++i) {
+      Set line(isl_set_project_out(fiber.copy(), isl_dim_set, i + 1, count - i - 1));
+      line = Set(isl_set_project_out(line.copy(), isl_dim_set, 0, i));
+      PwAff first(isl_set_dim_min(line.copy(), 0));
+      PwAff last(isl_set_dim_max(line.copy(), 0));
+      Set cylinder(isl_set_insert_dims(line.copy(), isl_dim_set, 0, i));
+      cylinder = Set(isl_set_insert_dims(cylinder.copy(), isl_dim_set, i + 1, count - i - 1));
+      box = box & cylinder;
+      PwAff length = last - first + unknowns_.Constant(1);
+      if (!IsInterval(line, length)) {
+        reason_ = "the tasks that notify an element are no box of coordinates";
+        return false;
+      }
+      length = PwAff(isl_pw_aff_coalesce(length.copy()));
+      bool constant = isl_pw_aff_is_cst(length.get()) == isl_bool_true ||
+                      isl_pw_aff_is_cst(product.get()) == isl_bool_true;
+      affine = affine && constant;
+      poly = PwPoly(isl_pw_qpolynomial_mul(poly.copy(),
+                                           isl_pw_qpolynomial_from_pw_aff(length.copy())));
+      if (affine) {
+        product = PwAff(isl_pw_aff_coalesce((product * length).copy()));
+      }
+    }
+    if (!IsSubset(box, fiber)) {
+      reason_ = "the tasks that notify an element are no box of coordinates";
+      return false;
+    }
+    sum = PwPoly(isl_pw_qpolynomial_add(sum.copy(), poly.copy()));
+    if (affine) {
+      total = PwAff(isl_pw_aff_union_add(total.copy(), product.copy()));
+    }
+    return affine;
+  }
+
+  /// Whether a set of one dimension has no hole.
+  bool IsInterval(const Set& line, const PwAff&) const {
+    Set hull(isl_set_from_basic_set(isl_set_simple_hull(line.copy())));
+    Set missing = hull - line;
+    return IsEmpty(missing);
+  }
+
+  PwPoly Poly(Converter& converter, const Event& event) { return PolyOf(converter, event.count); }
+
+  /// Products stay products, so that they can cancel.
+  PwPoly PolyOf(Converter& converter, ExprId id) {
+    const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
+    if (binary != nullptr && binary->op == BinaryOp::Mul) {
+      return PwPoly(isl_pw_qpolynomial_mul(PolyOf(converter, binary->left).copy(),
+                                           PolyOf(converter, binary->right).copy()));
+    }
+    if (binary != nullptr && binary->op == BinaryOp::Add) {
+      return PwPoly(isl_pw_qpolynomial_add(PolyOf(converter, binary->left).copy(),
+                                           PolyOf(converter, binary->right).copy()));
+    }
+    if (binary != nullptr && binary->op == BinaryOp::Sub) {
+      return PwPoly(isl_pw_qpolynomial_sub(PolyOf(converter, binary->left).copy(),
+                                           PolyOf(converter, binary->right).copy()));
+    }
+    return PwPoly(isl_pw_qpolynomial_from_pw_aff(converter.Int(id).copy()));
+  }
+
+  static bool IsZero(const Set& used, const PwPoly& sum, const PwPoly& count) {
+    PwPoly difference(isl_pw_qpolynomial_sub(sum.copy(), count.copy()));
+    difference = PwPoly(isl_pw_qpolynomial_intersect_params(difference.copy(), used.copy()));
+    return isl_pw_qpolynomial_is_zero(difference.get()) == isl_bool_true;
+  }
+
+  void Report(const Event& event, const Set& used, const PwAff& total, const PwAff& count,
+              const Set& differs, bool affine) {
+    std::optional<Point> point;
+    if (reason_.empty() && affine) {
+      Set with_values = differs & Eq(unknowns_.Param("count@"), count) &
+                        Eq(unknowns_.Param("total@"), total);
+      point = FindWitness(unknowns_, unknowns_.Close(with_values));
+    }
+    if (!point) {
+      prover_.NotProved(prover_.report.counts, DiagnosticKind::CountProof, event.range,
+                        fmt::format("`%{}` counts its notifies", event.name),
+                        !reason_.empty() ? reason_ : ReasonOf(unknowns_, affine ? differs : used));
+      return;
+    }
+    Diagnostic* error = prover_.Refuted(
+        prover_.report.counts, DiagnosticKind::CountProof, event.range,
+        fmt::format("{} counts {}, but is notified {} time{}{}",
+                    ElementText(event.name, event.dims.size(), *point), point->at("count@"),
+                    point->at("total@"), point->at("total@") == 1 ? "" : "s",
+                    Where(unknowns_, *point, nullptr, 1)));
+    if (error == nullptr) {
+      return;
+    }
+    for (const EdgeRelation& notify : relations_.notifies) {
+      if (&module_.events[notify.edge->ref->event] == &event) {
+        const ProgramCall& call = unknowns_.program().calls[notify.call];
+        error->notes.push_back(
+            {notify.edge->range, fmt::format("`@{}` notifies it here", call.device->name)});
+      }
+    }
+  }
+
+  Prover& prover_;
+  Unknowns& unknowns_;
+  const Module& module_;
+  const EventRelations& relations_;
+  std::string reason_;  // why there is no proof
+};
+
+}  // namespace
+
+std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations) {
+  std::set<EventId> right;
+  for (EventId event : prover.unknowns.program().events) {
+    if (CountProof(prover, relations).Run(event)) {
+      right.insert(event);
+    }
+  }
+  return right;
+}
+
+}  // namespace etc

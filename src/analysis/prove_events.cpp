@@ -1,0 +1,151 @@
+// Indices are in bounds, and a wait stands after all that it waits for.
+#include <fmt/format.h>
+
+#include "analysis/prover.h"
+#include "ir/printer.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
+  const Unknowns& unknowns = prover.unknowns;
+  prover.context.SetBudget(kSteps);
+  Set outside = *use.scope & (Lt(use.value, unknowns.Constant(0)) | Le(use.extent, use.value));
+  if (IsEmpty(outside)) {
+    ++prover.report.bounds.proved;
+    return;
+  }
+  outside = unknowns.Close(outside);
+  if (IsEmpty(outside)) {
+    ++prover.report.bounds.proved;
+    return;
+  }
+  const Module& module = unknowns.module();
+  const Tensor& tensor = module.tensors[use.tensor];
+  Set with_value = outside & Eq(unknowns.Param("index@"), use.value) &
+                   Eq(unknowns.Param("extent@"), use.extent);
+  auto point = use.exact ? FindWitness(unknowns, with_value) : std::nullopt;
+  SourceRange range = module.RangeOf(use.index);
+  if (!point) {
+    prover.NotProved(prover.report.bounds, DiagnosticKind::BoundsProof, range,
+                     fmt::format("index {} of `%{}` is in bounds", use.axis, tensor.name),
+                     ReasonOf(unknowns, outside));
+    return;
+  }
+  Diagnostic* error = prover.Refuted(
+      prover.report.bounds, DiagnosticKind::BoundsProof, range,
+      fmt::format("index {} of `%{}` is {}, outside of 0 .. {}, in {}{}", use.axis, tensor.name,
+                  point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
+                  Where(unknowns, *point, &call, 1)));
+  if (error != nullptr) {
+    error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
+    error->notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+  }
+}
+
+void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& relation) {
+  const Unknowns& unknowns = prover.unknowns;
+  const Event& event = unknowns.module().events[relation.edge->ref->event];
+  for (size_t i = 0; i < relation.indices.size(); ++i) {
+    prover.context.SetBudget(kSteps);
+    const EdgeRelation::Index& index = relation.indices[i];
+    Set used = relation.scope & Le(index.lo, index.last);
+    Set low = used & Lt(index.lo, unknowns.Constant(0));
+    Set high = used & Le(index.extent, index.last);
+    low = low & Eq(unknowns.Param("index@"), index.lo);
+    high = high & Eq(unknowns.Param("index@"), index.last);
+    Set outside = unknowns.Close((low | high) & Eq(unknowns.Param("extent@"), index.extent));
+    if (IsEmpty(outside)) {
+      ++prover.report.bounds.proved;
+      continue;
+    }
+    auto point = FindWitness(unknowns, outside);
+    if (!point) {
+      prover.NotProved(prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
+                       fmt::format("index {} of event `%{}` is in bounds", i, event.name),
+                       ReasonOf(unknowns, outside));
+      continue;
+    }
+    Diagnostic* error = prover.Refuted(
+        prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
+        fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}, in {}{}", i, event.name,
+                    point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
+                    Where(unknowns, *point, &call, 1)));
+    if (error != nullptr) {
+      error->notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
+    }
+  }
+}
+
+}  // namespace
+
+void ProveBounds(Prover& prover, const EventRelations& relations) {
+  for (const ProgramCall& call : prover.unknowns.program().calls) {
+    RegionRequest request;
+    request.on_index = [&](const IndexUse& use) { ProveIndex(prover, call, use); };
+    (void)AccessRegions(prover.unknowns, call, 1, request);
+  }
+  for (const auto* group : {&relations.waits, &relations.notifies}) {
+    for (const EdgeRelation& relation : *group) {
+      ProveEdge(prover, prover.unknowns.program().calls[relation.call], relation);
+    }
+  }
+}
+
+/// Every SM runs the calls in program order. If what notifies an element stands before what waits
+/// for it, the first wait that never ends would be for a notify of an earlier call, which by then
+/// has happened.
+void ProveOrder(Prover& prover, const EventRelations& relations) {
+  const Unknowns& unknowns = prover.unknowns;
+  const std::vector<ProgramCall>& calls = unknowns.program().calls;
+  for (const EdgeRelation& wait : relations.waits) {
+    for (const EdgeRelation& notify : relations.notifies) {
+      const ProgramCall& waiter = calls[wait.call];
+      const ProgramCall& notifier = calls[notify.call];
+      if (notify.edge->ref->event != wait.edge->ref->event) {
+        continue;
+      }
+      prover.context.SetBudget(kSteps);
+      bool repeats = waiter.segment == notifier.segment && waiter.repeat_var;
+      Map pairs(isl_map_apply_range(notify.elements.copy(), isl_map_reverse(wait.elements.copy())));
+      if (repeats) {
+        // Late: the notifier's iteration is above the waiter's, or the same and it stands later.
+        pairs = Map(waiter.index > notifier.index
+                        ? isl_map_order_gt(pairs.copy(), isl_dim_in, 0, isl_dim_out, 0)
+                        : isl_map_subtract(pairs.copy(),
+                                           isl_map_order_lt(pairs.copy(), isl_dim_in, 0,
+                                                            isl_dim_out, 0)));
+      }
+      bool late = repeats || waiter.index <= notifier.index;
+      if (!late || IsEmpty(pairs)) {
+        ++prover.report.order.proved;
+        continue;
+      }
+      const Event& event = unknowns.module().events[wait.edge->ref->event];
+      std::string what = fmt::format("`@{}` waits for `%{}`", waiter.device->name, event.name);
+      Set sizes(isl_map_params(pairs.copy()));
+      auto point = wait.exact && notify.exact ? FindWitness(unknowns, unknowns.Close(sizes))
+                                              : std::nullopt;
+      if (!point) {
+        prover.NotProved(prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
+                         what + " after all that notify it",
+                         ReasonOf(unknowns, wait.exact ? notify.set : wait.set));
+        continue;
+      }
+      Diagnostic* error = prover.Refuted(
+          prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
+          fmt::format("{}, which a later call notifies{}", what,
+                      Where(unknowns, *point, nullptr, 1)));
+      if (error != nullptr) {
+        error->notes.push_back({notify.edge->range, fmt::format("`@{}` notifies it here; a call "
+                                                                "stands after all that it waits "
+                                                                "for",
+                                                                notifier.device->name)});
+      }
+    }
+  }
+}
+
+}  // namespace etc

@@ -1,0 +1,230 @@
+// Two tasks that touch one element, one of them writing, must be ordered by events. Program order
+// says which of them comes first, but orders no tasks of different SMs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/prover.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kStepsForPair = 20'000'000;
+
+class RaceProof {
+ public:
+  RaceProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
+      : prover_(prover),
+        unknowns_(prover.unknowns),
+        calls_(unknowns_.program().calls),
+        order_(unknowns_, relations, trusted) {}
+
+  void Run() {
+    RegionRequest request;
+    for (const ProgramCall& call : calls_) {
+      for (size_t a = 0; a < call.args.size(); ++a) {
+        if (unknowns_.module().tensors[call.device->params[a]].access != Access::In) {
+          request.tensors.insert(call.args[a].tensor);
+        }
+      }
+    }
+    for (const ProgramCall& call : calls_) {
+      first_.push_back(AccessRegions(unknowns_, call, 1, request));
+      second_.push_back(AccessRegions(unknowns_, call, 2, request));
+    }
+    for (const ProgramCall& x : calls_) {
+      for (const ProgramCall& y : calls_) {
+        bool repeats = x.segment == y.segment && x.repeat_var;
+        if (x.index <= y.index || repeats) {
+          Check(x, y);
+        }
+      }
+    }
+  }
+
+ private:
+  void Check(const ProgramCall& x, const ProgramCall& y) {
+    for (const AccessRegion& a : first_[x.index]) {
+      for (const AccessRegion& b : second_[y.index]) {
+        if (a.tensor == b.tensor && (a.write || b.write)) {
+          prover_.context.SetBudget(kStepsForPair);
+          Check(x, y, a, b);
+        }
+      }
+    }
+  }
+
+  /// Pairs of tasks of which the first comes first in program order; of one call's tasks in one
+  /// iteration, each pair once.
+  Set InOrder(const ProgramCall& x, const ProgramCall& y) const {
+    if (x.segment != y.segment) {
+      return unknowns_.All();
+    }
+    PwAff l1 = unknowns_.Param(IterationName(1));
+    PwAff l2 = unknowns_.Param(IterationName(2));
+    if (x.index != y.index) {
+      return x.index < y.index ? Le(l1, l2) : Lt(l1, l2);
+    }
+    Set same = Eq(l1, l2);
+    Set in_order = Lt(l1, l2);
+    for (size_t i = 0; i < x.axes.size(); ++i) {
+      PwAff t1 = unknowns_.Param(CoordinateName(i, 1));
+      PwAff t2 = unknowns_.Param(CoordinateName(i, 2));
+      in_order = in_order | (same & Lt(t1, t2));
+      same = same & Eq(t1, t2);
+    }
+    return in_order;
+  }
+
+  void Check(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
+             const AccessRegion& b) {
+    Set conflict = Coalesce(a.set & b.set & InOrder(x, y));
+    if (IsEmpty(conflict)) {
+      ++prover_.report.races.proved;
+      return;
+    }
+    bool exact = a.exact && b.exact;
+    if (IsCovered(x, y, conflict)) {
+      ++prover_.report.races.proved;
+      return;
+    }
+    if (!exact) {
+      conflict = WithAxioms(conflict);
+      if (IsEmpty(conflict) || IsCovered(x, y, conflict)) {
+        ++prover_.report.races.proved;
+        return;
+      }
+    }
+    Map open = Tasks(x, y, conflict);
+    if (Map ordered = order_.From(x.index)[y.index]) {
+      open = open - ordered;
+    }
+    Report(x, y, a, b, conflict, open);
+  }
+
+  Map Tasks(const ProgramCall& x, const ProgramCall& y, const Set& conflict) const {
+    return ToMap(unknowns_, conflict, TaskNames(x, 1), TaskNames(y, 2));
+  }
+
+  bool IsCovered(const ProgramCall& x, const ProgramCall& y, const Set& conflict) {
+    const Map& ordered = order_.From(x.index)[y.index];
+    return ordered && IsSubset(Tasks(x, y, conflict), ordered);
+  }
+
+  /// Adds that functions of equal arguments are equal, and that tiles of one size do not overlap.
+  Set WithAxioms(Set set) const {
+    std::vector<const Term*> terms = unknowns_.TermsIn(unknowns_.Close(set));
+    std::sort(terms.begin(), terms.end());  // arguments before what is made of them
+    for (size_t i = 0; i < terms.size(); ++i) {
+      for (size_t j = i + 1; j < terms.size(); ++j) {
+        const Term& u = *terms[i];
+        const Term& v = *terms[j];
+        bool same = u.kind == v.kind && u.tensor == v.tensor && u.args.size() == v.args.size();
+        if (!same || u.kind == Term::Kind::Any || (u.kind == Term::Kind::Element && !u.stable)) {
+          continue;
+        }
+        Set closed = unknowns_.Close(set);
+        Set equal = unknowns_.All();
+        for (size_t k = 0; k < u.args.size(); ++k) {
+          equal = equal & Eq(u.args[k], v.args[k]);
+        }
+        set = Coalesce((closed & equal & Eq(Value(u), Value(v))) | (closed - equal));
+        if (u.kind == Term::Kind::Product) {
+          set = Tiles(set, u, v, 0);
+          set = Tiles(set, u, v, 1);
+        }
+      }
+    }
+    return set;
+  }
+
+  PwAff Value(const Term& term) const { return unknowns_.Param(term.name); }
+
+  /// For x*c and y*c with 0 <= c: x + 1 <= y means x*c + c <= y*c.
+  Set Tiles(const Set& set, const Term& u, const Term& v, size_t common) const {
+    const PwAff& c = u.args[common];
+    const PwAff& x = u.args[1 - common];
+    for (size_t other : {size_t{0}, size_t{1}}) {
+      const PwAff& d = v.args[other];
+      const PwAff& y = v.args[1 - other];
+      if (IsSubset(set, Eq(c, d)) && IsSubset(set, Le(unknowns_.Constant(0), c))) {
+        return Coalesce((set & Eq(x, y)) | (set & Lt(x, y) & Le(Value(u) + c, Value(v))) |
+                        (set & Lt(y, x) & Le(Value(v) + c, Value(u))));
+      }
+    }
+    return set;
+  }
+
+  void Report(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
+              const AccessRegion& b, const Set& conflict, const Map& open) {
+    const Tensor& tensor = unknowns_.module().tensors[a.tensor];
+    std::optional<Point> point;
+    Set open_set = conflict & OpenSet(x, y, open);
+    if (open) {
+      point = FindWitness(unknowns_, unknowns_.Close(open_set));
+    }
+    ProofTally& tally = prover_.report.races;
+    if (!point) {
+      prover_.NotProved(tally, DiagnosticKind::Race, y.range,
+                        fmt::format("`@{}` {} `%{}` in order with `@{}`", y.device->name,
+                                    b.write ? "writes" : "reads", tensor.name, x.device->name),
+                        ReasonOf(unknowns_, open ? open_set : Set()));
+      return;
+    }
+    std::string element = ElementText(tensor.name, tensor.shape.size(), *point);
+    Diagnostic* error = prover_.Refuted(
+        tally, DiagnosticKind::Race, y.range,
+        fmt::format("{} {} {}, which {} {}, and no event orders them{}", TaskText(y, *point, 2),
+                    b.write ? "writes" : "reads", element, TaskText(x, *point, 1),
+                    a.write ? "writes" : "reads", Where(unknowns_, *point, &y, 2)));
+    if (error == nullptr) {
+      return;
+    }
+    std::string iteration = Where(unknowns_, *point, &x, 1);
+    error->notes.push_back(
+        {x.range, fmt::format("{} {} it here{}", TaskText(x, *point, 1),
+                              a.write ? "writes" : "reads", x.repeat_var ? iteration : "")});
+    error->notes.push_back({y.range, Missing(x, y, *point)});
+  }
+
+  std::string Missing(const ProgramCall& x, const ProgramCall& y, const Point& point) const {
+    if (x.index == y.index && point.at(IterationName(1)) == point.at(IterationName(2))) {
+      return "tasks of one call run side by side";
+    }
+    return fmt::format("no chain of notifies and waits leads from {} to {}", TaskText(x, point, 1),
+                       TaskText(y, point, 2));
+  }
+
+  /// The pairs of a relation as a set over the names of tasks.
+  Set OpenSet(const ProgramCall& x, const ProgramCall& y, const Map& open) const {
+    Map map = open;
+    auto name = [&](const std::vector<std::string>& names, isl_dim_type type) {
+      for (const std::string& each : names) {
+        isl_size at = isl_map_dim(map.get(), isl_dim_param);
+        map = Map(isl_map_move_dims(map.copy(), isl_dim_param, static_cast<unsigned>(at), type, 0,
+                                    1));
+        map = Map(isl_map_set_dim_id(map.copy(), isl_dim_param, static_cast<unsigned>(at),
+                                     isl_id_alloc(unknowns_.ctx(), each.c_str(), nullptr)));
+      }
+    };
+    name(TaskNames(x, 1), isl_dim_in);
+    name(TaskNames(y, 2), isl_dim_out);
+    return Set(isl_map_params(map.copy()));
+  }
+
+  Prover& prover_;
+  Unknowns& unknowns_;
+  const std::vector<ProgramCall>& calls_;
+  HappensBefore order_;
+  std::vector<std::vector<AccessRegion>> first_;
+  std::vector<std::vector<AccessRegion>> second_;
+};
+
+}  // namespace
+
+void ProveRaces(Prover& prover, const EventRelations& relations,
+                const std::set<EventId>& trusted) {
+  RaceProof(prover, relations, trusted).Run();
+}
+
+}  // namespace etc

@@ -1,0 +1,53 @@
+// The groups of proofs about one program. Each has its own file.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/events.h"
+#include "analysis/proofs.h"
+
+namespace etc {
+
+/// Values of parameters.
+using Point = std::map<std::string, int64_t>;
+
+/// What all groups share.
+struct Prover {
+  Unknowns& unknowns;
+  IslContext& context;
+  ProofReport& report;
+  Diagnostics& diagnostics;
+  std::set<std::pair<DiagnosticKind, uint32_t>>& reported;  // kind and position: once is enough
+  bool remarks;
+
+  /// Counts an unproved fact, and says so if asked.
+  void NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
+                 const std::string& reason);
+  /// An error, or null when one of this kind stands at this position already.
+  Diagnostic* Refuted(ProofTally& tally, DiagnosticKind kind, SourceRange range,
+                      std::string message);
+};
+
+/// A point of a set, small in the sizes first; the values of terms over sizes are the real ones.
+/// Nothing where the set has none, or where only terms whose values are not free would be in it.
+std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set);
+/// Why a set is larger than what happens: `the values of `%pos``.
+std::string ReasonOf(const Unknowns& unknowns, const Set& set);
+/// `, where n = 3, l = 0`
+std::string Where(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+                  int instance);
+/// `@f[0, 3]`
+std::string TaskText(const ProgramCall& call, const Point& point, int instance);
+/// `%p[0, 3]`
+std::string ElementText(const std::string& name, size_t rank, const Point& point);
+
+void ProveBounds(Prover& prover, const EventRelations& relations);
+/// The events whose counts are right.
+std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
+void ProveOrder(Prover& prover, const EventRelations& relations);
+void ProveRaces(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted);
+
+}  // namespace etc

@@ -1,0 +1,306 @@
+#include "analysis/regions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etc {
+
+std::string IterationName(int instance) { return fmt::format("l@{}", instance); }
+
+std::string CoordinateName(size_t axis, int instance) {
+  return fmt::format("t{}@{}", axis, instance);
+}
+
+std::vector<std::string> TaskNames(const ProgramCall& call, int instance) {
+  std::vector<std::string> names{IterationName(instance)};
+  for (size_t i = 0; i < call.axes.size(); ++i) {
+    names.push_back(CoordinateName(i, instance));
+  }
+  return names;
+}
+
+std::string ElementName(size_t axis) { return fmt::format("e{}", axis); }
+
+Set ProjectOut(Set set, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    int position = isl_set_find_dim_by_name(set.get(), isl_dim_param, name.c_str());
+    if (position >= 0) {
+      set = Set(isl_set_project_out(set.copy(), isl_dim_param, static_cast<unsigned>(position), 1));
+    }
+  }
+  return set;
+}
+
+namespace {
+
+/// Whether the set depends on data: then it is larger than what happens in any one launch.
+bool OnData(const Unknowns& unknowns, const Set& set) {
+  std::vector<const Term*> terms = unknowns.TermsIn(set);
+  return std::any_of(terms.begin(), terms.end(), [](const Term* term) { return !term->global; });
+}
+
+Set AxisRange(Converter& converter, const Axis& axis, const PwAff& variable) {
+  PwAff lo = axis.lo ? converter.Int(axis.lo) : converter.unknowns().Constant(0);
+  return Le(lo, variable) & Lt(variable, converter.Int(axis.hi));
+}
+
+}  // namespace
+
+TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
+    : converter(unknowns), domain(unknowns.All()) {
+  unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
+  PwAff iteration = unknowns.Param(IterationName(instance));
+  domain = Le(unknowns.Constant(call.repeat.lo), iteration) &
+           Le(iteration, unknowns.Constant(call.repeat.hi));
+  unknowns.SetFacts(IterationName(instance), domain);
+  if (call.repeat_var) {
+    converter.Bind(call.repeat_var, iteration);
+  }
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    std::vector<PwAff> slice;
+    for (ExprId index : call.args[a].indices) {
+      slice.push_back(converter.Int(index));
+    }
+    TensorId param = call.device->params[a];
+    converter.BindTensor(param, call.args[a].tensor, std::move(slice));
+    if (unknowns.module().tensors[param].access != Access::In) {
+      converter.AddWritten(call.args[a].tensor);
+    }
+  }
+  for (size_t i = 0; i < call.axes.size(); ++i) {
+    std::string name = CoordinateName(i, instance);
+    PwAff variable = unknowns.Param(name);
+    Set range = AxisRange(converter, call.axes[i], variable);
+    unknowns.SetFacts(name, range);
+    domain = domain & range;
+    converter.Bind(call.axes[i].var, variable);
+    converter.Bind(call.task_symbols[i], variable);
+  }
+  domain = Coalesce(unknowns.Close(domain));
+  exact = !OnData(unknowns, domain);
+}
+
+namespace {
+
+class RegionWalk {
+ public:
+  RegionWalk(Unknowns& unknowns, const ProgramCall& call, int instance,
+             const RegionRequest& request)
+      : unknowns_(unknowns),
+        module_(unknowns.module()),
+        request_(request),
+        task_(unknowns, call, instance),
+        scope_(task_.domain) {
+    keep_ = TaskNames(call, instance);
+    Block(call.device->body);
+  }
+
+  std::vector<AccessRegion> regions;
+
+ private:
+  /// What holds inside of a loop or a branch.
+  struct Saved {
+    Set scope;
+    bool exact;
+  };
+  Saved Save() const { return {scope_, exact_}; }
+  void Restore(Saved saved) {
+    scope_ = std::move(saved.scope);
+    exact_ = saved.exact;
+  }
+
+  void Block(const std::vector<StmtId>& stmts) {
+    for (StmtId id : stmts) {
+      std::visit([&](const auto& stmt) { Visit(stmt); }, module_.stmts[id]);
+    }
+  }
+
+  void Visit(const For& loop) {
+    Saved saved = Save();
+    EnterAxes(loop.axes);
+    Block(loop.body);
+    Restore(std::move(saved));
+  }
+
+  void Visit(const If& branch) {
+    VisitExpr(branch.condition);
+    Saved saved = Save();
+    EnterBranch(branch.condition, true);
+    Block(branch.body);
+    Restore(std::move(saved));
+  }
+
+  void Visit(const Let& let) {
+    VisitExpr(let.value);
+    if (KindOf(module_, let.value) == ValueKind::Int) {
+      task_.converter.Bind(let.symbol, task_.converter.Int(let.value));
+    } else {
+      task_.converter.BindLet(let.symbol, let.value);
+    }
+  }
+
+  void Visit(const LocalDecl&) {}
+
+  void Visit(const Assign& assign) {
+    VisitExpr(assign.value);
+    Element(assign.tensor, assign.indices, true);
+  }
+
+  void Visit(const TopK& topk) {
+    Saved saved = Save();
+    EnterAxes({topk.axis});
+    VisitExpr(topk.body);
+    Restore(saved);
+    EnterAxes({topk.rank});
+    Element(topk.values, topk.value_indices, true);
+    Element(topk.positions, topk.position_indices, true);
+    Restore(std::move(saved));
+  }
+
+  void EnterAxes(const std::vector<Axis>& axes) {
+    for (const Axis& axis : axes) {
+      VisitExpr(axis.lo);
+      VisitExpr(axis.hi);
+      std::string name = unknowns_.Fresh(module_.symbols[axis.var].name);
+      PwAff variable = unknowns_.Param(name);
+      Set range = AxisRange(task_.converter, axis, variable);
+      unknowns_.SetFacts(name, range);
+      scope_ = scope_ & range;
+      task_.converter.Bind(axis.var, variable);
+    }
+  }
+
+  void EnterBranch(ExprId condition, bool wanted) {
+    Converter::Condition where = task_.converter.Where(condition, wanted);
+    scope_ = scope_ & where.set;
+    exact_ = exact_ && where.exact;
+  }
+
+  void Element(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
+    std::vector<PwAff> values;
+    for (ExprId index : indices) {
+      VisitExpr(index);
+      values.push_back(task_.converter.Int(index));
+    }
+    if (request_.on_index) {
+      CheckIndices(tensor, indices, values);
+    }
+    const Converter::Binding* binding = task_.converter.Find(tensor);
+    if (binding != nullptr && request_.tensors.contains(binding->tensor)) {
+      AddRegion(*binding, values, write);
+    }
+  }
+
+  void CheckIndices(TensorId tensor, const std::vector<ExprId>& indices,
+                    const std::vector<PwAff>& values) {
+    for (size_t i = 0; i < indices.size(); ++i) {
+      PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[i]);
+      request_.on_index({tensor, i, indices[i], values[i], extent, &scope_, exact_});
+    }
+  }
+
+  void AddRegion(const Converter::Binding& binding, const std::vector<PwAff>& values, bool write) {
+    std::vector<PwAff> all = binding.slice;
+    all.insert(all.end(), values.begin(), values.end());
+    std::vector<std::string> keep = keep_;
+    Set set = scope_;
+    for (size_t i = 0; i < all.size(); ++i) {
+      keep.push_back(ElementName(i));
+      set = set & Eq(unknowns_.Param(ElementName(i)), all[i]);
+    }
+    set = unknowns_.Close(set);
+    bool exact = exact_ && !OnData(unknowns_, set);
+    set = Coalesce(ProjectOut(set, Locals(set, keep)));
+    for (AccessRegion& region : regions) {
+      if (region.tensor == binding.tensor && region.write == write && region.exact == exact) {
+        if (!IsSubset(set, region.set)) {
+          region.set = Coalesce(region.set | set);
+        }
+        return;
+      }
+    }
+    regions.push_back({binding.tensor, write, exact, set});
+  }
+
+  /// The loop variables in the set, and the terms that depend on them.
+  std::vector<std::string> Locals(const Set& set, const std::vector<std::string>& keep) const {
+    std::vector<std::string> locals;
+    for (const std::string& name : unknowns_.Involved(set)) {
+      bool kept = std::find(keep.begin(), keep.end(), name) != keep.end();
+      if (!kept && !unknowns_.IsDim(name) && !unknowns_.DependsOnlyOn(name, keep)) {
+        locals.push_back(name);
+      }
+    }
+    return locals;
+  }
+
+  void VisitExpr(ExprId id) {
+    if (id) {
+      std::visit([&](const auto& expr) { Visit(expr); }, module_.exprs[id]);
+    }
+  }
+  void VisitAll(const std::vector<ExprId>& ids) {
+    for (ExprId id : ids) {
+      VisitExpr(id);
+    }
+  }
+
+  void Visit(const IntLiteral&) {}
+  void Visit(const FloatLiteral&) {}
+  void Visit(const BoolLiteral&) {}
+  void Visit(const SymbolRef&) {}
+  void Visit(const Load& load) { Element(load.tensor, load.indices, false); }
+  void Visit(const Cast& cast) { VisitExpr(cast.operand); }
+  void Visit(const Unary& unary) { VisitExpr(unary.operand); }
+
+  void Visit(const Binary& binary) {
+    VisitExpr(binary.left);
+    if (binary.op != BinaryOp::And && binary.op != BinaryOp::Or) {
+      VisitExpr(binary.right);
+      return;
+    }
+    Saved saved = Save();
+    EnterBranch(binary.left, binary.op == BinaryOp::And);
+    VisitExpr(binary.right);
+    Restore(std::move(saved));
+  }
+
+  void Visit(const Call& call) {
+    if (call.op != Intrinsic::Select) {
+      VisitAll(call.args);
+      return;
+    }
+    VisitExpr(call.args[0]);
+    for (bool side : {true, false}) {
+      Saved saved = Save();
+      EnterBranch(call.args[0], side);
+      VisitExpr(call.args[side ? 1 : 2]);
+      Restore(std::move(saved));
+    }
+  }
+
+  void Visit(const Reduce& reduce) {
+    Saved saved = Save();
+    EnterAxes(reduce.axes);
+    VisitExpr(reduce.body);
+    Restore(std::move(saved));
+  }
+
+  Unknowns& unknowns_;
+  const Module& module_;
+  const RegionRequest& request_;
+  TaskScope task_;
+  Set scope_;
+  bool exact_ = true;
+  std::vector<std::string> keep_;
+};
+
+}  // namespace
+
+std::vector<AccessRegion> AccessRegions(Unknowns& unknowns, const ProgramCall& call, int instance,
+                                        const RegionRequest& request) {
+  return RegionWalk(unknowns, call, instance, request).regions;
+}
+
+}  // namespace etc

@@ -1,0 +1,61 @@
+// What the tasks of a call read and write, from the body of its device function.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/convert.h"
+
+namespace etc {
+
+/// Names of the parameters that identify a task. Two tasks of one relation are instances 1 and 2.
+std::string IterationName(int instance);
+std::string CoordinateName(size_t axis, int instance);
+/// The iteration, then the coordinates.
+std::vector<std::string> TaskNames(const ProgramCall& call, int instance);
+/// Name of an index of an element of a tensor or an event.
+std::string ElementName(size_t axis);
+
+/// The set without these parameters: for some value of each.
+Set ProjectOut(Set set, const std::vector<std::string>& names);
+
+/// Elements of a tensor of the program that tasks may read or write: a set over the task and the
+/// element. Not exact: it holds more than is accessed, and terms that depend on the task alone.
+struct AccessRegion {
+  TensorId tensor;
+  bool write = false;
+  bool exact = true;
+  Set set;
+};
+
+/// An index of an access, for the proof that it is in bounds.
+struct IndexUse {
+  TensorId tensor;  // as the body names it
+  size_t axis;
+  ExprId index;
+  PwAff value;
+  PwAff extent;
+  const Set* scope;  // where the access happens
+  bool exact;        // of `scope`
+};
+
+/// A task of a call: its coordinates bound, and where they lie.
+struct TaskScope {
+  TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance);
+
+  Converter converter;
+  Set domain;
+  bool exact = true;  // the domain does not depend on data
+};
+
+struct RegionRequest {
+  std::set<TensorId> tensors;  // those of interest
+  std::function<void(const IndexUse&)> on_index;
+};
+
+std::vector<AccessRegion> AccessRegions(Unknowns& unknowns, const ProgramCall& call, int instance,
+                                        const RegionRequest& request);
+
+}  // namespace etc

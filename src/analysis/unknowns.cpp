@@ -1,0 +1,276 @@
+#include "analysis/unknowns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <set>
+
+#include "ir/checked.h"
+
+namespace etc {
+namespace {
+
+std::string Text(const PwAff& value) {
+  char* text = isl_pw_aff_to_str(value.get());
+  std::string result = text == nullptr ? "?" : text;
+  std::free(text);
+  return result;
+}
+
+std::vector<std::string> InvolvedIn(const PwAff& value) {
+  std::vector<std::string> names;
+  isl_size count = isl_pw_aff_dim(value.get(), isl_dim_param);
+  for (isl_size i = 0; i < count; ++i) {
+    if (isl_pw_aff_involves_dims(value.get(), isl_dim_param, i, 1) != isl_bool_false) {
+      names.emplace_back(isl_pw_aff_get_dim_name(value.get(), isl_dim_param, i));
+    }
+  }
+  return names;
+}
+
+std::optional<int64_t> ToInt(const Val& value) {
+  bool is_int = isl_val_is_int(value.get()) == isl_bool_true;
+  return is_int ? std::optional<int64_t>(isl_val_get_num_si(value.get())) : std::nullopt;
+}
+
+}  // namespace
+
+Unknowns::Unknowns(const Module& module, const Program& program, IslContext& context)
+    : module_(module), program_(program), context_(context), sizes_(All()) {
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    if (id == nullptr || module.symbols[*id].kind != SymbolKind::Dim) {
+      continue;
+    }
+    dims_.push_back(*id);
+    PwAff dim = Param(DimName(*id));
+    if (auto range = RangeOfDim(module, *id, program.ranges)) {
+      sizes_ = sizes_ & Le(Constant(range->lo), dim) & Le(dim, Constant(range->hi));
+    }
+    ExprId multiple = module.symbols[*id].multiple;
+    auto step = multiple ? EvaluateInt(module, multiple, {}) : std::nullopt;
+    if (step && *step > 1) {
+      PwAff rest(isl_pw_aff_mod_val(dim.copy(), isl_val_int_from_si(ctx(), *step)));
+      sizes_ = sizes_ & Eq(rest, Constant(0));
+    }
+  }
+}
+
+PwAff Unknowns::Constant(int64_t value) const {
+  return PwAff(isl_pw_aff_val_on_domain(All().copy(), isl_val_int_from_si(ctx(), value)));
+}
+
+PwAff Unknowns::Param(const std::string& name) const {
+  return PwAff(isl_pw_aff_param_on_domain_id(All().copy(),
+                                             isl_id_alloc(ctx(), name.c_str(), nullptr)));
+}
+
+Set Unknowns::All() const { return Set(isl_set_universe(isl_space_params_alloc(ctx(), 0))); }
+
+std::string Unknowns::Fresh(const std::string& stem) {
+  return fmt::format("{}#{}", stem, fresh_++);
+}
+
+PwAff Unknowns::Quotient(const PwAff& a, const PwAff& b) {
+  Term term{Term::Kind::Quotient, {}, {a, b}, {}, false, false, false, "a quotient by a size"};
+  return Add(std::move(term), fmt::format("/ {} {}", Text(a), Text(b)), [&](const PwAff& q) {
+    Bounds x = BoundsOf(a);
+    Bounds y = BoundsOf(b);
+    Set facts = All();
+    if (!x.lo || *x.lo < 0 || !y.lo || *y.lo < 1) {
+      return facts;
+    }
+    facts = Le(Constant(y.hi ? *x.lo / *y.hi : 0), q) & Le(q, a);
+    return x.hi ? facts & Le(q, Constant(*x.hi / *y.lo)) : facts;
+  });
+}
+
+PwAff Unknowns::CeilQuotient(const PwAff& a, const PwAff& b) {
+  Term term{Term::Kind::CeilQuotient, {}, {a, b}, {}, false, false, false, "a quotient by a size"};
+  return Add(std::move(term), fmt::format("ceil {} {}", Text(a), Text(b)), [&](const PwAff& q) {
+    Bounds x = BoundsOf(a);
+    Bounds y = BoundsOf(b);
+    Set facts = All();
+    if (!x.lo || *x.lo < 0 || !y.lo || *y.lo < 1) {
+      return facts;
+    }
+    facts = Le(Constant(*x.lo > 0 ? 1 : 0), q) & Le(q, a);
+    return x.hi ? facts & Le(q, Constant(*CheckedCeilDiv(*x.hi, *y.lo))) : facts;
+  });
+}
+
+PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
+  std::string first = Text(a);
+  std::string second = Text(b);
+  bool swap = second < first;
+  Term term{Term::Kind::Product, {}, {swap ? b : a, swap ? a : b}, {}, false, false, false,
+            "a product of sizes or variables"};
+  std::string key = fmt::format("* {} {}", swap ? second : first, swap ? first : second);
+  return Add(std::move(term), key, [&](const PwAff& p) {
+    Bounds x = BoundsOf(a);
+    Bounds y = BoundsOf(b);
+    Set facts = All();
+    if (!x.lo || *x.lo < 0 || !y.lo || *y.lo < 0) {
+      return facts;
+    }
+    // Between the bounds of one factor times the other: (a - x.lo) * b >= 0, and so on.
+    auto bound = [&](std::optional<int64_t> limit, const PwAff& other, bool below) {
+      if (limit) {
+        PwAff side = Constant(*limit) * other;
+        facts = facts & (below ? Le(side, p) : Le(p, side));
+      }
+    };
+    bound(x.lo, b, true);
+    bound(x.hi, b, false);
+    bound(y.lo, a, true);
+    bound(y.hi, a, false);
+    return facts;
+  });
+}
+
+PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices, const PwAff& lo,
+                        const PwAff& hi) {
+  const Tensor& declared = module_.tensors[tensor];
+  std::string key = fmt::format("[] {}", tensor.value);
+  for (const PwAff& index : indices) {
+    key += " " + Text(index);
+  }
+  Term term{Term::Kind::Element, {}, indices, tensor, false, false, false,
+            fmt::format("the values of `%{}`", declared.name)};
+  term.stable = declared.kind == TensorKind::Param && declared.access == Access::In;
+  term.promised = term.stable && lo && hi;
+  return Add(std::move(term), key, [&](const PwAff& value) {
+    if (lo && hi) {
+      return Le(lo, value) & Lt(value, hi);
+    }
+    if (declared.type == DType::I32) {
+      return Le(Constant(std::numeric_limits<int32_t>::min()), value) &
+             Le(value, Constant(std::numeric_limits<int32_t>::max()));
+    }
+    if (declared.type == DType::U8) {
+      return Le(Constant(0), value) & Le(value, Constant(255));
+    }
+    return All();
+  });
+}
+
+PwAff Unknowns::Any(const std::string& text, const Facts& facts) {
+  Term term{Term::Kind::Any, {}, {}, {}, false, false, false, text};
+  return Add(std::move(term), Fresh("any"), facts);
+}
+
+PwAff Unknowns::Add(Term term, const std::string& operation, const Facts& facts) {
+  term.global = IsGlobal(term);
+  std::string key = term.global ? operation : scope_ + ": " + operation;
+  if (auto known = by_key_.find(key); known != by_key_.end()) {
+    return Param(terms_[known->second].name);
+  }
+  term.name = Fresh("$");
+  PwAff value = Param(term.name);
+  facts_[term.name] = facts(value);
+  by_key_[key] = terms_.size();
+  by_name_[term.name] = terms_.size();
+  terms_.push_back(std::move(term));
+  return value;
+}
+
+/// Whether the term is a function of the dimensions, through other such terms or not.
+bool Unknowns::IsGlobal(const Term& term) const {
+  if (term.kind == Term::Kind::Element || term.kind == Term::Kind::Any) {
+    return false;
+  }
+  for (const PwAff& arg : term.args) {
+    for (const std::string& inner : InvolvedIn(arg)) {
+      const Term* part = Find(inner);
+      if (!IsDim(inner) && (part == nullptr || !part->global)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool Unknowns::IsDim(const std::string& name) const {
+  return std::any_of(dims_.begin(), dims_.end(),
+                     [&](SymbolId dim) { return DimName(dim) == name; });
+}
+
+bool Unknowns::DependsOnlyOn(const std::string& name,
+                             const std::vector<std::string>& variables) const {
+  const Term* term = Find(name);
+  if (term == nullptr) {
+    return false;
+  }
+  for (const PwAff& arg : term->args) {
+    for (const std::string& inner : InvolvedIn(arg)) {
+      bool given = std::find(variables.begin(), variables.end(), inner) != variables.end();
+      if (!given && !IsDim(inner) && !DependsOnlyOn(inner, variables)) {
+        return false;
+      }
+    }
+  }
+  return term->kind != Term::Kind::Any;
+}
+
+const Term* Unknowns::Find(const std::string& name) const {
+  auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &terms_[found->second];
+}
+
+Set Unknowns::Close(const Set& set) const { return Close(set, false); }
+
+Set Unknowns::Close(const Set& set, bool variables) const {
+  Set closed = set & sizes_;
+  std::set<std::string> done;
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string& name : Involved(closed)) {
+      auto facts = facts_.find(name);
+      if (facts != facts_.end() && (variables || Find(name)) && done.insert(name).second) {
+        closed = closed & facts->second;
+        again = true;
+      }
+    }
+  }
+  return closed;
+}
+
+std::vector<std::string> Unknowns::Involved(const Set& set) const {
+  std::vector<std::string> names;
+  isl_size count = isl_set_dim(set.get(), isl_dim_param);
+  for (isl_size i = 0; i < count; ++i) {
+    if (isl_set_involves_dims(set.get(), isl_dim_param, i, 1) != isl_bool_false) {
+      names.emplace_back(isl_set_get_dim_name(set.get(), isl_dim_param, i));
+    }
+  }
+  return names;
+}
+
+std::vector<const Term*> Unknowns::TermsIn(const Set& set) const {
+  std::vector<const Term*> terms;
+  for (const std::string& name : Involved(set)) {
+    if (const Term* term = Find(name)) {
+      terms.push_back(term);
+    }
+  }
+  return terms;
+}
+
+Unknowns::Bounds Unknowns::BoundsOf(const PwAff& value) const {
+  PwAff variable = Param("value@");
+  Set values = Close(Eq(variable, value), true);
+  isl_size count = isl_set_dim(values.get(), isl_dim_param);
+  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
+  if (count < 0 || position < 0) {
+    return {};
+  }
+  Set moved(isl_set_move_dims(isl_set_from_params(values.copy()), isl_dim_set, 0, isl_dim_param, 0,
+                              static_cast<unsigned>(count)));
+  Val lo(isl_set_dim_min_val(moved.copy(), position));
+  Val hi(isl_set_dim_max_val(moved.copy(), position));
+  return {ToInt(lo), ToInt(hi)};
+}
+
+}  // namespace etc

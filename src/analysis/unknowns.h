@@ -1,0 +1,102 @@
+// The parameters of all sets of one program: sizes, variables, and terms. A term stands for a value
+// that is no affine function of the others: a product of variables, a quotient by one, an element of
+// a tensor. It is one more parameter, about which only facts are known; so what holds for all of its
+// values holds.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/isl.h"
+#include "analysis/program.h"
+
+namespace etc {
+
+struct Term {
+  enum class Kind { Quotient, CeilQuotient, Product, Element, Any };
+  Kind kind;
+  std::string name;  // of its parameter
+  std::vector<PwAff> args;
+  TensorId tensor;        // Element
+  bool stable = false;    // Element: nothing in the program writes the tensor
+  bool promised = false;  // Element: stable, and each value of the facts is allowed
+  bool global = false;    // a function of the dimensions
+  std::string text;       // for messages: `%ids[…]`, `a / b`
+};
+
+class Unknowns {
+ public:
+  Unknowns(const Module& module, const Program& program, IslContext& context);
+
+  const Module& module() const { return module_; }
+  const Program& program() const { return program_; }
+  isl_ctx* ctx() const { return context_.get(); }
+
+  PwAff Constant(int64_t value) const;
+  PwAff Param(const std::string& name) const;
+  /// All values of all parameters.
+  Set All() const;
+  /// The ranges of the dimensions.
+  const Set& sizes() const { return sizes_; }
+  const std::vector<SymbolId>& dims() const { return dims_; }
+  std::string DimName(SymbolId dim) const { return module_.symbols[dim].name; }
+
+  /// A name that no other parameter has.
+  std::string Fresh(const std::string& stem);
+  /// Terms made from here on belong to this task: those of others may have other ranges.
+  void SetScope(std::string scope) { scope_ = std::move(scope); }
+  /// Says what holds of a variable wherever it has a value, in the scope.
+  void SetFacts(const std::string& name, Set facts) { facts_[name] = std::move(facts); }
+
+  /// The term for an operation on `args`, the same for the same arguments.
+  PwAff Quotient(const PwAff& a, const PwAff& b);
+  PwAff CeilQuotient(const PwAff& a, const PwAff& b);
+  PwAff Product(const PwAff& a, const PwAff& b);
+  /// `lo` and `hi` (not included) are what the tensor's declaration promises, or absent.
+  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const PwAff& lo,
+                const PwAff& hi);
+  /// A value of which nothing but `facts` is known.
+  using Facts = std::function<Set(const PwAff&)>;
+  PwAff Any(const std::string& text, const Facts& facts);
+
+  const std::vector<Term>& terms() const { return terms_; }
+  const Term* Find(const std::string& name) const;
+  bool IsDim(const std::string& name) const;
+  /// Whether the name is of a term made of nothing but dimensions and these variables.
+  bool DependsOnlyOn(const std::string& name, const std::vector<std::string>& variables) const;
+
+  /// Adds the facts about all terms that occur in the set, and the sizes' ranges.
+  Set Close(const Set& set) const;
+  /// Names of the parameters that occur in the set.
+  std::vector<std::string> Involved(const Set& set) const;
+  std::vector<const Term*> TermsIn(const Set& set) const;
+
+  /// The smallest and the largest value that the facts leave, nothing where there is none.
+  struct Bounds {
+    std::optional<int64_t> lo;
+    std::optional<int64_t> hi;
+  };
+  Bounds BoundsOf(const PwAff& value) const;
+
+ private:
+  bool IsGlobal(const Term& term) const;
+  Set Close(const Set& set, bool variables) const;
+  PwAff Add(Term term, const std::string& operation, const Facts& facts);
+
+  const Module& module_;
+  const Program& program_;
+  IslContext& context_;
+  Set sizes_;
+  std::vector<SymbolId> dims_;
+  std::map<std::string, Set> facts_;
+  std::map<std::string, size_t> by_key_;
+  std::map<std::string, size_t> by_name_;
+  std::vector<Term> terms_;
+  std::string scope_;
+  size_t fresh_ = 0;
+};
+
+}  // namespace etc
