@@ -46,12 +46,16 @@ class HappensBefore {
   /// `trusted`: the events whose counts are proved.
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                 const std::set<EventId>& trusted);
+  /// The order if every event counts its notifies, whatever depends on data: all that may be.
+  HappensBefore(const Unknowns& unknowns, const EventRelations& relations);
 
   /// For each call, the pairs of a task of `from` and a task of that call that comes after it; null
   /// where there is none.
   const std::vector<Map>& From(size_t from);
 
  private:
+  HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+                const std::set<EventId>* trusted);
   using Reach = std::vector<Map>;
   enum class Step { SameIteration, LaterIteration, Any };
 

@@ -32,6 +32,13 @@ void AddTo(Map& sum, const Map& part) {
 
 HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                              const std::set<EventId>& trusted)
+    : HappensBefore(unknowns, relations, &trusted) {}
+
+HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations)
+    : HappensBefore(unknowns, relations, nullptr) {}
+
+HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+                             const std::set<EventId>* trusted)
     : calls_(unknowns.program().calls),
       direct_(calls_.size(), std::vector<Map>(calls_.size())),
       reach_(calls_.size()),
@@ -44,8 +51,8 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
   for (const EdgeRelation& notify : relations.notifies) {
     for (const EdgeRelation& wait : relations.waits) {
       EventId event = notify.edge->ref->event;
-      if (event == wait.edge->ref->event && trusted.contains(event) && notify.exact &&
-          wait.exact) {
+      bool certain = notify.exact && wait.exact && trusted != nullptr && trusted->contains(event);
+      if (event == wait.edge->ref->event && (certain || trusted == nullptr)) {
         Map back(isl_map_reverse(wait.elements.copy()));
         AddTo(direct_[notify.call][wait.call], After(notify.elements, back));
       }

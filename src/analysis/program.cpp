@@ -5,7 +5,7 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Module& module, Program& program) : module_(module), program_(program) {}
+  Builder(const Module& module, CallProgram& program) : module_(module), program_(program) {}
 
   void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
@@ -90,7 +90,7 @@ class Builder {
   }
 
   const Module& module_;
-  Program& program_;
+  CallProgram& program_;
   size_t segment_ = 0;
   SymbolId repeat_var_;
   Interval repeat_ = {0, 0};
@@ -98,15 +98,15 @@ class Builder {
 
 }  // namespace
 
-std::vector<Program> MakePrograms(const Module& module, const Graph& graph) {
-  Program program;
+std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph) {
+  CallProgram program;
   program.name = graph.name;
   program.params = graph.params;
   Builder(module, program).Block(graph.body);
   if (!graph.specialisation) {
     return {program};
   }
-  std::vector<Program> programs;
+  std::vector<CallProgram> programs;
   for (const DimRange& range : graph.specialisation->ranges) {
     auto lo = EvaluateInt(module, range.lo, {});
     auto hi = EvaluateInt(module, range.hi, {});
@@ -118,8 +118,8 @@ std::vector<Program> MakePrograms(const Module& module, const Graph& graph) {
   return programs;
 }
 
-Program MakeProgram(const Module& module, const Kernel& kernel) {
-  Program program;
+CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
+  CallProgram program;
   program.name = kernel.name;
   program.is_kernel = true;
   program.params = kernel.params;

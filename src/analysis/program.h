@@ -32,7 +32,7 @@ struct ProgramCall {
   SourceRange range;
 };
 
-struct Program {
+struct CallProgram {
   std::string name;
   bool is_kernel = false;
   std::vector<TensorId> params;
@@ -43,7 +43,7 @@ struct Program {
 };
 
 /// One program for each range of a specialisation.
-std::vector<Program> MakePrograms(const Module& module, const Graph& graph);
-Program MakeProgram(const Module& module, const Kernel& kernel);
+std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph);
+CallProgram MakeCallProgram(const Module& module, const Kernel& kernel);
 
 }  // namespace etc

@@ -10,7 +10,7 @@ namespace {
 
 using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 
-void ProveProgram(const Module& module, const Program& program, bool remarks, Reported& reported,
+void ProveProgram(const Module& module, const CallProgram& program, bool remarks, Reported& reported,
                   ProofReport& report, Diagnostics& diagnostics) {
   IslContext context;
   Unknowns unknowns(module, program, context);
@@ -29,7 +29,7 @@ void ProveProgram(const Module& module, const Program& program, bool remarks, Re
 }
 
 /// What the callers promise of the elements of index tensors.
-void AddAssumptions(const Module& module, const Program& program, ProofReport& report) {
+void AddAssumptions(const Module& module, const CallProgram& program, ProofReport& report) {
   for (TensorId id : program.params) {
     const Tensor& tensor = module.tensors[id];
     if (tensor.value_lo && tensor.value_hi) {
@@ -46,11 +46,11 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics) 
   ProofReport report;
   Reported reported;
   for (const Item& item : module.items) {
-    std::vector<Program> programs;
+    std::vector<CallProgram> programs;
     if (const auto* graph = std::get_if<GraphId>(&item)) {
-      programs = MakePrograms(module, module.graphs[*graph]);
+      programs = MakeCallPrograms(module, module.graphs[*graph]);
     } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
-      programs = {MakeProgram(module, module.kernels[*kernel])};
+      programs = {MakeCallProgram(module, module.kernels[*kernel])};
     }
     for (size_t i = 0; i < programs.size(); ++i) {
       ProveProgram(module, programs[i], remarks, reported, report, diagnostics);

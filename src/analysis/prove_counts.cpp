@@ -39,7 +39,7 @@ class CountProof {
     }
     PwAff count = converter.Int(event.count);
     Set differs = affine ? Coalesce(unknowns_.Close(used & Ne(total, count))) : Set();
-    if (reason_.empty() && (affine ? IsEmpty(differs) : IsZero(used, sum, Poly(converter, event)))) {
+    if (reason_.empty() && (affine ? IsEmpty(differs) : IsZero(used, sum, PolyOf(converter, event.count)))) {
       ++prover_.report.counts.proved;
       return true;
     }
@@ -56,7 +56,7 @@ class CountProof {
         if (edge.edge->ref->event != id) {
           continue;
         }
-        if (!edge.exact) {
+        if (!edge.exact && group == &relations_.notifies) {
           reason_ = ReasonOf(unknowns_, edge.set);
         }
         used = used | ProjectOut(edge.set, Variables(edge));
@@ -95,7 +95,7 @@ class CountProof {
       cylinder = Set(isl_set_insert_dims(cylinder.copy(), isl_dim_set, i + 1, count - i - 1));
       box = box & cylinder;
       PwAff length = last - first + unknowns_.Constant(1);
-      if (!IsInterval(line, length)) {
+      if (!IsInterval(line)) {
         reason_ = "the tasks that notify an element are no box of coordinates";
         return false;
       }
@@ -121,13 +121,11 @@ class CountProof {
   }
 
   /// Whether a set of one dimension has no hole.
-  bool IsInterval(const Set& line, const PwAff&) const {
+  static bool IsInterval(const Set& line) {
     Set hull(isl_set_from_basic_set(isl_set_simple_hull(line.copy())));
     Set missing = hull - line;
     return IsEmpty(missing);
   }
-
-  PwPoly Poly(Converter& converter, const Event& event) { return PolyOf(converter, event.count); }
 
   /// Products stay products, so that they can cancel.
   PwPoly PolyOf(Converter& converter, ExprId id) {
@@ -172,7 +170,7 @@ class CountProof {
         fmt::format("{} counts {}, but is notified {} time{}{}",
                     ElementText(event.name, event.dims.size(), *point), point->at("count@"),
                     point->at("total@"), point->at("total@") == 1 ? "" : "s",
-                    Where(unknowns_, *point, nullptr, 1)));
+                    SizesText(unknowns_, *point, nullptr, 1)));
     if (error == nullptr) {
       return;
     }

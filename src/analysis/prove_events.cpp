@@ -38,7 +38,7 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
       prover.report.bounds, DiagnosticKind::BoundsProof, range,
       fmt::format("index {} of `%{}` is {}, outside of 0 .. {}, in {}{}", use.axis, tensor.name,
                   point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
-                  Where(unknowns, *point, &call, 1)));
+                  SizesText(unknowns, *point, &call, 1)));
   if (error != nullptr) {
     error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
     error->notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
@@ -72,7 +72,7 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
         prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
         fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}, in {}{}", i, event.name,
                     point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
-                    Where(unknowns, *point, &call, 1)));
+                    SizesText(unknowns, *point, &call, 1)));
     if (error != nullptr) {
       error->notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
     }
@@ -137,7 +137,7 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
       Diagnostic* error = prover.Refuted(
           prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
           fmt::format("{}, which a later call notifies{}", what,
-                      Where(unknowns, *point, nullptr, 1)));
+                      SizesText(unknowns, *point, nullptr, 1)));
       if (error != nullptr) {
         error->notes.push_back({notify.edge->range, fmt::format("`@{}` notifies it here; a call "
                                                                 "stands after all that it waits "

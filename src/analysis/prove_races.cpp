@@ -1,4 +1,4 @@
-// Two tasks that touch one element, one of them writing, must be ordered by events. Program order
+// Two tasks that touch one element, one of them writing, must be ordered by events. CallProgram order
 // says which of them comes first, but orders no tasks of different SMs.
 #include <fmt/format.h>
 
@@ -17,7 +17,8 @@ class RaceProof {
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
-        order_(unknowns_, relations, trusted) {}
+        order_(unknowns_, relations, trusted),
+        possible_order_(unknowns_, relations) {}
 
   void Run() {
     RegionRequest request;
@@ -32,6 +33,7 @@ class RaceProof {
       first_.push_back(AccessRegions(unknowns_, call, 1, request));
       second_.push_back(AccessRegions(unknowns_, call, 2, request));
     }
+    sizes_ = unknowns_.GlobalFacts();
     for (const ProgramCall& x : calls_) {
       for (const ProgramCall& y : calls_) {
         bool repeats = x.segment == y.segment && x.repeat_var;
@@ -78,7 +80,7 @@ class RaceProof {
 
   void Check(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
              const AccessRegion& b) {
-    Set conflict = Coalesce(a.set & b.set & InOrder(x, y));
+    Set conflict = Coalesce(a.set & b.set & InOrder(x, y) & sizes_);
     if (IsEmpty(conflict)) {
       ++prover_.report.races.proved;
       return;
@@ -96,7 +98,7 @@ class RaceProof {
       }
     }
     Map open = Tasks(x, y, conflict);
-    if (Map ordered = order_.From(x.index)[y.index]) {
+    if (Map ordered = possible_order_.From(x.index)[y.index]) {
       open = open - ordered;
     }
     Report(x, y, a, b, conflict, open);
@@ -160,7 +162,7 @@ class RaceProof {
     const Tensor& tensor = unknowns_.module().tensors[a.tensor];
     std::optional<Point> point;
     Set open_set = conflict & OpenSet(x, y, open);
-    if (open) {
+    if (open && a.possible && b.possible) {
       point = FindWitness(unknowns_, unknowns_.Close(open_set));
     }
     ProofTally& tally = prover_.report.races;
@@ -168,7 +170,7 @@ class RaceProof {
       prover_.NotProved(tally, DiagnosticKind::Race, y.range,
                         fmt::format("`@{}` {} `%{}` in order with `@{}`", y.device->name,
                                     b.write ? "writes" : "reads", tensor.name, x.device->name),
-                        ReasonOf(unknowns_, open ? open_set : Set()));
+                        ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
       return;
     }
     std::string element = ElementText(tensor.name, tensor.shape.size(), *point);
@@ -176,11 +178,11 @@ class RaceProof {
         tally, DiagnosticKind::Race, y.range,
         fmt::format("{} {} {}, which {} {}, and no event orders them{}", TaskText(y, *point, 2),
                     b.write ? "writes" : "reads", element, TaskText(x, *point, 1),
-                    a.write ? "writes" : "reads", Where(unknowns_, *point, &y, 2)));
+                    a.write ? "writes" : "reads", SizesText(unknowns_, *point, &y, 2)));
     if (error == nullptr) {
       return;
     }
-    std::string iteration = Where(unknowns_, *point, &x, 1);
+    std::string iteration = SizesText(unknowns_, *point, &x, 1);
     error->notes.push_back(
         {x.range, fmt::format("{} {} it here{}", TaskText(x, *point, 1),
                               a.write ? "writes" : "reads", x.repeat_var ? iteration : "")});
@@ -216,6 +218,8 @@ class RaceProof {
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
   HappensBefore order_;
+  HappensBefore possible_order_;
+  Set sizes_;  // with all that is known of terms over them
   std::vector<std::vector<AccessRegion>> first_;
   std::vector<std::vector<AccessRegion>> second_;
 };

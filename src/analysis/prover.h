@@ -37,7 +37,7 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set);
 /// Why a set is larger than what happens: `the values of `%pos``.
 std::string ReasonOf(const Unknowns& unknowns, const Set& set);
 /// `, where n = 3, l = 0`
-std::string Where(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
                   int instance);
 /// `@f[0, 3]`
 std::string TaskText(const ProgramCall& call, const Point& point, int instance);

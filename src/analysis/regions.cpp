@@ -211,16 +211,22 @@ class RegionWalk {
     }
     set = unknowns_.Close(set);
     bool exact = exact_ && !OnData(unknowns_, set);
+    bool possible = exact_;
+    for (const Term* term : unknowns_.TermsIn(set)) {
+      bool chosen = term->promised && unknowns_.DependsOnlyOn(term->name, keep);
+      possible = possible && (term->global || chosen);
+    }
     set = Coalesce(ProjectOut(set, Locals(set, keep)));
     for (AccessRegion& region : regions) {
-      if (region.tensor == binding.tensor && region.write == write && region.exact == exact) {
+      if (region.tensor == binding.tensor && region.write == write && region.exact == exact &&
+          region.possible == possible) {
         if (!IsSubset(set, region.set)) {
           region.set = Coalesce(region.set | set);
         }
         return;
       }
     }
-    regions.push_back({binding.tensor, write, exact, set});
+    regions.push_back({binding.tensor, write, exact, possible, set});
   }
 
   /// The loop variables in the set, and the terms that depend on them.

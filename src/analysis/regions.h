@@ -27,6 +27,7 @@ struct AccessRegion {
   TensorId tensor;
   bool write = false;
   bool exact = true;
+  bool possible = true;  // the caller may choose the data so that any of it is accessed
   Set set;
 };
 

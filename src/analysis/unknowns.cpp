@@ -37,7 +37,7 @@ std::optional<int64_t> ToInt(const Val& value) {
 
 }  // namespace
 
-Unknowns::Unknowns(const Module& module, const Program& program, IslContext& context)
+Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext& context)
     : module_(module), program_(program), context_(context), sizes_(All()) {
   for (const Item& item : module.items) {
     const auto* id = std::get_if<SymbolId>(&item);
@@ -235,6 +235,16 @@ Set Unknowns::Close(const Set& set, bool variables) const {
     }
   }
   return closed;
+}
+
+Set Unknowns::GlobalFacts() const {
+  Set facts = sizes_;
+  for (const Term& term : terms_) {
+    if (term.global) {
+      facts = facts & facts_.at(term.name);
+    }
+  }
+  return facts;
 }
 
 std::vector<std::string> Unknowns::Involved(const Set& set) const {

@@ -29,10 +29,10 @@ struct Term {
 
 class Unknowns {
  public:
-  Unknowns(const Module& module, const Program& program, IslContext& context);
+  Unknowns(const Module& module, const CallProgram& program, IslContext& context);
 
   const Module& module() const { return module_; }
-  const Program& program() const { return program_; }
+  const CallProgram& program() const { return program_; }
   isl_ctx* ctx() const { return context_.get(); }
 
   PwAff Constant(int64_t value) const;
@@ -70,6 +70,8 @@ class Unknowns {
 
   /// Adds the facts about all terms that occur in the set, and the sizes' ranges.
   Set Close(const Set& set) const;
+  /// The facts about the terms that are functions of the sizes.
+  Set GlobalFacts() const;
   /// Names of the parameters that occur in the set.
   std::vector<std::string> Involved(const Set& set) const;
   std::vector<const Term*> TermsIn(const Set& set) const;
@@ -87,7 +89,7 @@ class Unknowns {
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
 
   const Module& module_;
-  const Program& program_;
+  const CallProgram& program_;
   IslContext& context_;
   Set sizes_;
   std::vector<SymbolId> dims_;

@@ -142,10 +142,10 @@ std::string ReasonOf(const Unknowns& unknowns, const Set& set) {
   for (const Term* term : unknowns.TermsIn(set)) {
     return "it depends on " + term->text;
   }
-  return "a condition in it is not affine";
+  return "it depends on data or on an order that is not proved";
 }
 
-std::string Where(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
                   int instance) {
   std::string text;
   auto add = [&](const std::string& name, int64_t value) {

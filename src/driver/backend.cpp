@@ -61,7 +61,8 @@ std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptio
 }
 
 std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
-                                     CompileOutput compiled, const TargetOptions& target) {
+                                     CompileOutput compiled, const TargetOptions& target,
+                                     const std::optional<ProofReport>& proofs) {
   ManifestInfo info;
   info.target = target.arch;
   info.binary_file = std::filesystem::path(path).filename().string();
@@ -69,6 +70,17 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
   info.binary_xxh3_128 = HashText(compiled.binary);
   info.toolchain = compiled.toolchain;
   info.flags = compiled.flags;
+  if (proofs) {
+    ManifestProofs& record = info.proofs.emplace();
+    for (const auto& [name, tally] : {std::pair{"bounds", proofs->bounds},
+                                      std::pair{"counts", proofs->counts},
+                                      std::pair{"order", proofs->order},
+                                      std::pair{"races", proofs->races}}) {
+      record.groups.push_back({name, tally.proved, tally.not_proved});
+    }
+    record.assumptions = proofs->assumptions;
+    record.not_proved = proofs->not_proved;
+  }
   return {{path, std::move(compiled.binary)},
           {WithExtension(path, ".json"), EmitManifest(module, info)}};
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/proofs.h"
 #include "driver/files.h"
 #include "driver/include_path.h"
 #include "driver/options.h"
@@ -25,7 +26,8 @@ namespace etc {
 /// The binary at `path` and the manifest beside it, in the order in which they must appear.
 [[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                                    CompileOutput compiled,
-                                                   const TargetOptions& target);
+                                                   const TargetOptions& target,
+                                                   const std::optional<ProofReport>& proofs);
 
 /// `path` with its extension replaced.
 [[nodiscard]] std::string WithExtension(const std::string& path, const std::string& extension);

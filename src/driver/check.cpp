@@ -1,4 +1,5 @@
-// `etc check`: parse → constants → verify, and nothing else.
+// `etc check`: parse → constants → verify → prove.
+#include "analysis/proofs.h"
 #include "driver/commands.h"
 #include "driver/front.h"
 
@@ -7,6 +8,9 @@ namespace etc {
 ExitCode Execute(const CheckOptions& options) {
   Session session(options.source.diagnostics);
   auto module = LoadModule(options.source, session);
+  if (module && !options.proofs.skip) {
+    (void)Prove(*module, options.proofs.remarks, session.diagnostics());
+  }
   return session.Finish(module ? ExitCode::Ok : ExitCode::InputWrong);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "analysis/proofs.h"
 #include "driver/backend.h"
 #include "driver/commands.h"
 #include "driver/depfile.h"
@@ -43,6 +44,9 @@ class CompileJob {
     if (!verified || options_.stop_after == StopAfter::Verify) {
       return verified && WriteModule(*module);
     }
+    if (!options_.proofs.skip && !timer_.Time("prove", [&] { return ProveModule(*module); })) {
+      return false;
+    }
     LoweringOptions lowering = options_.lowering;
     lowering.schedule.tag_data = !options_.target.IsHost();
     bool scheduled = IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
@@ -61,6 +65,11 @@ class CompileJob {
            timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
   }
 
+  bool ProveModule(const Module& module) {
+    proofs_ = Prove(module, options_.proofs.remarks, session_.diagnostics());
+    return !session_.diagnostics().HasErrors();
+  }
+
   bool WriteModule(const Module& module) {
     return WriteText(options_.output, Print(module), session_.diagnostics());
   }
@@ -70,7 +79,7 @@ class CompileJob {
       return WriteStdout(compiled.binary, session_.diagnostics());
     }
     std::string binary = BinaryPath();
-    auto files = MakeArtifact(module, binary, std::move(compiled), options_.target);
+    auto files = MakeArtifact(module, binary, std::move(compiled), options_.target, proofs_);
     if (options_.save_temps) {
       files.push_back({WithExtension(binary, TextExtension(options_.target)), text});
     }
@@ -165,6 +174,7 @@ class CompileJob {
   const CompileOptions& options_;
   Session session_;
   PhaseTimer timer_;
+  std::optional<ProofReport> proofs_;
   IncludePath include_path_{options_.target.include_dirs};
 };
 

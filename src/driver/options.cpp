@@ -103,9 +103,15 @@ void AddTarget(CLI::App* app, TargetOptions& target) {
           "Look here for the headers of impls, before those built into etc", "DIR");
 }
 
+void AddProofs(CLI::App* app, ProofOptions& proofs) {
+  app->add_flag("--no-proofs", proofs.skip, "Skip the proofs for every size");
+  app->add_flag("--remarks", proofs.remarks, "Say what is not proved, and why");
+}
+
 void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {
-  CLI::App* check = app.add_subcommand("check", "Parse, set constants and verify");
+  CLI::App* check = app.add_subcommand("check", "Parse, set constants, verify and prove");
   AddSource(check, options.source)->required();
+  AddProofs(check, options.proofs);
   check->callback([&] { command = options; });
 }
 
@@ -155,6 +161,7 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   AddChoice<std::string, std::string>(compile, "--arch", options.target.arch,
                                       "What to compile for [sm_90a]",
                                       {{"sm_90a", "sm_90a"}, {"host", "host"}});
+  AddProofs(compile, options.proofs);
   AddTarget(compile, options.target);
   AddLowering(compile, options.lowering);
   AddChoice<StopAfter, StopAfter>(

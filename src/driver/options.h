@@ -41,8 +41,14 @@ struct TargetOptions {
   bool IsHost() const { return arch == "host"; }
 };
 
+struct ProofOptions {
+  bool skip = false;
+  bool remarks = false;  // say what is not proved, and why
+};
+
 struct CheckOptions {
   SourceOptions source;
+  ProofOptions proofs;
 };
 
 struct FmtOptions {
@@ -70,6 +76,7 @@ struct DepfileOptions {
 
 struct CompileOptions {
   SourceOptions source;
+  ProofOptions proofs;
   LoweringOptions lowering;
   TargetOptions target;
   DepfileOptions depfile;

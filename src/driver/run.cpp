@@ -131,7 +131,7 @@ class RunJob {
       return std::nullopt;
     }
     std::string binary = scratch_->path() + "/" + target.arch + BinaryExtension(target);
-    if (!WriteFiles(MakeArtifact(*module_, binary, std::move(*compiled), target),
+    if (!WriteFiles(MakeArtifact(*module_, binary, std::move(*compiled), target, {}),
                     session_.diagnostics())) {
       return std::nullopt;
     }

@@ -39,6 +39,11 @@ ExitCode ExitCodeOf(DiagnosticKind kind) {
     case DiagnosticKind::CommandLine:
     case DiagnosticKind::Define:
       return ExitCode::CommandLineWrong;
+    case DiagnosticKind::BoundsProof:
+    case DiagnosticKind::CountProof:
+    case DiagnosticKind::OrderProof:
+    case DiagnosticKind::Race:
+      return ExitCode::ProofFailed;
     case DiagnosticKind::Toolchain:
       return ExitCode::ToolchainFailed;
     case DiagnosticKind::Device:

@@ -26,6 +26,19 @@ using HeaderReader = std::function<std::optional<std::string>(const std::string&
 /// kernel of the module; bodies come from the device functions.
 [[nodiscard]] std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics);
 
+/// What is known to hold for every size: for each group how many facts are proved and how many are
+/// not, under which assumptions, and what is not proved.
+struct ManifestProofs {
+  struct Group {
+    std::string name;
+    int64_t proved = 0;
+    int64_t not_proved = 0;
+  };
+  std::vector<Group> groups;
+  std::vector<std::string> assumptions;
+  std::vector<std::string> not_proved;
+};
+
 /// What the manifest says beyond the module.
 struct ManifestInfo {
   std::string target;       // "sm_90a" or "host"
@@ -34,6 +47,7 @@ struct ManifestInfo {
   std::string binary_xxh3_128;  // hexadecimal
   std::string toolchain;        // for example "nvrtc 13.0"
   std::vector<std::string> flags;
+  std::optional<ManifestProofs> proofs;  // absent when they were skipped
 };
 
 /// The manifest as JSON text; docs/runtime.md has its schema. Ends with a line break.

@@ -204,6 +204,15 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
       {"constants", writer.Constants()},
       {"graphs", writer.Graphs()},
   };
+  if (info.proofs) {
+    Json proofs = Json::object();
+    for (const ManifestProofs::Group& group : info.proofs->groups) {
+      proofs[group.name] = {{"proved", group.proved}, {"not_proved", group.not_proved}};
+    }
+    proofs["assumptions"] = info.proofs->assumptions;
+    proofs["not_proved"] = info.proofs->not_proved;
+    manifest["proofs"] = std::move(proofs);
+  }
   return manifest.dump(2) + "\n";
 }
 
