@@ -10,8 +10,8 @@
 
 namespace etc {
 
-/// `in` to `out`: these parameters become the dimensions of a relation; what else depends on data is
-/// projected out.
+/// `in` to `out`: these parameters become the dimensions of a relation; what else depends on data
+/// is projected out.
 Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& in,
           const std::vector<std::string>& out);
 

@@ -170,16 +170,16 @@ std::optional<Map> HappensBefore::Spine(size_t call) {
   };
   Map stepped(isl_map_intersect(reach[call].copy(), step.copy()));
   Map pairs = drop(stepped);
-  Map all(isl_map_insert_dims(isl_map_insert_dims(pairs.copy(), isl_dim_in, 0, 1), isl_dim_out, 0,
-                              1));
+  Map all(
+      isl_map_insert_dims(isl_map_insert_dims(pairs.copy(), isl_dim_in, 0, 1), isl_dim_out, 0, 1));
   Map everywhere = in_range(Map(isl_map_intersect(all.copy(), step.copy())));
   Map missing = everywhere - stepped;
   pairs = Coalesce(pairs - drop(missing));
   if (IsEmpty(pairs) || !IsSubset(pairs, After(pairs, pairs))) {
     return std::nullopt;
   }
-  Map later(isl_map_insert_dims(isl_map_insert_dims(pairs.copy(), isl_dim_in, 0, 1), isl_dim_out,
-                                0, 1));
+  Map later(
+      isl_map_insert_dims(isl_map_insert_dims(pairs.copy(), isl_dim_in, 0, 1), isl_dim_out, 0, 1));
   return in_range(Map(isl_map_order_lt(later.copy(), isl_dim_in, 0, isl_dim_out, 0)));
 }
 

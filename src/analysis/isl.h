@@ -21,11 +21,11 @@ namespace etc {
 template <class T>
 struct IslTraits;
 
-#define ETC_ISL_TYPE(type)                                                    \
-  template <>                                                                 \
-  struct IslTraits<isl_##type> {                                              \
+#define ETC_ISL_TYPE(type)                                                            \
+  template <>                                                                         \
+  struct IslTraits<isl_##type> {                                                      \
     static isl_##type* Copy(isl_##type* object) { return isl_##type##_copy(object); } \
-    static void Free(isl_##type* object) { isl_##type##_free(object); }       \
+    static void Free(isl_##type* object) { isl_##type##_free(object); }               \
   };
 ETC_ISL_TYPE(id)
 ETC_ISL_TYPE(map)
@@ -76,18 +76,10 @@ inline Map operator-(const Map& a, const Map& b) {
   return Map(isl_map_subtract(a.copy(), b.copy()));
 }
 
-inline Set Eq(const PwAff& a, const PwAff& b) {
-  return Set(isl_pw_aff_eq_set(a.copy(), b.copy()));
-}
-inline Set Ne(const PwAff& a, const PwAff& b) {
-  return Set(isl_pw_aff_ne_set(a.copy(), b.copy()));
-}
-inline Set Le(const PwAff& a, const PwAff& b) {
-  return Set(isl_pw_aff_le_set(a.copy(), b.copy()));
-}
-inline Set Lt(const PwAff& a, const PwAff& b) {
-  return Set(isl_pw_aff_lt_set(a.copy(), b.copy()));
-}
+inline Set Eq(const PwAff& a, const PwAff& b) { return Set(isl_pw_aff_eq_set(a.copy(), b.copy())); }
+inline Set Ne(const PwAff& a, const PwAff& b) { return Set(isl_pw_aff_ne_set(a.copy(), b.copy())); }
+inline Set Le(const PwAff& a, const PwAff& b) { return Set(isl_pw_aff_le_set(a.copy(), b.copy())); }
+inline Set Lt(const PwAff& a, const PwAff& b) { return Set(isl_pw_aff_lt_set(a.copy(), b.copy())); }
 inline PwAff operator+(const PwAff& a, const PwAff& b) {
   return PwAff(isl_pw_aff_add(a.copy(), b.copy()));
 }

@@ -14,7 +14,11 @@ class Builder {
   }
 
  private:
-  void Add(SourceRange, const BufferDecl&) {}
+  void Add(SourceRange, const BufferDecl& decl) {
+    const Tensor& tensor = module_.tensors[decl.tensor];
+    program_.tagged = program_.tagged || tensor.tagged;
+    program_.workspace = program_.workspace || bool{tensor.offset};
+  }
   void Add(SourceRange, const EventDecl& decl) { program_.events.push_back(decl.event); }
   void Add(SourceRange, const Region& region) { Block(region.body); }
 
@@ -101,6 +105,7 @@ class Builder {
 std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph) {
   CallProgram program;
   program.name = graph.name;
+  program.range = graph.range;
   program.params = graph.params;
   Builder(module, program).Block(graph.body);
   if (!graph.specialisation) {
@@ -121,7 +126,7 @@ std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& gra
 CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
   CallProgram program;
   program.name = kernel.name;
-  program.is_kernel = true;
+  program.range = kernel.range;
   program.params = kernel.params;
   for (const Where& where : kernel.where) {
     auto lo = EvaluateInt(module, where.lo, {});

@@ -27,19 +27,21 @@ struct ProgramCall {
   std::vector<Argument> args;
   std::vector<TaskEdge> waits;
   std::vector<TaskEdge> notifies;
-  SymbolId repeat_var;  // absent outside of a repeat
+  SymbolId repeat_var;       // absent outside of a repeat
   Interval repeat = {0, 0};  // both included; empty when hi < lo
   SourceRange range;
 };
 
 struct CallProgram {
   std::string name;
-  bool is_kernel = false;
+  SourceRange range;  // of the name
   std::vector<TensorId> params;
   std::vector<ProgramCall> calls;
   std::vector<EventId> events;
-  DimRanges ranges;  // of the specialisation or of the kernel's `where`
-  bool nested = false;  // a repeat inside a repeat, which no proof covers
+  DimRanges ranges;        // of the specialisation or of the kernel's `where`
+  bool tagged = false;     // a buffer's words say by themselves whether they are written
+  bool workspace = false;  // buffers have places in a workspace, which may overlap
+  bool nested = false;     // a repeat inside a repeat, which no proof covers
 };
 
 /// One program for each range of a specialisation.

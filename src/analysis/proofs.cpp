@@ -10,13 +10,13 @@ namespace {
 
 using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 
-void ProveProgram(const Module& module, const CallProgram& program, bool remarks, Reported& reported,
-                  ProofReport& report, Diagnostics& diagnostics) {
+void ProveProgram(const Module& module, const CallProgram& program, bool remarks,
+                  Reported& reported, ProofReport& report, Diagnostics& diagnostics) {
   IslContext context;
   Unknowns unknowns(module, program, context);
   Prover prover{unknowns, context, report, diagnostics, reported, remarks};
   if (program.nested) {
-    prover.NotProved(report.races, DiagnosticKind::Race, {},
+    prover.NotProved(report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
                      "a repeat stands inside of a repeat");
     return;
@@ -26,6 +26,12 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
   ProveRaces(prover, relations, trusted);
+  if (program.workspace) {
+    prover.NotProved(
+        report.races, DiagnosticKind::Race, program.range,
+        fmt::format("buffers of `@{}` that share memory are used in order", program.name),
+        "places in the workspace are not analysed");
+  }
 }
 
 /// What the callers promise of the elements of index tensors.

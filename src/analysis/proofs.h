@@ -18,10 +18,10 @@ struct ProofTally {
 };
 
 struct ProofReport {
-  ProofTally bounds;  // indices of tensors and of events
-  ProofTally counts;  // an event counts as many notifies as it gets
-  ProofTally order;   // a wait comes after all that it waits for
-  ProofTally races;   // conflicting accesses are ordered
+  ProofTally bounds;                     // indices of tensors and of events
+  ProofTally counts;                     // an event counts as many notifies as it gets
+  ProofTally order;                      // a wait comes after all that it waits for
+  ProofTally races;                      // conflicting accesses are ordered
   std::vector<std::string> assumptions;  // what the proofs take for given
   std::vector<std::string> not_proved;   // what and why
 
@@ -30,8 +30,8 @@ struct ProofReport {
   }
 };
 
-/// Reports what is refuted as an error with a counterexample, and, if asked, what is not proved as a
-/// remark. No error means no more than that: `not_proved` has what is left.
+/// Reports what is refuted as an error with a counterexample, and, if asked, what is not proved as
+/// a remark. No error means no more than that: `not_proved` has what is left.
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics);
 
 }  // namespace etc

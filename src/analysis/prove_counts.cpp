@@ -39,7 +39,8 @@ class CountProof {
     }
     PwAff count = converter.Int(event.count);
     Set differs = affine ? Coalesce(unknowns_.Close(used & Ne(total, count))) : Set();
-    if (reason_.empty() && (affine ? IsEmpty(differs) : IsZero(used, sum, PolyOf(converter, event.count)))) {
+    if (reason_.empty() &&
+        (affine ? IsEmpty(differs) : IsZero(used, sum, PolyOf(converter, event.count)))) {
       ++prover_.report.counts.proved;
       return true;
     }
@@ -103,8 +104,8 @@ class CountProof {
       bool constant = isl_pw_aff_is_cst(length.get()) == isl_bool_true ||
                       isl_pw_aff_is_cst(product.get()) == isl_bool_true;
       affine = affine && constant;
-      poly = PwPoly(isl_pw_qpolynomial_mul(poly.copy(),
-                                           isl_pw_qpolynomial_from_pw_aff(length.copy())));
+      poly = PwPoly(
+          isl_pw_qpolynomial_mul(poly.copy(), isl_pw_qpolynomial_from_pw_aff(length.copy())));
       if (affine) {
         product = PwAff(isl_pw_aff_coalesce((product * length).copy()));
       }
@@ -155,8 +156,8 @@ class CountProof {
               const Set& differs, bool affine) {
     std::optional<Point> point;
     if (reason_.empty() && affine) {
-      Set with_values = differs & Eq(unknowns_.Param("count@"), count) &
-                        Eq(unknowns_.Param("total@"), total);
+      Set with_values =
+          differs & Eq(unknowns_.Param("count@"), count) & Eq(unknowns_.Param("total@"), total);
       point = FindWitness(unknowns_, unknowns_.Close(with_values));
     }
     if (!point) {

@@ -24,8 +24,8 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   }
   const Module& module = unknowns.module();
   const Tensor& tensor = module.tensors[use.tensor];
-  Set with_value = outside & Eq(unknowns.Param("index@"), use.value) &
-                   Eq(unknowns.Param("extent@"), use.extent);
+  Set with_value =
+      outside & Eq(unknowns.Param("index@"), use.value) & Eq(unknowns.Param("extent@"), use.extent);
   auto point = use.exact ? FindWitness(unknowns, with_value) : std::nullopt;
   SourceRange range = module.RangeOf(use.index);
   if (!point) {
@@ -34,11 +34,11 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
                      ReasonOf(unknowns, outside));
     return;
   }
-  Diagnostic* error = prover.Refuted(
-      prover.report.bounds, DiagnosticKind::BoundsProof, range,
-      fmt::format("index {} of `%{}` is {}, outside of 0 .. {}, in {}{}", use.axis, tensor.name,
-                  point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
-                  SizesText(unknowns, *point, &call, 1)));
+  Diagnostic* error =
+      prover.Refuted(prover.report.bounds, DiagnosticKind::BoundsProof, range,
+                     fmt::format("index {} of `%{}` is {}, outside of 0 .. {}, in {}{}", use.axis,
+                                 tensor.name, point->at("index@"), point->at("extent@"),
+                                 TaskText(call, *point, 1), SizesText(unknowns, *point, &call, 1)));
   if (error != nullptr) {
     error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
     error->notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
@@ -114,9 +114,8 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
         // Late: the notifier's iteration is above the waiter's, or the same and it stands later.
         pairs = Map(waiter.index > notifier.index
                         ? isl_map_order_gt(pairs.copy(), isl_dim_in, 0, isl_dim_out, 0)
-                        : isl_map_subtract(pairs.copy(),
-                                           isl_map_order_lt(pairs.copy(), isl_dim_in, 0,
-                                                            isl_dim_out, 0)));
+                        : isl_map_subtract(pairs.copy(), isl_map_order_lt(pairs.copy(), isl_dim_in,
+                                                                          0, isl_dim_out, 0)));
       }
       bool late = repeats || waiter.index <= notifier.index;
       if (!late || IsEmpty(pairs)) {
@@ -126,18 +125,18 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
       const Event& event = unknowns.module().events[wait.edge->ref->event];
       std::string what = fmt::format("`@{}` waits for `%{}`", waiter.device->name, event.name);
       Set sizes(isl_map_params(pairs.copy()));
-      auto point = wait.exact && notify.exact ? FindWitness(unknowns, unknowns.Close(sizes))
-                                              : std::nullopt;
+      auto point =
+          wait.exact && notify.exact ? FindWitness(unknowns, unknowns.Close(sizes)) : std::nullopt;
       if (!point) {
         prover.NotProved(prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
                          what + " after all that notify it",
                          ReasonOf(unknowns, wait.exact ? notify.set : wait.set));
         continue;
       }
-      Diagnostic* error = prover.Refuted(
-          prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
-          fmt::format("{}, which a later call notifies{}", what,
-                      SizesText(unknowns, *point, nullptr, 1)));
+      Diagnostic* error =
+          prover.Refuted(prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
+                         fmt::format("{}, which a later call notifies{}", what,
+                                     SizesText(unknowns, *point, nullptr, 1)));
       if (error != nullptr) {
         error->notes.push_back({notify.edge->range, fmt::format("`@{}` notifies it here; a call "
                                                                 "stands after all that it waits "

@@ -1,5 +1,5 @@
-// Two tasks that touch one element, one of them writing, must be ordered by events. CallProgram order
-// says which of them comes first, but orders no tasks of different SMs.
+// Two tasks that touch one element, one of them writing, must be ordered by events. CallProgram
+// order says which of them comes first, but orders no tasks of different SMs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,6 +85,10 @@ class RaceProof {
       ++prover_.report.races.proved;
       return;
     }
+    if (unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write) {
+      ++prover_.report.races.proved;  // the reader waits for each word
+      return;
+    }
     bool exact = a.exact && b.exact;
     if (IsCovered(x, y, conflict)) {
       ++prover_.report.races.proved;
@@ -162,7 +166,10 @@ class RaceProof {
     const Tensor& tensor = unknowns_.module().tensors[a.tensor];
     std::optional<Point> point;
     Set open_set = conflict & OpenSet(x, y, open);
-    if (open && a.possible && b.possible) {
+    // A tagged word orders what follows its read after what precedes its write. Relations between
+    // whole tasks cannot say that, so what seems open may be ordered.
+    bool tagged = unknowns_.program().tagged;
+    if (open && a.possible && b.possible && !tagged) {
       point = FindWitness(unknowns_, unknowns_.Close(open_set));
     }
     ProofTally& tally = prover_.report.races;
@@ -170,7 +177,8 @@ class RaceProof {
       prover_.NotProved(tally, DiagnosticKind::Race, y.range,
                         fmt::format("`@{}` {} `%{}` in order with `@{}`", y.device->name,
                                     b.write ? "writes" : "reads", tensor.name, x.device->name),
-                        ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
+                        tagged ? "tagged buffers order tasks word by word"
+                               : ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
       return;
     }
     std::string element = ElementText(tensor.name, tensor.shape.size(), *point);
@@ -203,8 +211,8 @@ class RaceProof {
     auto name = [&](const std::vector<std::string>& names, isl_dim_type type) {
       for (const std::string& each : names) {
         isl_size at = isl_map_dim(map.get(), isl_dim_param);
-        map = Map(isl_map_move_dims(map.copy(), isl_dim_param, static_cast<unsigned>(at), type, 0,
-                                    1));
+        map = Map(
+            isl_map_move_dims(map.copy(), isl_dim_param, static_cast<unsigned>(at), type, 0, 1));
         map = Map(isl_map_set_dim_id(map.copy(), isl_dim_param, static_cast<unsigned>(at),
                                      isl_id_alloc(unknowns_.ctx(), each.c_str(), nullptr)));
       }
@@ -226,8 +234,7 @@ class RaceProof {
 
 }  // namespace
 
-void ProveRaces(Prover& prover, const EventRelations& relations,
-                const std::set<EventId>& trusted) {
+void ProveRaces(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted) {
   RaceProof(prover, relations, trusted).Run();
 }
 

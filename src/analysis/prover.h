@@ -38,7 +38,7 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set);
 std::string ReasonOf(const Unknowns& unknowns, const Set& set);
 /// `, where n = 3, l = 0`
 std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
-                  int instance);
+                      int instance);
 /// `@f[0, 3]`
 std::string TaskText(const ProgramCall& call, const Point& point, int instance);
 /// `%p[0, 3]`

@@ -63,8 +63,8 @@ PwAff Unknowns::Constant(int64_t value) const {
 }
 
 PwAff Unknowns::Param(const std::string& name) const {
-  return PwAff(isl_pw_aff_param_on_domain_id(All().copy(),
-                                             isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  return PwAff(
+      isl_pw_aff_param_on_domain_id(All().copy(), isl_id_alloc(ctx(), name.c_str(), nullptr)));
 }
 
 Set Unknowns::All() const { return Set(isl_set_universe(isl_space_params_alloc(ctx(), 0))); }
@@ -105,7 +105,13 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
   std::string first = Text(a);
   std::string second = Text(b);
   bool swap = second < first;
-  Term term{Term::Kind::Product, {}, {swap ? b : a, swap ? a : b}, {}, false, false, false,
+  Term term{Term::Kind::Product,
+            {},
+            {swap ? b : a, swap ? a : b},
+            {},
+            false,
+            false,
+            false,
             "a product of sizes or variables"};
   std::string key = fmt::format("* {} {}", swap ? second : first, swap ? first : second);
   return Add(std::move(term), key, [&](const PwAff& p) {
@@ -137,7 +143,13 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices, cons
   for (const PwAff& index : indices) {
     key += " " + Text(index);
   }
-  Term term{Term::Kind::Element, {}, indices, tensor, false, false, false,
+  Term term{Term::Kind::Element,
+            {},
+            indices,
+            tensor,
+            false,
+            false,
+            false,
             fmt::format("the values of `%{}`", declared.name)};
   term.stable = declared.kind == TensorKind::Param && declared.access == Access::In;
   term.promised = term.stable && lo && hi;

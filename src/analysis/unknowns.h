@@ -1,7 +1,7 @@
 // The parameters of all sets of one program: sizes, variables, and terms. A term stands for a value
-// that is no affine function of the others: a product of variables, a quotient by one, an element of
-// a tensor. It is one more parameter, about which only facts are known; so what holds for all of its
-// values holds.
+// that is no affine function of the others: a product of variables, a quotient by one, an element
+// of a tensor. It is one more parameter, about which only facts are known; so what holds for all of
+// its values holds.
 #pragma once
 
 #include <functional>

@@ -49,10 +49,8 @@ std::optional<Set> WithRealTerms(const Unknowns& unknowns, Set set, const Point&
     if (divides && args[1] == 0) {
       return std::nullopt;
     }
-    int64_t floor = divides ? args[0] / args[1] - (args[0] % args[1] != 0 &&
-                                                           (args[0] < 0) != (args[1] < 0)
-                                                       ? 1
-                                                       : 0)
+    int64_t floor = divides ? args[0] / args[1] -
+                                  (args[0] % args[1] != 0 && (args[0] < 0) != (args[1] < 0) ? 1 : 0)
                             : args[0] * args[1];
     bool up = term.kind == Term::Kind::CeilQuotient && args[0] % args[1] != 0;
     known[term.name] = floor + (up ? 1 : 0);
@@ -121,8 +119,8 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
       fixed = Fix(unknowns, fixed, name, value);
     }
     auto real = WithRealTerms(unknowns, fixed, sizes);
-    auto point = real && *real && !IsEmpty(*real) ? LeastPoint(unknowns, *real, sizes)
-                                                  : std::nullopt;
+    auto point =
+        real && *real && !IsEmpty(*real) ? LeastPoint(unknowns, *real, sizes) : std::nullopt;
     if (point) {
       return point;
     }
@@ -146,7 +144,7 @@ std::string ReasonOf(const Unknowns& unknowns, const Set& set) {
 }
 
 std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
-                  int instance) {
+                      int instance) {
   std::string text;
   auto add = [&](const std::string& name, int64_t value) {
     text += fmt::format("{} {} = {}", text.empty() ? ", where" : ",", name, value);

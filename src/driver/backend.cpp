@@ -72,10 +72,9 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
   info.flags = compiled.flags;
   if (proofs) {
     ManifestProofs& record = info.proofs.emplace();
-    for (const auto& [name, tally] : {std::pair{"bounds", proofs->bounds},
-                                      std::pair{"counts", proofs->counts},
-                                      std::pair{"order", proofs->order},
-                                      std::pair{"races", proofs->races}}) {
+    for (const auto& [name, tally] :
+         {std::pair{"bounds", proofs->bounds}, std::pair{"counts", proofs->counts},
+          std::pair{"order", proofs->order}, std::pair{"races", proofs->races}}) {
       record.groups.push_back({name, tally.proved, tally.not_proved});
     }
     record.assumptions = proofs->assumptions;
