@@ -21,10 +21,11 @@ class CountProof {
     prover_.context.SetBudget(kSteps);
     const Event& event = module_.events[id];
     reason_.clear();
+    elements_ = event.dims.size();
     Set used = Used(id);
     PwAff total = unknowns_.Constant(0);
     total = PwAff(isl_pw_aff_intersect_domain(total.copy(), used.copy()));
-    PwPoly sum(isl_pw_qpolynomial_from_pw_aff(total.copy()));
+    PwPoly sum = ToPoly(total);
     bool affine = true;
     for (const EdgeRelation& notify : relations_.notifies) {
       if (notify.edge->ref->event == id && reason_.empty()) {
@@ -84,7 +85,7 @@ class CountProof {
     }
     Set box(isl_set_universe(isl_set_get_space(fiber.get())));
     PwAff product = unknowns_.Constant(1);
-    PwPoly poly(isl_pw_qpolynomial_from_pw_aff(product.copy()));
+    PwPoly poly = ToPoly(product);
     bool affine = true;
     auto count = static_cast<unsigned>(names.size());
     for (unsigned i = 0; i < count; ++i) {
@@ -104,8 +105,7 @@ class CountProof {
       bool constant = isl_pw_aff_is_cst(length.get()) == isl_bool_true ||
                       isl_pw_aff_is_cst(product.get()) == isl_bool_true;
       affine = affine && constant;
-      poly = PwPoly(
-          isl_pw_qpolynomial_mul(poly.copy(), isl_pw_qpolynomial_from_pw_aff(length.copy())));
+      poly = PwPoly(isl_pw_qpolynomial_mul(poly.copy(), ToPoly(length).copy()));
       if (affine) {
         product = PwAff(isl_pw_aff_coalesce((product * length).copy()));
       }
@@ -128,6 +128,18 @@ class CountProof {
     return IsEmpty(missing);
   }
 
+  /// All polynomials have the parameters of one space, in its order, and a domain of no dimension.
+  PwPoly ToPoly(const PwAff& value) const {
+    Set all = unknowns_.GlobalFacts();
+    for (size_t i = 0; i < elements_; ++i) {
+      PwAff element = unknowns_.Param(ElementName(i));
+      all = all & Eq(element, element);
+    }
+    isl_pw_aff* aligned = isl_pw_aff_align_params(value.copy(), isl_set_get_space(all.get()));
+    isl_space* domain = isl_space_set_from_params(isl_pw_aff_get_domain_space(aligned));
+    return PwPoly(isl_pw_qpolynomial_from_pw_aff(isl_pw_aff_insert_domain(aligned, domain)));
+  }
+
   /// Products stay products, so that they can cancel.
   PwPoly PolyOf(Converter& converter, ExprId id) {
     const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
@@ -143,7 +155,7 @@ class CountProof {
       return PwPoly(isl_pw_qpolynomial_sub(PolyOf(converter, binary->left).copy(),
                                            PolyOf(converter, binary->right).copy()));
     }
-    return PwPoly(isl_pw_qpolynomial_from_pw_aff(converter.Int(id).copy()));
+    return ToPoly(converter.Int(id));
   }
 
   static bool IsZero(const Set& used, const PwPoly& sum, const PwPoly& count) {
@@ -188,7 +200,8 @@ class CountProof {
   Unknowns& unknowns_;
   const Module& module_;
   const EventRelations& relations_;
-  std::string reason_;  // why there is no proof
+  size_t elements_ = 0;  // dimensions of the event
+  std::string reason_;   // why there is no proof
 };
 
 }  // namespace

@@ -1,0 +1,152 @@
+#include "analysis/proofs.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "text/parser.h"
+#include "verify/verify.h"
+
+namespace etc {
+namespace {
+
+struct Proved {
+  ProofReport report;
+  std::string text;  // the rendered diagnostics of the proofs
+};
+
+Proved ProveText(const std::string& text) {
+  SourceFile source("t.etir", text);
+  Diagnostics diagnostics;
+  auto module = Parse(source, diagnostics);
+  INFO(RenderText(diagnostics, &source));
+  REQUIRE(module != nullptr);
+  REQUIRE(Verify(*module, diagnostics));
+  Diagnostics proofs;
+  Proved proved;
+  proved.report = Prove(*module, true, proofs);
+  proved.text = RenderText(proofs, &source);
+  return proved;
+}
+
+int64_t Refuted(const ProofReport& report) {
+  return report.bounds.refuted + report.counts.refuted + report.order.refuted +
+         report.races.refuted;
+}
+
+Proved ProveExample(const std::string& name) {
+  std::ifstream file(std::filesystem::path(ETC_EXAMPLES) / name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return ProveText(text.str());
+}
+
+TEST_CASE("examples without data-dependent events are proved completely") {
+  for (const char* name :
+       {"row_sum.etir", "mlp.etir", "attention.etir", "qwen3.etir", "llama.etir"}) {
+    Proved proved = ProveExample(name);
+    INFO(name, "\n", proved.text);
+    CHECK(Refuted(proved.report) == 0);
+    CHECK(proved.report.NotProved() == 0);
+    CHECK(proved.report.bounds.proved > 0);
+    CHECK(proved.report.counts.proved > 0);
+    CHECK(proved.report.races.proved > 0);
+  }
+}
+
+TEST_CASE("what depends on computed data is left open, not refuted") {
+  Proved proved = ProveExample("moe_routing.etir");
+  INFO(proved.text);
+  CHECK(Refuted(proved.report) == 0);
+  CHECK(proved.report.NotProved() > 0);
+}
+
+const char* const kTile = R"(etir 1;
+dim n in 1..4080;
+device @copy(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 8)) {
+  for (r: 8) { let i = t * 8 + r; if (i < n) %y[i] = %x[i]; }
+}
+)";
+
+TEST_CASE("a ragged last tile is in bounds") {
+  Proved proved = ProveText(std::string(kTile) + R"(
+graph @g(%x: f32[n], %y: out f32[n]) { call @copy(%x, %y); }
+)");
+  CHECK(proved.report.bounds.proved == 2);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+}
+
+TEST_CASE("a wait that misses one tile is a race with an example") {
+  Proved proved = ProveText(std::string(kTile) + R"(
+graph @g(%x: f32[n], %y: out f32[n]) {
+  %t = buffer f32[n];
+  event %done[ceildiv(n, 8)] count 1;
+  call @copy(%x, %t) notify (t) => %done[t];
+  call @copy(%t, %y) wait (t) => %done[t] if t != 3;
+}
+)");
+  CHECK(proved.report.races.refuted == 1);
+  CHECK(proved.text.find("`@copy[3]` reads `%t[24]`") != std::string::npos);
+  CHECK(proved.text.find("where n = 25") != std::string::npos);
+}
+
+TEST_CASE("a chain through several events orders tasks") {
+  Proved proved = ProveText(std::string(kTile) + R"(
+graph @g(%x: f32[n], %y: out f32[n], %z: out f32[n]) {
+  %t = buffer f32[n];
+  event %first[ceildiv(n, 8)] count 1;
+  event %second count ceildiv(n, 8);
+  event %third[ceildiv(n, 8)] count 1;
+  call @copy(%x, %t) notify (t) => %first[t];
+  call @copy(%t, %y) wait (t) => %first[t] notify (t) => %second;
+  call @copy(%x, %z) wait (t) => %second notify (t) => %third[t];
+  call @copy(%x, %t) wait (t) => %third[t];
+}
+)");
+  INFO(proved.text);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+}
+
+TEST_CASE("tasks of one call that write one element race") {
+  Proved proved = ProveText(R"(etir 1;
+dim n in 2..8;
+device @f(%x: f32[n], %y: out f32[1]) tasks (i: n) { %y[i / n] = %x[i]; }
+graph @g(%x: f32[n], %y: out f32[1]) { call @f(%x, %y); }
+)");
+  CHECK(proved.report.NotProved() + Refuted(proved.report) > 0);
+}
+
+TEST_CASE("scattering through an index tensor races only if an index may occur twice") {
+  const char* text = R"(etir 1;
+dim n in 2..8;
+device @f(%x: f32[n], %ids: i32[n], %y: inout f32[n]) tasks (i: n) { %y[%ids[i]] = %x[i]; }
+graph @g(%x: f32[n], %ids: i32[n] in 0..n, %y: inout f32[n]) { call @f(%x, %ids, %y); }
+)";
+  Proved proved = ProveText(text);
+  CHECK(proved.report.races.refuted == 1);
+  CHECK(proved.report.bounds.not_proved == 0);
+  CHECK(proved.report.assumptions.size() == 1);
+}
+
+TEST_CASE("a count is a product of sizes") {
+  Proved proved = ProveText(R"(etir 1;
+dim n in 1..64;
+dim m in 1..64;
+device @f(%x: f32[n, m], %y: out f32[n, m]) tasks (i: n, j: m) { %y[i, j] = %x[i, j]; }
+graph @g(%x: f32[n, m], %y: out f32[n, m]) {
+  %t = buffer f32[n, m];
+  event %done count n * m;
+  call @f(%x, %t) notify (i, j) => %done;
+  call @f(%t, %y) wait (i, j) => %done;
+}
+)");
+  INFO(proved.text);
+  CHECK(proved.report.counts.proved == 1);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+}
+
+}  // namespace
+}  // namespace etc
