@@ -30,9 +30,10 @@ struct Site {
 
 class Dependences {
  public:
+  /// `write_order`: whether writes must come after the reads and writes before them, too.
   Dependences(const Module& module, const std::vector<NodeId>& body,
-              const std::set<EventId>& without, Diagnostics& diagnostics)
-      : module_(module), without_(without), diagnostics_(diagnostics) {
+              const std::set<EventId>& without, bool write_order, Diagnostics& diagnostics)
+      : module_(module), without_(without), write_order_(write_order), diagnostics_(diagnostics) {
     Collect(body);
     Reach();
   }
@@ -155,7 +156,8 @@ class Dependences {
     bool reads = later.access != Access::Out;
     bool conflict = writes || later.access != Access::In;
     bool same_call = earlier.call == later.call && !repeat;
-    if (!conflict || same_call || after_[earlier.call].contains(later.call) ||
+    bool of_interest = write_order_ ? conflict : writes && reads;
+    if (!of_interest || same_call || after_[earlier.call].contains(later.call) ||
         Apart(*earlier.arg, *later.arg, repeat) ||
         !reported_.insert({earlier.call, later.call}).second) {
       return;
@@ -170,10 +172,7 @@ class Dependences {
         fmt::format("`@{}` {} `%{}`, which `@{}` {}{}, but no event puts it after that",
                     second_name, writes && reads ? "reads" : "writes", tensor, first_name,
                     writes ? "writes" : "reads", repeat ? " in the iteration before" : "");
-    Diagnostic& report =
-        writes && reads
-            ? diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message))
-            : diagnostics_.Warning(DiagnosticKind::EventOrder, range, std::move(message));
+    Diagnostic& report = diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message));
     report.notes.push_back(
         {earlier.arg->range.IsValid() ? earlier.arg->range : first.range,
          fmt::format("`@{}` {} it here", first_name, writes ? "writes" : "reads")});
@@ -197,6 +196,7 @@ class Dependences {
 
   const Module& module_;
   const std::set<EventId>& without_;
+  bool write_order_;
   Diagnostics& diagnostics_;
   std::vector<SymbolId> repeats_;  // around what is being collected
   std::vector<Site> sites_;
@@ -209,12 +209,12 @@ class Dependences {
 
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   const std::set<EventId> none;
-  Dependences(module, graph.body, none, diagnostics).Check();
+  Dependences(module, graph.body, none, false, diagnostics).Check();
 }
 
 void CheckDependences(const Module& module, const Kernel& kernel, const std::set<EventId>& without,
                       Diagnostics& diagnostics) {
-  Dependences(module, kernel.body, without, diagnostics).Check();
+  Dependences(module, kernel.body, without, true, diagnostics).Check();
 }
 
 }  // namespace etc

@@ -44,9 +44,8 @@
 //     integer and not negative.
 // Specialisations (specialise.cpp)
 //   - The ranges ascend without overlap and cover the range of the dimension.
-// Dependences (dependences.cpp), call by call: the proof for each element is not made here
-//   - Events lead from a call that writes a tensor to every later call that reads it; a warning
-//     where they do not lead from a call that uses a tensor to a later one that writes it.
+// Dependences (dependences.cpp), call by call; src/analysis proves the order of each element's uses
+//   - Events lead from a call that writes a tensor to every later call that reads it.
 // Event flow (event_program.cpp, event_walk.cpp, event_flow.cpp, event_order.cpp), at chosen sizes
 // and except where it depends on data
 //   - What is waited for is notified somewhere; a warning where nothing waits.
