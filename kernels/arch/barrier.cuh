@@ -52,4 +52,10 @@ ETC_DEVICE void NamedBarrierSync() {
   asm volatile("bar.sync %0, %1;" ::"n"(id), "n"(threads) : "memory");
 }
 
+/// The same for warps that know only at run time which barrier is theirs.
+template <int threads>
+ETC_DEVICE void NamedBarrierSync(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(threads) : "memory");
+}
+
 }  // namespace etc

@@ -1,4 +1,4 @@
-// Bulk copies from global into shared memory, done by the copy engine.
+// Copies from global into shared memory that run on while the threads do something else.
 #pragma once
 
 #include "arch/types.cuh"
@@ -27,6 +27,23 @@ ETC_DEVICE void BulkCopyElected(u32 shared, const void* global, int bytes, u32 b
       "}" ::"r"(shared),
       "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
       : "memory");
+}
+
+// Sixteen bytes, or zeros where nothing `exists`: not by way of L1, which may hold an older line.
+// The writes are this thread's own, and generic: they count as such for every fence and barrier.
+ETC_DEVICE void CopyPiece(u32 shared, const void* global, bool exists) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+               "r"(exists ? 16 : 0)
+               : "memory");
+}
+
+/// Closes the group of this thread's pieces so far; it may be empty.
+ETC_DEVICE void CopyCommit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/// Until at most `pending` groups of this thread's pieces are on their way.
+template <int pending>
+ETC_DEVICE void CopyWait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 }  // namespace etc

@@ -86,4 +86,32 @@ ETC_DEVICE Vec4 LoadShared(u32 address) {
   return value;
 }
 
+ETC_DEVICE u32 LoadSharedWord(u32 address) {
+  u32 value;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
+ETC_DEVICE void StoreShared(u32 address, u32 value) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+
+ETC_DEVICE void StoreShared(u32 address, Vec4 value) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
+// Four 8 x 8 matrices of 16-bit elements, whose rows of 16 bytes may lie anywhere: lane 8i + j
+// gives the address of row j of matrix i, and gets of each matrix the columns 2 (lane % 4) and the
+// next of row lane / 4. Volatile, like LoadShared.
+ETC_DEVICE Vec4 LoadMatrices(u32 address) {
+  Vec4 value;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(address)
+               : "memory");
+  return value;
+}
+
 }  // namespace etc

@@ -28,6 +28,24 @@ using Void = void;
     using type = typename Config::member;                      \
   }
 
+template <bool yes, class A, class B>
+struct Choose {
+  using type = A;
+};
+template <class A, class B>
+struct Choose<false, A, B> {
+  using type = B;
+};
+
+template <class A, class B>
+struct IsSame {
+  static constexpr bool value = false;
+};
+template <class A>
+struct IsSame<A, A> {
+  static constexpr bool value = true;
+};
+
 /// Stores with the rounding of the element's type.
 template <class T>
 ETC_DEVICE void StoreFloat(T* address, float value) {

@@ -29,15 +29,6 @@ ETC_OPTION(StreamGemmBias, bias, bool, false);
 ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
 ETC_WORD_OPTION(StreamGemmWeights, weights, plain);
 
-template <bool yes, class A, class B>
-struct Choose {
-  using type = A;
-};
-template <class A, class B>
-struct Choose<false, A, B> {
-  using type = B;
-};
-
 template <class Config, class Args>
 struct StreamGemm {
   using Epilogue = typename StreamGemmEpilogue<Config>::type;

@@ -40,10 +40,10 @@ struct CopyArgs : Layouts<tiled> {
   static constexpr long long x_1 = depth;
 };
 
-/// Shapes: k, outputs n, rows of a task, the largest batch, and the variant.
+/// Shapes: k, outputs n, rows of a task, the largest batch, the variant, and the kernel.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
           bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows,
-          bool in_tiles = false>
+          bool in_tiles = false, template <class, class> class GemmKernel = StreamGemm>
 struct GemmCase {
   static constexpr bool kTiled = in_tiles;
   static constexpr int kDepth = depth, kOutputs = outputs, kMaxBatch = batch_limit;
@@ -68,9 +68,10 @@ struct GemmCase {
     Output* y;
     static constexpr long long y_1 = outputs;
   };
-  using Kernel = StreamGemm<Config, Args>;
-  static constexpr int kTasks = outputs / Kernel::kOutputs;
-  static_assert(outputs % Kernel::kOutputs == 0, "whole tasks");
+  using Kernel = GemmKernel<Config, Args>;
+  static constexpr int kTasks = DivideUp(outputs, tile_rows / Epilogue::kInputs);
+  // Which of the two factors takes the norm's weight, and is rounded.
+  static constexpr bool kNormsWeights = false;
 };
 
 template <class Case>
@@ -126,20 +127,31 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
       double value = HostFloat(x[size_t(b) * depth + k]);
       squares += value * value;
       activations[size_t(b) * depth + k] =
-          Config::norm ? Rounded(value * HostFloat(norm[k])) : value;
+          Config::norm && !Case::kNormsWeights ? Rounded(value * HostFloat(norm[k])) : value;
     }
     if (Config::norm) {
       factors[b] = 1 / std::sqrt(squares / depth + Config::eps);
     }
   }
   ParallelFor(outputs, [&](int n) {
+    auto row_of = [&](const std::vector<bf16>& matrix) {
+      std::vector<double> row(matrix.size() < size_t(outputs) * depth ? 0 : depth);
+      for (size_t k = 0; k < row.size(); ++k) {
+        row[k] = HostFloat(matrix[size_t(n) * depth + k]);
+        if (Config::norm && Case::kNormsWeights) {
+          row[k] = Rounded(row[k] * HostFloat(norm[k]));
+        }
+      }
+      return row;
+    };
+    std::vector<double> weight_row = row_of(weights), up_row = row_of(up_weights);
     for (int b = 0; b < max_batch; ++b) {
       const double* row = activations.data() + size_t(b) * depth;
       double sum = 0, up = 0;
       for (int k = 0; k < depth; ++k) {
-        sum += row[k] * HostFloat(weights[size_t(n) * depth + k]);
+        sum += row[k] * weight_row[k];
         if (Case::kGated) {
-          up += row[k] * HostFloat(up_weights[size_t(n) * depth + k]);
+          up += row[k] * up_row[k];
         }
       }
       sum *= factors[b];
