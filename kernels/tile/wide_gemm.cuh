@@ -114,10 +114,10 @@ struct WideGemm {
   }
 
   ETC_DEVICE WideGemm(Consumer& consumer, const Args& args) {
-    group_ = consumer.warp / 4;
+    group_ = Opaque(consumer.warp) / 4;
     scratch_ = (SharedAddress(consumer.scratch) + kAtomBytes - 1) / kAtomBytes * kAtomBytes;
     first_stage_ = scratch_ + (kSplits ? group_ * kStages * kStageBytes : 0);
-    int fetcher = consumer.thread % kFetchers;
+    int fetcher = Opaque(consumer.thread) % kFetchers;
     first_column_ = fetcher / 8;
     source_ = args.x + i64(first_column_) * kDepth + Part() + fetcher % 8 * 8;
     piece_ = first_column_ * 128 + ((fetcher % 8) ^ (first_column_ % 8)) * 16;
@@ -166,8 +166,10 @@ struct WideGemm {
         consumer.Sync();
       }
     }
-    if (scales) {
-      StoreScales(consumer);
+    if constexpr (kNorm) {
+      if (scales) {
+        StoreScales(consumer);
+      }
     }
     if (kSplits || scales) {
       consumer.Sync();
@@ -183,6 +185,13 @@ struct WideGemm {
   int group_, first_column_;
   int stage_ = 0, fetched_stage_ = 0, fetched_ = 0;
   bool first_ = true;
+
+  /// The same value, of which the compiler knows nothing: what it makes of it stays here. It would
+  /// compute the addresses of all shares of a kernel ahead of its loops, and run out of registers.
+  static ETC_DEVICE int Opaque(int value) {
+    asm volatile("" : "+r"(value));
+    return value;
+  }
 
   /// Where in a slot this warpgroup's k begin.
   ETC_DEVICE int Part() const { return kSplits ? group_ * 2 * kUnit : 0; }
@@ -243,14 +252,16 @@ struct WideGemm {
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, float (&sums)[kColumns / 2],
                            float (&squares)[kRounds]) {
     u32 first[4][4], second[4][4];
+    int lane = Opaque(consumer.lane);
+    int tile_row = Opaque(consumer.warp) % (kRows / 16) * 2;
     u32 slot = consumer.WaitAddress();
-    u32 read = LoadWeights(consumer, slot, 0, 0, first);
+    u32 read = LoadWeights(lane, tile_row, slot, 0, 0, first);
 #pragma unroll 1
     for (int part = 0; part < kSlots; ++part) {
       u32 stage = NextStage(consumer, squares);
       Issue(stage, first, sums);
       Fetch(args);
-      read ^= LoadWeights(consumer, slot, part, 1, second);
+      read ^= LoadWeights(lane, tile_row, slot, part, 1, second);
       consumer.Release(read);
       if constexpr (kUnits == 1) {
         WgmmaWait<0>();
@@ -263,7 +274,7 @@ struct WideGemm {
       }
       if (part + 1 < kSlots) {
         slot = consumer.WaitAddress();
-        read = LoadWeights(consumer, slot, part + 1, 0, first);
+        read = LoadWeights(lane, tile_row, slot, part + 1, 0, first);
       }
       WgmmaWait<0>();
     }
@@ -290,10 +301,8 @@ struct WideGemm {
   /// its 8 rows 64 bytes apart, which would put every other one into the same banks: so at a time
   /// a row's lanes get another 16 bytes of it than the rows two before and behind, and the four
   /// that they get in the end are put in order.
-  ETC_DEVICE u32 LoadWeights(const Consumer& consumer, u32 slot, int part, int unit,
+  ETC_DEVICE u32 LoadWeights(int lane, int tile_row, u32 slot, int part, int unit,
                              u32 (&weights)[4][4]) const {
-    int lane = consumer.lane;
-    int tile_row = (kSplits ? 0 : group_ * 8) + consumer.warp % 4 * 2;
     u32 address = slot + tile_row * kTileRowBytes + (Part() + unit * kUnit) * kTileRows * 2 +
                   lane % 8 * 64 + (lane / 8 ^ lane % 8 / 2) * 16;
     bool odd = lane / 8 % 2 != 0, high = lane / 16 != 0;
@@ -404,10 +413,11 @@ struct WideGemm {
     template <class A>
     ETC_DEVICE void Load(const Consumer& consumer, const A& args, int pair, int first) {
       if constexpr (kAny) {
+        int lane = Opaque(consumer.lane);
 #pragma unroll
         for (int j = 0; j < kEndColumns / 8; ++j) {
-          int b = first + j * 8 + consumer.lane / 4;
-          i64 n = i64(pair) * kPairOutputs + consumer.lane % 4 * 2;
+          int b = first + j * 8 + lane / 4;
+          i64 n = i64(pair) * kPairOutputs + lane % 4 * 2;
           const bf16* from = args.residual + b * args.residual_1 + n;
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
@@ -426,7 +436,8 @@ struct WideGemm {
   ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int pair,
                         const float (&sums)[kEndColumns / 2], const Residuals& residuals) const {
     using Y = typename ElementOf<decltype(Args::y)>::type;
-    int row = consumer.lane / 4, quad = consumer.lane % 4;
+    int lane = Opaque(consumer.lane);
+    int row = lane / 4, quad = lane % 4;
     i64 n = i64(pair) * kPairOutputs;
 #pragma unroll
     for (int j = 0; j < kEndColumns / 8; ++j) {

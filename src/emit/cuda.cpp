@@ -62,7 +62,6 @@ class CudaWriter {
     out.Line("");
     out.Line("namespace etc {");
     out.Line("");
-    WriteConstants(out, module_);
     for (const Kernel& kernel : module_.kernels) {
       WriteKernel(out, kernel);
     }
@@ -96,6 +95,7 @@ class CudaWriter {
     KernelScope kernel_scope(module_, ranges, kernel.body);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
+    WriteConstants(out, module_, ranges);
     WriteParams(out, module_, kernel);
     std::set<TensorId> tagged = TaggedParams(module_, kernel);
     std::string slots = "0", scratch = "0";

@@ -15,7 +15,7 @@ std::string DeviceScope::Pointer(TensorId id) const {
 
 std::string DeviceScope::Extent(TensorId id, size_t axis) const {
   const Tensor& tensor = module().tensors[id];
-  if (auto value = EvaluateInt(module(), tensor.shape[axis], {})) {
+  if (auto value = EvaluateInt(module(), tensor.shape[axis], {}, ranges())) {
     return fmt::format("{}LL", *value);
   }
   ETC_CHECK(tensor.kind == TensorKind::Param);
@@ -35,7 +35,7 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
                            CxxType(tensor.type), CxxIdentifier(tensor.name)));
     }
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-      if (auto value = EvaluateInt(module, tensor.shape[axis], {})) {
+      if (auto value = EvaluateInt(module, tensor.shape[axis], {}, scope.ranges())) {
         out.Line(fmt::format("static constexpr i64 {}_{} = {};", tensor.name, axis, *value));
       } else {
         out.Line(fmt::format("i64 {}_{};", tensor.name, axis));
@@ -91,7 +91,7 @@ class BodyWriter {
   int64_t Elements(TensorId id) const {
     int64_t count = 1;
     for (ExprId extent : module_.tensors[id].shape) {
-      auto value = EvaluateInt(module_, extent, {});
+      auto value = EvaluateInt(module_, extent, {}, scope_.ranges());
       ETC_CHECK(value);
       count *= *value;
     }

@@ -117,9 +117,7 @@ const Impl* FindImpl(const Device& device, const std::string& arch) {
   return it == device.impls.end() ? nullptr : &*it;
 }
 
-void WriteConstants(TextWriter& out, const Module& module) {
-  DimRanges none;
-  KernelScope scope(module, none, {});
+void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges) {
   for (const Item& item : module.items) {
     const auto* id = std::get_if<SymbolId>(&item);
     if (id == nullptr || module.symbols[*id].kind != SymbolKind::Const) {
@@ -130,15 +128,15 @@ void WriteConstants(TextWriter& out, const Module& module) {
     switch (KindOf(module, value)) {
       case ValueKind::Int:
         out.Line(fmt::format("[[maybe_unused]] constexpr i64 {} = {}LL;", name,
-                             EvaluateInt(module, value, {}).value()));
+                             EvaluateInt(module, value, {}, ranges).value()));
         break;
       case ValueKind::Bool:
         out.Line(fmt::format("[[maybe_unused]] constexpr bool {} = {};", name,
-                             EvaluateBool(module, value, {}).value()));
+                             EvaluateBool(module, value, {}, ranges).value()));
         break;
       default:
         out.Line(fmt::format("[[maybe_unused]] constexpr float {} = float({});", name,
-                             EvaluateFloat(module, value, {}).value()));
+                             EvaluateFloat(module, value, {}, ranges).value()));
     }
   }
 }
@@ -276,7 +274,7 @@ class WalkWriter {
       }
       out_.Line(fmt::format("args.{} = {};", CxxIdentifier(param.name), pointer));
       for (size_t axis = 0; axis < param.shape.size(); ++axis) {
-        if (!EvaluateInt(module_, param.shape[axis], {})) {
+        if (!EvaluateInt(module_, param.shape[axis], {}, scope_.ranges())) {
           out_.Line(fmt::format("args.{}_{} = {};", param.name, axis,
                                 CxxExpr(scope_, param.shape[axis])));
         }

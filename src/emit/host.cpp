@@ -32,6 +32,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
+  WriteConstants(out, module, ranges);
   WriteParams(out, module, kernel);
   for (DeviceId id : DevicesOf(module, kernel)) {
     const Device& device = module.devices[id];
@@ -74,10 +75,6 @@ std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnosti
     return std::nullopt;
   }
   TextWriter out;
-  out.Line("");
-  out.Line("namespace etc {");
-  WriteConstants(out, module);
-  out.Line("}");
   for (const Kernel& kernel : module.kernels) {
     WriteKernel(out, module, kernel);
   }

@@ -38,7 +38,7 @@ class ManifestWriter {
   }
 
   /// One entry for each graph; its kernels are those made of it.
-  Json Graphs() const {
+  Json Graphs() {
     Json out = Json::array();
     for (const Kernel& kernel : module_.kernels) {
       bool same = !out.empty() && out.back()["name"] == kernel.graph;
@@ -99,7 +99,8 @@ class ManifestWriter {
     return out;
   }
 
-  Json KernelEntry(const Kernel& kernel) const {
+  Json KernelEntry(const Kernel& kernel) {
+    ranges_ = RangesOf(module_, kernel);
     Json where = Json::array();
     for (const Where& range : kernel.where) {
       where.push_back({{"dim", module_.symbols[range.dim].name},
@@ -123,6 +124,7 @@ class ManifestWriter {
         counters = Folded("+", counters, elements);
       }
     }
+    ranges_.clear();
     return {{"entry", EntryName(kernel)},
             {"schedule", "static"},
             {"where", where},
@@ -152,7 +154,7 @@ class ManifestWriter {
 
   /// An integer expression over dimensions, constants folded.
   Json Expr(ExprId id) const {
-    if (auto value = EvaluateInt(module_, id, {})) {
+    if (auto value = EvaluateInt(module_, id, {}, ranges_)) {
       return *value;
     }
     struct Visitor {
@@ -187,6 +189,7 @@ class ManifestWriter {
   }
 
   const Module& module_;
+  DimRanges ranges_;  // of the kernel whose sizes are being written
 };
 
 }  // namespace
