@@ -5,6 +5,7 @@
 #include "stream_gemm_test.cuh"
 #include "tagged_test.cuh"
 #include "timing.cuh"
+#include "wide_gemm_test.cuh"
 
 int main(int argc, char** argv) {
   using namespace etc::test;
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   TestNormGate(report);
   TestGemms(report);
   TestGemmsInTiles(report);
+  TestWideGemms(report);
   TestAttentions(report);
   TestTagged(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
