@@ -11,17 +11,6 @@
 #define ETC_CONSUMER_WARPS 8
 #endif
 
-// Slots that may be on their way at once: a full queue of weight reads delays the signals and
-// activations that other CTAs wait for.
-#ifndef ETC_LOADER_CAP
-#define ETC_LOADER_CAP 3
-#endif
-
-// The least number of clock cycles from one slot's issue to the next: a burst delays them too.
-#ifndef ETC_LOADER_GAP
-#define ETC_LOADER_GAP 0
-#endif
-
 namespace etc {
 
 /// Where a role stands in the ring. Two barriers for each slot: full, then empty.
@@ -47,9 +36,11 @@ struct Loader {
   Ring ring;
   u64 policy;
   Ring landing;  // the oldest slot that may still be on its way
+  // A full queue of weight reads delays the signals and activations that other CTAs wait for, and
+  // so does a burst of them.
+  int cap;  // slots that may be on their way at once
+  int gap;  // the least number of clock cycles from one slot's issue to the next
   int in_flight = 0;
-  int cap = ETC_LOADER_CAP;
-  int gap = ETC_LOADER_GAP;
   u32 issued = 0;  // the clock at the last issue
 
   /// Waits for a free slot, and for its turn; gives its shared address. For all lanes.
@@ -157,11 +148,11 @@ struct Block {
 
   ETC_DEVICE bool IsLoader() const { return threadIdx.x >= Consumer::kThreads; }
 
-  ETC_DEVICE Loader MakeLoader() const {
-    Loader loader{int(threadIdx.x) % 32, MakeRing(), EvictFirstPolicy(), MakeRing()};
+  /// With as many slots on their way at once as there are, and no gap, nothing holds it back.
+  ETC_DEVICE Loader MakeLoader(int cap = kSlots, int gap = 0) const {
     // More in flight than the ring has slots would be waited for in vain.
-    loader.cap = loader.cap < kSlots ? loader.cap : kSlots;
-    return loader;
+    return Loader{int(threadIdx.x) % 32,       MakeRing(), EvictFirstPolicy(), MakeRing(),
+                  cap < kSlots ? cap : kSlots, gap};
   }
   ETC_DEVICE Consumer MakeConsumer() const {
     int thread = int(threadIdx.x);

@@ -191,7 +191,8 @@ class CudaWriter {
     out.Line(fmt::format("etc::Block<{0}::kSlotBytes, {0}::kScratchBytes, {1}> block;", space,
                          kernel.shared_bytes));
     out.Open("if (block.IsLoader()) {");
-    out.Line("etc::Loader loader = block.MakeLoader();");
+    std::string pace = kernel.pace ? fmt::format("{}, {}", kernel.pace->cap, kernel.pace->gap) : "";
+    out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", pace));
     out.Line(fmt::format("{}::Load(params, loader, blockIdx.x, gridDim.x);", space));
     out.Reopen("} else {");
     out.Line("etc::Consumer consumer = block.MakeConsumer();");

@@ -132,6 +132,13 @@ struct Where {
   ExprId hi;
 };
 
+/// `loader cap 3 gap 900;`: how fast the loader runs ahead of the consumers.
+struct Pace {
+  int64_t cap = 1;  // ring slots that may be on their way at once
+  int64_t gap = 0;  // least clock cycles between the issues of two slots
+  SourceRange range = {};
+};
+
 /// What scheduling makes of a graph: one persistent kernel.
 struct Kernel {
   std::string name;
@@ -141,6 +148,7 @@ struct Kernel {
   std::vector<Where> where;
   int64_t consumer_warps = 8;  // `launch consumers 8 shared 225280;`
   int64_t shared_bytes = 0;
+  std::optional<Pace> pace;          // absent: nothing holds the loader back
   std::vector<NodeId> declarations;  // BufferDecl, EventDecl
   std::vector<NodeId> body;          // `on sm { … }`: Share, Repeat
   SourceRange range;

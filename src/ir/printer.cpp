@@ -115,6 +115,11 @@ class Printer {
     });
     layout_.Line(
         fmt::format("launch consumers {} shared {};", kernel.consumer_warps, kernel.shared_bytes));
+    if (kernel.pace) {
+      layout_.Before(kernel.pace->range);
+      layout_.Line(fmt::format("loader cap {} gap {};", kernel.pace->cap, kernel.pace->gap));
+      layout_.After(kernel.pace->range);
+    }
     Nodes(kernel.declarations);
     layout_.Before(kernel.sm_braces);
     Open("on sm");

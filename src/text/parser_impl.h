@@ -176,6 +176,7 @@ class Parser {
   void RegionNode(std::vector<NodeId>& body);
   void KernelNode(std::vector<NodeId>& body);
   void KernelBody(Kernel& kernel);
+  Pace LoaderPace();
   void Declaration(std::vector<NodeId>& declarations);
   void ShareNode(std::vector<NodeId>& body);
   void ShareBody(Share& share);

@@ -51,6 +51,8 @@ void Parser::KernelBody(Kernel& kernel) {
       Expect(TokenKind::KeywordShared);
       kernel.shared_bytes = Expect(TokenKind::Int).int_value;
       ExpectSemicolon();
+    } else if (!kernel.pace && kernel.declarations.empty() && At(TokenKind::KeywordLoader)) {
+      kernel.pace = LoaderPace();
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
       on_sm = true;
       Take();
@@ -69,6 +71,19 @@ void Parser::KernelBody(Kernel& kernel) {
                        launched ? "expected `on sm { … }` in the kernel, found `}`"
                                 : "expected `launch` in the kernel, found `}`");
   }
+}
+
+Pace Parser::LoaderPace() {
+  uint32_t begin = Here();
+  Take();
+  Pace pace;
+  Expect(TokenKind::KeywordCap);
+  pace.cap = Expect(TokenKind::Int).int_value;
+  Expect(TokenKind::KeywordGap);
+  pace.gap = Expect(TokenKind::Int).int_value;
+  ExpectSemicolon();
+  pace.range = RangeFrom(begin);
+  return pace;
 }
 
 void Parser::Declaration(std::vector<NodeId>& declarations) {

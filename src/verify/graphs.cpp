@@ -342,6 +342,21 @@ class GraphChecks {
   Env last_iteration_;
 };
 
+/// The numbers are 32 bits wide on the GPU, whose clock wraps around.
+void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
+  constexpr int64_t kMost = 1 << 30;
+  if (pace.cap < 1 || pace.cap > kMost) {
+    diagnostics.Error(
+        DiagnosticKind::Pace, pace.range,
+        fmt::format("the loader's cap must be from 1 to {} slots, but it is {}", kMost, pace.cap));
+  }
+  if (pace.gap > kMost) {
+    diagnostics.Error(
+        DiagnosticKind::Pace, pace.range,
+        fmt::format("the loader's gap must be at most {} cycles, but it is {}", kMost, pace.gap));
+  }
+}
+
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
@@ -354,6 +369,9 @@ void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnosti
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   GraphChecks checks(module, Place::Kernel, diagnostics);
   checks.Params(kernel.params);
+  if (kernel.pace) {
+    CheckPace(*kernel.pace, diagnostics);
+  }
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);
   checks.Outputs(kernel.params);

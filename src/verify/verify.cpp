@@ -37,6 +37,7 @@
 //     what no call has written yet is not read.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds tagged buffers
 //     only to operands that an implementation takes with tags.
+//   - A loader has at least one slot on its way.
 // Edges (edges.cpp)
 //   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
 //     event has dimensions; indices are integers and guards booleans.

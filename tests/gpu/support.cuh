@@ -22,6 +22,8 @@ namespace etc::test {
 
 constexpr int kSharedBytes = 225280;
 constexpr int kCapacity = 1024;  // event counters
+constexpr int kLoaderCap = 3;    // slots on their way at once
+constexpr int kLoaderGap = 0;    // cycles
 
 inline void CheckCuda(cudaError_t error, const char* what, int line) {
   if (error != cudaSuccess) {
@@ -176,7 +178,7 @@ __global__ void __launch_bounds__(Consumer::kThreads + 32, 1)
   Events events(event_memory, kCapacity);
   Block<Program::kSlotBytes, Program::kScratchBytes, kSharedBytes> block;
   if (block.IsLoader()) {
-    Loader loader = block.MakeLoader();
+    Loader loader = block.MakeLoader(kLoaderCap, kLoaderGap);
     program.Load(loader);
   } else {
     Consumer consumer = block.MakeConsumer();
