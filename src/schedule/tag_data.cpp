@@ -1,4 +1,5 @@
-// Buffers whose words carry the launch's tag, in the place of the events that announce them.
+// Buffers whose words carry the launch's tag, in the place of the events that announce them. Other
+// buffers that iterations reuse get versions where that lets such events go.
 
 #include <algorithm>
 #include <map>
@@ -6,6 +7,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "schedule/body_cost.h"
 #include "schedule/lower.h"
 #include "verify/checks.h"
 #include "verify/shapes.h"
@@ -45,6 +47,19 @@ void Collect(const Module& module, const std::vector<NodeId>& nodes, Site around
   }
 }
 
+using VersionsOf = std::map<TensorId, Versions>;
+
+struct Plan {
+  VersionsOf tagged;
+  VersionsOf versions;        // of buffers that are not tagged
+  std::set<EventId> dropped;  // events without which everything is as much in order as before
+};
+
+bool SameBuffers(const VersionsOf& a, const VersionsOf& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](auto& x, auto& y) { return x.first == y.first; });
+}
+
 class Tagger {
  public:
   Tagger(Module& module, Kernel& kernel, const ScheduleOptions& options)
@@ -72,12 +87,26 @@ class Tagger {
         Consider(declaration->tensor);
       }
     }
-    while (Shrink()) {
+    Plan best = Settle(versions_);
+    // Only those versions that let a buffer be tagged or an event go.
+    for (const auto& [buffer, versions] : versions_) {
+      if (best.versions.contains(buffer)) {
+        VersionsOf fewer = best.versions;
+        fewer.erase(buffer);
+        Plan plan = Settle(fewer);
+        if (plan.dropped == best.dropped && SameBuffers(plan.tagged, best.tagged)) {
+          best = std::move(plan);
+        }
+      }
     }
-    for (const auto& [buffer, versions] : chosen_) {
+    for (const auto& [buffer, versions] : best.tagged) {
+      module_.tensors[buffer].tagged = true;
       Privatise(buffer, versions);
     }
-    Drop();
+    for (const auto& [buffer, versions] : best.versions) {
+      Privatise(buffer, versions);
+    }
+    Drop(best.dropped);
   }
 
  private:
@@ -88,44 +117,90 @@ class Tagger {
     return module_.devices[ShareAt(use.site).callee].params[use.arg];
   }
 
+  /// Whether the share has the whole buffer, of which there is one for each iteration.
+  bool IsWhole(const Use& use) const {
+    return !sites_[use.site].nested && ShareAt(use.site).args[use.arg].indices.empty() &&
+           use.access != Access::InOut;
+  }
+
   /// Whether the CUDA implementation can take the operand as a tagged buffer.
   bool Taggable(const Use& use) const {
-    const Share& share = ShareAt(use.site);
-    const Device& callee = module_.devices[share.callee];
+    const Device& callee = module_.devices[ShareAt(use.site).callee];
     auto takes = [&](const Impl& impl) {
       return std::find(impl.tags.begin(), impl.tags.end(), callee.params[use.arg]) !=
              impl.tags.end();
     };
-    return !sites_[use.site].nested && share.args[use.arg].indices.empty() &&
-           use.access != Access::InOut &&
-           std::any_of(callee.impls.begin(), callee.impls.end(), takes);
+    return std::any_of(callee.impls.begin(), callee.impls.end(), takes);
   }
 
-  /// Tags double what every SM reads of the activations, and the registers that they take, which
-  /// pays for few and short rows only.
-  bool IsSmall(const Tensor& tensor) const {
-    auto at_most = [&](ExprId extent, int64_t most) {
-      auto bounds = Bounds(module_, extent, {}, ranges_);
-      return bounds && bounds->hi <= most;
-    };
-    return !tensor.shape.empty() && at_most(tensor.shape.front(), options_.tagged_rows) &&
-           at_most(tensor.shape.back(), options_.tagged_columns);
+  bool IsAtMost(ExprId extent, int64_t most) const {
+    auto bounds = Bounds(module_, extent, {}, ranges_);
+    return bounds && bounds->hi <= most;
+  }
+
+  /// Tags double what a task reads of the activations, and the registers that they take, which
+  /// pays where that is little.
+  bool IsSmall(const Tensor& tensor, const std::vector<Use>& uses) {
+    return IsAtMost(tensor.shape.front(), options_.tagged_rows) &&
+           std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+             return ReadsOf(ShareAt(use.site).callee)[ParamOf(use)].one_task <=
+                    static_cast<double>(options_.tagged_elements);
+           });
+  }
+
+  /// What tasks of the device function read at the largest sizes.
+  std::map<TensorId, ReadCount>& ReadsOf(DeviceId callee) {
+    if (!reads_.contains(callee)) {
+      LaunchSizes sizes{{}, ranges_};
+      for (SymbolId symbol : module_.symbols.Ids()) {
+        if (module_.symbols[symbol].kind == SymbolKind::Dim) {
+          if (auto range = RangeOfDim(module_, symbol, ranges_)) {
+            sizes.dims[symbol] = range->hi;
+          }
+        }
+      }
+      reads_[callee] = CostOfBody(module_, module_.devices[callee], sizes).reads;
+    }
+    return reads_[callee];
+  }
+
+  /// Whether the slices of a tensor of versions start where an operand may.
+  bool IsAligned(const Tensor& tensor) const {
+    constexpr int64_t kAlignment = 16;
+    return IsMultiple(module_, tensor.shape.back(), kAlignment / BytesPerElement(tensor));
   }
 
   void Consider(TensorId buffer) {
     const Tensor tensor = module_.tensors[buffer];
-    bool words =
-        tensor.type == DType::F32 || (tensor.type == DType::BF16 && !tensor.shape.empty() &&
-                                      IsMultiple(module_, tensor.shape.back(), 2));
     const std::vector<Use>& uses = uses_[buffer];
-    if (tensor.offset || tensor.tagged || !tensor.tile.empty() || !words || uses.empty() ||
-        !std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return Taggable(use); }) ||
-        !IsSmall(tensor)) {
+    auto is_whole = [&](const Use& use) { return IsWhole(use); };
+    if (tensor.offset || tensor.tagged || tensor.shape.empty() || uses.empty() ||
+        !std::all_of(uses.begin(), uses.end(), is_whole)) {
       return;
     }
-    if (auto versions = FindVersions(uses)) {
-      chosen_[buffer] = *versions;
+    std::optional<Versions> versions = FindVersions(uses);
+    if (!versions) {
+      return;
     }
+    bool words = tensor.type == DType::F32 ||
+                 (tensor.type == DType::BF16 && IsMultiple(module_, tensor.shape.back(), 2));
+    auto taggable = [&](const Use& use) { return Taggable(use); };
+    if (words && tensor.tile.empty() && IsSmall(tensor, uses) &&
+        std::all_of(uses.begin(), uses.end(), taggable)) {
+      taggable_[buffer] = *versions;
+    }
+    if (versions->repeat && IsAligned(tensor) && HasRoom(tensor, *versions)) {
+      versions_[buffer] = *versions;
+    }
+  }
+
+  /// Whether the versions of a buffer that is not tagged take as little memory as they may.
+  bool HasRoom(const Tensor& tensor, const Versions& versions) {
+    ExprId bytes = MakeMul(module_, NumberOf(versions), MakeInt(module_, BytesPerElement(tensor)));
+    for (ExprId extent : tensor.shape) {
+      bytes = MakeMul(module_, bytes, extent);
+    }
+    return IsAtMost(bytes, options_.version_bytes);
   }
 
   /// At most one share before the repeat and one in it write the buffer, and none reads it earlier.
@@ -172,27 +247,28 @@ class Tagger {
     return lo && hi && *lo < *hi;
   }
 
-  /// Takes out what does not pay or cannot be: false when all that is left is well.
-  bool Shrink() {
-    for (const auto& [buffer, versions] : chosen_) {
-      for (const Use& use : uses_[buffer]) {
-        if (!AllSharesAgree(ShareAt(use.site).callee, use.arg)) {
-          chosen_.erase(buffer);
-          return true;
-        }
+  /// What can be tagged when the buffers of `versions` that are not tagged have versions.
+  Plan Settle(const VersionsOf& versions) {
+    Plan plan;
+    plan.tagged = taggable_;
+    do {
+      plan.versions = versions;
+      for (const auto& [buffer, of] : plan.tagged) {
+        plan.versions.erase(buffer);
       }
-    }
-    FindDropped();
-    for (const auto& [buffer, versions] : chosen_) {
-      for (const Use& use : uses_[buffer]) {
-        const Share& share = ShareAt(use.site);
-        for (const auto* refs : {&share.notifies, &share.leave_notifies}) {
-          for (const EventRef& ref : *refs) {
-            if (use.access != Access::In && !dropped_.contains(ref.event)) {
-              chosen_.erase(buffer);
-              return true;
-            }
-          }
+      FindDropped(plan);
+    } while (Shrink(plan));
+    return plan;
+  }
+
+  /// Takes out what does not pay or cannot be: false when all that is left is well.
+  bool Shrink(Plan& plan) const {
+    for (const auto& [buffer, versions] : plan.tagged) {
+      for (const Use& use : uses_.at(buffer)) {
+        if (!AllSharesAgree(plan, ShareAt(use.site).callee, use.arg) ||
+            (use.access != Access::In && NotifiesOther(plan, ShareAt(use.site)))) {
+          plan.tagged.erase(buffer);
+          return true;
         }
       }
     }
@@ -200,35 +276,46 @@ class Tagger {
   }
 
   /// The type of a kernel's operand is one for all shares of its device function.
-  bool AllSharesAgree(DeviceId callee, size_t arg) const {
+  bool AllSharesAgree(const Plan& plan, DeviceId callee, size_t arg) const {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
-      if (share.callee == callee && !chosen_.contains(share.args[arg].tensor)) {
+      if (share.callee == callee && !plan.tagged.contains(share.args[arg].tensor)) {
         return false;
       }
     }
     return true;
   }
 
-  /// The events without which everything but the chosen buffers is as much in order as before.
-  void FindDropped() {
-    dropped_.clear();
-    for (const auto& [buffer, versions] : chosen_) {
+  static bool NotifiesOther(const Plan& plan, const Share& share) {
+    auto stays = [&](const EventRef& ref) { return !plan.dropped.contains(ref.event); };
+    return std::any_of(share.notifies.begin(), share.notifies.end(), stays) ||
+           std::any_of(share.leave_notifies.begin(), share.leave_notifies.end(), stays);
+  }
+
+  void FindDropped(Plan& plan) {
+    plan.dropped.clear();
+    for (const auto& [buffer, versions] : plan.tagged) {
       module_.tensors[buffer].tagged = true;
     }
-    size_t reports = Reports(dropped_);
+    for (const auto& [buffer, versions] : plan.versions) {
+      Privatise(buffer, versions);
+    }
+    size_t reports = Reports(plan.dropped);
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<EventDecl>(&module_.nodes[id]);
-      if (declaration != nullptr && Announces(declaration->event)) {
-        std::set<EventId> without = dropped_;
+      if (declaration != nullptr && Announces(plan, declaration->event)) {
+        std::set<EventId> without = plan.dropped;
         without.insert(declaration->event);
         if (Reports(without) == reports) {
-          dropped_ = std::move(without);
+          plan.dropped = std::move(without);
         }
       }
     }
-    for (const auto& [buffer, versions] : chosen_) {
+    for (const auto& [buffer, versions] : plan.tagged) {
       module_.tensors[buffer].tagged = false;
+    }
+    for (const auto& [buffer, versions] : plan.versions) {
+      Rejoin(buffer);
     }
   }
 
@@ -238,8 +325,8 @@ class Tagger {
     return found.all().size();
   }
 
-  /// Whether each share that notifies the event writes a chosen buffer.
-  bool Announces(EventId event) const {
+  /// Whether each share that notifies the event writes a tagged buffer.
+  bool Announces(const Plan& plan, EventId event) const {
     bool any = false;
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
@@ -251,7 +338,7 @@ class Tagger {
       const Device& callee = module_.devices[share.callee];
       bool writes = false;
       for (size_t a = 0; a < share.args.size(); ++a) {
-        writes |= chosen_.contains(share.args[a].tensor) &&
+        writes |= plan.tagged.contains(share.args[a].tensor) &&
                   module_.tensors[callee.params[a]].access != Access::In;
       }
       if (!writes) {
@@ -262,8 +349,17 @@ class Tagger {
     return any;
   }
 
+  ExprId NumberOf(const Versions& versions) {
+    const Repeat repeat = std::get<Repeat>(module_.nodes[versions.repeat]);
+    int64_t first = EvaluateInt(module_, repeat.lo, {}).value();
+    int64_t initial = versions.initial ? 1 : 0;
+    return first == 0
+               ? MakeAdd(module_, repeat.hi, MakeInt(module_, initial))
+               : MakeInt(module_, EvaluateInt(module_, repeat.hi, {}).value() - first + initial);
+  }
+
+  /// Makes the buffer a tensor of versions; one that has only one stays as it is.
   void Privatise(TensorId buffer, const Versions& versions) {
-    module_.tensors[buffer].tagged = true;
     if (!versions.repeat) {
       return;
     }
@@ -271,8 +367,7 @@ class Tagger {
     int64_t first = EvaluateInt(module_, repeat.lo, {}).value();
     int64_t iterations = EvaluateInt(module_, repeat.hi, {}).value() - first;
     int64_t initial = versions.initial ? 1 : 0;
-    ExprId extent = first == 0 ? MakeAdd(module_, repeat.hi, MakeInt(module_, initial))
-                               : MakeInt(module_, iterations + initial);
+    ExprId extent = NumberOf(versions);
     module_.tensors[buffer].shape.insert(module_.tensors[buffer].shape.begin(), extent);
     for (const Use& use : uses_[buffer]) {
       const Site& site = sites_[use.site];
@@ -290,8 +385,16 @@ class Tagger {
     }
   }
 
-  void Drop() {
-    auto is_dropped = [&](const EventRef& ref) { return dropped_.contains(ref.event); };
+  /// Takes back what Privatise did.
+  void Rejoin(TensorId buffer) {
+    module_.tensors[buffer].shape.erase(module_.tensors[buffer].shape.begin());
+    for (const Use& use : uses_[buffer]) {
+      std::get<Share>(module_.nodes[sites_[use.site].share]).args[use.arg].indices.clear();
+    }
+  }
+
+  void Drop(const std::set<EventId>& dropped) {
+    auto is_dropped = [&](const EventRef& ref) { return dropped.contains(ref.event); };
     for (const Site& site : sites_) {
       Share& share = std::get<Share>(module_.nodes[site.share]);
       for (auto* refs :
@@ -301,7 +404,7 @@ class Tagger {
     }
     std::erase_if(kernel_.declarations, [&](NodeId id) {
       const auto* declaration = std::get_if<EventDecl>(&module_.nodes[id]);
-      return declaration != nullptr && dropped_.contains(declaration->event);
+      return declaration != nullptr && dropped.contains(declaration->event);
     });
   }
 
@@ -311,8 +414,9 @@ class Tagger {
   DimRanges ranges_;
   std::vector<Site> sites_;
   std::map<TensorId, std::vector<Use>> uses_;
-  std::map<TensorId, Versions> chosen_;
-  std::set<EventId> dropped_;
+  std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
+  VersionsOf taggable_;
+  VersionsOf versions_;  // what a buffer would have if it is not tagged
 };
 
 }  // namespace

@@ -76,10 +76,84 @@ TEST_CASE("one operand that takes no tags leaves its buffer to an event") {
   CHECK(Has(text, "wait %a_done[l];"));
 }
 
-TEST_CASE("many rows and long rows are not tagged") {
+TEST_CASE("many rows are not tagged, and not what a task reads much of") {
   CHECK_FALSE(Has(Tagged(Chain("9", "64", "(%x, %y)")), "tagged"));
-  CHECK(Has(Tagged(Chain("8", "4096", "(%x, %y)")), "tagged"));
-  CHECK_FALSE(Has(Tagged(Chain("8", "4100", "(%x, %y)")), "tagged"));
+  CHECK(Has(Tagged(Chain("8", "24576", "(%x, %y)")), "tagged"));
+  CHECK_FALSE(Has(Tagged(Chain("8", "24580", "(%x, %y)")), "tagged"));
+}
+
+/// Three stages in each layer, of which the last but one takes no tags. It writes %m, and the next
+/// reads it, for both of which `m` says how much.
+std::string Mixed(const std::string& m, const std::string& layers) {
+  std::string text = "etir 1;\nconst layers = " + layers + R"(;
+dim n in 1..8;
+device @start(%x: f32[n, 64], %y: out f32[n, 64]) tasks (i: n) {
+  impl sm_90a "a.cuh" A tags (%y);
+  for (c: 64) %y[i, c] = %x[i, c];
+}
+device @copy(%x: f32[n, 64], %y: out f32[n, 64]) tasks (i: n) {
+  impl sm_90a "a.cuh" A tags (%x, %y);
+  for (c: 64) %y[i, c] = %x[i, c];
+}
+device @widen(%x: f32[n, 64], %y: out f32[n, M]) tasks (i: n) {
+  impl sm_90a "a.cuh" A tags (%x);
+  for (c: M) %y[i, c] = %x[i, c % 64];
+}
+device @narrow(%x: f32[n, M], %y: out f32[n, 64]) tasks (i: n) {
+  impl sm_90a "a.cuh" A tags (%y);
+  for (c: 64) %y[i, c] = %x[i, c];
+}
+device @end(%x: f32[n, 64], %y: out f32[n, 64]) tasks (i: n) {
+  impl sm_90a "a.cuh" A tags (%x);
+  for (c: 64) %y[i, c] = %x[i, c];
+}
+graph @chain(%in: f32[n, 64], %out: out f32[n, 64]) {
+  %s = buffer f32[n, 64];
+  %a = buffer f32[n, 64];
+  %m = buffer f32[n, M];
+  event %s_done[l: layers + 1] count n;
+  event %a_done[layers] count n;
+  event %m_done[layers] count n;
+  call @start(%in, %s) notify (i) => %s_done[0];
+  repeat l in 0..layers {
+    call @copy(%s, %a) wait (i) => %s_done[l] notify (i) => %a_done[l];
+    call @widen(%a, %m) wait (i) => %a_done[l] notify (i) => %m_done[l];
+    call @narrow(%m, %s) wait (i) => %m_done[l] notify (i) => %s_done[l + 1];
+  }
+  call @end(%s, %out) wait (i) => %s_done[layers];
+}
+)";
+  for (size_t at = text.find("M]"); at != std::string::npos; at = text.find("M]")) {
+    text.replace(at, 1, m);
+  }
+  for (size_t at = text.find("M)"); at != std::string::npos; at = text.find("M)")) {
+    text.replace(at, 1, m);
+  }
+  return text;
+}
+
+TEST_CASE("a version for each iteration of what is not tagged lets the other events go") {
+  std::string text = Tagged(Mixed("128", "3"));
+  CHECK(Has(text, "%s = workspace tagged f32[layers + 1, n, 64]"));
+  CHECK(Has(text, "%a = workspace tagged f32[layers, n, 64]"));
+  CHECK(Has(text, "%m = workspace f32[layers, n, 128] at 0;"));
+  CHECK(Has(text, "(%a[l], %m[l]);"));
+  CHECK(Has(text, "(%m[l], %s[l + 1]);"));
+  CHECK(Has(text, "event %m_done[layers] count n via counter;"));
+  CHECK_FALSE(Has(text, "event %s_done"));
+  CHECK_FALSE(Has(text, "event %a_done"));
+}
+
+TEST_CASE("versions that would take too much memory are not made") {
+  // 8 rows of 128 elements of 4 bytes, 16384 times, are 64 MiB.
+  CHECK(Has(Tagged(Mixed("128", "16384")), "%m = workspace f32[layers, n, 128]"));
+  std::string text = Tagged(Mixed("128", "16385"));
+  CHECK(Has(text, "%m = workspace f32[n, 128]"));
+  CHECK_FALSE(Has(text, "tagged"));
+}
+
+TEST_CASE("slices that do not start where an operand may are not made") {
+  CHECK_FALSE(Has(Tagged(Mixed("130", "3")), "%m = workspace f32[layers"));
 }
 
 TEST_CASE("the pipeline has tag-data only where it is asked for") {

@@ -1,0 +1,254 @@
+#include "schedule/body_cost.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/checked.h"
+#include "verify/walk.h"
+
+namespace etc {
+namespace {
+
+using Symbols = std::set<SymbolId>;
+
+class BodyCounter {
+ public:
+  BodyCounter(const Module& module, const Device& device, const LaunchSizes& sizes)
+      : module_(module), sizes_(sizes), env_(sizes.dims) {
+    for (const Axis& axis : device.tasks) {
+      tasks_.insert(axis.var);
+      cost_.tasks = (cost_.tasks == 0 ? 1 : cost_.tasks) * Enter(axis);
+    }
+    for (TensorId param : device.params) {
+      params_.insert(param);
+    }
+    Statements(device.body);
+  }
+
+  BodyCost Take() {
+    for (auto& [param, count] : cost_.reads) {
+      double all = 1;
+      for (ExprId extent : module_.tensors[param].shape) {
+        all *= static_cast<double>(Int(extent).value_or(1));
+      }
+      count.one_task = std::min(count.one_task, all);
+      count.all_tasks = std::min(count.all_tasks, all);
+    }
+    return std::move(cost_);
+  }
+
+ private:
+  /// The value of an integer expression; reads of tensors yield the largest element.
+  std::optional<int64_t> Int(ExprId id) const {
+    if (auto value = EvaluateInt(module_, id, env_, sizes_.ranges)) {
+      return value;
+    }
+    const Expr& expr = module_.exprs[id];
+    if (const auto* load = std::get_if<Load>(&expr)) {
+      auto element = sizes_.elements.find(load->tensor);
+      return element == sizes_.elements.end() ? std::nullopt : std::optional(element->second);
+    }
+    if (const auto* binary = std::get_if<Binary>(&expr)) {
+      auto a = Int(binary->left), b = Int(binary->right);
+      return a && b ? Apply(binary->op, *a, *b) : std::nullopt;
+    }
+    if (const auto* call = std::get_if<Call>(&expr); call != nullptr && call->args.size() == 2) {
+      auto a = Int(call->args[0]), b = Int(call->args[1]);
+      return a && b ? Apply(call->op, *a, *b) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<int64_t> Apply(BinaryOp op, int64_t a, int64_t b) {
+    switch (op) {
+      case BinaryOp::Add:
+        return CheckedAdd(a, b);
+      case BinaryOp::Sub:
+        return CheckedSub(a, b);
+      case BinaryOp::Mul:
+        return CheckedMul(a, b);
+      default:
+        return std::nullopt;
+    }
+  }
+  static std::optional<int64_t> Apply(Intrinsic op, int64_t a, int64_t b) {
+    switch (op) {
+      case Intrinsic::Min:
+        return std::min(a, b);
+      case Intrinsic::Max:
+        return std::max(a, b);
+      case Intrinsic::CeilDiv:
+        return b > 0 && a >= 0 ? std::optional((a + b - 1) / b) : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  bool MayHold(ExprId condition) const {
+    if (const auto* binary = std::get_if<Binary>(&module_.exprs[condition])) {
+      if (binary->op == BinaryOp::And) {
+        return MayHold(binary->left) && MayHold(binary->right);
+      }
+      auto a = Int(binary->left), b = Int(binary->right);
+      switch (binary->op) {
+        case BinaryOp::Lt:
+          return !a || !b || *a < *b;
+        case BinaryOp::Le:
+          return !a || !b || *a <= *b;
+        case BinaryOp::Gt:
+          return !a || !b || *a > *b;
+        case BinaryOp::Ge:
+          return !a || !b || *a >= *b;
+        default:
+          break;
+      }
+    }
+    return EvaluateBool(module_, condition, env_, sizes_.ranges).value_or(true);
+  }
+
+  /// Gives the axis its first value; the number of its values.
+  double Enter(const Axis& axis) {
+    std::optional<int64_t> lo = axis.lo ? Int(axis.lo) : 0;
+    std::optional<int64_t> hi = Int(axis.hi);
+    double rounds = lo && hi ? static_cast<double>(std::max<int64_t>(*hi - *lo, 0)) : 1;
+    env_[axis.var] = lo.value_or(0);
+    rounds_[axis.var] = rounds;
+    Symbols& made_of = made_of_[axis.var];
+    made_of = {axis.var};
+    if (axis.lo) {
+      made_of.merge(SymbolsOf(axis.lo));
+    }
+    return rounds;
+  }
+
+  /// The axes that an expression varies with.
+  Symbols SymbolsOf(ExprId id) const {
+    Symbols symbols;
+    VisitExprs(module_, id, [&](ExprId inner) {
+      if (const auto* ref = std::get_if<SymbolRef>(&module_.exprs[inner])) {
+        if (auto found = made_of_.find(ref->symbol); found != made_of_.end()) {
+          symbols.insert(found->second.begin(), found->second.end());
+        }
+      }
+    });
+    return symbols;
+  }
+
+  void Statements(const std::vector<StmtId>& body) {
+    for (StmtId id : body) {
+      std::visit([this](const auto& stmt) { Count(stmt); }, module_.stmts[id]);
+    }
+  }
+
+  void Count(const For& loop) {
+    double outside = times_;
+    for (const Axis& axis : loop.axes) {
+      times_ *= Enter(axis);
+    }
+    Statements(loop.body);
+    times_ = outside;
+  }
+  void Count(const If& branch) {
+    double outside = times_;
+    Count(branch.condition);
+    // What another task may do is read, but not computed by this one.
+    times_ *= MayHold(branch.condition) ? 1 : 0;
+    Statements(branch.body);
+    times_ = outside;
+  }
+  void Count(const Let& let) {
+    Count(let.value);
+    if (auto value = Int(let.value)) {
+      env_[let.symbol] = *value;
+    }
+    made_of_[let.symbol] = SymbolsOf(let.value);
+  }
+  void Count(const LocalDecl&) {}
+  void Count(const Assign& assign) {
+    for (ExprId index : assign.indices) {
+      Count(index);
+    }
+    Count(assign.value);
+  }
+  void Count(const TopK& topk) {
+    double outside = times_;
+    times_ *= Enter(topk.axis);
+    cost_.flops += times_;
+    Count(topk.body);
+    times_ = outside;
+    Enter(topk.rank);
+  }
+
+  bool IsFloat(ExprId id) const { return KindOf(module_, id) == ValueKind::Float; }
+
+  void Count(ExprId id) {
+    const Expr& expr = module_.exprs[id];
+    if (const auto* load = std::get_if<Load>(&expr)) {
+      for (ExprId index : load->indices) {
+        Count(index);
+      }
+      CountRead(*load);
+    } else if (const auto* binary = std::get_if<Binary>(&expr)) {
+      cost_.flops += IsFloat(binary->left) || IsFloat(binary->right) ? times_ : 0;
+      Count(binary->left);
+      Count(binary->right);
+    } else if (const auto* unary = std::get_if<Unary>(&expr)) {
+      cost_.flops += IsFloat(id) ? times_ : 0;
+      Count(unary->operand);
+    } else if (const auto* call = std::get_if<Call>(&expr)) {
+      cost_.flops += IsFloat(id) ? times_ : 0;
+      for (ExprId arg : call->args) {
+        Count(arg);
+      }
+    } else if (const auto* cast = std::get_if<Cast>(&expr)) {
+      Count(cast->operand);
+    } else if (const auto* reduce = std::get_if<Reduce>(&expr)) {
+      double outside = times_;
+      for (const Axis& axis : reduce->axes) {
+        times_ *= Enter(axis);
+      }
+      cost_.flops += times_;
+      Count(reduce->body);
+      times_ = outside;
+    }
+  }
+
+  void CountRead(const Load& load) {
+    if (!params_.contains(load.tensor)) {
+      return;
+    }
+    double one = 1, all = 1;
+    for (size_t i = 0; i < load.indices.size(); ++i) {
+      double of_task = 1, of_all = 1;
+      for (SymbolId symbol : SymbolsOf(load.indices[i])) {
+        of_all *= rounds_[symbol];
+        of_task *= tasks_.contains(symbol) ? 1 : rounds_[symbol];
+      }
+      auto extent = Int(module_.tensors[load.tensor].shape[i]);
+      double most = extent ? static_cast<double>(*extent) : of_all;
+      one *= std::min(of_task, most);
+      all *= std::min(of_all, most);
+    }
+    ReadCount& count = cost_.reads[load.tensor];
+    count.one_task += one;
+    count.all_tasks += all;
+  }
+
+  const Module& module_;
+  const LaunchSizes& sizes_;
+  Env env_;
+  std::map<SymbolId, double> rounds_;    // of axes
+  std::map<SymbolId, Symbols> made_of_;  // axes and lets: the axes that they vary with
+  Symbols tasks_;
+  std::set<TensorId> params_;
+  double times_ = 1;
+  BodyCost cost_;
+};
+
+}  // namespace
+
+BodyCost CostOfBody(const Module& module, const Device& device, const LaunchSizes& sizes) {
+  return BodyCounter(module, device, sizes).Take();
+}
+
+}  // namespace etc
