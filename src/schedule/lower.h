@@ -22,6 +22,9 @@ bool TagData(Module& module, const ScheduleOptions& options, Diagnostics& diagno
 /// the events order every task that touches the one before every task that touches the other.
 bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Chooses how fast the loader of each kernel that streams runs ahead, by the cost model.
+bool PaceLoader(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Chooses how each event is realised.
 bool RealiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 

@@ -17,6 +17,8 @@ const std::vector<Pass>& AllPasses() {
       // apart.
       {"tag-data", "buffers whose words carry a tag in the place of events (CUDA)", TagData},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
+      // Behind tag-data, since a chain of tags is shorter than one of events.
+      {"pace-loader", "how fast the loader of streamed operands runs ahead", PaceLoader},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},
   };

@@ -1,0 +1,257 @@
+#include "schedule/cost_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/diagnostics.h"
+
+namespace etc {
+namespace {
+
+const Impl* ImplFor(const Device& device, const std::string& arch) {
+  auto it = std::find_if(device.impls.begin(), device.impls.end(),
+                         [&](const Impl& impl) { return impl.arch == arch; });
+  return it == device.impls.end() ? nullptr : &*it;
+}
+
+class KernelCounter {
+ public:
+  KernelCounter(const Module& module, const Kernel& kernel, const Env& dims,
+                const std::string& arch, const Machine& machine)
+      : module_(module), arch_(arch), machine_(machine) {
+    sizes_.dims = dims;
+    for (const Where& where : kernel.where) {
+      auto lo = EvaluateInt(module, where.lo, {});
+      auto hi = EvaluateInt(module, where.hi, {});
+      ETC_CHECK(lo && hi);
+      sizes_.ranges[where.dim] = {*lo, *hi};
+    }
+    CollectWrites(kernel.body);
+    Nodes(kernel.body, {}, 1);
+  }
+
+  std::vector<StageCost> Take() { return std::move(stages_); }
+
+ private:
+  double Int(ExprId id) const {
+    return static_cast<double>(EvaluateInt(module_, id, sizes_.dims, sizes_.ranges).value_or(1));
+  }
+
+  void CollectWrites(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
+        CollectWrites(repeat->body);
+      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        const Device& callee = module_.devices[share->callee];
+        for (size_t i = 0; i < share->args.size(); ++i) {
+          // What is updated in place, like a KV cache, is mostly of earlier launches.
+          if (module_.tensors[callee.params[i]].access == Access::Out) {
+            written_.insert(share->args[i].tensor);
+          }
+        }
+      }
+    }
+  }
+
+  void Nodes(const std::vector<NodeId>& nodes, NodeId repeat, int64_t iterations) {
+    for (NodeId id : nodes) {
+      if (const auto* inner = std::get_if<Repeat>(&module_.nodes[id])) {
+        auto rounds = static_cast<int64_t>(Int(inner->hi) - Int(inner->lo));
+        Nodes(inner->body, id, iterations * std::max<int64_t>(rounds, 0));
+      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        StageCost stage;
+        stage.share = id;
+        stage.repeat = repeat;
+        stage.iterations = iterations;
+        Count(*share, stage);
+        stages_.push_back(std::move(stage));
+      }
+    }
+  }
+
+  void Count(const Share& share, StageCost& stage) {
+    const Device& callee = module_.devices[share.callee];
+    sizes_.elements.clear();
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      const Tensor& tensor = module_.tensors[share.args[i].tensor];
+      if (tensor.value_hi) {
+        sizes_.elements[callee.params[i]] = static_cast<int64_t>(Int(tensor.value_hi)) - 1;
+      }
+    }
+    BodyCost body = CostOfBody(module_, callee, sizes_);
+    stage.tasks = static_cast<int64_t>(body.tasks);
+    stage.tasks_per_sm = (stage.tasks + machine_.sms - 1) / machine_.sms;
+    stage.balance = stage.tasks == 0 ? 1
+                                     : static_cast<double>(stage.tasks) /
+                                           static_cast<double>(stage.tasks_per_sm * machine_.sms);
+    stage.flops = body.flops * body.tasks;
+    const Impl* impl = ImplFor(callee, arch_);
+    double sms = static_cast<double>(std::min(stage.tasks, machine_.sms));
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      const Tensor& param = module_.tensors[callee.params[i]];
+      const Tensor& tensor = module_.tensors[share.args[i].tensor];
+      auto read = body.reads.find(callee.params[i]);
+      if (read == body.reads.end() || param.access == Access::Out) {
+        continue;
+      }
+      double element = static_cast<double>(BytesPerElement(tensor));
+      bool streams = impl != nullptr && std::find(impl->streams.begin(), impl->streams.end(),
+                                                  callee.params[i]) != impl->streams.end();
+      if (streams) {
+        stage.streamed_bytes += element * read->second.all_tasks;
+      } else if (!written_.contains(share.args[i].tensor)) {
+        stage.read_bytes += element * read->second.all_tasks;
+      } else {
+        stage.fetched_bytes += element * read->second.one_task * sms;
+        AddEdge(share, share.args[i].tensor, stage);
+      }
+    }
+  }
+
+  void AddEdge(const Share& share, TensorId tensor, StageCost& stage) const {
+    EdgeCost edge{tensor, Mechanism::None, "the program's order is enough"};
+    if (module_.tensors[tensor].tagged) {
+      edge.mechanism = Mechanism::Tag;
+      edge.reason = "small rows, and every implementation of its uses takes tags";
+    } else if (!share.waits.empty()) {
+      edge.mechanism = Mechanism::Counter;
+      edge.reason = "what a task waits for depends on the task";
+    } else if (!share.enter_waits.empty()) {
+      edge.mechanism = Mechanism::Hoisted;
+      edge.reason = "every task waits for the same";
+    }
+    stage.edges.push_back(std::move(edge));
+  }
+
+  const Module& module_;
+  const std::string& arch_;
+  const Machine& machine_;
+  LaunchSizes sizes_;
+  std::set<TensorId> written_;
+  std::vector<StageCost> stages_;
+};
+
+/// Plays the stages in order: the loaders stream ahead as far as the ring holds, and each stage
+/// starts after the edges into it and ends when all it needs has come.
+class Player {
+ public:
+  Player(KernelCost& cost, const Machine& machine) : cost_(cost), machine_(machine) {
+    for (StageCost& stage : cost.stages) {
+      stage.floor_us = (stage.streamed_bytes + stage.read_bytes) / machine.stream_bytes;
+      for (const EdgeCost& edge : stage.edges) {
+        double latency = edge.mechanism == Mechanism::None  ? 0
+                         : edge.mechanism == Mechanism::Tag ? machine.tag
+                                                            : machine.counter;
+        stage.latency_us = std::max(stage.latency_us, latency);
+      }
+    }
+  }
+
+  void Run() {
+    for (size_t i = 0; i < cost_.stages.size();) {
+      size_t end = i + 1;
+      while (end < cost_.stages.size() && cost_.stages[i].repeat &&
+             cost_.stages[end].repeat == cost_.stages[i].repeat) {
+        ++end;
+      }
+      for (int64_t round = 0; round < cost_.stages[i].iterations; ++round) {
+        for (size_t at = i; at < end; ++at) {
+          Play(cost_.stages[at]);
+        }
+      }
+      i = end;
+    }
+    for (StageCost& stage : cost_.stages) {
+      auto iterations = static_cast<double>(std::max<int64_t>(stage.iterations, 1));
+      stage.us /= iterations;
+      cost_.bytes += iterations * (stage.streamed_bytes + stage.read_bytes);
+      cost_.flops += iterations * stage.flops;
+    }
+    cost_.floor_us = cost_.bytes / machine_.stream_bytes;
+    cost_.us = now_;
+  }
+
+ private:
+  void Play(StageCost& stage) {
+    double start = now_;
+    Pass(stage.latency_us);
+    // Operands of this launch come from L2, others of its own by plain loads; an SM with more tasks
+    // than the rest lets them wait.
+    Pass(stage.fetched_bytes / machine_.cache_bytes +
+         stage.read_bytes / machine_.plain_bytes / stage.balance);
+    needed_ += stage.streamed_bytes;
+    double missing = needed_ - streamed_;
+    if (missing > 0) {
+      now_ += missing / machine_.stream_bytes;
+      streamed_ = needed_;
+    }
+    stage.us += now_ - start;
+  }
+
+  /// Time in which the loaders go on as far as the ring holds.
+  void Pass(double us) {
+    now_ += us;
+    streamed_ = std::min(streamed_ + us * machine_.stream_bytes, needed_ + machine_.ring_bytes);
+  }
+
+  KernelCost& cost_;
+  const Machine& machine_;
+  double now_ = 0;
+  double needed_ = 0;    // bytes that the stages so far consume
+  double streamed_ = 0;  // bytes that the loaders have copied
+};
+
+}  // namespace
+
+std::string_view Spelling(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::None:
+      return "none";
+    case Mechanism::Tag:
+      return "tag";
+    case Mechanism::Counter:
+      return "counter";
+    case Mechanism::Hoisted:
+      return "hoisted counter";
+  }
+  InternalError(__FILE__, __LINE__, "a mechanism without a spelling");
+}
+
+std::optional<PaceChoice> ChoosePace(const KernelCost& cost, const Machine& machine) {
+  double stream = 0, chain = 0;
+  for (const StageCost& stage : cost.stages) {
+    auto iterations = static_cast<double>(stage.iterations);
+    stream += iterations * stage.streamed_bytes / machine.stream_bytes;
+    chain += iterations * stage.latency_us;
+  }
+  if (stream == 0) {
+    return std::nullopt;
+  }
+  PaceChoice choice;
+  choice.pace.cap = machine.loader_cap;
+  std::string times =
+      fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
+  if (stream < chain) {
+    choice.reason =
+        times + ": the loader waits for room in the ring, which a gap would only prolong";
+  } else if (stream < machine.streaming * chain) {
+    double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
+    choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
+    choice.reason = times + ": bursts of the loader would delay the signals";
+  } else {
+    choice.reason = times + ": the stream sets the time, which a gap would take from";
+  }
+  return choice;
+}
+
+KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
+                  const std::string& arch, const Machine& machine) {
+  KernelCost cost;
+  cost.stages = KernelCounter(module, kernel, dims, arch, machine).Take();
+  Player(cost, machine).Run();
+  return cost;
+}
+
+}  // namespace etc

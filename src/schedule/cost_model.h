@@ -1,0 +1,86 @@
+// What a kernel's stages move and compute, and how long they take on the machine that etc knows.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/module.h"
+#include "schedule/body_cost.h"
+
+namespace etc {
+
+/// One NVIDIA H200 as measured: docs/results.md, "The cost model", has the source of each figure.
+/// Times are microseconds.
+struct Machine {
+  int64_t sms = 132;
+  double cycles = 1980;             // of an SM's clock in a microsecond
+  double stream_bytes = 4.6e6;      // that bulk copies read in a microsecond
+  double plain_bytes = 2.2e6;       // that loads of a kernel which streams nothing read
+  double cache_bytes = 5.5e6;       // that all SMs read from L2 in a microsecond
+  double ring_bytes = 132 * 200e3;  // that the loaders of all SMs can be ahead
+  double slot_bytes = 16384;
+  double tag = 1.9;         // from the last sum of a stage to the first of the next, by tags
+  double counter = 2.35;    // the same by an event counter
+  int64_t loader_cap = 3;   // slots on their way at once: fewer stream slower, more delay signals
+  double gap_share = 0.75;  // of the time of a slot at full bandwidth, where bursts delay signals
+  double streaming = 4;     // a program that streams so many times its chain is bound by bandwidth
+};
+
+/// How a share learns that an operand is there.
+enum class Mechanism {
+  None,     // nothing in this launch writes it, or program order suffices
+  Tag,      // each word of the data says so
+  Counter,  // an event counter in global memory, awaited by each task
+  Hoisted,  // the same, awaited once for all tasks that an SM runs
+};
+std::string_view Spelling(Mechanism mechanism);
+
+/// A tensor written in this launch that a share reads.
+struct EdgeCost {
+  TensorId tensor;
+  Mechanism mechanism = Mechanism::None;
+  std::string reason;
+};
+
+/// One share; all numbers are of one iteration of the repeats around it.
+struct StageCost {
+  NodeId share;
+  NodeId repeat;  // the innermost one around it
+  int64_t iterations = 1;
+  int64_t tasks = 0;
+  int64_t tasks_per_sm = 0;   // on the SM that has most
+  double balance = 1;         // tasks over what that many on each SM would be
+  double streamed_bytes = 0;  // by the loader, ahead of every wait
+  double read_bytes = 0;      // other operands that the launch does not write
+  double fetched_bytes = 0;   // written in this launch and read again, by all SMs together
+  double flops = 0;
+  std::vector<EdgeCost> edges;
+  // Filled by Predict, averages over the iterations.
+  double floor_us = 0;    // to read what must be read once
+  double latency_us = 0;  // of the edges into it
+  double us = 0;
+};
+
+struct KernelCost {
+  std::vector<StageCost> stages;  // in program order
+  double bytes = 0;               // that must be read once
+  double flops = 0;
+  double floor_us = 0;
+  double us = 0;
+};
+
+/// What `arch` makes of the kernel at these sizes; `dims` has every dimension.
+KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
+                  const std::string& arch = "sm_90a", const Machine& machine = {});
+
+/// The pace of the loader, and why; nothing where the kernel streams nothing.
+struct PaceChoice {
+  Pace pace;
+  std::string reason;
+};
+std::optional<PaceChoice> ChoosePace(const KernelCost& cost, const Machine& machine = {});
+
+}  // namespace etc

@@ -1,0 +1,143 @@
+#include "schedule/cost_model.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "schedule/lower.h"
+#include "text/parser.h"
+#include "verify/verify.h"
+
+namespace etc {
+namespace {
+
+/// A chain of `layers` products of a vector with a square matrix.
+std::string Products(int layers, int width) {
+  return "etir 1;\nconst layers = " + std::to_string(layers) +
+         ";\nconst width = " + std::to_string(width) + R"(;
+dim batch in 1..8;
+dim length in 1..4096;
+device @start(%ids: i32[batch], %table: bf16[1000, width], %x: out bf16[batch, width])
+    tasks (b: batch) {
+  for (k: width) %x[b, k] = %table[%ids[b], k];
+}
+device @product(%x: bf16[batch, width], %w: bf16[width, width], %y: out bf16[batch, width])
+    tasks (m: width / 16) {
+  impl sm_90a "g.cuh" G streams (%w);
+  for (b: batch, r: 16) %y[b, m * 16 + r] = sum(k: width) %w[m * 16 + r, k] * %x[b, k];
+}
+device @pool(%x: bf16[batch, width], %pos: i32[batch], %cache: f32[batch, length, width],
+             %y: out f32[batch, width]) tasks (b: batch, s: 4) {
+  let last = %pos[b] + 1;
+  let first = s * ceildiv(last, 4);
+  if (s == 0) {
+    for (c: width) %y[b, c] = %x[b, c] +
+                              sum(t: first..min(last, first + ceildiv(last, 4))) %cache[b, t, c];
+  }
+}
+graph @g(%ids: i32[batch] in 0..1000, %pos: i32[batch] in 0..length, %table: bf16[1000, width],
+         %w: bf16[layers, width, width], %cache: f32[batch, length, width],
+         %out: out f32[batch, width]) {
+  %a = buffer bf16[layers + 1, batch, width];
+  event %done[l: layers + 1] count select(l == 0, batch, width / 16);
+  call @start(%ids, %table, %a[0]) notify (b) => %done[0];
+  repeat l in 0..layers {
+    call @product(%a[l], %w[l], %a[l + 1]) wait (m) => %done[l] notify (m) => %done[l + 1];
+  }
+  call @pool(%a[layers], %pos, %cache, %out) wait (b, s) => %done[layers];
+}
+)";
+}
+
+struct Scheduled {
+  std::unique_ptr<Module> module;
+  Env dims;
+
+  Scheduled(const std::string& text, int64_t batch, int64_t length) {
+    SourceFile source("test.etir", text);
+    Diagnostics diagnostics;
+    module = Parse(source, diagnostics);
+    INFO(RenderText(diagnostics, &source));
+    REQUIRE(module);
+    bool verified = Verify(*module, diagnostics);
+    INFO(RenderText(diagnostics, &source));
+    REQUIRE(verified);
+    for (const Pass& pass : StaticPipeline()) {
+      REQUIRE(pass.run(*module, {}, diagnostics));
+    }
+    for (SymbolId symbol : module->symbols.Ids()) {
+      if (module->symbols[symbol].kind == SymbolKind::Dim) {
+        dims[symbol] = module->symbols[symbol].name == "batch" ? batch : length;
+      }
+    }
+  }
+  const Kernel& kernel() const { return module->kernels[KernelId{0}]; }
+  KernelCost Cost() const { return CostOf(*module, kernel(), dims); }
+};
+
+TEST_CASE("bytes and operations are counted from the bodies") {
+  KernelCost cost = Scheduled(Products(3, 1024), 2, 100).Cost();
+  REQUIRE(cost.stages.size() == 3);
+
+  const StageCost& start = cost.stages[0];
+  CHECK(start.tasks == 2);
+  // Two rows of the table, chosen by two ids, not all of it.
+  CHECK(start.read_bytes == 2 * 1024 * 2 + 2 * 4);
+  CHECK(start.flops == 0);
+  CHECK(start.edges.empty());
+
+  const StageCost& product = cost.stages[1];
+  CHECK(product.iterations == 3);
+  CHECK(product.tasks == 64);
+  CHECK(product.tasks_per_sm == 1);
+  CHECK(product.balance == doctest::Approx(64.0 / 132));
+  CHECK(product.streamed_bytes == 1024 * 1024 * 2);
+  CHECK(product.read_bytes == 0);
+  CHECK(product.fetched_bytes == 64 * 2 * 1024 * 2);
+  CHECK(product.flops == 2.0 * 2 * 1024 * 1024);
+  REQUIRE(product.edges.size() == 1);
+  CHECK(product.edges[0].mechanism == Mechanism::Hoisted);
+
+  // Of each sequence the positions up to the largest that the launch allows.
+  const StageCost& pool = cost.stages[2];
+  CHECK(pool.tasks == 8);
+  CHECK(pool.read_bytes == 2 * 100 * 1024 * 4 + 2 * 4);
+  CHECK(cost.bytes == start.read_bytes + 3 * product.streamed_bytes + pool.read_bytes);
+  CHECK(cost.flops == pool.flops + 3 * product.flops);
+}
+
+TEST_CASE("a prediction is no less than the floor, nor than the chain") {
+  for (int width : {256, 1024, 4096, 8192}) {
+    KernelCost cost = Scheduled(Products(8, width), 1, 1).Cost();
+    double chain = 0;
+    for (const StageCost& stage : cost.stages) {
+      chain += static_cast<double>(stage.iterations) * stage.latency_us;
+      CHECK(stage.us >= stage.latency_us);
+    }
+    CHECK(cost.us >= cost.floor_us);
+    CHECK(cost.us >= chain);
+    CHECK(cost.us <= cost.floor_us + 2 * chain);
+  }
+}
+
+TEST_CASE("a gap paces what streams longer than its chain takes, but not by far") {
+  auto gap = [](int width) {
+    const Scheduled scheduled(Products(8, width), 1, 1);
+    REQUIRE(scheduled.kernel().pace);
+    CHECK(scheduled.kernel().pace->cap == 3);
+    return scheduled.kernel().pace->gap;
+  };
+  CHECK(gap(1024) == 0);    // 0.5 us of streaming for a stage of 2.35
+  CHECK(gap(4096) == 700);  // 7.3 us
+  CHECK(gap(8192) == 0);    // 29 us
+}
+
+TEST_CASE("a kernel that streams nothing has no pace") {
+  std::string text = Products(2, 1024);
+  text.erase(text.find("  impl sm_90a"),
+             text.find("  for (b: batch, r: 16)") - text.find("  impl sm_90a"));
+  CHECK_FALSE(Scheduled(text, 1, 1).kernel().pace);
+}
+
+}  // namespace
+}  // namespace etc
