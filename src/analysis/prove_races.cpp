@@ -169,7 +169,10 @@ class RaceProof {
     // A tagged word orders what follows its read after what precedes its write. Relations between
     // whole tasks cannot say that, so what seems open may be ordered.
     bool tagged = unknowns_.program().tagged;
-    if (open && a.possible && b.possible && !tagged) {
+    // Both must be possible at once: two elements that are not named may be the same one.
+    bool possible = a.possible && b.possible && (!a.of_any_iteration || b.exact) &&
+                    (!b.of_any_iteration || a.exact);
+    if (open && possible && !tagged) {
       point = FindWitness(unknowns_, unknowns_.Close(open_set));
     }
     ProofTally& tally = prover_.report.races;

@@ -93,6 +93,9 @@ class RegionWalk {
         task_(unknowns, call, instance),
         scope_(task_.domain) {
     keep_ = TaskNames(call, instance);
+    if (request.on_index) {
+      CheckSlices(call);
+    }
     Block(call.device->body);
   }
 
@@ -192,6 +195,16 @@ class RegionWalk {
     }
   }
 
+  void CheckSlices(const ProgramCall& call) {
+    for (const Argument& arg : call.args) {
+      for (size_t i = 0; i < arg.indices.size(); ++i) {
+        PwAff value = task_.converter.Int(arg.indices[i]);
+        PwAff extent = task_.converter.Int(module_.tensors[arg.tensor].shape[i]);
+        request_.on_index({arg.tensor, i, arg.indices[i], value, extent, &scope_, task_.exact});
+      }
+    }
+  }
+
   void CheckIndices(TensorId tensor, const std::vector<ExprId>& indices,
                     const std::vector<PwAff>& values) {
     for (size_t i = 0; i < indices.size(); ++i) {
@@ -212,21 +225,27 @@ class RegionWalk {
     set = unknowns_.Close(set);
     bool exact = exact_ && !OnData(unknowns_, set);
     bool possible = exact_;
+    size_t elements = 0;  // of index tensors that the set is about
+    bool of_any_iteration = false;
     for (const Term* term : unknowns_.TermsIn(set)) {
-      bool chosen = term->promised && unknowns_.DependsOnlyOn(term->name, keep);
-      possible = possible && (term->global || chosen);
+      if (!term->global) {
+        possible = possible && term->promised;
+        ++elements;
+        of_any_iteration = of_any_iteration || !unknowns_.DependsOnlyOn(term->name, keep);
+      }
     }
+    possible = possible && (!of_any_iteration || elements == 1);
     set = Coalesce(ProjectOut(set, Locals(set, keep)));
     for (AccessRegion& region : regions) {
       if (region.tensor == binding.tensor && region.write == write && region.exact == exact &&
-          region.possible == possible) {
+          region.possible == possible && region.of_any_iteration == of_any_iteration) {
         if (!IsSubset(set, region.set)) {
           region.set = Coalesce(region.set | set);
         }
         return;
       }
     }
-    regions.push_back({binding.tensor, write, exact, possible, set});
+    regions.push_back({binding.tensor, write, exact, possible, of_any_iteration, set});
   }
 
   /// The loop variables in the set, and the terms that depend on them.

@@ -27,7 +27,8 @@ struct AccessRegion {
   TensorId tensor;
   bool write = false;
   bool exact = true;
-  bool possible = true;  // the caller may choose the data so that any of it is accessed
+  bool possible = true;           // the caller may choose the data so that any of it is accessed
+  bool of_any_iteration = false;  // by the choice of an element that is not named in the set
   Set set;
 };
 
