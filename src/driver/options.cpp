@@ -244,6 +244,18 @@ void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options)
   inspect->callback([&] { command = options; });
 }
 
+void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Say what each call moves and computes, how it is scheduled, and why");
+  AddSource(explain, options.source)->required();
+  explain->add_option("--graph", options.graph, "Only this graph")->type_name("NAME");
+  AddList(explain, "--dim", options.dims, "The value of a symbolic dimension [the least]",
+          "NAME=VALUE");
+  explain->add_flag("--json", options.json, "As JSON");
+  AddLowering(explain, options.lowering);
+  explain->callback([&] { command = options; });
+}
+
 void AddPackCommand(CLI::App& app, Command& command, PackOptions& options) {
   CLI::App* pack =
       app.add_subcommand("pack", "Bring a tensor into the layout that a parameter asks for");
@@ -319,6 +331,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   OptOptions opt;
   CompileOptions compile;
   RunOptions run;
+  ExplainOptions explain;
   InspectOptions inspect;
   PackOptions pack;
   CLI::App app("The Event Tensor Compiler: .etir programs to persistent CUDA kernels", "etc");
@@ -331,6 +344,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddFmtCommand(app, command, fmt);
   AddOptCommand(app, command, opt);
   AddRunCommand(app, command, run);
+  AddExplainCommand(app, command, explain);
   AddInspectCommand(app, command, inspect);
   AddPackCommand(app, command, pack);
   AddDoctorCommand(app, command);

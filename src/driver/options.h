@@ -113,6 +113,14 @@ struct InspectOptions {
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };
 
+struct ExplainOptions {
+  SourceOptions source;
+  LoweringOptions lowering;
+  std::string graph;
+  std::vector<std::string> dims;  // name=value
+  bool json = false;
+};
+
 struct PackOptions {
   std::string file;
   std::string graph;
@@ -127,7 +135,7 @@ struct PackOptions {
 struct DoctorOptions {};
 
 using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
-                             InspectOptions, PackOptions, DoctorOptions>;
+                             ExplainOptions, InspectOptions, PackOptions, DoctorOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
 /// the exit code, with all messages printed.

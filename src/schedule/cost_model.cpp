@@ -111,18 +111,15 @@ class KernelCounter {
   }
 
   void AddEdge(const Share& share, TensorId tensor, StageCost& stage) const {
-    EdgeCost edge{tensor, Mechanism::None, "the program's order is enough"};
+    EdgeCost edge{tensor};
     if (module_.tensors[tensor].tagged) {
       edge.mechanism = Mechanism::Tag;
-      edge.reason = "small rows, and every implementation of its uses takes tags";
     } else if (!share.waits.empty()) {
       edge.mechanism = Mechanism::Counter;
-      edge.reason = "what a task waits for depends on the task";
     } else if (!share.enter_waits.empty()) {
       edge.mechanism = Mechanism::Hoisted;
-      edge.reason = "every task waits for the same";
     }
-    stage.edges.push_back(std::move(edge));
+    stage.edges.push_back(edge);
   }
 
   const Module& module_;
@@ -150,6 +147,7 @@ class Player {
   }
 
   void Run() {
+    Pass(machine_.launch);
     for (size_t i = 0; i < cost_.stages.size();) {
       size_t end = i + 1;
       while (end < cost_.stages.size() && cost_.stages[i].repeat &&
@@ -177,11 +175,12 @@ class Player {
   void Play(StageCost& stage) {
     double start = now_;
     Pass(stage.latency_us);
-    // Operands of this launch come from L2, others of its own by plain loads; an SM with more tasks
-    // than the rest lets them wait.
-    Pass(stage.fetched_bytes / machine_.cache_bytes +
-         stage.read_bytes / machine_.plain_bytes / stage.balance);
+    Pass(stage.fetched_bytes / machine_.cache_bytes);
     needed_ += stage.streamed_bytes;
+    // An SM with more tasks than the rest lets them wait.
+    Pass(
+        (stage.read_bytes / machine_.plain_bytes + stage.streamed_bytes / machine_.consumed_bytes) /
+        stage.balance);
     double missing = needed_ - streamed_;
     if (missing > 0) {
       now_ += missing / machine_.stream_bytes;
@@ -234,14 +233,13 @@ std::optional<PaceChoice> ChoosePace(const KernelCost& cost, const Machine& mach
   std::string times =
       fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
   if (stream < chain) {
-    choice.reason =
-        times + ": the loader waits for room in the ring, which a gap would only prolong";
+    choice.reason = times + ": the ring is full, and a gap would only delay";
   } else if (stream < machine.streaming * chain) {
     double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
     choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
-    choice.reason = times + ": bursts of the loader would delay the signals";
+    choice.reason = times + ": bursts would delay the signals";
   } else {
-    choice.reason = times + ": the stream sets the time, which a gap would take from";
+    choice.reason = times + ": the stream sets the time, and a gap would add to it";
   }
   return choice;
 }

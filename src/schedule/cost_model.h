@@ -18,12 +18,14 @@ struct Machine {
   int64_t sms = 132;
   double cycles = 1980;             // of an SM's clock in a microsecond
   double stream_bytes = 4.6e6;      // that bulk copies read in a microsecond
-  double plain_bytes = 2.2e6;       // that loads of a kernel which streams nothing read
-  double cache_bytes = 5.5e6;       // that all SMs read from L2 in a microsecond
+  double consumed_bytes = 5.0e6;    // that all consumers take out of their rings
+  double plain_bytes = 4.2e6;       // that plain loads read
+  double cache_bytes = 4.4e6;       // that all SMs read of what other SMs have just written
   double ring_bytes = 132 * 200e3;  // that the loaders of all SMs can be ahead
   double slot_bytes = 16384;
-  double tag = 1.9;         // from the last sum of a stage to the first of the next, by tags
-  double counter = 2.35;    // the same by an event counter
+  double tag = 1.64;        // from the last sum of a stage to the first of the next, by tags
+  double counter = 2.2;     // the same by an event counter
+  double launch = 3;        // of a kernel in a CUDA graph
   int64_t loader_cap = 3;   // slots on their way at once: fewer stream slower, more delay signals
   double gap_share = 0.75;  // of the time of a slot at full bandwidth, where bursts delay signals
   double streaming = 4;     // a program that streams so many times its chain is bound by bandwidth
@@ -42,7 +44,6 @@ std::string_view Spelling(Mechanism mechanism);
 struct EdgeCost {
   TensorId tensor;
   Mechanism mechanism = Mechanism::None;
-  std::string reason;
 };
 
 /// One share; all numbers are of one iteration of the repeats around it.

@@ -18,6 +18,10 @@ bool HoistEvents(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// a version for every time it is written, and drops the events that only announced them.
 bool TagData(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Why TagData left a tensor of a kernel that it has seen to events; `module` stays as it is.
+std::string WhyNotTagged(Module& module, KernelId kernel, TensorId tensor,
+                         const ScheduleOptions& options);
+
 /// Gives each buffer of a kernel its offset in the workspace. Two buffers share memory only where
 /// the events order every task that touches the one before every task that touches the other.
 bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);

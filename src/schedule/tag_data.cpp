@@ -1,6 +1,8 @@
 // Buffers whose words carry the launch's tag, in the place of the events that announce them. Other
 // buffers that iterations reuse get versions where that lets such events go.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -109,6 +111,29 @@ class Tagger {
     Drop(best.dropped);
   }
 
+  /// What keeps a tensor of a scheduled kernel from being tagged.
+  std::string ReasonAgainst(TensorId id) {
+    const Tensor& tensor = module_.tensors[id];
+    if (tensor.kind != TensorKind::Buffer) {
+      return "it is a parameter of the kernel";
+    }
+    for (const Use& use : uses_[id]) {
+      const std::string& callee = module_.devices[ShareAt(use.site).callee].name;
+      size_t axis = ShareAt(use.site).args[use.arg].indices.size();
+      if (!Taggable(use)) {
+        return fmt::format("no implementation of `@{}` takes it with tags", callee);
+      }
+      if (axis < tensor.shape.size() && !IsAtMost(tensor.shape[axis], options_.tagged_rows)) {
+        return fmt::format("it may have more than {} rows", options_.tagged_rows);
+      }
+      if (double reads = ReadBy(use); reads > static_cast<double>(options_.tagged_elements)) {
+        return fmt::format("a task of `@{}` reads up to {:.0f} elements of it, more than {}",
+                           callee, reads, options_.tagged_elements);
+      }
+    }
+    return "an event of what writes it has to stay for other tensors";
+  }
+
  private:
   const Share& ShareAt(size_t site) const {
     return std::get<Share>(module_.nodes[sites_[site].share]);
@@ -143,10 +168,12 @@ class Tagger {
   bool IsSmall(const Tensor& tensor, const std::vector<Use>& uses) {
     return IsAtMost(tensor.shape.front(), options_.tagged_rows) &&
            std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-             return ReadsOf(ShareAt(use.site).callee)[ParamOf(use)].one_task <=
-                    static_cast<double>(options_.tagged_elements);
+             return ReadBy(use) <= static_cast<double>(options_.tagged_elements);
            });
   }
+
+  /// Elements that a task reads at the largest sizes.
+  double ReadBy(const Use& use) { return ReadsOf(ShareAt(use.site).callee)[ParamOf(use)].one_task; }
 
   /// What tasks of the device function read at the largest sizes.
   std::map<TensorId, ReadCount>& ReadsOf(DeviceId callee) {
@@ -420,6 +447,11 @@ class Tagger {
 };
 
 }  // namespace
+
+std::string WhyNotTagged(Module& module, KernelId kernel, TensorId tensor,
+                         const ScheduleOptions& options) {
+  return Tagger(module, module.kernels[kernel], options).ReasonAgainst(tensor);
+}
 
 bool TagData(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {

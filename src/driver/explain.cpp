@@ -1,0 +1,266 @@
+// `etc explain`: load → schedule → what the cost model says of each kernel, as text or as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "driver/assignments.h"
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "driver/pipeline.h"
+#include "schedule/cost_model.h"
+#include "schedule/lower.h"
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Explanation {
+ public:
+  Explanation(Module& module, std::map<std::string, int64_t> sizes, const ExplainOptions& options,
+              Diagnostics& diagnostics)
+      : module_(module), sizes_(std::move(sizes)), options_(options), diagnostics_(diagnostics) {}
+
+  /// The kernels that serve the sizes asked for; empty after an error.
+  std::vector<KernelId> Select() {
+    std::vector<std::string> dims, graphs;
+    for (SymbolId symbol : module_.symbols.Ids()) {
+      if (module_.symbols[symbol].kind == SymbolKind::Dim) {
+        dims.push_back(module_.symbols[symbol].name);
+      }
+    }
+    std::vector<KernelId> kernels;
+    for (KernelId id : module_.kernels.Ids()) {
+      const std::string& graph = module_.kernels[id].graph;
+      if (std::find(graphs.begin(), graphs.end(), graph) == graphs.end()) {
+        graphs.push_back(graph);
+      }
+      if ((options_.graph.empty() || options_.graph == graph) && Serves(id)) {
+        kernels.push_back(id);
+      }
+    }
+    bool dims_ok = CheckNames(sizes_, "--dim", "dimension", dims, diagnostics_);
+    bool graph_ok = options_.graph.empty() ||
+                    CheckName(options_.graph, "--graph", "graph", graphs, diagnostics_);
+    if (!dims_ok || !graph_ok) {
+      return {};
+    }
+    if (kernels.empty()) {
+      diagnostics_.Error(DiagnosticKind::CommandLine, {}, "no kernel serves these sizes");
+    }
+    return kernels;
+  }
+
+  std::string Text(const std::vector<KernelId>& kernels) {
+    std::string text;
+    for (KernelId id : kernels) {
+      text += (text.empty() ? "" : "\n") + Text(id);
+    }
+    return text;
+  }
+
+  std::string JsonText(const std::vector<KernelId>& kernels) {
+    Json json = {
+        {"machine",
+         {{"name", "H200"}, {"sms", machine_.sms}, {"stream_bytes_per_us", machine_.stream_bytes}}},
+        {"kernels", Json::array()}};
+    for (KernelId id : kernels) {
+      json["kernels"].push_back(ToJson(id));
+    }
+    return json.dump(2) + "\n";
+  }
+
+ private:
+  /// The range of a dimension in a kernel.
+  Interval RangeIn(const Kernel& kernel, SymbolId dim) const {
+    for (const Where& where : kernel.where) {
+      if (where.dim == dim) {
+        return {EvaluateInt(module_, where.lo, {}).value(),
+                EvaluateInt(module_, where.hi, {}).value()};
+      }
+    }
+    return RangeOfDim(module_, dim).value();
+  }
+
+  bool Serves(KernelId id) const {
+    for (const auto& [dim, value] : SizesOf(id)) {
+      Interval range = RangeIn(module_.kernels[id], dim);
+      if (value < range.lo || value > range.hi) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The size asked for, or the least that the kernel serves.
+  Env SizesOf(KernelId id) const {
+    Env dims;
+    for (SymbolId symbol : module_.symbols.Ids()) {
+      if (module_.symbols[symbol].kind == SymbolKind::Dim) {
+        auto size = sizes_.find(module_.symbols[symbol].name);
+        dims[symbol] =
+            size == sizes_.end() ? RangeIn(module_.kernels[id], symbol).lo : size->second;
+      }
+    }
+    return dims;
+  }
+
+  const std::string& CalleeOf(const StageCost& stage) const {
+    return module_.devices[std::get<Share>(module_.nodes[stage.share]).callee].name;
+  }
+
+  std::string ReasonOf(KernelId kernel, const EdgeCost& edge) {
+    switch (edge.mechanism) {
+      case Mechanism::None:
+        return "no event orders it: each SM runs its own tasks in order";
+      case Mechanism::Tag:
+        return "little of it is read, and all that use it take tags";
+      default:
+        return WhyNotTagged(module_, kernel, edge.tensor, options_.lowering.schedule);
+    }
+  }
+
+  std::string Text(KernelId id) {
+    const Kernel& kernel = module_.kernels[id];
+    Env dims = SizesOf(id);
+    KernelCost cost = CostOf(module_, kernel, dims);
+    std::string text = fmt::format("kernel @{} of @{}", kernel.name, kernel.graph);
+    for (const auto& [dim, value] : dims) {
+      text += fmt::format(", {} = {}", module_.symbols[dim].name, value);
+    }
+    text += fmt::format(", on {} SMs of an H200\n", machine_.sms);
+    text +=
+        fmt::format("  floor      {:.1f} us: {:.1f} MB read once at {:.2f} TB/s; {:.3f} GFLOP\n",
+                    cost.floor_us, cost.bytes / 1e6, machine_.stream_bytes / 1e6, cost.flops / 1e9);
+    text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor\n", cost.us,
+                        cost.us > 0 ? 100 * cost.floor_us / cost.us : 0);
+    text += PaceText(kernel, cost);
+    text +=
+        fmt::format("  {:<20} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8}\n",
+                    "call", "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB",
+                    "MFLOP", "floor us", "chain us", "us");
+    for (const StageCost& stage : cost.stages) {
+      text += fmt::format(
+          "  {:<20} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
+          "{:>8.2f} "
+          "{:>8.2f}\n",
+          "@" + CalleeOf(stage), stage.iterations, stage.tasks, stage.tasks_per_sm,
+          100 * stage.balance, stage.streamed_bytes / 1e6, stage.read_bytes / 1e6,
+          stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us, stage.latency_us, stage.us);
+      for (const EdgeCost& edge : stage.edges) {
+        text += fmt::format("    %{} by {}: {}\n", module_.tensors[edge.tensor].name,
+                            Spelling(edge.mechanism), ReasonOf(id, edge));
+      }
+    }
+    return text;
+  }
+
+  std::string PaceText(const Kernel& kernel, const KernelCost& cost) const {
+    std::string ring = fmt::format("as many slots as {} bytes hold", kernel.shared_bytes);
+    auto choice = ChoosePace(cost);
+    if (!choice) {
+      return "  loader     streams nothing\n";
+    }
+    std::string text = fmt::format("  loader     {}; {}\n", ring, PaceText(kernel.pace));
+    std::string chosen =
+        IsSame(kernel.pace, choice->pace)
+            ? ""
+            : fmt::format("the model would have {}, since ", PaceText(choice->pace));
+    return text + fmt::format("             {}{}\n", chosen, choice->reason);
+  }
+
+  static std::string PaceText(const std::optional<Pace>& pace) {
+    return pace
+               ? fmt::format("at most {} on their way, {} cycles between two", pace->cap, pace->gap)
+               : "nothing holds it back";
+  }
+
+  static bool IsSame(const std::optional<Pace>& a, const Pace& b) {
+    return a && a->cap == b.cap && a->gap == b.gap;
+  }
+
+  /// Nanoseconds are more than the model knows.
+  static double Rounded(double us) { return std::round(us * 1000) / 1000; }
+
+  Json ToJson(KernelId id) {
+    const Kernel& kernel = module_.kernels[id];
+    Env sizes = SizesOf(id);
+    KernelCost cost = CostOf(module_, kernel, sizes);
+    Json dims = Json::object();
+    for (const auto& [dim, value] : sizes) {
+      dims[module_.symbols[dim].name] = value;
+    }
+    Json calls = Json::array();
+    for (const StageCost& stage : cost.stages) {
+      Json edges = Json::array();
+      for (const EdgeCost& edge : stage.edges) {
+        edges.push_back({{"tensor", module_.tensors[edge.tensor].name},
+                         {"mechanism", Spelling(edge.mechanism)},
+                         {"reason", ReasonOf(id, edge)}});
+      }
+      calls.push_back({{"callee", CalleeOf(stage)},
+                       {"times", stage.iterations},
+                       {"tasks", stage.tasks},
+                       {"tasks_per_sm", stage.tasks_per_sm},
+                       {"balance", Rounded(stage.balance)},
+                       {"streamed_bytes", std::llround(stage.streamed_bytes)},
+                       {"read_bytes", std::llround(stage.read_bytes)},
+                       {"fetched_bytes", std::llround(stage.fetched_bytes)},
+                       {"flops", std::llround(stage.flops)},
+                       {"floor_us", Rounded(stage.floor_us)},
+                       {"chain_us", Rounded(stage.latency_us)},
+                       {"predicted_us", Rounded(stage.us)},
+                       {"edges", edges}});
+    }
+    Json loader = nullptr;
+    if (auto choice = ChoosePace(cost)) {
+      loader = {{"shared_bytes", kernel.shared_bytes}, {"cap", nullptr}, {"gap", nullptr}};
+      if (kernel.pace) {
+        loader["cap"] = kernel.pace->cap;
+        loader["gap"] = kernel.pace->gap;
+      }
+      loader["reason"] = choice->reason;
+    }
+    return {{"name", kernel.name},
+            {"graph", kernel.graph},
+            {"dims", dims},
+            {"bytes", std::llround(cost.bytes)},
+            {"flops", std::llround(cost.flops)},
+            {"floor_us", Rounded(cost.floor_us)},
+            {"predicted_us", Rounded(cost.us)},
+            {"loader", loader},
+            {"calls", calls}};
+  }
+
+  Module& module_;
+  std::map<std::string, int64_t> sizes_;
+  const ExplainOptions& options_;
+  Diagnostics& diagnostics_;
+  Machine machine_;
+};
+
+}  // namespace
+
+ExitCode Execute(const ExplainOptions& options) {
+  Session session(options.source.diagnostics);
+  auto sizes = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
+  auto module = sizes ? LoadModule(options.source, session) : nullptr;
+  LoweringOptions lowering = options.lowering;
+  lowering.schedule.tag_data = true;
+  PhaseTimer timer;
+  if (!module || !(IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
+                                                     lowering, timer, session))) {
+    return session.Finish();
+  }
+  Explanation explanation(*module, std::move(*sizes), options, session.diagnostics());
+  if (auto kernels = explanation.Select(); !kernels.empty()) {
+    (void)WriteStdout(options.json ? explanation.JsonText(kernels) : explanation.Text(kernels),
+                      session.diagnostics());
+  }
+  return session.Finish();
+}
+
+}  // namespace etc
