@@ -69,6 +69,8 @@ struct Param {
   std::vector<Expr> shape;
   int64_t alignment = 1;
   std::optional<ValueRange> values;
+  bool distinct = false;     // no two elements are equal
+  bool monotone = false;     // along the last axis, no element is less than the one before
   std::optional<Tile> tile;  // row-major without
 };
 

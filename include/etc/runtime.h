@@ -117,6 +117,8 @@ typedef struct etc_param_info {
   const char* value_max;
   int32_t has_tile; /* whether the last two axes are stored in tiles; else row-major */
   int64_t tile[2];  /* their extents */
+  int32_t distinct; /* no two elements are equal */
+  int32_t monotone; /* along the last axis, no element is less than the one before */
 } etc_param_info;
 
 typedef struct etc_kernel_info {

@@ -73,6 +73,8 @@ class _ParamInfo(ctypes.Structure):
         ("value_max", ctypes.c_char_p),
         ("has_tile", ctypes.c_int32),
         ("tile", ctypes.c_int64 * 2),
+        ("distinct", ctypes.c_int32),
+        ("monotone", ctypes.c_int32),
     ]
 
 

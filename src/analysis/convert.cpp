@@ -134,12 +134,28 @@ PwAff Converter::Of(const Load& load) {
   for (ExprId index : load.indices) {
     indices.push_back(Int(index));
   }
+  return unknowns_.Element(id, indices, PromiseOf(param, id, indices.size() - load.indices.size()));
+}
+
+/// What the graph's parameter promises of all elements; of what it leaves open, what the device's
+/// parameter asks for its slice.
+Promise Converter::PromiseOf(const Tensor& param, TensorId id, size_t slice) {
   const Tensor& tensor = module_.tensors[id];
-  bool promised = tensor.kind == TensorKind::Param && tensor.access == Access::In &&
-                  tensor.value_lo && tensor.value_hi;
-  PwAff lo = promised ? Int(tensor.value_lo) : PwAff();
-  PwAff hi = promised ? Int(tensor.value_hi) : PwAff();
-  return unknowns_.Element(id, indices, lo, hi);
+  Promise promise;
+  bool input = tensor.kind == TensorKind::Param && tensor.access == Access::In;
+  const Tensor& ranged = input && tensor.value_lo ? tensor : param;
+  if (ranged.value_lo && ranged.value_hi) {
+    promise.lo = Int(ranged.value_lo);
+    promise.hi = Int(ranged.value_hi);
+    promise.free = &ranged == &tensor;
+  }
+  promise.distinct = input && tensor.distinct;
+  promise.monotone = (input && tensor.monotone) || param.monotone;
+  if (param.distinct && !promise.distinct) {
+    promise.distinct = true;
+    promise.slice = slice;
+  }
+  return promise;
 }
 
 /// An argmax lies within its axis, or is the lower bound of an empty one.

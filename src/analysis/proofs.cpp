@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/prover.h"
 #include "ir/printer.h"
 
@@ -34,14 +36,38 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   }
 }
 
-/// What the callers promise of the elements of index tensors.
+std::string PromiseText(const Module& module, const Tensor& tensor) {
+  std::string text;
+  if (tensor.value_lo && tensor.value_hi) {
+    text +=
+        fmt::format(" in {} .. {}", Print(module, tensor.value_lo), Print(module, tensor.value_hi));
+  }
+  text += tensor.distinct ? " distinct" : "";
+  text += tensor.monotone ? " monotone" : "";
+  return text.empty() ? "" : "%" + tensor.name + text;
+}
+
+/// What callers promise of the elements of index tensors: those of the program, and where a device
+/// function asks for something of a tensor that has no promise of its own, the graph.
 void AddAssumptions(const Module& module, const CallProgram& program, ProofReport& report) {
+  auto add = [&](std::string text) {
+    auto& all = report.assumptions;
+    if (std::find(all.begin(), all.end(), text) == all.end()) {
+      all.push_back(std::move(text));
+    }
+  };
   for (TensorId id : program.params) {
-    const Tensor& tensor = module.tensors[id];
-    if (tensor.value_lo && tensor.value_hi) {
-      report.assumptions.push_back(fmt::format("%{} in {} .. {}", tensor.name,
-                                               Print(module, tensor.value_lo),
-                                               Print(module, tensor.value_hi)));
+    if (std::string text = PromiseText(module, module.tensors[id]); !text.empty()) {
+      add(std::move(text));
+    }
+  }
+  for (const ProgramCall& call : program.calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      const Tensor& param = module.tensors[call.device->params[a]];
+      std::string text = PromiseText(module, param);
+      if (!text.empty() && PromiseText(module, module.tensors[call.args[a].tensor]).empty()) {
+        add(fmt::format("@{}: {}", call.device->name, text));
+      }
     }
   }
 }

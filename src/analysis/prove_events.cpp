@@ -17,7 +17,7 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
     ++prover.report.bounds.proved;
     return;
   }
-  outside = unknowns.Close(outside);
+  outside = unknowns.WithAxioms(unknowns.Close(outside));
   if (IsEmpty(outside)) {
     ++prover.report.bounds.proved;
     return;

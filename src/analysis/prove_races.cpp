@@ -95,7 +95,7 @@ class RaceProof {
       return;
     }
     if (!exact) {
-      conflict = WithAxioms(conflict);
+      conflict = unknowns_.WithAxioms(conflict);
       if (IsEmpty(conflict) || IsCovered(x, y, conflict)) {
         ++prover_.report.races.proved;
         return;
@@ -115,50 +115,6 @@ class RaceProof {
   bool IsCovered(const ProgramCall& x, const ProgramCall& y, const Set& conflict) {
     const Map& ordered = order_.From(x.index)[y.index];
     return ordered && IsSubset(Tasks(x, y, conflict), ordered);
-  }
-
-  /// Adds that functions of equal arguments are equal, and that tiles of one size do not overlap.
-  Set WithAxioms(Set set) const {
-    std::vector<const Term*> terms = unknowns_.TermsIn(unknowns_.Close(set));
-    std::sort(terms.begin(), terms.end());  // arguments before what is made of them
-    for (size_t i = 0; i < terms.size(); ++i) {
-      for (size_t j = i + 1; j < terms.size(); ++j) {
-        const Term& u = *terms[i];
-        const Term& v = *terms[j];
-        bool same = u.kind == v.kind && u.tensor == v.tensor && u.args.size() == v.args.size();
-        if (!same || u.kind == Term::Kind::Any || (u.kind == Term::Kind::Element && !u.stable)) {
-          continue;
-        }
-        Set closed = unknowns_.Close(set);
-        Set equal = unknowns_.All();
-        for (size_t k = 0; k < u.args.size(); ++k) {
-          equal = equal & Eq(u.args[k], v.args[k]);
-        }
-        set = Coalesce((closed & equal & Eq(Value(u), Value(v))) | (closed - equal));
-        if (u.kind == Term::Kind::Product) {
-          set = Tiles(set, u, v, 0);
-          set = Tiles(set, u, v, 1);
-        }
-      }
-    }
-    return set;
-  }
-
-  PwAff Value(const Term& term) const { return unknowns_.Param(term.name); }
-
-  /// For x*c and y*c with 0 <= c: x + 1 <= y means x*c + c <= y*c.
-  Set Tiles(const Set& set, const Term& u, const Term& v, size_t common) const {
-    const PwAff& c = u.args[common];
-    const PwAff& x = u.args[1 - common];
-    for (size_t other : {size_t{0}, size_t{1}}) {
-      const PwAff& d = v.args[other];
-      const PwAff& y = v.args[1 - other];
-      if (IsSubset(set, Eq(c, d)) && IsSubset(set, Le(unknowns_.Constant(0), c))) {
-        return Coalesce((set & Eq(x, y)) | (set & Lt(x, y) & Le(Value(u) + c, Value(v))) |
-                        (set & Lt(y, x) & Le(Value(v) + c, Value(u))));
-      }
-    }
-    return set;
   }
 
   void Report(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,

@@ -56,6 +56,13 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
       sizes_ = sizes_ & Eq(rest, Constant(0));
     }
   }
+  for (const ProgramCall& call : program.calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      if (module.tensors[call.device->params[a]].access != Access::In) {
+        writers_[call.args[a].tensor] += call.repeat_var ? 2 : 1;
+      }
+    }
+  }
 }
 
 PwAff Unknowns::Constant(int64_t value) const {
@@ -74,7 +81,10 @@ std::string Unknowns::Fresh(const std::string& stem) {
 }
 
 PwAff Unknowns::Quotient(const PwAff& a, const PwAff& b) {
-  Term term{Term::Kind::Quotient, {}, {a, b}, {}, false, false, false, "a quotient by a size"};
+  Term term;
+  term.kind = Term::Kind::Quotient;
+  term.args = {a, b};
+  term.text = "a quotient by a size";
   return Add(std::move(term), fmt::format("/ {} {}", Text(a), Text(b)), [&](const PwAff& q) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
@@ -88,7 +98,10 @@ PwAff Unknowns::Quotient(const PwAff& a, const PwAff& b) {
 }
 
 PwAff Unknowns::CeilQuotient(const PwAff& a, const PwAff& b) {
-  Term term{Term::Kind::CeilQuotient, {}, {a, b}, {}, false, false, false, "a quotient by a size"};
+  Term term;
+  term.kind = Term::Kind::CeilQuotient;
+  term.args = {a, b};
+  term.text = "a quotient by a size";
   return Add(std::move(term), fmt::format("ceil {} {}", Text(a), Text(b)), [&](const PwAff& q) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
@@ -105,14 +118,10 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
   std::string first = Text(a);
   std::string second = Text(b);
   bool swap = second < first;
-  Term term{Term::Kind::Product,
-            {},
-            {swap ? b : a, swap ? a : b},
-            {},
-            false,
-            false,
-            false,
-            "a product of sizes or variables"};
+  Term term;
+  term.kind = Term::Kind::Product;
+  term.args = {swap ? b : a, swap ? a : b};
+  term.text = "a product of sizes or variables";
   std::string key = fmt::format("* {} {}", swap ? second : first, swap ? first : second);
   return Add(std::move(term), key, [&](const PwAff& p) {
     Bounds x = BoundsOf(a);
@@ -136,26 +145,26 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
   });
 }
 
-PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices, const PwAff& lo,
-                        const PwAff& hi) {
+PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
+                        const Promise& promise) {
   const Tensor& declared = module_.tensors[tensor];
   std::string key = fmt::format("[] {}", tensor.value);
   for (const PwAff& index : indices) {
     key += " " + Text(index);
   }
-  Term term{Term::Kind::Element,
-            {},
-            indices,
-            tensor,
-            false,
-            false,
-            false,
-            fmt::format("the values of `%{}`", declared.name)};
-  term.stable = declared.kind == TensorKind::Param && declared.access == Access::In;
-  term.promised = term.stable && lo && hi;
+  Term term;
+  term.kind = Term::Kind::Element;
+  term.args = indices;
+  term.tensor = tensor;
+  term.text = fmt::format("the values of `%{}`", declared.name);
+  term.stable = IsStable(tensor);
+  term.promised = promise.free && promise.lo && promise.hi;
+  term.slice = promise.slice;
+  term.distinct = promise.distinct;
+  term.monotone = promise.monotone;
   return Add(std::move(term), key, [&](const PwAff& value) {
-    if (lo && hi) {
-      return Le(lo, value) & Lt(value, hi);
+    if (promise.lo && promise.hi) {
+      return Le(promise.lo, value) & Lt(value, promise.hi);
     }
     if (declared.type == DType::I32) {
       return Le(Constant(std::numeric_limits<int32_t>::min()), value) &
@@ -168,8 +177,20 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices, cons
   });
 }
 
+/// A race with the writer would be found as a race on the tensor itself.
+bool Unknowns::IsStable(TensorId tensor) const {
+  const Tensor& declared = module_.tensors[tensor];
+  if (declared.kind == TensorKind::Param) {
+    return declared.access == Access::In;
+  }
+  auto writers = writers_.find(tensor);
+  return writers == writers_.end() || writers->second == 1;
+}
+
 PwAff Unknowns::Any(const std::string& text, const Facts& facts) {
-  Term term{Term::Kind::Any, {}, {}, {}, false, false, false, text};
+  Term term;
+  term.kind = Term::Kind::Any;
+  term.text = text;
   return Add(std::move(term), Fresh("any"), facts);
 }
 

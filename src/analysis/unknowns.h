@@ -17,14 +17,30 @@ namespace etc {
 
 struct Term {
   enum class Kind { Quotient, CeilQuotient, Product, Element, Any };
-  Kind kind;
+  Kind kind = Kind::Any;
   std::string name;  // of its parameter
   std::vector<PwAff> args;
-  TensorId tensor;        // Element
-  bool stable = false;    // Element: nothing in the program writes the tensor
-  bool promised = false;  // Element: stable, and each value of the facts is allowed
+  TensorId tensor;  // Element
+  // Element: the tensor is an input, or one call outside of any repeat writes it, and who reads it
+  // comes after that
+  bool stable = false;
+  bool promised = false;  // Element: of an input, and each value of the facts is allowed
   bool global = false;    // a function of the dimensions
   std::string text;       // for messages: `%ids[…]`, `a / b`
+  // Element: what is promised of elements of which this many leading indices are equal
+  size_t slice = 0;
+  bool distinct = false;
+  bool monotone = false;
+};
+
+/// What is declared of the elements of a tensor, or of its slices at leading indices.
+struct Promise {
+  PwAff lo;           // null where no range is declared
+  PwAff hi;           // not included
+  bool free = false;  // the caller of the program chooses the elements
+  size_t slice = 0;   // indices of the slice
+  bool distinct = false;
+  bool monotone = false;
 };
 
 class Unknowns {
@@ -55,9 +71,7 @@ class Unknowns {
   PwAff Quotient(const PwAff& a, const PwAff& b);
   PwAff CeilQuotient(const PwAff& a, const PwAff& b);
   PwAff Product(const PwAff& a, const PwAff& b);
-  /// `lo` and `hi` (not included) are what the tensor's declaration promises, or absent.
-  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const PwAff& lo,
-                const PwAff& hi);
+  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const Promise& promise);
   /// A value of which nothing but `facts` is known.
   using Facts = std::function<Set(const PwAff&)>;
   PwAff Any(const std::string& text, const Facts& facts);
@@ -75,6 +89,9 @@ class Unknowns {
   /// Names of the parameters that occur in the set.
   std::vector<std::string> Involved(const Set& set) const;
   std::vector<const Term*> TermsIn(const Set& set) const;
+  /// Adds what is known of terms together: functions of equal arguments are equal, tiles of one
+  /// size do not overlap, distinct elements differ, monotone ones ascend.
+  Set WithAxioms(Set set) const;
 
   /// The smallest and the largest value that the facts leave, nothing where there is none.
   struct Bounds {
@@ -87,11 +104,13 @@ class Unknowns {
   bool IsGlobal(const Term& term) const;
   Set Close(const Set& set, bool variables) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
+  bool IsStable(TensorId tensor) const;
 
   const Module& module_;
   const CallProgram& program_;
   IslContext& context_;
   Set sizes_;
+  std::map<TensorId, int> writers_;  // calls that write it; one in a repeat counts twice
   std::vector<SymbolId> dims_;
   std::map<std::string, Set> facts_;
   std::map<std::string, size_t> by_key_;

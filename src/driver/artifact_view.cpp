@@ -127,9 +127,17 @@ std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param
 }
 
 std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param) {
-  return param.values ? fmt::format("{}..{}", runtime::ToText(param.values->min, graph.dims),
-                                    runtime::ToText(param.values->max, graph.dims))
-                      : "";
+  std::string text = param.values
+                         ? fmt::format("{}..{}", runtime::ToText(param.values->min, graph.dims),
+                                       runtime::ToText(param.values->max, graph.dims))
+                         : "";
+  for (const auto& [promised, word] :
+       {std::pair{param.distinct, "distinct"}, std::pair{param.monotone, "monotone"}}) {
+    if (promised) {
+      text += (text.empty() ? "" : " ") + std::string(word);
+    }
+  }
+  return text;
 }
 
 std::string LayoutText(const manifest::Param& param) {

@@ -161,8 +161,8 @@ class Inspection {
       if (param.tile) {
         json["layout"] = LayoutText(param);
       }
-      if (param.values) {
-        json["values"] = ValuesText(graph, param);
+      if (std::string values = ValuesText(graph, param); !values.empty()) {
+        json["values"] = values;
       }
       params.push_back(std::move(json));
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace etc {
@@ -101,7 +102,7 @@ class TensorMaker {
       } else if (tensor.access == ETC_OUT) {
         FillPoison(tensor);
       } else {
-        FillRandom(tensor, FillFor(graph_.params[i]));
+        FillRandom(tensor, FillFor(graph_.params[i], tensor.Elements()));
       }
       execution_.Bind(tensor);
     }
@@ -113,10 +114,12 @@ class TensorMaker {
     return file == sources_.inputs.end() ? nullptr : &file->second;
   }
 
-  RandomFill FillFor(const etc_param_info& param) {
-    RandomFill fill{sources_.seed, sources_.scale, 0, 1};
+  RandomFill FillFor(const etc_param_info& param, int64_t elements) {
+    RandomFill fill{sources_.seed, sources_.scale, 0, 1, param.distinct != 0, param.monotone != 0};
     if (param.has_value_range != 0) {
       std::tie(fill.int_min, fill.int_max) = execution_.instance().ValueRange(param.name);
+    } else if (fill.distinct) {
+      fill.int_max = std::max<int64_t>(elements - 1, 0);
     }
     return fill;
   }

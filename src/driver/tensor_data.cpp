@@ -159,6 +159,49 @@ int64_t ElementAsInt(etc_dtype dtype, const char* bytes, int64_t index) {
   }
 }
 
+namespace {
+
+/// Replaces integers by distinct ones: one from each of as many parts of the range, shuffled. A
+/// range with fewer integers than the tensor has elements is left alone.
+void MakeDistinct(TensorData& tensor, const RandomFill& fill, uint64_t key) {
+  int64_t count = tensor.Elements();
+  uint64_t span = static_cast<uint64_t>(fill.int_max) - static_cast<uint64_t>(fill.int_min);
+  if (count == 0 || span < static_cast<uint64_t>(count) - 1) {
+    return;
+  }
+  uint64_t part = span / static_cast<uint64_t>(count) + (span + 1 == static_cast<uint64_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    auto index = static_cast<uint64_t>(i);
+    uint64_t first = static_cast<uint64_t>(fill.int_min) + index * part;
+    PutInt(tensor.dtype, tensor.bytes.data(), i,
+           UniformFrom(Mix(key ^ index), static_cast<int64_t>(first),
+                       static_cast<int64_t>(first + part - 1)));
+  }
+  for (int64_t i = count - 1; i > 0; --i) {
+    int64_t other = UniformFrom(Mix(key + static_cast<uint64_t>(i)), 0, i);
+    int64_t value = ElementAsInt(tensor.dtype, tensor.bytes.data(), i);
+    PutInt(tensor.dtype, tensor.bytes.data(), i,
+           ElementAsInt(tensor.dtype, tensor.bytes.data(), other));
+    PutInt(tensor.dtype, tensor.bytes.data(), other, value);
+  }
+}
+
+void SortRows(TensorData& tensor) {
+  int64_t row = tensor.shape.back();
+  for (int64_t begin = 0; begin < tensor.Elements(); begin += row) {
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < row; ++i) {
+      values.push_back(ElementAsInt(tensor.dtype, tensor.bytes.data(), begin + i));
+    }
+    std::sort(values.begin(), values.end());
+    for (int64_t i = 0; i < row; ++i) {
+      PutInt(tensor.dtype, tensor.bytes.data(), begin + i, values[static_cast<size_t>(i)]);
+    }
+  }
+}
+
+}  // namespace
+
 void FillRandom(TensorData& tensor, const RandomFill& fill) {
   tensor.bytes.resize(static_cast<size_t>(tensor.Elements() * etc_dtype_bytes(tensor.dtype)));
   uint64_t key = KeyOf(fill.seed, tensor.name);
@@ -174,6 +217,12 @@ void FillRandom(TensorData& tensor, const RandomFill& fill) {
       }
     }
   });
+  if (fill.distinct) {
+    MakeDistinct(tensor, fill, key);
+  }
+  if (fill.monotone) {
+    SortRows(tensor);
+  }
 }
 
 void FillPoison(TensorData& tensor) {

@@ -35,6 +35,8 @@ struct RandomFill {
   double scale = 1.0;   // standard deviation of floats; their mean is 0
   int64_t int_min = 0;  // integers are uniform, both ends included
   int64_t int_max = 1;
+  bool distinct = false;  // no two integers are equal
+  bool monotone = false;  // integers ascend along the last axis
 };
 
 /// Sets every element. Equal seeds, names and shapes give equal elements on every machine, whatever

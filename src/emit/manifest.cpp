@@ -94,6 +94,12 @@ class ManifestWriter {
         param["value_min"] = Expr(tensor.value_lo);
         param["value_max"] = Folded("-", Expr(tensor.value_hi), 1);  // inclusive
       }
+      if (tensor.distinct) {
+        param["distinct"] = true;
+      }
+      if (tensor.monotone) {
+        param["monotone"] = true;
+      }
       out.push_back(std::move(param));
     }
     return out;

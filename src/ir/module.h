@@ -54,6 +54,9 @@ struct Tensor {
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
   bool tagged = false;            // Buffer of a kernel: words of data and the launch's tag
+  // Param of integers, what the caller promises of its elements:
+  bool distinct = false;  // no two are equal
+  bool monotone = false;  // along the last axis, none is less than the one before
 };
 
 /// Bytes that an element takes in memory: a tagged word has 8 for 4 bytes of data.

@@ -177,6 +177,8 @@ class Printer {
     std::string type = text_.Type(tensor);
     std::string values =
         tensor.value_lo ? " in " + text_.Interval(tensor.value_lo, tensor.value_hi) : "";
+    values += tensor.distinct ? " distinct" : "";
+    values += tensor.monotone ? " monotone" : "";
     names_.Declare(id);
     return fmt::format("{}: {}{}{}", names_.Of(id), access, type, values);
   }

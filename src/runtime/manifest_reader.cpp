@@ -215,6 +215,24 @@ Status ReadAccess(const Object& object, etc_access* access) {
   return Bad(object.At("access"), Cat("is `", text, "`, but must be `in`, `out` or `inout`"));
 }
 
+bool IsInteger(etc_dtype dtype) { return dtype == ETC_I64 || dtype == ETC_I32 || dtype == ETC_U8; }
+
+/// What is promised of the elements together.
+Status ReadPromise(const Object& object, const char* key, const manifest::Param& param,
+                   bool* promised) {
+  const json* value = object.Find(key);
+  if (value == nullptr) {
+    return {};
+  }
+  if (!value->is_boolean()) {
+    return Bad(object.At(key), "must be a boolean");
+  }
+  *promised = value->get<bool>();
+  return !*promised || (IsInteger(param.dtype) && !param.shape.empty())
+             ? Status{}
+             : Bad(object.At(key), "is given, but only integer tensors with extents have it");
+}
+
 Status ReadValueRange(const Object& object, const manifest::Graph& graph, manifest::Param* param) {
   if (object.Find("value_min") == nullptr && object.Find("value_max") == nullptr) {
     return {};
@@ -226,7 +244,7 @@ Status ReadValueRange(const Object& object, const manifest::Graph& graph, manife
     ETC_RETURN_IF_BAD(object.Need(key, &value));
     ETC_RETURN_IF_BAD(ReadExpr(*value, object.At(key), graph, kMaxExprDepth, bound));
   }
-  if (param->dtype != ETC_I64 && param->dtype != ETC_I32 && param->dtype != ETC_U8) {
+  if (!IsInteger(param->dtype)) {
     return Bad(object.At("value_min"), "is given, but only integer tensors have a value range");
   }
   param->values = range;
@@ -289,6 +307,8 @@ Status ReadParam(const json& value, const std::string& where, manifest::Graph* g
     return Bad(object.At("alignment"), Cat("is ", param.alignment, ", which is no power of two"));
   }
   ETC_RETURN_IF_BAD(ReadValueRange(object, *graph, &param));
+  ETC_RETURN_IF_BAD(ReadPromise(object, "distinct", param, &param.distinct));
+  ETC_RETURN_IF_BAD(ReadPromise(object, "monotone", param, &param.monotone));
   ETC_RETURN_IF_BAD(ReadLayout(object, &param));
   graph->params.push_back(std::move(param));
   return {};

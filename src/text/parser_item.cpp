@@ -119,6 +119,8 @@ TensorId Parser::Param() {
   if (Accept(TokenKind::KeywordIn)) {
     std::tie(tensor.value_lo, tensor.value_hi) = Interval();
   }
+  tensor.distinct = Accept(TokenKind::KeywordDistinct);
+  tensor.monotone = Accept(TokenKind::KeywordMonotone);
   return Declare(name, std::move(tensor));
 }
 

@@ -118,6 +118,25 @@ void CheckPromise(const Module& module, const Tensor& tensor, ExprChecker& exprs
   }
 }
 
+/// Promises about the elements together.
+void CheckElements(const Tensor& tensor, Diagnostics& diagnostics) {
+  for (const auto& [promised, word] :
+       {std::pair{tensor.distinct, "distinct"}, std::pair{tensor.monotone, "monotone"}}) {
+    if (!promised) {
+      continue;
+    }
+    if (KindOf(tensor.type) != ValueKind::Int) {
+      diagnostics.Error(DiagnosticKind::Type, tensor.range,
+                        fmt::format("only a tensor of integers can be `{}`, but `%{}` is {}", word,
+                                    tensor.name, Spelling(tensor.type)));
+    } else if (tensor.shape.empty()) {
+      diagnostics.Error(
+          DiagnosticKind::Type, tensor.range,
+          fmt::format("`%{}` has one element, so it cannot be `{}`", tensor.name, word));
+    }
+  }
+}
+
 }  // namespace
 
 /// A word of a tagged buffer has 4 bytes of data, in one row.
@@ -145,6 +164,7 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   if (tensor.value_lo) {
     CheckPromise(module, tensor, exprs, diagnostics);
   }
+  CheckElements(tensor, diagnostics);
   if (tensor.tagged) {
     CheckTagged(module, tensor, diagnostics);
   }

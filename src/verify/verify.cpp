@@ -14,7 +14,8 @@
 // Tensors (tensors.cpp)
 //   - Extents are integers made of constants and dimensions, and at least 1 at every size. A
 //     local's extents are constant.
-//   - A value range stands on a tensor of integers and is not empty.
+//   - A value range stands on a tensor of integers and is not empty; so do `distinct` and
+//     `monotone`, on one with axes.
 //   - A tagged buffer is row-major, of f32 or of bf16 with an even last extent.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.

@@ -131,6 +131,69 @@ graph @g(%x: f32[n], %ids: i32[n] in 0..n, %y: inout f32[n]) { call @f(%x, %ids,
   CHECK(proved.report.assumptions.size() == 1);
 }
 
+TEST_CASE("distinct indices scatter without a race, also through a buffer and its slices") {
+  Proved proved = ProveText(R"(etir 1;
+dim n in 2..8;
+device @f(%x: f32[n], %ids: i32[n], %y: inout f32[n]) tasks (i: n) { %y[%ids[i]] = %x[i]; }
+graph @g(%x: f32[n], %ids: i32[n] in 0..n distinct, %y: inout f32[n]) { call @f(%x, %ids, %y); }
+)");
+  INFO(proved.text);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+  CHECK(proved.report.assumptions == std::vector<std::string>{"%ids in 0 .. n distinct"});
+  // A page table: position p of a sequence stands in row p % 16 of its page p / 16.
+  proved = ProveText(R"(etir 1;
+const pages = 1024;
+dim batch in 1..16;
+device @append(%x: f32[batch, 64], %pos: i32[batch], %table: i32[batch, 32],
+               %cache: inout f32[pages, 16, 64]) tasks (b: batch) {
+  let page = %table[b, %pos[b] / 16];
+  for (k: 64) %cache[page, %pos[b] % 16, k] = %x[b, k];
+}
+graph @g(%x: f32[batch, 64], %pos: i32[batch] in 0..512,
+         %table: i32[batch, 32] in 0..pages distinct, %cache: inout f32[pages, 16, 64]) {
+  call @append(%x, %pos, %table, %cache);
+}
+)");
+  INFO(proved.text);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+  proved = ProveText(R"(etir 1;
+dim n in 2..8;
+device @turn(%ids: out i32[n]) tasks (one: 1) { for (i: n) %ids[i] = n - 1 - i; }
+device @f(%x: f32[n], %ids: i32[n] in 0..n distinct, %y: inout f32[n]) tasks (i: n) {
+  %y[%ids[i]] = %x[i];
+}
+graph @g(%x: f32[n], %y: inout f32[n]) {
+  %ids = buffer i32[n];
+  event %done count 1;
+  call @turn(%ids) notify (one) => %done;
+  call @f(%x, %ids, %y) wait (i) => %done;
+}
+)");
+  INFO(proved.text);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+  CHECK(proved.report.assumptions == std::vector<std::string>{"@f: %ids in 0 .. n distinct"});
+}
+
+TEST_CASE("rows between monotone bounds do not overlap") {
+  const char* text = R"(etir 1;
+const rows = 64;
+dim n in 1..8;
+device @f(%bounds: i32[n + 1], %y: out f32[rows]) tasks (i: n) {
+  for (r: %bounds[i] .. %bounds[i + 1]) %y[r] = 1.0;
+}
+graph @g(%bounds: i32[n + 1] in 0..rows + 1 PROMISE, %y: out f32[rows]) { call @f(%bounds, %y); }
+)";
+  auto with = [&](const std::string& promise) {
+    std::string program = text;
+    return ProveText(program.replace(program.find("PROMISE"), 7, promise));
+  };
+  Proved proved = with("monotone");
+  INFO(proved.text);
+  CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
+  CHECK(with("").report.NotProved() + Refuted(with("").report) == 1);
+  CHECK(with("distinct").report.NotProved() + Refuted(with("distinct").report) == 1);
+}
+
 TEST_CASE("a count is a product of sizes") {
   Proved proved = ProveText(R"(etir 1;
 dim n in 1..64;

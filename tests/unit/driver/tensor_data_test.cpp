@@ -69,6 +69,26 @@ TEST_CASE("random integers take every value of their range and no other") {
   }
 }
 
+TEST_CASE("distinct random integers are, and monotone ones ascend in each row") {
+  for (int64_t max : {11, 12, 40}) {
+    TensorData tensor = MakeTensor(ETC_I32, {3, 4});
+    FillRandom(tensor, {.seed = 5, .int_max = max, .distinct = true});
+    std::set<int64_t> seen;
+    for (int64_t i = 0; i < tensor.Elements(); ++i) {
+      seen.insert(ElementAsInt(ETC_I32, tensor.bytes.data(), i));
+    }
+    CHECK(seen.size() == 12);
+    CHECK(*seen.begin() >= 0);
+    CHECK(*seen.rbegin() <= max);
+  }
+  TensorData tensor = MakeTensor(ETC_I32, {3, 4});
+  FillRandom(tensor, {.seed = 5, .int_max = 40, .monotone = true});
+  for (int64_t i = 1; i < tensor.Elements(); ++i) {
+    CHECK((i % 4 == 0 || ElementAsInt(ETC_I32, tensor.bytes.data(), i) >=
+                             ElementAsInt(ETC_I32, tensor.bytes.data(), i - 1)));
+  }
+}
+
 TEST_CASE("poison is NaN or extreme") {
   for (etc_dtype dtype : kAllTypes) {
     TensorData tensor = MakeTensor(dtype, {3});

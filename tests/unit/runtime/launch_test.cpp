@@ -197,6 +197,27 @@ TEST_CASE("values of the other integer dtypes, with coordinates of several axes"
         "parameter `narrow`: element [] is 200, but values must be in 0..9");
 }
 
+TEST_CASE("promises about elements together are checked before the launch") {
+  json manifest = GatherManifest();
+  json& params = manifest["graphs"][0]["params"];
+  params.push_back(params[0]);
+  params[3]["name"] = "pages";
+  params[3]["shape"] = {"batch", 3};
+  params[3]["distinct"] = true;
+  params[3]["monotone"] = true;
+  Gather gather(manifest);
+  GatherTensors tensors(2, 8);
+  tensors.Bind(gather.instance);
+  std::vector<int32_t> pages = {3, 4, 5, 0, 3, 7};
+  gather.instance.Bind("pages", pages.data(), ETC_I32, {2, 3});
+  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
+        "parameter `pages`: element [1, 1] is 3, like [0, 0], but elements must be distinct");
+  pages[1] = 2;
+  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
+        "parameter `pages`: element [0, 1] is 2, but must be monotone, and the element before is "
+        "3");
+}
+
 TEST_CASE("a workspace of one's own") {
   Gather gather;
   GatherTensors tensors(4, 8);
