@@ -233,6 +233,21 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
   run->callback([&] { command = options; });
 }
 
+void AddGraphCommand(CLI::App& app, Command& command, GraphOptions& options) {
+  CLI::App* graph = app.add_subcommand("graph", "Draw the calls, or the tasks, and their events");
+  AddSource(graph, options.source)->required();
+  graph->add_option("--graph", options.graph, "Only this graph or kernel")->type_name("NAME");
+  AddList(graph, "--dims", options.dims, "Draw the tasks at these sizes", "A=1,B=2")
+      ->delimiter(',');
+  AddChoice<std::optional<PictureFormat>, PictureFormat>(
+      graph, "--format", options.format,
+      "What to write; SVG needs `dot` of Graphviz [svg for an output of that name, else dot]",
+      {{"dot", PictureFormat::Dot}, {"svg", PictureFormat::Svg}});
+  graph->add_option("-o,--output", options.output, "Where to write [standard output]")
+      ->type_name("FILE");
+  graph->callback([&] { command = options; });
+}
+
 void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options) {
   CLI::App* inspect = app.add_subcommand("inspect", "Show what an artifact holds");
   inspect->add_option("file", options.file, "A manifest (.json) or its binary")->required();
@@ -332,6 +347,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   CompileOptions compile;
   RunOptions run;
   ExplainOptions explain;
+  GraphOptions graph;
   InspectOptions inspect;
   PackOptions pack;
   CLI::App app("The Event Tensor Compiler: .etir programs to persistent CUDA kernels", "etc");
@@ -345,6 +361,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddOptCommand(app, command, opt);
   AddRunCommand(app, command, run);
   AddExplainCommand(app, command, explain);
+  AddGraphCommand(app, command, graph);
   AddInspectCommand(app, command, inspect);
   AddPackCommand(app, command, pack);
   AddDoctorCommand(app, command);

@@ -66,6 +66,16 @@ struct OptOptions {
   std::string output;
 };
 
+enum class PictureFormat { Dot, Svg };
+
+struct GraphOptions {
+  SourceOptions source;
+  std::string graph;                    // empty: all
+  std::vector<std::string> dims;        // empty: calls, else tasks
+  std::optional<PictureFormat> format;  // absent: by the name of the output
+  std::string output;
+};
+
 enum class StopAfter { Parse, Verify, Schedule, Emit, Write };
 
 struct DepfileOptions {
@@ -134,8 +144,9 @@ struct PackOptions {
 
 struct DoctorOptions {};
 
-using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
-                             ExplainOptions, InspectOptions, PackOptions, DoctorOptions>;
+using Command =
+    std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions, ExplainOptions,
+                 GraphOptions, InspectOptions, PackOptions, DoctorOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
 /// the exit code, with all messages printed.

@@ -1,0 +1,168 @@
+// `etc graph`: load → picture → DOT → SVG.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/assignments.h"
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "picture/picture.h"
+#include "toolchain/scratch_directory.h"
+#include "toolchain/subprocess.h"
+
+namespace etc {
+namespace {
+
+using Dims = std::map<std::string, int64_t>;
+
+/// The sizes that `--dims` gives: one for each dimension, in its range.
+std::optional<Sizes> ReadSizes(const Module& module, const Dims& values, Diagnostics& diagnostics) {
+  Sizes sizes;
+  std::vector<std::string> known;
+  bool ok = true;
+  for (SymbolId id : module.symbols.Ids()) {
+    const Symbol& symbol = module.symbols[id];
+    if (symbol.kind != SymbolKind::Dim) {
+      continue;
+    }
+    known.push_back(symbol.name);
+    auto value = values.find(symbol.name);
+    auto range = RangeOfDim(module, id);
+    int64_t multiple = symbol.multiple ? EvaluateInt(module, symbol.multiple, {}).value_or(1) : 1;
+    if (value == values.end()) {
+      diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
+                        fmt::format("`--dims` gives no value for `{}`", symbol.name));
+      ok = false;
+    } else if (!range || value->second < range->lo || value->second > range->hi ||
+               value->second % multiple != 0) {
+      diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
+                        fmt::format("`--dims {}={}` is not a value of the dimension", symbol.name,
+                                    value->second));
+      ok = false;
+    } else {
+      sizes.dims[id] = value->second;
+    }
+  }
+  ok &= CheckNames(values, "--dims", "dimension", known, diagnostics);
+  return ok ? std::optional(sizes) : std::nullopt;
+}
+
+/// Narrows a dimension to the range of the specialisation that holds its value.
+Sizes Narrowed(const Module& module, const Graph& graph, Sizes sizes) {
+  if (graph.specialisation) {
+    SymbolId dim = graph.specialisation->dim;
+    for (const DimRange& range : graph.specialisation->ranges) {
+      auto lo = EvaluateInt(module, range.lo, {});
+      auto hi = EvaluateInt(module, range.hi, {});
+      if (lo && hi && *lo <= sizes.dims[dim] && sizes.dims[dim] <= *hi) {
+        sizes.ranges[dim] = {*lo, *hi};
+      }
+    }
+  }
+  return sizes;
+}
+
+/// The same for a kernel; nothing when it is not for these sizes.
+std::optional<Sizes> Narrowed(const Module& module, const Kernel& kernel, Sizes sizes) {
+  for (const Where& where : kernel.where) {
+    auto lo = EvaluateInt(module, where.lo, {});
+    auto hi = EvaluateInt(module, where.hi, {});
+    if (!lo || !hi || sizes.dims[where.dim] < *lo || sizes.dims[where.dim] > *hi) {
+      return std::nullopt;
+    }
+    sizes.ranges[where.dim] = {*lo, *hi};
+  }
+  return sizes;
+}
+
+bool Draw(const Module& module, const GraphOptions& options, const std::optional<Sizes>& sizes,
+          Picture& picture, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  bool ok = true;
+  auto add = [&](const auto& drawn, const char* word, const std::optional<Sizes>& narrowed) {
+    names.push_back(drawn.name);
+    if (!options.graph.empty() && options.graph != drawn.name) {
+      return;
+    }
+    EventProgram program = MakeEventProgram(module, drawn);
+    std::string label = fmt::format("{} @{}", word, drawn.name);
+    if (!sizes) {
+      AddCalls(module, program, label, picture);
+    } else if (narrowed) {
+      ok &= AddTasks(module, program, label, *narrowed, drawn.range, picture, diagnostics);
+    }
+  };
+  for (const Item& item : module.items) {
+    if (const auto* id = std::get_if<GraphId>(&item)) {
+      const Graph& graph = module.graphs[*id];
+      add(graph, "graph", sizes ? std::optional(Narrowed(module, graph, *sizes)) : std::nullopt);
+    } else if (const auto* id = std::get_if<KernelId>(&item)) {
+      const Kernel& kernel = module.kernels[*id];
+      add(kernel, "kernel", sizes ? Narrowed(module, kernel, *sizes) : std::nullopt);
+    }
+  }
+  bool known = options.graph.empty() ||
+               CheckName(options.graph, "--graph", "graph or kernel", names, diagnostics);
+  return ok && known;
+}
+
+/// What `dot` makes of the text.
+std::optional<std::string> MakeSvg(const std::string& text, Diagnostics& diagnostics) {
+  if (!IsExecutable("dot")) {
+    diagnostics
+        .Error(DiagnosticKind::Toolchain, {}, "cannot find `dot`, which lays out an SVG picture")
+        .notes.push_back({{}, "it comes with Graphviz; `--format dot` needs no other program"});
+    return std::nullopt;
+  }
+  ScratchDirectory scratch;
+  if (!scratch.Write("graph.dot", text)) {
+    diagnostics.Error(DiagnosticKind::File, {}, "cannot write to the temporary folder");
+    return std::nullopt;
+  }
+  ProcessResult result =
+      RunProcess({"dot", "-Tsvg", "-o", "graph.svg", "graph.dot"}, scratch.path());
+  if (!result.Succeeded()) {
+    diagnostics
+        .Error(DiagnosticKind::Toolchain, {},
+               fmt::format("`dot` failed with exit code {}", result.exit_code))
+        .notes.push_back({{}, result.output});
+    return std::nullopt;
+  }
+  return ReadInput(scratch.path() + "/graph.svg", diagnostics);
+}
+
+}  // namespace
+
+ExitCode Execute(const GraphOptions& options) {
+  Session session(options.source.diagnostics);
+  Diagnostics& diagnostics = session.diagnostics();
+  auto module = LoadModule(options.source, session);
+  if (!module) {
+    return session.Finish(ExitCode::InputWrong);
+  }
+  std::optional<Sizes> sizes;
+  if (!options.dims.empty()) {
+    auto values = ParseIntAssignments(options.dims, "--dims", diagnostics);
+    sizes = values ? ReadSizes(*module, *values, diagnostics) : std::nullopt;
+    if (!sizes) {
+      return session.Finish();
+    }
+  }
+  Picture picture;
+  if (!Draw(*module, options, sizes, picture, diagnostics)) {
+    return session.Finish();
+  }
+  bool svg =
+      options.format ? *options.format == PictureFormat::Svg : options.output.ends_with(".svg");
+  std::optional<std::string> text = PrintDot(picture);
+  if (svg) {
+    text = MakeSvg(*text, diagnostics);
+  }
+  if (text) {
+    (void)WriteText(options.output, *text, diagnostics);
+  }
+  return session.Finish();
+}
+
+}  // namespace etc
