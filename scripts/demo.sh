@@ -29,7 +29,7 @@ step "Qwen3-0.6B as one kernel for sm_90a"
 ls -l "$out"
 
 step "what the kernel needs"
-"$etc" inspect "$out/qwen3-0.6b.json" --dim batch=4 --dim max_positions=4096
+"$etc" inspect "$out/qwen3-0.6b.json" --dim batch=4 --dim max_pages=64 --dim num_pages=256
 
 for sms in 8 132; do
   step "a small Qwen3 on the host target, $sms threads as SMs, against the reference"
@@ -40,7 +40,7 @@ if nvidia-smi -L >/dev/null 2>&1; then
   step "the small Qwen3 on the GPU, against the reference"
   "$python" tests/reference/run.py "$etc" qwen3 3 --sms 132 -- --device gpu
   step "Qwen3-0.6B on the GPU, random weights"
-  "$etc" run "$out/qwen3-0.6b.cubin" --device gpu --dim batch=4 --dim max_positions=4096 \
+  "$etc" run "$out/qwen3-0.6b.cubin" --device gpu --dim batch=4 --dim max_pages=64 --dim num_pages=256 \
     --scale 0.02 --repeat 20
 else
   step "no GPU here: the kernel is compiled, not run"

@@ -114,4 +114,23 @@ ETC_DEVICE Vec4 LoadMatrices(u32 address) {
   return value;
 }
 
+// LoadShared where `exists`, zeros elsewhere; without a branch.
+ETC_DEVICE Vec4 LoadSharedIf(u32 address, bool exists) {
+  Vec4 value;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.u32 p, %5, 0;\n"
+      "mov.b32 %0, 0;\n"
+      "mov.b32 %1, 0;\n"
+      "mov.b32 %2, 0;\n"
+      "mov.b32 %3, 0;\n"
+      "@p ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=&r"(value.x), "=&r"(value.y), "=&r"(value.z), "=&r"(value.w)
+      : "r"(address), "r"(u32(exists))
+      : "memory");
+  return value;
+}
+
 }  // namespace etc

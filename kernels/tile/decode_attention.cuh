@@ -1,21 +1,27 @@
-// One new token's attention over the KV cache, split over the positions: norm and rotary embedding
-// of q and k, the append of k and v to the cache, and one split's part of the softmax.
+// One new token's attention over a paged KV cache, split over the positions: norm and rotary
+// embedding of q and k, the append of k and v to the cache, and one split's part of the softmax.
 // AttentionCombine joins the splits.
 //
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
-// Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2], k_cache and v_cache [B, KV, T, D],
-// partial [B, H, S, D + 2]: the sum of exp(score - m) v, then m, then the sum of exp(score - m).
-// Task (b, h, s): KV head h, with its group of query heads, and split s of positions 0 to pos[b].
+// Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
+// kv_pages.cuh has them; partial [B, H, S, D + 2]: the sum of exp(score - m) v, then m, then the
+// sum of exp(score - m).
+// Task (b, h, s): KV head h, with its group of query heads, and split s of the positions before
+// pos[b]. The last split has pos[b] too, and appends it.
 //
-// A warp takes 16 positions at a time, straight from the cache into tensor core operands. The
-// group's query heads are the N side of both products: scores[position, head] = k q^T, and out[d,
-// head] += v^T p^T. Below, g = lane / 4 and q = lane % 4, as the instructions have it.
+// The loader brings the cached keys and values through the ring, ahead of every wait: the launch
+// writes position pos[b] of each sequence only, and that one is taken from qkv. A slot has the keys
+// and then the values of up to kSlotRows positions of one page. The warps take the slots by turns,
+// 16 positions each. The group's query heads are the N side of both products: scores[position,
+// head] = k q^T, and out[d, head] += v^T p^T. Below, g = lane / 4 and q = lane % 4, as the
+// instructions have it.
 #pragma once
 
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
 #include "arch/mma.cuh"
 #include "tile/head.cuh"
+#include "tile/kv_pages.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
 
@@ -23,8 +29,9 @@ namespace etc {
 
 template <class Config, class Args>
 struct DecodeAttention {
-  static constexpr int kDim = int(Args::k_cache_3);
-  static constexpr int kKvHeads = int(Args::k_cache_1);
+  using Pages = KvPages<Args>;
+  static constexpr int kDim = Pages::kDim;
+  static constexpr int kKvHeads = Pages::kKvHeads;
   static constexpr int kHeads = int(Args::partial_1);
   static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
   static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
@@ -32,80 +39,103 @@ struct DecodeAttention {
   static_assert(kDim == 64 || kDim == 128, "a head has 64 or 128 elements");
 
   static constexpr int kWarps = Consumer::kWarps;
-  static constexpr int kTile = 16;                // positions of a warp's step
-  static constexpr int kStride = kTile * kWarps;  // positions of a step of all warps
-  static constexpr int kKeyLoads = kDim / 32;     // loads of a lane in one row of k
-  static constexpr int kValueLoads = kDim / 64;   // loads of a lane in one row of v
+  static constexpr int kTile = 16;  // positions of a warp's step
+  static constexpr int kRowBytes = kDim * 2;
+  static constexpr int kKeyLoads = kDim / 32;    // loads of a lane in one row of k
+  static constexpr int kValueLoads = kDim / 64;  // loads of a lane in one row of v
   static constexpr int kRecord = kDim + 2;
 
-  static constexpr int kSlotBytes = 0;
+  static constexpr int kSlotBytes = 16384;
+  static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
+  static constexpr int kSlotWarps = kSlotRows / kTile;
+  static_assert(Pages::kPageSize % kSlotRows == 0, "a page is a multiple of what a slot holds");
+  static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
   static constexpr int kQueryBytes = 8 * kDim * 2;
   static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + kWarps * 2 * kRecord * 4;
 
-  static ETC_DEVICE void Load(Loader&, const Args&, int, int, int) {}
-
-  /// The cached positions of the split that are read first; more would delay the task itself.
-  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int b, int h, int s) {
-    constexpr int line = 64;  // elements of 128 bytes
-    constexpr int lines = kDim / line;
-    int position = args.pos[b];
-    int splits = int(args.partial_2);
-    int chunk = (position + splits) / splits;
-    int begin = s * chunk;
-    int end = min(min(begin + chunk, position), begin + kStride);
-    i64 cache = ((i64(b) * kKvHeads + h) * args.k_cache_2 + begin) * kDim;
-    for (int i = consumer.thread; i < (end - begin) * lines; i += Consumer::kThreads) {
-      PrefetchLine(args.k_cache + cache + i * line);
-      PrefetchLine(args.v_cache + cache + i * line);
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s) {
+    constexpr int window = 32;  // pages that the lanes look up at once
+    Split split(args, b, s);
+    int first = -window, pages = 0;
+#pragma unroll 1
+    for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
+      int index = p / Pages::kPageSize;
+      if (index - first >= window) {
+        first = index;
+        int mine = min(first + loader.lane, (split.end - 1) / Pages::kPageSize);
+        pages = Pages::Page(args, b, mine * Pages::kPageSize);
+      }
+      int page = __shfl_sync(0xffffffffu, pages, index - first);
+      i64 row = Pages::Row(page, h, p);
+      int bytes = (split.SlotEnd(p) - p) * kRowBytes;
+      u32 slot = loader.Acquire();
+      loader.Expect(2 * bytes);
+      loader.Copy(slot, args.k_cache + row, bytes);
+      loader.Copy(slot + kSlotBytes / 2, args.v_cache + row, bytes);
+      loader.Advance();
     }
   }
 
   ETC_DEVICE DecodeAttention(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s) {
-    int position = args.pos[b];
-    int splits = int(args.partial_2);
-    int chunk = (position + splits) / splits;
-    int begin = s * chunk;
-    int end = min(begin + chunk, position + 1);
-    bool appends = begin <= position && position < end;
-    int cached_end = min(end, position);
-
-    i64 cache = (i64(b) * kKvHeads + h) * args.k_cache_2 * kDim;
-    const bf16* k = args.k_cache + cache;
-    const bf16* v = args.v_cache + cache;
-    int first = begin + consumer.warp * kTile;
-    Tile tile;
-    tile.FetchKeys(k, first, cached_end, consumer.lane);
-    tile.FetchValues(v, first, cached_end, consumer.lane);
-
-    Prepare(consumer, args, b, h, position, appends);
+    Split split(args, b, s);
+    Prepare(consumer, args, b, h, split);
     consumer.Sync();
     State state;
-    if (appends && consumer.warp == 0) {
+    if (split.appends && consumer.warp == kWarps - 1) {
       state.Start(consumer);
     }
+    int turn = consumer.warp;  // below kSlotWarps: the next slot is this warp's
 #pragma unroll 1
-    for (int p = first; p < cached_end; p += kStride) {
-      float scores[4] = {};
-      tile.Score(consumer, scores);
-      tile.FetchKeys(k, p + kStride, cached_end, consumer.lane);
-      state.Weigh(scores, p + consumer.lane / 4, cached_end);
-      tile.Accumulate(scores, state.sum);
-      tile.FetchValues(v, p + kStride, cached_end, consumer.lane);
+    for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
+      int rows = split.SlotEnd(p) - p - turn * kTile;
+      u32 slot = consumer.WaitAddress() + turn * kTile * kRowBytes;
+      u32 read = 0;
+      if (turn < kSlotWarps && rows > 0) {
+        Tile tile;
+        tile.LoadKeys(slot, consumer.lane);
+        float scores[4] = {};
+        tile.Score(consumer, scores);
+        tile.LoadValues(slot + kSlotBytes / 2, rows, consumer.lane);
+        state.Weigh(scores, consumer.lane / 4, rows);
+        tile.Accumulate(scores, state.sum);
+        read = tile.Read();
+      }
+      consumer.Release(read);
+      turn = turn < kSlotWarps ? turn + kWarps - kSlotWarps : turn - kSlotWarps;
     }
     state.MergeLanes();
+    i64 splits = args.partial_2;
     auto partial = args.partial + ((i64(b) * kHeads + h * kGroup) * splits + s) * kRecord;
 #pragma unroll 1
     for (int head = 0; head < kGroup; head += 2) {
       if (head > 0) {
         consumer.Sync();
       }
-      MergeWarps(consumer, state, head, partial, i64(splits) * kRecord);
+      MergeWarps(consumer, state, head, partial, splits * kRecord);
     }
   }
 
  private:
+  /// The positions of a task, as the loader and the consumers see them.
+  struct Split {
+    int position;    // the new one
+    int begin, end;  // of the cached ones
+    bool appends;
+
+    ETC_DEVICE Split(const Args& args, int b, int s) {
+      int splits = int(args.partial_2);
+      position = args.pos[b];
+      int chunk = (position + splits - 1) / splits;
+      begin = min(position, s * chunk);
+      end = min(position, begin + chunk);
+      appends = s == splits - 1;
+    }
+    /// The end of the positions that share a slot with p, the first of them.
+    ETC_DEVICE int SlotEnd(int p) const { return min(end, (p / kSlotRows + 1) * kSlotRows); }
+  };
+
   static ETC_DEVICE bf16* Queries(const Consumer& consumer) {
     return reinterpret_cast<bf16*>(consumer.scratch);
   }
@@ -125,12 +155,11 @@ struct DecodeAttention {
   /// Leaves the queries in scratch; in the split that appends, the new key and value too, and those
   /// in the cache. A warp for each head.
   static ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int b, int h,
-                                 int position, bool appends) {
+                                 const Split& split) {
     constexpr bool qk_norm = QkNormOption<Config>::value;
     auto qkv = args.qkv + i64(b) * args.qkv_1;
     int lane = consumer.lane;
-    i64 cache = ((i64(b) * kKvHeads + h) * args.k_cache_2 + position) * kDim;
-    int items = kGroup + (appends ? 2 : 0);
+    int items = kGroup + (split.appends ? 2 : 0);
 #pragma unroll 1
     for (int item = consumer.warp; item < items; item += kWarps) {
       if (item < kGroup) {
@@ -138,23 +167,27 @@ struct DecodeAttention {
         if constexpr (qk_norm) {
           head.Normalise(args.q_norm, float(Config::eps), lane);
         }
-        head.Rotate(position, args.inv_freq, lane);
+        head.Rotate(split.position, args.inv_freq, lane);
         head.Store(Queries(consumer) + item * kDim, lane);
       } else if (item == kGroup) {
         Head<kDim> head(qkv + (kHeads + h) * kDim, lane);
         if constexpr (qk_norm) {
           head.Normalise(args.k_norm, float(Config::eps), lane);
         }
-        head.Rotate(position, args.inv_freq, lane);
+        head.Rotate(split.position, args.inv_freq, lane);
         head.Round();
-        head.Store(args.k_cache + cache, lane);
+        head.Store(args.k_cache + NewRow(args, b, h, split), lane);
         head.Store(NewKey(consumer), lane);
       } else {
         Head<kDim> head(qkv + (kHeads + kKvHeads + h) * kDim, lane);
-        head.Store(args.v_cache + cache, lane);
+        head.Store(args.v_cache + NewRow(args, b, h, split), lane);
         head.Store(NewValue(consumer), lane);
       }
     }
+  }
+
+  static ETC_DEVICE i64 NewRow(const Args& args, int b, int h, const Split& split) {
+    return Pages::Row(Pages::Page(args, b, split.position), h, split.position);
   }
 
   /// Query elements as the second operand: of head g, the 8 at q * 8 of the i-th 32. Heads beyond
@@ -169,34 +202,48 @@ struct DecodeAttention {
     return words;
   }
 
-  /// 16 positions of the cache. What lies beyond `end` is zeros.
+  /// 16 positions of a slot.
   struct Tile {
     Vec4 keys[2][kKeyLoads];  // rows g and g + 8; 8 elements at q * 8 of every 32
     Vec4 values[4]
                [kValueLoads];  // rows 2q, 2q + 1, 2q + 8, 2q + 9; 8 elements at g * 8 of every 64
 
-    ETC_DEVICE void FetchKeys(const bf16* k, int p, int end, int lane) {
-      p += lane / 4;
-      const bf16* source = k + i64(p) * kDim + lane % 4 * 8;
+    ETC_DEVICE void LoadKeys(u32 k, int lane) {
+      k += lane / 4 * kRowBytes + lane % 4 * 16;
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
 #pragma unroll
         for (int i = 0; i < kKeyLoads; ++i) {
-          keys[row][i] = LoadGlobalIf(source + row * 8 * kDim + i * 32, p + row * 8 < end);
+          keys[row][i] = LoadShared(k + row * 8 * kRowBytes + i * 64);
         }
       }
     }
-    ETC_DEVICE void FetchValues(const bf16* v, int p, int end, int lane) {
-      p += lane % 4 * 2;
-      const bf16* source = v + i64(p) * kDim + lane / 4 * 8;
+    /// The slot has `rows` rows from the tile's first on; what lies beyond them is anything, and
+    /// becomes zeros.
+    ETC_DEVICE void LoadValues(u32 v, int rows, int lane) {
+      int first = lane % 4 * 2;
+      v += first * kRowBytes + lane / 4 * 16;
 #pragma unroll
       for (int row = 0; row < 4; ++row) {
 #pragma unroll
         for (int i = 0; i < kValueLoads; ++i) {
           int offset = row % 2 + row / 2 * 8;
-          values[row][i] = LoadGlobalIf(source + offset * kDim + i * 64, p + offset < end);
+          values[row][i] = LoadSharedIf(v + offset * kRowBytes + i * 128, first + offset < rows);
         }
       }
+    }
+    /// A value made of all loads, for Consumer::Release.
+    ETC_DEVICE u32 Read() const {
+      u32 read = 0;
+#pragma unroll
+      for (int i = 0; i < kKeyLoads; ++i) {
+        read ^= keys[0][i].x ^ keys[1][i].x;
+      }
+#pragma unroll
+      for (int i = 0; i < kValueLoads; ++i) {
+        read ^= values[0][i].x ^ values[1][i].x ^ values[2][i].x ^ values[3][i].x;
+      }
+      return read;
     }
 
     /// Positions g and g + 8, of each the heads 2q and 2q + 1.
@@ -288,13 +335,13 @@ struct DecodeAttention {
       }
     }
 
-    /// Turns the scores of positions p and p + 8 into weights, and the sums to the new largest
-    /// score.
-    ETC_DEVICE void Weigh(float (&scores)[4], int p, int end) {
+    /// Turns the scores of rows `row` and `row` + 8 into weights, 0 from row `rows` on, and the
+    /// sums to the new largest score.
+    ETC_DEVICE void Weigh(float (&scores)[4], int row, int rows) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        float low = p < end ? scores[i] : NegativeInfinity();
-        float high = p + 8 < end ? scores[i + 2] : NegativeInfinity();
+        float low = row < rows ? scores[i] : NegativeInfinity();
+        float high = row + 8 < rows ? scores[i + 2] : NegativeInfinity();
         float old = top[i];
         top[i] = fmaxf(old, HeadMax(fmaxf(low, high)));
         float correction = Factor(old, top[i]);

@@ -1,10 +1,12 @@
 // Norm and rotary embedding of one new token's q and k, and the append of k and v to the cache.
 //
 // Config: may have qk_norm and eps. Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2], q [B, H
-// D], k_cache and v_cache [B, KV, T, D]. Task (b): one sequence, a warp for each head.
+// D], k_cache, v_cache and page_table as kv_pages.cuh has them. Task (b): one sequence, a warp for
+// each head.
 #pragma once
 
 #include "tile/head.cuh"
+#include "tile/kv_pages.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
 
@@ -25,12 +27,13 @@ struct RotaryAppend {
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
     int position = args.pos[b];
+    int page = KvPages<Args>::Page(args, b, position);
     int lane = consumer.lane;
 #pragma unroll 1
     for (int h = consumer.warp; h < kHeads + 2 * kKvHeads; h += Consumer::kWarps) {
       Head<kDim> head(args.qkv + i64(b) * args.qkv_1 + h * kDim, lane);
       int kv_head = h < kHeads + kKvHeads ? h - kHeads : h - kHeads - kKvHeads;
-      i64 cache = ((i64(b) * kKvHeads + kv_head) * args.k_cache_2 + position) * kDim;
+      i64 cache = KvPages<Args>::Row(page, kv_head, position);
       if (h < kHeads) {
         if constexpr (kNorm) {
           head.Normalise(args.q_norm, float(Config::eps), lane);

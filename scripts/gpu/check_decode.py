@@ -80,14 +80,20 @@ def forced_run(decoder, fed, pos):
 
 
 def etc_decoder(program, weights, caches, pos):
-    """With not-a-numbers in the cache where nothing is yet: no sum may touch them."""
+    """With not-a-numbers in the cache where nothing is yet, and in pages that no sequence has: no sum
+    may touch them."""
     batch, positions = len(pos), caches[0].shape[3]
+    page_table, num_pages = decode_model.shuffled_pages(batch, positions, 3, pos.device)
     free = torch.arange(positions, device=pos.device) >= pos[:, None]
-    poisoned = [
-        cache[:, :batch].masked_fill(free[None, :, None, :, None], float("nan")).contiguous()
+    pools = [
+        decode_model.paged(
+            cache[:, :batch].masked_fill(free[None, :, None, :, None], float("nan")),
+            page_table,
+            num_pages,
+        )
         for cache in caches
     ]
-    return EtcDecoder(program, weights, *poisoned)
+    return EtcDecoder(program, weights, *pools, page_table)
 
 
 def check_steps(decoder, fed, pos, expected, torch_logits):

@@ -12,7 +12,8 @@ from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM
 import etcrt
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
-STEP_INPUTS = ("ids", "pos")  # of the programs; their other inputs are weights
+PAGE_SIZE = 64  # of the programs' caches, in positions
+STEP_INPUTS = ("ids", "pos", "page_table")  # of the programs; their other inputs are weights
 PROGRAMS = {"qwen3": EXAMPLES / "qwen3.etir", "llama": EXAMPLES / "llama.etir"}
 
 
@@ -81,10 +82,32 @@ def cache_shape(config, batch, positions):
     )
 
 
+def shuffled_pages(batch, positions, spare, device):
+    """A page table for `batch` sequences of up to `positions` positions: pages in no order. Returns it and
+    the number of pages, `spare` of which belong to no sequence."""
+    max_pages = -(-positions // PAGE_SIZE)
+    num_pages = batch * max_pages + spare
+    pages = torch.randperm(num_pages, device=device)[: batch * max_pages]
+    return pages.view(batch, max_pages).to(torch.int32), num_pages
+
+
+def paged(cache, page_table, num_pages):
+    """A cache [layers, batch, kv heads, positions, head_dim] in pages; not-a-numbers everywhere else."""
+    layers, batch, kv_heads, positions, dim = cache.shape
+    size, max_pages = PAGE_SIZE, page_table.shape[1]
+    cache = F.pad(cache, (0, 0, 0, max_pages * size - positions), value=float("nan"))
+    cache = cache.view(layers, batch, kv_heads, max_pages, size, dim).transpose(2, 3)
+    pool = cache.new_full((layers, num_pages, kv_heads, size, dim), float("nan"))
+    pool[:, page_table.flatten().long()] = cache.flatten(1, 2)
+    return pool
+
+
 def random_state(config, batch, context, device):
-    """Caches with room for `context` tokens and the step's own."""
-    shape = cache_shape(config, batch, context + 1)
-    return [torch.randn(shape, dtype=torch.bfloat16, device=device) for _ in range(2)]
+    """Caches in pages with room for `context` tokens and the step's own, and the page table."""
+    page_table, num_pages = shuffled_pages(batch, context + 1, 0, device)
+    shape = cache_shape(config, num_pages, PAGE_SIZE)
+    caches = [torch.randn(shape, dtype=torch.bfloat16, device=device) for _ in range(2)]
+    return [*caches, page_table]
 
 
 def random_parameters(program, config, device):

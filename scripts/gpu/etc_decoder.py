@@ -23,10 +23,11 @@ def compile_model(etc, name, folder, arch, schedule="static"):
 
 
 class EtcDecoder:
-    """One batch of sequences. The caches are [layers, batch, kv heads, positions, head_dim]."""
+    """One batch of sequences. The caches are [layers, pages, kv heads, page size, head_dim], and
+    `page_table` [batch, max pages] says which pages a sequence has."""
 
-    def __init__(self, program, weights, k_cache, v_cache):
-        batch, positions = k_cache.shape[1], k_cache.shape[3]
+    def __init__(self, program, weights, k_cache, v_cache, page_table):
+        batch, max_pages = page_table.shape
         device = k_cache.device
         vocab = weights["embed"].shape[0]
         self.k_cache, self.v_cache = k_cache, v_cache
@@ -36,10 +37,12 @@ class EtcDecoder:
         self.token = torch.empty(batch, dtype=torch.int32, device=device)
         self.runtime = etcrt.Runtime(program)
         self.runtime.set_dim("batch", batch)
-        self.runtime.set_dim("max_positions", positions)
+        self.runtime.set_dim("max_pages", max_pages)
+        self.runtime.set_dim("num_pages", k_cache.shape[1])
         self.runtime.bind(
             ids=self.ids,
             pos=self.pos,
+            page_table=page_table,
             k_cache=k_cache,
             v_cache=v_cache,
             logits=self.logits,

@@ -33,7 +33,8 @@ std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
 /// The parameters of device functions that are bound to tagged buffers in a kernel.
 std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel);
 
-/// `constexpr i64 k_NAME = …;` for every constant of the module, as a kernel for these ranges has it.
+/// `constexpr i64 k_NAME = …;` for every constant of the module, as a kernel for these ranges has
+/// it.
 void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges);
 
 /// `struct Dims` and `struct Params`, the launch block of docs/runtime.md.

@@ -5,6 +5,7 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "verify/accesses.h"
 #include "verify/checks.h"
 #include "verify/samples.h"
 #include "verify/walk.h"
@@ -14,151 +15,6 @@ namespace {
 
 /// With more variables than this the corners of the iteration space are too many to try.
 constexpr size_t kMaxCornerVariables = 8;
-
-/// A variable in scope: of an axis, or of a `let` (then `lo` is its value and `hi` is absent).
-struct Variable {
-  SymbolId symbol;
-  ExprId lo;
-  ExprId hi;
-  bool is_let = false;
-};
-
-/// A condition under which an access happens.
-struct Guard {
-  ExprId condition;
-  bool wanted;
-};
-
-/// An element that the body reads or writes, with all that surrounds it.
-struct ElementAccess {
-  TensorId tensor;
-  std::vector<ExprId> indices;
-  std::vector<Variable> variables;
-  std::vector<Guard> guards;
-};
-
-class Collector {
- public:
-  Collector(const Module& module, const Device& device) : module_(module) {
-    AddAxes(device.tasks);
-    Block(device.body);
-  }
-
-  std::vector<ElementAccess> accesses;
-
- private:
-  void Block(const std::vector<StmtId>& stmts) {
-    size_t variables = variables_.size();
-    for (StmtId id : stmts) {
-      std::visit([&](const auto& stmt) { Visit(stmt); }, module_.stmts[id]);
-    }
-    variables_.resize(variables);
-  }
-
-  void Visit(const For& loop) {
-    size_t variables = variables_.size();
-    AddAxes(loop.axes);
-    Block(loop.body);
-    variables_.resize(variables);
-  }
-
-  void Visit(const If& branch) {
-    VisitExpr(branch.condition);
-    guards_.push_back({branch.condition, true});
-    Block(branch.body);
-    guards_.pop_back();
-  }
-
-  void Visit(const Let& let) {
-    VisitExpr(let.value);
-    variables_.push_back({let.symbol, let.value, {}, true});
-  }
-
-  void Visit(const LocalDecl&) {}
-
-  void Visit(const Assign& assign) {
-    Element(assign.tensor, assign.indices);
-    VisitExpr(assign.value);
-  }
-
-  void Visit(const TopK& topk) {
-    size_t variables = variables_.size();
-    AddAxes({topk.rank});
-    Element(topk.values, topk.value_indices);
-    Element(topk.positions, topk.position_indices);
-    variables_.resize(variables);
-    AddAxes({topk.axis});
-    VisitExpr(topk.body);
-    variables_.resize(variables);
-  }
-
-  void AddAxes(const std::vector<Axis>& axes) {
-    for (const Axis& axis : axes) {
-      VisitExpr(axis.lo);
-      VisitExpr(axis.hi);
-      variables_.push_back({axis.var, axis.lo, axis.hi});
-    }
-  }
-
-  void Element(TensorId tensor, const std::vector<ExprId>& indices) {
-    for (ExprId index : indices) {
-      VisitExpr(index);
-    }
-    accesses.push_back({tensor, indices, variables_, guards_});
-  }
-
-  void VisitExpr(ExprId id) {
-    if (id) {
-      std::visit([&](const auto& expr) { Visit(expr); }, module_.exprs[id]);
-    }
-  }
-
-  void Visit(const IntLiteral&) {}
-  void Visit(const FloatLiteral&) {}
-  void Visit(const BoolLiteral&) {}
-  void Visit(const SymbolRef&) {}
-  void Visit(const Load& load) { Element(load.tensor, load.indices); }
-  void Visit(const Cast& cast) { VisitExpr(cast.operand); }
-  void Visit(const Unary& unary) { VisitExpr(unary.operand); }
-
-  void Visit(const Binary& binary) {
-    VisitExpr(binary.left);
-    bool lazy = binary.op == BinaryOp::And || binary.op == BinaryOp::Or;
-    if (lazy) {
-      guards_.push_back({binary.left, binary.op == BinaryOp::And});
-    }
-    VisitExpr(binary.right);
-    if (lazy) {
-      guards_.pop_back();
-    }
-  }
-
-  void Visit(const Call& call) {
-    if (call.op != Intrinsic::Select) {
-      for (ExprId arg : call.args) {
-        VisitExpr(arg);
-      }
-      return;
-    }
-    VisitExpr(call.args[0]);
-    for (bool side : {true, false}) {
-      guards_.push_back({call.args[0], side});
-      VisitExpr(call.args[side ? 1 : 2]);
-      guards_.pop_back();
-    }
-  }
-
-  void Visit(const Reduce& reduce) {
-    size_t variables = variables_.size();
-    AddAxes(reduce.axes);
-    VisitExpr(reduce.body);
-    variables_.resize(variables);
-  }
-
-  const Module& module_;
-  std::vector<Variable> variables_;
-  std::vector<Guard> guards_;
-};
 
 /// Looks for an index that leaves its extent at one choice of sizes.
 class BoundsCheck {
@@ -184,7 +40,7 @@ class BoundsCheck {
     for (const auto& [dim, value] : sizes_.dims) {
       intervals[dim] = {value, value};
     }
-    for (const Variable& variable : access.variables) {
+    for (const BodyVariable& variable : access.variables) {
       auto lo = variable.lo ? Bounds(module_, variable.lo, intervals, sizes_.ranges)
                             : std::optional(Interval{0, 0});
       auto hi = variable.is_let ? lo : Bounds(module_, variable.hi, intervals, sizes_.ranges);
@@ -243,7 +99,7 @@ class BoundsCheck {
                             uint32_t corner) const {
     Env env = sizes_.dims;
     for (size_t i = 0; i < access.variables.size(); ++i) {
-      const Variable& variable = access.variables[i];
+      const BodyVariable& variable = access.variables[i];
       auto lo = variable.lo ? EvaluateInt(module_, variable.lo, env, sizes_.ranges)
                             : std::optional<int64_t>(0);
       if (variable.is_let) {
@@ -273,7 +129,7 @@ class BoundsCheck {
     const Tensor& tensor = module_.tensors[access.tensor];
     ExprId index = access.indices[axis];
     std::string variables;
-    for (const Variable& variable : access.variables) {
+    for (const BodyVariable& variable : access.variables) {
       auto found = env.find(variable.symbol);
       if (found != env.end() && Mentions(module_, index, {variable.symbol})) {
         variables += fmt::format("{}{} = {}", variables.empty() ? "" : ", ",
@@ -296,7 +152,7 @@ class BoundsCheck {
 }  // namespace
 
 void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics) {
-  std::vector<ElementAccess> open = Collector(module, device).accesses;
+  std::vector<ElementAccess> open = CollectAccesses(module, device);
   for (const Sizes& sizes : SampleSizes(module)) {
     BoundsCheck check(module, sizes, diagnostics);
     std::erase_if(open, [&](const ElementAccess& access) { return check.Check(access); });

@@ -54,52 +54,6 @@ void CheckArgs(const Module& module, const Impl& impl, Diagnostics& diagnostics)
   }
 }
 
-struct Use {
-  const Device* callee;
-  SourceRange range;
-};
-
-/// The uses of each tensor of a graph by the calls that match.
-class Uses {
- public:
-  Uses(const Module& module, const std::vector<NodeId>& nodes) : module_(module) { Visit(nodes); }
-
-  std::map<TensorId, Use> writers;   // the first call that writes it
-  std::map<TensorId, Use> streamed;  // the first call whose loader copies it ahead
-
- private:
-  void Visit(const std::vector<NodeId>& nodes) {
-    for (NodeId id : nodes) {
-      const Node& node = module_.nodes[id];
-      if (const auto* call = std::get_if<CallNode>(&node)) {
-        Visit(*call, module_.RangeOf(id));
-      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        Visit(repeat->body);
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        Visit(region->body);
-      }
-    }
-  }
-
-  void Visit(const CallNode& call, SourceRange range) {
-    const Device& callee = module_.devices[call.callee];
-    for (size_t i = 0; i < std::min(call.args.size(), callee.params.size()); ++i) {
-      TensorId param = callee.params[i];
-      TensorId tensor = call.args[i].tensor;
-      if (module_.tensors[param].access != Access::In) {
-        writers.emplace(tensor, Use{&callee, range});
-      }
-      for (const Impl& impl : callee.impls) {
-        if (std::find(impl.streams.begin(), impl.streams.end(), param) != impl.streams.end()) {
-          streamed.emplace(tensor, Use{&callee, range});
-        }
-      }
-    }
-  }
-
-  const Module& module_;
-};
-
 }  // namespace
 
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics) {
@@ -119,11 +73,11 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
     }
     for (TensorId id : impl.streams) {
       const Tensor& tensor = module.tensors[id];
-      if (tensor.kind != TensorKind::Param || tensor.access != Access::In) {
+      if (tensor.kind != TensorKind::Param || tensor.access == Access::Out) {
         diagnostics
             .Error(DiagnosticKind::Impl, impl.range,
-                   fmt::format("`streams` names `%{}`, which the task writes; only an `in` "
-                               "parameter can be copied ahead",
+                   fmt::format("`streams` names `%{}`, which the task only writes; an `in` "
+                               "or `inout` parameter can be copied ahead",
                                tensor.name))
             .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
       }
@@ -141,24 +95,6 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
       }
     }
     CheckArgs(module, impl, diagnostics);
-  }
-}
-
-void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
-  Uses uses(module, graph.body);
-  for (const auto& [tensor, stream] : uses.streamed) {
-    auto writer = uses.writers.find(tensor);
-    if (writer == uses.writers.end()) {
-      continue;
-    }
-    const std::string& name = module.tensors[tensor].name;
-    diagnostics
-        .Error(DiagnosticKind::Impl, stream.range,
-               fmt::format("`@{}` streams `%{}` ahead of every wait, but a call of this graph "
-                           "writes it",
-                           stream.callee->name, name))
-        .notes.push_back({writer->second.range, fmt::format("`@{}` writes `%{}` here",
-                                                            writer->second.callee->name, name)});
   }
 }
 

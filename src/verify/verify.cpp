@@ -27,8 +27,11 @@
 // Implementations (impls.cpp)
 //   - The architecture is known and occurs once for a device; arguments occur once and are
 //   constant.
-//   - `streams` names `in` parameters, and no call of a graph writes what a call of it streams.
+//   - `streams` names `in` and `inout` parameters.
 //   - `tags` names `in` and `out` parameters that are not streamed.
+// Streams (streams.cpp)
+//   - No call of a graph writes what a call of it streams, but where each element that the device's
+//     body reads is proved to be none that it writes, in this task or any other.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
 //     `repeat`. A repeat's bounds are constant integers.
@@ -87,7 +90,6 @@ bool Verify(const Module& module, Diagnostics& diagnostics) {
       module,
       [&](const Graph& graph) {
         CheckGraph(module, graph, diagnostics);
-        CheckStreams(module, graph, diagnostics);
         CheckSpecialisation(module, graph, diagnostics);
       },
       [&](const Kernel& kernel) { CheckKernel(module, kernel, diagnostics); });
@@ -102,12 +104,16 @@ bool Verify(const Module& module, Diagnostics& diagnostics) {
   ForEachProgram(
       module,
       [&](const Graph& graph) {
+        CheckStreams(module, graph.body, diagnostics);
         CheckEventFlow(module, graph, diagnostics);
         if (diagnostics.error_count() == before) {
           CheckDependences(module, graph, diagnostics);  // relies on events that hold
         }
       },
-      [&](const Kernel& kernel) { CheckEventFlow(module, kernel, diagnostics); });
+      [&](const Kernel& kernel) {
+        CheckStreams(module, kernel.body, diagnostics);
+        CheckEventFlow(module, kernel, diagnostics);
+      });
   return diagnostics.error_count() == before;
 }
 

@@ -238,10 +238,15 @@ void TimeChain(Report& report, const char* name, int layers) {
   }
 }
 
+/// Attention with nothing beside it: 8 KV heads, as many splits as make 128 tasks. `cap` is the
+/// number of slots that may be on their way.
 template <int group, int dim>
-void TimeAttention(int batch, int position, int splits) {
-  using Case = AttentionCase<group, dim, true>;
-  size_t cache = size_t(batch) * Case::kKvHeads * kCacheLength * dim;
+void TimeAttention(int batch, int position) {
+  using Case = AttentionCase<group, dim, true, 8>;
+  int splits = std::max(1, 128 / (batch * Case::kKvHeads));
+  int max_pages = position / kPageSize + 1;
+  int num_pages = batch * max_pages;
+  size_t cache = size_t(num_pages) * Case::kKvHeads * kPageSize * dim;
   Buffer<bf16> qkv(size_t(batch) * Case::kRow), norm(dim), k(cache), v(cache),
       out(size_t(batch) * Case::kHeads * dim);
   for (auto* buffer : {&qkv, &norm, &k, &v}) {
@@ -249,19 +254,36 @@ void TimeAttention(int batch, int position, int splits) {
   }
   Buffer<float> freq(dim / 2), partial(size_t(batch) * Case::kHeads * splits * (dim + 2));
   freq.Fill(0x3c);
-  Buffer<i32> pos(std::vector<i32>(batch, position));
+  Random random(1);
+  Buffer<i32> pos(std::vector<i32>(batch, position)),
+      pages(ShuffledPages(random, num_pages, num_pages));
   AttentionProgram<Case> program{};
   auto& args = program.args;
   program.batch = batch;
   args.qkv = qkv.data(), args.pos = pos.data(), args.inv_freq = freq.data();
   args.q_norm = args.k_norm = norm.data();
-  args.k_cache = k.data(), args.v_cache = v.data(), args.k_cache_2 = kCacheLength;
+  args.k_cache = k.data(), args.v_cache = v.data();
+  args.page_table = pages.data(), args.page_table_1 = max_pages;
   args.partial = partial.data(), args.partial_2 = splits, args.out = out.data();
   Launcher<AttentionProgram<Case>> launcher;
-  float time = launcher.Time(program, 10);
-  std::printf("attention group %d dim %d, %d heads, %d positions, %d splits: %.1f us, %.2f TB/s\n",
-              group, dim, batch * Case::kKvHeads, position + 1, splits, time,
-              4.0 * batch * Case::kKvHeads * (position + 1) * dim / time * 1e-6);
+  double bytes = 4.0 * batch * Case::kKvHeads * position * dim;
+  std::printf("attention group %d dim %d, batch %3d, %4d positions, %2d splits:", group, dim, batch,
+              position, splits);
+  for (int cap : {3, 12}) {
+    program.cap = cap;
+    float time = launcher.Time(program, 10);
+    std::printf(" cap %d: %.1f us, %.2f TB/s%s", cap, time, bytes / time * 1e-6,
+                cap == 12 ? "\n" : ";");
+  }
+}
+
+template <int group, int dim>
+void TimeAttentions() {
+  for (int batch : {1, 8, 32, 128}) {
+    for (int position : {512, 4000, 8192}) {
+      TimeAttention<group, dim>(batch, position);
+    }
+  }
 }
 
 inline void TimeAll(Report& report) {
@@ -280,13 +302,9 @@ inline void TimeAll(Report& report) {
   TimeChain<2048, 8192, 16, 8, 8, true>(report, "2048, 8192", 16);
   TimeChain<4096, 12288, 16, 16, 8, false>(report, "4096, 12288", 36);
   TimeChain<4096, 12288, 16, 16, 8, true>(report, "4096, 12288", 36);
-  TimeAttention<2, 128>(4, 511, 16);
-  TimeAttention<2, 128>(32, 511, 2);
-  TimeAttention<2, 128>(32, 3999, 2);
-  TimeAttention<2, 128>(64, 3999, 8);
-  TimeAttention<4, 128>(64, 3999, 8);
-  TimeAttention<4, 64>(64, 3999, 8);
-  TimeAttention<8, 128>(64, 3999, 8);
+  TimeAttentions<2, 128>();
+  TimeAttentions<4, 128>();
+  TimeAttentions<4, 64>();
 }
 
 }  // namespace etc::test

@@ -10,7 +10,8 @@ from attention import softmax
 from tensors import Case, Expectation, from_bf16, random_bf16, to_bf16
 
 CONFIGS = Path(__file__).resolve().parents[2] / "ir-examples" / "configs"
-LONGEST = 60
+LONGEST = 140
+PAGE_SIZE = 64
 
 
 def inverse_frequencies(config):
@@ -84,7 +85,12 @@ def rotate(x, angles):
     return np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=-1)
 
 
-def decode(config, bits, inv_freq, ids, pos, k_cache, v_cache):
+def sequence(cache, pages):
+    """The positions that pages of one layer's cache hold: [kv heads, positions, head_dim]."""
+    return np.concatenate(cache[pages], axis=1)
+
+
+def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
     """The logits of one step, and the new keys and values [layers, batch, kv heads, head_dim]."""
     weights = {name: from_bf16(tensor) for name, tensor in bits.items()}
     dim, eps = config["head_dim"], config["rms_norm_eps"]
@@ -105,10 +111,13 @@ def decode(config, bits, inv_freq, ids, pos, k_cache, v_cache):
         q, k = rotate(q, angles), rotate(k, angles)
         attended = np.empty_like(q)
         for b in range(batch):
+            old_k, old_v = (
+                from_bf16(sequence(cache[layer], page_table[b])) for cache in (k_cache, v_cache)
+            )
             for head in range(q.shape[1]):
                 h = head // group
-                keys = np.vstack([from_bf16(k_cache[layer, b, h, : pos[b]]), k[b, h]])
-                values = np.vstack([from_bf16(v_cache[layer, b, h, : pos[b]]), v[b, h]])
+                keys = np.vstack([old_k[h, : pos[b]], k[b, h]])
+                values = np.vstack([old_v[h, : pos[b]], v[b, h]])
                 attended[b, head] = softmax(keys @ q[b, head] / math.sqrt(dim)) @ values
         new_k.append(k)
         new_v.append(v)
@@ -120,15 +129,16 @@ def decode(config, bits, inv_freq, ids, pos, k_cache, v_cache):
     return logits, np.stack(new_k), np.stack(new_v)
 
 
-def check_cache(name, before, pos, new):
+def check_cache(name, before, pos, page_table, new):
     """A check that the new row of each sequence is right and that every other row kept its bits."""
 
     def check(outputs):
         after = outputs[name]
-        rows = np.stack([after[:, b, :, p] for b, p in enumerate(pos)], axis=1)
+        places = [(page_table[b, p // PAGE_SIZE], p % PAGE_SIZE) for b, p in enumerate(pos)]
+        rows = np.stack([after[:, page, :, offset] for page, offset in places], axis=1)
         restored = after.copy()
-        for b, p in enumerate(pos):
-            restored[:, b, :, p] = before[:, b, :, p]
+        for page, offset in places:
+            restored[:, page, :, offset] = before[:, page, :, offset]
         changed = int(np.count_nonzero(restored != before))
         return [
             Expectation(new, np.uint16, 1e-2, 0.2).check(f"{name}, new rows", rows),
@@ -155,24 +165,34 @@ def make(config_name, batch, rng):
         pos[1] = 0
     ids = rng.integers(0, config["vocab_size"], batch, dtype=np.int32)
     weights = random_weights(config, rng)
-    # One free position behind the longest sequence; what lies beyond a sequence's end is not a number.
-    shape = (layers, batch, kv_heads, LONGEST + 2, dim)
-    caches = {name: random_bf16(rng, shape) for name in ("k_cache", "v_cache")}
+    # Pages in no order, and more of them than sequences have. What no sequence has filled is not a
+    # number.
+    max_pages = LONGEST // PAGE_SIZE + 1
+    num_pages = batch * max_pages + 2
+    page_table = rng.permutation(num_pages)[: batch * max_pages].reshape(batch, max_pages)
+    page_table = page_table.astype(np.int32)
+    shape = (layers, num_pages, kv_heads, PAGE_SIZE, dim)
+    caches = {name: np.full(shape, to_bf16(np.float32("nan"))) for name in ("k_cache", "v_cache")}
     for cache in caches.values():
         for b, p in enumerate(pos):
-            cache[:, b, :, p:] = to_bf16(np.float32("nan"))
+            for first in range(0, p, PAGE_SIZE):
+                filled = min(PAGE_SIZE, p - first)
+                cache[:, page_table[b, first // PAGE_SIZE], :, :filled] = random_bf16(
+                    rng, (layers, kv_heads, filled, dim)
+                )
     inv_freq = inverse_frequencies(config)
-    logits, new_k, new_v = decode(config, weights, inv_freq, ids, pos, **caches)
-    inputs = dict(ids=ids, pos=pos, inv_freq=inv_freq.astype(np.float32), **weights, **caches)
+    logits, new_k, new_v = decode(config, weights, inv_freq, ids, pos, page_table, **caches)
+    inputs = dict(ids=ids, pos=pos, page_table=page_table, **weights, **caches)
+    inputs["inv_freq"] = inv_freq.astype(np.float32)
     return Case(
-        {"batch": batch, "max_positions": LONGEST + 2},
+        {"batch": batch, "max_pages": max_pages, "num_pages": num_pages},
         inputs,
         {"logits": Expectation(logits, np.float32, 2e-2)},
         str(config_file),
         [
             check_token,
-            check_cache("k_cache", caches["k_cache"], pos, new_k),
-            check_cache("v_cache", caches["v_cache"], pos, new_v),
+            check_cache("k_cache", caches["k_cache"], pos, page_table, new_k),
+            check_cache("v_cache", caches["v_cache"], pos, page_table, new_v),
         ],
         ("token", "k_cache", "v_cache"),
     )

@@ -1,0 +1,36 @@
+// The elements that a device function's body reads and writes.
+#pragma once
+
+#include <vector>
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// A variable in scope: of an axis, or of a `let` (then `lo` is its value and `hi` is absent).
+struct BodyVariable {
+  SymbolId symbol;
+  ExprId lo;
+  ExprId hi;
+  bool is_let = false;
+};
+
+/// A condition under which an access happens.
+struct Guard {
+  ExprId condition;
+  bool wanted;
+};
+
+/// An element that the body reads or writes, with all that surrounds it.
+struct ElementAccess {
+  TensorId tensor;
+  bool writes;
+  std::vector<ExprId> indices;
+  std::vector<BodyVariable> variables;
+  std::vector<Guard> guards;
+};
+
+/// All of them, in the order of the text. The first variables of each are the task's coordinates.
+std::vector<ElementAccess> CollectAccesses(const Module& module, const Device& device);
+
+}  // namespace etc
