@@ -8,6 +8,7 @@
 #include "driver/hash.h"
 #include "driver/progress.h"
 #include "emit/emit.h"
+#include "toolchain/resources.h"
 
 namespace etc {
 namespace {
@@ -24,7 +25,7 @@ CompileOutput Compile(const std::string& text, const TargetOptions& target) {
   if (target.IsHost()) {
     return CompileHost(text, {});
   }
-  CudaOptions options{target.arch, target.resource_usage, {}};
+  CudaOptions options{target.arch, target.resource_usage != ResourceUsage::Off, {}};
   return target.compiler == Compiler::Nvcc ? CompileWithNvcc(text, options)
                                            : CompileWithNvrtc(text, options);
 }
@@ -50,9 +51,9 @@ std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptio
     error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
     return std::nullopt;
   }
-  if (target.resource_usage) {
-    fmt::print(stderr, "{}\n", output.log);
-  } else if (!output.log.empty()) {
+  std::string warnings = WithoutReport(output.log);
+  warnings.erase(warnings.find_last_not_of('\n') + 1);
+  if (!warnings.empty()) {
     session.diagnostics()
         .Warning(DiagnosticKind::Toolchain, {}, fmt::format("{} warned", NameOf(target)))
         .notes.push_back({{}, "it said:\n" + output.log});
@@ -70,6 +71,21 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
   info.binary_xxh3_128 = HashText(compiled.binary);
   info.toolchain = compiled.toolchain;
   info.flags = compiled.flags;
+  if (target.resource_usage != ResourceUsage::Off) {
+    for (const KernelResources& kernel : ReadResources(compiled.log, compiled.binary)) {
+      info.resources.push_back(
+          {kernel.entry,
+           {{"registers", kernel.registers},
+            {"barriers", kernel.barriers},
+            {"stack_bytes", kernel.stack_bytes},
+            {"spill_store_bytes", kernel.spill_store_bytes},
+            {"spill_load_bytes", kernel.spill_load_bytes},
+            {"local_accesses", kernel.local_accesses.all},
+            {"local_accesses_in_inner_loops", kernel.local_accesses.in_inner_loops},
+            {"ring_slots", kernel.ring_slots},
+            {"ring_slot_bytes", kernel.ring_slot_bytes}}});
+    }
+  }
   if (proofs) {
     ManifestProofs& record = info.proofs.emplace();
     for (const auto& [name, tally] :

@@ -12,6 +12,7 @@
 #include "driver/files.h"
 #include "driver/front.h"
 #include "driver/pipeline.h"
+#include "driver/resource_report.h"
 #include "ir/printer.h"
 #include "verify/verify.h"
 
@@ -61,8 +62,21 @@ class CompileJob {
     }
     auto compiled =
         timer_.Time("toolchain", [&] { return Assemble(*text, options_.target, session_); });
-    return compiled &&
+    return compiled && ResourcesFit(*module, *compiled) &&
            timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
+  }
+
+  bool ResourcesFit(const Module& module, const CompileOutput& compiled) {
+    if (options_.target.resource_usage == ResourceUsage::Off) {
+      return true;
+    }
+    std::vector<KernelResources> kernels = ReadResources(compiled.log, compiled.binary);
+    if (options_.target.resource_usage == ResourceUsage::Strict &&
+        !CheckSpills(kernels, session_.diagnostics())) {
+      return false;
+    }
+    fmt::print(stderr, "{}", ResourceText(module, kernels));
+    return true;
   }
 
   bool ProveModule(const Module& module) {
@@ -130,7 +144,7 @@ class CompileJob {
     if (options_.depfile.write && (to_stdout || !writes_binary)) {
       return Refuse("`-MD` needs a binary written to a file");
     }
-    if (options_.target.IsHost() && options_.target.resource_usage) {
+    if (options_.target.IsHost() && options_.target.resource_usage != ResourceUsage::Off) {
       return Refuse("`--resource-usage` has no meaning for `--arch host`");
     }
     return !writes_binary || to_stdout ||

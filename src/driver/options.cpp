@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <memory>
 
 namespace etc {
 namespace {
@@ -175,15 +176,25 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
                     "Keep the emitted text beside the binary, as .cu or .cpp");
   compile->add_flag("--time-passes", options.time_passes,
                     "Print the time of each phase and pass to stderr");
-  compile->add_flag("--resource-usage", options.target.resource_usage,
-                    "Print registers, spills and shared memory of each kernel to stderr");
+  // A flag, so that a file may follow it.
+  auto resource_usage = std::make_shared<std::string>();
+  compile->add_flag("--resource-usage{print}", *resource_usage,
+                    "Print registers, spills and shared memory of each kernel to stderr; with "
+                    "`=strict`, fail where an inner loop uses local memory");
   compile->add_flag("--write-depfile", options.depfile.write,
                     "-MD: write a dependency file for make or ninja beside the binary, as .d");
   compile->add_option("--depfile", options.depfile.file, "-MF: the name of the dependency file")
       ->type_name("FILE");
   compile->add_flag("--depfile-phony", options.depfile.phony,
                     "-MP: add an empty rule for each dependency but the source");
-  compile->callback([&] {
+  compile->callback([&, resource_usage] {
+    if (*resource_usage != "" && *resource_usage != "print" && *resource_usage != "strict") {
+      throw CLI::ValidationError(
+          fmt::format("`--resource-usage`: `{}` is not `strict`", *resource_usage));
+    }
+    options.target.resource_usage = *resource_usage == ""         ? ResourceUsage::Off
+                                    : *resource_usage == "strict" ? ResourceUsage::Strict
+                                                                  : ResourceUsage::Print;
     if (!options.depfile.write && (options.depfile.phony || !options.depfile.file.empty())) {
       throw CLI::ValidationError("`-MF` and `-MP` need `-MD`");
     }

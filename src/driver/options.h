@@ -31,12 +31,14 @@ struct LoweringOptions {
 
 enum class Compiler { Nvrtc, Nvcc };
 
+enum class ResourceUsage { Off, Print, Strict };
+
 /// How kernels become a binary.
 struct TargetOptions {
   std::string arch = "sm_90a";
   Compiler compiler = Compiler::Nvrtc;
   std::vector<std::string> include_dirs;
-  bool resource_usage = false;
+  ResourceUsage resource_usage = ResourceUsage::Off;
 
   bool IsHost() const { return arch == "host"; }
 };

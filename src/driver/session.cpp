@@ -45,6 +45,7 @@ ExitCode ExitCodeOf(DiagnosticKind kind) {
     case DiagnosticKind::Race:
       return ExitCode::ProofFailed;
     case DiagnosticKind::Toolchain:
+    case DiagnosticKind::Spill:
       return ExitCode::ToolchainFailed;
     case DiagnosticKind::Device:
       return ExitCode::DeviceFailed;

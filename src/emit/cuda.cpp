@@ -110,6 +110,8 @@ class CudaWriter {
     out.Line("");
     out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
     out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
+    out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, {}>;",
+                         kernel.shared_bytes));
     for (Role role : {Role::Loader, Role::Consumer}) {
       bool consumer = role == Role::Consumer;
       out.Line("");
@@ -182,14 +184,18 @@ class CudaWriter {
   void WriteEntry(TextWriter& out, const Kernel& kernel) {
     std::string space = "etc::kernel_" + kernel.name;
     out.Line("");
+    // For reports only: no code reads it.
+    out.Line(
+        fmt::format("extern \"C\" __device__ int ring_of_{0}[2] = {{{1}::CtaMemory::kSlots, "
+                    "{1}::CtaMemory::kRingSlotBytes}};",
+                    EntryName(kernel), space));
     out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
                          kernel.consumer_warps * 32 + 32));
     out.Open(
         fmt::format("{}(const __grid_constant__ {}::Params params) {{", EntryName(kernel), space));
     // The epoch must be read before the barrier at the end of Block's constructor.
     out.Line("etc::Events events(params.event_memory, params.event_capacity);");
-    out.Line(fmt::format("etc::Block<{0}::kSlotBytes, {0}::kScratchBytes, {1}> block;", space,
-                         kernel.shared_bytes));
+    out.Line(fmt::format("{}::CtaMemory block;", space));
     out.Open("if (block.IsLoader()) {");
     std::string pace = kernel.pace ? fmt::format("{}, {}", kernel.pace->cap, kernel.pace->gap) : "";
     out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", pace));

@@ -39,6 +39,12 @@ struct ManifestProofs {
   std::vector<std::string> not_proved;
 };
 
+/// Named numbers of a kernel, in the order in which they are printed.
+struct ManifestResources {
+  std::string entry;
+  std::vector<std::pair<std::string, int64_t>> numbers;
+};
+
 /// What the manifest says beyond the module.
 struct ManifestInfo {
   std::string target;       // "sm_90a" or "host"
@@ -47,7 +53,8 @@ struct ManifestInfo {
   std::string binary_xxh3_128;  // hexadecimal
   std::string toolchain;        // for example "nvrtc 13.0"
   std::vector<std::string> flags;
-  std::optional<ManifestProofs> proofs;  // absent when they were skipped
+  std::optional<ManifestProofs> proofs;      // absent when they were skipped
+  std::vector<ManifestResources> resources;  // empty when they were not asked for
 };
 
 /// The manifest as JSON text; docs/runtime.md has its schema. Ends with a line break.

@@ -213,6 +213,11 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
       {"constants", writer.Constants()},
       {"graphs", writer.Graphs()},
   };
+  for (const ManifestResources& kernel : info.resources) {
+    for (const auto& [name, number] : kernel.numbers) {
+      manifest["resources"][kernel.entry][name] = number;
+    }
+  }
   if (info.proofs) {
     Json proofs = Json::object();
     for (const ManifestProofs::Group& group : info.proofs->groups) {
