@@ -137,7 +137,7 @@ class Explanation {
                     cost.floor_us, cost.bytes / 1e6, machine_.stream_bytes / 1e6, cost.flops / 1e9);
     text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor\n", cost.us,
                         cost.us > 0 ? 100 * cost.floor_us / cost.us : 0);
-    text += PaceText(kernel, cost);
+    text += LoaderText(kernel);
     text +=
         fmt::format("  {:<20} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8}\n",
                     "call", "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB",
@@ -158,18 +158,17 @@ class Explanation {
     return text;
   }
 
-  std::string PaceText(const Kernel& kernel, const KernelCost& cost) const {
+  std::string LoaderText(const Kernel& kernel) const {
     std::string ring = fmt::format("as many slots as {} bytes hold", kernel.shared_bytes);
-    auto choice = ChoosePace(cost);
+    auto choice = ChoosePace(module_, kernel);
     if (!choice) {
       return "  loader     streams nothing\n";
     }
-    std::string text = fmt::format("  loader     {}; {}\n", ring, PaceText(kernel.pace));
-    std::string chosen =
-        IsSame(kernel.pace, choice->pace)
-            ? ""
-            : fmt::format("the model would have {}, since ", PaceText(choice->pace));
-    return text + fmt::format("             {}{}\n", chosen, choice->reason);
+    std::string chosen = IsSame(kernel.pace, choice->pace)
+                             ? "chosen at the least sizes"
+                             : fmt::format("the model would have {}", PaceText(choice->pace));
+    return fmt::format("  loader     {}; {}\n             {}: {}\n", ring, PaceText(kernel.pace),
+                       chosen, choice->reason);
   }
 
   static std::string PaceText(const std::optional<Pace>& pace) {
@@ -216,7 +215,7 @@ class Explanation {
                        {"edges", edges}});
     }
     Json loader = nullptr;
-    if (auto choice = ChoosePace(cost)) {
+    if (auto choice = ChoosePace(module_, kernel)) {
       loader = {{"shared_bytes", kernel.shared_bytes}, {"cap", nullptr}, {"gap", nullptr}};
       if (kernel.pace) {
         loader["cap"] = kernel.pace->cap;

@@ -218,7 +218,34 @@ std::string_view Spelling(Mechanism mechanism) {
   InternalError(__FILE__, __LINE__, "a mechanism without a spelling");
 }
 
-std::optional<PaceChoice> ChoosePace(const KernelCost& cost, const Machine& machine) {
+KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
+                  const std::string& arch, const Machine& machine) {
+  KernelCost cost;
+  cost.stages = KernelCounter(module, kernel, dims, arch, machine).Take();
+  Player(cost, machine).Run();
+  return cost;
+}
+
+Env LeastSizes(const Module& module, const Kernel& kernel) {
+  Env dims;
+  for (SymbolId symbol : module.symbols.Ids()) {
+    if (module.symbols[symbol].kind == SymbolKind::Dim) {
+      if (auto lo = EvaluateInt(module, module.symbols[symbol].lo, {})) {
+        dims[symbol] = *lo;
+      }
+    }
+  }
+  for (const Where& where : kernel.where) {
+    if (auto lo = EvaluateInt(module, where.lo, {})) {
+      dims[where.dim] = *lo;
+    }
+  }
+  return dims;
+}
+
+std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
+                                     const Machine& machine) {
+  KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), "sm_90a", machine);
   double stream = 0, chain = 0;
   for (const StageCost& stage : cost.stages) {
     auto iterations = static_cast<double>(stage.iterations);
@@ -233,23 +260,15 @@ std::optional<PaceChoice> ChoosePace(const KernelCost& cost, const Machine& mach
   std::string times =
       fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
   if (stream < chain) {
-    choice.reason = times + ": the ring is full, and a gap would only delay";
+    choice.reason = times + ", so the ring is full, and a gap would only delay";
   } else if (stream < machine.streaming * chain) {
     double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
     choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
-    choice.reason = times + ": bursts would delay the signals";
+    choice.reason = times + ", so bursts would delay the signals";
   } else {
-    choice.reason = times + ": the stream sets the time, and a gap would add to it";
+    choice.reason = times + ", so the stream sets the time, and a gap would add to it";
   }
   return choice;
-}
-
-KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
-                  const std::string& arch, const Machine& machine) {
-  KernelCost cost;
-  cost.stages = KernelCounter(module, kernel, dims, arch, machine).Take();
-  Player(cost, machine).Run();
-  return cost;
 }
 
 }  // namespace etc

@@ -77,11 +77,17 @@ struct KernelCost {
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
                   const std::string& arch = "sm_90a", const Machine& machine = {});
 
-/// The pace of the loader, and why; nothing where the kernel streams nothing.
+/// The pace of the loader, and why.
 struct PaceChoice {
   Pace pace;
   std::string reason;
 };
-std::optional<PaceChoice> ChoosePace(const KernelCost& cost, const Machine& machine = {});
+
+/// The least sizes that a kernel serves, at which its chain counts most: its pace is chosen there.
+Env LeastSizes(const Module& module, const Kernel& kernel);
+
+/// Nothing where the kernel streams nothing.
+std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
+                                     const Machine& machine = {});
 
 }  // namespace etc
