@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace etc {
 
@@ -93,6 +94,9 @@ class RegionWalk {
         task_(unknowns, call, instance),
         scope_(task_.domain) {
     keep_ = TaskNames(call, instance);
+    for (const Impl& impl : call.device->impls) {
+      ahead_.insert(impl.streams.begin(), impl.streams.end());
+    }
     if (request.on_index) {
       CheckSlices(call);
     }
@@ -191,7 +195,7 @@ class RegionWalk {
     }
     const Converter::Binding* binding = task_.converter.Find(tensor);
     if (binding != nullptr && request_.tensors.contains(binding->tensor)) {
-      AddRegion(*binding, values, write);
+      AddRegion(*binding, values, write, !write && ahead_.contains(tensor));
     }
   }
 
@@ -213,7 +217,8 @@ class RegionWalk {
     }
   }
 
-  void AddRegion(const Converter::Binding& binding, const std::vector<PwAff>& values, bool write) {
+  void AddRegion(const Converter::Binding& binding, const std::vector<PwAff>& values, bool write,
+                 bool ahead) {
     std::vector<PwAff> all = binding.slice;
     all.insert(all.end(), values.begin(), values.end());
     std::vector<std::string> keep = keep_;
@@ -237,15 +242,16 @@ class RegionWalk {
     possible = possible && (!of_any_iteration || elements == 1);
     set = Coalesce(ProjectOut(set, Locals(set, keep)));
     for (AccessRegion& region : regions) {
-      if (region.tensor == binding.tensor && region.write == write && region.exact == exact &&
-          region.possible == possible && region.of_any_iteration == of_any_iteration) {
+      if (region.tensor == binding.tensor && region.write == write && region.ahead == ahead &&
+          region.exact == exact && region.possible == possible &&
+          region.of_any_iteration == of_any_iteration) {
         if (!IsSubset(set, region.set)) {
           region.set = Coalesce(region.set | set);
         }
         return;
       }
     }
-    regions.push_back({binding.tensor, write, exact, possible, of_any_iteration, set});
+    regions.push_back({binding.tensor, write, ahead, exact, possible, of_any_iteration, set});
   }
 
   /// The loop variables in the set, and the terms that depend on them.
@@ -319,6 +325,7 @@ class RegionWalk {
   Set scope_;
   bool exact_ = true;
   std::vector<std::string> keep_;
+  std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ Set ProjectOut(Set set, const std::vector<std::string>& names);
 struct AccessRegion {
   TensorId tensor;
   bool write = false;
+  bool ahead = false;  // read by a loader ahead of every wait: verified to meet no write at all
   bool exact = true;
   bool possible = true;           // the caller may choose the data so that any of it is accessed
   bool of_any_iteration = false;  // by the choice of an element that is not named in the set
