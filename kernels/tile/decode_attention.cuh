@@ -80,6 +80,8 @@ struct DecodeAttention {
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s) {
     Split split(args, b, s);
+    // Looked up first, used last: the look-up takes as long as a task's first half.
+    int new_page = split.appends ? Pages::Page(args, b, split.position) : 0;
     Prepare(consumer, args, b, h, split);
     consumer.Sync();
     State state;
@@ -104,6 +106,9 @@ struct DecodeAttention {
       }
       consumer.Release(read);
       turn = turn < kSlotWarps ? turn + kWarps - kSlotWarps : turn - kSlotWarps;
+    }
+    if (split.appends) {
+      Append(consumer, args, Pages::Row(new_page, h, split.position));
     }
     state.MergeLanes();
     i64 splits = args.partial_2;
@@ -152,8 +157,8 @@ struct DecodeAttention {
   // Scores are in units of log2, as the exponential takes them.
   static ETC_DEVICE float ScoreScale() { return kLog2E * ReciprocalSqrt(float(kDim)); }
 
-  /// Leaves the queries in scratch; in the split that appends, the new key and value too, and those
-  /// in the cache. A warp for each head.
+  /// Leaves the queries in scratch; in the split that appends, the new key and value too. A warp
+  /// for each head.
   static ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int b, int h,
                                  const Split& split) {
     constexpr bool qk_norm = QkNormOption<Config>::value;
@@ -162,32 +167,38 @@ struct DecodeAttention {
     int items = kGroup + (split.appends ? 2 : 0);
 #pragma unroll 1
     for (int item = consumer.warp; item < items; item += kWarps) {
-      if (item < kGroup) {
-        Head<kDim> head(qkv + (h * kGroup + item) * kDim, lane);
+      bool is_query = item<kGroup, is_value = item> kGroup;
+      int index = is_query ? h * kGroup + item : kHeads + h + (is_value ? kKvHeads : 0);
+      HeadConstants<kDim> constants(args.inv_freq, lane);
+      if constexpr (qk_norm) {
+        constants.LoadNorm(is_query ? args.q_norm : args.k_norm, lane);
+      }
+      Head<kDim> head(qkv + index * kDim, lane);
+      if (!is_value) {
         if constexpr (qk_norm) {
-          head.Normalise(args.q_norm, float(Config::eps), lane);
+          head.Normalise(constants, float(Config::eps));
         }
-        head.Rotate(split.position, args.inv_freq, lane);
+        head.Rotate(constants, split.position);
+      }
+      if (is_query) {
         head.Store(Queries(consumer) + item * kDim, lane);
-      } else if (item == kGroup) {
-        Head<kDim> head(qkv + (kHeads + h) * kDim, lane);
-        if constexpr (qk_norm) {
-          head.Normalise(args.k_norm, float(Config::eps), lane);
-        }
-        head.Rotate(split.position, args.inv_freq, lane);
-        head.Round();
-        head.Store(args.k_cache + NewRow(args, b, h, split), lane);
-        head.Store(NewKey(consumer), lane);
       } else {
-        Head<kDim> head(qkv + (kHeads + kKvHeads + h) * kDim, lane);
-        head.Store(args.v_cache + NewRow(args, b, h, split), lane);
-        head.Store(NewValue(consumer), lane);
+        head.Round();
+        head.Store(is_value ? NewValue(consumer) : NewKey(consumer), lane);
       }
     }
   }
 
-  static ETC_DEVICE i64 NewRow(const Args& args, int b, int h, const Split& split) {
-    return Pages::Row(Pages::Page(args, b, split.position), h, split.position);
+  /// Puts the new key and value into their row of the caches; a warp for each.
+  static ETC_DEVICE void Append(const Consumer& consumer, const Args& args, i64 row) {
+    if (consumer.warp < 2) {
+      const float* source = consumer.warp == 0 ? NewKey(consumer) : NewValue(consumer);
+      bf16* cache = (consumer.warp == 0 ? args.k_cache : args.v_cache) + row;
+#pragma unroll
+      for (int d = 0; d < kDim; d += 32) {
+        cache[d + consumer.lane] = FromFloat<bf16>(source[d + consumer.lane]);
+      }
+    }
   }
 
   /// Query elements as the second operand: of head g, the 8 at q * 8 of the i-th 32. Heads beyond
@@ -317,7 +328,7 @@ struct DecodeAttention {
         int head = consumer.lane % 4 * 2 + i;
         float dot = 0;
         if (head < kGroup) {
-#pragma unroll 2
+#pragma unroll 8
           for (int d = g; d < kDim; d += 8) {
             dot = fmaf(ToFloat(Queries(consumer)[head * kDim + d]), key[d], dot);
           }

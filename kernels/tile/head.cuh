@@ -10,6 +10,30 @@ namespace etc {
 
 ETC_OPTION(QkNormOption, qk_norm, bool, false);
 
+/// What a lane needs to turn its elements of a head: all loads stand before those of the head,
+/// which may have to be waited for.
+template <int kDim>
+struct HeadConstants {
+  static constexpr int kCount = kDim / 32;
+
+  float norm[kCount];  // once loaded
+  float frequency[kCount / 2];
+
+  ETC_DEVICE HeadConstants(const float* inv_freq, int lane) {
+#pragma unroll
+    for (int i = 0; i < kCount / 2; ++i) {
+      frequency[i] = inv_freq[lane + 32 * i];
+    }
+  }
+  template <class Weight>
+  ETC_DEVICE void LoadNorm(const Weight* weight, int lane) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      norm[i] = ToFloat(weight[lane + 32 * i]);
+    }
+  }
+};
+
 /// A lane has the elements lane + 32 * i, so that both halves of a rotated pair are its own.
 template <int kDim>
 struct Head {
@@ -41,8 +65,7 @@ struct Head {
     }
   }
 
-  template <class Weight>
-  ETC_DEVICE void Normalise(const Weight* weight, float eps, int lane) {
+  ETC_DEVICE void Normalise(const HeadConstants<kDim>& constants, float eps) {
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -51,16 +74,16 @@ struct Head {
     float scale = ReciprocalSqrt(GroupSum<32>(squares) * (1.0f / kDim) + eps);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      value[i] *= scale * ToFloat(weight[lane + 32 * i]);
+      value[i] *= scale * constants.norm[i];
     }
   }
 
   /// Rotates element i with element i + D / 2.
-  ETC_DEVICE void Rotate(int position, const float* inv_freq, int lane) {
+  ETC_DEVICE void Rotate(const HeadConstants<kDim>& constants, int position) {
 #pragma unroll
     for (int i = 0; i < kCount / 2; ++i) {
       float sine, cosine;
-      SinCos(float(position) * inv_freq[lane + 32 * i], sine, cosine);
+      SinCos(float(position) * constants.frequency[i], sine, cosine);
       float low = value[i], high = value[i + kCount / 2];
       value[i] = low * cosine - high * sine;
       value[i + kCount / 2] = high * cosine + low * sine;

@@ -31,23 +31,23 @@ struct RotaryAppend {
     int lane = consumer.lane;
 #pragma unroll 1
     for (int h = consumer.warp; h < kHeads + 2 * kKvHeads; h += Consumer::kWarps) {
+      bool is_query = h < kHeads, is_value = h >= kHeads + kKvHeads;
+      HeadConstants<kDim> constants(args.inv_freq, lane);
+      if constexpr (kNorm) {
+        constants.LoadNorm(is_query ? args.q_norm : args.k_norm, lane);
+      }
       Head<kDim> head(args.qkv + i64(b) * args.qkv_1 + h * kDim, lane);
-      int kv_head = h < kHeads + kKvHeads ? h - kHeads : h - kHeads - kKvHeads;
-      i64 cache = KvPages<Args>::Row(page, kv_head, position);
-      if (h < kHeads) {
+      if (!is_value) {
         if constexpr (kNorm) {
-          head.Normalise(args.q_norm, float(Config::eps), lane);
+          head.Normalise(constants, float(Config::eps));
         }
-        head.Rotate(position, args.inv_freq, lane);
+        head.Rotate(constants, position);
+      }
+      if (is_query) {
         head.Store(args.q + i64(b) * args.q_1 + h * kDim, lane);
-      } else if (h < kHeads + kKvHeads) {
-        if constexpr (kNorm) {
-          head.Normalise(args.k_norm, float(Config::eps), lane);
-        }
-        head.Rotate(position, args.inv_freq, lane);
-        head.Store(args.k_cache + cache, lane);
       } else {
-        head.Store(args.v_cache + cache, lane);
+        i64 row = KvPages<Args>::Row(page, (h - kHeads) % kKvHeads, position);
+        head.Store((is_value ? args.v_cache : args.k_cache) + row, lane);
       }
     }
   }

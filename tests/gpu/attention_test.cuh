@@ -214,7 +214,7 @@ void TestAttention(Report& report) {
   Buffer<float> device_freq(inv_freq), partial(size_t(batch) * heads * 16 * (dim + 2));
   AttentionProgram<Case> program{};
   auto& args = program.args;
-  program.batch = batch, program.cap = ETC_LOADER_CAP;
+  program.batch = batch, program.cap = 3;
   args.qkv = device_qkv.data(), args.pos = device_pos.data(), args.inv_freq = device_freq.data();
   args.q_norm = device_q_norm.data(), args.k_norm = device_k_norm.data();
   args.k_cache = k_cache.data(), args.v_cache = v_cache.data();
