@@ -133,4 +133,24 @@ ETC_DEVICE Vec4 LoadSharedIf(u32 address, bool exists) {
   return value;
 }
 
+// Neighbouring floats, aligned to all of them.
+ETC_DEVICE void LoadShared(u32 address, float (&values)[1]) {
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(values[0]) : "r"(address) : "memory");
+}
+ETC_DEVICE void LoadShared(u32 address, float (&values)[2]) {
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+               : "=f"(values[0]), "=f"(values[1])
+               : "r"(address)
+               : "memory");
+}
+ETC_DEVICE void LoadShared(u32 address, float (&values)[4]) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "r"(address)
+               : "memory");
+}
+ETC_DEVICE void StoreShared(u32 address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+
 }  // namespace etc

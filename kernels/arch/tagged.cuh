@@ -1,7 +1,11 @@
-// Tagged buffers: data that is its own flag. Each 8-byte word holds 4 bytes of data, one float or
-// two neighbouring bf16, and the tag of the launch that wrote it. A word is stored and loaded as a
-// whole, so a reader that finds this launch's tag has this launch's data: there is nothing to wait
-// for but the data itself, and no order to keep between words.
+// Tagged buffers: data that is its own flag. A word of 4 bytes, one float or two neighbouring bf16,
+// is zero until its writer stores the complement of the data, which is never zero: no result has
+// all bits set. So a reader that finds anything else than zero has the data: there is nothing to
+// wait for but the data itself, and no order to keep between words.
+//
+// There are two sets of words, used by turns: a launch writes one, which it finds zero, and clears
+// what the launch before wrote to the other (TagState in tile/events.cuh). They alternate every 128
+// bytes, so that a word's set does not depend on how the sizes of a launch divide the memory.
 #pragma once
 
 #include "arch/types.cuh"
@@ -11,16 +15,28 @@ namespace etc {
 template <class T>
 struct Tagged {
   static constexpr int kPerWord = 4 / int(sizeof(T));
+  static constexpr int kLineWords = 32;
 
-  u64* words;
-  u32 tag;
+  char* memory;  // of the first word in the launch's set
+  u32 first;     // word, counted in one set
+
+  Tagged() = default;
+  /// The whole buffer, which starts at a multiple of 256 bytes; set is 0 or 1.
+  ETC_DEVICE Tagged(void* buffer, u32 set)
+      : memory(static_cast<char*>(buffer) + set * (kLineWords * 4)), first(0) {}
 
   /// Moves by elements, whole words of them. The compiler may not see through it: it would compute
   /// the addresses of all shares of a kernel ahead of its loops, and run out of registers.
   ETC_DEVICE Tagged operator+(i64 elements) const {
-    u64* moved = words + elements / kPerWord;
-    asm volatile("" : "+l"(moved));
-    return {moved, tag};
+    Tagged moved = *this;
+    moved.first += u32(elements / kPerWord);
+    asm volatile("" : "+r"(moved.first));
+    return moved;
+  }
+  /// Words of one line follow each other.
+  ETC_DEVICE u32* Word(u32 word) const {
+    u32 at = first + word;
+    return reinterpret_cast<u32*>(memory + (at * 8 - at % kLineWords * 4));
   }
 };
 
@@ -49,84 +65,56 @@ struct ElementOf<Tagged<T>> {
   using type = T;
 };
 
-/// A word that counts as arrived.
-ETC_DEVICE u64 TagWord(u32 data, u32 tag) { return u64(tag) << 32 | data; }
-ETC_DEVICE u32 TagOf(u64 word) { return u32(word >> 32); }
+/// The word of data, and the data of a word. All bits set would be two NaNs or one, and becomes
+/// another.
+ETC_DEVICE u32 TagWord(u32 data) { return ~(data == 0xffffffffu ? 0x7fffffffu : data); }
+ETC_DEVICE u32 TagData(u32 word) { return ~word; }
+ETC_DEVICE Vec4 TagData(Vec4 words) { return {~words.x, ~words.y, ~words.z, ~words.w}; }
 
-ETC_DEVICE void StoreTagged(u64* address, u32 data, u32 tag) {
-  asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(address), "l"(TagWord(data, tag))
+ETC_DEVICE void StoreTagged(u32* address, u32 data) {
+  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(TagWord(data)) : "memory");
+}
+// Two or four words of one line, aligned to all of them.
+ETC_DEVICE void StoreTagged(u32* address, u32 first, u32 second) {
+  asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(TagWord(first)),
+               "r"(TagWord(second))
                : "memory");
 }
-ETC_DEVICE void StoreTagged(u64* address, Vec4 data, u32 tag) {
-  asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(address),
-               "l"(TagWord(data.x, tag)), "l"(TagWord(data.y, tag))
-               : "memory");
-  asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(address + 2),
-               "l"(TagWord(data.z, tag)), "l"(TagWord(data.w, tag))
+ETC_DEVICE void StoreTagged(u32* address, Vec4 data) {
+  asm volatile("st.relaxed.gpu.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address),
+               "r"(TagWord(data.x)), "r"(TagWord(data.y)), "r"(TagWord(data.z)),
+               "r"(TagWord(data.w))
                : "memory");
 }
 
-// Loads a word, or two, where they have another tag; says whether they had. Relaxed: never from a
-// stale line of L1. Volatile, so that many stay in flight: a caller fetches everything, then calls
-// again until nothing was missing. Words start as 0, which no launch's tag is.
-ETC_DEVICE bool FetchMissing(u64& word, const u64* address, u32 tag) {
-  u32 missing = TagOf(word) ^ tag;
+// Loads a word, or four of one line, where any is missing; says whether one was. Relaxed: never
+// from a stale line of L1. Volatile, so that many stay in flight: a caller fetches everything, then
+// calls again until nothing was missing. Words start as 0, or as TagWord of what needs no load.
+ETC_DEVICE bool FetchMissing(u32& word, const u32* address) {
+  bool missing = word == 0;
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
       "setp.ne.u32 p, %2, 0;\n"
-      "@p ld.relaxed.gpu.global.b64 %0, [%1];\n"
+      "@p ld.relaxed.gpu.global.b32 %0, [%1];\n"
       "}"
-      : "+l"(word)
-      : "l"(address), "r"(missing)
+      : "+r"(word)
+      : "l"(address), "r"(u32(missing))
       : "memory");
-  return missing != 0;
+  return missing;
 }
-ETC_DEVICE bool FetchMissing(u64& first, u64& second, const u64* address, u32 tag) {
-  u32 missing = (TagOf(first) ^ tag) | (TagOf(second) ^ tag);
+ETC_DEVICE bool FetchMissing(Vec4& words, const u32* address) {
+  bool missing = words.x == 0 || words.y == 0 || words.z == 0 || words.w == 0;
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
-      "setp.ne.u32 p, %3, 0;\n"
-      "@p ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];\n"
+      "setp.ne.u32 p, %5, 0;\n"
+      "@p ld.relaxed.gpu.global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
       "}"
-      : "+l"(first), "+l"(second)
-      : "l"(address), "r"(missing)
+      : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w)
+      : "l"(address), "r"(u32(missing))
       : "memory");
-  return missing != 0;
-}
-
-/// An element that is on its way; ToFloat waits for it.
-template <class T>
-struct Arriving {
-  u64 word;
-  const u64* address;
-  u32 tag;
-  bool high;  // the second bf16 of its word
-};
-template <class T>
-ETC_DEVICE float ToFloat(Arriving<T> element) {
-  while (FetchMissing(element.word, element.address, element.tag)) {
-  }
-  u32 data = u32(element.word);
-  if constexpr (Tagged<T>::kPerWord == 1) {
-    return BitsToFloat(data);
-  } else {
-    return ToFloat(bf16{u16(element.high ? data >> 16 : data)});
-  }
-}
-
-/// Starts to read element i.
-template <class T>
-ETC_DEVICE T ReadElement(const T* from, i64 i) {
-  return from[i];
-}
-template <class T>
-ETC_DEVICE Arriving<T> ReadElement(Tagged<T> from, i64 i) {
-  Arriving<T> element{0, from.words + i / Tagged<T>::kPerWord, from.tag,
-                      i % Tagged<T>::kPerWord != 0};
-  FetchMissing(element.word, element.address, element.tag);
-  return element;
+  return missing;
 }
 
 /// Stores element i with the rounding of its type. Where `to` is tagged, the lanes 2j and 2j + 1
@@ -136,13 +124,13 @@ ETC_DEVICE void StoreElement(T* to, i64 i, float value) {
   to[i] = FromFloat<T>(value);
 }
 ETC_DEVICE void StoreElement(Tagged<float> to, i64 i, float value) {
-  StoreTagged(to.words + i, FloatToBits(value), to.tag);
+  StoreTagged(to.Word(u32(i)), FloatToBits(value));
 }
 ETC_DEVICE void StoreElement(Tagged<bf16> to, i64 i, float value) {
   u32 pair = 3u << (threadIdx.x % 32 & 30);
   float next = __shfl_xor_sync(pair, value, 1);
   if (i % 2 == 0) {
-    StoreTagged(to.words + i / 2, PackBf16(value, next), to.tag);
+    StoreTagged(to.Word(u32(i / 2)), PackBf16(value, next));
   }
 }
 

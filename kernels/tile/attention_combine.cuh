@@ -67,25 +67,28 @@ struct AttentionCombine {
     float top = NegativeInfinity(), sum = 0, weight = 0;
 #pragma unroll 1
     for (int first = 0; first < splits; first += kBatch) {
-      const u64* words = record.words + i64(first) * kRecord;
+      Tagged<float> records = record + i64(first) * kRecord;
       bool exists = first + mine < splits;
-      u64 score = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()), record.tag);
-      u64 exponentials = exists ? 0 : TagWord(0, record.tag);
-      u64 values[kBatch];
+      u32 score = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()));
+      u32 exponentials = exists ? 0 : TagWord(0);
+      u32 values[kBatch];
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) {
-        values[s] = first + s < splits ? 0 : TagWord(0, record.tag);
+        values[s] = first + s < splits ? 0 : TagWord(0);
       }
       bool missing = true;
       while (missing) {
-        missing = FetchMissing(score, exponentials, words + mine * kRecord + kDim, record.tag);
+        missing = FetchMissing(score, records.Word(mine * kRecord + kDim));
+        missing |= FetchMissing(exponentials, records.Word(mine * kRecord + kDim + 1));
 #pragma unroll
         for (int s = 0; s < kBatch; ++s) {
-          missing |= FetchMissing(values[s], words + s * kRecord + d, record.tag);
+          missing |= FetchMissing(values[s], records.Word(s * kRecord + d));
         }
       }
       __syncwarp();
-      float my_top = BitsToFloat(u32(score));
+      score = TagData(score);
+      exponentials = TagData(exponentials);
+      float my_top = BitsToFloat(score);
       float old = top;
 #pragma unroll
       for (int offset = kBatch / 2; offset > 0; offset /= 2) {
@@ -93,14 +96,14 @@ struct AttentionCombine {
       }
       top = fmaxf(old, my_top);
       float correction = Exp2((old - top) * kLog2E);
-      float my_factor = Exp2((BitsToFloat(u32(score)) - top) * kLog2E);
+      float my_factor = Exp2((BitsToFloat(score) - top) * kLog2E);
       sum *= correction;
       weight *= correction;
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) {
         float factor = __shfl_sync(kAll, my_factor, s);
-        sum = fmaf(factor, BitsToFloat(u32(values[s])), sum);
-        weight = fmaf(factor, __shfl_sync(kAll, BitsToFloat(u32(exponentials)), s), weight);
+        sum = fmaf(factor, BitsToFloat(TagData(values[s])), sum);
+        weight = fmaf(factor, __shfl_sync(kAll, BitsToFloat(exponentials), s), weight);
       }
     }
     return __fdividef(sum, weight);

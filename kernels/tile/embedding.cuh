@@ -42,7 +42,7 @@ struct Embedding {
   }
   template <class T>
   static ETC_DEVICE void Store(Tagged<T> row, int i, Vec4 value) {
-    StoreTagged(row.words + i / 4, value, row.tag);
+    StoreTagged(row.Word(i / 4), value);
   }
 
   static constexpr int kTileRowBytes = kTileColumns * kElementBytes;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "arch/memory.cuh"
-#include "arch/tagged.cuh"
 #include "arch/types.cuh"
 #include "tile/roles.cuh"
 
@@ -14,14 +13,12 @@ struct Events {
 
   u32* header;    // epoch, arrivals
   u32* counters;  // this launch's set
-  u32 tag;        // this launch's, for tagged buffers; never that of zeroed memory
 
   /// For all threads of the CTA, before the barrier of Block: every thread has read the epoch
   /// before any can finish.
   ETC_DEVICE Events(void* memory, u64 capacity) {
     header = static_cast<u32*>(memory);
     u32 epoch = LoadRelaxed(header);
-    tag = epoch + 1;
     u32 set = epoch & 1;
     u32* sets = header + kStride;
     counters = sets + set * capacity * kStride;
@@ -55,25 +52,68 @@ struct Events {
     consumer.Sync();
   }
 
-  /// After a Sync of the threads whose writes it announces.
-  ETC_DEVICE void NotifyOne(const Consumer& consumer, i64 index, u32 amount) const {
-    if (consumer.thread == 0) {
+  /// After a Sync of the threads whose writes it announces: the role's, Consumer or Reducer.
+  template <class Role>
+  ETC_DEVICE void NotifyOne(const Role& role, i64 index, u32 amount) const {
+    if (role.thread == 0) {
       AddRelease(Counter(index), amount);
     }
   }
-  ETC_DEVICE void Notify(Consumer& consumer, i64 index, u32 amount) const {
-    consumer.Sync();
-    NotifyOne(consumer, index, amount);
+  template <class Role>
+  ETC_DEVICE void Notify(Role& role, i64 index, u32 amount) const {
+    role.Sync();
+    NotifyOne(role, index, amount);
   }
 
   /// The end of the consumer role: the last CTA to leave opens the next epoch.
-  ETC_DEVICE void Finish(Consumer& consumer) const {
+  template <class Tags>
+  ETC_DEVICE void Finish(Consumer& consumer, const Tags& tags, i64 tagged_bytes) const {
     consumer.Sync();
     if (consumer.thread == 0 && FetchAddAcquireRelease(header + 1, 1) == gridDim.x - 1) {
       header[1] = 0;
       header[0] += 1;
+      tags.Finish(tagged_bytes);
     }
   }
+};
+
+/// The memory of a kernel's tagged buffers: a header of 256 bytes, then the buffers.
+struct TagState {
+  static constexpr int kHeaderBytes = 256;
+
+  u32* header;   // launches, then how far the last one wrote, in units of 256 bytes
+  u32 set;       // the set of this launch
+  u32 previous;  // how far the launch before wrote
+
+  /// For all threads of the CTA, before the barrier of Block, as in Events.
+  ETC_DEVICE explicit TagState(void* memory) {
+    header = static_cast<u32*>(memory);
+    set = LoadRelaxed(header) & 1;
+    previous = LoadRelaxed(header + 1);
+  }
+
+  /// Clears what the launch before wrote: for `threads` threads of each CTA.
+  ETC_DEVICE void Clear(int thread, int threads) const {
+    constexpr u32 line = 8;  // pieces of 16 bytes in a line of one set
+    char* other = reinterpret_cast<char*>(header) + kHeaderBytes + (set ^ 1) * (line * 16);
+    u32 stride = gridDim.x * threads;
+    for (u32 i = blockIdx.x * threads + thread; i < previous * line; i += stride) {
+      StoreGlobal(other + u64(i / line) * 256 + i % line * 16, Vec4{0, 0, 0, 0});
+    }
+  }
+
+  /// By the last CTA to leave. `bytes`: the size of the buffers.
+  ETC_DEVICE void Finish(i64 bytes) const {
+    header[0] += 1;
+    header[1] = u32((bytes + 255) / 256);
+  }
+};
+
+/// Of a kernel without tagged buffers.
+struct NoTags {
+  static constexpr u32 set = 0;
+  ETC_DEVICE void Clear(int, int) const {}
+  ETC_DEVICE void Finish(i64) const {}
 };
 
 }  // namespace etc

@@ -50,18 +50,19 @@ struct Head {
   }
 
   ETC_DEVICE Head(Tagged<bf16> source, int lane) {
-    u64 words[kCount] = {};
+    u32 words[kCount] = {};
     bool missing = true;
     while (missing) {
       missing = false;
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        missing |= FetchMissing(words[i], source.words + (lane + 32 * i) / 2, source.tag);
+        missing |= FetchMissing(words[i], source.Word((lane + 32 * i) / 2));
       }
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      value[i] = lane % 2 ? HighBf16(u32(words[i])) : LowBf16(u32(words[i]));
+      u32 data = TagData(words[i]);
+      value[i] = lane % 2 ? HighBf16(data) : LowBf16(data);
     }
   }
 

@@ -1,14 +1,22 @@
 // The roles of a persistent CTA and what they share: a loader warp fills a ring of slots in shared
-// memory, the consumer warps empty it. docs/kernels.md is the contract.
+// memory, the consumer warps empty it, and a reducer warp joins what each of them found, so that
+// they go on with the next task at once. docs/kernels.md is the contract.
 #pragma once
 
 #include "arch/barrier.cuh"
 #include "arch/clock.cuh"
 #include "arch/copy.cuh"
+#include "arch/registers.cuh"
 #include "arch/types.cuh"
 
 #ifndef ETC_CONSUMER_WARPS
 #define ETC_CONSUMER_WARPS 8
+#endif
+
+// Clock cycles from the end of an SM's own part of a stage to its first look for what the other SMs
+// made in it: to look earlier is in vain, and delays their stores.
+#ifndef ETC_FIRST_POLL
+#define ETC_FIRST_POLL 1800
 #endif
 
 namespace etc {
@@ -29,6 +37,14 @@ struct Ring {
       parity ^= 1;
     }
   }
+};
+
+/// What the consumer warps and the reducer warp hand to each other.
+struct Exchange {
+  static constexpr int kBuffers = 3;  // tasks by which the reducer may be behind
+
+  Ring buffers;  // a buffer holds the parts of one task
+  Ring begun;    // no data: the beginnings of shares
 };
 
 struct Loader {
@@ -83,6 +99,8 @@ struct Consumer {
   char* slots;
   u32 zero;  // 0, which the compiler does not know
   Ring ring;
+  Exchange exchange;
+  u32 committed = 0;  // the clock at the last CommitParts
 
   /// Waits until the next slot is full; each warp on its own. WaitAddress gives its shared address.
   ETC_DEVICE u32 WaitAddress() {
@@ -105,7 +123,88 @@ struct Consumer {
   }
   /// A barrier of all consumer threads.
   ETC_DEVICE void Sync() { NamedBarrierSync<1, kThreads>(); }
+
+  /// Lets the reducer read what these threads have waited for. Once in a share, by all warps.
+  ETC_DEVICE void Begin() {
+    if (thread == 0) {
+      BarrierWait(exchange.begun.Empty(), exchange.begun.parity ^ 1);
+      BarrierArrive(exchange.begun.Full());
+    }
+    exchange.begun.Advance();
+  }
+  /// Waits until tagged data of the stage before can be there.
+  ETC_DEVICE void AwaitOthers() const {
+    while (Clock() - committed < u32(ETC_FIRST_POLL)) {
+    }
+  }
+  /// Waits until the reducer's next buffer is free (each warp): its shared address.
+  ETC_DEVICE u32 AcquireParts() {
+    BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
+    return exchange.buffers.slot;
+  }
+  /// This warp's part is in the buffer; moves on to the next.
+  ETC_DEVICE void CommitParts() {
+    __syncwarp();
+    if (lane == 0) {
+      BarrierArrive(exchange.buffers.Full());
+    }
+    exchange.buffers.Advance();
+    committed = Clock();
+  }
 };
+
+/// One warp that walks the tasks behind the consumers.
+struct Reducer {
+  int thread, lane;
+  u32 zero;  // 0, which the compiler does not know
+  Exchange exchange;
+
+  /// Waits for the consumers' Begin; then this role may read what they waited for.
+  ETC_DEVICE void WaitBegin() {
+    BarrierWait(exchange.begun.Full(), exchange.begun.parity);
+    __syncwarp();
+    if (lane == 0) {
+      BarrierArrive(exchange.begun.Empty());
+    }
+    exchange.begun.Advance();
+  }
+  /// Waits until all consumer warps have committed their parts of the next task: their address.
+  ETC_DEVICE u32 WaitParts() {
+    BarrierWait(exchange.buffers.Full(), exchange.buffers.parity);
+    return exchange.buffers.slot;
+  }
+  /// Done with the buffer; `read` as in Consumer::Release.
+  ETC_DEVICE void ReleaseParts(u32 read) {
+    __syncwarp();
+    if (lane == 0) {
+      BarrierArrive(exchange.buffers.Empty() + (read & zero));
+    }
+    exchange.buffers.Advance();
+  }
+  /// A barrier of all threads of this role.
+  ETC_DEVICE void Sync() { __syncwarp(); }
+};
+
+/// What a kernel leaves to the reducer: its nested Reduction, if it has one, made once per share
+/// and run for each task.
+struct NoReduction {
+  static constexpr bool kExists = false;
+  static constexpr int kPartsBytes = 0;
+  template <class Args>
+  ETC_DEVICE NoReduction(Reducer&, const Args&) {}
+  template <class... Arguments>
+  ETC_DEVICE void Run(Arguments&&...) {}
+};
+template <class Kernel, class = void>
+struct FindReduction {
+  using type = NoReduction;
+};
+template <class Kernel>
+struct FindReduction<Kernel, typename Kernel::Reduction::Exists> {
+  using type = typename Kernel::Reduction;
+};
+template <class Kernel>
+using ReductionOf = typename FindReduction<Kernel>::type;
 
 // A kernel's Prefetch is optional; the argument of type int prefers the overload that calls it.
 template <class Kernel, class Args, class... Coordinates>
@@ -116,16 +215,20 @@ ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Co
 template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
 
-/// Carves the dynamic shared memory of a CTA: ring, scratch, barriers. kSlotBytes is 0 without a
-/// ring.
-template <int kSlotBytes, int kScratchBytes, int kSharedBytes>
+/// Carves the dynamic shared memory of a CTA: ring, scratch, the reducer's buffers, barriers.
+/// kSlotBytes is 0 without a ring, kPartsBytes (of one buffer) without a reduction.
+template <int kSlotBytes, int kScratchBytes, int kPartsBytes, int kSharedBytes>
 struct Block {
-  static constexpr int kThreads = Consumer::kThreads + 32;
+  // The helpers are one group of four warps, so that it can give registers to the consumers.
+  static constexpr int kThreads = Consumer::kThreads + 128;
   static constexpr int kRingSlotBytes = (kSlotBytes + 127) / 128 * 128;
   static constexpr int kScratch = (kScratchBytes + 127) / 128 * 128;
+  static constexpr int kParts = (kPartsBytes + 127) / 128 * 128;
+  static constexpr int kOwnBytes =
+      kScratch + Exchange::kBuffers * kParts + (Exchange::kBuffers + 1) * 16;
+  static_assert(kOwnBytes <= kSharedBytes, "the scratch does not fit into shared memory");
   static constexpr int kSlots =
-      kSlotBytes == 0 ? 0 : (kSharedBytes - kScratch) / (kRingSlotBytes + 16);
-  static_assert(kScratch <= kSharedBytes, "the scratch does not fit into shared memory");
+      kSlotBytes == 0 ? 0 : (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
   static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has no room for two ring slots");
 
   char* shared;
@@ -141,40 +244,76 @@ struct Block {
         BarrierInit(barrier, 1);
         BarrierInit(barrier + 8, Consumer::kWarps);
       }
+#pragma unroll 1
+      for (int buffer = 0; buffer < Exchange::kBuffers; ++buffer, barrier += 16) {
+        BarrierInit(barrier, Consumer::kWarps);
+        BarrierInit(barrier + 8, 1);
+      }
+      BarrierInit(barrier, 1);
+      BarrierInit(barrier + 8, 1);
       BarrierInitFence();
     }
     __syncthreads();
   }
 
-  ETC_DEVICE bool IsLoader() const { return threadIdx.x >= Consumer::kThreads; }
+  /// For all threads, first of all. The loader and the reducer are helpers.
+  ETC_DEVICE bool IsHelper() const {
+    constexpr int launched = 65536 / kThreads / 8 * 8;
+    constexpr int helper = 96;
+    constexpr int spare = (launched - helper) * 128 / Consumer::kThreads / 8 * 8;
+    if (threadIdx.x >= Consumer::kThreads) {
+      GiveRegisters<helper>();
+      return true;
+    }
+    TakeRegisters<launched + spare>();
+    return false;
+  }
+  ETC_DEVICE bool IsLoader() const { return threadIdx.x / 32 == Consumer::kWarps; }
+  ETC_DEVICE bool IsReducer() const { return threadIdx.x / 32 == Consumer::kWarps + 1; }
+  /// Among the helpers that have no role.
+  static constexpr int kSpareThreads = kThreads - Consumer::kThreads - 64;
+  ETC_DEVICE int SpareThread() const { return int(threadIdx.x) - Consumer::kThreads - 64; }
 
   /// With as many slots on their way at once as there are, and no gap, nothing holds it back.
   ETC_DEVICE Loader MakeLoader(int cap = kSlots, int gap = 0) const {
     // More in flight than the ring has slots would be waited for in vain.
-    return Loader{int(threadIdx.x) % 32,       MakeRing(), EvictFirstPolicy(), MakeRing(),
+    return Loader{int(threadIdx.x) % 32,       MakeSlots(), EvictFirstPolicy(), MakeSlots(),
                   cap < kSlots ? cap : kSlots, gap};
   }
   ETC_DEVICE Consumer MakeConsumer() const {
     int thread = int(threadIdx.x);
     // The same for all lanes, which the compiler cannot know of a division.
     int warp = __shfl_sync(0xffffffffu, thread / 32, 0);
-    // The grid has one dimension.
-    u32 zero = blockIdx.y;
-    return Consumer{thread, warp, thread % 32, shared + kSlots * kRingSlotBytes,
-                    shared, zero, MakeRing()};
+    return Consumer{thread, warp,   thread % 32, shared + kSlots * kRingSlotBytes,
+                    shared, Zero(), MakeSlots(), MakeExchange()};
+  }
+  ETC_DEVICE Reducer MakeReducer() const {
+    int lane = int(threadIdx.x) % 32;
+    return Reducer{lane, lane, Zero(), MakeExchange()};
   }
 
  private:
-  ETC_DEVICE u32 FirstBarrier() const {
+  // The grid has one dimension.
+  static ETC_DEVICE u32 Zero() { return blockIdx.y; }
+  ETC_DEVICE u32 FirstParts() const {
     return SharedAddress(shared) + kSlots * kRingSlotBytes + kScratch;
   }
-  ETC_DEVICE Ring MakeRing() const {
+  ETC_DEVICE u32 FirstBarrier() const { return FirstParts() + Exchange::kBuffers * kParts; }
+  static ETC_DEVICE Ring MakeRing(u32 slot, u32 barrier, int slots, int stride) {
     Ring ring;
-    ring.first_slot = ring.slot = SharedAddress(shared);
-    ring.first_barrier = ring.barrier = FirstBarrier();
-    ring.end_barrier = ring.first_barrier + kSlots * 16;
-    ring.stride = kRingSlotBytes;
+    ring.first_slot = ring.slot = slot;
+    ring.first_barrier = ring.barrier = barrier;
+    ring.end_barrier = barrier + slots * 16;
+    ring.stride = stride;
     return ring;
+  }
+  ETC_DEVICE Ring MakeSlots() const {
+    return MakeRing(SharedAddress(shared), FirstBarrier(), kSlots, kRingSlotBytes);
+  }
+  ETC_DEVICE Exchange MakeExchange() const {
+    u32 barrier = FirstBarrier() + kSlots * 16;
+    return {MakeRing(FirstParts(), barrier, Exchange::kBuffers, kParts),
+            MakeRing(0, barrier + Exchange::kBuffers * 16, 1, 0)};
   }
 };
 

@@ -6,11 +6,11 @@
 // one ring slot), epilogue ('store, 'residual, 'silu_mul), weights ('plain, 'qkv), bias (adds
 // args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first).
 //
-// Each warp owns a slice of k in every chunk; the slices are summed in a fixed order through
-// scratch. The weights are row-major or in tiles of 8 x 32 (tile/layout.cuh), of which a chunk of 8
-// rows is one copy. Inside 32 consecutive k a lane takes 8 neighbours, for both operands alike: a
-// sum does not mind which k stands where, and so one 16-byte load gives the operands of two
-// instructions.
+// Each warp owns a slice of k in every chunk; the reducer warp sums the slices in a fixed order and
+// stores the outputs, while the consumers go on with the next task. The weights are row-major or in
+// tiles of 8 x 32 (tile/layout.cuh), of which a chunk of 8 rows is one copy. Inside 32 consecutive
+// k a lane takes 8 neighbours, for both operands alike: a sum does not mind which k stands where,
+// and so one 16-byte load gives the operands of two instructions.
 #pragma once
 
 #include "arch/math.cuh"
@@ -68,22 +68,23 @@ struct StreamGemm {
 
   static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
   static constexpr int kHalves = kRows / 8;
-  static constexpr int kPartial = kTiles * kHalves * 64;  // floats of one warp
-  static constexpr int kSquares = kNorm ? kTiles * 8 : 0;
-  static constexpr int kScratchBytes = kWarps * (2 * kPartial + kSquares) * 4;
+  // What a warp hands to the reducer: sums of every row for each b, then the squares of x. The
+  // stride lets the lanes' stores fall into different banks.
+  static constexpr int kPartStride = kRows + 4;
+  static constexpr int kSums = kTiles * 8 * kPartStride;
+  static constexpr int kPart = kSums + (kNorm ? kTiles * 8 : 0);  // floats
+  static constexpr int kScratchBytes = 0;
 
-  // Registers that the activations of a whole share may take. Tagged ones take twice as many while
-  // they are on their way.
+  // Registers that the activations of a whole share may take.
   static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
-  static constexpr int kHoldable = kTagged ? 64 : (kNorm ? 96 : 128);
+  static constexpr int kHoldable = kNorm ? 96 : 128;
+  static constexpr int kDirectRows = 2;  // tagged rows that are fetched without a look at one word
   static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
   static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
 
-  static constexpr int kMostArriving = 12 / kTiles < kAllBlocks ? 12 / kTiles : kAllBlocks;
-
   static constexpr int kOutputs = kRows / Epilogue::kInputs;
-  static constexpr int kRounds = DivideUp(kOutputs * kTiles * 8, Consumer::kThreads);
+  static constexpr bool kBegins = Epilogue::template kReadsPlain<Args>;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
 #pragma unroll 1
@@ -113,12 +114,18 @@ struct StreamGemm {
   ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
     group_ = consumer.lane / 4;
     quad_ = consumer.lane % 4;
-    if constexpr (kHeld && kTagged) {
-#pragma unroll
-      for (int first = 0; first < kAllBlocks; first += kMostArriving) {
-        Arriving<kMostArriving> arriving(*this, consumer, args, 0, first);
-        arriving.Finish(*this, consumer, args, fragments_ + first);
+    if constexpr (kBegins) {
+      consumer.Begin();
+    }
+    if constexpr (kTagged) {
+      consumer.AwaitOthers();
+      if (args.x_0 > kDirectRows) {
+        AwaitOne(consumer, args);
       }
+    }
+    if constexpr (kHeld && kTagged) {
+      StartWords<kAllBlocks>(args, fragments_);
+      FinishWords<kAllBlocks>(consumer, args, 0, fragments_);
     } else if constexpr (kHeld) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
@@ -133,47 +140,120 @@ struct StreamGemm {
     }
   }
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m) {
-    using Operand = decltype(Epilogue::Operand(args, 0, 0));
-    Operand operands[kRounds];
-    float bias[kRounds];
-    ForOutputs(consumer, args, [&](int round, int b, int row) {
-      i64 n = i64(m) * kOutputs + row;
-      operands[round] = Epilogue::Operand(args, b, n);
-      if constexpr (kBias) {
-        bias[round] = ToFloat(args.bias[n]);
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int) {
+    Multiply(consumer, args);
+    first_ = false;
+  }
+
+  /// The reducer's side of a share.
+  class Reduction {
+   public:
+    using Exists = void;
+    static constexpr bool kExists = true;
+    static constexpr int kPartsBytes = kWarps * kPart * 4;
+
+    ETC_DEVICE Reduction(Reducer& reducer, const Args&) {
+      if constexpr (kBegins) {
+        reducer.WaitBegin();
       }
-    });
-    float* partials = Partials(consumer, parity_);
-    Multiply(consumer, args, partials + consumer.warp * kPartial);
-    consumer.Sync();
-    ForOutputs(consumer, args, [&](int round, int b, int row) {
-      float sums[Epilogue::kInputs];
+    }
+
+    /// A lane has neighbouring outputs of one b.
+    ETC_DEVICE void Run(Reducer& reducer, const Args& args, int m) {
+      constexpr int kRun = kOutputs / 4;
+      int column = reducer.lane / 4;
+      int row = reducer.lane % 4 * kRun;
+      i64 n = i64(m) * kOutputs + row;
+      using Operand = decltype(Epilogue::template Operand<kRun>(args, 0, 0));
+      Operand operands[kTiles];
 #pragma unroll
-      for (int i = 0; i < Epilogue::kInputs; ++i) {
-        sums[i] = Sum(partials, b, row + i * kOutputs);
+      for (int tile = 0; tile < kTiles; ++tile) {
+        if (tile * 8 + column < args.x_0) {
+          operands[tile] = Epilogue::template Operand<kRun>(args, tile * 8 + column, n);
+        }
+      }
+      float bias[kRun];
+      if constexpr (kBias) {
+#pragma unroll
+        for (int i = 0; i < kRun; ++i) {
+          bias[i] = ToFloat(args.bias[n + i]);
+        }
+      }
+      u32 parts = reducer.WaitParts();
+      float sums[kTiles][Epilogue::kInputs][kRun];
+      u32 read = 0;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        u32 line = parts + ((tile * 8 + column) * kPartStride + row) * 4;
+#pragma unroll
+        for (int input = 0; input < Epilogue::kInputs; ++input) {
+          read ^= Sum(line + input * kOutputs * 4, sums[tile][input]);
+        }
         if constexpr (kNorm) {
           if (first_) {
-            scales_[round] = Scale(consumer, b);
+            read ^= ReadScale(parts + (kSums + tile * 8 + column) * 4, scales_[tile]);
           }
-          sums[i] *= scales_[round];
-        }
-        if constexpr (kBias) {
-          sums[i] += bias[round];
         }
       }
-      Epilogue::Apply(args, b, i64(m) * kOutputs + row, sums, operands[round]);
-    });
-    first_ = false;
-    // The next task writes the other half: it meets this one's readers at its own barrier.
-    parity_ ^= 1;
-  }
+      first_ = false;
+      reducer.ReleaseParts(read);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int i = 0; i < kRun; ++i) {
+          if constexpr (kNorm) {
+#pragma unroll
+            for (int input = 0; input < Epilogue::kInputs; ++input) {
+              sums[tile][input][i] *= scales_[tile];
+            }
+          }
+          if constexpr (kBias) {
+            sums[tile][0][i] += bias[i];
+          }
+        }
+        if (tile * 8 + column < args.x_0) {
+          Epilogue::Apply(args, tile * 8 + column, n, sums[tile], operands[tile]);
+        }
+      }
+    }
+
+   private:
+    float scales_[kNorm ? kTiles : 1];
+    bool first_ = true;
+
+    /// The sums over the warps, in their order. The result is made of all that was read.
+    template <int kRun>
+    static ETC_DEVICE u32 Sum(u32 address, float (&sums)[kRun]) {
+      float parts[kWarps][kRun];
+#pragma unroll
+      for (int warp = 0; warp < kWarps; ++warp) {
+        LoadShared(address + warp * kPart * 4, parts[warp]);
+      }
+      u32 read = 0;
+#pragma unroll
+      for (int i = 0; i < kRun; ++i) {
+        sums[i] = 0;
+#pragma unroll
+        for (int warp = 0; warp < kWarps; ++warp) {
+          sums[i] += parts[warp][i];
+        }
+        read ^= FloatToBits(sums[i]);
+      }
+      return read;
+    }
+
+    static ETC_DEVICE u32 ReadScale(u32 address, float& scale) {
+      float squares[1];
+      u32 read = Sum(address, squares);
+      scale = ReciprocalSqrt(squares[0] * (1.0f / kDepth) + float(Config::eps));
+      return read;
+    }
+  };
 
  private:
   Vec4 fragments_[kFragments][kTiles];
-  float scales_[kNorm ? kRounds : 1];
+  float squares_[kNorm ? kTiles : 1];  // of column group_, in the lanes of one quad_ only
   int group_, quad_;
-  int parity_ = 0;
   bool first_ = true;
 
   static ETC_DEVICE int Blocks(int chunk) {
@@ -183,112 +263,111 @@ struct StreamGemm {
   ETC_DEVICE int FirstK(const Consumer& consumer, int chunk) const {
     return consumer.warp * Blocks(chunk) * 32 + quad_ * 8;
   }
-  static ETC_DEVICE float* Partials(const Consumer& consumer, int parity) {
-    return reinterpret_cast<float*>(consumer.scratch) + parity * kWarps * kPartial;
-  }
-  static ETC_DEVICE float* Squares(const Consumer& consumer) { return Partials(consumer, 2); }
-
-  /// Calls body(round, b, row) for each output of the task that is this thread's.
-  template <class Body>
-  static ETC_DEVICE void ForOutputs(const Consumer& consumer, const Args& args, Body body) {
+  /// Starts to fetch kCount blocks of tagged activations, from block `first`, counted from the
+  /// start of `chunk`; says whether any was missing before. All are fetched before the first is
+  /// looked at, and then what was missing is again.
+  template <int kCount>
+  ETC_DEVICE bool Fetch(const Consumer& consumer, const Args& args, int chunk, int first,
+                        Vec4 (*words)[kTiles]) const {
+    bool missing = false;
 #pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      int output = round * Consumer::kThreads + consumer.thread;
-      int b = output / kOutputs;
-      if (b < args.x_0 && b < kTiles * 8) {
-        body(round, b, output % kOutputs);
+    for (int i = 0; i < kCount; ++i) {
+      int at = chunk + (first + i) / kBlocks;
+      int block = (first + i) % kBlocks;
+      if (at >= kChunks || block >= Blocks(at)) {
+        continue;
+      }
+      int k = at * kChunk + FirstK(consumer, at) + block * 32;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        missing |=
+            FetchMissing(words[i][tile], args.x.Word(((tile * 8 + group_) * kDepth + k) / 2));
+      }
+    }
+    return missing;
+  }
+  template <int kCount>
+  ETC_DEVICE void StartWords(const Args& args, Vec4 (*words)[kTiles]) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        u32 start = tile * 8 + group_ < args.x_0 ? 0 : TagWord(0);
+        words[i][tile] = {start, start, start, start};
+      }
+    }
+  }
+  /// Fetches until nothing is missing, and turns the words into their data.
+  template <int kCount>
+  ETC_DEVICE void FinishWords(const Consumer& consumer, const Args& args, int chunk,
+                              Vec4 (*words)[kTiles]) const {
+    while (Fetch<kCount>(consumer, args, chunk, 0, words)) {
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        words[i][tile] = TagData(words[i][tile]);
       }
     }
   }
 
-  /// Tagged activations on their way: kCount blocks from block `first`, counted from a chunk's
-  /// start. All are fetched before the first is looked at, and then what was missing is again.
-  template <int kCount, class A = Args>
+  /// Waits for one word of this warp's, before all are fetched: to fetch many again and again
+  /// delays the stores that they wait for.
+  ETC_DEVICE void AwaitOne(const Consumer& consumer, const Args& args) const {
+    int k = (kChunks - 1) * kChunk + (consumer.warp + 1) * kTailBlocks * 32 - 2;
+    const u32* address = args.x.Word(((int(args.x_0) - 1) * kDepth + k) / 2);
+    u32 word = 0;
+    while (FetchMissing(word, address)) {
+    }
+  }
+
+  /// A chunk of tagged activations on its way.
+  template <class A = Args>
   struct Arriving {
-    u64 words[kCount][kTiles][4];
-    int chunk, first;
+    Vec4 words[kBlocks][kTiles];
+    int chunk;
 
-    ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const A& args,
-                        int from_chunk, int from_block)
-        : chunk(from_chunk), first(from_block) {
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          bool exists = tile * 8 + gemm.group_ < args.x_0;
-#pragma unroll
-          for (int word = 0; word < 4; ++word) {
-            words[i][tile][word] = exists ? 0 : TagWord(0, args.x.tag);
-          }
-        }
-      }
-      Fetch(gemm, consumer, args);
+    ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const A& args, int at)
+        : chunk(at) {
+      gemm.template StartWords<kBlocks>(args, words);
+      gemm.template Fetch<kBlocks>(consumer, args, chunk, 0, words);
     }
-
-    ETC_DEVICE bool Fetch(const StreamGemm& gemm, const Consumer& consumer, const A& args) {
-      bool missing = false;
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        int at = chunk + (first + i) / kBlocks;
-        int block = (first + i) % kBlocks;
-        if (at >= kChunks || block >= Blocks(at)) {
-          continue;
-        }
-        i64 k = at * kChunk + gemm.FirstK(consumer, at) + block * 32;
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          const u64* address = args.x.words + (i64(tile * 8 + gemm.group_) * kDepth + k) / 2;
-          u64(&word)[4] = words[i][tile];
-          missing |= FetchMissing(word[0], word[1], address, args.x.tag);
-          missing |= FetchMissing(word[2], word[3], address + 2, args.x.tag);
-        }
-      }
-      return missing;
-    }
-
     ETC_DEVICE void Finish(const StreamGemm& gemm, const Consumer& consumer, const A& args,
-                           Vec4 (*fragments)[kTiles]) {
-      while (Fetch(gemm, consumer, args)) {
-      }
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          const u64(&word)[4] = words[i][tile];
-          if (kCount == kBlocks || first + i < kAllBlocks) {
-            fragments[i][tile] = {u32(word[0]), u32(word[1]), u32(word[2]), u32(word[3])};
-          }
-        }
-      }
+                           Vec4 (*to)[kTiles]) {
+      gemm.template FinishWords<kBlocks>(consumer, args, chunk, words);
+      Copy(words, to);
     }
   };
   /// Plain activations: their registers are the fragments themselves.
   struct Loaded {
     Vec4 fragments[kBlocks][kTiles];
 
-    ETC_DEVICE Loaded(const StreamGemm& gemm, const Consumer& consumer, const Args& args, int chunk,
-                      int) {
+    ETC_DEVICE Loaded(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
+                      int chunk) {
       gemm.LoadChunk(consumer, args, chunk, fragments);
     }
     ETC_DEVICE void Finish(const StreamGemm&, const Consumer&, const Args&,
                            Vec4 (*to)[kTiles]) const {
-#pragma unroll
-      for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          to[block][tile] = fragments[block][tile];
-        }
-      }
+      Copy(fragments, to);
     }
   };
-  using NextChunk = typename Choose<kTagged, Arriving<kBlocks>, Loaded>::type;
+  static ETC_DEVICE void Copy(const Vec4 (*from)[kTiles], Vec4 (*to)[kTiles]) {
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        to[block][tile] = from[block][tile];
+      }
+    }
+  }
+  using NextChunk = typename Choose<kTagged, Arriving<>, Loaded>::type;
 
   ETC_DEVICE void LoadChunk(const Consumer& consumer, const Args& args, int chunk,
                             Vec4 (*fragments)[kTiles]) const {
     if constexpr (kTagged) {
-      Arriving<kBlocks> arriving(*this, consumer, args, chunk, 0);
+      Arriving<> arriving(*this, consumer, args, chunk);
       arriving.Finish(*this, consumer, args, fragments);
-      return;
     } else {
       LoadPlain(consumer, args, chunk, fragments);
     }
@@ -337,8 +416,8 @@ struct StreamGemm {
     }
   }
 
-  /// Leaves this warp's share of the sums of squares in scratch, and the held fragments normalised.
-  /// The squares are the diagonal of x times itself, which is cheaper than to unpack x.
+  /// Leaves this warp's share of the sums of squares, and the held fragments normalised. The
+  /// squares are the diagonal of x times itself, which is cheaper than to unpack x.
   ETC_DEVICE void SumSquares(const Consumer& consumer, const Args& args) {
     float squares[kTiles][4] = {};
     auto add = [&](int chunk, Vec4(*fragments)[kTiles]) {
@@ -380,27 +459,12 @@ struct StreamGemm {
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      if (quad_ == group_ / 2) {
-        Squares(consumer)[consumer.warp * kSquares + tile * 8 + group_] =
-            group_ % 2 ? squares[tile][1] : squares[tile][0];
-      }
+      squares_[tile] = group_ % 2 ? squares[tile][1] : squares[tile][0];
     }
   }
 
-  static ETC_DEVICE float Scale(const Consumer& consumer, int b) {
-    float sum = 0;
-    if constexpr (kNorm) {
-#pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        sum += Squares(consumer)[warp * kSquares + b];
-      }
-      sum = ReciprocalSqrt(sum * (1.0f / kDepth) + float(Config::eps));
-    }
-    return sum;
-  }
-
-  /// The sum of a task's tile over this warp's slices of k, into its part of scratch.
-  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, float* partial) {
+  /// The sum of a task's tile over this warp's slices of k, into its part for the reducer.
+  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args) {
     float sums[kTiles][kChains][4] = {};
     if constexpr (kHeld) {
 #pragma unroll
@@ -412,7 +476,7 @@ struct StreamGemm {
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         // The loads for the next chunk, or for the next task's first, fly while this one is waited
         // for.
-        NextChunk next(*this, consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0, 0);
+        NextChunk next(*this, consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0);
         if constexpr (kNorm) {
           Vec4 weights[kBlocks];
           LoadNorm(consumer, args, chunk, weights);
@@ -422,19 +486,28 @@ struct StreamGemm {
         next.Finish(*this, consumer, args, fragments_);
       }
     }
+    u32 part = consumer.AcquireParts() + consumer.warp * kPart * 4;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
+      u32 line = part + ((tile * 8 + quad_ * 2) * kPartStride + group_) * 4;
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
-        float2 pair = {0, 0};
+        float even = 0, odd = 0;
 #pragma unroll
         for (int chain = 0; chain < kChains; ++chain) {
-          pair.x += sums[tile][chain][half * 2];
-          pair.y += sums[tile][chain][half * 2 + 1];
+          even += sums[tile][chain][half * 2];
+          odd += sums[tile][chain][half * 2 + 1];
         }
-        reinterpret_cast<float2*>(partial)[(tile * kHalves + half) * 32 + consumer.lane] = pair;
+        StoreShared(line + half * 32, even);
+        StoreShared(line + half * 32 + kPartStride * 4, odd);
+      }
+      if constexpr (kNorm) {
+        if (first_ && quad_ == group_ / 2) {
+          StoreShared(part + (kSums + tile * 8 + group_) * 4, squares_[tile]);
+        }
       }
     }
+    consumer.CommitParts();
   }
 
   ETC_DEVICE void MultiplyChunk(Consumer& consumer, int chunk, const Vec4 (*fragments)[kTiles],
@@ -470,17 +543,6 @@ struct StreamGemm {
       }
     }
     consumer.Release(read);
-  }
-
-  /// The sum over the warps, in their order, of output row `row` and column b.
-  static ETC_DEVICE float Sum(const float* partials, int b, int row) {
-    const float* element = partials + ((b / 8 * kHalves + row / 8) * 8 + row % 8) * 8 + b % 8;
-    float sum = 0;
-#pragma unroll
-    for (int warp = 0; warp < kWarps; ++warp) {
-      sum += element[warp * kPartial];
-    }
-    return sum;
   }
 };
 

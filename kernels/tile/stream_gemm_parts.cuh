@@ -3,7 +3,7 @@
 #pragma once
 
 #include "arch/math.cuh"
-#include "arch/tagged.cuh"
+#include "arch/runs.cuh"
 #include "arch/types.cuh"
 #include "tile/layout.cuh"
 #include "tile/options.cuh"
@@ -70,8 +70,9 @@ struct gate_up {
   }
 };
 
-// Epilogues. kInputs sums make one output; Operand is read before the sums are there, so that its
-// latency is hidden.
+// Epilogues. kInputs sums make one output; an operand is read before the sums are there, so that
+// its latency is hidden; kReadsPlain: not before the consumers have waited for it. Each call is for
+// `run` neighbouring outputs n of one b, n a multiple of `run`.
 
 struct NoOperand {};
 
@@ -79,12 +80,15 @@ struct NoOperand {};
 struct store {
   static constexpr int kInputs = 1;
   template <class Args>
+  static constexpr bool kReadsPlain = false;
+  template <int run, class Args>
   static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
     return {};
   }
-  template <class Args>
-  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[1], NoOperand) {
-    StoreElement(args.y, b * args.y_1 + n, sum[0]);
+  template <class Args, int run>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               NoOperand) {
+    StoreRun(args.y, b * args.y_1 + n, sums[0]);
   }
 };
 
@@ -92,12 +96,21 @@ struct store {
 struct residual {
   static constexpr int kInputs = 1;
   template <class Args>
+  static constexpr bool kReadsPlain = !IsTagged<decltype(Args::residual)>::value;
+  template <int run, class Args>
   static ETC_DEVICE auto Operand(const Args& args, i64 b, i64 n) {
-    return ReadElement(args.residual, b * args.residual_1 + n);
+    return ReadRun<run>(args.residual, b * args.residual_1 + n);
   }
-  template <class Args, class T>
-  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[1], T operand) {
-    StoreElement(args.y, b * args.y_1 + n, ToFloat(operand) + sum[0]);
+  template <class Args, int run, class T>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               const T& operand) {
+    float values[run];
+    operand.Get(values);
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      values[i] += sums[0][i];
+    }
+    StoreRun(args.y, b * args.y_1 + n, values);
   }
 };
 
@@ -105,12 +118,20 @@ struct residual {
 struct silu_mul {
   static constexpr int kInputs = 2;
   template <class Args>
+  static constexpr bool kReadsPlain = false;
+  template <int run, class Args>
   static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
     return {};
   }
-  template <class Args>
-  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sum)[2], NoOperand) {
-    StoreElement(args.y, b * args.y_1 + n, Silu(sum[0]) * sum[1]);
+  template <class Args, int run>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[2][run],
+                               NoOperand) {
+    float values[run];
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      values[i] = Silu(sums[0][i]) * sums[1][i];
+    }
+    StoreRun(args.y, b * args.y_1 + n, values);
   }
 };
 

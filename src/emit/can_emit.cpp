@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/evaluate.h"
+
 namespace etc {
 
 bool CanEmit(const Module& module, Diagnostics& diagnostics) {
@@ -24,6 +26,7 @@ bool CanEmit(const Module& module, Diagnostics& diagnostics) {
     missing({}, "there is nothing to compile: the program has no graph");
   }
   for (const Kernel& kernel : module.kernels) {
+    bool first_tagged = false;
     for (NodeId id : kernel.declarations) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
         const Tensor& tensor = module.tensors[buffer->tensor];
@@ -32,6 +35,15 @@ bool CanEmit(const Module& module, Diagnostics& diagnostics) {
                   fmt::format("buffer `%{}` has no place in the workspace; pass "
                               "`plan-memory` gives it one",
                               tensor.name));
+        } else if (tensor.tagged && !first_tagged) {
+          first_tagged = true;
+          auto offset = EvaluateInt(module, tensor.offset, {});
+          if (!offset || *offset < kTagHeaderBytes) {
+            missing(module.RangeOf(id),
+                    fmt::format("`%{}` is the first tagged buffer, so its place must be a constant "
+                                "of at least {}: the state of the tags stands before it",
+                                tensor.name, kTagHeaderBytes));
+          }
         }
       } else if (const auto* event = std::get_if<EventDecl>(&module.nodes[id])) {
         if (module.events[event->event].realisation == Realisation::Unset) {

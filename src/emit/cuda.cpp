@@ -98,7 +98,7 @@ class CudaWriter {
     WriteConstants(out, module_, ranges);
     WriteParams(out, module_, kernel);
     std::set<TensorId> tagged = TaggedParams(module_, kernel);
-    std::string slots = "0", scratch = "0";
+    std::string slots = "0", scratch = "0", parts = "0";
     for (DeviceId id : DevicesOf(module_, kernel)) {
       const Device& device = module_.devices[id];
       out.Line("");
@@ -106,18 +106,27 @@ class CudaWriter {
       WriteImpl(out, device_scope, device);
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
+      parts = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartsBytes)", parts, device.name);
     }
     out.Line("");
     out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
     out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
-    out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, {}>;",
+    out.Line(fmt::format("constexpr int kPartsBytes = {};", parts));
+    out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartsBytes, {}>;",
                          kernel.shared_bytes));
-    for (Role role : {Role::Loader, Role::Consumer}) {
-      bool consumer = role == Role::Consumer;
+    out.Line("");
+    WriteTags(out, kernel_scope, kernel);
+    const std::pair<Role, const char*> roles[] = {
+        {Role::Loader, "Load(const Params& params, Loader& loader"},
+        {Role::Reducer,
+         "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, Reducer& "
+         "reducer"},
+        {Role::Consumer,
+         "Consume(const Params& params, const Events& events, [[maybe_unused]] u32 set, Consumer& "
+         "consumer"}};
+    for (const auto& [role, head] : roles) {
       out.Line("");
-      out.Open(fmt::format("ETC_DEVICE void {}(const Params& params{}, {}, i64 sm, i64 sms) {{",
-                           consumer ? "Consume" : "Load", consumer ? ", const Events& events" : "",
-                           consumer ? "Consumer& consumer" : "Loader& loader"));
+      out.Open(fmt::format("ETC_DEVICE void {}, i64 sm, i64 sms) {{", head));
       WriteDeclarations(out, kernel_scope, kernel);
       WriteWalk(out, kernel_scope, kernel, role, arch_);
       out.Close();
@@ -181,6 +190,37 @@ class CudaWriter {
     out.Close("};");
   }
 
+  /// Where the tagged buffers begin and end.
+  void WriteTags(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+    std::string end = "0LL";
+    std::optional<int64_t> begin;
+    for (NodeId id : kernel.declarations) {
+      const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
+      if (buffer == nullptr || !module_.tensors[buffer->tensor].tagged) {
+        continue;
+      }
+      const Tensor& tensor = module_.tensors[buffer->tensor];
+      std::string bytes = fmt::format("{}LL", BytesPerElement(tensor));
+      for (ExprId extent : tensor.shape) {
+        bytes += fmt::format(" * {}", CxxExpr(scope, extent));
+      }
+      end = fmt::format("Max({}, {} + {})", end, CxxExpr(scope, tensor.offset), bytes);
+      if (auto offset = EvaluateInt(module_, tensor.offset, {})) {
+        begin = std::min(begin.value_or(*offset), *offset);
+      }
+    }
+    out.Open("ETC_DEVICE auto OpenTags([[maybe_unused]] const Params& params) {");
+    out.Line(begin
+                 ? fmt::format("return TagState(params.workspace + {}LL - TagState::kHeaderBytes);",
+                               *begin)
+                 : "return NoTags{};");
+    out.Close();
+    out.Open("ETC_DEVICE i64 TaggedBytes(const Params& params) {");
+    out.Line("[[maybe_unused]] const Dims dims = params.dims();");
+    out.Line(fmt::format("return {} - {}LL;", end, begin.value_or(0)));
+    out.Close();
+  }
+
   void WriteEntry(TextWriter& out, const Kernel& kernel) {
     std::string space = "etc::kernel_" + kernel.name;
     out.Line("");
@@ -190,20 +230,30 @@ class CudaWriter {
                     "{1}::CtaMemory::kRingSlotBytes}};",
                     EntryName(kernel), space));
     out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
-                         kernel.consumer_warps * 32 + 32));
+                         kernel.consumer_warps * 32 + 128));
     out.Open(
         fmt::format("{}(const __grid_constant__ {}::Params params) {{", EntryName(kernel), space));
     // The epoch must be read before the barrier at the end of Block's constructor.
     out.Line("etc::Events events(params.event_memory, params.event_capacity);");
+    out.Line(fmt::format("const auto tags = {}::OpenTags(params);", space));
     out.Line(fmt::format("{}::CtaMemory block;", space));
+    out.Open("if (block.IsHelper()) {");
     out.Open("if (block.IsLoader()) {");
     std::string pace = kernel.pace ? fmt::format("{}, {}", kernel.pace->cap, kernel.pace->gap) : "";
     out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", pace));
     out.Line(fmt::format("{}::Load(params, loader, blockIdx.x, gridDim.x);", space));
+    out.Reopen("} else if (block.IsReducer()) {");
+    out.Line("etc::Reducer reducer = block.MakeReducer();");
+    out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);",
+                         space));
+    out.Reopen("} else {");
+    out.Line("tags.Clear(block.SpareThread(), block.kSpareThreads);");
+    out.Close();
     out.Reopen("} else {");
     out.Line("etc::Consumer consumer = block.MakeConsumer();");
-    out.Line(fmt::format("{}::Consume(params, events, consumer, blockIdx.x, gridDim.x);", space));
-    out.Line("events.Finish(consumer);");
+    out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);",
+                         space));
+    out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
     out.Close();
     out.Close();
   }

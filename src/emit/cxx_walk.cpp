@@ -175,7 +175,7 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& 
       const Tensor& tensor = module.tensors[buffer->tensor];
       out.Line(fmt::format(
           "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.workspace + {2});",
-          tensor.tagged ? "u64" : CxxType(tensor.type), tensor.name,
+          tensor.tagged ? "char" : CxxType(tensor.type), tensor.name,
           CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];
@@ -202,7 +202,7 @@ class WalkWriter {
       if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
         WriteShare(*share);
       } else if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
-        if (role_ == Role::Consumer || Streams(repeat->body)) {
+        if (role_ != Role::Loader || Streams(repeat->body)) {
           OpenLoop(CxxFor(scope_, {repeat->var, repeat->lo, repeat->hi}) + "{");
           WriteNodes(repeat->body);
           out_.Close();
@@ -232,7 +232,9 @@ class WalkWriter {
       return;
     }
     const Device& device = module_.devices[share.callee];
-    out_.Open(fmt::format("{{  // @{}", device.name));
+    std::string guard =
+        role_ == Role::Reducer ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
+    out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
     std::string total = "1LL";
     for (size_t i = 0; i < share.axes.size(); ++i) {
       const Axis& axis = share.axes[i];
@@ -251,6 +253,8 @@ class WalkWriter {
       OpenTasks(share, "for (; task < tasks; task += sms) {");
       out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, Coordinates(share)));
       out_.Close();
+    } else if (role_ == Role::Reducer) {
+      WriteReductions(share, device);
     } else {
       WriteTasks(share, device);
     }
@@ -265,9 +269,9 @@ class WalkWriter {
       const Argument& argument = share.args[i];
       std::string pointer = scope_.Pointer(argument.tensor);
       if (module_.tensors[argument.tensor].tagged) {
-        // A loader reads nothing that the launch writes, so it needs no tag.
+        // A loader reads nothing that the launch writes, so any set will do.
         pointer = fmt::format("Tagged<{}>{{{}, {}}}", CxxType(param.type), pointer,
-                              role_ == Role::Loader ? "0" : "events.tag");
+                              role_ == Role::Loader ? "0" : "set");
       }
       if (!argument.indices.empty()) {
         pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);
@@ -346,7 +350,11 @@ class WalkWriter {
     }
     // Waits that hold for all tasks come first, so that one object can serve all of them.
     WriteWaits(share.enter_waits);
-    out_.Line("consumer.Sync();");
+    bool scratch_only = arch_ != "host" && share.enter_waits.empty();
+    out_.Line(fmt::format(
+        "{}consumer.Sync();",
+        scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
+                     : ""));
     bool once = share.waits.empty();
     if (once) {
       out_.Line(make);
@@ -359,16 +367,51 @@ class WalkWriter {
       out_.Line(make);
     }
     out_.Line(fmt::format("impl.Run(consumer, args{});", Coordinates(share)));
-    if (!share.notifies.empty()) {
-      out_.Line("consumer.Sync();");
-      WriteSignals(share.notifies, "NotifyOne", "1");
-    }
+    WriteNotifies(share.notifies, device, "1");
     out_.Close();
-    if (!share.leave_notifies.empty()) {
-      out_.Line("consumer.Sync();");
-      WriteSignals(share.leave_notifies, "NotifyOne", "done");
+    WriteNotifies(share.leave_notifies, device, "done");
+  }
+
+  /// The reducer's side of the tasks: what it is made for follows the consumers' objects.
+  void WriteReductions(const Share& share, const Device& device) {
+    std::string make = fmt::format("{} reduction(reducer, args);", Reduction(device));
+    bool once = share.waits.empty();
+    if (once) {
+      out_.Line(make);
+    }
+    out_.Line("u32 done = 0;");
+    OpenTasks(share, "for (; task < tasks; task += sms, ++done) {");
+    if (!once) {
+      out_.Line(make);
+    }
+    out_.Line(fmt::format("reduction.Run(reducer, args{});", Coordinates(share)));
+    WriteNotifies(share.notifies, device, "1");
+    out_.Close();
+    WriteNotifies(share.leave_notifies, device, "done");
+  }
+
+  static std::string Reduction(const Device& device) {
+    return fmt::format("ReductionOf<Impl_{}>", device.name);
+  }
+
+  /// By the role that stores a kernel's results.
+  void WriteNotifies(const std::vector<EventRef>& refs, const Device& device,
+                     const std::string& amount) {
+    if (refs.empty()) {
+      return;
+    }
+    bool guarded = arch_ != "host" && role_ == Role::Consumer;
+    if (guarded) {
+      out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
+    }
+    out_.Line(fmt::format("{}.Sync();", RoleName()));
+    WriteSignals(refs, "NotifyOne", amount);
+    if (guarded) {
+      out_.Close();
     }
   }
+
+  const char* RoleName() const { return role_ == Role::Reducer ? "reducer" : "consumer"; }
 
   void WriteWaits(const std::vector<EventRef>& refs) { WriteSignals(refs, "WaitOne", ""); }
 
@@ -409,8 +452,8 @@ class WalkWriter {
           count = fmt::format("[&]({}) {{ return {}; }}({})", names, count, values);
         }
       }
-      out_.Line(fmt::format("{}events.{}(consumer, e_{} + {}, u32({}));", loops, method, event.name,
-                            flat, count));
+      out_.Line(fmt::format("{}events.{}({}, e_{} + {}, u32({}));", loops, method, RoleName(),
+                            event.name, flat, count));
     }
   }
 

@@ -43,7 +43,7 @@ void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel);
 /// Pointers to the buffers and first counters of the events, as the walks use them.
 void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
 
-enum class Role { Consumer, Loader };
+enum class Role { Consumer, Loader, Reducer };
 
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
 /// shares whose implementation for `arch` streams operands.

@@ -134,7 +134,7 @@ class ManifestWriter {
     return {{"entry", EntryName(kernel)},
             {"schedule", "static"},
             {"where", where},
-            {"threads", kernel.consumer_warps * 32 + 32},
+            {"threads", kernel.consumer_warps * 32 + 128},
             {"shared_bytes", kernel.shared_bytes},
             {"workspace_bytes", workspace},
             {"event_counters", counters}};

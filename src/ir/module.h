@@ -59,6 +59,9 @@ struct Tensor {
   bool monotone = false;  // along the last axis, none is less than the one before
 };
 
+/// What a kernel keeps in the workspace before its first tagged buffer.
+constexpr int64_t kTagHeaderBytes = 256;
+
 /// Bytes that an element takes in memory: a tagged word has 8 for 4 bytes of data.
 int64_t BytesPerElement(const Tensor& tensor);
 

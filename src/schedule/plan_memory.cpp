@@ -172,7 +172,7 @@ class Planner {
     return offset;
   }
 
-  /// Places the tagged buffers one behind the other.
+  /// Places the tagged buffers one behind the other, after their header.
   void PlaceTagged(ExprId offset) {
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
@@ -256,7 +256,7 @@ class Planner {
 
 bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
   // The kernels of a graph share a workspace. Whatever the sizes, only tagged words may stand where
-  // a tag is looked for: untagged data could look like a tag.
+  // a tag is looked for: untagged data would look like data that has arrived.
   std::map<std::string, int64_t> shared_ends;
   for (KernelId id : module.kernels.Ids()) {
     ExprId end = Planner(module, module.kernels[id]).PlaceShared();
@@ -275,7 +275,7 @@ bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics
                         "the buffers that are not tagged have no largest size");
       return false;
     }
-    planner.PlaceTagged(MakeInt(module, begin));
+    planner.PlaceTagged(MakeInt(module, begin + kTagHeaderBytes));
   }
   return true;
 }

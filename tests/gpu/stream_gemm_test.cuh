@@ -81,6 +81,7 @@ struct GemmProgram {
   using Gemm = typename Case::Kernel;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
+  static constexpr int kPartsBytes = ReductionOf<Gemm>::kPartsBytes;
 
   CopyIn copy;
   typename Case::Args gemm;
@@ -102,6 +103,13 @@ struct GemmProgram {
       consumer.Sync();
       Gemm op(consumer, gemm);
       Share(Case::kTasks, batch, [&](int m) { op.Run(consumer, gemm, m); });
+    }
+  }
+  ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
+    int batch = int(gemm.x_0);
+    if (HasTask(Case::kTasks, batch)) {
+      ReductionOf<Gemm> reduction(reducer, gemm);
+      Share(Case::kTasks, batch, [&](int m) { reduction.Run(reducer, gemm, m); });
     }
   }
 };

@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "arch/types.cuh"
@@ -171,19 +172,59 @@ ETC_DEVICE bool HasTask(int tasks, int first) {
   return (int(blockIdx.x) - first % sms + sms) % sms < tasks;
 }
 
+/// A program whose kernels reduce has kPartsBytes and Reduce.
+template <class Program, class = void>
+struct ReductionIn {
+  static constexpr int kPartsBytes = 0;
+  static ETC_DEVICE void Reduce(const Program&, Reducer&, const Events&) {}
+};
+template <class Program>
+struct ReductionIn<Program, std::enable_if_t<(Program::kPartsBytes > 0)>> {
+  static constexpr int kPartsBytes = Program::kPartsBytes;
+  static ETC_DEVICE void Reduce(const Program& program, Reducer& reducer, const Events& events) {
+    program.Reduce(reducer, events);
+  }
+};
+
+/// A program with tagged buffers has OpenTags, UseSet and TaggedBytes.
+template <class Program, class = void>
+struct TagsIn {
+  static ETC_DEVICE NoTags Open(const Program&) { return {}; }
+  static ETC_DEVICE void Use(Program&, u32) {}
+  static ETC_DEVICE i64 Bytes(const Program&) { return 0; }
+};
+template <class Program>
+struct TagsIn<Program, std::void_t<decltype(&Program::UseSet)>> {
+  static ETC_DEVICE TagState Open(const Program& program) { return program.OpenTags(); }
+  static ETC_DEVICE void Use(Program& program, u32 set) { program.UseSet(set); }
+  static ETC_DEVICE i64 Bytes(const Program& program) { return program.TaggedBytes(); }
+};
+
 /// A kernel as the emitter writes it. Program has kSlotBytes, kScratchBytes, and Load and Consume.
 template <class Program>
-__global__ void __launch_bounds__(Consumer::kThreads + 32, 1)
-    Persistent(const __grid_constant__ Program program, u32* event_memory) {
+__global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
+    Persistent(const __grid_constant__ Program given, u32* event_memory) {
   Events events(event_memory, kCapacity);
-  Block<Program::kSlotBytes, Program::kScratchBytes, kSharedBytes> block;
-  if (block.IsLoader()) {
-    Loader loader = block.MakeLoader(kLoaderCap, kLoaderGap);
-    program.Load(loader);
+  const auto tags = TagsIn<Program>::Open(given);
+  Program program = given;
+  TagsIn<Program>::Use(program, tags.set);
+  Block<Program::kSlotBytes, Program::kScratchBytes, ReductionIn<Program>::kPartsBytes,
+        kSharedBytes>
+      block;
+  if (block.IsHelper()) {
+    if (block.IsLoader()) {
+      Loader loader = block.MakeLoader(kLoaderCap, kLoaderGap);
+      program.Load(loader);
+    } else if (block.IsReducer()) {
+      Reducer reducer = block.MakeReducer();
+      ReductionIn<Program>::Reduce(program, reducer, events);
+    } else {
+      tags.Clear(block.SpareThread(), block.kSpareThreads);
+    }
   } else {
     Consumer consumer = block.MakeConsumer();
     program.Consume(consumer, events);
-    events.Finish(consumer);
+    events.Finish(consumer, tags, TagsIn<Program>::Bytes(program));
   }
 }
 
@@ -201,7 +242,7 @@ class Launcher {
     u32* events = events_.data();
     void* arguments[] = {const_cast<Program*>(&program), &events};
     CUDA_OK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(Persistent<Program>), dim3(sms_),
-                                        dim3(Consumer::kThreads + 32), arguments, kSharedBytes,
+                                        dim3(Consumer::kThreads + 128), arguments, kSharedBytes,
                                         nullptr));
   }
   int sms() const { return sms_; }

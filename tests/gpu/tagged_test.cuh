@@ -5,6 +5,7 @@
 
 #include "support.cuh"
 #include "tile/embedding.cuh"
+#include "tile/scalar.cuh"
 #include "tile/stream_gemm.cuh"
 
 namespace etc::test {
@@ -50,8 +51,9 @@ struct TaggedChain {
   using First = StreamGemm<FirstConfig, FirstArgs>;
   using Second = StreamGemm<SecondConfig, SecondArgs>;
   static constexpr int kSlotBytes = First::kSlotBytes;
-  static constexpr int kScratchBytes =
-      First::kScratchBytes > Second::kScratchBytes ? First::kScratchBytes : Second::kScratchBytes;
+  static constexpr int kScratchBytes = 0;
+  static constexpr int kPartsBytes =
+      LargerOf(First::Reduction::kPartsBytes, Second::Reduction::kPartsBytes);
   static constexpr int kTasks = depth / tile_rows;
 
   CopyArgs copy;
@@ -65,32 +67,36 @@ struct TaggedChain {
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
     int batch = int(first.x_0);
-    CopyArgs copy_args = copy;
-    FirstArgs first_args = first;
-    SecondArgs second_args = second;
-    if constexpr (tagged) {
-      copy_args.x.tag = first_args.x.tag = first_args.y.tag = second_args.x.tag =
-          second_args.residual.tag = events.tag;
-    }
     if (HasTask(batch, 0)) {
-      Copy op(consumer, copy_args);
+      Copy op(consumer, copy);
       Share(batch, 0, [&](int b) {
-        op.Run(consumer, copy_args, b);
+        op.Run(consumer, copy, b);
         Notify(consumer, events, 0);
       });
     }
     if (HasTask(kTasks, batch)) {
       Wait(consumer, events, 0, batch);
-      First op(consumer, first_args);
-      Share(kTasks, batch, [&](int m) {
-        op.Run(consumer, first_args, m);
-        Notify(consumer, events, 1);
-      });
+      First op(consumer, first);
+      Share(kTasks, batch, [&](int m) { op.Run(consumer, first, m); });
     }
     if (HasTask(kTasks, batch + kTasks)) {
       Wait(consumer, events, 1, kTasks);
-      Second op(consumer, second_args);
-      Share(kTasks, batch + kTasks, [&](int m) { op.Run(consumer, second_args, m); });
+      Second op(consumer, second);
+      Share(kTasks, batch + kTasks, [&](int m) { op.Run(consumer, second, m); });
+    }
+  }
+  ETC_DEVICE void Reduce(Reducer& reducer, const Events& events) const {
+    int batch = int(first.x_0);
+    if (HasTask(kTasks, batch)) {
+      typename First::Reduction reduction(reducer, first);
+      Share(kTasks, batch, [&](int m) {
+        reduction.Run(reducer, first, m);
+        Notify(reducer, events, 1);
+      });
+    }
+    if (HasTask(kTasks, batch + kTasks)) {
+      typename Second::Reduction reduction(reducer, second);
+      Share(kTasks, batch + kTasks, [&](int m) { reduction.Run(reducer, second, m); });
     }
   }
   static ETC_DEVICE void Wait(Consumer& consumer, const Events& events, int event, int count) {
@@ -99,10 +105,26 @@ struct TaggedChain {
     }
     consumer.Sync();
   }
-  static ETC_DEVICE void Notify(Consumer& consumer, const Events& events, int event) {
+  template <class Role>
+  static ETC_DEVICE void Notify(Role& role, const Events& events, int event) {
     if constexpr (!tagged) {
-      events.Notify(consumer, event, 1);
+      events.Notify(role, event, 1);
     }
+  }
+};
+
+template <int depth, int tile_rows>
+struct ChainWithTags : TaggedChain<true, depth, tile_rows> {
+  char* memory;  // a header, x, h; where h is depends on the batch
+
+  ETC_DEVICE i64 BufferBytes() const { return this->first.x_0 * depth * 4; }
+  ETC_DEVICE TagState OpenTags() const { return TagState(memory); }
+  ETC_DEVICE i64 TaggedBytes() const { return 2 * BufferBytes(); }
+  ETC_DEVICE void UseSet(u32 set) {
+    char* buffers = memory + TagState::kHeaderBytes;
+    Tagged<bf16> x(buffers, set), h(buffers + BufferBytes(), set);
+    this->copy.x = this->first.x = this->second.residual = x;
+    this->first.y = this->second.x = h;
   }
 };
 
@@ -118,25 +140,25 @@ void TestTaggedChain(Report& report) {
   Buffer<bf16> norm(random.Bf16(depth, 0.5f, 1.0f));
   Buffer<i32> ids(most);
   Buffer<bf16> x(most * depth), h(most * depth), y(most * depth), tagged_y(most * depth);
-  Buffer<u64> tagged_x(most * depth / 2), tagged_h(most * depth / 2);
-  tagged_x.Fill(0);
-  tagged_h.Fill(0);
+  Buffer<char> memory(TagState::kHeaderBytes + 2 * most * depth * 4);
+  memory.Fill(0);
   TaggedChain<false, depth, tile_rows> plain{};
-  TaggedChain<true, depth, tile_rows> tagged{};
-  auto fill = [&](auto& program, auto x_data, auto h_data, bf16* y_data) {
+  ChainWithTags<depth, tile_rows> tagged{};
+  tagged.memory = memory.data();
+  plain.copy.x = plain.first.x = plain.second.residual = x.data();
+  plain.first.y = plain.second.x = h.data();
+  auto fill = [&](auto& program, bf16* y_data) {
     program.copy.table = table.data();
     program.copy.ids = ids.data();
-    program.copy.x = program.first.x = program.second.residual = x_data;
-    program.first.y = program.second.x = h_data;
     program.first.w = w0.data();
     program.first.norm = norm.data();
     program.second.w = w1.data();
     program.second.y = y_data;
   };
-  fill(plain, x.data(), h.data(), y.data());
-  fill(tagged, Tagged<bf16>{tagged_x.data(), 0}, Tagged<bf16>{tagged_h.data(), 0}, tagged_y.data());
+  fill(plain, y.data());
+  fill(tagged, tagged_y.data());
   Launcher<TaggedChain<false, depth, tile_rows>> plain_launcher;
-  Launcher<TaggedChain<true, depth, tile_rows>> tagged_launcher;
+  Launcher<ChainWithTags<depth, tile_rows>> tagged_launcher;
   int wrong = 0;
   for (int i = 0; i < launches; ++i) {
     std::vector<i32> rows(most);

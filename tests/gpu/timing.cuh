@@ -3,6 +3,7 @@
 
 #include "attention_test.cuh"
 #include "stream_gemm_test.cuh"
+#include "tile/scalar.cuh"
 
 namespace etc::test {
 
@@ -12,6 +13,7 @@ struct StreamProgram {
   using Gemm = typename Case::Kernel;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
+  static constexpr int kPartsBytes = Gemm::Reduction::kPartsBytes;
 
   typename Case::Args gemm;
   int repeats;
@@ -42,6 +44,13 @@ struct StreamProgram {
       }
     }
   }
+  ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
+#pragma unroll 1
+    for (int i = 0; computes && i < repeats; ++i) {
+      typename Gemm::Reduction reduction(reducer, gemm);
+      Share(Case::kTasks, i * Case::kTasks, [&](int m) { reduction.Run(reducer, gemm, m); });
+    }
+  }
 };
 
 template <bool tiled, int depth, int outputs, int rows, int chunk, int max_batch,
@@ -54,8 +63,8 @@ void TimeStream() {
   x.Fill(0x3c);
   Buffer<Output> y(size_t(max_batch) * outputs);
   constexpr int repeats = 8;
-  constexpr int slots =
-      Block<Case::Kernel::kSlotBytes, Case::Kernel::kScratchBytes, kSharedBytes>::kSlots;
+  constexpr int slots = Block<Case::Kernel::kSlotBytes, Case::Kernel::kScratchBytes,
+                              Case::Kernel::Reduction::kPartsBytes, kSharedBytes>::kSlots;
   double bytes = 2.0 * depth * outputs * repeats;
   typename Case::Args args{};
   args.x = x.data(), args.w = weights.data(), args.y = y.data();
@@ -128,8 +137,9 @@ struct ChainProgram {
   using Down = typename DownCase::Kernel;
   static constexpr int kSlotBytes =
       Up::kSlotBytes > Down::kSlotBytes ? Up::kSlotBytes : Down::kSlotBytes;
-  static constexpr int kScratchBytes =
-      Up::kScratchBytes > Down::kScratchBytes ? Up::kScratchBytes : Down::kScratchBytes;
+  static constexpr int kScratchBytes = 0;
+  static constexpr int kPartsBytes =
+      LargerOf(Up::Reduction::kPartsBytes, Down::Reduction::kPartsBytes);
   static constexpr size_t kLayerWeights = size_t(3) * hidden * inner;
 
   typename UpCase::Args up;
@@ -157,7 +167,7 @@ struct ChainProgram {
   }
   template <class Kernel, class Args>
   ETC_DEVICE void Stage(Consumer& consumer, const Events& events, const Args& args, int tasks,
-                        int first, int wait_event, int count, int notify_event) const {
+                        int first, int wait_event, int count) const {
     if (!HasTask(tasks, first)) {
       return;
     }
@@ -167,7 +177,15 @@ struct ChainProgram {
     consumer.Sync();
     Kernel op(consumer, args);
     Share(tasks, first, [&](int m) { op.Run(consumer, args, m); });
-    events.Notify(consumer, notify_event, 1);
+  }
+  template <class Kernel, class Args>
+  ETC_DEVICE void Join(Reducer& reducer, const Events& events, const Args& args, int tasks,
+                       int first, int notify_event) const {
+    if (HasTask(tasks, first)) {
+      typename Kernel::Reduction reduction(reducer, args);
+      Share(tasks, first, [&](int m) { reduction.Run(reducer, args, m); });
+      events.Notify(reducer, notify_event, 1);
+    }
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
     int sms = int(gridDim.x);
@@ -178,9 +196,20 @@ struct ChainProgram {
       typename DownCase::Args d;
       Layer(layer, u, d);
       int first = layer * (UpCase::kTasks + DownCase::kTasks);
-      Stage<Up>(consumer, events, u, UpCase::kTasks, first, layer * 2 - 1, down_ctas, layer * 2);
-      Stage<Down>(consumer, events, d, DownCase::kTasks, first + UpCase::kTasks, layer * 2, up_ctas,
-                  layer * 2 + 1);
+      Stage<Up>(consumer, events, u, UpCase::kTasks, first, layer * 2 - 1, down_ctas);
+      Stage<Down>(consumer, events, d, DownCase::kTasks, first + UpCase::kTasks, layer * 2,
+                  up_ctas);
+    }
+  }
+  ETC_DEVICE void Reduce(Reducer& reducer, const Events& events) const {
+#pragma unroll 1
+    for (int layer = 0; layer < layers; ++layer) {
+      typename UpCase::Args u;
+      typename DownCase::Args d;
+      Layer(layer, u, d);
+      int first = layer * (UpCase::kTasks + DownCase::kTasks);
+      Join<Up>(reducer, events, u, UpCase::kTasks, first, layer * 2);
+      Join<Down>(reducer, events, d, DownCase::kTasks, first + UpCase::kTasks, layer * 2 + 1);
     }
   }
 };

@@ -58,7 +58,7 @@ bool Has(const std::string& text, const std::string& part) {
 
 TEST_CASE("each iteration has its own version, and no event is left") {
   std::string text = Tagged(Chain("8", "64", "(%x, %y)"));
-  CHECK(Has(text, "%s = workspace tagged f32[layers + 1, n, 64] at 0;"));
+  CHECK(Has(text, "%s = workspace tagged f32[layers + 1, n, 64] at 256;"));
   CHECK(Has(text, "%a = workspace tagged f32[layers, n, 64]"));
   CHECK(Has(text, "(%in, %s[0]);"));
   CHECK(Has(text, "(%s[l], %a[l]);"));
@@ -78,8 +78,8 @@ TEST_CASE("one operand that takes no tags leaves its buffer to an event") {
 
 TEST_CASE("many rows are not tagged, and not what a task reads much of") {
   CHECK_FALSE(Has(Tagged(Chain("9", "64", "(%x, %y)")), "tagged"));
-  CHECK(Has(Tagged(Chain("8", "24576", "(%x, %y)")), "tagged"));
-  CHECK_FALSE(Has(Tagged(Chain("8", "24580", "(%x, %y)")), "tagged"));
+  CHECK(Has(Tagged(Chain("8", "65536", "(%x, %y)")), "tagged"));
+  CHECK_FALSE(Has(Tagged(Chain("8", "65540", "(%x, %y)")), "tagged"));
 }
 
 /// Three stages in each layer, of which the last but one takes no tags. It writes %m, and the next
