@@ -1,0 +1,30 @@
+// What `etc check` says about a text.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "analysis/proofs.h"
+#include "ir/module.h"
+#include "ir/override.h"
+#include "support/diagnostics.h"
+
+namespace etc::mutation {
+
+struct CheckResult {
+  std::unique_ptr<Module> module;  // null where it does not parse
+  bool verified = false;
+  std::set<DiagnosticKind> errors;
+  ProofReport report;          // empty where the program is ill-formed
+  bool proofs_refute = false;  // they report an error, whatever the verifier says
+  std::string messages;
+
+  bool Accepted() const { return verified && errors.empty(); }
+  /// An error that has nothing to do with synchronisation or bounds: a type, a rank, a name.
+  bool IllFormed() const;
+};
+
+CheckResult Check(const std::string& text, const std::vector<Override>& constants);
+
+}  // namespace etc::mutation

@@ -1,0 +1,354 @@
+// Damages programs and holds what `etc check` says of each against what is really wrong with it.
+//
+//   mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] [--of-each-example N] [--save
+//   DIR]
+//
+// Fails when a program that goes wrong is accepted, when one that is right is refuted by a proof,
+// and when two ways to find what is wrong disagree.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <thread>
+#include <unordered_set>
+
+#include "check.h"
+#include "generator.h"
+#include "ir/printer.h"
+#include "mutator.h"
+#include "oracle.h"
+#include "outcome.h"
+#include "schedule/passes.h"
+#include "text/parser.h"
+
+namespace etc::mutation {
+namespace {
+
+struct Options {
+  int64_t mutants = 1000;
+  uint64_t seed = 1;
+  unsigned threads = 1;
+  std::string examples;
+  size_t of_each_example = 60;
+  std::string save;
+};
+
+struct Base {
+  std::string name;
+  std::string text;
+  std::vector<Override> constants;
+  std::vector<std::map<std::string, int64_t>> sizes;  // empty: the smallest
+};
+
+class Campaign {
+ public:
+  explicit Campaign(Options options) : options_(std::move(options)) {}
+
+  int Run() {
+    MakeBases();
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < options_.threads; ++i) {
+      threads.emplace_back([this] { Work(); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    return Report();
+  }
+
+ private:
+  void MakeBases() {
+    if (!options_.examples.empty()) {
+      auto set = [](std::vector<std::pair<std::string, int64_t>> values) {
+        std::vector<Override> overrides;
+        for (auto& [name, value] : values) {
+          overrides.push_back({name, value, "-D", true});
+        }
+        return overrides;
+      };
+      AddExample("row_sum", {}, {{{"n", 1}}, {{"n", 2}}, {{"n", 3}}});
+      AddExample("mlp", set({{"hidden_size", 20}, {"intermediate_size", 40}}),
+                 {{{"tokens", 1}}, {{"tokens", 9}}, {{"tokens", 24}}});
+      AddExample("attention",
+                 set({{"num_heads", 4}, {"head_dim", 2}, {"max_capacity", 16}, {"splits", 3}}),
+                 {{{"batch", 1}, {"capacity", 1}}, {{"batch", 3}, {"capacity", 7}}});
+      auto model = set({{"hidden_size", 256},
+                        {"num_hidden_layers", 2},
+                        {"num_attention_heads", 4},
+                        {"num_key_value_heads", 2},
+                        {"head_dim", 64},
+                        {"intermediate_size", 256},
+                        {"vocab_size", 160},
+                        {"max_position_embeddings", 8},
+                        {"attention_tasks", 6}});
+      AddExample("qwen3", model, {{{"batch", 1}, {"max_positions", 5}}});
+      AddExample("llama", model, {{{"batch", 1}, {"max_positions", 5}}});
+    }
+    examples_ = bases_.size();
+  }
+
+  void AddExample(const std::string& name, std::vector<Override> constants,
+                  std::vector<std::map<std::string, int64_t>> sizes) {
+    std::ifstream file(std::filesystem::path(options_.examples) / (name + ".etir"));
+    std::stringstream text;
+    text << file.rdbuf();
+    bases_.push_back({name, text.str(), std::move(constants), std::move(sizes)});
+  }
+
+  void Work() {
+    while (true) {
+      uint64_t number = next_++;
+      if (number < examples_) {
+        RunBase(bases_[number], number, options_.of_each_example);
+      } else if (tried_ < options_.mutants) {
+        uint64_t seed = options_.seed * 1'000'003 + number;
+        Base base{fmt::format("seed {}", seed), GenerateProgram(seed), {}, {}};
+        if (number % 5 == 4) {
+          Schedule(base);
+        }
+        RunBase(base, number, 40);
+      } else {
+        return;
+      }
+    }
+  }
+
+  /// Turns the base into what the static pipeline makes of it.
+  void Schedule(Base& base) {
+    CheckResult check = Check(base.text, base.constants);
+    Diagnostics diagnostics;
+    bool ok = check.Accepted();
+    for (const Pass& pass : StaticPipeline()) {
+      ok = ok && pass.run(*check.module, {}, diagnostics);
+    }
+    if (ok) {
+      base.name += ", scheduled";
+      base.text = Print(*check.module);
+    }
+  }
+
+  void RunBase(const Base& base, uint64_t number, size_t limit) {
+    CheckResult check = Check(base.text, base.constants);
+    if (check.IllFormed()) {
+      Fail(base, "the base", base.text, check.messages);
+      return;
+    }
+    std::string text = Print(*check.module);
+    if (!RunOne(base, "none", text)) {
+      return;
+    }
+    std::vector<Mutation> all = Mutations(*check.module);
+    std::mt19937_64 random(number);
+    std::shuffle(all.begin(), all.end(), random);
+    for (size_t i = 0, done = 0; i < all.size() && done < limit; ++i) {
+      if (number >= examples_ && tried_ >= options_.mutants) {
+        return;
+      }
+      auto module = Damage(text, all[i]);
+      if (!module) {
+        continue;
+      }
+      std::string what = all[i].what;
+      std::string mutant = Print(*module);
+      if (random() % 6 == 0) {  // one of six is damaged twice
+        auto again = Reparse(mutant);
+        std::vector<Mutation> more = again ? Mutations(*again) : std::vector<Mutation>();
+        if (!more.empty()) {
+          const Mutation& second = more[random() % more.size()];
+          second.apply(*again);
+          Tidy(*again);
+          what += " + " + second.what;
+          mutant = Print(*again);
+        }
+      }
+      done += RunOne(base, what, mutant) ? 1 : 0;
+    }
+  }
+
+  static std::unique_ptr<Module> Reparse(const std::string& text) {
+    SourceFile source("mutant.etir", text);
+    Diagnostics diagnostics;
+    return Parse(source, diagnostics);
+  }
+
+  static std::unique_ptr<Module> Damage(const std::string& text, const Mutation& mutation) {
+    auto module = Reparse(text);
+    mutation.apply(*module);
+    Tidy(*module);
+    return module;
+  }
+
+  /// Edges that name no event are no text.
+  static void Tidy(Module& module) {
+    for (NodeId id : module.nodes.Ids()) {
+      if (auto* call = std::get_if<CallNode>(&module.nodes[id])) {
+        for (std::vector<Edge>* edges : {&call->waits, &call->notifies}) {
+          std::erase_if(*edges, [](const Edge& edge) { return edge.refs.empty(); });
+        }
+      }
+    }
+  }
+
+  /// False when the mutant counts for nothing: it is no program, was seen before, or cannot be
+  /// judged.
+  bool RunOne(const Base& base, const std::string& what, const std::string& text) {
+    uint64_t order = 0;
+    {
+      std::lock_guard lock(mutex_);
+      if (!seen_.insert(base.name.substr(0, 4) + text).second) {
+        return false;
+      }
+      order = seen_.size();
+    }
+    CheckResult check = Check(text, base.constants);
+    if (check.IllFormed()) {
+      ++ill_formed_;
+      return false;
+    }
+    JudgeOptions how{base.sizes, 13, 26, order % 10 == 0 ? size_t{1000} : 0};
+    Verdict verdict = Judge(*check.module, how);
+    if (!verdict.judged) {
+      ++not_judged_;
+      return false;
+    }
+    Outcome outcome = Classify(check, verdict);
+    if (outcome == Outcome::RightRefuted) {  // perhaps it goes wrong at larger sizes only
+      how = {base.sizes, 60, 60, 0};
+      verdict = Judge(*check.module, how);
+      outcome = Classify(check, verdict);
+    }
+    std::string reason = Reason(check, outcome);
+    ++tried_;
+    std::lock_guard lock(mutex_);
+    explored_ += verdict.explored;
+    ++totals_[outcome];
+    ++by_operator_[what.substr(0, what.find(" + "))][outcome];
+    if (outcome != Outcome::RightAccepted && outcome != Outcome::WrongRefuted &&
+        outcome != Outcome::WrongVerifier) {
+      auto& [count, example] = reasons_[{outcome, reason}];
+      if (count++ == 0) {
+        example = base.name + ": " + what;
+      }
+    }
+    if (IsDefect(outcome) || (outcome == Outcome::WrongNotProved && !options_.save.empty())) {
+      std::string found;
+      for (const auto& [wrong, detail] : verdict.wrong) {
+        found += fmt::format("// {}: {}\n", Name(wrong), detail);
+      }
+      Save(base, what, text, outcome, found, check.messages);
+    }
+    return true;
+  }
+
+  void Save(const Base& base, const std::string& what, const std::string& text, Outcome outcome,
+            const std::string& found, const std::string& messages) {
+    if (IsDefect(outcome) && ++failures_ <= 20) {
+      fmt::print("{}: {}: {}\n{}{}", base.name, what, Name(outcome), found, messages);
+    }
+    if (!options_.save.empty()) {
+      std::ofstream file(std::filesystem::path(options_.save) /
+                         fmt::format("{}-{}.etir", static_cast<int>(outcome), ++saved_));
+      std::string quoted = "// " + messages;
+      for (size_t at = 0; (at = quoted.find('\n', at)) + 1 < quoted.size(); ++at) {
+        quoted.insert(at + 1, "// ");
+      }
+      file << "// " << base.name << ": " << what << '\n' << found << text << quoted << '\n';
+    }
+  }
+
+  void Fail(const Base& base, const std::string& what, const std::string& text,
+            const std::string& messages) {
+    std::lock_guard lock(mutex_);
+    ++failures_;
+    fmt::print("{}: {} is no program\n{}\n{}\n", base.name, what, messages, text);
+  }
+
+  int Report() {
+    fmt::print("{} programs and mutants\n{} launches with every state visited\n", tried_.load(),
+               explored_);
+    fmt::print("not counted: {} no program, {} depend on data they compute\n\n", ill_formed_.load(),
+               not_judged_.load());
+    for (size_t i = 0; i < static_cast<size_t>(Outcome::Count); ++i) {
+      fmt::print("{:8} {}\n", totals_[static_cast<Outcome>(i)], Name(static_cast<Outcome>(i)));
+    }
+    fmt::print("\n{:44} {:>7} {:>7} {:>7}\n", "operator (the first of two)", "wrong", "right",
+               "failed");
+    for (const auto& [what, outcomes] : by_operator_) {
+      int64_t wrong = 0;
+      int64_t right = 0;
+      int64_t failed = 0;
+      for (const auto& [outcome, count] : outcomes) {
+        (IsDefect(outcome) ? failed : outcome <= Outcome::WrongNotProved ? wrong : right) += count;
+      }
+      fmt::print("{:44} {:7} {:7} {:7}\n", what, wrong, right, failed);
+    }
+    fmt::print("\n");
+    for (const auto& [key, value] : reasons_) {
+      fmt::print("{:8} {} [{}]; first: {}\n", value.first, Name(key.first), key.second,
+                 value.second);
+    }
+    return failures_ == 0 && tried_ >= options_.mutants ? 0 : 1;
+  }
+
+  Options options_;
+  std::vector<Base> bases_;
+  size_t examples_ = 0;
+  std::atomic<uint64_t> next_ = 0;
+  std::atomic<int64_t> tried_ = 0;
+  std::atomic<int64_t> ill_formed_ = 0;
+  std::atomic<int64_t> not_judged_ = 0;
+  std::mutex mutex_;
+  std::unordered_set<std::string> seen_;
+  int64_t explored_ = 0;
+  int64_t failures_ = 0;
+  int64_t saved_ = 0;
+  std::map<Outcome, int64_t> totals_;
+  std::map<std::string, std::map<Outcome, int64_t>> by_operator_;
+  std::map<std::pair<Outcome, std::string>, std::pair<int64_t, std::string>> reasons_;
+};
+
+std::optional<Options> ParseOptions(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    std::string name = argv[i];
+    std::string value = argv[i + 1];
+    if (name == "--mutants") {
+      options.mutants = std::atoll(value.c_str());
+    } else if (name == "--seed") {
+      options.seed = static_cast<uint64_t>(std::atoll(value.c_str()));
+    } else if (name == "--threads") {
+      options.threads = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
+    } else if (name == "--examples") {
+      options.examples = value;
+    } else if (name == "--of-each-example") {
+      options.of_each_example = static_cast<size_t>(std::max(0, std::atoi(value.c_str())));
+    } else if (name == "--save") {
+      options.save = value;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return argc % 2 == 1 ? std::optional(options) : std::nullopt;
+}
+
+}  // namespace
+}  // namespace etc::mutation
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is found shows while it runs
+  auto options = etc::mutation::ParseOptions(argc, argv);
+  if (!options) {
+    std::cerr
+        << "usage: mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] [--save DIR]\n";
+    return 2;
+  }
+  return etc::mutation::Campaign(*options).Run();
+}

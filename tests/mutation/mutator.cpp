@@ -1,0 +1,381 @@
+#include "mutator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/printer.h"
+#include "ir/rewrite.h"
+
+namespace etc::mutation {
+namespace {
+
+ExprId Copy(Module& module, ExprId id) { return module.AddExpr(module.exprs[id]); }
+
+/// Puts `make(copy of the expression)` in the expression's place.
+void Replace(Module& module, ExprId id, const std::function<Expr(ExprId)>& make) {
+  ExprId copy = Copy(module, id);
+  module.exprs[id] = make(copy);
+}
+
+void AddTo(Module& module, ExprId id, int64_t amount) {
+  Replace(module, id, [&](ExprId copy) {
+    BinaryOp op = amount > 0 ? BinaryOp::Add : BinaryOp::Sub;
+    return Expr(Binary{op, copy, MakeInt(module, amount > 0 ? amount : -amount)});
+  });
+}
+
+class Collector {
+ public:
+  explicit Collector(const Module& module) : module_(module) {}
+
+  std::vector<Mutation> Run() {
+    for (TensorId id : module_.tensors.Ids()) {
+      AddPromise(id);
+    }
+    for (const Item& item : module_.items) {
+      if (const auto* device = std::get_if<DeviceId>(&item)) {
+        AddDevice(*device);
+      } else if (const auto* graph = std::get_if<GraphId>(&item)) {
+        GraphId id = *graph;
+        AddBlock(module_.graphs[id].body, [id](Module& m) { return &m.graphs[id].body; });
+      } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+        KernelId id = *kernel;
+        AddBlock(module_.kernels[id].declarations,
+                 [id](Module& m) { return &m.kernels[id].declarations; });
+        AddBlock(module_.kernels[id].body, [id](Module& m) { return &m.kernels[id].body; });
+      }
+    }
+    return std::move(mutations_);
+  }
+
+ private:
+  template <class T>
+  using In = std::function<T(Module&)>;
+
+  void Add(std::string what, std::function<void(Module&)> apply) {
+    mutations_.push_back({std::move(what), std::move(apply)});
+  }
+
+  void AddShift(const std::string& what, ExprId id) {
+    Add("shift " + what, [id](Module& m) { AddTo(m, id, 1); });
+    Add("shift " + what, [id](Module& m) { AddTo(m, id, -1); });
+  }
+
+  /// Damage inside of an expression: other operators, other numbers, one side of a min or max.
+  void AddInside(const std::string& what, ExprId id) {
+    if (!id) {
+      return;
+    }
+    const Expr& expr = module_.exprs[id];
+    if (const auto* call = std::get_if<Call>(&expr)) {
+      if (call->op == Intrinsic::Min || call->op == Intrinsic::Max) {
+        for (ExprId arg : call->args) {
+          Add("drop a limit in " + what,
+              [id, arg](Module& m) { m.exprs[id] = Expr(m.exprs[arg]); });
+        }
+      }
+      if (call->op == Intrinsic::CeilDiv) {
+        Add("round down in " + what, [id](Module& m) {
+          auto args = std::get<Call>(m.exprs[id]).args;
+          m.exprs[id] = Binary{BinaryOp::Div, args[0], args[1]};
+        });
+      }
+      for (ExprId arg : call->args) {
+        AddInside(what, arg);
+      }
+    } else if (const auto* binary = std::get_if<Binary>(&expr)) {
+      for (const auto& [from, to] :
+           {std::pair{BinaryOp::Lt, BinaryOp::Le}, std::pair{BinaryOp::Le, BinaryOp::Lt},
+            std::pair{BinaryOp::Gt, BinaryOp::Ge}, std::pair{BinaryOp::Ge, BinaryOp::Gt},
+            std::pair{BinaryOp::Eq, BinaryOp::Ne}}) {
+        if (binary->op == from) {
+          Add("change a comparison in " + what,
+              [id, op = to](Module& m) { std::get<Binary>(m.exprs[id]).op = op; });
+        }
+      }
+      AddInside(what, binary->left);
+      AddInside(what, binary->right);
+    } else if (const auto* literal = std::get_if<IntLiteral>(&expr)) {
+      int64_t value = literal->value;
+      Add("change a number in " + what,
+          [id, value](Module& m) { m.exprs[id] = IntLiteral{value + 1}; });
+      if (value > 0) {
+        Add("change a number in " + what,
+            [id, value](Module& m) { m.exprs[id] = IntLiteral{value - 1}; });
+      }
+    } else if (const auto* load = std::get_if<Load>(&expr)) {
+      AddElement("a read", load->indices);
+    } else if (const auto* reduce = std::get_if<Reduce>(&expr)) {
+      for (const Axis& axis : reduce->axes) {
+        AddAxis("a reduction", axis);
+      }
+      AddInside(what, reduce->body);
+    } else if (const auto* cast = std::get_if<Cast>(&expr)) {
+      AddInside(what, cast->operand);
+    }
+  }
+
+  void AddElement(const std::string& what, const std::vector<ExprId>& indices) {
+    for (ExprId index : indices) {
+      AddShift("an index of " + what, index);
+      AddInside("an index of " + what, index);
+    }
+    if (indices.size() >= 2) {
+      Add("swap indices of " + what,
+          [a = indices[0], b = indices[1]](Module& m) { std::swap(m.exprs[a], m.exprs[b]); });
+    }
+  }
+
+  void AddAxis(const std::string& what, const Axis& axis) {
+    AddShift("the end of " + what, axis.hi);
+    AddInside("the end of " + what, axis.hi);
+    if (axis.lo) {
+      AddShift("the start of " + what, axis.lo);
+      AddInside("the start of " + what, axis.lo);
+    }
+  }
+
+  void AddPromise(TensorId id) {
+    const Tensor& tensor = module_.tensors[id];
+    if (tensor.distinct) {
+      Add("drop a promise", [id](Module& m) { m.tensors[id].distinct = false; });
+    }
+    if (tensor.value_lo) {
+      AddShift("a range of values", tensor.value_lo);
+      AddShift("a range of values", tensor.value_hi);
+    }
+  }
+
+  void AddDevice(DeviceId id) {
+    for (const Axis& axis : module_.devices[id].tasks) {
+      AddAxis("a task range", axis);
+    }
+    AddBody(module_.devices[id].body);
+  }
+
+  void AddBody(const std::vector<StmtId>& body) {
+    for (StmtId id : body) {
+      const Stmt& stmt = module_.stmts[id];
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        for (const Axis& axis : loop->axes) {
+          AddAxis("a loop", axis);
+        }
+        AddBody(loop->body);
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        Add("drop a guard of a body",
+            [id](Module& m) { m.exprs[std::get<If>(m.stmts[id]).condition] = BoolLiteral{true}; });
+        AddInside("a guard of a body", branch->condition);
+        AddBody(branch->body);
+      } else if (const auto* let = std::get_if<Let>(&stmt)) {
+        AddInside("a value", let->value);
+      } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
+        AddElement("a write", assign->indices);
+        AddInside("a value", assign->value);
+      }
+    }
+  }
+
+  void AddBlock(const std::vector<NodeId>& nodes, const In<std::vector<NodeId>*>& block) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = module_.nodes[nodes[i]];
+      NodeId id = nodes[i];
+      if (const auto* decl = std::get_if<EventDecl>(&node)) {
+        AddEvent(decl->event);
+      } else if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
+        AddOffset(buffer->tensor);
+      } else if (const auto* call = std::get_if<CallNode>(&node)) {
+        AddCall(id, *call);
+      } else if (const auto* share = std::get_if<Share>(&node)) {
+        AddShare(id, *share);
+      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
+        AddBlock(repeat->body, [id](Module& m) { return &std::get<Repeat>(m.nodes[id]).body; });
+      }
+      bool runs = Runs(node);
+      if (runs && i + 1 < nodes.size() && Runs(module_.nodes[nodes[i + 1]])) {
+        Add("reorder", [block, i](Module& m) { std::swap((*block(m))[i], (*block(m))[i + 1]); });
+      }
+    }
+  }
+
+  static bool Runs(const Node& node) {
+    return std::holds_alternative<CallNode>(node) || std::holds_alternative<Share>(node) ||
+           std::holds_alternative<Repeat>(node);
+  }
+
+  void AddEvent(EventId id) {
+    const Event& event = module_.events[id];
+    Add("change a count", [id](Module& m) { AddTo(m, m.events[id].count, 1); });
+    Add("change a count", [id](Module& m) { AddTo(m, m.events[id].count, -1); });
+    AddInside("a count", event.count);
+    for (const EventDim& dim : event.dims) {
+      AddShift("an extent of an event", dim.extent);
+      AddInside("an extent of an event", dim.extent);
+    }
+  }
+
+  /// Two buffers of a workspace at one place.
+  void AddOffset(TensorId id) {
+    if (!module_.tensors[id].offset) {
+      return;
+    }
+    for (TensorId other : module_.tensors.Ids()) {
+      if (other != id && module_.tensors[other].offset) {
+        Add("overlap buffers", [id, other](Module& m) {
+          m.exprs[m.tensors[id].offset] = Expr(m.exprs[m.tensors[other].offset]);
+        });
+      }
+    }
+  }
+
+  void AddCall(NodeId id, const CallNode& call) {
+    for (bool wait : {true, false}) {
+      const std::vector<Edge>& edges = wait ? call.waits : call.notifies;
+      for (size_t e = 0; e < edges.size(); ++e) {
+        auto edge = [id, wait, e](Module& m) {
+          CallNode& node = std::get<CallNode>(m.nodes[id]);
+          return &(wait ? node.waits : node.notifies)[e];
+        };
+        if (edges[e].coords.size() >= 2) {
+          Add("swap the coordinates of an edge",
+              [edge](Module& m) { std::swap(edge(m)->coords[0], edge(m)->coords[1]); });
+        }
+        AddRefs(wait ? "wait" : "notify", edges[e].refs, edges[e].coords,
+                [edge](Module& m) { return &edge(m)->refs; });
+      }
+    }
+    AddArguments(call.args, [id](Module& m) { return &std::get<CallNode>(m.nodes[id]).args; });
+  }
+
+  void AddShare(NodeId id, const Share& share) {
+    std::vector<SymbolId> coords;
+    for (const Axis& axis : share.axes) {
+      coords.push_back(axis.var);
+      AddAxis("a task range", axis);
+    }
+    auto refs = [id](std::vector<EventRef> Share::*list) {
+      return [id, list](Module& m) { return &(std::get<Share>(m.nodes[id]).*list); };
+    };
+    AddRefs("wait", share.enter_waits, {}, refs(&Share::enter_waits));
+    AddRefs("wait", share.waits, coords, refs(&Share::waits));
+    AddRefs("notify", share.notifies, coords, refs(&Share::notifies));
+    AddRefs("notify", share.leave_notifies, {}, refs(&Share::leave_notifies));
+    AddArguments(share.args, [id](Module& m) { return &std::get<Share>(m.nodes[id]).args; });
+  }
+
+  void AddArguments(const std::vector<Argument>& args, const In<std::vector<Argument>*>& list) {
+    for (size_t a = 0; a < args.size(); ++a) {
+      for (ExprId index : args[a].indices) {
+        AddShift("a slice", index);
+      }
+      // Another tensor of the same type: two uses of one buffer, or one of the wrong one.
+      const Tensor& mine = module_.tensors[args[a].tensor];
+      for (TensorId other : module_.tensors.Ids()) {
+        const Tensor& tensor = module_.tensors[other];
+        if (other != args[a].tensor && tensor.kind == TensorKind::Buffer && Alike(mine, tensor)) {
+          Add("use another buffer", [list, a, other](Module& m) { (*list(m))[a].tensor = other; });
+        }
+      }
+    }
+    if (args.size() >= 3 && args[0].tensor != args[1].tensor) {
+      Add("swap arguments", [list](Module& m) { std::swap((*list(m))[0], (*list(m))[1]); });
+    }
+  }
+
+  bool Alike(const Tensor& a, const Tensor& b) const {
+    bool same = a.type == b.type && a.shape.size() == b.shape.size();
+    for (size_t i = 0; same && i < a.shape.size(); ++i) {
+      same = Print(module_, a.shape[i]) == Print(module_, b.shape[i]);
+    }
+    return same;
+  }
+
+  void AddRefs(const std::string& what, const std::vector<EventRef>& refs,
+               const std::vector<SymbolId>& coords, const In<std::vector<EventRef>*>& list) {
+    for (size_t r = 0; r < refs.size(); ++r) {
+      const EventRef& ref = refs[r];
+      auto get = [list, r](Module& m) { return &(*list(m))[r]; };
+      Add("drop a " + what, [list, r](Module& m) {
+        list(m)->erase(list(m)->begin() + static_cast<std::ptrdiff_t>(r));
+      });
+      if (what == "notify") {
+        Add("repeat a notify", [list, r](Module& m) { list(m)->push_back((*list(m))[r]); });
+      }
+      for (SymbolId coord : coords) {
+        for (int64_t value : {0, 1, 2}) {
+          AddGuard(what, get, coord, BinaryOp::Ne, value);
+        }
+        AddGuard(what, get, coord, BinaryOp::Gt, 0);
+        AddGuard(what, get, coord, BinaryOp::Lt, 2);
+      }
+      if (ref.guard) {
+        Add("drop the guard of a " + what, [get](Module& m) { get(m)->guard = {}; });
+        AddInside("the guard of a " + what, ref.guard);
+      }
+      for (size_t i = 0; i < ref.indices.size(); ++i) {
+        AddEventIndex(what, ref.indices[i], [get, i](Module& m) { return &get(m)->indices[i]; });
+      }
+      if (ref.indices.size() >= 2) {
+        Add("swap the maps of a " + what,
+            [get](Module& m) { std::swap(get(m)->indices[0], get(m)->indices[1]); });
+      }
+      AddOtherEvents(what, ref, get);
+    }
+  }
+
+  void AddGuard(const std::string& what, const In<EventRef*>& get, SymbolId coord, BinaryOp op,
+                int64_t value) {
+    Add("drop a " + what + " of some tasks", [get, coord, op, value](Module& m) {
+      ExprId left = MakeRef(m, coord);
+      ExprId right = MakeInt(m, value);
+      ExprId guard = m.AddExpr(Binary{op, left, right});
+      ExprId old = get(m)->guard;
+      get(m)->guard = old ? m.AddExpr(Binary{BinaryOp::And, old, guard}) : guard;
+    });
+  }
+
+  void AddEventIndex(const std::string& what, const EventIndex& index, const In<EventIndex*>& get) {
+    if (index.all) {
+      Add("narrow a " + what, [get](Module& m) { *get(m) = {MakeInt(m, 0), {}, false}; });
+      Add("narrow a " + what, [get](Module& m) {
+        *get(m) = {MakeInt(m, 0), MakeInt(m, 2), false};
+      });
+      return;
+    }
+    AddShift("a " + what, index.lo);
+    AddInside("a " + what, index.lo);
+    Add("shift a " + what, [get](Module& m) {  // inside of the event
+      Replace(m, get(m)->lo, [&](ExprId copy) {
+        ExprId before = m.AddExpr(Binary{BinaryOp::Sub, copy, MakeInt(m, 1)});
+        return Expr(Call{Intrinsic::Max, {before, MakeInt(m, 0)}});
+      });
+    });
+    if (index.hi) {
+      AddShift("the end of a " + what, index.hi);
+      AddInside("the end of a " + what, index.hi);
+    } else {
+      Add("widen a " + what, [get](Module& m) {
+        *get(m) = {MakeInt(m, 0), MakeAdd(m, get(m)->lo, MakeInt(m, 1)), false};
+      });
+    }
+    Add("widen a " + what, [get](Module& m) { *get(m) = {{}, {}, true}; });
+  }
+
+  void AddOtherEvents(const std::string& what, const EventRef& ref, const In<EventRef*>& get) {
+    for (EventId other : module_.events.Ids()) {
+      if (other != ref.event &&
+          module_.events[other].dims.size() == module_.events[ref.event].dims.size()) {
+        Add("take another event in a " + what, [get, other](Module& m) { get(m)->event = other; });
+      }
+    }
+  }
+
+  const Module& module_;
+  std::vector<Mutation> mutations_;
+};
+
+}  // namespace
+
+std::vector<Mutation> Mutations(const Module& module) { return Collector(module).Run(); }
+
+}  // namespace etc::mutation

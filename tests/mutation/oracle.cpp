@@ -1,0 +1,263 @@
+#include "oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machine.h"
+
+namespace etc::mutation {
+namespace {
+
+std::vector<Env> SmallSizes(const Module& module, const JudgeOptions& options) {
+  std::vector<Env> all{{}};
+  for (SymbolId id : module.symbols.Ids()) {
+    const Symbol& symbol = module.symbols[id];
+    if (symbol.kind != SymbolKind::Dim) {
+      continue;
+    }
+    int64_t lo = *EvaluateInt(module, symbol.lo, {});
+    int64_t hi = *EvaluateInt(module, symbol.hi, {});
+    int64_t step = symbol.multiple ? *EvaluateInt(module, symbol.multiple, {}) : 1;
+    std::vector<Env> next;
+    for (const Env& env : all) {
+      for (int64_t value = lo; value <= std::min(hi, lo + step * (options.values - 1));
+           value += step) {
+        next.push_back(env);
+        next.back()[id] = value;
+      }
+    }
+    all = std::move(next);
+  }
+  if (all.size() > options.combinations) {  // evenly spread, the first and the last among them
+    std::vector<Env> some;
+    for (size_t i = 0; i < options.combinations; ++i) {
+      some.push_back(all[i * (all.size() - 1) / (options.combinations - 1)]);
+    }
+    all = std::move(some);
+  }
+  return all;
+}
+
+std::vector<Env> Named(const Module& module,
+                       const std::vector<std::map<std::string, int64_t>>& sizes) {
+  std::vector<Env> all;
+  for (const auto& named : sizes) {
+    all.emplace_back();
+    for (SymbolId id : module.symbols.Ids()) {
+      auto found = named.find(module.symbols[id].name);
+      if (module.symbols[id].kind == SymbolKind::Dim && found != named.end()) {
+        all.back()[id] = found->second;
+      }
+    }
+  }
+  return all;
+}
+
+bool HasIndexTensors(const Module& module) {
+  return std::any_of(module.tensors.begin(), module.tensors.end(),
+                     [](const Tensor& tensor) { return bool{tensor.value_lo}; });
+}
+
+bool IsFor(const Module& module, const Kernel& kernel, const Env& env) {
+  return std::all_of(kernel.where.begin(), kernel.where.end(), [&](const Where& where) {
+    int64_t value = env.at(where.dim);
+    return EvaluateInt(module, where.lo, {}) <= value && value <= EvaluateInt(module, where.hi, {});
+  });
+}
+
+class Judging {
+ public:
+  Judging(const ConcreteProgram& program, const std::string& where, size_t max_states,
+          Verdict& verdict)
+      : program_(program), where_(where), max_states_(max_states), verdict_(verdict) {}
+
+  void Run() {
+    if (!program_.outside.empty()) {
+      Add(Wrong::OutOfBounds, program_.outside);
+      return;  // what such an access does is not defined
+    }
+    CheckCounts();
+    FindUndefined();
+    FindConflicts();
+    // One SM waits soonest for what stands behind, own SMs order least; between them for certainty.
+    for (int64_t sms : {int64_t{1}, int64_t{2}, int64_t{3}, Machine::kOwnSm}) {
+      Launch(sms);
+    }
+  }
+
+ private:
+  void Add(Wrong wrong, const std::string& text) { verdict_.wrong.emplace(wrong, text + where_); }
+
+  void CheckCounts() {
+    std::vector<int64_t> notified(program_.needed.size(), 0);
+    std::vector<bool> used(program_.needed.size(), false);
+    auto notify = [&](const std::vector<Signal>& signals, int64_t times) {
+      for (const Signal& signal : signals) {
+        notified[signal.element] += times * signal.times;
+        used[signal.element] = true;
+      }
+    };
+    for (const Task& task : program_.tasks) {
+      notify(task.notifies, 1);
+      notify(task.waits, 0);
+    }
+    for (const Step& step : program_.steps) {
+      notify(step.leave, static_cast<int64_t>(step.end - step.begin));
+      notify(step.begin == step.end ? std::vector<Signal>() : step.enter, 0);
+    }
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (used[i] && notified[i] != program_.needed[i]) {
+        Add(Wrong::Count, fmt::format("{} counts {}, notified {} times", program_.element_names[i],
+                                      program_.needed[i], notified[i]));
+      }
+    }
+  }
+
+  void FindUndefined() {
+    std::vector<bool> written = program_.cell_given;
+    for (const Step& step : program_.steps) {
+      for (size_t t = step.begin; t < step.end; ++t) {
+        const Task& task = program_.tasks[t];
+        for (size_t cell : task.reads) {
+          bool own = std::binary_search(task.writes.begin(), task.writes.end(), cell);
+          if (!written[cell] && !own) {
+            Add(Wrong::Undefined, fmt::format("{} reads what no task wrote of `%{}`", task.name,
+                                              program_.cell_tensors[cell]));
+          }
+        }
+      }
+      for (size_t t = step.begin; t < step.end; ++t) {
+        for (size_t cell : program_.tasks[t].writes) {
+          written[cell] = true;
+        }
+      }
+    }
+  }
+
+  /// For each task those behind it in program order that must not overtake it.
+  void FindConflicts() {
+    size_t count = program_.tasks.size();
+    conflicts_.assign(count, {});
+    std::vector<std::vector<std::pair<size_t, bool>>> users(program_.cell_tensors.size());
+    for (size_t t = 0; t < count; ++t) {
+      const Task& task = program_.tasks[t];
+      for (size_t cell : task.writes) {
+        users[cell].push_back({t, true});
+      }
+      for (size_t cell : task.reads) {
+        if (users[cell].empty() || users[cell].back() != std::pair{t, true}) {
+          users[cell].push_back({t, false});
+        }
+      }
+    }
+    for (size_t cell = 0; cell < users.size(); ++cell) {
+      bool written = std::any_of(users[cell].begin(), users[cell].end(),
+                                 [](const auto& user) { return user.second; });
+      for (size_t i = 0; written && i < users[cell].size(); ++i) {
+        for (size_t j = i + 1; j < users[cell].size(); ++j) {
+          const auto& [a, a_writes] = users[cell][i];
+          const auto& [b, b_writes] = users[cell][j];
+          if (a != b && (a_writes || b_writes)) {
+            conflicts_[a].emplace(b, cell);
+          }
+        }
+      }
+    }
+  }
+
+  void Launch(int64_t sms) {
+    Machine machine(program_, sms);
+    std::string on =
+        sms == Machine::kOwnSm ? " on SMs of their own" : fmt::format(", sms = {}", sms);
+    auto hang = machine.FindHang();
+    if (hang) {
+      Add(Wrong::Hang,
+          fmt::format("a wait for {} never ends{}", program_.element_names[*hang], on));
+    }
+    std::vector<std::vector<bool>> overtakes(program_.tasks.size());
+    for (size_t a = 0; a < conflicts_.size(); ++a) {
+      if (conflicts_[a].empty()) {
+        continue;
+      }
+      overtakes[a] = machine.StartBeforeEndOf(a);
+      for (const auto& [b, cell] : conflicts_[a]) {
+        if (overtakes[a][b]) {
+          Add(Wrong::Race, fmt::format("{} may start before {} ends, and both touch `%{}`{}",
+                                       program_.tasks[b].name, program_.tasks[a].name,
+                                       program_.cell_tensors[cell], on));
+        }
+      }
+    }
+    auto all = max_states_ > 0 ? machine.Explore(max_states_) : std::nullopt;
+    if (all) {
+      ++verdict_.explored;
+      bool same = all->hangs == hang.has_value();
+      for (size_t a = 0; a < overtakes.size(); ++a) {
+        same = same && (overtakes[a].empty() || overtakes[a] == all->starts_before_end[a]);
+      }
+      verdict_.disagreements += same ? 0 : 1;
+    }
+  }
+
+  const ConcreteProgram& program_;
+  const std::string& where_;
+  size_t max_states_;
+  Verdict& verdict_;
+  std::vector<std::map<size_t, size_t>> conflicts_;  // by the first task: the second, and a cell
+};
+
+}  // namespace
+
+const char* Name(Wrong wrong) {
+  switch (wrong) {
+    case Wrong::OutOfBounds:
+      return "out of bounds";
+    case Wrong::Hang:
+      return "hang";
+    case Wrong::Race:
+      return "race";
+    case Wrong::Count:
+      return "count";
+    case Wrong::Undefined:
+      return "undefined read";
+  }
+  return "";
+}
+
+Verdict Judge(const Module& module, const JudgeOptions& options) {
+  Verdict verdict;
+  std::vector<DataChoice> choices{{DataChoice::Kind::Least, 0}};
+  if (HasIndexTensors(module)) {
+    choices.push_back({DataChoice::Kind::Greatest, 0});
+    choices.push_back({DataChoice::Kind::Random, 1});
+    choices.push_back({DataChoice::Kind::Random, 2});
+  }
+  std::vector<Env> sizes =
+      options.sizes.empty() ? SmallSizes(module, options) : Named(module, options.sizes);
+  for (const Env& env : sizes) {
+    std::string where;
+    for (const auto& [dim, value] : env) {
+      where += fmt::format(", {} = {}", module.symbols[dim].name, value);
+    }
+    for (const DataChoice& choice : choices) {
+      auto judge = [&](const ConcreteProgram& program) {
+        if (!program.unknown || !program.outside.empty()) {
+          verdict.judged = true;
+          Judging(program, where, options.max_states, verdict).Run();
+        }
+      };
+      for (const Item& item : module.items) {
+        if (const auto* graph = std::get_if<GraphId>(&item)) {
+          judge(MakeConcrete(module, module.graphs[*graph], env, choice));
+        } else if (const auto* kernel = std::get_if<KernelId>(&item);
+                   kernel != nullptr && IsFor(module, module.kernels[*kernel], env)) {
+          judge(MakeConcrete(module, module.kernels[*kernel], env, choice));
+        }
+      }
+    }
+  }
+  return verdict;
+}
+
+}  // namespace etc::mutation

@@ -1,0 +1,44 @@
+// What is really wrong with a program at small sizes. Shares nothing with src/analysis: it runs the
+// bodies, lists the tasks, and looks at all orders in which a launch can run them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "concrete.h"
+
+namespace etc::mutation {
+
+enum class Wrong {
+  OutOfBounds,  // an index outside of its extent
+  Hang,         // some launch never ends
+  Race,         // two tasks that touch a cell, one writing, in an order that is not the program's
+  Count,        // an element that is used has another number of notifies than its count: a rule of
+                // the language, which some programs that break it survive
+  Undefined,    // a read of what no task before it in program order has written
+};
+const char* Name(Wrong wrong);
+
+struct Verdict {
+  bool judged = false;                 // at one size at least
+  std::map<Wrong, std::string> wrong;  // with an example of each
+  int64_t explored = 0;                // launches of which every state was visited as well
+  int64_t disagreements = 0;           // of these, with another result: a defect of the oracle
+};
+
+struct JudgeOptions {
+  /// Sizes to judge at; where empty, the smallest few values of every dimension.
+  std::vector<std::map<std::string, int64_t>> sizes;
+  /// How many values of a dimension those are, and how many combinations.
+  int64_t values = 13;
+  size_t combinations = 26;
+  /// How many states of one launch to visit, to hold the reasoning against; 0 for none.
+  size_t max_states = 0;
+};
+
+/// Judges every graph and kernel. Nothing is said about sizes at which the program depends on data
+/// that it computes itself.
+Verdict Judge(const Module& module, const JudgeOptions& options);
+
+}  // namespace etc::mutation

@@ -1,0 +1,217 @@
+// The oracle knows what is wrong with programs of which one can see it.
+#include "oracle.h"
+
+#include <doctest/doctest.h>
+
+#include "check.h"
+#include "generator.h"
+#include "ir/printer.h"
+#include "machine.h"
+#include "mutator.h"
+
+namespace etc::mutation {
+namespace {
+
+constexpr const char* kCopy = R"(etir 1;
+dim n in 1..20;
+device @copy(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 4)) {
+  for (i: t * 4 .. min(n, t * 4 + 4)) %y[i] = %x[i];
+}
+)";
+
+Verdict JudgeText(const std::string& text) {
+  CheckResult check = Check(text, {});
+  INFO(check.messages);
+  REQUIRE(check.module != nullptr);
+  Verdict verdict = Judge(*check.module, {{}, 13, 26, 2000});
+  CHECK(verdict.judged);
+  CHECK((verdict.explored > 0 || verdict.wrong.contains(Wrong::OutOfBounds)));
+  CHECK(verdict.disagreements == 0);
+  return verdict;
+}
+
+std::vector<Wrong> WrongWith(const std::string& text) {
+  std::vector<Wrong> wrong;
+  for (const auto& [what, detail] : JudgeText(text).wrong) {
+    wrong.push_back(what);
+  }
+  return wrong;
+}
+
+std::string TwoCopies(const std::string& event, const std::string& notify,
+                      const std::string& wait) {
+  return std::string(kCopy) +
+         "graph @g(%x: f32[n], %y: out f32[n]) { %b = buffer f32[n]; event %e" + event +
+         "; call @copy(%x, %b) notify (t) => %e" + notify + "; call @copy(%b, %y) wait (t) => %e" +
+         wait + "; }";
+}
+
+using Found = std::vector<Wrong>;
+
+TEST_CASE("right programs") {
+  CHECK(WrongWith(TwoCopies("[ceildiv(n, 4)] count 1", "[t]", "[t]")).empty());
+  CHECK(WrongWith(TwoCopies("[ceildiv(n, 4)] count 1", "[t]", "[*]")).empty());
+  CHECK(WrongWith(TwoCopies(" count ceildiv(n, 4)", "", "")).empty());
+}
+
+TEST_CASE("a wait that misses a task is a race") {
+  CHECK(WrongWith(TwoCopies("[ceildiv(n, 4)] count 1", "[t]", "[t] if t != 2")) ==
+        Found{Wrong::Race});
+  CHECK(WrongWith(TwoCopies("[ceildiv(n, 4)] count 1", "[t]", "[0]")) == Found{Wrong::Race});
+}
+
+TEST_CASE("a count that is too large never completes") {
+  CHECK(WrongWith(TwoCopies(" count n / 4 + 1", "", "")) == Found{Wrong::Hang, Wrong::Count});
+}
+
+TEST_CASE("a count that is too small completes too early") {
+  // With two tasks the count is 1, and either notify completes it.
+  CHECK(WrongWith(TwoCopies(" count max(1, n / 4)", "", "")) == Found{Wrong::Race, Wrong::Count});
+}
+
+TEST_CASE("a count that is wrong without harm breaks a rule only") {
+  std::string text = std::string(kCopy) + R"(
+graph @g(%x: f32[n], %y: out f32[n]) { event %e count 1; call @copy(%x, %y) notify (t) => %e; })";
+  CHECK(WrongWith(text) == Found{Wrong::Count});
+}
+
+TEST_CASE("an index outside of a tensor, an event, a local array and a slice") {
+  std::string graph = "graph @g(%x: f32[n], %y: out f32[n]) { call @f(%x, %y); }";
+  std::string head = "etir 1; dim n in 1..9; device @f(%x: f32[n], %y: out f32[n]) tasks (t: n) ";
+  CHECK(WrongWith(head + "{ %y[t] = %x[t + 1]; }" + graph) == Found{Wrong::OutOfBounds});
+  CHECK(WrongWith(head + "{ local %s: f32[4]; %s[t] = %x[t]; %y[t] = %s[t]; }" + graph) ==
+        Found{Wrong::OutOfBounds});
+  CHECK(WrongWith(head + "{ %y[t] = select(t > 0, %x[max(t, 1) - 1], %x[t]); }" + graph).empty());
+  CHECK(WrongWith(TwoCopies("[ceildiv(n, 4)] count 1", "[t]", "[t + 1]")) ==
+        Found{Wrong::OutOfBounds});
+  CHECK(WrongWith("etir 1; dim n in 1..9; device @f(%x: f32[2], %y: out f32[2]) tasks (t: 2) "
+                  "{ %y[t] = %x[t]; } graph @g(%x: f32[n, 2], %y: out f32[2]) "
+                  "{ call @f(%x[3], %y); }") == Found{Wrong::OutOfBounds});
+}
+
+TEST_CASE("a wait for what a later call notifies hangs where one SM runs both") {
+  std::string text = std::string(kCopy) + R"(
+graph @g(%x: f32[n], %y: out f32[n], %z: out f32[n]) {
+  event %e count ceildiv(n, 4);
+  call @copy(%x, %y) wait (t) => %e;
+  call @copy(%x, %z) notify (t) => %e;
+})";
+  auto wrong = JudgeText(text).wrong;
+  REQUIRE(wrong.contains(Wrong::Hang));
+  CHECK(wrong.at(Wrong::Hang).find("sms = 1") != std::string::npos);
+}
+
+TEST_CASE("memory that is written again before its reader is done is a race") {
+  std::string text = std::string(kCopy) + R"(
+graph @g(%x: f32[n], %y: out f32[n]) {
+  %b = buffer f32[n];
+  event %e[ceildiv(n, 4)] count 1;
+  call @copy(%x, %b) notify (t) => %e[t];
+  call @copy(%b, %y) wait (t) => %e[t];
+  call @copy(%x, %b) wait (t) => %e[t];
+})";
+  CHECK(WrongWith(text) == Found{Wrong::Race});
+}
+
+TEST_CASE("what no task has written is undefined") {
+  std::string text = R"(etir 1;
+dim n in 2..9;
+device @most(%x: f32[n], %y: out f32[n]) tasks (t: n - 1) { %y[t] = %x[t]; }
+device @all(%x: f32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[t]; }
+graph @g(%x: f32[n], %y: out f32[n]) {
+  %b = buffer f32[n];
+  event %e count n - 1;
+  call @most(%x, %b) notify (t) => %e;
+  call @all(%b, %y) wait (t) => %e;
+})";
+  CHECK(WrongWith(text) == Found{Wrong::Undefined});
+}
+
+TEST_CASE("scattered writes meet unless the indices are distinct") {
+  std::string head =
+      "etir 1; dim n in 2..9; device @f(%x: f32[n], %to: i32[n], %y: inout f32[n]) "
+      "tasks (t: n) { %y[%to[t]] = %x[t]; } graph @g(%x: f32[n], %to: i32[n] in 0..n";
+  std::string tail = ", %y: inout f32[n]) { call @f(%x, %to, %y); }";
+  CHECK(WrongWith(head + tail) == Found{Wrong::Race});
+  CHECK(WrongWith(head + " distinct" + tail).empty());
+}
+
+std::string KernelText(const std::string& offset, const std::string& enter) {
+  return R"(etir 1;
+dim n in 1..8;
+device @copy(%x: f32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[t]; }
+graph @g(%x: f32[n], %y: out f32[n]) { call @copy(%x, %y); }
+kernel @k(%x: f32[n], %y: out f32[n]) of @g static where (n in 1..8) {
+  launch consumers 8 shared 0;
+  %a = workspace f32[n] at 0;
+  %b = workspace f32[n] at )" +
+         offset + R"(;
+  event %first count n via counter;
+  event %second count n via counter;
+  on sm {
+    share (t: n) from 0 { run @copy[t](%x, %a); leave { notify %first; } }
+    share (t: n) from n { enter { )" +
+         enter + R"( } run @copy[t](%a, %b); leave { notify %second; } }
+    share (t: n) from 2 * n { enter { wait %second; } run @copy[t](%b, %y); }
+  }
+})";
+}
+
+TEST_CASE("kernels: hoisted waits and notifies, and places in the workspace") {
+  CHECK(WrongWith(KernelText("32", "wait %first;")).empty());
+  CHECK(WrongWith(KernelText("28", "wait %first;")) == Found{Wrong::Race});  // n = 8 overlaps
+  CHECK(WrongWith(KernelText("32", "")) == Found{Wrong::Race});
+}
+
+TEST_CASE("of three notifies any two complete a count of two") {
+  ConcreteProgram program;
+  program.needed = {2};
+  program.element_names = {"%e"};
+  for (size_t t = 0; t < 4; ++t) {
+    program.tasks.push_back({t, "task", {}, {}, {}, {}});
+    program.steps.push_back({t, t + 1, 0, {}, {}});
+    (t < 3 ? program.tasks[t].notifies : program.tasks[t].waits).push_back({0, 1});
+  }
+  Machine machine(program, Machine::kOwnSm);
+  auto all = machine.Explore(10000);
+  REQUIRE(all.has_value());
+  CHECK_FALSE(machine.FindHang().has_value());
+  CHECK_FALSE(all->hangs);
+  for (size_t t = 0; t < 3; ++t) {
+    CHECK(machine.StartBeforeEndOf(t)[3]);
+    CHECK(machine.StartBeforeEndOf(t) == all->starts_before_end[t]);
+  }
+  program.needed = {3};
+  CHECK_FALSE(machine.StartBeforeEndOf(0)[3]);
+}
+
+TEST_CASE("generated programs are right, and one greedy run finds what all interleavings do") {
+  int64_t explored = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    std::string text = GenerateProgram(seed);
+    INFO(text);
+    CheckResult check = Check(text, {});
+    INFO(check.messages);
+    REQUIRE(check.Accepted());
+    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000});
+    CHECK(verdict.wrong.empty());
+    CHECK(verdict.disagreements == 0);
+    explored += verdict.explored;
+  }
+  CHECK(explored > 100);
+}
+
+TEST_CASE("each mutation changes the program, and none breaks the module") {
+  CheckResult base = Check(GenerateProgram(3), {});
+  REQUIRE(base.Accepted());
+  std::vector<Mutation> mutations = Mutations(*base.module);
+  CHECK(mutations.size() > 50);
+  for (const Mutation& mutation : mutations) {
+    Module copy = *base.module;
+    mutation.apply(copy);
+    CHECK_MESSAGE(Print(copy) != Print(*base.module), mutation.what);
+  }
+}
+
+}  // namespace
+}  // namespace etc::mutation

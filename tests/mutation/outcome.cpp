@@ -1,0 +1,85 @@
+#include "outcome.h"
+
+#include <iterator>
+
+namespace etc::mutation {
+namespace {
+
+constexpr const char* kOutcomes[] = {
+    "wrong, rejected by the verifier",
+    "wrong, refuted by the proofs",
+    "wrong, said to be not proved",
+    "right, accepted",
+    "right, accepted, but reads what no task wrote",
+    "right, not proved",
+    "right, rejected: breaks the rule that counts are exact",
+    "right, rejected by a rule of the verifier",
+    "WRONG, ACCEPTED",
+    "WRONG, PROVED, and rejected by the verifier alone",
+    "RIGHT, REFUTED",
+    "THE ORACLE DISAGREES WITH ITSELF",
+};
+static_assert(std::size(kOutcomes) == static_cast<size_t>(Outcome::Count));
+
+}  // namespace
+
+const char* Name(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
+
+bool IsDefect(Outcome outcome) {
+  return outcome == Outcome::WrongAccepted || outcome == Outcome::WrongProved ||
+         outcome == Outcome::RightRefuted || outcome == Outcome::Disagreement;
+}
+
+Outcome Classify(const CheckResult& check, const Verdict& verdict) {
+  if (verdict.disagreements > 0) {
+    return Outcome::Disagreement;
+  }
+  bool outside = verdict.wrong.contains(Wrong::OutOfBounds);
+  bool hang = verdict.wrong.contains(Wrong::Hang);
+  bool race = verdict.wrong.contains(Wrong::Race);
+  const ProofReport& report = check.report;
+  if (outside || hang || race) {
+    bool open = (outside && report.bounds.not_proved > 0) ||
+                (hang && report.counts.not_proved + report.order.not_proved > 0) ||
+                (race && report.races.not_proved > 0);
+    if (!check.verified) {
+      return check.proofs_refute || open ? Outcome::WrongVerifier : Outcome::WrongProved;
+    }
+    return check.proofs_refute ? Outcome::WrongRefuted
+           : open              ? Outcome::WrongNotProved
+                               : Outcome::WrongAccepted;
+  }
+  if (check.Accepted()) {
+    return report.NotProved() > 0                     ? Outcome::RightNotProved
+           : verdict.wrong.contains(Wrong::Undefined) ? Outcome::RightUndefined
+                                                      : Outcome::RightAccepted;
+  }
+  if (verdict.wrong.contains(Wrong::Count)) {
+    return Outcome::RightRule;
+  }
+  return check.proofs_refute ? Outcome::RightRefuted : Outcome::RightVerifier;
+}
+
+std::string Reason(const CheckResult& check, Outcome outcome) {
+  if (outcome == Outcome::RightNotProved || outcome == Outcome::WrongNotProved) {
+    std::string reason = check.report.not_proved[0];
+    std::string plain;
+    bool code = false;
+    for (char c : reason) {
+      if (c == '`') {
+        plain += code ? "" : "…";
+        code = !code;
+      } else if (!code) {
+        plain += c;
+      }
+    }
+    return plain;
+  }
+  std::string kinds;
+  for (DiagnosticKind kind : check.errors) {
+    kinds += (kinds.empty() ? "" : ", ") + std::string(etc::Name(kind));
+  }
+  return kinds;
+}
+
+}  // namespace etc::mutation
