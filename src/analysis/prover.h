@@ -20,7 +20,8 @@ struct Prover {
   IslContext& context;
   ProofReport& report;
   Diagnostics& diagnostics;
-  std::set<std::pair<DiagnosticKind, uint32_t>>& reported;  // kind and position: once is enough
+  std::set<std::pair<DiagnosticKind, uint32_t>>&
+      reported;  // errors, by kind and position: one is enough
   bool remarks;
 
   /// Counts an unproved fact, and says so if asked.

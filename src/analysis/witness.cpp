@@ -188,10 +188,11 @@ std::string ElementText(const std::string& name, size_t rank, const Point& point
 void Prover::NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
                        const std::string& reason) {
   ++tally.not_proved;
-  if (!reported.emplace(kind, range.begin).second) {
+  std::string text = fmt::format("not proved: {}; {}", what, reason);
+  if (std::find(report.not_proved.begin(), report.not_proved.end(), text) !=
+      report.not_proved.end()) {
     return;
   }
-  std::string text = fmt::format("not proved: {}; {}", what, reason);
   if (remarks) {
     diagnostics.Remark(kind, range, text);
   }

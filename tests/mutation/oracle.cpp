@@ -183,6 +183,11 @@ class Judging {
       overtakes[a] = machine.StartBeforeEndOf(a);
       for (const auto& [b, cell] : conflicts_[a]) {
         if (overtakes[a][b]) {
+          auto device = [&](size_t task) {
+            const std::string& name = program_.tasks[task].name;
+            return name.substr(0, name.find('['));
+          };
+          verdict_.racing.insert({program_.cell_tensors[cell], device(a), device(b)});
           Add(Wrong::Race, fmt::format("{} may start before {} ends, and both touch `%{}`{}",
                                        program_.tasks[b].name, program_.tasks[a].name,
                                        program_.cell_tensors[cell], on));

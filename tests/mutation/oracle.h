@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,16 @@ const char* Name(Wrong wrong);
 struct Verdict {
   bool judged = false;                 // at one size at least
   std::map<Wrong, std::string> wrong;  // with an example of each
-  int64_t explored = 0;                // launches of which every state was visited as well
-  int64_t disagreements = 0;           // of these, with another result: a defect of the oracle
+  /// What races: the tensor and the two device functions, `workspace` for a place in it.
+  struct Racing {
+    std::string tensor;
+    std::string first;
+    std::string second;
+    auto operator<=>(const Racing&) const = default;
+  };
+  std::set<Racing> racing;
+  int64_t explored = 0;       // launches of which every state was visited as well
+  int64_t disagreements = 0;  // of these, with another result: a defect of the oracle
 };
 
 struct JudgeOptions {
