@@ -3,6 +3,8 @@
 #pragma once
 
 #include <isl/aff.h>
+#include <isl/ast.h>
+#include <isl/ast_build.h>
 #include <isl/ctx.h>
 #include <isl/id.h>
 #include <isl/ilp.h>
@@ -27,6 +29,8 @@ struct IslTraits;
     static isl_##type* Copy(isl_##type* object) { return isl_##type##_copy(object); } \
     static void Free(isl_##type* object) { isl_##type##_free(object); }               \
   };
+ETC_ISL_TYPE(ast_build)
+ETC_ISL_TYPE(ast_expr)
 ETC_ISL_TYPE(id)
 ETC_ISL_TYPE(map)
 ETC_ISL_TYPE(pw_aff)
@@ -58,6 +62,8 @@ class Isl {
   T* object_ = nullptr;
 };
 
+using AstBuild = Isl<isl_ast_build>;
+using AstExpr = Isl<isl_ast_expr>;
 using Set = Isl<isl_set>;
 using Map = Isl<isl_map>;
 using PwAff = Isl<isl_pw_aff>;

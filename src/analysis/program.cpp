@@ -9,6 +9,7 @@ class Builder {
 
   void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
+      node_ = id;
       std::visit([&](const auto& node) { Add(module_.RangeOf(id), node); }, module_.nodes[id]);
     }
   }
@@ -31,6 +32,8 @@ class Builder {
     }
     repeat_var_ = repeat.var;
     repeat_ = {*lo, *hi - 1};
+    repeat_lo_ = repeat.lo;
+    repeat_hi_ = repeat.hi;
     Block(repeat.body);
     repeat_var_ = {};
     ++segment_;
@@ -66,6 +69,7 @@ class Builder {
   ProgramCall Make(SourceRange range, const Device& device, const std::vector<Axis>& axes,
                    const std::vector<Argument>& args) const {
     ProgramCall call;
+    call.node = node_;
     call.device = &device;
     call.axes = axes;
     for (const Axis& axis : device.tasks) {
@@ -76,6 +80,8 @@ class Builder {
     call.repeat_var = repeat_var_;
     if (repeat_var_) {
       call.repeat = repeat_;
+      call.repeat_lo = repeat_lo_;
+      call.repeat_hi = repeat_hi_;
     }
     return call;
   }
@@ -95,19 +101,27 @@ class Builder {
 
   const Module& module_;
   CallProgram& program_;
+  NodeId node_;  // the one being added
   size_t segment_ = 0;
   SymbolId repeat_var_;
   Interval repeat_ = {0, 0};
+  ExprId repeat_lo_;
+  ExprId repeat_hi_;
 };
 
 }  // namespace
 
-std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph) {
+CallProgram MakeCallProgram(const Module& module, const Graph& graph) {
   CallProgram program;
   program.name = graph.name;
   program.range = graph.range;
   program.params = graph.params;
   Builder(module, program).Block(graph.body);
+  return program;
+}
+
+std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph) {
+  CallProgram program = MakeCallProgram(module, graph);
   if (!graph.specialisation) {
     return {program};
   }

@@ -20,6 +20,7 @@ struct TaskEdge {
 /// repeat the iteration is 0.
 struct ProgramCall {
   size_t index = 0;    // in program order
+  NodeId node;         // the call or the share
   size_t segment = 0;  // calls of one repeat have one segment, any other call its own
   const Device* device = nullptr;
   std::vector<Axis> axes;
@@ -29,6 +30,8 @@ struct ProgramCall {
   std::vector<TaskEdge> notifies;
   SymbolId repeat_var;       // absent outside of a repeat
   Interval repeat = {0, 0};  // both included; empty when hi < lo
+  ExprId repeat_lo;          // as the text has them; `hi` is not included
+  ExprId repeat_hi;
   SourceRange range;
 };
 
@@ -44,6 +47,8 @@ struct CallProgram {
   bool nested = false;     // a repeat inside a repeat, which no proof covers
 };
 
+/// The graph at all of its sizes.
+CallProgram MakeCallProgram(const Module& module, const Graph& graph);
 /// One program for each range of a specialisation.
 std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph);
 CallProgram MakeCallProgram(const Module& module, const Kernel& kernel);

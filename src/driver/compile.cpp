@@ -45,12 +45,16 @@ class CompileJob {
     if (!verified || options_.stop_after == StopAfter::Verify) {
       return verified && WriteModule(*module);
     }
+    LoweringOptions lowering = options_.lowering;
+    lowering.schedule.tag_data = !options_.target.IsHost();
+    lowering.schedule.remarks = options_.proofs.remarks;
+    if (!RunPasses(*module, EventPipeline(), lowering, timer_, session_)) {
+      return false;
+    }
     if (!options_.proofs.skip && !timer_.Time("prove", [&] { return ProveModule(*module); })) {
       return false;
     }
-    LoweringOptions lowering = options_.lowering;
-    lowering.schedule.tag_data = !options_.target.IsHost();
-    bool scheduled = IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
+    bool scheduled = IsScheduled(*module) || RunPasses(*module, KernelPipeline(lowering.schedule),
                                                        lowering, timer_, session_);
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled && WriteModule(*module);

@@ -1,5 +1,6 @@
 #include "ir/module.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace etc {
@@ -24,6 +25,27 @@ NodeId Module::AddNode(Node node, SourceRange range) {
 int64_t BytesPerElement(const Tensor& tensor) {
   int64_t bytes = SizeInBytes(tensor.type);
   return tensor.tagged ? 8 / (4 / bytes) : bytes;
+}
+
+namespace {
+
+bool DeclareEvents(const Module& module, const std::vector<NodeId>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const Node& node = module.nodes[id];
+    if (const auto* repeat = std::get_if<Repeat>(&node)) {
+      return DeclareEvents(module, repeat->body);
+    }
+    if (const auto* region = std::get_if<Region>(&node)) {
+      return DeclareEvents(module, region->body);
+    }
+    return std::holds_alternative<EventDecl>(node);
+  });
+}
+
+}  // namespace
+
+bool HasEvents(const Module& module, const Graph& graph) {
+  return DeclareEvents(module, graph.body);
 }
 
 }  // namespace etc

@@ -209,4 +209,7 @@ class Module {
   std::vector<SourceRange> node_ranges_;
 };
 
+/// Whether the graph declares an event. One that declares none leaves its events to the compiler.
+bool HasEvents(const Module& module, const Graph& graph);
+
 }  // namespace etc

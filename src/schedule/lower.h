@@ -5,6 +5,12 @@
 
 namespace etc {
 
+/// Removes every event of a graph and every wait and notify.
+bool StripEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Gives each graph without events those that the dependences between its tasks need.
+bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Replaces each graph by one kernel for each range of its specialisation. A call becomes the share
 /// of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the one
 /// topological order for all SMs, and each share starts at the SM where the one before it left off.

@@ -1,12 +1,18 @@
 #include "schedule/passes.h"
 
+#include <algorithm>
+
 #include "schedule/lower.h"
 
 namespace etc {
 
 const std::vector<Pass>& AllPasses() {
   static const std::vector<Pass> kPasses = {
-      // First: everything below works on kernels.
+      // Not in the static pipeline.
+      {"strip-events", "graphs without events, waits and notifies", StripEvents},
+      // First: a schedule keeps the order that events ask for.
+      {"derive-events", "events for graphs that have none", DeriveEvents},
+      // Everything below works on kernels.
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",
        LowerStatic},
       // Before the memory plan, which reads from the hoisted form that an event joins all tasks of
@@ -27,10 +33,27 @@ const std::vector<Pass>& AllPasses() {
 
 std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::vector<Pass> passes = AllPasses();
-  if (!options.tag_data) {
-    std::erase_if(passes, [](const Pass& pass) { return pass.run == TagData; });
-  }
+  std::erase_if(passes, [&](const Pass& pass) {
+    return pass.run == StripEvents || (pass.run == TagData && !options.tag_data);
+  });
   return passes;
 }
+
+namespace {
+
+/// The passes before or from the one that makes kernels.
+std::vector<Pass> Part(const ScheduleOptions& options, bool kernels) {
+  std::vector<Pass> passes = StaticPipeline(options);
+  auto first = std::find_if(passes.begin(), passes.end(),
+                            [](const Pass& pass) { return pass.run == LowerStatic; });
+  return kernels ? std::vector<Pass>(first, passes.end())
+                 : std::vector<Pass>(passes.begin(), first);
+}
+
+}  // namespace
+
+std::vector<Pass> EventPipeline() { return Part({}, false); }
+
+std::vector<Pass> KernelPipeline(const ScheduleOptions& options) { return Part(options, true); }
 
 }  // namespace etc

@@ -20,6 +20,7 @@ struct ScheduleOptions {
   int64_t tagged_rows = 8;           // the most rows of a buffer that tag-data tags, and the most
   int64_t tagged_elements = 65536;   // elements of it that a task reads
   int64_t version_bytes = 64 << 20;  // the most that the versions of an untagged buffer may take
+  bool remarks = false;              // say what was derived, and why
 };
 
 /// A named pass; `run` is false when it reported an error.
@@ -32,7 +33,11 @@ struct Pass {
 /// Every pass that `etc opt --pass=NAME` can run.
 const std::vector<Pass>& AllPasses();
 
-/// The passes of the static pipeline in their order, each order with its reason (passes.cpp).
+/// The passes of the static pipeline that leave graphs; the proofs are about what they make.
+std::vector<Pass> EventPipeline();
+/// Those that make kernels of graphs.
+std::vector<Pass> KernelPipeline(const ScheduleOptions& options = {});
+/// Both, one behind the other, in their order, each order with its reason (passes.cpp).
 std::vector<Pass> StaticPipeline(const ScheduleOptions& options = {});
 
 }  // namespace etc

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Runs an example on the host target and compares what it writes with its reference.
 
-    run.py ETC NAME SIZE [--sms N] [--seed N] [-- MORE ARGUMENTS OF `etc run`]
+    run.py ETC NAME SIZE [--sms N] [--seed N] [--strip-events] [-- MORE ARGUMENTS OF `etc run`]
 
-SIZE is the example's one size that matters: n, tokens or batch. Exits 0 when everything agrees.
+SIZE is the example's one size that matters: n, tokens or batch. With --strip-events, the example
+runs without its event clauses, on events that etc derives. Exits 0 when everything agrees.
 """
 
 import argparse
 import importlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,13 +28,27 @@ def parse_arguments():
     parser.add_argument("size", type=int)
     parser.add_argument("--sms", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--strip-events", action="store_true")
     parser.add_argument("more", nargs="*", help="passed on to `etc run`")
     return parser.parse_args()
 
 
+def source(options, folder):
+    """The example, or a copy of it without events."""
+    example = EXAMPLES / f"{options.name}.etir"
+    if not options.strip_events:
+        return example
+    stripped = folder / example.name
+    subprocess.run([options.etc, "opt", "--pass=strip-events", str(example), "-o", str(stripped)],
+                   check=True)
+    if re.search(r"(?<!%)\b(event|wait|notify)\b", re.sub(r"//.*", "", stripped.read_text())):
+        raise ValueError(f"{stripped} still has an event")
+    return stripped
+
+
 def command(options, case, folder):
     """The command line of the run, and the files it writes by output."""
-    words = [options.etc, "run", str(EXAMPLES / f"{options.name}.etir"), "--sms", str(options.sms)]
+    words = [options.etc, "run", str(source(options, folder)), "--sms", str(options.sms)]
     if case.config:
         words += ["--config", case.config]
     for name, value in case.dims.items():

@@ -1,0 +1,363 @@
+#include "analysis/dependence_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/closed_form.h"
+#include "analysis/events.h"
+#include "verify/walk.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+/// What a dependence comes from, and the pairs of tasks: a set over tasks 1 and 2.
+struct Conflict {
+  Set pairs;
+  DependenceGraph::Cause cause{};
+};
+
+/// The largest value of a function on a set.
+std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns) {
+  Set values = set & Eq(unknowns.Param("value@"), value);
+  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
+  if (position < 0) {
+    return std::nullopt;
+  }
+  Set line(isl_set_from_params(values.copy()));
+  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
+                               static_cast<unsigned>(position), 1));
+  isl_size count = isl_set_dim(line.get(), isl_dim_param);
+  line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
+  Val largest(isl_set_dim_max_val(line.copy(), 0));
+  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
+  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
+}
+
+/// The smallest and the largest value of a parameter, for each value of the others.
+std::pair<PwAff, PwAff> Range(const Set& set, const std::string& name) {
+  Set line(isl_set_from_params(set.copy()));
+  int position = isl_set_find_dim_by_name(line.get(), isl_dim_param, name.c_str());
+  if (position < 0) {
+    return {};
+  }
+  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
+                               static_cast<unsigned>(position), 1));
+  line = Coalesce(line);
+  return {PwAff(isl_set_dim_min(line.copy(), 0)), PwAff(isl_set_dim_max(line.copy(), 0))};
+}
+
+}  // namespace
+
+struct DependenceGraph::State {
+  State(const Module& module, const CallProgram& called)
+      : program(called), unknowns(module, called, context) {
+    context.SetBudget(kSteps);
+    RegionRequest request;
+    for (const ProgramCall& call : program.calls) {
+      for (size_t a = 0; a < call.args.size(); ++a) {
+        if (module.tensors[call.device->params[a]].access != Access::In) {
+          request.tensors.insert(call.args[a].tensor);
+        }
+      }
+    }
+    for (const ProgramCall& call : program.calls) {
+      first.push_back(AccessRegions(unknowns, call, 1, request));
+      second.push_back(AccessRegions(unknowns, call, 2, request));
+    }
+    for (const ProgramCall& call : program.calls) {
+      first_domains.push_back(Known(TaskScope(unknowns, call, 1).domain));
+      second_domains.push_back(Known(TaskScope(unknowns, call, 2).domain));
+      AddTaskRanges(call);
+    }
+    sizes = unknowns.GlobalFacts();
+    for (size_t i = 0; i < program.calls.size(); ++i) {
+      first_domains[i] = first_domains[i] & sizes;
+      second_domains[i] = second_domains[i] & sizes;
+    }
+  }
+
+  /// What the range of the tasks is read from counts as read by each of them.
+  void AddTaskRanges(const ProgramCall& call) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      TensorId param = call.device->params[a];
+      auto reads = [&](ExprId id) {
+        return bool{FindExpr(unknowns.module(), id, [&](const Expr& expr) {
+          const auto* load = std::get_if<Load>(&expr);
+          return load != nullptr && load->tensor == param;
+        })};
+      };
+      for (const Axis& axis : call.axes) {
+        if (reads(axis.lo) || reads(axis.hi)) {
+          TensorId tensor = call.args[a].tensor;
+          first[call.index].push_back({tensor, false, false, false, first_domains[call.index]});
+          second[call.index].push_back({tensor, false, false, false, second_domains[call.index]});
+        }
+      }
+    }
+  }
+
+  /// Without what depends on data.
+  Set Known(const Set& set) const {
+    std::vector<std::string> others;
+    for (const Term* term : unknowns.TermsIn(set)) {
+      if (!term->global) {
+        others.push_back(term->name);
+      }
+    }
+    return ProjectOut(set, others);
+  }
+
+  Set StepSet(const Dependence& d) const {
+    PwAff l1 = unknowns.Param(IterationName(1));
+    PwAff l2 = unknowns.Param(IterationName(2));
+    return d.step == Step::Same      ? Eq(l1, l2)
+           : d.step == Step::Carried ? Lt(l1, l2)
+                                     : unknowns.All();
+  }
+
+  const Conflict& ConflictOf(const Dependence& d) {
+    auto [found, fresh] = conflicts.try_emplace({d.from, d.to, d.step});
+    Conflict& conflict = found->second;
+    if (!fresh) {
+      return conflict;
+    }
+    context.SetBudget(kSteps);
+    Set base = StepSet(d) & sizes;
+    conflict.pairs = unknowns.All() - unknowns.All();
+    for (const AccessRegion& a : first[d.from]) {
+      for (const AccessRegion& b : second[d.to]) {
+        if (a.tensor != b.tensor || (!a.write && !b.write)) {
+          continue;
+        }
+        Set touched = Coalesce(a.set & b.set & base);
+        if (IsEmpty(touched)) {
+          continue;
+        }
+        // A value that is read is the better reason than memory that is used again.
+        bool value = a.write && !b.write;
+        if (!conflict.cause.tensor || (value && conflict.cause.to_writes)) {
+          conflict.cause = {a.tensor, a.write, b.write};
+        }
+        std::vector<std::string> kept = TaskNames(program.calls[d.from], 1);
+        std::vector<std::string> more = TaskNames(program.calls[d.to], 2);
+        kept.insert(kept.end(), more.begin(), more.end());
+        std::vector<std::string> others;
+        for (const std::string& name : unknowns.Involved(touched)) {
+          const Term* term = unknowns.Find(name);
+          bool keep = std::find(kept.begin(), kept.end(), name) != kept.end() ||
+                      unknowns.IsDim(name) || (term != nullptr && term->global);
+          if (!keep) {
+            others.push_back(name);
+          }
+        }
+        conflict.pairs = Coalesce(conflict.pairs | Coalesce(ProjectOut(touched, others)));
+      }
+    }
+    return conflict;
+  }
+
+  const Map& OrderOf(const Dependence& d) {
+    if (!relations) {
+      relations = MakeEventRelations(unknowns);
+    }
+    if (!order) {
+      EventRelations left;
+      std::set<EventId> trusted;
+      for (auto [all, kept] : {std::pair{&relations->waits, &left.waits},
+                               std::pair{&relations->notifies, &left.notifies}}) {
+        for (const EdgeRelation& edge : *all) {
+          if (!without.contains(edge.edge->ref->event)) {
+            kept->push_back(edge);
+            trusted.insert(edge.edge->ref->event);
+          }
+        }
+      }
+      order.emplace(unknowns, left, trusted);
+    }
+    return order->From(d.from)[d.to];
+  }
+
+  Set Restrict(const Dependence& d, const Iterations& iterations) const {
+    Set set = ConflictPairs(d);
+    PwAff l1 = unknowns.Param(IterationName(1));
+    PwAff l2 = unknowns.Param(IterationName(2));
+    if (iterations.latest_from) {
+      set = set & Eq(l1, unknowns.Constant(program.calls[d.from].repeat.hi));
+    }
+    if (iterations.first_to) {
+      set = set & Eq(l2, unknowns.Constant(program.calls[d.to].repeat.lo));
+    }
+    if (iterations.distance > 0) {
+      set = set & Eq(l1 + unknowns.Constant(iterations.distance), l2);
+    }
+    return set;
+  }
+  const Set& ConflictPairs(const Dependence& d) const {
+    return conflicts.at({d.from, d.to, d.step}).pairs;
+  }
+
+  /// The iterations of `to` that the restriction itself leaves.
+  Set RestrictedTo(const Dependence& d, const Iterations& iterations) const {
+    PwAff l2 = unknowns.Param(IterationName(2));
+    Set set = second_domains[d.to];
+    if (iterations.first_to) {
+      set = set & Eq(l2, unknowns.Constant(program.calls[d.to].repeat.lo));
+    }
+    if (iterations.distance > 0) {
+      int64_t earliest = program.calls[d.to].repeat.lo + iterations.distance;
+      set = set & Le(unknowns.Constant(earliest), l2);
+    }
+    return set;
+  }
+
+  /// A coordinate of the task or its quotient by a number, if the value is one; else its closed form.
+  std::optional<TaskExpr> Text(const PwAff& value, size_t to, const Set& consumers) const {
+    auto largest = LargestOn(consumers, value, unknowns);
+    for (size_t i = 0; i < program.calls[to].axes.size(); ++i) {
+      TaskExpr own{TaskExpr::Kind::Coordinate, static_cast<int64_t>(i)};
+      PwAff coordinate = unknowns.Param(CoordinateName(i, 2));
+      if (IsSubset(consumers, Eq(value, coordinate))) {
+        return own;
+      }
+      auto most = LargestOn(consumers, coordinate, unknowns);
+      if (!largest || !most || *largest < 1) {
+        continue;
+      }
+      int64_t estimate = (*most + 1) / (*largest + 1);
+      for (int64_t divisor : {estimate, estimate + 1}) {
+        if (divisor > 1 && IsSubset(consumers, Eq(value, Floor(coordinate, divisor)))) {
+          TaskExpr number{TaskExpr::Kind::Number, divisor};
+          return TaskExpr{TaskExpr::Kind::Binary, 0, {}, BinaryOp::Div, {own, number}};
+        }
+      }
+    }
+    return ClosedForm(unknowns, value, consumers);
+  }
+
+  PwAff Floor(const PwAff& value, int64_t divisor) const {
+    return PwAff(isl_pw_aff_floor(isl_pw_aff_scale_down_val(
+        value.copy(), isl_val_int_from_si(unknowns.ctx(), divisor))));
+  }
+
+  Need NeedOf(const Set& pairs, const std::string& name, const std::vector<std::string>& tasks,
+              size_t to, const Set& consumers, const Set& producers) const {
+    std::vector<std::string> others;
+    for (const std::string& other : tasks) {
+      if (other != name) {
+        others.push_back(other);
+      }
+    }
+    auto [lo, last] = Range(ProjectOut(pairs, others), name);
+    auto [all_lo, all_last] = Range(ProjectOut(producers, others), name);
+    if (!lo || !last || !all_lo || !all_last ||
+        IsSubset(consumers, Eq(lo, all_lo) & Eq(last, all_last))) {
+      return {};
+    }
+    Need need;
+    need.length = LargestOn(consumers, last - lo + unknowns.Constant(1), unknowns);
+    auto first_text = Text(lo, to, consumers);
+    auto last_text = Text(last, to, consumers);
+    if (!first_text || !last_text) {
+      return {};
+    }
+    need.whole = false;
+    need.lo = *first_text;
+    need.last = *last_text;
+    if (need.length && *need.length > 1) {
+      PwAff chunk = Floor(lo - all_lo, *need.length);
+      if (IsSubset(consumers, Eq(chunk, Floor(last - all_lo, *need.length)))) {
+        need.chunk = Text(chunk, to, consumers);
+      }
+    }
+    return need;
+  }
+
+  const CallProgram& program;
+  IslContext context;
+  Unknowns unknowns;
+  Set sizes;
+  std::vector<std::vector<AccessRegion>> first;
+  std::vector<std::vector<AccessRegion>> second;
+  std::vector<Set> first_domains;
+  std::vector<Set> second_domains;
+  std::map<std::tuple<size_t, size_t, Step>, Conflict> conflicts;
+  std::set<EventId> without;
+  std::optional<EventRelations> relations;
+  std::optional<HappensBefore> order;
+};
+
+DependenceGraph::DependenceGraph(const Module& module, const CallProgram& program)
+    : state_(std::make_unique<State>(module, program)) {}
+
+DependenceGraph::~DependenceGraph() = default;
+
+void DependenceGraph::EventsChanged() {
+  state_->relations.reset();
+  state_->order.reset();
+}
+
+void DependenceGraph::Leave(const std::set<EventId>& out) {
+  state_->without = out;
+  state_->order.reset();
+}
+
+bool DependenceGraph::Exists(const Dependence& dependence) {
+  return !IsEmpty(state_->ConflictOf(dependence).pairs);
+}
+
+bool DependenceGraph::IsOrdered(const Dependence& dependence) {
+  const Conflict& conflict = state_->ConflictOf(dependence);
+  state_->context.SetBudget(kSteps);
+  const Map& order = state_->OrderOf(dependence);
+  const auto& calls = state_->program.calls;
+  return order && IsSubset(ToMap(state_->unknowns, conflict.pairs,
+                                 TaskNames(calls[dependence.from], 1),
+                                 TaskNames(calls[dependence.to], 2)),
+                           order);
+}
+
+std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
+  const Conflict& conflict = state_->ConflictOf(dependence);
+  PwAff back = state_->unknowns.Param(IterationName(1)) - state_->unknowns.Param(IterationName(2));
+  auto largest = LargestOn(conflict.pairs, back, state_->unknowns);
+  return largest ? std::optional(-*largest) : std::nullopt;
+}
+
+std::optional<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
+                                              const Iterations& iterations) {
+  State& state = *state_;
+  (void)state.ConflictOf(dependence);
+  state.context.SetBudget(kSteps);
+  Set pairs = Coalesce(state.Restrict(dependence, iterations));
+  if (IsEmpty(pairs)) {
+    return std::nullopt;
+  }
+  const ProgramCall& from = state.program.calls[dependence.from];
+  std::vector<std::string> tasks = TaskNames(from, 1);
+  Set consumers = Coalesce(ProjectOut(pairs, tasks));
+  Set domain = state.RestrictedTo(dependence, iterations);
+  const Set& producers = state.first_domains[dependence.from];
+  Needs needs;
+  needs.coordinates.resize(from.axes.size());
+  if (!IsSubset(domain, consumers)) {
+    needs.guard = ClosedForm(state.unknowns, consumers, domain);
+    if (!needs.guard) {
+      return needs;
+    }
+  }
+  needs.iteration = state.NeedOf(pairs, tasks[0], tasks, dependence.to, consumers, producers);
+  for (size_t i = 0; i < from.axes.size(); ++i) {
+    needs.coordinates[i] =
+        state.NeedOf(pairs, tasks[i + 1], tasks, dependence.to, consumers, producers);
+  }
+  return needs;
+}
+
+DependenceGraph::Cause DependenceGraph::CauseOf(const Dependence& dependence) {
+  return state_->ConflictOf(dependence).cause;
+}
+
+}  // namespace etc

@@ -1,0 +1,85 @@
+// The dependences between the tasks of a program, and which of them its events put in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "analysis/program.h"
+#include "analysis/task_expr.h"
+
+namespace etc {
+
+/// Which iterations of two calls a dependence connects.
+enum class Step {
+  Same,     // one iteration of a repeat around both, or calls of one block outside of repeats
+  Carried,  // an iteration and a later one of a repeat around both
+  Across,   // calls that no repeat holds both of
+};
+
+/// The tasks of one call that must complete before those of another.
+struct Dependence {
+  size_t from;  // the call that comes first in program order or in time
+  size_t to;
+  Step step;
+};
+
+/// Of the iterations that a dependence connects, those of interest.
+struct Iterations {
+  bool latest_from = false;  // Across: the last of the repeat of `from`
+  bool first_to = false;     // Across: the first of the repeat of `to`
+  int64_t distance = 0;      // Carried: exactly so many later; 0 for any
+};
+
+/// What a task of `to` needs of one coordinate of the tasks of `from`.
+struct Need {
+  bool whole = true;              // all values, or it is not known which
+  TaskExpr lo;                    // else from `lo` to `last`
+  TaskExpr last;
+  std::optional<int64_t> length;  // the most values that a task needs
+  /// All that a task needs lies in one of the chunks of `length` values, and which.
+  std::optional<TaskExpr> chunk;
+};
+
+struct Needs {
+  Need iteration;
+  std::vector<Need> coordinates;
+  std::optional<TaskExpr> guard;  // tasks of `to` that need anything; absent when all do
+};
+
+class DependenceGraph {
+ public:
+  /// Both must outlive the graph.
+  DependenceGraph(const Module& module, const CallProgram& program);
+  ~DependenceGraph();
+
+  /// The waits and notifies of the program have changed. All of its events count right.
+  void EventsChanged();
+  /// As if the program did not have these events.
+  void Leave(const std::set<EventId>& out);
+
+  /// Whether some task of `from` conflicts with one of `to`: one writes what the other touches.
+  bool Exists(const Dependence& dependence);
+  /// Whether the events put all of it in order.
+  bool IsOrdered(const Dependence& dependence);
+  /// The smallest distance of a carried dependence in iterations.
+  std::optional<int64_t> Distance(const Dependence& dependence);
+  /// Nothing where the dependence does not connect these iterations.
+  std::optional<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations);
+
+  /// A tensor that makes the dependence, and what `from` and `to` do with it.
+  struct Cause {
+    TensorId tensor;
+    bool from_writes;
+    bool to_writes;
+  };
+  Cause CauseOf(const Dependence& dependence);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace etc

@@ -1,0 +1,32 @@
+// Closed forms of what the analysis finds: expressions over sizes and the coordinates of one task.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/ids.h"
+
+namespace etc {
+
+/// An expression over a task. Booleans occur in conditions only.
+struct TaskExpr {
+  enum class Kind {
+    Number,      // `value`
+    Dim,         // `dim`
+    Iteration,   // of the repeat around the call
+    Coordinate,  // number `value` of the task
+    Binary,      // `op` of two
+    Min,         // of two
+    Max,         // of two
+    CeilDiv,     // of two
+    Select,      // condition, then, else
+  };
+  Kind kind = Kind::Number;
+  int64_t value = 0;
+  SymbolId dim = {};
+  BinaryOp op = BinaryOp::Add;
+  std::vector<TaskExpr> args = {};
+};
+
+}  // namespace etc

@@ -1,0 +1,342 @@
+// The events of a graph that has none, from what its tasks read and write.
+//
+// Dependences are looked at from near to far: for each call those on the calls before it in the same
+// iteration, the nearest first; then those on the iteration before, and at last those on calls
+// outside of the repeat. One that the events so far put in order already gets none: so a chain of
+// calls gets one event for each link, and what rewrites a buffer mostly none. Every event is tried
+// against the order that it makes, the smallest wait first, and the last one tried is always right:
+// all tasks of one call before all tasks of the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/dependence_graph.h"
+#include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "schedule/event_plan.h"
+#include "schedule/lower.h"
+#include "verify/walk.h"
+
+namespace etc {
+namespace {
+
+/// An event with an element for some of a call's tasks costs a signal for each task, one for all of
+/// them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
+constexpr int64_t kTasksAtOnce = 132;
+/// The most elements of an axis that a task waits for one by one.
+constexpr int64_t kMostWaits = 4;
+
+class Derivation {
+ public:
+  Derivation(Module& module, Graph& graph, const ScheduleOptions& options,
+             Diagnostics& diagnostics)
+      : module_(module),
+        graph_(graph),
+        options_(options),
+        diagnostics_(diagnostics),
+        program_(MakeCallProgram(module, graph)),
+        plan_(module, program_),
+        dependences_(module, program_) {}
+
+  bool Run() {
+    if (program_.nested) {
+      diagnostics_.Error(DiagnosticKind::Unsupported, graph_.range,
+                         fmt::format("events of `@{}` cannot be derived: a repeat stands inside of "
+                                     "a repeat; declare its events",
+                                     graph_.name));
+      return false;
+    }
+    if (const ProgramCall* call = CountedInSlice()) {
+      diagnostics_.Error(DiagnosticKind::Unsupported, call->range,
+                         fmt::format("events of `@{}` cannot be derived: how many tasks `@{}` has "
+                                     "is read from a slice; declare its events",
+                                     graph_.name, call->device->name));
+      return false;
+    }
+    for (size_t begin = 0; begin < program_.calls.size();) {
+      size_t end = begin;
+      while (end < program_.calls.size() &&
+             program_.calls[end].segment == program_.calls[begin].segment) {
+        ++end;
+      }
+      Segment(begin, end);
+      begin = end;
+    }
+    plan_.Write(graph_);
+    if (options_.remarks) {
+      Remark();
+    }
+    return true;
+  }
+
+ private:
+  /// A call whose number of tasks no expression of the graph can give.
+  const ProgramCall* CountedInSlice() const {
+    for (const ProgramCall& call : program_.calls) {
+      for (size_t a = 0; a < call.args.size(); ++a) {
+        bool read = std::any_of(call.axes.begin(), call.axes.end(), [&](const Axis& axis) {
+          return Reads(axis.lo, call.device->params[a]) || Reads(axis.hi, call.device->params[a]);
+        });
+        if (read && !call.args[a].indices.empty()) {
+          return &call;
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  bool Reads(ExprId id, TensorId tensor) const {
+    return bool{FindExpr(module_, id, [&](const Expr& expr) {
+      const auto* load = std::get_if<Load>(&expr);
+      return load != nullptr && load->tensor == tensor;
+    })};
+  }
+
+  /// The dependences of one call outside of repeats, or of the calls of one repeat.
+  void Segment(size_t begin, size_t end) {
+    for (size_t to = begin; to < end; ++to) {
+      for (size_t from = to; from-- > begin;) {
+        Order({from, to, Step::Same});
+      }
+    }
+    if (program_.calls[begin].repeat_var) {
+      for (size_t to = begin; to < end; ++to) {
+        for (size_t from = end; from-- > begin;) {
+          Order({from, to, Step::Carried});
+        }
+      }
+    }
+    for (size_t to = begin; to < end; ++to) {
+      for (size_t from = begin; from-- > 0;) {
+        Order({from, to, Step::Across});
+      }
+    }
+  }
+
+  void Order(const Dependence& dependence) {
+    if (!dependences_.Exists(dependence)) {
+      return;
+    }
+    ++found_;
+    if (dependences_.IsOrdered(dependence)) {
+      ++implied_;
+      return;
+    }
+    if (JoinInitial(dependence)) {
+      return;
+    }
+    for (const Iterations& iterations : Choices(dependence)) {
+      auto needs = dependences_.NeedsOf(dependence, iterations);
+      if (!needs) {
+        continue;
+      }
+      for (bool split : {true, false}) {
+        std::vector<PlannedEvent> before = plan_.events;
+        Add(dependence, iterations, *needs, split);
+        if (IsOrdered(dependence)) {
+          return;
+        }
+        plan_.events = std::move(before);
+      }
+    }
+    Add(dependence, {}, Everything(dependence), false);
+    (void)IsOrdered(dependence);
+  }
+
+  bool IsOrdered(const Dependence& dependence) {
+    plan_.Apply();
+    dependences_.EventsChanged();
+    return dependences_.IsOrdered(dependence);
+  }
+
+  Needs Everything(const Dependence& dependence) const {
+    Needs needs;
+    needs.coordinates.resize(program_.calls[dependence.from].axes.size());
+    return needs;
+  }
+
+  /// The waits to try, those for the fewest iterations first.
+  std::vector<Iterations> Choices(const Dependence& dependence) {
+    std::vector<Iterations> choices;
+    if (dependence.step == Step::Carried) {
+      if (auto distance = dependences_.Distance(dependence)) {
+        choices.push_back({.distance = *distance});
+      }
+    } else if (dependence.step == Step::Across) {
+      bool from = bool{program_.calls[dependence.from].repeat_var};
+      bool to = bool{program_.calls[dependence.to].repeat_var};
+      for (bool first_to : {true, false}) {
+        for (bool latest_from : {true, false}) {
+          if ((first_to || latest_from) && first_to <= to && latest_from <= from) {
+            choices.push_back({latest_from, first_to, 0});
+          }
+        }
+      }
+    }
+    choices.push_back({});
+    return choices;
+  }
+
+  void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
+           bool split) {
+    const ProgramCall& from = program_.calls[dependence.from];
+    std::vector<int64_t> grains(from.axes.size(), 0);
+    PlannedWait wait{dependence.to, {}, {}, needs.guard, iterations.first_to, false};
+    if (from.repeat_var) {
+      wait.iteration = IterationsOf(dependence, iterations, needs.iteration);
+    }
+    for (size_t i = 0; split && i < grains.size(); ++i) {
+      const Need& need = needs.coordinates[i];
+      grains[i] = Grain(dependence.from, need);
+      if (grains[i] > 1) {
+        wait.coordinates.push_back({*need.chunk, {}});
+      } else if (grains[i] == 1) {
+        bool one = need.length == 1;
+        wait.coordinates.push_back({need.lo, one ? std::nullopt : std::optional(need.last)});
+      }
+    }
+    // What the call notifies for others already, costs no further signal.
+    for (PlannedEvent& planned : plan_.events) {
+      if (planned.from == dependence.from && planned.grains == grains) {
+        planned.waits.push_back(std::move(wait));
+        return;
+      }
+    }
+    auto cause = dependences_.CauseOf(dependence);
+    std::string name = fmt::format("{}_{}", module_.tensors[cause.tensor].name,
+                                   cause.from_writes ? "ready" : "free");
+    EventId event = plan_.NewEvent(std::move(name), from.range);
+    plan_.events.push_back({event, dependence.from, std::move(grains), {}, {std::move(wait)}});
+  }
+
+  IterationWait IterationsOf(const Dependence& dependence, const Iterations& iterations,
+                             const Need& need) const {
+    if (dependence.step == Step::Same) {
+      return {IterationWait::Kind::Same};
+    }
+    if (iterations.distance > 0) {
+      return {IterationWait::Kind::Earlier, iterations.distance};
+    }
+    if (iterations.latest_from) {
+      return {IterationWait::Kind::Last};
+    }
+    if (need.whole) {
+      return {IterationWait::Kind::All};
+    }
+    return {IterationWait::Kind::Range, 0, need.lo, need.last};
+  }
+
+  /// How finely an event tells the values of a coordinate apart (see PlannedEvent::grains).
+  int64_t Grain(size_t call, const Need& need) {
+    if (need.whole || !FitsAtOnce(call)) {
+      return 0;
+    }
+    if (need.length == 1) {
+      return 1;
+    }
+    if (need.chunk) {
+      return *need.length;
+    }
+    return need.length && *need.length <= kMostWaits ? 1 : 0;
+  }
+
+  /// Whether the tasks of the call, at the smallest sizes, are no more than run at once.
+  bool FitsAtOnce(size_t call) {
+    Env smallest;
+    for (SymbolId id : module_.symbols.Ids()) {
+      if (module_.symbols[id].kind == SymbolKind::Dim) {
+        if (auto range = RangeOfDim(module_, id)) {
+          smallest[id] = range->lo;
+        }
+      }
+    }
+    for (size_t i = 0; i < program_.calls[call].axes.size(); ++i) {
+      if (!plan_.CanSplit(call, i)) {
+        return false;  // how many there are is not known, or no product
+      }
+    }
+    auto tasks = EvaluateInt(module_, plan_.TaskCount(call), smallest);
+    return tasks && *tasks <= kTasksAtOnce;
+  }
+
+  /// Lets what a call before a repeat writes count as that of the iteration before the first, where
+  /// the repeat already waits for that: one wait instead of two with conditions.
+  bool JoinInitial(const Dependence& dependence) {
+    const ProgramCall& from = program_.calls[dependence.from];
+    if (dependence.step != Step::Across || from.repeat_var ||
+        !program_.calls[dependence.to].repeat_var) {
+      return false;
+    }
+    for (size_t i = 0; i < plan_.events.size(); ++i) {
+      std::vector<PlannedEvent> before = plan_.events;
+      PlannedEvent& planned = plan_.events[i];
+      bool whole = std::all_of(planned.grains.begin(), planned.grains.end(),
+                               [](int64_t grain) { return grain == 0; });
+      if (!whole || (planned.initial && planned.initial != dependence.from)) {
+        continue;
+      }
+      for (PlannedWait& wait : planned.waits) {
+        bool previous = wait.iteration.kind == IterationWait::Kind::Earlier &&
+                        wait.iteration.distance == 1 && !wait.guard;
+        if (wait.call == dependence.to && previous) {
+          planned.initial = dependence.from;
+          wait.from_initial = true;
+        }
+      }
+      if (planned.initial && IsOrdered(dependence)) {
+        return true;
+      }
+      plan_.events = std::move(before);
+    }
+    (void)IsOrdered(dependence);
+    return false;
+  }
+
+  void Remark() {
+    for (const PlannedEvent& planned : plan_.events) {
+      const ProgramCall& from = program_.calls[planned.from];
+      const Event& event = module_.events[planned.event];
+      std::string extents;
+      for (const EventDim& dim : event.dims) {
+        extents += (extents.empty() ? "" : ", ") + Print(module_, dim.extent);
+      }
+      Diagnostic& remark = diagnostics_.Remark(
+          DiagnosticKind::DerivedEvent, from.range,
+          fmt::format("`@{}` notifies `%{}{}`, {} for each element", from.device->name, event.name,
+                      extents.empty() ? "" : "[" + extents + "]", Print(module_, event.count)));
+      for (const PlannedWait& wait : planned.waits) {
+        const ProgramCall& to = program_.calls[wait.call];
+        remark.notes.push_back({to.range, fmt::format("`@{}` waits for it", to.device->name)});
+      }
+    }
+    diagnostics_.Remark(
+        DiagnosticKind::DerivedEvent, graph_.range,
+        fmt::format("`@{}` has {} dependences between calls; {} follow from the order of others",
+                    graph_.name, found_, implied_));
+  }
+
+  Module& module_;
+  Graph& graph_;
+  const ScheduleOptions& options_;
+  Diagnostics& diagnostics_;
+  CallProgram program_;
+  EventPlan plan_;
+  DependenceGraph dependences_;
+  int64_t found_ = 0;
+  int64_t implied_ = 0;
+};
+
+}  // namespace
+
+bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+  bool ok = true;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id != nullptr && !HasEvents(module, module.graphs[*id])) {
+      ok &= Derivation(module, module.graphs[*id], options, diagnostics).Run();
+    }
+  }
+  return ok;
+}
+
+}  // namespace etc

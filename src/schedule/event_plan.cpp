@@ -1,0 +1,315 @@
+#include "schedule/event_plan.h"
+
+#include <algorithm>
+
+#include "ir/evaluate.h"
+#include "ir/rewrite.h"
+#include "support/diagnostics.h"
+#include "verify/shapes.h"
+#include "verify/walk.h"
+
+namespace etc {
+
+EventPlan::EventPlan(Module& module, CallProgram& program)
+    : module_(module), program_(program), calls_(program.calls.size()) {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    for (const Axis& axis : program.calls[i].axes) {
+      calls_[i].coords.push_back(module.symbols.Add(Symbol(module.symbols[axis.var])));
+    }
+  }
+}
+
+EventId EventPlan::NewEvent(std::string name, SourceRange range) {
+  return module_.events.Add({std::move(name), {}, {}, Realisation::Unset, range});
+}
+
+void EventPlan::Apply() {
+  for (Clauses& call : calls_) {
+    call.waits.clear();
+    call.notifies.clear();
+  }
+  for (const PlannedEvent& planned : events) {
+    Declare(planned);
+    calls_[planned.from].notifies.push_back(Notify(planned));
+    if (planned.initial) {
+      EventRef first{planned.event, {{MakeInt(module_, 0), {}}}, {}, {}, {}};
+      calls_[*planned.initial].notifies.push_back(std::move(first));
+    }
+    for (const PlannedWait& wait : planned.waits) {
+      calls_[wait.call].waits.push_back(Wait(planned, wait));
+    }
+  }
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    ProgramCall& call = program_.calls[i];
+    call.waits.clear();
+    call.notifies.clear();
+    for (const EventRef& ref : calls_[i].waits) {
+      call.waits.push_back({&ref, calls_[i].coords, call.range});
+    }
+    for (const EventRef& ref : calls_[i].notifies) {
+      call.notifies.push_back({&ref, calls_[i].coords, call.range});
+    }
+  }
+}
+
+void EventPlan::Write(Graph& graph) const {
+  std::vector<NodeId> declarations;
+  for (const PlannedEvent& planned : events) {
+    declarations.push_back(module_.AddNode(EventDecl{planned.event}));
+  }
+  auto first = std::find_if(graph.body.begin(), graph.body.end(), [&](NodeId id) {
+    return !std::holds_alternative<BufferDecl>(module_.nodes[id]);
+  });
+  graph.body.insert(first, declarations.begin(), declarations.end());
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    auto& node = std::get<CallNode>(module_.nodes[program_.calls[i].node]);
+    for (auto [refs, edges] : {std::pair{&calls_[i].waits, &node.waits},
+                               std::pair{&calls_[i].notifies, &node.notifies}}) {
+      if (!refs->empty()) {
+        edges->push_back({calls_[i].coords, {refs->begin(), refs->end()}});
+      }
+    }
+  }
+}
+
+bool EventPlan::CanSplit(size_t call, size_t coordinate) const {
+  const Axis& axis = AxisAt(call, coordinate);
+  const std::vector<SymbolId>& tasks = CallAt(call).task_symbols;
+  auto fixed = [&](ExprId id) {
+    return !id || (!ReadsTensor(module_, id) && !Mentions(module_, id, tasks));
+  };
+  return fixed(axis.lo) && fixed(axis.hi);
+}
+
+void EventPlan::Declare(const PlannedEvent& planned) {
+  const ProgramCall& from = CallAt(planned.from);
+  std::vector<EventDim> dims;
+  std::vector<SymbolId> vars(planned.grains.size());
+  if (from.repeat_var) {
+    ExprId iterations = Minus(from.repeat_hi, from.repeat_lo);
+    dims.push_back({{}, Offset(iterations, planned.initial ? 1 : 0)});
+  }
+  for (size_t i = 0; i < planned.grains.size(); ++i) {
+    int64_t grain = planned.grains[i];
+    if (grain == 0) {
+      continue;
+    }
+    const Axis& axis = AxisAt(planned.from, i);
+    ExprId extent = Minus(axis.hi, axis.lo);
+    if (grain > 1) {
+      if (!IsMultiple(module_, extent, grain)) {
+        vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
+      }
+      extent = module_.AddExpr(Call{Intrinsic::CeilDiv, {extent, MakeInt(module_, grain)}});
+    }
+    dims.push_back({vars[i], extent});
+  }
+  ExprId count = Count(planned.from, planned.grains, vars);
+  if (planned.initial) {
+    ExprId initial = TaskCount(*planned.initial);
+    if (!SameSize(module_, initial, count)) {
+      dims[0].var = module_.symbols.Add(Symbol(module_.symbols[from.repeat_var]));
+      ExprId is_first = module_.AddExpr(
+          Binary{BinaryOp::Eq, MakeRef(module_, dims[0].var), MakeInt(module_, 0)});
+      count = module_.AddExpr(Call{Intrinsic::Select, {is_first, initial, count}});
+    }
+  }
+  Event& event = module_.events[planned.event];
+  event.dims = std::move(dims);
+  event.count = count;
+}
+
+ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
+                        const std::vector<SymbolId>& vars) {
+  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
+    if (!CanSplit(call, i)) {
+      return CountEach(call);
+    }
+  }
+  ExprId count = MakeInt(module_, 1);
+  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
+    const Axis& axis = AxisAt(call, i);
+    int64_t grain = grains.empty() ? 0 : grains[i];
+    ExprId extent = Minus(axis.hi, axis.lo);
+    if (grain == 0) {
+      count = MakeMul(module_, count, extent);
+    } else if (grain > 1) {
+      ExprId chunk = MakeInt(module_, grain);
+      if (vars[i]) {
+        ExprId before = MakeMul(module_, MakeRef(module_, vars[i]), chunk);
+        ExprId rest = module_.AddExpr(Binary{BinaryOp::Sub, extent, before});
+        chunk = module_.AddExpr(Call{Intrinsic::Min, {chunk, rest}});
+      }
+      count = MakeMul(module_, count, chunk);
+    }
+  }
+  return count;
+}
+
+/// The number of all tasks, where the range of one coordinate depends on another or on data.
+ExprId EventPlan::CountEach(size_t call) {
+  Substitution symbols;
+  TensorSubstitution tensors;
+  for (size_t a = 0; a < CallAt(call).args.size(); ++a) {
+    tensors[CallAt(call).device->params[a]] = CallAt(call).args[a].tensor;
+  }
+  std::vector<Axis> axes;
+  for (const Axis& axis : CallAt(call).axes) {
+    ExprId lo = Clone(module_, axis.lo, symbols, tensors);
+    ExprId hi = Clone(module_, axis.hi, symbols, tensors);
+    SymbolId var = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
+    symbols[axis.var] = MakeRef(module_, var);
+    axes.push_back({var, lo, hi});
+  }
+  return module_.AddExpr(Reduce{Reduction::Sum, std::move(axes), MakeInt(module_, 1)});
+}
+
+EventRef EventPlan::Notify(const PlannedEvent& planned) {
+  const ProgramCall& from = CallAt(planned.from);
+  EventRef ref{planned.event, {}, {}, {}, {}};
+  if (from.repeat_var) {
+    ref.indices.push_back({IterationOf(planned, MakeRef(module_, from.repeat_var)), {}});
+  }
+  for (size_t i = 0; i < planned.grains.size(); ++i) {
+    if (planned.grains[i] != 0) {
+      ExprId own = MakeRef(module_, calls_[planned.from].coords[i]);
+      ref.indices.push_back(
+          {Quotient(Minus(own, AxisAt(planned.from, i).lo), planned.grains[i]), {}});
+    }
+  }
+  return ref;
+}
+
+EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
+  const ProgramCall& to = CallAt(wait.call);
+  EventRef ref{planned.event, {}, {}, {}, {}};
+  if (CallAt(planned.from).repeat_var) {
+    ref.indices.push_back(IterationIndex(planned, wait));
+  }
+  size_t used = 0;
+  for (size_t i = 0; i < planned.grains.size(); ++i) {
+    if (planned.grains[i] == 0) {
+      continue;
+    }
+    const PlannedWait::Coordinate& coordinate = wait.coordinates[used++];
+    // A chunk has its number already.
+    ExprId origin = planned.grains[i] == 1 ? AxisAt(planned.from, i).lo : ExprId{};
+    EventIndex index{Minus(Build(wait.call, coordinate.lo), origin), {}};
+    if (coordinate.last) {
+      index.hi = Offset(Minus(Build(wait.call, *coordinate.last), origin), 1);
+    }
+    ref.indices.push_back(index);
+  }
+  const IterationWait& iteration = wait.iteration;
+  bool earlier = iteration.kind == IterationWait::Kind::Earlier && !wait.from_initial;
+  if (earlier || wait.first_only) {
+    BinaryOp op = earlier ? BinaryOp::Ge : BinaryOp::Eq;
+    ExprId limit = Offset(to.repeat_lo, earlier ? iteration.distance : 0);
+    ref.guard = module_.AddExpr(Binary{op, MakeRef(module_, to.repeat_var), limit});
+  }
+  if (wait.guard) {
+    ref.guard = And(ref.guard, Build(wait.call, *wait.guard));
+  }
+  return ref;
+}
+
+EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedWait& wait) {
+  const ProgramCall& from = CallAt(planned.from);
+  const IterationWait& iteration = wait.iteration;
+  switch (iteration.kind) {
+    case IterationWait::Kind::Same:
+      return {IterationOf(planned, MakeRef(module_, from.repeat_var)), {}};
+    case IterationWait::Kind::Earlier: {
+      ExprId own = Minus(MakeRef(module_, from.repeat_var), from.repeat_lo);
+      return {Offset(own, (planned.initial ? 1 : 0) - iteration.distance), {}};
+    }
+    case IterationWait::Kind::Last: {
+      ExprId iterations = Minus(from.repeat_hi, from.repeat_lo);
+      return {Offset(iterations, planned.initial ? 0 : -1), {}};
+    }
+    case IterationWait::Kind::Range: {
+      ExprId lo = IterationOf(planned, Build(wait.call, iteration.lo));
+      return {lo, Offset(IterationOf(planned, Build(wait.call, iteration.last)), 1)};
+    }
+    case IterationWait::Kind::All:
+    case IterationWait::Kind::None:
+      break;
+  }
+  return {{}, {}, true};
+}
+
+/// The index of the element of an iteration.
+ExprId EventPlan::IterationOf(const PlannedEvent& planned, ExprId iteration) {
+  return Offset(Minus(iteration, CallAt(planned.from).repeat_lo), planned.initial ? 1 : 0);
+}
+
+ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
+  auto arg = [&](size_t i) { return Build(call, expr.args[i]); };
+  switch (expr.kind) {
+    case TaskExpr::Kind::Number:
+      return MakeInt(module_, expr.value);
+    case TaskExpr::Kind::Dim:
+      return MakeRef(module_, expr.dim);
+    case TaskExpr::Kind::Iteration:
+      return MakeRef(module_, CallAt(call).repeat_var);
+    case TaskExpr::Kind::Coordinate:
+      return MakeRef(module_, calls_[call].coords[static_cast<size_t>(expr.value)]);
+    case TaskExpr::Kind::Binary: {
+      ExprId left = arg(0);
+      ExprId right = arg(1);
+      if (expr.op == BinaryOp::Add) {
+        return MakeAdd(module_, left, right);
+      }
+      return expr.op == BinaryOp::Mul ? MakeMul(module_, left, right)
+                                      : module_.AddExpr(Binary{expr.op, left, right});
+    }
+    case TaskExpr::Kind::Min:
+      return module_.AddExpr(Call{Intrinsic::Min, {arg(0), arg(1)}});
+    case TaskExpr::Kind::Max:
+      return module_.AddExpr(Call{Intrinsic::Max, {arg(0), arg(1)}});
+    case TaskExpr::Kind::CeilDiv:
+      return module_.AddExpr(Call{Intrinsic::CeilDiv, {arg(0), arg(1)}});
+    case TaskExpr::Kind::Select:
+      return module_.AddExpr(Call{Intrinsic::Select, {arg(0), arg(1), arg(2)}});
+  }
+  ETC_CHECK(!"an expression of no kind");
+  return {};
+}
+
+ExprId EventPlan::Offset(ExprId value, int64_t offset) {
+  if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[value])) {
+    return MakeInt(module_, literal->value + offset);
+  }
+  const auto* sum = std::get_if<Binary>(&module_.exprs[value]);
+  if (sum != nullptr && (sum->op == BinaryOp::Add || sum->op == BinaryOp::Sub)) {
+    if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[sum->right])) {
+      int64_t mine = sum->op == BinaryOp::Add ? literal->value : -literal->value;
+      return Offset(sum->left, mine + offset);
+    }
+  }
+  if (offset < 0) {
+    return module_.AddExpr(Binary{BinaryOp::Sub, value, MakeInt(module_, -offset)});
+  }
+  return MakeAdd(module_, value, MakeInt(module_, offset));
+}
+
+ExprId EventPlan::Minus(ExprId value, ExprId lo) {
+  if (!lo) {
+    return value;
+  }
+  if (auto number = EvaluateInt(module_, lo, {})) {
+    return *number == 0 ? value : Offset(value, -*number);
+  }
+  return module_.AddExpr(Binary{BinaryOp::Sub, value, lo});
+}
+
+ExprId EventPlan::Quotient(ExprId value, int64_t divisor) {
+  return divisor == 1 ? value
+                      : module_.AddExpr(Binary{BinaryOp::Div, value, MakeInt(module_, divisor)});
+}
+
+ExprId EventPlan::And(ExprId left, ExprId right) {
+  return left ? module_.AddExpr(Binary{BinaryOp::And, left, right}) : right;
+}
+
+}  // namespace etc

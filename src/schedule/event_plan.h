@@ -1,0 +1,106 @@
+// Events that a pass designs, before and as they become clauses of a graph.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/program.h"
+#include "analysis/task_expr.h"
+
+namespace etc {
+
+/// Which iterations' elements a task waits for.
+struct IterationWait {
+  enum class Kind {
+    None,     // the event does not tell iterations apart
+    Same,     // its own
+    Earlier,  // `distance` before its own, once there is one
+    Last,     // the last of the repeat
+    Range,    // from `lo` to `last`
+    All,
+  };
+  Kind kind = Kind::None;
+  int64_t distance = 0;
+  TaskExpr lo = {};
+  TaskExpr last = {};
+};
+
+/// What a call waits for of a planned event.
+struct PlannedWait {
+  size_t call;
+  IterationWait iteration;
+  /// For each coordinate that the event tells apart: one element, or from `lo` to `last`.
+  struct Coordinate {
+    TaskExpr lo;
+    std::optional<TaskExpr> last;
+  };
+  std::vector<Coordinate> coordinates;
+  std::optional<TaskExpr> guard;
+  bool first_only = false;    // waits in the first iteration of its own repeat only
+  bool from_initial = false;  // the first iteration waits for the event's initial call
+};
+
+/// An event of the tasks of one call.
+struct PlannedEvent {
+  EventId event;
+  size_t from;
+  /// For each coordinate of `from`: 0 where the event does not tell its values apart, 1 where each
+  /// has an element, else how many share one.
+  std::vector<int64_t> grains;
+  /// A call before the repeat of `from` that stands for the iteration before its first: it notifies
+  /// the first element, and the iterations follow. All grains are 0.
+  std::optional<size_t> initial;
+  std::vector<PlannedWait> waits;
+};
+
+/// Builds clauses of graph calls. Every event has the axes: iteration of its call, if that stands in
+/// a repeat, then the coordinates that it tells apart.
+class EventPlan {
+ public:
+  EventPlan(Module& module, CallProgram& program);
+
+  std::vector<PlannedEvent> events;
+
+  EventId NewEvent(std::string name, SourceRange range);
+  /// Makes the clauses of the program's calls those of `events`.
+  void Apply();
+  /// Writes them into the graph, the declarations before its first call.
+  void Write(Graph& graph) const;
+
+  /// Whether the coordinate has one range, that depends on no other coordinate and on no data.
+  bool CanSplit(size_t call, size_t coordinate) const;
+  /// The number of tasks in one iteration.
+  ExprId TaskCount(size_t call) { return Count(call, {}, {}); }
+
+ private:
+  struct Clauses {
+    std::vector<SymbolId> coords;  // what they call the coordinates of the task
+    std::deque<EventRef> waits;
+    std::deque<EventRef> notifies;
+  };
+
+  void Declare(const PlannedEvent& planned);
+  EventRef Notify(const PlannedEvent& planned);
+  EventRef Wait(const PlannedEvent& planned, const PlannedWait& wait);
+  EventIndex IterationIndex(const PlannedEvent& planned, const PlannedWait& wait);
+  ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
+  ExprId CountEach(size_t call);
+  ExprId Build(size_t call, const TaskExpr& expr);
+  ExprId Offset(ExprId value, int64_t offset);
+  ExprId Minus(ExprId value, ExprId lo);
+  ExprId Quotient(ExprId value, int64_t divisor);
+  ExprId IterationOf(const PlannedEvent& planned, ExprId iteration);
+  ExprId And(ExprId left, ExprId right);
+  const ProgramCall& CallAt(size_t call) const { return program_.calls[call]; }
+  const Axis& AxisAt(size_t call, size_t coordinate) const {
+    return program_.calls[call].axes[coordinate];
+  }
+
+  Module& module_;
+  CallProgram& program_;
+  std::vector<Clauses> calls_;
+};
+
+}  // namespace etc
