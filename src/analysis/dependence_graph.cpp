@@ -169,7 +169,7 @@ struct DependenceGraph::State {
       for (auto [all, kept] : {std::pair{&relations->waits, &left.waits},
                                std::pair{&relations->notifies, &left.notifies}}) {
         for (const EdgeRelation& edge : *all) {
-          if (!without.contains(edge.edge->ref->event)) {
+          if (!without.contains(edge.edge->ref)) {
             kept->push_back(edge);
             trusted.insert(edge.edge->ref->event);
           }
@@ -284,7 +284,7 @@ struct DependenceGraph::State {
   std::vector<Set> first_domains;
   std::vector<Set> second_domains;
   std::map<std::tuple<size_t, size_t, Step>, Conflict> conflicts;
-  std::set<EventId> without;
+  std::set<const EventRef*> without;
   std::optional<EventRelations> relations;
   std::optional<HappensBefore> order;
 };
@@ -299,8 +299,8 @@ void DependenceGraph::EventsChanged() {
   state_->order.reset();
 }
 
-void DependenceGraph::Leave(const std::set<EventId>& out) {
-  state_->without = out;
+void DependenceGraph::Leave(const std::set<const EventRef*>& waits) {
+  state_->without = waits;
   state_->order.reset();
 }
 

@@ -57,8 +57,8 @@ class DependenceGraph {
 
   /// The waits and notifies of the program have changed. All of its events count right.
   void EventsChanged();
-  /// As if the program did not have these events.
-  void Leave(const std::set<EventId>& out);
+  /// As if the program did not have these waits.
+  void Leave(const std::set<const EventRef*>& waits);
 
   /// Whether some task of `from` conflicts with one of `to`: one writes what the other touches.
   bool Exists(const Dependence& dependence);

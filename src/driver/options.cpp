@@ -106,7 +106,7 @@ void AddTarget(CLI::App* app, TargetOptions& target) {
 
 void AddProofs(CLI::App* app, ProofOptions& proofs) {
   app->add_flag("--no-proofs", proofs.skip, "Skip the proofs for every size");
-  app->add_flag("--remarks", proofs.remarks, "Say what is not proved, and why");
+  app->add_flag("--remarks", proofs.remarks, "Say what is derived, and what is not proved, and why");
 }
 
 void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {
@@ -138,6 +138,8 @@ void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
   CLI::Option* source = AddSource(opt, options.source);
   AddList(opt, "--pass", options.passes, "Passes to run, in order [the static pipeline]", "A,B,C")
       ->delimiter(',');
+  opt->add_flag("--remarks", options.lowering.schedule.remarks,
+                "Say which events were derived or removed, and why");
   opt->add_flag("--list-passes", options.list_passes, "List the passes");
   AddLowering(opt, options.lowering);
   opt->add_option("-o,--output", options.output, "Where to write [standard output]")

@@ -181,7 +181,8 @@ class Derivation {
            bool split) {
     const ProgramCall& from = program_.calls[dependence.from];
     std::vector<int64_t> grains(from.axes.size(), 0);
-    PlannedWait wait{dependence.to, {}, {}, needs.guard, iterations.first_to, false};
+    PlannedWait wait{dependence.to, {},    {}, needs.guard, iterations.first_to,
+                     false,         Why(dependence)};
     if (from.repeat_var) {
       wait.iteration = IterationsOf(dependence, iterations, needs.iteration);
     }
@@ -207,6 +208,14 @@ class Derivation {
                                    cause.from_writes ? "ready" : "free");
     EventId event = plan_.NewEvent(std::move(name), from.range);
     plan_.events.push_back({event, dependence.from, std::move(grains), {}, {std::move(wait)}});
+  }
+
+  std::string Why(const Dependence& dependence) {
+    auto cause = dependences_.CauseOf(dependence);
+    return fmt::format("it {} `%{}`, which `@{}` {}", cause.to_writes ? "writes" : "reads",
+                       module_.tensors[cause.tensor].name,
+                       program_.calls[dependence.from].device->name,
+                       cause.from_writes ? "writes" : "reads");
   }
 
   IterationWait IterationsOf(const Dependence& dependence, const Iterations& iterations,
@@ -306,12 +315,15 @@ class Derivation {
                       extents.empty() ? "" : "[" + extents + "]", Print(module_, event.count)));
       for (const PlannedWait& wait : planned.waits) {
         const ProgramCall& to = program_.calls[wait.call];
-        remark.notes.push_back({to.range, fmt::format("`@{}` waits for it", to.device->name)});
+        remark.notes.push_back({to.range, fmt::format("`@{}` waits for it: {}", to.device->name, wait.why)});
       }
+    }
+    if (found_ == 0) {
+      return;
     }
     diagnostics_.Remark(
         DiagnosticKind::DerivedEvent, graph_.range,
-        fmt::format("`@{}` has {} dependences between calls; {} follow from the order of others",
+        fmt::format("dependences between calls of `@{}`: {}, of which {} follow from the others",
                     graph_.name, found_, implied_));
   }
 

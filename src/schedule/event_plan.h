@@ -40,6 +40,7 @@ struct PlannedWait {
   std::optional<TaskExpr> guard;
   bool first_only = false;    // waits in the first iteration of its own repeat only
   bool from_initial = false;  // the first iteration waits for the event's initial call
+  std::string why;            // of the dependence that it is for
 };
 
 /// An event of the tasks of one call.

@@ -11,6 +11,10 @@ bool StripEvents(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// Gives each graph without events those that the dependences between its tasks need.
 bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Removes the waits without which all dependences are still proved to be in order, and the events
+/// that nothing waits for any more.
+bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Replaces each graph by one kernel for each range of its specialisation. A call becomes the share
 /// of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the one
 /// topological order for all SMs, and each share starts at the SM where the one before it left off.

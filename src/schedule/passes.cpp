@@ -8,8 +8,9 @@ namespace etc {
 
 const std::vector<Pass>& AllPasses() {
   static const std::vector<Pass> kPasses = {
-      // Not in the static pipeline.
+      // Not in the static pipeline: what an author wrote stays, and derived events are few.
       {"strip-events", "graphs without events, waits and notifies", StripEvents},
+      {"minimise-events", "no wait that the order of tasks does not need", MinimiseEvents},
       // First: a schedule keeps the order that events ask for.
       {"derive-events", "events for graphs that have none", DeriveEvents},
       // Everything below works on kernels.
@@ -34,7 +35,7 @@ const std::vector<Pass>& AllPasses() {
 std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::vector<Pass> passes = AllPasses();
   std::erase_if(passes, [&](const Pass& pass) {
-    return pass.run == StripEvents || (pass.run == TagData && !options.tag_data);
+    return pass.run == StripEvents || pass.run == MinimiseEvents || (pass.run == TagData && !options.tag_data);
   });
   return passes;
 }
