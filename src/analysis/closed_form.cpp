@@ -11,8 +11,9 @@ namespace {
 class Conversion {
  public:
   Conversion(const Unknowns& unknowns, const Set& context)
-      : unknowns_(unknowns), context_(context), build_(isl_ast_build_from_context(context.copy())) {
-  }
+      : unknowns_(unknowns),
+        context_(context),
+        build_(isl_ast_build_from_context(context.copy())) {}
 
   std::optional<TaskExpr> Of(const PwAff& value) const {
     PwAff simple(isl_pw_aff_gist_params(isl_pw_aff_coalesce(value.copy()), context_.copy()));

@@ -92,8 +92,14 @@ struct DependenceGraph::State {
       for (const Axis& axis : call.axes) {
         if (reads(axis.lo) || reads(axis.hi)) {
           TensorId tensor = call.args[a].tensor;
-          first[call.index].push_back({tensor, false, false, false, first_domains[call.index]});
-          second[call.index].push_back({tensor, false, false, false, second_domains[call.index]});
+          for (auto [regions, domains] :
+               {std::pair{&first, &first_domains}, std::pair{&second, &second_domains}}) {
+            AccessRegion whole;
+            whole.tensor = tensor;
+            whole.exact = false;
+            whole.set = (*domains)[call.index];
+            (*regions)[call.index].push_back(std::move(whole));
+          }
         }
       }
     }
@@ -213,7 +219,8 @@ struct DependenceGraph::State {
     return set;
   }
 
-  /// A coordinate of the task or its quotient by a number, if the value is one; else its closed form.
+  /// A coordinate of the task or its quotient by a number, if the value is one; else its closed
+  /// form.
   std::optional<TaskExpr> Text(const PwAff& value, size_t to, const Set& consumers) const {
     auto largest = LargestOn(consumers, value, unknowns);
     for (size_t i = 0; i < program.calls[to].axes.size(); ++i) {
@@ -238,8 +245,8 @@ struct DependenceGraph::State {
   }
 
   PwAff Floor(const PwAff& value, int64_t divisor) const {
-    return PwAff(isl_pw_aff_floor(isl_pw_aff_scale_down_val(
-        value.copy(), isl_val_int_from_si(unknowns.ctx(), divisor))));
+    return PwAff(isl_pw_aff_floor(
+        isl_pw_aff_scale_down_val(value.copy(), isl_val_int_from_si(unknowns.ctx(), divisor))));
   }
 
   Need NeedOf(const Set& pairs, const std::string& name, const std::vector<std::string>& tasks,
@@ -313,10 +320,10 @@ bool DependenceGraph::IsOrdered(const Dependence& dependence) {
   state_->context.SetBudget(kSteps);
   const Map& order = state_->OrderOf(dependence);
   const auto& calls = state_->program.calls;
-  return order && IsSubset(ToMap(state_->unknowns, conflict.pairs,
-                                 TaskNames(calls[dependence.from], 1),
-                                 TaskNames(calls[dependence.to], 2)),
-                           order);
+  return order &&
+         IsSubset(ToMap(state_->unknowns, conflict.pairs, TaskNames(calls[dependence.from], 1),
+                        TaskNames(calls[dependence.to], 2)),
+                  order);
 }
 
 std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {

@@ -35,8 +35,8 @@ struct Iterations {
 
 /// What a task of `to` needs of one coordinate of the tasks of `from`.
 struct Need {
-  bool whole = true;              // all values, or it is not known which
-  TaskExpr lo;                    // else from `lo` to `last`
+  bool whole = true;  // all values, or it is not known which
+  TaskExpr lo;        // else from `lo` to `last`
   TaskExpr last;
   std::optional<int64_t> length;  // the most values that a task needs
   /// All that a task needs lies in one of the chunks of `length` values, and which.

@@ -8,6 +8,7 @@
 #include "driver/files.h"
 #include "driver/front.h"
 #include "picture/picture.h"
+#include "schedule/lower.h"
 #include "toolchain/scratch_directory.h"
 #include "toolchain/subprocess.h"
 
@@ -138,7 +139,7 @@ ExitCode Execute(const GraphOptions& options) {
   Session session(options.source.diagnostics);
   Diagnostics& diagnostics = session.diagnostics();
   auto module = LoadModule(options.source, session);
-  if (!module) {
+  if (!module || !DeriveEvents(*module, {}, diagnostics)) {
     return session.Finish(ExitCode::InputWrong);
   }
   std::optional<Sizes> sizes;

@@ -106,7 +106,8 @@ void AddTarget(CLI::App* app, TargetOptions& target) {
 
 void AddProofs(CLI::App* app, ProofOptions& proofs) {
   app->add_flag("--no-proofs", proofs.skip, "Skip the proofs for every size");
-  app->add_flag("--remarks", proofs.remarks, "Say what is derived, and what is not proved, and why");
+  app->add_flag("--remarks", proofs.remarks,
+                "Say what is derived, and what is not proved, and why");
 }
 
 void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {

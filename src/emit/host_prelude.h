@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -74,6 +76,37 @@ inline f16 FromFloat<f16>(float value) {
   return {u16(sign | ((bits + 0xfff + (bits >> 13 & 1)) >> 13) - (112 << 10))};
 }
 
+/// Random delays where threads meet, so that they meet in other orders: a test aid, seeded by the
+/// environment variable ETC_INTERLEAVE and off without it.
+class Interleaving {
+ public:
+  static void Point() {
+    static const char* const seed = std::getenv("ETC_INTERLEAVE");
+    if (seed != nullptr) {
+      static std::atomic<u64> threads{std::strtoull(seed, nullptr, 10) << 32};
+      static thread_local u64 state = 0;
+      // Threads are new in each launch but for one, which goes on where it left off.
+      if (state == 0) {
+        state = (threads.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15;
+      }
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      Delay(state >> 32);
+    }
+  }
+
+ private:
+  /// Nothing, a yield, or up to a tenth of a millisecond.
+  static void Delay(u64 random) {
+    if (random % 16 == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random / 16 % 100));
+    } else if (random % 4 == 0) {
+      std::this_thread::yield();
+    }
+  }
+};
+
 /// The one thread of an SM.
 struct Consumer {
   int thread = 0;
@@ -88,12 +121,14 @@ struct Events {
   explicit Events(void* memory) : counters(static_cast<u32*>(memory) + kStride) {}
 
   void WaitOne(const Consumer&, i64 index, u32 count) const {
+    Interleaving::Point();
     std::atomic_ref<u32> counter(counters[index * kStride]);
     while (counter.load(std::memory_order_acquire) < count) {
       std::this_thread::yield();
     }
   }
   void NotifyOne(const Consumer&, i64 index, u32 amount) const {
+    Interleaving::Point();
     std::atomic_ref<u32>(counters[index * kStride]).fetch_add(amount, std::memory_order_release);
   }
 };

@@ -1,7 +1,7 @@
 // The events of a graph that has none, from what its tasks read and write.
 //
-// Dependences are looked at from near to far: for each call those on the calls before it in the same
-// iteration, the nearest first; then those on the iteration before, and at last those on calls
+// Dependences are looked at from near to far: for each call those on the calls before it in the
+// same iteration, the nearest first; then those on the iteration before, and at last those on calls
 // outside of the repeat. One that the events so far put in order already gets none: so a chain of
 // calls gets one event for each link, and what rewrites a buffer mostly none. Every event is tried
 // against the order that it makes, the smallest wait first, and the last one tried is always right:
@@ -28,8 +28,7 @@ constexpr int64_t kMostWaits = 4;
 
 class Derivation {
  public:
-  Derivation(Module& module, Graph& graph, const ScheduleOptions& options,
-             Diagnostics& diagnostics)
+  Derivation(Module& module, Graph& graph, const ScheduleOptions& options, Diagnostics& diagnostics)
       : module_(module),
         graph_(graph),
         options_(options),
@@ -130,7 +129,7 @@ class Derivation {
       if (!needs) {
         continue;
       }
-      for (bool split : {true, false}) {
+      for (bool split : Splits(dependence)) {
         std::vector<PlannedEvent> before = plan_.events;
         Add(dependence, iterations, *needs, split);
         if (IsOrdered(dependence)) {
@@ -141,6 +140,19 @@ class Derivation {
     }
     Add(dependence, {}, Everything(dependence), false);
     (void)IsOrdered(dependence);
+  }
+
+  /// Whether to try events that tell tasks apart. A reader behind a repeat uses what the repeat
+  /// already notifies: another event would be signalled in each iteration for the last one alone.
+  std::vector<bool> Splits(const Dependence& dependence) const {
+    bool leaves = dependence.step == Step::Across && program_.calls[dependence.from].repeat_var;
+    bool has_whole =
+        std::any_of(plan_.events.begin(), plan_.events.end(), [&](const PlannedEvent& planned) {
+          return planned.from == dependence.from &&
+                 std::all_of(planned.grains.begin(), planned.grains.end(),
+                             [](int64_t grain) { return grain == 0; });
+        });
+    return leaves && has_whole ? std::vector{false} : std::vector{true, false};
   }
 
   bool IsOrdered(const Dependence& dependence) {
@@ -181,8 +193,8 @@ class Derivation {
            bool split) {
     const ProgramCall& from = program_.calls[dependence.from];
     std::vector<int64_t> grains(from.axes.size(), 0);
-    PlannedWait wait{dependence.to, {},    {}, needs.guard, iterations.first_to,
-                     false,         Why(dependence)};
+    PlannedWait wait{dependence.to,  {}, {}, needs.guard, iterations.first_to, false,
+                     Why(dependence)};
     if (from.repeat_var) {
       wait.iteration = IterationsOf(dependence, iterations, needs.iteration);
     }
@@ -315,7 +327,8 @@ class Derivation {
                       extents.empty() ? "" : "[" + extents + "]", Print(module_, event.count)));
       for (const PlannedWait& wait : planned.waits) {
         const ProgramCall& to = program_.calls[wait.call];
-        remark.notes.push_back({to.range, fmt::format("`@{}` waits for it: {}", to.device->name, wait.why)});
+        remark.notes.push_back(
+            {to.range, fmt::format("`@{}` waits for it: {}", to.device->name, wait.why)});
       }
     }
     if (found_ == 0) {

@@ -109,8 +109,8 @@ void EventPlan::Declare(const PlannedEvent& planned) {
     ExprId initial = TaskCount(*planned.initial);
     if (!SameSize(module_, initial, count)) {
       dims[0].var = module_.symbols.Add(Symbol(module_.symbols[from.repeat_var]));
-      ExprId is_first = module_.AddExpr(
-          Binary{BinaryOp::Eq, MakeRef(module_, dims[0].var), MakeInt(module_, 0)});
+      ExprId is_first =
+          module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, dims[0].var), MakeInt(module_, 0)});
       count = module_.AddExpr(Call{Intrinsic::Select, {is_first, initial, count}});
     }
   }

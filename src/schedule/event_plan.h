@@ -56,8 +56,8 @@ struct PlannedEvent {
   std::vector<PlannedWait> waits;
 };
 
-/// Builds clauses of graph calls. Every event has the axes: iteration of its call, if that stands in
-/// a repeat, then the coordinates that it tells apart.
+/// Builds clauses of graph calls. Every event has the axes: iteration of its call, if that stands
+/// in a repeat, then the coordinates that it tells apart.
 class EventPlan {
  public:
   EventPlan(Module& module, CallProgram& program);

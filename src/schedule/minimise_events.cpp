@@ -34,10 +34,10 @@ class Minimisation {
         redundant_.insert(wait.ref);
         dependences_.Leave(redundant_);
         if (AllOrderedTo(i) && AllOrdered()) {
-          Remark(wait.range, fmt::format("`@{}` need not wait for `{}`: other events have the "
-                                         "same order",
-                                         program_.calls[i].device->name,
-                                         Print(module_, *wait.ref)));
+          Remark(wait.range,
+                 fmt::format("`@{}` need not wait for `{}`: other events have the "
+                             "same order",
+                             program_.calls[i].device->name, Print(module_, *wait.ref)));
         } else {
           redundant_.erase(wait.ref);
         }

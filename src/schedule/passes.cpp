@@ -35,7 +35,8 @@ const std::vector<Pass>& AllPasses() {
 std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::vector<Pass> passes = AllPasses();
   std::erase_if(passes, [&](const Pass& pass) {
-    return pass.run == StripEvents || pass.run == MinimiseEvents || (pass.run == TagData && !options.tag_data);
+    return pass.run == StripEvents || pass.run == MinimiseEvents ||
+           (pass.run == TagData && !options.tag_data);
   });
   return passes;
 }

@@ -50,7 +50,8 @@
 // Specialisations (specialise.cpp)
 //   - The ranges ascend without overlap and cover the range of the dimension.
 // Dependences (dependences.cpp), call by call; src/analysis proves the order of each element's uses
-//   - Events lead from a call that writes a tensor to every later call that reads it. A graph without
+//   - Events lead from a call that writes a tensor to every later call that reads it. A graph
+//   without
 //     events is checked once it has those that are derived.
 // Event flow (event_program.cpp, event_walk.cpp, event_flow.cpp, event_order.cpp), at chosen sizes
 // and except where it depends on data
