@@ -41,6 +41,8 @@ struct Need {
   std::optional<int64_t> length;  // the most values that a task needs
   /// All that a task needs lies in one of the chunks of `length` values, and which.
   std::optional<TaskExpr> chunk;
+
+  bool operator==(const Need&) const = default;
 };
 
 struct Needs {

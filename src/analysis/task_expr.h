@@ -27,6 +27,8 @@ struct TaskExpr {
   SymbolId dim = {};
   BinaryOp op = BinaryOp::Add;
   std::vector<TaskExpr> args = {};
+
+  bool operator==(const TaskExpr&) const = default;
 };
 
 }  // namespace etc

@@ -10,11 +10,11 @@
 
 #include <algorithm>
 
-#include "analysis/dependence_graph.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "schedule/event_plan.h"
 #include "schedule/lower.h"
+#include "schedule/range_dependences.h"
 #include "verify/walk.h"
 
 namespace etc {
@@ -33,9 +33,10 @@ class Derivation {
         graph_(graph),
         options_(options),
         diagnostics_(diagnostics),
-        program_(MakeCallProgram(module, graph)),
-        plan_(module, program_),
-        dependences_(module, program_) {}
+        programs_(MakeCallPrograms(module, graph)),
+        program_(programs_.front()),
+        plan_(module, programs_),
+        dependences_(module, programs_) {}
 
   bool Run() {
     if (program_.nested) {
@@ -276,7 +277,7 @@ class Derivation {
         return false;  // how many there are is not known, or no product
       }
     }
-    auto tasks = EvaluateInt(module_, plan_.TaskCount(call), smallest);
+    auto tasks = EvaluateInt(module_, plan_.TaskCount(call), smallest, program_.ranges);
     return tasks && *tasks <= kTasksAtOnce;
   }
 
@@ -344,9 +345,10 @@ class Derivation {
   Graph& graph_;
   const ScheduleOptions& options_;
   Diagnostics& diagnostics_;
-  CallProgram program_;
+  std::vector<CallProgram> programs_;
+  const CallProgram& program_;  // the first: they differ in the sizes alone
   EventPlan plan_;
-  DependenceGraph dependences_;
+  RangeDependences dependences_;
   int64_t found_ = 0;
   int64_t implied_ = 0;
 };

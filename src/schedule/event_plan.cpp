@@ -10,10 +10,13 @@
 
 namespace etc {
 
-EventPlan::EventPlan(Module& module, CallProgram& program)
-    : module_(module), program_(program), calls_(program.calls.size()) {
+EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs)
+    : module_(module),
+      programs_(programs),
+      program_(programs.front()),
+      calls_(program_.calls.size()) {
   for (size_t i = 0; i < calls_.size(); ++i) {
-    for (const Axis& axis : program.calls[i].axes) {
+    for (const Axis& axis : program_.calls[i].axes) {
       calls_[i].coords.push_back(module.symbols.Add(Symbol(module.symbols[axis.var])));
     }
   }
@@ -39,15 +42,17 @@ void EventPlan::Apply() {
       calls_[wait.call].waits.push_back(Wait(planned, wait));
     }
   }
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    ProgramCall& call = program_.calls[i];
-    call.waits.clear();
-    call.notifies.clear();
-    for (const EventRef& ref : calls_[i].waits) {
-      call.waits.push_back({&ref, calls_[i].coords, call.range});
-    }
-    for (const EventRef& ref : calls_[i].notifies) {
-      call.notifies.push_back({&ref, calls_[i].coords, call.range});
+  for (CallProgram& program : programs_) {
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      ProgramCall& call = program.calls[i];
+      call.waits.clear();
+      call.notifies.clear();
+      for (const EventRef& ref : calls_[i].waits) {
+        call.waits.push_back({&ref, calls_[i].coords, call.range});
+      }
+      for (const EventRef& ref : calls_[i].notifies) {
+        call.notifies.push_back({&ref, calls_[i].coords, call.range});
+      }
     }
   }
 }
@@ -97,7 +102,8 @@ void EventPlan::Declare(const PlannedEvent& planned) {
     const Axis& axis = AxisAt(planned.from, i);
     ExprId extent = Minus(axis.hi, axis.lo);
     if (grain > 1) {
-      if (!IsMultiple(module_, extent, grain)) {
+      // Constants may follow the range, so what is a multiple in one need not be in another.
+      if (programs_.size() > 1 || !IsMultiple(module_, extent, grain)) {
         vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
       }
       extent = module_.AddExpr(Call{Intrinsic::CeilDiv, {extent, MakeInt(module_, grain)}});
@@ -107,7 +113,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   ExprId count = Count(planned.from, planned.grains, vars);
   if (planned.initial) {
     ExprId initial = TaskCount(*planned.initial);
-    if (!SameSize(module_, initial, count)) {
+    if (programs_.size() > 1 || !SameSize(module_, initial, count)) {
       dims[0].var = module_.symbols.Add(Symbol(module_.symbols[from.repeat_var]));
       ExprId is_first =
           module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, dims[0].var), MakeInt(module_, 0)});

@@ -60,7 +60,8 @@ struct PlannedEvent {
 /// in a repeat, then the coordinates that it tells apart.
 class EventPlan {
  public:
-  EventPlan(Module& module, CallProgram& program);
+  /// `programs`: the graph in each range of its specialisation, which all get the same events.
+  EventPlan(Module& module, std::vector<CallProgram>& programs);
 
   std::vector<PlannedEvent> events;
 
@@ -100,7 +101,8 @@ class EventPlan {
   }
 
   Module& module_;
-  CallProgram& program_;
+  std::vector<CallProgram>& programs_;
+  const CallProgram& program_;  // the first: they differ in the sizes alone
   std::vector<Clauses> calls_;
 };
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "analysis/dependence_graph.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
+#include "schedule/range_dependences.h"
 
 namespace etc {
 namespace {
@@ -19,8 +19,9 @@ class Minimisation {
         graph_(graph),
         options_(options),
         diagnostics_(diagnostics),
-        program_(MakeCallProgram(module, graph)),
-        dependences_(module, program_) {}
+        programs_(MakeCallPrograms(module, graph)),
+        program_(programs_.front()),
+        dependences_(module, programs_) {}
 
   void Run() {
     if (program_.nested || !AllOrdered()) {
@@ -77,9 +78,7 @@ class Minimisation {
     return true;
   }
 
-  bool IsOrdered(const Dependence& dependence) {
-    return !dependences_.Exists(dependence) || dependences_.IsOrdered(dependence);
-  }
+  bool IsOrdered(const Dependence& dependence) { return dependences_.IsOrdered(dependence); }
 
   template <class F>
   static void Keep(std::vector<Edge>& edges, const F& wanted) {
@@ -135,8 +134,9 @@ class Minimisation {
   Graph& graph_;
   const ScheduleOptions& options_;
   Diagnostics& diagnostics_;
-  CallProgram program_;
-  DependenceGraph dependences_;
+  std::vector<CallProgram> programs_;
+  const CallProgram& program_;  // the first: they differ in the sizes alone
+  RangeDependences dependences_;
   std::set<const EventRef*> redundant_;
 };
 

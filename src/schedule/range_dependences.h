@@ -1,0 +1,84 @@
+// Dependences of a graph that is specialised: constants may follow the range of a size, and with
+// them the tasks and what they access.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "analysis/dependence_graph.h"
+
+namespace etc {
+
+/// The dependences in all ranges of a specialisation, for events that are right in each.
+class RangeDependences {
+ public:
+  RangeDependences(const Module& module, const std::vector<CallProgram>& programs) {
+    for (const CallProgram& program : programs) {
+      graphs_.push_back(std::make_unique<DependenceGraph>(module, program));
+    }
+  }
+
+  void EventsChanged() {
+    for (const auto& graph : graphs_) {
+      graph->EventsChanged();
+    }
+  }
+  void Leave(const std::set<const EventRef*>& waits) {
+    for (const auto& graph : graphs_) {
+      graph->Leave(waits);
+    }
+  }
+  bool Exists(const Dependence& d) {
+    return std::any_of(graphs_.begin(), graphs_.end(), [&](auto& g) { return g->Exists(d); });
+  }
+  bool IsOrdered(const Dependence& d) {
+    return std::all_of(graphs_.begin(), graphs_.end(),
+                       [&](auto& g) { return !g->Exists(d) || g->IsOrdered(d); });
+  }
+  std::optional<int64_t> Distance(const Dependence& d) {
+    std::optional<int64_t> smallest;
+    for (const auto& graph : graphs_) {
+      if (auto distance = graph->Exists(d) ? graph->Distance(d) : std::nullopt) {
+        smallest = std::min(smallest.value_or(*distance), *distance);
+      }
+    }
+    return smallest;
+  }
+
+  /// What is needed in every range; all of a coordinate of which the ranges need different parts.
+  std::optional<Needs> NeedsOf(const Dependence& d, const Iterations& iterations) {
+    std::optional<Needs> all;
+    for (const auto& graph : graphs_) {
+      auto needs = graph->Exists(d) ? graph->NeedsOf(d, iterations) : std::nullopt;
+      if (!needs || !all) {
+        all = needs ? needs : all;
+        continue;
+      }
+      bool guards_agree = all->guard == needs->guard;
+      if (!guards_agree) {
+        all->guard.reset();
+      }
+      auto join = [&](Need& mine, const Need& other) {
+        mine = guards_agree && mine == other ? mine : Need{};
+      };
+      join(all->iteration, needs->iteration);
+      for (size_t i = 0; i < all->coordinates.size(); ++i) {
+        join(all->coordinates[i], needs->coordinates[i]);
+      }
+    }
+    return all;
+  }
+
+  DependenceGraph::Cause CauseOf(const Dependence& d) {
+    auto graph =
+        std::find_if(graphs_.begin(), graphs_.end(), [&](auto& g) { return g->Exists(d); });
+    return (*graph)->CauseOf(d);
+  }
+
+ private:
+  std::vector<std::unique_ptr<DependenceGraph>> graphs_;
+};
+
+}  // namespace etc
