@@ -81,8 +81,19 @@ struct Where {
   int64_t max = 0;
 };
 
+/// A launch of an entry with at most one CTA for each SM, or launches that are repeated.
+struct Launch {
+  bool is_repeat = false;
+  std::string entry;             // of a launch
+  Expr tasks;                    // of a launch: without any, it is left out
+  int64_t begin = 0;             // of a repeat: the first iteration,
+  int64_t end = 0;               // and the one behind the last
+  std::vector<Launch> launches;  // of a repeat
+};
+
 struct Kernel {
-  std::string entry;
+  std::string entry;             // of a persistent kernel; else it is a list of launches
+  std::vector<Launch> launches;  // in order
   std::string schedule;
   std::vector<Where> where;
   int64_t threads = 0;

@@ -122,11 +122,12 @@ typedef struct etc_param_info {
 } etc_param_info;
 
 typedef struct etc_kernel_info {
-  const char* entry;
+  const char* entry; /* the first one of a kernel that is a list of launches */
   const char* schedule;
   const char* where; /* "batch in 1..8", "" when it serves every size */
   int32_t threads;
   int64_t shared_bytes;
+  int32_t entries; /* 1: a persistent kernel, launched once */
 } etc_kernel_info;
 
 /* `graph` may be null when the program has one graph. */

@@ -86,7 +86,7 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering) {
        {"dynamic", ScheduleKind::Dynamic},
        {"kernels", ScheduleKind::Kernels}});
   app->add_option("--shared-bytes", lowering.schedule.shared_bytes,
-                  "Dynamic shared memory of the persistent kernel")
+                  "Dynamic shared memory of a CTA")
       ->check(Between<int64_t>(0, 232448))
       ->type_name("N")
       ->capture_default_str();

@@ -1,10 +1,11 @@
 // CUDA C++ for sm_90a: for each kernel a namespace with its arguments, implementations and walks,
-// and an entry that splits a CTA into a loader warp and consumer warps.
+// and an entry, or one for each launch, that splits a CTA into a loader warp and consumer warps.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 #include "emit/can_emit.h"
 #include "emit/cxx_body.h"
@@ -40,7 +41,8 @@ class CudaWriter {
       warps = kernel.consumer_warps;
     }
     text_ = fmt::format("#define ETC_CONSUMER_WARPS {}\n", warps);
-    for (const char* name : {"tile/roles.cuh", "tile/events.cuh", "tile/scalar.cuh"}) {
+    for (const char* name :
+         {"arch/launch.cuh", "tile/roles.cuh", "tile/events.cuh", "tile/scalar.cuh"}) {
       ok &= headers_.Append(name, {}, text_);
     }
     for (const Kernel& kernel : module_.kernels) {
@@ -109,13 +111,25 @@ class CudaWriter {
       parts = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartsBytes)", parts, device.name);
     }
     out.Line("");
-    out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
-    out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
-    out.Line(fmt::format("constexpr int kPartsBytes = {};", parts));
-    out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartsBytes, {}>;",
-                         kernel.shared_bytes));
+    std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);
+    if (kernel.schedule == ScheduleKind::Kernels) {
+      WriteLaunches(out, kernel_scope, kernel, launches);
+    } else {
+      out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
+      out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
+      out.Line(fmt::format("constexpr int kPartsBytes = {};", parts));
+      out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartsBytes, {}>;",
+                           kernel.shared_bytes));
+      out.Line("");
+      WriteTags(out, kernel_scope, kernel);
+      WriteRoles(out, kernel_scope, kernel);
+    }
+    out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
     out.Line("");
-    WriteTags(out, kernel_scope, kernel);
+  }
+
+  /// A function for each role of a persistent kernel.
+  void WriteRoles(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
     const std::pair<Role, const char*> roles[] = {
         {Role::Loader, "Load(const Params& params, Loader& loader"},
         {Role::Reducer,
@@ -127,12 +141,36 @@ class CudaWriter {
     for (const auto& [role, head] : roles) {
       out.Line("");
       out.Open(fmt::format("ETC_DEVICE void {}, i64 sm, i64 sms) {{", head));
-      WriteDeclarations(out, kernel_scope, kernel);
-      WriteWalk(out, kernel_scope, kernel, role, arch_);
+      WriteDeclarations(out, scope, kernel);
+      WriteWalk(out, scope, kernel, role, arch_);
       out.Close();
     }
-    out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
-    out.Line("");
+  }
+
+  /// Functions for each launch: what its loader does, what its consumers do before the launches in
+  /// front have ended, and what they and the reducer do then.
+  void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
+                     const std::vector<LaunchSite>& launches) {
+    for (size_t i = 0; i < launches.size(); ++i) {
+      const std::string& device = module_.devices[launches[i].share->callee].name;
+      out.Line(fmt::format(
+          "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
+      out.Line(
+          fmt::format("    ReductionOf<Impl_{}>::kPartsBytes, {}>;", device, kernel.shared_bytes));
+      const std::tuple<Role, const char*, const char*> roles[] = {
+          {Role::Loader, "Load", "Loader& loader"},
+          {Role::Reducer, "Reduce", "Reducer& reducer"},
+          {Role::Prefetch, "Prefetch", "Consumer& consumer"},
+          {Role::Consumer, "Consume", "Consumer& consumer"}};
+      for (const auto& [role, name, self] : roles) {
+        out.Line("");
+        out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{",
+                             name, i, self));
+        WriteDeclarations(out, scope, kernel);
+        WriteLaunch(out, scope, launches[i], role, arch_);
+        out.Close();
+      }
+    }
   }
 
   void WriteImpl(TextWriter& out, const DeviceScope& scope, const Device& device) {
@@ -221,14 +259,21 @@ class CudaWriter {
     out.Close();
   }
 
+  /// For reports only: no code reads it.
+  static void WriteRing(TextWriter& out, const std::string& entry, const std::string& memory) {
+    out.Line(fmt::format(
+        "extern \"C\" __device__ int ring_of_{0}[2] = {{{1}::kSlots, {1}::kRingSlotBytes}};", entry,
+        memory));
+  }
+
   void WriteEntry(TextWriter& out, const Kernel& kernel) {
     std::string space = "etc::kernel_" + kernel.name;
+    if (kernel.schedule == ScheduleKind::Kernels) {
+      WriteLaunchEntries(out, kernel, space);
+      return;
+    }
     out.Line("");
-    // For reports only: no code reads it.
-    out.Line(
-        fmt::format("extern \"C\" __device__ int ring_of_{0}[2] = {{{1}::CtaMemory::kSlots, "
-                    "{1}::CtaMemory::kRingSlotBytes}};",
-                    EntryName(kernel), space));
+    WriteRing(out, EntryName(kernel), space + "::CtaMemory");
     out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
                          kernel.consumer_warps * 32 + 128));
     out.Open(
@@ -239,8 +284,7 @@ class CudaWriter {
     out.Line(fmt::format("{}::CtaMemory block;", space));
     out.Open("if (block.IsHelper()) {");
     out.Open("if (block.IsLoader()) {");
-    std::string pace = kernel.pace ? fmt::format("{}, {}", kernel.pace->cap, kernel.pace->gap) : "";
-    out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", pace));
+    out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", PaceText(kernel)));
     out.Line(fmt::format("{}::Load(params, loader, blockIdx.x, gridDim.x);", space));
     out.Reopen("} else if (block.IsReducer()) {");
     out.Line("etc::Reducer reducer = block.MakeReducer();");
@@ -256,6 +300,41 @@ class CudaWriter {
     out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
     out.Close();
     out.Close();
+  }
+
+  static std::string PaceText(const Kernel& kernel) {
+    return kernel.pace ? fmt::format("{}, {}", kernel.pace->cap, kernel.pace->gap) : "";
+  }
+
+  void WriteLaunchEntries(TextWriter& out, const Kernel& kernel, const std::string& space) {
+    std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);
+    for (size_t i = 0; i < launches.size(); ++i) {
+      std::string entry = LaunchName(module_, kernel, i);
+      std::string memory = fmt::format("{}::CtaMemory{}", space, i);
+      out.Line("");
+      WriteRing(out, entry, memory);
+      out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
+                           kernel.consumer_warps * 32 + 128));
+      out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", entry, space));
+      out.Line("etc::AllowNextLaunch();");
+      out.Line(fmt::format("{} block;", memory));
+      out.Open("if (block.IsHelper()) {");
+      out.Open("if (block.IsLoader()) {");
+      out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", PaceText(kernel)));
+      out.Line(fmt::format("{}::Load{}(params, loader, blockIdx.x, gridDim.x);", space, i));
+      out.Reopen("} else if (block.IsReducer()) {");
+      out.Line("etc::Reducer reducer = block.MakeReducer();");
+      out.Line("etc::AwaitEarlierLaunches();");
+      out.Line(fmt::format("{}::Reduce{}(params, reducer, blockIdx.x, gridDim.x);", space, i));
+      out.Close();
+      out.Reopen("} else {");
+      out.Line("etc::Consumer consumer = block.MakeConsumer();");
+      out.Line(fmt::format("{}::Prefetch{}(params, consumer, blockIdx.x, gridDim.x);", space, i));
+      out.Line("etc::AwaitEarlierLaunches();");
+      out.Line(fmt::format("{}::Consume{}(params, consumer, blockIdx.x, gridDim.x);", space, i));
+      out.Close();
+      out.Close();
+    }
   }
 
   const Module& module_;

@@ -80,6 +80,44 @@ std::vector<SymbolId> Dims(const Module& module) {
 
 }  // namespace
 
+namespace {
+
+void CollectLaunches(const Module& module, const std::vector<NodeId>& nodes,
+                     std::vector<const Repeat*>& repeats, std::vector<LaunchSite>& sites) {
+  for (NodeId id : nodes) {
+    if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
+      sites.push_back({share, repeats});
+    } else if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
+      repeats.push_back(repeat);
+      CollectLaunches(module, repeat->body, repeats, sites);
+      repeats.pop_back();
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<LaunchSite> LaunchesOf(const Module& module, const Kernel& kernel) {
+  std::vector<LaunchSite> sites;
+  std::vector<const Repeat*> repeats;
+  if (kernel.schedule == ScheduleKind::Kernels) {
+    CollectLaunches(module, kernel.body, repeats, sites);
+  }
+  return sites;
+}
+
+std::string LaunchName(const Module& module, const Kernel& kernel, size_t index) {
+  size_t number = 0;
+  for (const Kernel& other : module.kernels) {
+    if (&other == &kernel) {
+      break;
+    }
+    ++number;
+  }
+  const Share& share = *LaunchesOf(module, kernel)[index].share;
+  return fmt::format("etc{}_{}_{}", number, index, module.devices[share.callee].name);
+}
+
 std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel) {
   std::vector<DeviceId> devices;
   CollectDevices(module, kernel.body, devices);
@@ -162,6 +200,12 @@ void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
   out.Line("char* workspace;");
   out.Line("void* event_memory;");
   out.Line("i64 event_capacity;");
+  size_t depth = 0;
+  for (const LaunchSite& site : LaunchesOf(module, kernel)) {
+    for (; depth < site.repeats.size(); ++depth) {
+      out.Line(fmt::format("i64 iteration_{};", depth));
+    }
+  }
   out.Line(fmt::format("ETC_DEVICE Dims dims() const {{ return Dims{{{}}}; }}", values));
   out.Close("};");
 }
@@ -194,8 +238,14 @@ namespace {
 
 class WalkWriter {
  public:
-  WalkWriter(TextWriter& out, const KernelScope& scope, Role role, const std::string& arch)
-      : out_(out), scope_(scope), module_(scope.module()), role_(role), arch_(arch) {}
+  WalkWriter(TextWriter& out, const KernelScope& scope, Role role, const std::string& arch,
+             bool launch = false)
+      : out_(out),
+        scope_(scope),
+        module_(scope.module()),
+        role_(role),
+        arch_(arch),
+        launch_(launch) {}
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
@@ -209,22 +259,6 @@ class WalkWriter {
         }
       }
     }
-  }
-
- private:
-  bool Streams(const Share& share) const {
-    const Impl* impl = FindImpl(module_.devices[share.callee], arch_);
-    return impl != nullptr && !impl->streams.empty();
-  }
-
-  bool Streams(const std::vector<NodeId>& nodes) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-      if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        return Streams(*share);
-      }
-      const auto* repeat = std::get_if<Repeat>(&module_.nodes[id]);
-      return repeat != nullptr && Streams(repeat->body);
-    });
   }
 
   void WriteShare(const Share& share) {
@@ -255,11 +289,29 @@ class WalkWriter {
       out_.Close();
     } else if (role_ == Role::Reducer) {
       WriteReductions(share, device);
+    } else if (role_ == Role::Prefetch) {
+      WritePrefetch(share, device);
     } else {
       WriteTasks(share, device);
     }
     out_.Close();
     out_.Close();
+  }
+
+ private:
+  bool Streams(const Share& share) const {
+    const Impl* impl = FindImpl(module_.devices[share.callee], arch_);
+    return impl != nullptr && !impl->streams.empty();
+  }
+
+  bool Streams(const std::vector<NodeId>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+      if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        return Streams(*share);
+      }
+      const auto* repeat = std::get_if<Repeat>(&module_.nodes[id]);
+      return repeat != nullptr && Streams(repeat->body);
+    });
   }
 
   void WriteArguments(const Share& share, const Device& device) {
@@ -339,22 +391,28 @@ class WalkWriter {
     return text;
   }
 
+  void WritePrefetch(const Share& share, const Device& device) {
+    out_.Open("{");
+    WriteCoordinates(share);
+    out_.Line(fmt::format("PrefetchTask<Impl_{}>(0, consumer, args{});", device.name,
+                          Coordinates(share)));
+    out_.Close();
+  }
+
   void WriteTasks(const Share& share, const Device& device) {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
-    if (arch_ != "host") {
-      out_.Open("{");
-      WriteCoordinates(share);
-      out_.Line(fmt::format("PrefetchTask<Impl_{}>(0, consumer, args{});", device.name,
-                            Coordinates(share)));
-      out_.Close();
+    if (!launch_) {
+      if (arch_ != "host") {
+        WritePrefetch(share, device);
+      }
+      // Waits that hold for all tasks come first, so that one object can serve all of them.
+      WriteWaits(share.enter_waits);
+      bool scratch_only = arch_ != "host" && share.enter_waits.empty();
+      out_.Line(fmt::format(
+          "{}consumer.Sync();",
+          scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
+                       : ""));
     }
-    // Waits that hold for all tasks come first, so that one object can serve all of them.
-    WriteWaits(share.enter_waits);
-    bool scratch_only = arch_ != "host" && share.enter_waits.empty();
-    out_.Line(fmt::format(
-        "{}consumer.Sync();",
-        scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
-                     : ""));
     bool once = share.waits.empty();
     if (once) {
       out_.Line(make);
@@ -462,6 +520,7 @@ class WalkWriter {
   const Module& module_;
   Role role_;
   const std::string& arch_;
+  bool launch_;  // what comes before this launch has ended
 };
 
 }  // namespace
@@ -469,6 +528,15 @@ class WalkWriter {
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
                const std::string& arch) {
   WalkWriter(out, scope, role, arch).WriteNodes(kernel.body);
+}
+
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const LaunchSite& site, Role role,
+                 const std::string& arch) {
+  for (size_t i = 0; i < site.repeats.size(); ++i) {
+    out.Line(fmt::format("[[maybe_unused]] const i64 {} = params.iteration_{};",
+                         CxxName(scope.module(), site.repeats[i]->var), i));
+  }
+  WalkWriter(out, scope, role, arch, true).WriteShare(*site.share);
 }
 
 }  // namespace etc

@@ -37,18 +37,36 @@ std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel);
 /// it.
 void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges);
 
-/// `struct Dims` and `struct Params`, the launch block of docs/runtime.md.
+/// `struct Dims` and `struct Params`, the launch block of docs/runtime.md; for launches with the
+/// iterations of the repeats around them.
 void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel);
 
 /// Pointers to the buffers and first counters of the events, as the walks use them.
 void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
 
-enum class Role { Consumer, Loader, Reducer };
+/// Prefetch stands for itself in a launch only; else it is a part of Consumer.
+enum class Role { Consumer, Loader, Reducer, Prefetch };
 
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
 /// shares whose implementation for `arch` streams operands.
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
                const std::string& arch);
+
+/// One launch of a kernel of the schedule `kernels`, and the repeats around it, outermost first.
+struct LaunchSite {
+  const Share* share;
+  std::vector<const Repeat*> repeats;
+};
+
+/// The launches of a kernel in program order, each once; none of a persistent kernel.
+std::vector<LaunchSite> LaunchesOf(const Module& module, const Kernel& kernel);
+
+/// The symbol by which a binary exports launch number `index` of a kernel.
+std::string LaunchName(const Module& module, const Kernel& kernel, size_t index);
+
+/// What one role does in a launch.
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const LaunchSite& site, Role role,
+                 const std::string& arch);
 
 /// The device's implementation for a target, or null.
 const Impl* FindImpl(const Device& device, const std::string& arch);

@@ -25,6 +25,39 @@ bool HasNoTags(const Module& module, Diagnostics& diagnostics) {
   return true;
 }
 
+/// An entry whose body, after the parameters and the consumer, `run` writes.
+template <class Run>
+void WriteEntry(TextWriter& out, const Kernel& kernel, const std::string& name, Run run) {
+  out.Line("");
+  out.Open(fmt::format("extern \"C\" void {}(const uint64_t* block, int sm, int sms) {{", name));
+  out.Line(fmt::format("etc::kernel_{}::Params params;", kernel.name));
+  out.Line("std::memcpy(&params, block, sizeof params);");
+  out.Line("etc::Consumer consumer;");
+  run();
+  out.Close();
+}
+
+/// A function and an entry for each launch; closes the kernel's namespace.
+void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  std::vector<LaunchSite> sites = LaunchesOf(scope.module(), kernel);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    out.Line("");
+    out.Open(fmt::format(
+        "inline void Consume{}(const Params& params, Consumer& consumer, i64 sm, i64 sms) {{", i));
+    WriteDeclarations(out, scope, kernel);
+    WriteLaunch(out, scope, sites[i], Role::Consumer, "host");
+    out.Close();
+  }
+  out.Line("}");
+  out.Line("}");
+  for (size_t i = 0; i < sites.size(); ++i) {
+    WriteEntry(out, kernel, LaunchName(scope.module(), kernel, i), [&] {
+      out.Line(
+          fmt::format("etc::kernel_{}::Consume{}(params, consumer, sm, sms);", kernel.name, i));
+    });
+  }
+}
+
 void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   DimRanges ranges = RangesOf(module, kernel);
   DeviceScope device_scope(module, ranges);
@@ -41,6 +74,10 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
     WriteBody(out, device_scope, device, BodyStyle::Serial);
     out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
   }
+  if (kernel.schedule == ScheduleKind::Kernels) {
+    WriteLaunches(out, kernel_scope, kernel);
+    return;
+  }
   out.Line("");
   out.Open(
       "inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
@@ -50,15 +87,11 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   out.Close();
   out.Line("}");
   out.Line("}");
-  out.Line("");
-  out.Open(fmt::format("extern \"C\" void {}(const uint64_t* block, int sm, int sms) {{",
-                       EntryName(kernel)));
-  out.Line(fmt::format("etc::kernel_{}::Params params;", kernel.name));
-  out.Line("std::memcpy(&params, block, sizeof params);");
-  out.Line("etc::Events events(params.event_memory);");
-  out.Line("etc::Consumer consumer;");
-  out.Line(fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
-  out.Close();
+  WriteEntry(out, kernel, EntryName(kernel), [&] {
+    out.Line("etc::Events events(params.event_memory);");
+    out.Line(
+        fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
+  });
 }
 
 }  // namespace

@@ -130,14 +130,38 @@ class ManifestWriter {
         counters = Folded("+", counters, elements);
       }
     }
+    bool launches = kernel.schedule == ScheduleKind::Kernels;
+    size_t next = 0;
+    Json entries = launches ? Launches(kernel, kernel.body, next) : Json(EntryName(kernel));
     ranges_.clear();
-    return {{"entry", EntryName(kernel)},
-            {"schedule", "static"},
+    return {{launches ? "launches" : "entry", entries},
+            {"schedule", Spelling(kernel.schedule)},
             {"where", where},
             {"threads", kernel.consumer_warps * 32 + 128},
             {"shared_bytes", kernel.shared_bytes},
             {"workspace_bytes", workspace},
             {"event_counters", counters}};
+  }
+
+  /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.
+  Json Launches(const Kernel& kernel, const std::vector<NodeId>& nodes, size_t& next) const {
+    Json out = Json::array();
+    for (NodeId id : nodes) {
+      if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
+        out.push_back({{"repeat",
+                        {EvaluateInt(module_, repeat->lo, {}).value(),
+                         EvaluateInt(module_, repeat->hi, {}).value()}},
+                       {"launches", Launches(kernel, repeat->body, next)}});
+      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        Json tasks = 1;
+        for (const Axis& axis : share->axes) {
+          Json extent = axis.lo ? Folded("-", Expr(axis.hi), Expr(axis.lo)) : Expr(axis.hi);
+          tasks = Folded("*", tasks, extent);
+        }
+        out.push_back({{"entry", LaunchName(module_, kernel, next++)}, {"tasks", tasks}});
+      }
+    }
+    return out;
   }
 
   /// `[op, a, b]`, or its value where both sides are numbers.

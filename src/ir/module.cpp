@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/diagnostics.h"
+
 namespace etc {
 
 Module::Module() { sms = symbols.Add({"sms", SymbolKind::Sms, {}, {}, {}, {}, {}}); }
@@ -46,6 +48,20 @@ bool DeclareEvents(const Module& module, const std::vector<NodeId>& nodes) {
 
 bool HasEvents(const Module& module, const Graph& graph) {
   return DeclareEvents(module, graph.body);
+}
+
+std::string_view Spelling(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::Static:
+      return "static";
+    case ScheduleKind::Dynamic:
+      return "dynamic";
+    case ScheduleKind::Kernels:
+      return "kernels";
+    case ScheduleKind::Auto:
+      return "auto";
+  }
+  InternalError(__FILE__, __LINE__, "a schedule without a spelling");
 }
 
 }  // namespace etc

@@ -145,7 +145,7 @@ struct Pace {
   SourceRange range = {};
 };
 
-/// What scheduling makes of a graph: one persistent kernel.
+/// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
 struct Kernel {
   std::string name;
   std::string graph;  // the graph function it comes from: `of @graph`
@@ -156,10 +156,10 @@ struct Kernel {
   int64_t shared_bytes = 0;
   std::optional<Pace> pace;          // absent: nothing holds the loader back
   std::vector<NodeId> declarations;  // BufferDecl, EventDecl
-  std::vector<NodeId> body;          // `on sm { … }`: Share, Repeat
+  std::vector<NodeId> body;          // `on sm { … }`, `on stream { … }`: Share, Repeat
   SourceRange range;
   SourceRange braces = {};
-  SourceRange sm_braces = {};  // those of `on sm { … }`
+  SourceRange sm_braces = {};  // those of `on sm { … }` or `on stream { … }`
 };
 
 /// `require hidden_size % 64 == 0;`

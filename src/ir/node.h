@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,6 +14,8 @@
 namespace etc {
 
 enum class ScheduleKind : uint8_t { Static, Dynamic, Kernels, Auto };
+
+std::string_view Spelling(ScheduleKind kind);
 
 /// One index of an event reference: an element (`lo`), a range (`lo .. hi`), or the whole axis.
 struct EventIndex {
@@ -78,6 +81,8 @@ struct Region {
 /// Task number t, counted row-major over the axes, runs on SM (F + t) mod sms, in ascending order.
 /// `enter` happens once, before the SM's first task of the share, `leave` once, after its last; an
 /// SM without a task skips both. A notify under `leave` counts once for each task the SM ran.
+/// In a kernel of the schedule `kernels` each share is a launch of its own, `launch (i: n, j: 4)
+/// run @f[i, j](%a, %p);`: F is 0, there are no events, and each launch follows those before it.
 struct Share {
   std::vector<Axis> axes;
   ExprId first;

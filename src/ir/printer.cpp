@@ -10,20 +10,6 @@
 namespace etc {
 namespace {
 
-std::string_view Spelling(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::Static:
-      return "static";
-    case ScheduleKind::Dynamic:
-      return "dynamic";
-    case ScheduleKind::Kernels:
-      return "kernels";
-    case ScheduleKind::Auto:
-      return "auto";
-  }
-  InternalError(__FILE__, __LINE__, "a schedule without a spelling");
-}
-
 class Printer {
  public:
   explicit Printer(const Module& module)
@@ -122,7 +108,8 @@ class Printer {
     }
     Nodes(kernel.declarations);
     layout_.Before(kernel.sm_braces);
-    Open("on sm");
+    launches_ = kernel.schedule == ScheduleKind::Kernels;
+    Open(launches_ ? "on stream" : "on sm");
     Nodes(kernel.body);
     Close(kernel.sm_braces);
     Close(kernel.braces);
@@ -410,15 +397,21 @@ class Printer {
     PrintNames::State state = names_.Save();
     std::string first = text_.Expr(share.first);
     std::string axes = text_.Axes(share.axes);
-    Open(fmt::format("share {} from {}", axes, first));
-    Signals("enter", "wait", share.enter_waits);
-    Signals("wait", share.waits);
     std::string coordinates;
     for (const Axis& axis : share.axes) {
       coordinates += (coordinates.empty() ? "" : ", ") + names_.Of(axis.var);
     }
-    layout_.Line(fmt::format("run @{}[{}]{};", module_.devices[share.callee].name, coordinates,
-                             text_.Arguments(share.args)));
+    std::string run = fmt::format("run @{}[{}]{};", module_.devices[share.callee].name, coordinates,
+                                  text_.Arguments(share.args));
+    if (launches_) {
+      layout_.Line(fmt::format("launch {} {}", axes, run));
+      names_.Restore(std::move(state));
+      return;
+    }
+    Open(fmt::format("share {} from {}", axes, first));
+    Signals("enter", "wait", share.enter_waits);
+    Signals("wait", share.waits);
+    layout_.Line(run);
     Signals("notify", share.notifies);
     Signals("leave", "notify", share.leave_notifies);
     Close(range);
@@ -473,6 +466,7 @@ class Printer {
   ExprPrinter text_;
   PrintLayout layout_;
   bool after_function_ = false;
+  bool launches_ = false;  // inside a kernel whose shares are launches
 };
 
 }  // namespace

@@ -11,6 +11,20 @@
 
 namespace etc::runtime {
 
+enum class LaunchMode {
+  Cooperative,  // all CTAs run side by side, so they may wait for each other
+  InOrder,      // starts when all before it on the stream has ended
+  Overlapping,  // starts early, and waits by itself where it depends on the launch before
+};
+
+/// One entry of the binary, with one CTA (on the host: one thread) for each SM.
+struct LaunchRequest {
+  size_t kernel = 0;  // index into the graph's kernels
+  size_t entry = 0;   // number of the kernel's entry
+  int sms = 0;
+  LaunchMode mode = LaunchMode::Cooperative;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -32,8 +46,8 @@ class Backend {
   virtual Status CheckPointer(const void* data) = 0;
   virtual Status CheckDlpackDevice(int32_t type, int32_t id) = 0;
 
-  /// `kernel` is an index into the graph's kernels.
-  virtual Status Launch(size_t kernel, std::vector<uint64_t>& block, int sms, void* stream) = 0;
+  virtual Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
+                        void* stream) = 0;
 };
 
 Status MakeHostBackend(const Program& program, const manifest::Graph& graph,

@@ -38,12 +38,14 @@ inline constexpr int kMemoryDevice = 2;
 inline constexpr int kCaptureNone = 0;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kLaunchCooperative = 2;
+inline constexpr int kLaunchProgrammatic = 6;  // programmatic stream serialization
 
 struct LaunchAttribute {
   int id;
   union alignas(8) {
     char pad[64];
     int cooperative;
+    int programmatic;
   } value;
 };
 

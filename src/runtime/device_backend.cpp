@@ -1,9 +1,11 @@
-// Kernels as cooperative launches on the device whose context was current at creation.
+// Kernels as launches, cooperative or overlapping, on the device whose context was current at
+// creation.
 #include <cstdlib>
 #include <string_view>
 
 #include "runtime/backend.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/launches.h"
 
 namespace etc::runtime {
 namespace {
@@ -13,7 +15,7 @@ constexpr int32_t kDlCudaHost = 3;
 constexpr int32_t kDlCudaManaged = 13;
 
 struct LaunchShape {
-  cuda::Function function = nullptr;
+  std::vector<cuda::Function> functions;  // by number of the entry
   unsigned threads = 0;
   unsigned shared_bytes = 0;
 };
@@ -63,8 +65,9 @@ class DeviceBackend : public Backend {
     ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributeMaxSharedOptin, &max_shared));
     for (const manifest::Kernel& kernel : graph.kernels) {
       if (kernel.shared_bytes > max_shared) {
-        return Fail(ETC_ERROR_NO_DEVICE, "kernel `", kernel.entry, "` needs ", kernel.shared_bytes,
-                    " bytes of shared memory, but device ", device_, " has ", max_shared);
+        return Fail(ETC_ERROR_NO_DEVICE, "kernel `", NameOf(kernel), "` needs ",
+                    kernel.shared_bytes, " bytes of shared memory, but device ", device_, " has ",
+                    max_shared);
       }
       ETC_RETURN_IF_BAD(PrepareKernel(program, kernel));
     }
@@ -138,14 +141,19 @@ class DeviceBackend : public Backend {
                       ", but the instance belongs to device ", device_);
   }
 
-  Status Launch(size_t kernel, std::vector<uint64_t>& block, int sms, void* stream) override {
+  Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block, void* stream) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
-    const LaunchShape& shape = kernels_[kernel];
-    cuda::LaunchAttribute cooperative{};
-    cooperative.id = cuda::kLaunchCooperative;
-    cooperative.value.cooperative = 1;
-    const cuda::LaunchConfig config{static_cast<unsigned>(sms),
+    const LaunchShape& shape = kernels_[request.kernel];
+    cuda::LaunchAttribute attribute{};
+    if (request.mode == LaunchMode::Cooperative) {
+      attribute.id = cuda::kLaunchCooperative;
+      attribute.value.cooperative = 1;
+    } else {
+      attribute.id = cuda::kLaunchProgrammatic;
+      attribute.value.programmatic = 1;
+    }
+    const cuda::LaunchConfig config{static_cast<unsigned>(request.sms),
                                     1,
                                     1,
                                     shape.threads,
@@ -153,31 +161,40 @@ class DeviceBackend : public Backend {
                                     1,
                                     shape.shared_bytes,
                                     AsStream(stream),
-                                    &cooperative,
-                                    1};
+                                    &attribute,
+                                    request.mode == LaunchMode::InOrder ? 0U : 1U};
     void* params[] = {block.data()};
-    return driver_.Check(driver_.cuLaunchKernelEx(&config, shape.function, params, nullptr),
-                         "cuLaunchKernelEx");
+    return driver_.Check(
+        driver_.cuLaunchKernelEx(&config, shape.functions[request.entry], params, nullptr),
+        "cuLaunchKernelEx");
   }
 
  private:
-  /// Loads the function into the context now, because that cannot be done during a capture.
+  /// Loads the functions into the context now, because that cannot be done during a capture.
   Status PrepareKernel(const Program& program, const manifest::Kernel& kernel) {
     LaunchShape& shape = kernels_.emplace_back();
     shape.threads = static_cast<unsigned>(kernel.threads);
     shape.shared_bytes = static_cast<unsigned>(kernel.shared_bytes);
-    ETC_RETURN_IF_BAD(program.device_binary().FindEntry(driver_, kernel.entry, &shape.function));
+    for (const std::string& name : EntryNames(kernel)) {
+      ETC_RETURN_IF_BAD(PrepareEntry(program, kernel, name, &shape.functions.emplace_back()));
+    }
+    return {};
+  }
+
+  Status PrepareEntry(const Program& program, const manifest::Kernel& kernel,
+                      const std::string& name, cuda::Function* function) {
+    ETC_RETURN_IF_BAD(program.device_binary().FindEntry(driver_, name, function));
     ETC_RETURN_IF_BAD(
-        driver_.Check(driver_.cuFuncSetAttribute(shape.function, cuda::kFunctionMaxDynamicShared,
+        driver_.Check(driver_.cuFuncSetAttribute(*function, cuda::kFunctionMaxDynamicShared,
                                                  static_cast<int>(kernel.shared_bytes)),
                       "cuFuncSetAttribute"));
     int resident = 0;
     ETC_RETURN_IF_BAD(driver_.Check(driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                                        &resident, shape.function, static_cast<int>(kernel.threads),
+                                        &resident, *function, static_cast<int>(kernel.threads),
                                         static_cast<size_t>(kernel.shared_bytes)),
                                     "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
     return resident > 0 ? Status{}
-                        : Fail(ETC_ERROR_NO_DEVICE, "kernel `", kernel.entry,
+                        : Fail(ETC_ERROR_NO_DEVICE, "kernel `", name,
                                "` does not fit on one SM of device ", device_);
   }
 

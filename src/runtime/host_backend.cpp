@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/backend.h"
+#include "runtime/launches.h"
 
 namespace etc::runtime {
 namespace {
@@ -35,7 +36,8 @@ class Gate {
 
 class HostBackend : public Backend {
  public:
-  explicit HostBackend(std::vector<HostBinary::Entry> entries) : entries_(std::move(entries)) {}
+  explicit HostBackend(std::vector<std::vector<HostBinary::Entry>> entries)
+      : entries_(std::move(entries)) {}
 
   int DefaultSms() const override {
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
@@ -69,8 +71,10 @@ class HostBackend : public Backend {
                       "), but the program runs on the host");
   }
 
-  Status Launch(size_t kernel, std::vector<uint64_t>& block, int sms, void* /*stream*/) override {
-    const HostBinary::Entry entry = entries_[kernel];
+  Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
+                void* /*stream*/) override {
+    const HostBinary::Entry entry = entries_[request.kernel][request.entry];
+    const int sms = request.sms;
     Gate gate;
     std::vector<std::thread> threads;
     threads.reserve(static_cast<size_t>(sms - 1));
@@ -98,16 +102,19 @@ class HostBackend : public Backend {
   }
 
  private:
-  std::vector<HostBinary::Entry> entries_;  // of each kernel of the graph
+  std::vector<std::vector<HostBinary::Entry>> entries_;  // of each kernel of the graph
 };
 
 }  // namespace
 
 Status MakeHostBackend(const Program& program, const manifest::Graph& graph,
                        std::unique_ptr<Backend>* backend) {
-  std::vector<HostBinary::Entry> entries;
+  std::vector<std::vector<HostBinary::Entry>> entries;
   for (const manifest::Kernel& kernel : graph.kernels) {
-    ETC_RETURN_IF_BAD(program.host_binary().FindEntry(kernel.entry, &entries.emplace_back()));
+    std::vector<HostBinary::Entry>& mine = entries.emplace_back();
+    for (const std::string& name : EntryNames(kernel)) {
+      ETC_RETURN_IF_BAD(program.host_binary().FindEntry(name, &mine.emplace_back()));
+    }
   }
   *backend = std::make_unique<HostBackend>(std::move(entries));
   return {};

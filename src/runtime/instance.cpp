@@ -23,10 +23,10 @@ Status Size(const manifest::Kernel& kernel, const manifest::Expr& expr, const ch
             const std::vector<int64_t>& dims, int64_t max, int64_t* value) {
   Status status = Evaluate(expr, dims, value);
   if (!status.Ok()) {
-    return Fail(status.code, "kernel `", kernel.entry, "`: `", what, "` ", status.message);
+    return Fail(status.code, "kernel `", NameOf(kernel), "`: `", what, "` ", status.message);
   }
   if (*value < 0 || *value > max) {
-    return Fail(ETC_ERROR_MANIFEST, "kernel `", kernel.entry, "`: `", what, "` is ", *value,
+    return Fail(ETC_ERROR_MANIFEST, "kernel `", NameOf(kernel), "`: `", what, "` is ", *value,
                 ", but must be in 0..", max);
   }
   return {};
@@ -223,8 +223,9 @@ Status Instance::MakePlan(Plan* plan) const {
   const manifest::Kernel& kernel = graph_.kernels[plan->kernel];
   ETC_RETURN_IF_BAD(Size(kernel, kernel.workspace_bytes, "workspace_bytes", plan->dims, INT64_MAX,
                          &plan->workspace_bytes));
-  return Size(kernel, kernel.event_counters, "event_counters", plan->dims, kMaxEventCounters,
-              &plan->event_counters);
+  ETC_RETURN_IF_BAD(Size(kernel, kernel.event_counters, "event_counters", plan->dims,
+                         kMaxEventCounters, &plan->event_counters));
+  return ListLaunches(kernel, plan->dims, &plan->steps);
 }
 
 Status Instance::WorkspaceBytes(int64_t* bytes) const {
@@ -334,6 +335,22 @@ void Instance::FillBlock() {
       Word(bound_workspace_.data != nullptr ? bound_workspace_.data : workspace_.data));
   block_.push_back(Word(events_.data));
   block_.push_back(static_cast<uint64_t>(events_.size));
+  block_.resize(block_.size() + RepeatDepth(graph_.kernels[plan_.kernel]));
+}
+
+Status Instance::LaunchSteps(void* stream) {
+  const auto iterations =
+      block_.end() - static_cast<std::ptrdiff_t>(RepeatDepth(graph_.kernels[plan_.kernel]));
+  // The first launch waits for the caller's own work on the stream: that knows nothing of ours.
+  LaunchRequest request{plan_.kernel, 0, 0, LaunchMode::InOrder};
+  for (const LaunchStep& step : plan_.steps) {
+    std::copy(step.iterations.begin(), step.iterations.end(), iterations);
+    request.entry = step.entry;
+    request.sms = static_cast<int>(std::min<int64_t>(step.tasks, sms_));
+    ETC_RETURN_IF_BAD(backend_->Launch(request, block_, stream));
+    request.mode = LaunchMode::Overlapping;
+  }
+  return {};
 }
 
 Status Instance::Launch(void* stream) {
@@ -370,7 +387,11 @@ Status Instance::Launch(void* stream) {
     ETC_RETURN_IF_BAD(backend_->Zero(events_.data, EventBytes(events_.size), stream));
   }
   was_captured_ = was_captured_ || is_capturing;
-  return backend_->Launch(plan_.kernel, block_, static_cast<int>(sms_), stream);
+  if (graph_.kernels[plan_.kernel].entry.empty()) {
+    return LaunchSteps(stream);
+  }
+  return backend_->Launch({plan_.kernel, 0, static_cast<int>(sms_), LaunchMode::Cooperative},
+                          block_, stream);
 }
 
 }  // namespace etc::runtime

@@ -8,6 +8,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/binding.h"
+#include "runtime/launches.h"
 #include "runtime/program.h"
 #include "runtime/status.h"
 
@@ -39,6 +40,7 @@ class Instance {
     size_t kernel = 0;
     int64_t workspace_bytes = 0;
     int64_t event_counters = 0;
+    std::vector<LaunchStep> steps;  // of a kernel that is a list of launches
   };
   struct Memory {
     void* data = nullptr;
@@ -59,6 +61,7 @@ class Instance {
   Status Grow(const Plan& plan, void* stream);
   void Release(Memory* memory);
   void FillBlock();
+  Status LaunchSteps(void* stream);
 
   std::shared_ptr<const Program> program_;
   const manifest::Graph& graph_;

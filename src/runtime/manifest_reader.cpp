@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxExprDepth = 64;
+constexpr int kMaxRepeatDepth = 64;
 constexpr int64_t kMaxRank = 16;
 constexpr int64_t kMaxTile = 1 << 20;
 
@@ -328,14 +329,49 @@ Status ReadWhere(const json& value, const std::string& where, const manifest::Gr
   return {};
 }
 
+Status ReadEntry(const Object& object, std::string* entry) {
+  ETC_RETURN_IF_BAD(object.Get("entry", entry));
+  return entry->empty() ? Bad(object.At("entry"), "is empty") : Status{};
+}
+
+Status ReadLaunches(const Object& object, const manifest::Graph& graph, int depth,
+                    std::vector<manifest::Launch>* launches) {
+  return object.ForEach("launches", [&](const json& value, const std::string& place) -> Status {
+    Object inner;
+    manifest::Launch& launch = launches->emplace_back();
+    ETC_RETURN_IF_BAD(Object::Open(value, place, &inner));
+    launch.is_repeat = inner.Find("repeat") != nullptr;
+    if (!launch.is_repeat) {
+      const json* tasks = nullptr;
+      ETC_RETURN_IF_BAD(ReadEntry(inner, &launch.entry));
+      ETC_RETURN_IF_BAD(inner.Need("tasks", &tasks));
+      return ReadExpr(*tasks, inner.At("tasks"), graph, kMaxExprDepth, &launch.tasks);
+    }
+    std::vector<int64_t> bounds;
+    ETC_RETURN_IF_BAD(inner.ForEach("repeat", [&](const json& bound, const std::string& at) {
+      return Read(bound, at, &bounds.emplace_back());
+    }));
+    if (bounds.size() != 2 || bounds[0] > bounds[1]) {
+      return Bad(inner.At("repeat"), "must be the first iteration and the one behind the last");
+    }
+    if (depth == 0) {
+      return Bad(place, "is nested too deep");
+    }
+    launch.begin = bounds[0];
+    launch.end = bounds[1];
+    return ReadLaunches(inner, graph, depth - 1, &launch.launches);
+  });
+}
+
 Status ReadKernel(const json& value, const std::string& where, manifest::Graph* graph) {
   Object object;
   manifest::Kernel kernel;
   const json* expr = nullptr;
   ETC_RETURN_IF_BAD(Object::Open(value, where, &object));
-  ETC_RETURN_IF_BAD(object.Get("entry", &kernel.entry));
-  if (kernel.entry.empty()) {
-    return Bad(object.At("entry"), "is empty");
+  if (object.Find("launches") != nullptr) {
+    ETC_RETURN_IF_BAD(ReadLaunches(object, *graph, kMaxRepeatDepth, &kernel.launches));
+  } else {
+    ETC_RETURN_IF_BAD(ReadEntry(object, &kernel.entry));
   }
   ETC_RETURN_IF_BAD(object.Get("schedule", &kernel.schedule));
   ETC_RETURN_IF_BAD(object.ForEach("where", [&](const json& range, const std::string& place) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "runtime/launches.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/manifest_reader.h"
 
@@ -88,6 +89,7 @@ void Program::WriteTexts() {
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       texts_[i].where.push_back(WhereText(kernel, graph));
+      texts_[i].entries.push_back(EntryNames(kernel));
     }
   }
 }

@@ -18,6 +18,7 @@ struct GraphText {
   std::vector<std::vector<const char*>> extent_pointers;    // into extents
   std::vector<std::pair<std::string, std::string>> values;  // bounds of each param, or empty
   std::vector<std::string> where;                           // of each kernel
+  std::vector<std::vector<std::string>> entries;            // of each kernel
 };
 
 class Program {

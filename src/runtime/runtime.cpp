@@ -197,8 +197,14 @@ etc_status etc_program_kernel(const etc_program* program, const char* graph, int
     ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
     ETC_RETURN_IF_BAD(etc::runtime::Pick(found->kernels, index, "kernel", &kernel));
     const std::string& where = program->program->text(*found).where[static_cast<size_t>(index)];
-    *info = {kernel->entry.c_str(), kernel->schedule.c_str(), where.c_str(),
-             static_cast<int32_t>(kernel->threads), kernel->shared_bytes};
+    const std::vector<std::string>& entries =
+        program->program->text(*found).entries[static_cast<size_t>(index)];
+    *info = {entries.empty() ? "" : entries.front().c_str(),
+             kernel->schedule.c_str(),
+             where.c_str(),
+             static_cast<int32_t>(kernel->threads),
+             kernel->shared_bytes,
+             static_cast<int32_t>(entries.size())};
     return {};
   });
 }

@@ -1,4 +1,4 @@
-// The single steps of the static pipeline; passes.cpp puts them in order.
+// The single steps of the pipeline; passes.cpp puts them in order.
 #pragma once
 
 #include "schedule/passes.h"
@@ -15,9 +15,15 @@ bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& d
 /// that nothing waits for any more.
 bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Replaces each graph by one kernel for each range of its specialisation. A call becomes the share
-/// of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the one
-/// topological order for all SMs, and each share starts at the SM where the one before it left off.
+/// Replaces each graph whose calls are to be launches of their own by one kernel for each range of
+/// its specialisation: a launch for each call, in program order, a repeat around those of a repeat.
+/// There are no events: a launch follows all that stand before it.
+bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Replaces each other graph by one kernel for each range of its specialisation. A call becomes the
+/// share of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the
+/// one topological order for all SMs, and each share starts at the SM where the one before it left
+/// off.
 bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Moves waits that do not depend on the task to the start of their share, and such notifies to its
@@ -33,7 +39,8 @@ std::string WhyNotTagged(Module& module, KernelId kernel, TensorId tensor,
                          const ScheduleOptions& options);
 
 /// Gives each buffer of a kernel its offset in the workspace. Two buffers share memory only where
-/// the events order every task that touches the one before every task that touches the other.
+/// the events, or the order of launches, put every task that touches the one before every task that
+/// touches the other.
 bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Chooses how fast the loader of each kernel that streams runs ahead, by the cost model.

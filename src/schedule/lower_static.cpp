@@ -1,40 +1,22 @@
 #include <fmt/format.h>
 
-#include <set>
-
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 #include "verify/walk.h"
 
 namespace etc {
 namespace {
 
-/// Builds one kernel from one graph. Tensors, events and repeat variables become the kernel's own.
-class Lowering {
+/// Builds one kernel from one graph.
+class Lowering : KernelBuilder {
  public:
-  Lowering(Module& module, const Graph& graph, const ScheduleOptions& options,
-           Diagnostics& diagnostics)
-      : module_(module), graph_(graph), options_(options), diagnostics_(diagnostics) {}
+  using KernelBuilder::KernelBuilder;
 
   std::optional<Kernel> Run(const DimRange* range) {
-    Kernel kernel;
-    kernel.name = graph_.name;
-    kernel.graph = graph_.name;
-    kernel.consumer_warps = options_.consumer_warps;
+    Kernel kernel = Begin(range);
     kernel.shared_bytes = options_.shared_bytes;
-    kernel.range = graph_.range;
-    if (range != nullptr) {
-      SymbolId dim = graph_.specialisation->dim;
-      kernel.where.push_back({dim, range->lo, range->hi});
-      auto lo = EvaluateInt(module_, range->lo, {});
-      auto hi = EvaluateInt(module_, range->hi, {});
-      ETC_CHECK(lo && hi);
-      kernel.name += fmt::format("__{}_{}_{}", module_.symbols[dim].name, *lo, *hi);
-    }
-    for (TensorId param : graph_.params) {
-      kernel.params.push_back(CopyTensor(param));
-    }
     ExprId first = MakeInt(module_, 0);
     if (!LowerBlock(graph_.body, graph_.schedule, first, kernel.declarations, kernel.body)) {
       return std::nullopt;
@@ -43,47 +25,6 @@ class Lowering {
   }
 
  private:
-  /// A name that no other tensor or event of the kernel has: in a graph, two blocks may each have
-  /// a buffer of one name, but a kernel's declarations are one list.
-  std::string UniqueName(const std::string& name) {
-    std::string unique = name;
-    for (int i = 2; !names_.insert(unique).second; ++i) {
-      unique = fmt::format("{}_{}", name, i);
-    }
-    return unique;
-  }
-
-  TensorId CopyTensor(TensorId id) {
-    Tensor copy = module_.tensors[id];
-    copy.name = UniqueName(copy.name);
-    TensorId mine = module_.tensors.Add(std::move(copy));
-    tensors_[id] = mine;
-    return mine;
-  }
-
-  EventId CopyEvent(EventId id) {
-    Event copy = module_.events[id];
-    copy.name = UniqueName(copy.name);
-    Substitution vars;
-    for (EventDim& dim : copy.dims) {
-      if (dim.var) {
-        SymbolId var = module_.symbols.Add(module_.symbols[dim.var]);
-        vars[dim.var] = MakeRef(module_, var);
-        dim.var = var;
-      }
-    }
-    copy.count = Clone(module_, copy.count, vars, tensors_);
-    EventId mine = module_.events.Add(std::move(copy));
-    events_[id] = mine;
-    return mine;
-  }
-
-  EventRef Lower(const EventRef& ref, const Substitution& symbols) {
-    EventRef lowered = Clone(module_, ref, symbols, tensors_);
-    lowered.event = events_.at(ref.event);
-    return lowered;
-  }
-
   /// Lowers the nodes in order. `first` is the number of tasks that precede the block, and then
   /// those that precede what follows it.
   bool LowerBlock(const std::vector<NodeId>& nodes, std::optional<ScheduleKind> schedule,
@@ -93,9 +34,9 @@ class Lowering {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
       if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
-        declarations.push_back(module_.AddNode(BufferDecl{CopyTensor(buffer->tensor)}, range));
+        declarations.push_back(CopyBuffer(*buffer, range));
       } else if (const auto* event = std::get_if<EventDecl>(&node)) {
-        declarations.push_back(module_.AddNode(EventDecl{CopyEvent(event->event)}, range));
+        declarations.push_back(CopyEvent(*event, range));
       } else if (const auto* call = std::get_if<CallNode>(&node)) {
         ok &= LowerCall(*call, range, call->schedule ? call->schedule : schedule, first, body);
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
@@ -111,11 +52,7 @@ class Lowering {
 
   bool LowerRepeat(const Repeat& repeat, SourceRange range, std::optional<ScheduleKind> schedule,
                    ExprId& first, std::vector<NodeId>& declarations, std::vector<NodeId>& body) {
-    Repeat lowered;
-    lowered.lo = Clone(module_, repeat.lo, symbols_);
-    lowered.hi = Clone(module_, repeat.hi, symbols_);
-    lowered.var = module_.symbols.Add(module_.symbols[repeat.var]);
-    symbols_[repeat.var] = MakeRef(module_, lowered.var);
+    Repeat lowered = CopyHead(repeat);
 
     // Two rounds: the number of tasks of one iteration is a factor in where its shares start.
     ExprId per_iteration = MakeInt(module_, 0);
@@ -131,13 +68,6 @@ class Lowering {
     first = MakeAdd(module_, first, MakeMul(module_, iterations, per_iteration));
     body.push_back(module_.AddNode(std::move(lowered), range));
     return true;
-  }
-
-  ExprId MakeSub(ExprId left, ExprId right) {
-    if (auto value = EvaluateInt(module_, right, {}); value && *value == 0) {
-      return left;
-    }
-    return module_.AddExpr(Binary{BinaryOp::Sub, left, right});
   }
 
   /// Adds the number of tasks of all calls in `nodes` to `total`.
@@ -167,59 +97,27 @@ class Lowering {
     return true;
   }
 
-  std::optional<ExprId> TaskCount(const CallNode& call, SourceRange range) {
-    const Device device = module_.devices[call.callee];
-    ExprId count = MakeInt(module_, 1);
-    for (const Axis& axis : device.tasks) {
-      if (ReadsTensor(module_, axis.lo) || ReadsTensor(module_, axis.hi)) {
-        diagnostics_.Error(DiagnosticKind::Unsupported, range,
-                           fmt::format("the static schedule cannot yet run `@{}`: its task range "
-                                       "is read from a tensor",
-                                       device.name));
-        return std::nullopt;
-      }
-      ExprId extent = Clone(module_, axis.hi, {});
-      if (axis.lo) {
-        extent = MakeSub(extent, Clone(module_, axis.lo, {}));
-      }
-      count = MakeMul(module_, count, extent);
-    }
-    return count;
-  }
-
   bool LowerCall(const CallNode& call, SourceRange range, std::optional<ScheduleKind> schedule,
                  ExprId& first, std::vector<NodeId>& body) {
     ScheduleKind kind = options_.schedule.value_or(schedule.value_or(ScheduleKind::Static));
-    if (kind == ScheduleKind::Dynamic || kind == ScheduleKind::Kernels) {
+    if (kind == ScheduleKind::Dynamic) {
       diagnostics_.Error(DiagnosticKind::Unsupported, range,
-                         fmt::format("the `{}` schedule is not available yet; use `static`",
-                                     kind == ScheduleKind::Dynamic ? "dynamic" : "kernels"));
+                         "the `dynamic` schedule is not available yet; use `static` or `kernels`");
+      return false;
+    }
+    if (kind == ScheduleKind::Kernels) {
+      diagnostics_.Error(DiagnosticKind::Unsupported, range,
+                         fmt::format("`@{}` has the schedule `kernels`, but not every call of "
+                                     "graph `@{}` has; they cannot be mixed yet",
+                                     module_.devices[call.callee].name, graph_.name));
       return false;
     }
     auto tasks = TaskCount(call, range);
     if (!tasks) {
       return false;
     }
-    const Device device = module_.devices[call.callee];
-    Share share;
-    share.callee = call.callee;
+    Share share = CopyCall(call);
     share.first = first;
-    Substitution task_names;
-    for (const Axis& axis : device.tasks) {
-      Axis mine;
-      mine.var = module_.symbols.Add(module_.symbols[axis.var]);
-      mine.lo = axis.lo ? Clone(module_, axis.lo, task_names) : ExprId{};
-      mine.hi = Clone(module_, axis.hi, task_names);
-      task_names[axis.var] = MakeRef(module_, mine.var);
-      share.axes.push_back(mine);
-    }
-    for (const Argument& argument : call.args) {
-      Argument mine{tensors_.at(argument.tensor), {}};
-      for (ExprId index : argument.indices) {
-        mine.indices.push_back(Clone(module_, index, symbols_));
-      }
-      share.args.push_back(std::move(mine));
-    }
     bool ok = true;
     auto lower_edges = [&](const std::vector<Edge>& edges, std::vector<EventRef>& refs) {
       for (const Edge& edge : edges) {
@@ -236,7 +134,7 @@ class Lowering {
             ok = false;
             continue;
           }
-          refs.push_back(Lower(ref, symbols));
+          refs.push_back(CopyRef(ref, symbols));
         }
       }
     };
@@ -246,47 +144,16 @@ class Lowering {
     first = MakeAdd(module_, first, *tasks);
     return ok;
   }
-
-  Module& module_;
-  const Graph& graph_;
-  const ScheduleOptions& options_;
-  Diagnostics& diagnostics_;
-  TensorSubstitution tensors_;
-  std::map<EventId, EventId> events_;
-  std::set<std::string> names_;
-  Substitution symbols_;  // repeat variables of the graph to those of the kernel
 };
 
 }  // namespace
 
 bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
-  std::vector<Item> items;
-  bool ok = true;
-  for (const Item& item : module.items) {
-    const auto* id = std::get_if<GraphId>(&item);
-    if (id == nullptr) {
-      items.push_back(item);
-      continue;
-    }
-    const Graph graph = module.graphs[*id];
-    std::vector<const DimRange*> ranges{nullptr};
-    if (graph.specialisation) {
-      ranges.clear();
-      for (const DimRange& range : graph.specialisation->ranges) {
-        ranges.push_back(&range);
-      }
-    }
-    for (const DimRange* range : ranges) {
-      auto kernel = Lowering(module, graph, options, diagnostics).Run(range);
-      if (!kernel) {
-        ok = false;
-        break;  // the other ranges would repeat the same errors
-      }
-      items.push_back(module.kernels.Add(std::move(*kernel)));
-    }
-  }
-  module.items = std::move(items);
-  return ok;
+  return ReplaceGraphs(
+      module, [&](const Graph& graph) { return !IsForLaunches(module, graph, options); },
+      [&](const Graph& graph, const DimRange* range) {
+        return Lowering(module, graph, options, diagnostics).Run(range);
+      });
 }
 
 }  // namespace etc

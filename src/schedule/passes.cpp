@@ -11,7 +11,9 @@ const std::vector<Pass>& AllPasses() {
       // Not in the static pipeline: what an author wrote stays, and derived events are few.
       {"strip-events", "graphs without events, waits and notifies", StripEvents},
       {"minimise-events", "no wait that the order of tasks does not need", MinimiseEvents},
-      // First: a schedule keeps the order that events ask for.
+      // First: launches need no events.
+      {"lower-kernels", "graphs of the schedule `kernels` to a list of launches", LowerKernels},
+      // Before the schedule, which keeps the order that events ask for.
       {"derive-events", "events for graphs that have none", DeriveEvents},
       // Everything below works on kernels.
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",

@@ -1,5 +1,6 @@
 // Offsets in the workspace. Buffers are grouped into slots; a slot is as large as its largest
-// buffer, and holds only buffers whose uses the events keep apart.
+// buffer, and holds only buffers whose uses the events keep apart; in a list of launches, where one
+// follows the other, the program order does.
 
 #include <algorithm>
 #include <limits>
@@ -32,26 +33,26 @@ void Collect(const Module& module, const std::vector<NodeId>& nodes, NodeId repe
   }
 }
 
-/// The order that events impose between whole shares: Before(x, y) when every task of x completes
-/// before any task of y starts. Shares inside a repeat stand for any one iteration, and, as
-/// `next`, for the iteration after it.
+/// The order of whole shares, by events or, of launches, by program order: Before(x, y) when every
+/// task of x completes before any task of y starts. Shares inside a repeat stand for any one
+/// iteration, and, as `next`, for the iteration after it.
 class ShareOrder {
  public:
-  ShareOrder(Module& module, const std::vector<Use>& uses)
+  ShareOrder(Module& module, const std::vector<Use>& uses, bool launches)
       : module_(module), uses_(uses), size_(uses.size()), before_(2 * size_ * 2 * size_) {
     for (size_t x = 0; x < size_; ++x) {
       for (size_t y = 0; y < size_; ++y) {
         if (uses[x].repeat != uses[y].repeat) {
           continue;
         }
-        if (x < y && Joins(*uses[x].share, *uses[y].share, {})) {
+        if (x < y && (launches || Joins(*uses[x].share, *uses[y].share, {}))) {
           Set(x, y);
           Set(x + size_, y + size_);
         }
         if (uses[x].repeat) {
           SymbolId var = std::get<Repeat>(module_.nodes[uses[x].repeat]).var;
           ExprId next = MakeAdd(module_, MakeRef(module_, var), MakeInt(module_, 1));
-          if (Joins(*uses[x].share, *uses[y].share, {{var, next}})) {
+          if (launches || Joins(*uses[x].share, *uses[y].share, {{var, next}})) {
             Set(x, y + size_);
           }
         }
@@ -138,7 +139,7 @@ class Planner {
 
   /// Places the untagged buffers and gives the end of the last.
   ExprId PlaceShared() {
-    ShareOrder order(module_, uses_);
+    ShareOrder order(module_, uses_, kernel_.schedule == ScheduleKind::Kernels);
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);

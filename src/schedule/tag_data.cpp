@@ -455,7 +455,9 @@ std::string WhyNotTagged(Module& module, KernelId kernel, TensorId tensor,
 
 bool TagData(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
-    Tagger(module, module.kernels[id], options).Run();
+    if (module.kernels[id].schedule == ScheduleKind::Static) {
+      Tagger(module, module.kernels[id], options).Run();
+    }
   }
   return true;
 }

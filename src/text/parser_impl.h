@@ -178,6 +178,8 @@ class Parser {
   void KernelBody(Kernel& kernel);
   Pace LoaderPace();
   void Declaration(std::vector<NodeId>& declarations);
+  void StreamNode(std::vector<NodeId>& body);
+  void LaunchNode(std::vector<NodeId>& body);
   void ShareNode(std::vector<NodeId>& body);
   void ShareBody(Share& share);
   void RunLine(Share& share);

@@ -42,6 +42,7 @@ void Parser::KernelItem() {
 void Parser::KernelBody(Kernel& kernel) {
   bool launched = false;
   bool on_sm = false;
+  bool on_stream = kernel.schedule == ScheduleKind::Kernels;
   kernel.braces = BlockAfterHeader([&] {
     if (!launched) {
       launched = true;
@@ -56,8 +57,9 @@ void Parser::KernelBody(Kernel& kernel) {
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
       on_sm = true;
       Take();
-      Expect(TokenKind::KeywordSm);
-      kernel.sm_braces = BlockAfterHeader([&] { KernelNode(kernel.body); });
+      Expect(on_stream ? TokenKind::KeywordStream : TokenKind::KeywordSm);
+      kernel.sm_braces =
+          BlockAfterHeader([&] { on_stream ? StreamNode(kernel.body) : KernelNode(kernel.body); });
       if (!panicking_ && !AtBlockEnd()) {
         Unexpected(Describe(TokenKind::RightBrace));
       }
@@ -68,7 +70,8 @@ void Parser::KernelBody(Kernel& kernel) {
   if (!panicking_ && kernel.braces.IsValid() && !on_sm) {
     uint32_t end = kernel.braces.end;
     diagnostics_.Error(DiagnosticKind::Syntax, {end - 1, end},
-                       launched ? "expected `on sm { … }` in the kernel, found `}`"
+                       launched ? fmt::format("expected `on {} {{ … }}` in the kernel, found `}}`",
+                                              on_stream ? "stream" : "sm")
                                 : "expected `launch` in the kernel, found `}`");
   }
 }
@@ -92,7 +95,7 @@ void Parser::Declaration(std::vector<NodeId>& declarations) {
     return EventNode(declarations);
   }
   if (!At(TokenKind::Tensor)) {
-    return Unexpected("a workspace buffer, `event` or `on sm`");
+    return Unexpected("a workspace buffer, `event` or `on`");
   }
   Token name = Take();
   Expect(TokenKind::Equal);
@@ -123,6 +126,30 @@ void Parser::KernelNode(std::vector<NodeId>& body) {
   } else {
     Unexpected("`share` or `repeat`");
   }
+}
+
+void Parser::StreamNode(std::vector<NodeId>& body) {
+  Nesting nesting(*this);
+  if (!nesting.ok) {
+    return;
+  }
+  if (At(TokenKind::KeywordRepeat)) {
+    RepeatNode(body, &Parser::StreamNode);
+  } else if (At(TokenKind::KeywordLaunch)) {
+    LaunchNode(body);
+  } else {
+    Unexpected("`launch` or `repeat`");
+  }
+}
+
+void Parser::LaunchNode(std::vector<NodeId>& body) {
+  uint32_t begin = Take().range.begin;
+  Scope scope(*this);
+  Share share;
+  share.first = Add(IntLiteral{0}, begin);
+  share.axes = Axes();
+  RunLine(share);
+  body.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
 }
 
 void Parser::ShareNode(std::vector<NodeId>& body) {

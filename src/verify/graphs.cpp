@@ -35,6 +35,19 @@ class GraphChecks {
     }
   }
 
+  /// Tags stand in the place of events, which launches do without.
+  void NothingTagged(const std::vector<NodeId>& declarations) {
+    for (NodeId id : declarations) {
+      const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
+      if (buffer != nullptr && module_.tensors[buffer->tensor].tagged) {
+        diagnostics_.Error(
+            DiagnosticKind::Structure, module_.RangeOf(id),
+            fmt::format("`%{}` is tagged, but a kernel of separate launches has no tags",
+                        module_.tensors[buffer->tensor].name));
+      }
+    }
+  }
+
   /// Every `out` parameter is written by some call.
   void Outputs(const std::vector<TensorId>& params) {
     for (TensorId param : params) {
@@ -375,6 +388,9 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);
   checks.Outputs(kernel.params);
+  if (kernel.schedule == ScheduleKind::Kernels) {
+    checks.NothingTagged(kernel.declarations);
+  }
   ExprChecker exprs(module, diagnostics);
   for (const Where& where : kernel.where) {
     for (ExprId bound : {where.lo, where.hi}) {

@@ -39,6 +39,7 @@
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
 //     what no call has written yet is not read.
+//   - A kernel of separate launches has no tagged buffers.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds tagged buffers
 //     only to operands that an implementation takes with tags.
 //   - A loader has at least one slot on its way.

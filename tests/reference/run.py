@@ -29,8 +29,11 @@ def parse_arguments():
     parser.add_argument("--sms", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--strip-events", action="store_true")
-    parser.add_argument("more", nargs="*", help="passed on to `etc run`")
-    return parser.parse_args()
+    words, more = sys.argv[1:], []
+    if "--" in words:  # argparse itself takes what follows for positionals that are not there
+        more = words[words.index("--") + 1 :]
+        words = words[: words.index("--")]
+    return parser.parse_args(words, argparse.Namespace(more=more))
 
 
 def source(options, folder):

@@ -1,0 +1,108 @@
+#include "runtime/launches.h"
+
+#include <algorithm>
+
+#include "runtime/manifest_expr.h"
+
+namespace etc::runtime {
+namespace {
+
+constexpr int kMaxSteps = 1 << 20;  // a larger number is no program but a broken manifest
+
+void CollectNames(const std::vector<manifest::Launch>& launches, std::vector<std::string>* names) {
+  for (const manifest::Launch& launch : launches) {
+    if (launch.is_repeat) {
+      CollectNames(launch.launches, names);
+    } else {
+      names->push_back(launch.entry);
+    }
+  }
+}
+
+size_t Depth(const std::vector<manifest::Launch>& launches) {
+  size_t depth = 0;
+  for (const manifest::Launch& launch : launches) {
+    depth = std::max(depth, launch.is_repeat ? 1 + Depth(launch.launches) : 0);
+  }
+  return depth;
+}
+
+/// Walks a block; `entry` is the number of its first entry, and then that of what follows it.
+class Walk {
+ public:
+  Walk(const manifest::Kernel& kernel, const std::vector<int64_t>& dims,
+       std::vector<LaunchStep>* steps)
+      : kernel_(kernel), dims_(dims), steps_(steps) {}
+
+  Status Block(const std::vector<manifest::Launch>& launches, size_t* entry) {
+    for (const manifest::Launch& launch : launches) {
+      ETC_RETURN_IF_BAD(launch.is_repeat ? Repeat(launch, entry) : Step(launch, (*entry)++));
+    }
+    return {};
+  }
+
+ private:
+  Status Repeat(const manifest::Launch& launch, size_t* entry) {
+    const size_t first = *entry;
+    std::vector<std::string> names;
+    CollectNames(launch.launches, &names);
+    iterations_.push_back(launch.begin);
+    for (; iterations_.back() < launch.end; ++iterations_.back()) {
+      *entry = first;
+      ETC_RETURN_IF_BAD(Count());
+      ETC_RETURN_IF_BAD(Block(launch.launches, entry));
+    }
+    iterations_.pop_back();
+    *entry = first + names.size();
+    return {};
+  }
+
+  Status Step(const manifest::Launch& launch, size_t entry) {
+    int64_t tasks = 0;
+    if (Status status = Evaluate(launch.tasks, dims_, &tasks); !status.Ok()) {
+      return Fail(status.code, "launch `", launch.entry, "`: `tasks` ", status.message);
+    }
+    if (tasks > 0) {
+      steps_->push_back({entry, tasks, iterations_});
+    }
+    return Count();
+  }
+
+  Status Count() {
+    return ++count_ <= kMaxSteps ? Status{}
+                                 : Fail(ETC_ERROR_MANIFEST, "kernel `", NameOf(kernel_),
+                                        "` has more than ", kMaxSteps, " launches");
+  }
+
+  const manifest::Kernel& kernel_;
+  const std::vector<int64_t>& dims_;
+  std::vector<LaunchStep>* steps_;
+  std::vector<int64_t> iterations_;
+  int count_ = 0;  // of iterations and launches
+};
+
+}  // namespace
+
+std::vector<std::string> EntryNames(const manifest::Kernel& kernel) {
+  std::vector<std::string> names;
+  if (!kernel.entry.empty()) {
+    names.push_back(kernel.entry);
+  }
+  CollectNames(kernel.launches, &names);
+  return names;
+}
+
+std::string NameOf(const manifest::Kernel& kernel) {
+  const std::vector<std::string> names = EntryNames(kernel);
+  return names.empty() ? kernel.schedule : names.front();
+}
+
+size_t RepeatDepth(const manifest::Kernel& kernel) { return Depth(kernel.launches); }
+
+Status ListLaunches(const manifest::Kernel& kernel, const std::vector<int64_t>& dims,
+                    std::vector<LaunchStep>* steps) {
+  size_t entry = 0;
+  return Walk(kernel, dims, steps).Block(kernel.launches, &entry);
+}
+
+}  // namespace etc::runtime

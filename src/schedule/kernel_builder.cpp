@@ -1,0 +1,193 @@
+#include "schedule/kernel_builder.h"
+
+#include <fmt/format.h>
+
+#include "ir/evaluate.h"
+#include "verify/walk.h"
+
+namespace etc {
+
+Kernel KernelBuilder::Begin(const DimRange* range) {
+  Kernel kernel;
+  kernel.name = graph_.name;
+  kernel.graph = graph_.name;
+  kernel.consumer_warps = options_.consumer_warps;
+  kernel.range = graph_.range;
+  if (range != nullptr) {
+    SymbolId dim = graph_.specialisation->dim;
+    kernel.where.push_back({dim, range->lo, range->hi});
+    auto lo = EvaluateInt(module_, range->lo, {});
+    auto hi = EvaluateInt(module_, range->hi, {});
+    ETC_CHECK(lo && hi);
+    kernel.name += fmt::format("__{}_{}_{}", module_.symbols[dim].name, *lo, *hi);
+  }
+  for (TensorId param : graph_.params) {
+    kernel.params.push_back(CopyTensor(param));
+  }
+  return kernel;
+}
+
+std::string KernelBuilder::UniqueName(const std::string& name) {
+  std::string unique = name;
+  for (int i = 2; !names_.insert(unique).second; ++i) {
+    unique = fmt::format("{}_{}", name, i);
+  }
+  return unique;
+}
+
+TensorId KernelBuilder::CopyTensor(TensorId id) {
+  Tensor copy = module_.tensors[id];
+  copy.name = UniqueName(copy.name);
+  TensorId mine = module_.tensors.Add(std::move(copy));
+  tensors_[id] = mine;
+  return mine;
+}
+
+NodeId KernelBuilder::CopyBuffer(const BufferDecl& buffer, SourceRange range) {
+  return module_.AddNode(BufferDecl{CopyTensor(buffer.tensor)}, range);
+}
+
+NodeId KernelBuilder::CopyEvent(const EventDecl& event, SourceRange range) {
+  Event copy = module_.events[event.event];
+  copy.name = UniqueName(copy.name);
+  Substitution vars;
+  for (EventDim& dim : copy.dims) {
+    if (dim.var) {
+      SymbolId var = module_.symbols.Add(module_.symbols[dim.var]);
+      vars[dim.var] = MakeRef(module_, var);
+      dim.var = var;
+    }
+  }
+  copy.count = Clone(module_, copy.count, vars, tensors_);
+  EventId mine = module_.events.Add(std::move(copy));
+  events_[event.event] = mine;
+  return module_.AddNode(EventDecl{mine}, range);
+}
+
+EventRef KernelBuilder::CopyRef(const EventRef& ref, const Substitution& symbols) {
+  EventRef copy = Clone(module_, ref, symbols, tensors_);
+  copy.event = events_.at(ref.event);
+  return copy;
+}
+
+Repeat KernelBuilder::CopyHead(const Repeat& repeat) {
+  Repeat copy;
+  copy.lo = Clone(module_, repeat.lo, symbols_);
+  copy.hi = Clone(module_, repeat.hi, symbols_);
+  copy.var = module_.symbols.Add(module_.symbols[repeat.var]);
+  symbols_[repeat.var] = MakeRef(module_, copy.var);
+  return copy;
+}
+
+Share KernelBuilder::CopyCall(const CallNode& call) {
+  const Device device = module_.devices[call.callee];
+  Share share;
+  share.callee = call.callee;
+  share.first = MakeInt(module_, 0);
+  Substitution task_names;
+  for (const Axis& axis : device.tasks) {
+    Axis mine;
+    mine.var = module_.symbols.Add(module_.symbols[axis.var]);
+    mine.lo = axis.lo ? Clone(module_, axis.lo, task_names) : ExprId{};
+    mine.hi = Clone(module_, axis.hi, task_names);
+    task_names[axis.var] = MakeRef(module_, mine.var);
+    share.axes.push_back(mine);
+  }
+  for (const Argument& argument : call.args) {
+    Argument mine{tensors_.at(argument.tensor), {}};
+    for (ExprId index : argument.indices) {
+      mine.indices.push_back(Clone(module_, index, symbols_));
+    }
+    share.args.push_back(std::move(mine));
+  }
+  return share;
+}
+
+ExprId KernelBuilder::MakeSub(ExprId left, ExprId right) {
+  if (auto value = EvaluateInt(module_, right, {}); value && *value == 0) {
+    return left;
+  }
+  return module_.AddExpr(Binary{BinaryOp::Sub, left, right});
+}
+
+std::optional<ExprId> KernelBuilder::TaskCount(const CallNode& call, SourceRange range) {
+  const Device device = module_.devices[call.callee];
+  ExprId count = MakeInt(module_, 1);
+  for (const Axis& axis : device.tasks) {
+    if (ReadsTensor(module_, axis.lo) || ReadsTensor(module_, axis.hi)) {
+      diagnostics_.Error(DiagnosticKind::Unsupported, range,
+                         fmt::format("no schedule can yet run `@{}`: its task range is read from "
+                                     "a tensor",
+                                     device.name));
+      return std::nullopt;
+    }
+    ExprId extent = Clone(module_, axis.hi, {});
+    if (axis.lo) {
+      extent = MakeSub(extent, Clone(module_, axis.lo, {}));
+    }
+    count = MakeMul(module_, count, extent);
+  }
+  return count;
+}
+
+namespace {
+
+/// Adds the schedules of the calls in `nodes`.
+void CollectSchedules(const Module& module, const std::vector<NodeId>& nodes,
+                      std::optional<ScheduleKind> around, std::set<ScheduleKind>& kinds) {
+  for (NodeId id : nodes) {
+    const Node& node = module.nodes[id];
+    if (const auto* call = std::get_if<CallNode>(&node)) {
+      kinds.insert(call->schedule.value_or(around.value_or(ScheduleKind::Auto)));
+    } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
+      CollectSchedules(module, repeat->body, around, kinds);
+    } else if (const auto* region = std::get_if<Region>(&node)) {
+      CollectSchedules(module, region->body, region->schedule, kinds);
+    }
+  }
+}
+
+}  // namespace
+
+bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options) {
+  if (options.schedule) {
+    return *options.schedule == ScheduleKind::Kernels;
+  }
+  std::set<ScheduleKind> kinds;
+  CollectSchedules(module, graph.body, graph.schedule, kinds);
+  return kinds == std::set{ScheduleKind::Kernels};
+}
+
+bool ReplaceGraphs(
+    Module& module, const std::function<bool(const Graph&)>& takes,
+    const std::function<std::optional<Kernel>(const Graph&, const DimRange*)>& lower) {
+  std::vector<Item> items;
+  bool ok = true;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id == nullptr || !takes(module.graphs[*id])) {
+      items.push_back(item);
+      continue;
+    }
+    const Graph graph = module.graphs[*id];
+    std::vector<const DimRange*> ranges{nullptr};
+    if (graph.specialisation) {
+      ranges.clear();
+      for (const DimRange& range : graph.specialisation->ranges) {
+        ranges.push_back(&range);
+      }
+    }
+    for (const DimRange* range : ranges) {
+      auto kernel = lower(graph, range);
+      if (!kernel) {
+        ok = false;
+        break;  // the other ranges would repeat the same errors
+      }
+      items.push_back(module.kernels.Add(std::move(*kernel)));
+    }
+  }
+  module.items = std::move(items);
+  return ok;
+}
+
+}  // namespace etc

@@ -1,0 +1,66 @@
+// Makes a kernel of a graph: what the schedules have in common.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/rewrite.h"
+#include "schedule/passes.h"
+
+namespace etc {
+
+/// Tensors, events and repeat variables of a graph become the kernel's own.
+class KernelBuilder {
+ public:
+  KernelBuilder(Module& module, const Graph& graph, const ScheduleOptions& options,
+                Diagnostics& diagnostics)
+      : module_(module), graph_(graph), options_(options), diagnostics_(diagnostics) {}
+
+ protected:
+  /// The kernel for one range of the graph's specialisation (null: for all sizes), with its
+  /// parameters, and nothing in it yet.
+  Kernel Begin(const DimRange* range);
+
+  NodeId CopyBuffer(const BufferDecl& buffer, SourceRange range);
+  NodeId CopyEvent(const EventDecl& event, SourceRange range);
+  /// The repeat without its body; its variable is the kernel's from now on.
+  Repeat CopyHead(const Repeat& repeat);
+  /// The share of all tasks of a call, from the first SM on, without events.
+  Share CopyCall(const CallNode& call);
+  EventRef CopyRef(const EventRef& ref, const Substitution& symbols);
+
+  /// Nothing, with an error, where the task range is read from a tensor.
+  std::optional<ExprId> TaskCount(const CallNode& call, SourceRange range);
+  ExprId MakeSub(ExprId left, ExprId right);
+
+  Module& module_;
+  const Graph& graph_;
+  const ScheduleOptions& options_;
+  Diagnostics& diagnostics_;
+  Substitution symbols_;  // repeat variables of the graph to those of the kernel
+
+ private:
+  /// A name that no other tensor or event of the kernel has: in a graph, two blocks may each have
+  /// a buffer of one name, but a kernel's declarations are one list.
+  std::string UniqueName(const std::string& name);
+  TensorId CopyTensor(TensorId id);
+
+  TensorSubstitution tensors_;
+  std::map<EventId, EventId> events_;
+  std::set<std::string> names_;
+};
+
+/// Whether all calls of the graph are to be launches of their own.
+bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options);
+
+/// Replaces each graph that `takes` by what `lower` makes of it for each range of its
+/// specialisation (null: for all sizes). False when `lower` made nothing, and reported why.
+bool ReplaceGraphs(
+    Module& module, const std::function<bool(const Graph&)>& takes,
+    const std::function<std::optional<Kernel>(const Graph&, const DimRange*)>& lower);
+
+}  // namespace etc

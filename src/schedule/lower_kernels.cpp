@@ -1,0 +1,58 @@
+#include "schedule/kernel_builder.h"
+#include "schedule/lower.h"
+
+namespace etc {
+namespace {
+
+/// Builds one kernel from one graph. Events are left out: a launch follows all before it.
+class Lowering : KernelBuilder {
+ public:
+  using KernelBuilder::KernelBuilder;
+
+  std::optional<Kernel> Run(const DimRange* range) {
+    Kernel kernel = Begin(range);
+    kernel.schedule = ScheduleKind::Kernels;
+    kernel.shared_bytes = options_.shared_bytes;
+    if (!LowerBlock(graph_.body, kernel.declarations, kernel.body)) {
+      return std::nullopt;
+    }
+    return kernel;
+  }
+
+ private:
+  bool LowerBlock(const std::vector<NodeId>& nodes, std::vector<NodeId>& declarations,
+                  std::vector<NodeId>& body) {
+    bool ok = true;
+    for (NodeId id : nodes) {
+      const Node node = module_.nodes[id];  // a copy: lowering grows the table
+      SourceRange range = module_.RangeOf(id);
+      if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
+        declarations.push_back(CopyBuffer(*buffer, range));
+      } else if (const auto* call = std::get_if<CallNode>(&node)) {
+        ok &= TaskCount(*call, range).has_value();
+        body.push_back(module_.AddNode(CopyCall(*call), range));
+      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
+        Repeat lowered = CopyHead(*repeat);
+        ok &= LowerBlock(repeat->body, declarations, lowered.body);
+        body.push_back(module_.AddNode(std::move(lowered), range));
+      } else if (const auto* region = std::get_if<Region>(&node)) {
+        ok &= LowerBlock(region->body, declarations, body);
+      } else {
+        ETC_CHECK(std::holds_alternative<EventDecl>(node));
+      }
+    }
+    return ok;
+  }
+};
+
+}  // namespace
+
+bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+  return ReplaceGraphs(
+      module, [&](const Graph& graph) { return IsForLaunches(module, graph, options); },
+      [&](const Graph& graph, const DimRange* range) {
+        return Lowering(module, graph, options, diagnostics).Run(range);
+      });
+}
+
+}  // namespace etc
