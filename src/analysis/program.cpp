@@ -142,6 +142,7 @@ CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
   program.name = kernel.name;
   program.range = kernel.range;
   program.params = kernel.params;
+  program.launches = kernel.schedule == ScheduleKind::Kernels;
   for (const Where& where : kernel.where) {
     auto lo = EvaluateInt(module, where.lo, {});
     auto hi = EvaluateInt(module, where.hi, {});

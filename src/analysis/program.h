@@ -44,6 +44,7 @@ struct CallProgram {
   DimRanges ranges;        // of the specialisation or of the kernel's `where`
   bool tagged = false;     // a buffer's words say by themselves whether they are written
   bool workspace = false;  // buffers have places in a workspace, which may overlap
+  bool launches = false;   // each call is a launch, which follows all before it
   bool nested = false;     // a repeat inside a repeat, which no proof covers
 };
 

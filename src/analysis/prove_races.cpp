@@ -37,7 +37,8 @@ class RaceProof {
     for (const ProgramCall& x : calls_) {
       for (const ProgramCall& y : calls_) {
         bool repeats = x.segment == y.segment && x.repeat_var;
-        if (x.index <= y.index || repeats) {
+        bool apart = unknowns_.program().launches && x.index != y.index;
+        if ((x.index <= y.index || repeats) && !apart) {
           Check(x, y);
         }
       }
@@ -69,6 +70,9 @@ class RaceProof {
     }
     Set same = Eq(l1, l2);
     Set in_order = Lt(l1, l2);
+    if (unknowns_.program().launches) {
+      in_order = in_order - in_order;  // another iteration is another launch
+    }
     for (size_t i = 0; i < x.axes.size(); ++i) {
       PwAff t1 = unknowns_.Param(CoordinateName(i, 1));
       PwAff t2 = unknowns_.Param(CoordinateName(i, 2));

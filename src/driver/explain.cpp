@@ -115,7 +115,9 @@ class Explanation {
   std::string ReasonOf(KernelId kernel, const EdgeCost& edge) {
     switch (edge.mechanism) {
       case Mechanism::None:
-        return "no event orders it: each SM runs its own tasks in order";
+        return module_.kernels[kernel].schedule == ScheduleKind::Kernels
+                   ? "the launch that writes it has ended"
+                   : "no event orders it: each SM runs its own tasks in order";
       case Mechanism::Tag:
         return "little of it is read, and all that use it take tags";
       default:
@@ -137,6 +139,9 @@ class Explanation {
                     cost.floor_us, cost.bytes / 1e6, machine_.stream_bytes / 1e6, cost.flops / 1e9);
     text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor\n", cost.us,
                         cost.us > 0 ? 100 * cost.floor_us / cost.us : 0);
+    if (kernel.schedule == ScheduleKind::Kernels) {
+      text += "             without the time from one launch to the next, which is not modelled\n";
+    }
     text += LoaderText(kernel);
     text +=
         fmt::format("  {:<20} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8}\n",

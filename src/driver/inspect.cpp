@@ -122,9 +122,10 @@ class Inspection {
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       std::string where = WhereText(graph, kernel);
-      text += fmt::format("  kernel {}: {}{}, {} threads, {} bytes of shared memory\n",
-                          kernel.entry, kernel.schedule, where.empty() ? "" : " where " + where,
-                          kernel.threads, kernel.shared_bytes);
+      text +=
+          fmt::format("  kernel {}: {}{}, {} threads, {} bytes of shared memory\n",
+                      EntryText(kernel), kernel.schedule, where.empty() ? "" : " where " + where,
+                      kernel.threads, kernel.shared_bytes);
       if (auto needs = NeedsOf(graph, kernel, dims_, diagnostics_)) {
         text += fmt::format("    {}parameters {} bytes, workspace {} bytes, {} event counters\n",
                             SizesText(graph, *needs), needs->param_bytes, needs->workspace_bytes,
@@ -134,6 +135,43 @@ class Inspection {
       }
     }
     return text;
+  }
+
+  /// "etc_decode", or "171 launches of 10 entries".
+  static std::string EntryText(const manifest::Kernel& kernel) {
+    if (!kernel.entry.empty()) {
+      return kernel.entry;
+    }
+    int64_t launches = 0;
+    size_t entries = 0;
+    Count(kernel.launches, 1, launches, entries);
+    return fmt::format("{} launches of {} entries", launches, entries);
+  }
+
+  static void Count(const std::vector<manifest::Launch>& block, int64_t times, int64_t& launches,
+                    size_t& entries) {
+    for (const manifest::Launch& launch : block) {
+      if (launch.is_repeat) {
+        Count(launch.launches, times * (launch.end - launch.begin), launches, entries);
+      } else {
+        launches += times;
+        ++entries;
+      }
+    }
+  }
+
+  static Json Entries(const manifest::Kernel& kernel) {
+    return kernel.entry.empty() ? Entries(kernel.launches) : Json(kernel.entry);
+  }
+
+  static Json Entries(const std::vector<manifest::Launch>& block) {
+    Json out = Json::array();
+    for (const manifest::Launch& launch : block) {
+      out.push_back(launch.is_repeat ? Json{{"repeat", {launch.begin, launch.end}},
+                                            {"launches", Entries(launch.launches)}}
+                                     : Json(launch.entry));
+    }
+    return out;
   }
 
   static std::string SizesText(const manifest::Graph& graph, const KernelNeeds& needs) {
@@ -174,7 +212,7 @@ class Inspection {
   }
 
   Json ToJson(const manifest::Graph& graph, const manifest::Kernel& kernel) const {
-    Json json = {{"entry", kernel.entry},
+    Json json = {{kernel.entry.empty() ? "launches" : "entry", Entries(kernel)},
                  {"schedule", kernel.schedule},
                  {"where", WhereText(graph, kernel)},
                  {"threads", kernel.threads},

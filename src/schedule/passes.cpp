@@ -11,11 +11,10 @@ const std::vector<Pass>& AllPasses() {
       // Not in the static pipeline: what an author wrote stays, and derived events are few.
       {"strip-events", "graphs without events, waits and notifies", StripEvents},
       {"minimise-events", "no wait that the order of tasks does not need", MinimiseEvents},
-      // First: launches need no events.
-      {"lower-kernels", "graphs of the schedule `kernels` to a list of launches", LowerKernels},
-      // Before the schedule, which keeps the order that events ask for.
+      // First: a schedule keeps the order that events ask for.
       {"derive-events", "events for graphs that have none", DeriveEvents},
-      // Everything below works on kernels.
+      // In either order: everything below works on kernels.
+      {"lower-kernels", "graphs of the schedule `kernels` to a list of launches", LowerKernels},
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",
        LowerStatic},
       // Before the memory plan, which reads from the hoisted form that an event joins all tasks of
@@ -45,11 +44,11 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
 
 namespace {
 
-/// The passes before or from the one that makes kernels.
+/// The passes before or from the first that makes kernels.
 std::vector<Pass> Part(const ScheduleOptions& options, bool kernels) {
   std::vector<Pass> passes = StaticPipeline(options);
   auto first = std::find_if(passes.begin(), passes.end(),
-                            [](const Pass& pass) { return pass.run == LowerStatic; });
+                            [](const Pass& pass) { return pass.run == LowerKernels; });
   return kernels ? std::vector<Pass>(first, passes.end())
                  : std::vector<Pass>(passes.begin(), first);
 }

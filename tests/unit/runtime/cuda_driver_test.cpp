@@ -50,6 +50,8 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
   CHECK(kLaunchCooperative == static_cast<int>(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+  CHECK(kLaunchProgrammatic ==
+        static_cast<int>(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
 }
 
 }  // namespace

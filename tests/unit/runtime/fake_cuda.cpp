@@ -210,15 +210,17 @@ cuda::Result cuLaunchKernelEx(const cuda::LaunchConfig* config, void* function, 
                               void**) {
   FAIL_IF_ASKED
   const auto* words = static_cast<const uint64_t*>(params[0]);
-  state.launches.push_back({*static_cast<std::string*>(function),
-                            config->grid_x,
-                            config->block_x,
-                            config->shared_bytes,
-                            config->attribute_count == 1 &&
-                                config->attributes[0].id == cuda::kLaunchCooperative &&
-                                config->attributes[0].value.cooperative == 1,
-                            config->stream,
-                            {words, words + state.block_words}});
+  state.launches.push_back(
+      {*static_cast<std::string*>(function),
+       config->grid_x,
+       config->block_x,
+       config->shared_bytes,
+       config->attribute_count == 1 && config->attributes[0].id == cuda::kLaunchCooperative &&
+           config->attributes[0].value.cooperative == 1,
+       config->attribute_count == 1 && config->attributes[0].id == cuda::kLaunchProgrammatic &&
+           config->attributes[0].value.programmatic == 1,
+       config->stream,
+       {words, words + state.block_words}});
   return cuda::kSuccess;
 }
 cuda::Result cuEventCreate(void** event, unsigned) {

@@ -16,6 +16,7 @@ struct FakeLaunch {
   unsigned threads = 0;
   unsigned shared_bytes = 0;
   bool is_cooperative = false;
+  bool is_overlapping = false;
   void* stream = nullptr;
   std::vector<uint64_t> block;
 };

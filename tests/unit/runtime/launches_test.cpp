@@ -1,0 +1,195 @@
+// Kernels that are a list of launches.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "etc/device.h"
+#include "runtime/artifact.h"
+#include "runtime/fake_session.h"
+#include "runtime/gather_run.h"
+
+namespace etc::test {
+namespace {
+
+using nlohmann::json;
+
+json Launch(const char* entry, json tasks) {
+  return {{"entry", entry}, {"tasks", std::move(tasks)}};
+}
+json Repeat(int begin, int end, json launches) {
+  return {{"repeat", {begin, end}}, {"launches", std::move(launches)}};
+}
+
+/// `gather` with one kernel that is these launches.
+json ListManifest(json launches) {
+  json manifest = GatherManifest();
+  json kernel = manifest["graphs"][0]["kernels"][0];
+  kernel.erase("entry");
+  kernel["schedule"] = "kernels";
+  kernel["where"] = json::array();
+  kernel["event_counters"] = 0;
+  kernel["launches"] = std::move(launches);
+  manifest["graphs"][0]["kernels"] = {kernel};
+  return manifest;
+}
+
+const json kNested = {Launch("load", "batch"),
+                      Repeat(2, 4,
+                             {Launch("step", {"*", "batch", "width"}),
+                              Repeat(0, 2, json::array({Launch("inner", 7)})), Launch("empty", 0)}),
+                      Launch("store", 200)};
+
+struct Run {
+  explicit Run(const json& launches) {
+    json manifest = ListManifest(launches);
+    manifest["target"] = "sm_90a";
+    manifest["binary"]["file"] = "gather.cubin";
+    path = WriteArtifact(dir, manifest, "load step inner empty store");
+    ThrowUnlessOk(etc_device_alloc(1 << 16, &memory));
+  }
+  ~Run() { etc_device_free(memory); }
+  void Bind(Instance& instance) {
+    char* bytes = static_cast<char*>(memory);
+    instance.Bind("ids", bytes, ETC_I32, {3});
+    instance.Bind("table", bytes + 1024, ETC_F32, {10, 8});
+    instance.Bind("out", bytes + 8192, ETC_F32, {24});
+  }
+  TempDir dir;
+  std::string path;
+  void* memory = nullptr;
+};
+
+TEST_CASE("launches follow their order, each with a CTA for each task, at most one for each SM") {
+  FakeCuda& fake = OpenFakeCuda();
+  fake.block_words = 10;  // two iterations behind the block of one launch
+  Run run(kNested);
+  const Program program(run.path);
+  Instance instance(program);
+  run.Bind(instance);
+  void* stream = reinterpret_cast<void*>(uintptr_t{7});
+  instance.Launch(stream);
+
+  const std::vector<std::string> entries = {"load",  "step",  "inner", "inner",
+                                            "step",  "inner", "inner", "store"};
+  const std::vector<unsigned> grids = {3, 24, 7, 7, 24, 7, 7, 132};
+  REQUIRE(fake.launches.size() == entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const FakeLaunch& launch = fake.launches[i];
+    CHECK(launch.entry == entries[i]);
+    CHECK(launch.grid == grids[i]);
+    CHECK(launch.threads == 256);
+    CHECK(launch.stream == stream);
+    CHECK_FALSE(launch.is_cooperative);
+    CHECK(launch.is_overlapping == (i > 0));  // the first waits for what the caller enqueued
+  }
+  CHECK(fake.launches[1].block[8] == 2);
+  CHECK(fake.launches[2].block[8] == 2);
+  CHECK(fake.launches[2].block[9] == 0);
+  CHECK(fake.launches[3].block[9] == 1);
+  CHECK(fake.launches[6].block[8] == 3);
+  CHECK(fake.launches[6].block[9] == 1);
+
+  instance.SetSms(5);
+  instance.Launch(stream);
+  CHECK(fake.launches[entries.size() + 1].grid == 5);
+  fake.block_words = 8;
+}
+
+TEST_CASE("a launch without tasks leaves the next one to wait for the stream") {
+  FakeCuda& fake = OpenFakeCuda();
+  Run run({Launch("empty", 0), Launch("load", 1), Launch("store", 1)});
+  const Program program(run.path);
+  Instance instance(program);
+  run.Bind(instance);
+  instance.Launch();
+  REQUIRE(fake.launches.size() == 2);
+  CHECK_FALSE(fake.launches[0].is_overlapping);
+  CHECK(fake.launches[1].is_overlapping);
+}
+
+TEST_CASE("a program says how many entries a kernel has") {
+  const TempDir dir;
+  const Program list(WriteArtifact(dir, ListManifest(kNested), GatherBinary()));
+  etc_kernel_info info;
+  ThrowUnlessOk(etc_program_kernel(list.get(), nullptr, 0, &info));
+  CHECK(info.entries == 5);
+  CHECK(std::string(info.entry) == "load");
+  CHECK(std::string(info.schedule) == "kernels");
+  const TempDir other;
+  const Program persistent(WriteArtifact(other, GatherManifest(), GatherBinary()));
+  ThrowUnlessOk(etc_program_kernel(persistent.get(), nullptr, 1, &info));
+  CHECK(info.entries == 1);
+}
+
+TEST_CASE("launches run on the host one after the other") {
+  constexpr char kText[] = R"(
+#include <cstdint>
+extern "C" void fill(const uint64_t* block, int sm, int sms) {
+  float* rows = reinterpret_cast<float*>(block[5]);
+  for (int64_t i = sm; i < int64_t(block[3] * block[4]); i += sms) rows[i] = 1.0F;
+}
+extern "C" void add(const uint64_t* block, int sm, int sms) {
+  float* rows = reinterpret_cast<float*>(block[5]);
+  for (int64_t i = sm; i < int64_t(block[3] * block[4]); i += sms) {
+    rows[i] = 10.0F * rows[i] + float(block[8]);
+  }
+}
+extern "C" void store(const uint64_t* block, int sm, int sms) {
+  const float* rows = reinterpret_cast<const float*>(block[5]);
+  float* out = reinterpret_cast<float*>(block[2]);
+  const int64_t size = int64_t(block[3] * block[4]);
+  for (int64_t i = sm; i < size; i += sms) out[i] = rows[size - 1 - i];
+}
+)";
+  const json launches = {Launch("fill", 64), Repeat(1, 4, json::array({Launch("add", 64)})),
+                         Launch("store", 64)};
+  const TempDir dir;
+  const Program program(WriteArtifact(dir, ListManifest(launches), Compile(kText)));
+  Instance instance(program);
+  GatherTensors tensors(4, 8);
+  tensors.Bind(instance);
+  for (const int32_t sms : {1, 3, 16}) {
+    instance.SetSms(sms);
+    std::fill(tensors.out.begin(), tensors.out.end(), -1.0F);
+    instance.Launch();
+    CHECK(tensors.out == std::vector<float>(32, 1123.0F));
+  }
+}
+
+TEST_CASE("a broken list of launches") {
+  const auto failure = [](const json& launches) {
+    const TempDir dir;
+    return FailureOf([&] {
+             const Program program(WriteArtifact(dir, ListManifest(launches), GatherBinary()));
+           })
+        .text;
+  };
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+  };
+  CHECK(ends_with(failure(json::array({{{"entry", "a"}}})),
+                  "`graphs[0].kernels[0].launches[0].tasks` is missing"));
+  CHECK(ends_with(failure(json::array({Launch("", 1)})),
+                  "`graphs[0].kernels[0].launches[0].entry` is empty"));
+  CHECK(ends_with(failure(json::array({Repeat(3, 2, json::array())})),
+                  "`graphs[0].kernels[0].launches[0].repeat` must be the first iteration and the "
+                  "one behind the last"));
+  json deep = json::array();
+  for (int i = 0; i < 100; ++i) {
+    deep = json::array({Repeat(0, 1, deep)});
+  }
+  CHECK(ends_with(failure(deep), "is nested too deep"));
+
+  const TempDir dir;
+  const json endless =
+      json::array({Repeat(0, 1 << 30, json::array({Launch("gather_small", 0)}))});
+  const Program program(WriteArtifact(dir, ListManifest(endless), GatherBinary()));
+  Instance instance(program);
+  GatherTensors tensors(4, 8);
+  tensors.Bind(instance);
+  CHECK(FailureOf([&] { instance.Launch(); }).text ==
+        "kernel `gather_small` has more than 1048576 launches");
+}
+
+}  // namespace
+}  // namespace etc::test
