@@ -69,8 +69,8 @@ TEST_CASE("launches follow their order, each with a CTA for each task, at most o
   void* stream = reinterpret_cast<void*>(uintptr_t{7});
   instance.Launch(stream);
 
-  const std::vector<std::string> entries = {"load",  "step",  "inner", "inner",
-                                            "step",  "inner", "inner", "store"};
+  const std::vector<std::string> entries = {"load", "step",  "inner", "inner",
+                                            "step", "inner", "inner", "store"};
   const std::vector<unsigned> grids = {3, 24, 7, 7, 24, 7, 7, 132};
   REQUIRE(fake.launches.size() == entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -181,8 +181,7 @@ TEST_CASE("a broken list of launches") {
   CHECK(ends_with(failure(deep), "is nested too deep"));
 
   const TempDir dir;
-  const json endless =
-      json::array({Repeat(0, 1 << 30, json::array({Launch("gather_small", 0)}))});
+  const json endless = json::array({Repeat(0, 1 << 30, json::array({Launch("gather_small", 0)}))});
   const Program program(WriteArtifact(dir, ListManifest(endless), GatherBinary()));
   Instance instance(program);
   GatherTensors tensors(4, 8);
