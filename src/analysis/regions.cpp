@@ -254,11 +254,19 @@ class RegionWalk {
     regions.push_back({binding.tensor, write, ahead, exact, possible, of_any_iteration, set});
   }
 
-  /// The loop variables in the set, and the terms that depend on them.
+  /// The loop variables in the set, and the terms that depend on them. Elements of distinct tensors
+  /// stay, with the variables that they depend on: what is known of two of them needs both.
   std::vector<std::string> Locals(const Set& set, const std::vector<std::string>& keep) const {
+    std::set<std::string> distinct;
+    for (const Term* term : unknowns_.TermsIn(set)) {
+      if (term->distinct) {
+        unknowns_.AddNames(*term, distinct);
+      }
+    }
     std::vector<std::string> locals;
     for (const std::string& name : unknowns_.Involved(set)) {
-      bool kept = std::find(keep.begin(), keep.end(), name) != keep.end();
+      bool kept =
+          distinct.contains(name) || std::find(keep.begin(), keep.end(), name) != keep.end();
       if (!kept && !unknowns_.IsDim(name) && !unknowns_.DependsOnlyOn(name, keep)) {
         locals.push_back(name);
       }

@@ -247,6 +247,19 @@ bool Unknowns::DependsOnlyOn(const std::string& name,
   return term->kind != Term::Kind::Any;
 }
 
+void Unknowns::AddNames(const Term& term, std::set<std::string>& names) const {
+  names.insert(term.name);
+  for (const PwAff& arg : term.args) {
+    for (const std::string& inner : InvolvedIn(arg)) {
+      if (const Term* part = Find(inner)) {
+        AddNames(*part, names);
+      } else {
+        names.insert(inner);
+      }
+    }
+  }
+}
+
 const Term* Unknowns::Find(const std::string& name) const {
   auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : &terms_[found->second];

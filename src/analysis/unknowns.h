@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,9 @@ class Unknowns {
   bool IsDim(const std::string& name) const;
   /// Whether the name is of a term made of nothing but dimensions and these variables.
   bool DependsOnlyOn(const std::string& name, const std::vector<std::string>& variables) const;
+
+  /// Adds the names of the term and of all that it is made of.
+  void AddNames(const Term& term, std::set<std::string>& names) const;
 
   /// Adds the facts about all terms that occur in the set, and the sizes' ranges.
   Set Close(const Set& set) const;

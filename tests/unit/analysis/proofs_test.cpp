@@ -140,7 +140,8 @@ graph @g(%x: f32[n], %ids: i32[n] in 0..n distinct, %y: inout f32[n]) { call @f(
   INFO(proved.text);
   CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
   CHECK(proved.report.assumptions == std::vector<std::string>{"%ids in 0 .. n distinct"});
-  // A page table: position p of a sequence stands in row p % 16 of its page p / 16.
+  // A page table: position p of a sequence stands in row p % 16 of its page p / 16, and a sequence
+  // waits for its own rows only.
   proved = ProveText(R"(etir 1;
 const pages = 1024;
 dim batch in 1..16;
@@ -149,9 +150,16 @@ device @append(%x: f32[batch, 64], %pos: i32[batch], %table: i32[batch, 32],
   let page = %table[b, %pos[b] / 16];
   for (k: 64) %cache[page, %pos[b] % 16, k] = %x[b, k];
 }
+device @read(%pos: i32[batch], %table: i32[batch, 32], %cache: f32[pages, 16, 64],
+             %y: out f32[batch, 64]) tasks (b: batch) {
+  for (k: 64) %y[b, k] = sum(p: %pos[b] + 1) %cache[%table[b, p / 16], p % 16, k];
+}
 graph @g(%x: f32[batch, 64], %pos: i32[batch] in 0..512,
-         %table: i32[batch, 32] in 0..pages distinct, %cache: inout f32[pages, 16, 64]) {
-  call @append(%x, %pos, %table, %cache);
+         %table: i32[batch, 32] in 0..pages distinct, %cache: inout f32[pages, 16, 64],
+         %y: out f32[batch, 64]) {
+  event %appended[batch] count 1;
+  call @append(%x, %pos, %table, %cache) notify (b) => %appended[b];
+  call @read(%pos, %table, %cache, %y) wait (b) => %appended[b];
 }
 )");
   INFO(proved.text);
