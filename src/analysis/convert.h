@@ -36,6 +36,7 @@ class Converter {
     return found == tensors_.end() ? nullptr : &found->second;
   }
 
+  PwAff Times(const PwAff& a, const PwAff& b);
   /// The value of an integer expression, a term where it is not affine.
   PwAff Int(ExprId id);
 
@@ -56,7 +57,6 @@ class Converter {
   PwAff Of(const Unary& unary);
   PwAff Floor(const PwAff& a, const PwAff& b);
   PwAff Ceil(const PwAff& a, const PwAff& b);
-  PwAff Times(const PwAff& a, const PwAff& b);
   PwAff Unknown(const std::string& text);
   Promise PromiseOf(const Tensor& param, TensorId id, size_t slice);
   Condition Compare(const Binary& binary, bool wanted);

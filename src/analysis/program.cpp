@@ -10,7 +10,12 @@ class Builder {
   void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
       node_ = id;
+      if (depth_ == 0) {
+        statement_ = module_.RangeOf(id);
+      }
+      ++depth_;
       std::visit([&](const auto& node) { Add(module_.RangeOf(id), node); }, module_.nodes[id]);
+      --depth_;
     }
   }
 
@@ -18,7 +23,6 @@ class Builder {
   void Add(SourceRange, const BufferDecl& decl) {
     const Tensor& tensor = module_.tensors[decl.tensor];
     program_.tagged = program_.tagged || tensor.tagged;
-    program_.workspace = program_.workspace || bool{tensor.offset};
   }
   void Add(SourceRange, const EventDecl& decl) { program_.events.push_back(decl.event); }
   void Add(SourceRange, const Region& region) { Block(region.body); }
@@ -77,6 +81,7 @@ class Builder {
     }
     call.args = args;
     call.range = range;
+    call.statement = statement_;
     call.repeat_var = repeat_var_;
     if (repeat_var_) {
       call.repeat = repeat_;
@@ -102,6 +107,8 @@ class Builder {
   const Module& module_;
   CallProgram& program_;
   NodeId node_;  // the one being added
+  SourceRange statement_;
+  size_t depth_ = 0;  // of blocks around it
   size_t segment_ = 0;
   SymbolId repeat_var_;
   Interval repeat_ = {0, 0};
@@ -140,6 +147,7 @@ std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& gra
 CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
   CallProgram program;
   program.name = kernel.name;
+  program.scheduled = true;
   program.range = kernel.range;
   program.params = kernel.params;
   program.launches = kernel.schedule == ScheduleKind::Kernels;

@@ -33,6 +33,7 @@ struct ProgramCall {
   ExprId repeat_lo;          // as the text has them; `hi` is not included
   ExprId repeat_hi;
   SourceRange range;
+  SourceRange statement;  // of the outermost repeat or region around it, else its own
 };
 
 struct CallProgram {
@@ -40,12 +41,12 @@ struct CallProgram {
   SourceRange range;  // of the name
   std::vector<TensorId> params;
   std::vector<ProgramCall> calls;
+  bool scheduled = false;  // a kernel
   std::vector<EventId> events;
-  DimRanges ranges;        // of the specialisation or of the kernel's `where`
-  bool tagged = false;     // a buffer's words say by themselves whether they are written
-  bool workspace = false;  // buffers have places in a workspace, which may overlap
-  bool launches = false;   // each call is a launch, which follows all before it
-  bool nested = false;     // a repeat inside a repeat, which no proof covers
+  DimRanges ranges;       // of the specialisation or of the kernel's `where`
+  bool tagged = false;    // a buffer's words say by themselves whether they are written
+  bool launches = false;  // each call is a launch, which follows all before it
+  bool nested = false;    // a repeat inside a repeat, which no proof covers
 };
 
 /// The graph at all of its sizes.

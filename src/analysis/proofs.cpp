@@ -28,12 +28,6 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
   ProveRaces(prover, relations, trusted);
-  if (program.workspace) {
-    prover.NotProved(
-        report.races, DiagnosticKind::Race, program.range,
-        fmt::format("buffers of `@{}` that share memory are used in order", program.name),
-        "places in the workspace are not analysed");
-  }
 }
 
 std::string PromiseText(const Module& module, const Tensor& tensor) {
@@ -84,11 +78,20 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics) 
     } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
       programs = {MakeCallProgram(module, module.kernels[*kernel])};
     }
+    size_t before = report.not_proved.size();
     for (size_t i = 0; i < programs.size(); ++i) {
       ProveProgram(module, programs[i], remarks, reported, report, diagnostics);
     }
-    if (!programs.empty()) {
-      AddAssumptions(module, programs[0], report);
+    if (programs.empty()) {
+      continue;
+    }
+    AddAssumptions(module, programs[0], report);
+    if (size_t open = report.not_proved.size() - before; open > 0 && !remarks) {
+      diagnostics.Warning(
+          DiagnosticKind::NotProved, programs[0].range,
+          fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
+                      "and why",
+                      open, open == 1 ? "" : "s", programs[0].name, open == 1 ? "is" : "are"));
     }
   }
   return report;

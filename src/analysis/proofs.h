@@ -30,8 +30,9 @@ struct ProofReport {
   }
 };
 
-/// Reports what is refuted as an error with a counterexample, and, if asked, what is not proved as
-/// a remark. No error means no more than that: `not_proved` has what is left.
+/// Reports what is refuted as an error with a counterexample, and what is not proved as one warning
+/// for each program or, if asked, as a remark for each fact. No error means no more than that:
+/// `not_proved` has what is left.
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics);
 
 }  // namespace etc

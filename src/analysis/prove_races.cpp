@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/missing_event.h"
 #include "analysis/prover.h"
 
 namespace etc {
@@ -34,18 +35,100 @@ class RaceProof {
       second_.push_back(AccessRegions(unknowns_, call, 2, request));
     }
     sizes_ = unknowns_.GlobalFacts();
-    for (const ProgramCall& x : calls_) {
+    for (auto earlier : {&RaceProof::Before, &RaceProof::InIterationsBefore}) {
       for (const ProgramCall& y : calls_) {
-        bool repeats = x.segment == y.segment && x.repeat_var;
-        bool apart = unknowns_.program().launches && x.index != y.index;
-        if ((x.index <= y.index || repeats) && !apart) {
-          Check(x, y);
+        for (size_t x : (this->*earlier)(y)) {
+          // A launch follows all launches before it.
+          if (!unknowns_.program().launches || x == y.index) {
+            Check(calls_[x], y);
+            CheckSharedMemory(calls_[x], y);
+          }
         }
       }
     }
   }
 
  private:
+  /// The calls that stand before `y`; the nearest first, since an event from there may lead on from
+  /// the others.
+  std::vector<size_t> Before(const ProgramCall& y) const {
+    std::vector<size_t> order;
+    for (size_t x = y.index; x-- > 0;) {
+      order.push_back(x);
+    }
+    return order;
+  }
+
+  /// Those that do not, but whose tasks of the iterations before come first; and `y` itself.
+  std::vector<size_t> InIterationsBefore(const ProgramCall& y) const {
+    std::vector<size_t> order;
+    for (size_t x = calls_.size(); y.repeat_var && x-- > y.index + 1;) {
+      if (calls_[x].segment == y.segment) {
+        order.push_back(x);
+      }
+    }
+    order.push_back(y.index);
+    return order;
+  }
+
+  /// Buffers of which the places in the workspace overlap: their uses must be in order, whatever
+  /// the elements.
+  void CheckSharedMemory(const ProgramCall& x, const ProgramCall& y) {
+    for (const AccessRegion& a : first_[x.index]) {
+      for (const AccessRegion& b : second_[y.index]) {
+        if (a.tensor != b.tensor && (a.write || b.write)) {
+          prover_.context.SetBudget(kStepsForPair);
+          CheckShared(x, y, a, b);
+        }
+      }
+    }
+  }
+
+  void CheckShared(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
+                   const AccessRegion& b) {
+    const Tensor& first = unknowns_.module().tensors[a.tensor];
+    const Tensor& second = unknowns_.module().tensors[b.tensor];
+    if (!first.offset || !second.offset) {
+      return;
+    }
+    auto [a_begin, a_end] = PlaceOf(first);
+    auto [b_begin, b_end] = PlaceOf(second);
+    Set overlap = unknowns_.Close(Lt(a_begin, b_end) & Lt(b_begin, a_end));
+    if (IsEmpty(overlap)) {
+      return;
+    }
+    Set conflict =
+        Coalesce(WithoutElement(a, first) & WithoutElement(b, second) & InOrder(x, y) & overlap);
+    if (IsEmpty(conflict) || IsCovered(x, y, conflict)) {
+      ++prover_.report.races.proved;
+      return;
+    }
+    prover_.NotProved(prover_.report.races, DiagnosticKind::Race, y.range,
+                      fmt::format("`@{}` uses `%{}` in order with `@{}`, which uses `%{}`",
+                                  y.device->name, second.name, x.device->name, first.name),
+                      "they overlap in the workspace, and no chain of events between all of "
+                      "their tasks is found");
+  }
+
+  /// The bytes of a buffer: where they begin and end.
+  std::pair<PwAff, PwAff> PlaceOf(const Tensor& tensor) {
+    Converter converter(unknowns_);
+    PwAff bytes = unknowns_.Constant(BytesPerElement(tensor));
+    for (ExprId extent : tensor.shape) {
+      bytes = converter.Times(bytes, converter.Int(extent));
+    }
+    PwAff begin = converter.Int(tensor.offset);
+    return {begin, begin + bytes};
+  }
+
+  static Set WithoutElement(const AccessRegion& region, const Tensor& tensor) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      names.push_back(ElementName(i));
+    }
+    return ProjectOut(region.set, names);
+  }
+
   void Check(const ProgramCall& x, const ProgramCall& y) {
     for (const AccessRegion& a : first_[x.index]) {
       for (const AccessRegion& b : second_[y.index]) {
@@ -153,19 +236,28 @@ class RaceProof {
     if (error == nullptr) {
       return;
     }
-    std::string iteration = SizesText(unknowns_, *point, &x, 1);
-    error->notes.push_back(
-        {x.range, fmt::format("{} {} it here{}", TaskText(x, *point, 1),
-                              a.write ? "writes" : "reads", x.repeat_var ? iteration : "")});
-    error->notes.push_back({y.range, Missing(x, y, *point)});
-  }
-
-  std::string Missing(const ProgramCall& x, const ProgramCall& y, const Point& point) const {
-    if (x.index == y.index && point.at(IterationName(1)) == point.at(IterationName(2))) {
-      return "tasks of one call run side by side";
+    bool same_call =
+        x.index == y.index && point->at(IterationName(1)) == point->at(IterationName(2));
+    std::string iteration = x.repeat_var ? SizesText(unknowns_, *point, &x, 1) : "";
+    std::string here = fmt::format("{} {} it here{}", TaskText(x, *point, 1),
+                                   a.write ? "writes" : "reads", iteration);
+    std::string missing = same_call
+                              ? "tasks of one call run side by side"
+                              : fmt::format("no chain of notifies and waits leads from {} to {}",
+                                            TaskText(x, *point, 1), TaskText(y, *point, 2));
+    std::optional<MissingEvent> event;
+    if (!same_call && !unknowns_.program().scheduled) {
+      event = FindMissingEvent(unknowns_, x, y, conflict);
     }
-    return fmt::format("no chain of notifies and waits leads from {} to {}", TaskText(x, point, 1),
-                       TaskText(y, point, 2));
+    if (event) {
+      here += fmt::format("; add `{}` and, before it, `{}`", event->notify, event->declaration);
+      missing += fmt::format("; add `{}`", event->wait);
+      error->fix = {{x.statement.begin, event->declaration, true},
+                    {x.range.end - 1, " " + event->notify},
+                    {y.range.end - 1, " " + event->wait}};
+    }
+    error->notes.push_back({x.range, here});
+    error->notes.push_back({y.range, missing});
   }
 
   /// The pairs of a relation as a set over the names of tasks.

@@ -1,23 +1,84 @@
-// `etc check`: parse → constants → verify → prove.
-#include "analysis/proofs.h"
+// `etc check`: parse → constants → verify → prove, and with `--fix` write what was missing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
 #include "driver/commands.h"
+#include "driver/files.h"
 #include "driver/front.h"
-#include "schedule/lower.h"
+#include "text/parser.h"
 
 namespace etc {
+namespace {
+
+constexpr int kMostFixes = 32;
+
+std::string FixText(const std::vector<Insertion>& fix) {
+  std::string text;
+  for (const Insertion& insertion : fix) {
+    size_t start = insertion.text.find_first_not_of(' ');
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", insertion.text.substr(start));
+  }
+  return text;
+}
+
+/// The text of a fix without the number in its event's name: what tells it from other fixes.
+std::string KeyOf(const Diagnostic& diagnostic) {
+  return std::regex_replace(FixText(diagnostic.fix), std::regex("_done_[0-9]+"), "_done");
+}
+
+/// Makes one fix after the other until the text is right. Nothing where that does not succeed.
+std::optional<std::string> Fix(std::string text, const CheckOptions& options,
+                               Diagnostics& applied) {
+  std::set<std::string> tried;
+  for (int made = 0; made <= kMostFixes; ++made) {
+    Session attempt(options.source.diagnostics);
+    auto module = Parse(attempt.SetSource("fixed", text), attempt.diagnostics());
+    std::optional<ProofReport> report;
+    if (module && CheckModule(*module, options.source, options.proofs, attempt, report)) {
+      return text;
+    }
+    const auto& found = attempt.diagnostics().all();
+    // A race over iterations may need the fix of another one to go.
+    auto is_new = [&](const Diagnostic& each) {
+      return !each.fix.empty() && !tried.contains(KeyOf(each));
+    };
+    auto fixable = std::find_if(found.begin(), found.end(), is_new);
+    if (fixable == found.end()) {
+      fixable = std::find_if(found.begin(), found.end(),
+                             [](const Diagnostic& each) { return !each.fix.empty(); });
+    }
+    if (fixable == found.end()) {
+      return std::nullopt;
+    }
+    tried.insert(KeyOf(*fixable));
+    applied.Remark(fixable->kind, {}, "added " + FixText(fixable->fix));
+    text = ApplyFix(std::move(text), fixable->fix);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 ExitCode Execute(const CheckOptions& options) {
   Session session(options.source.diagnostics);
-  auto module = LoadModule(options.source, session);
-  if (module && !options.proofs.skip) {
-    ScheduleOptions schedule;
-    schedule.remarks = options.proofs.remarks;
-    if (!DeriveEvents(*module, schedule, session.diagnostics())) {
-      return session.Finish();
-    }
-    (void)Prove(*module, options.proofs.remarks, session.diagnostics());
+  auto module = ParseSource(options.source.file, session);
+  std::optional<ProofReport> report;
+  bool right = module && CheckModule(*module, options.source, options.proofs, session, report);
+  if (!module || right || !options.fix) {
+    return session.Finish(module ? ExitCode::Ok : ExitCode::InputWrong);
   }
-  return session.Finish(module ? ExitCode::Ok : ExitCode::InputWrong);
+  Session fixed(options.source.diagnostics);
+  if (auto text = Fix(std::string(session.source()->text()), options, fixed.diagnostics())) {
+    (void)WriteText(options.source.file, *text, fixed.diagnostics());
+    return fixed.Finish();
+  }
+  session.diagnostics().Warning(DiagnosticKind::Race, {},
+                                "`--fix` leaves the file as it is: no events that it knows of "
+                                "make it right");
+  return session.Finish();
 }
 
 }  // namespace etc

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "analysis/proofs.h"
 #include "driver/backend.h"
 #include "driver/commands.h"
 #include "driver/depfile.h"
@@ -14,7 +13,6 @@
 #include "driver/pipeline.h"
 #include "driver/resource_report.h"
 #include "ir/printer.h"
-#include "verify/verify.h"
 
 namespace etc {
 namespace {
@@ -38,23 +36,18 @@ class CompileJob {
     if (!module || options_.stop_after == StopAfter::Parse) {
       return module && WriteModule(*module);
     }
+    ProofOptions proving = options_.proofs;
+    proving.skip = proving.skip || options_.stop_after == StopAfter::Verify;
     bool verified = timer_.Time("verify", [&] {
-      return ApplyConstants(*module, options_.source, session_) &&
-             Verify(*module, session_.diagnostics());
+      return CheckModule(*module, options_.source, proving, session_, proofs_);
     });
     if (!verified || options_.stop_after == StopAfter::Verify) {
       return verified && WriteModule(*module);
     }
     LoweringOptions lowering = options_.lowering;
     lowering.schedule.tag_data = !options_.target.IsHost();
-    lowering.schedule.remarks = options_.proofs.remarks;
-    if (!RunPasses(*module, EventPipeline(), lowering, timer_, session_)) {
-      return false;
-    }
-    if (!options_.proofs.skip && !timer_.Time("prove", [&] { return ProveModule(*module); })) {
-      return false;
-    }
-    bool scheduled = IsScheduled(*module) || RunPasses(*module, KernelPipeline(lowering.schedule),
+    lowering.schedule.remarks = options_.proofs.remarks && proving.skip;
+    bool scheduled = IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
                                                        lowering, timer_, session_);
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled && WriteModule(*module);
@@ -81,11 +74,6 @@ class CompileJob {
     }
     fmt::print(stderr, "{}", ResourceText(module, kernels));
     return true;
-  }
-
-  bool ProveModule(const Module& module) {
-    proofs_ = Prove(module, options_.proofs.remarks, session_.diagnostics());
-    return !session_.diagnostics().HasErrors();
   }
 
   bool WriteModule(const Module& module) {

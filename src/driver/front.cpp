@@ -6,6 +6,7 @@
 
 #include "driver/config.h"
 #include "driver/files.h"
+#include "schedule/lower.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
@@ -87,6 +88,23 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
     return nullptr;
   }
   return module;
+}
+
+bool CheckModule(Module& module, const SourceOptions& source, const ProofOptions& options,
+                 Session& session, std::optional<ProofReport>& report) {
+  Diagnostics& diagnostics = session.diagnostics();
+  if (!ApplyConstants(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
+    return false;
+  }
+  if (!options.skip) {
+    ScheduleOptions schedule;
+    schedule.remarks = options.remarks;
+    if (!DeriveEvents(module, schedule, diagnostics)) {
+      return false;
+    }
+    report = Prove(module, options.remarks, diagnostics);
+  }
+  return !diagnostics.HasErrors() && VerifyDependences(module, diagnostics);
 }
 
 }  // namespace etc

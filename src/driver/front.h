@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "analysis/proofs.h"
 #include "driver/options.h"
 #include "driver/session.h"
 #include "ir/module.h"
@@ -17,5 +19,11 @@ namespace etc {
 
 /// Parse → constants → verify. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);
+
+/// Sets constants, verifies, and unless `options` skip them makes the proofs. False after an error.
+/// `report` is empty where the proofs were skipped or did not come to pass.
+[[nodiscard]] bool CheckModule(Module& module, const SourceOptions& source,
+                               const ProofOptions& options, Session& session,
+                               std::optional<ProofReport>& report);
 
 }  // namespace etc

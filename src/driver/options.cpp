@@ -114,6 +114,8 @@ void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {
   CLI::App* check = app.add_subcommand("check", "Parse, set constants, verify and prove");
   AddSource(check, options.source)->required();
   AddProofs(check, options.proofs);
+  check->add_flag("--fix", options.fix, "Add missing events to the file, if that makes it right")
+      ->excludes("--no-proofs");
   check->callback([&] { command = options; });
 }
 

@@ -51,6 +51,7 @@ struct ProofOptions {
 struct CheckOptions {
   SourceOptions source;
   ProofOptions proofs;
+  bool fix = false;
 };
 
 struct FmtOptions {

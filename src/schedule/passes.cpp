@@ -42,21 +42,4 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   return passes;
 }
 
-namespace {
-
-/// The passes before or from the first that makes kernels.
-std::vector<Pass> Part(const ScheduleOptions& options, bool kernels) {
-  std::vector<Pass> passes = StaticPipeline(options);
-  auto first = std::find_if(passes.begin(), passes.end(),
-                            [](const Pass& pass) { return pass.run == LowerKernels; });
-  return kernels ? std::vector<Pass>(first, passes.end())
-                 : std::vector<Pass>(passes.begin(), first);
-}
-
-}  // namespace
-
-std::vector<Pass> EventPipeline() { return Part({}, false); }
-
-std::vector<Pass> KernelPipeline(const ScheduleOptions& options) { return Part(options, true); }
-
 }  // namespace etc

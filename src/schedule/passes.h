@@ -33,11 +33,7 @@ struct Pass {
 /// Every pass that `etc opt --pass=NAME` can run.
 const std::vector<Pass>& AllPasses();
 
-/// The passes of the static pipeline that leave graphs; the proofs are about what they make.
-std::vector<Pass> EventPipeline();
-/// Those that make kernels of graphs.
-std::vector<Pass> KernelPipeline(const ScheduleOptions& options = {});
-/// Both, one behind the other, in their order, each order with its reason (passes.cpp).
+/// The passes that schedule, in their order, each order with its reason (passes.cpp).
 std::vector<Pass> StaticPipeline(const ScheduleOptions& options = {});
 
 }  // namespace etc

@@ -166,7 +166,33 @@ void RenderPosition(std::string& json, SourceRange range, const SourceFile* sour
                  Quote(source->name()), start.line, start.column, end.line, end.column);
 }
 
+std::string RenderFix(const std::vector<Insertion>& fix) {
+  std::string json;
+  for (const Insertion& insertion : fix) {
+    fmt::format_to(Out(json), "{}{{\"offset\": {}, \"text\": {}, \"own_line\": {}}}",
+                   json.empty() ? ", \"fix\": [" : ", ", insertion.at, Quote(insertion.text),
+                   insertion.line);
+  }
+  return json + "]";
+}
+
 }  // namespace
+
+std::string ApplyFix(std::string text, std::vector<Insertion> fix) {
+  std::stable_sort(fix.begin(), fix.end(),
+                   [](const Insertion& a, const Insertion& b) { return a.at < b.at; });
+  for (size_t i = fix.size(); i-- > 0;) {
+    size_t at = fix[i].at;
+    if (!fix[i].line) {
+      text.insert(at, fix[i].text);
+      continue;
+    }
+    size_t start = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    size_t indent = text.find_first_not_of(" \t", start) - start;
+    text.insert(start, text.substr(start, indent) + fix[i].text + "\n");
+  }
+  return text;
+}
 
 std::string RenderText(const Diagnostics& diagnostics, const SourceFile* source) {
   std::string text;
@@ -196,7 +222,11 @@ std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source)
       json += '}';
       note_separator = ", ";
     }
-    json += "]}";
+    json += "]";
+    if (!diagnostic->fix.empty()) {
+      json += RenderFix(diagnostic->fix);
+    }
+    json += "}";
     separator = ",\n";
   }
   json += "\n]\n";

@@ -26,13 +26,25 @@ struct Note {
   std::string message;
 };
 
+/// Text that a fix puts into the source.
+struct Insertion {
+  uint32_t at = 0;  // byte offset in the source
+  std::string text;
+  bool line = false;  // on a line of its own, indented like the one that it stands before
+};
+
 struct Diagnostic {
   Severity severity = Severity::Error;
   DiagnosticKind kind;
   SourceRange range;
   std::string message;  // lower case, no full stop, code in backticks
   std::vector<Note> notes;
+  std::vector<Insertion> fix =
+      {};  // what removes the cause, all together; empty where none is known
 };
+
+/// The text with all insertions made.
+std::string ApplyFix(std::string text, std::vector<Insertion> fix);
 
 class Diagnostics {
  public:
@@ -57,7 +69,7 @@ class Diagnostics {
 std::string RenderText(const Diagnostics& diagnostics, const SourceFile* source);
 
 /// One JSON array of objects {severity, kind, message, file, line, column, end_line, end_column,
-/// notes: […]}; the position keys are absent where there is none.
+/// notes: […], fix: […]}; the position keys are absent where there is none, and so is an empty fix.
 std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source);
 
 /// A defect of the compiler itself: prints file, line and `message`, asks for a report, and exits

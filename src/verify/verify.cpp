@@ -81,6 +81,23 @@ void ForEachProgram(const Module& module, const GraphFn& on_graph, const KernelF
 }  // namespace
 
 bool Verify(const Module& module, Diagnostics& diagnostics) {
+  return VerifyAllButDependences(module, diagnostics) && VerifyDependences(module, diagnostics);
+}
+
+bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  ForEachProgram(
+      module,
+      [&](const Graph& graph) {
+        if (HasEvents(module, graph)) {
+          CheckDependences(module, graph, diagnostics);
+        }
+      },
+      [](const Kernel&) {});
+  return diagnostics.error_count() == before;
+}
+
+bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   CheckConstants(module, diagnostics);
   for (const Item& item : module.items) {
@@ -109,9 +126,6 @@ bool Verify(const Module& module, Diagnostics& diagnostics) {
       [&](const Graph& graph) {
         CheckStreams(module, graph.body, diagnostics);
         CheckEventFlow(module, graph, diagnostics);
-        if (diagnostics.error_count() == before && HasEvents(module, graph)) {
-          CheckDependences(module, graph, diagnostics);  // relies on events that hold
-        }
       },
       [&](const Kernel& kernel) {
         CheckStreams(module, kernel.body, diagnostics);

@@ -202,6 +202,44 @@ graph @g(%bounds: i32[n + 1] in 0..rows + 1 PROMISE, %y: out f32[rows]) { call @
   CHECK(with("distinct").report.NotProved() + Refuted(with("distinct").report) == 1);
 }
 
+TEST_CASE("buffers that share memory must be used in order") {
+  const char* text = R"(etir 1;
+dim n in 1..64;
+device @copy(%x: f32[n], %y: out f32[n]) tasks (i: n) { %y[i] = %x[i]; }
+graph @g(%x: f32[n], %y: out f32[n], %z: out f32[n]) {
+  call @copy(%x, %y);
+  call @copy(%x, %z);
+}
+kernel @k(%x: f32[n], %y: out f32[n], %z: out f32[n]) of @g static {
+  launch consumers 8 shared 225280;
+  %t = workspace f32[n] at 0;
+  %u = workspace f32[n] at OFFSET;
+  event %t_ready[n] count 1 via counter;
+  event %t_used count n via counter;
+  event %u_ready[n] count 1 via counter;
+  on sm {
+    share (i: n) from 0 { run @copy[i](%x, %t); notify %t_ready[i]; }
+    share (i: n) from n { wait %t_ready[i]; run @copy[i](%t, %y); notify %t_used; }
+    share (i: n) from 0 { WAIT run @copy[i](%x, %u); notify %u_ready[i]; }
+    share (i: n) from n { wait %u_ready[i]; run @copy[i](%u, %z); }
+  }
+}
+)";
+  auto with = [&](const std::string& offset, const std::string& wait) {
+    std::string program = text;
+    program.replace(program.find("OFFSET"), 6, offset);
+    program.replace(program.find("WAIT"), 4, wait);
+    return ProveText(program);
+  };
+  auto shared = [](const Proved& proved) {
+    return proved.text.find("they overlap in the workspace") != std::string::npos;
+  };
+  CHECK_FALSE(shared(with("align(n * 4, 256)", "")));
+  CHECK_FALSE(shared(with("0", "wait %t_used;")));
+  CHECK(shared(with("0", "")));
+  CHECK(shared(with("n * 4 - 4", "")));
+}
+
 TEST_CASE("a count is a product of sizes") {
   Proved proved = ProveText(R"(etir 1;
 dim n in 1..64;
