@@ -30,10 +30,9 @@ bool RacesAreOpen(const CheckResult& check, const Verdict& verdict) {
                          auto names = [&](const std::string& name) {
                            return text.find("`" + name + "`") != std::string::npos;
                          };
-                         return racing.tensor == "workspace"
-                                    ? text.find("share memory") != std::string::npos
-                                    : names("%" + racing.tensor) && names(racing.first) &&
-                                          names(racing.second);
+                         // Of a place in the workspace the search does not know the buffer.
+                         bool tensor = racing.tensor == "workspace" || names("%" + racing.tensor);
+                         return tensor && names(racing.first) && names(racing.second);
                        });
   });
 }
