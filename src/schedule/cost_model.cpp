@@ -247,7 +247,11 @@ std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
                                      const Machine& machine) {
   KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), "sm_90a", machine);
   double stream = 0, chain = 0;
+  bool tagged = false;
   for (const StageCost& stage : cost.stages) {
+    tagged |= std::any_of(stage.edges.begin(), stage.edges.end(), [](const EdgeCost& edge) {
+      return edge.mechanism == Mechanism::Tag;
+    });
     auto iterations = static_cast<double>(stage.iterations);
     stream += iterations * stage.streamed_bytes / machine.stream_bytes;
     chain += iterations * stage.latency_us;
@@ -259,7 +263,10 @@ std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
   choice.pace.cap = machine.loader_cap;
   std::string times =
       fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
-  if (stream < chain) {
+  if (stream < chain && tagged) {
+    choice.pace.cap = machine.hidden_cap;
+    choice.reason = times + ", so the ring is full, and what is on its way delays the words";
+  } else if (stream < chain) {
     choice.reason = times + ", so the ring is full, and a gap would only delay";
   } else if (stream < machine.streaming * chain) {
     double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;

@@ -27,6 +27,7 @@ struct Machine {
   double counter = 2.2;     // the same by an event counter
   double launch = 3;        // of a kernel in a CUDA graph
   int64_t loader_cap = 3;   // slots on their way at once: fewer stream slower, more delay signals
+  int64_t hidden_cap = 2;   // the same where the stream hides behind a chain of tagged words
   double gap_share = 0.75;  // of the time of a slot at full bandwidth, where bursts delay signals
   double streaming = 4;     // a program that streams so many times its chain is bound by bandwidth
 };
