@@ -249,9 +249,8 @@ std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
   double stream = 0, chain = 0;
   bool tagged = false;
   for (const StageCost& stage : cost.stages) {
-    tagged |= std::any_of(stage.edges.begin(), stage.edges.end(), [](const EdgeCost& edge) {
-      return edge.mechanism == Mechanism::Tag;
-    });
+    tagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
+                          [](const EdgeCost& edge) { return edge.mechanism == Mechanism::Tag; });
     auto iterations = static_cast<double>(stage.iterations);
     stream += iterations * stage.streamed_bytes / machine.stream_bytes;
     chain += iterations * stage.latency_us;
