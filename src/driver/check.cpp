@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "driver/commands.h"
 #include "driver/files.h"
@@ -26,7 +27,13 @@ std::string FixText(const std::vector<Insertion>& fix) {
 
 /// The text of a fix without the number in its event's name: what tells it from other fixes.
 std::string KeyOf(const Diagnostic& diagnostic) {
-  return std::regex_replace(FixText(diagnostic.fix), std::regex("_done_[0-9]+"), "_done");
+  constexpr std::string_view kSuffix = "_done_";
+  std::string text = FixText(diagnostic.fix);
+  for (size_t at = text.find(kSuffix); at != std::string::npos; at = text.find(kSuffix, at + 1)) {
+    size_t begin = at + kSuffix.size() - 1;
+    text.erase(begin, text.find_first_not_of("0123456789", begin + 1) - begin);
+  }
+  return text;
 }
 
 /// Makes one fix after the other until the text is right. Nothing where that does not succeed.
