@@ -104,10 +104,7 @@ struct StreamGemm {
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
     if constexpr (kNorm) {
-      constexpr int line = 64;  // elements of 128 bytes
-      for (int k = consumer.thread * line; k < kDepth; k += Consumer::kThreads * line) {
-        PrefetchLine(args.norm + k);
-      }
+      PrefetchNorm(consumer, args.norm, kDepth);
     }
   }
 

@@ -5,21 +5,12 @@
 #include "analysis/proofs.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
+#include "schedule/sources.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
 namespace etc {
 namespace {
-
-std::unique_ptr<Module> ParseVerified(const std::string& text) {
-  SourceFile source("test.etir", text);
-  Diagnostics diagnostics;
-  std::unique_ptr<Module> module = Parse(source, diagnostics);
-  INFO(RenderText(diagnostics, &source));
-  REQUIRE(module);
-  REQUIRE(Verify(*module, diagnostics));
-  return module;
-}
 
 /// Derives events; they must verify, print as a source, and be proved without exception.
 std::string Derive(const std::string& text) {
@@ -34,10 +25,6 @@ std::string Derive(const std::string& text) {
   CHECK(diagnostics.all().empty());
   CHECK(report.races.proved > 0);
   return printed;
-}
-
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 size_t Count(const std::string& text, const std::string& part) {

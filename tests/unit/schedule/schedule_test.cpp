@@ -6,21 +6,12 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
+#include "schedule/sources.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
 namespace etc {
 namespace {
-
-std::unique_ptr<Module> ParseVerified(const std::string& text) {
-  SourceFile source("test.etir", text);
-  Diagnostics diagnostics;
-  std::unique_ptr<Module> module = Parse(source, diagnostics);
-  INFO(RenderText(diagnostics, &source));
-  REQUIRE(module);
-  REQUIRE(Verify(*module, diagnostics));
-  return module;
-}
 
 void Schedule(Module& module) {
   Diagnostics diagnostics;

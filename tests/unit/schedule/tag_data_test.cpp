@@ -5,6 +5,7 @@
 
 #include "ir/printer.h"
 #include "schedule/lower.h"
+#include "schedule/sources.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
@@ -50,10 +51,6 @@ std::string Tagged(const std::string& text) {
     REQUIRE(Verify(*module, diagnostics));
   }
   return Print(*module);
-}
-
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("each iteration has its own version, and no event is left") {
