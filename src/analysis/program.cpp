@@ -128,18 +128,10 @@ CallProgram MakeCallProgram(const Module& module, const Graph& graph) {
 }
 
 std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph) {
-  CallProgram program = MakeCallProgram(module, graph);
-  if (!graph.specialisation) {
-    return {program};
-  }
   std::vector<CallProgram> programs;
-  for (const DimRange& range : graph.specialisation->ranges) {
-    auto lo = EvaluateInt(module, range.lo, {});
-    auto hi = EvaluateInt(module, range.hi, {});
-    if (lo && hi) {
-      programs.push_back(program);
-      programs.back().ranges[graph.specialisation->dim] = {*lo, *hi};
-    }
+  for (DimRanges& ranges : RangesOf(module, graph)) {
+    programs.push_back(MakeCallProgram(module, graph));
+    programs.back().ranges = std::move(ranges);
   }
   return programs;
 }
@@ -151,13 +143,7 @@ CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
   program.range = kernel.range;
   program.params = kernel.params;
   program.launches = kernel.schedule == ScheduleKind::Kernels;
-  for (const Where& where : kernel.where) {
-    auto lo = EvaluateInt(module, where.lo, {});
-    auto hi = EvaluateInt(module, where.hi, {});
-    if (lo && hi) {
-      program.ranges[where.dim] = {*lo, *hi};
-    }
-  }
+  program.ranges = RangesOf(module, kernel);
   Builder builder(module, program);
   builder.Block(kernel.declarations);
   builder.Block(kernel.body);

@@ -40,17 +40,6 @@ std::string KernelScope::Extent(TensorId id, size_t axis) const {
 
 std::string EntryName(const Kernel& kernel) { return "etc_" + kernel.name; }
 
-DimRanges RangesOf(const Module& module, const Kernel& kernel) {
-  DimRanges ranges;
-  for (const Where& where : kernel.where) {
-    auto lo = EvaluateInt(module, where.lo, {});
-    auto hi = EvaluateInt(module, where.hi, {});
-    ETC_CHECK(lo && hi);
-    ranges[where.dim] = {*lo, *hi};
-  }
-  return ranges;
-}
-
 namespace {
 
 void CollectDevices(const Module& module, const std::vector<NodeId>& nodes,

@@ -24,9 +24,6 @@ class KernelScope : public CxxScope {
 /// The symbol by which a binary exports a kernel; the prefix keeps it apart from every name of C.
 std::string EntryName(const Kernel& kernel);
 
-/// The dimension ranges that a kernel is for.
-DimRanges RangesOf(const Module& module, const Kernel& kernel);
-
 /// The device functions that a kernel runs, each once, in the order of their first share.
 std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
 

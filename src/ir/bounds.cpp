@@ -271,4 +271,39 @@ std::optional<Interval> Bounds(const Module& module, ExprId expr,
   return Bounder(module, intervals, ranges).Of(expr);
 }
 
+std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph) {
+  if (!graph.specialisation) {
+    return {{}};
+  }
+  std::vector<DimRanges> all;
+  for (const DimRange& range : graph.specialisation->ranges) {
+    auto lo = EvaluateInt(module, range.lo, {});
+    auto hi = EvaluateInt(module, range.hi, {});
+    if (lo && hi) {
+      all.push_back({{graph.specialisation->dim, {*lo, *hi}}});
+    }
+  }
+  return all;
+}
+
+DimRanges RangesOf(const Module& module, const Kernel& kernel) {
+  DimRanges ranges;
+  for (const Where& where : kernel.where) {
+    auto lo = EvaluateInt(module, where.lo, {});
+    auto hi = EvaluateInt(module, where.hi, {});
+    if (lo && hi) {
+      ranges[where.dim] = {*lo, *hi};
+    }
+  }
+  return ranges;
+}
+
+bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const DimRanges& ranges) {
+  return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    auto lo = axis.lo ? Bounds(module, axis.lo, {}, ranges) : Interval{0, 0};
+    auto hi = Bounds(module, axis.hi, {}, ranges);
+    return lo && hi && hi->hi <= lo->lo;
+  });
+}
+
 }  // namespace etc

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "ir/module.h"
 
@@ -33,6 +34,14 @@ std::optional<bool> EvaluateBool(const Module& module, ExprId expr, const Env& e
 std::optional<Interval> Bounds(const Module& module, ExprId expr,
                                const std::map<SymbolId, Interval>& intervals,
                                const DimRanges& ranges = {});
+
+/// The ranges that a graph is specialised for; one, of nothing narrowed, where it is not.
+std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph);
+/// What the sizes of a kernel are narrowed to.
+DimRanges RangesOf(const Module& module, const Kernel& kernel);
+
+/// False where some axis is empty at all sizes in `ranges`: a grid of no tasks.
+bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const DimRanges& ranges);
 
 /// The declared range of a dimension, or of `ranges` where it has one.
 std::optional<Interval> RangeOfDim(const Module& module, SymbolId dim,

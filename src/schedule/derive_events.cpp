@@ -201,7 +201,7 @@ class Derivation {
     }
     for (size_t i = 0; split && i < grains.size(); ++i) {
       const Need& need = needs.coordinates[i];
-      grains[i] = Grain(dependence.from, need);
+      grains[i] = plan_.CanSplit(dependence.from, i) ? Grain(dependence.from, need) : 0;
       if (grains[i] > 1) {
         wait.coordinates.push_back({*need.chunk, {}});
       } else if (grains[i] == 1) {
@@ -273,7 +273,7 @@ class Derivation {
       }
     }
     for (size_t i = 0; i < program_.calls[call].axes.size(); ++i) {
-      if (!plan_.CanSplit(call, i)) {
+      if (!plan_.IsFixed(call, i)) {
         return false;  // how many there are is not known, or no product
       }
     }

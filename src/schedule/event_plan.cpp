@@ -78,6 +78,13 @@ void EventPlan::Write(Graph& graph) const {
 }
 
 bool EventPlan::CanSplit(size_t call, size_t coordinate) const {
+  return IsFixed(call, coordinate) &&
+         std::all_of(programs_.begin(), programs_.end(), [&](const CallProgram& program) {
+           return MayHaveTasks(module_, {AxisAt(call, coordinate)}, program.ranges);
+         });
+}
+
+bool EventPlan::IsFixed(size_t call, size_t coordinate) const {
   const Axis& axis = AxisAt(call, coordinate);
   const std::vector<SymbolId>& tasks = CallAt(call).task_symbols;
   auto fixed = [&](ExprId id) {
@@ -128,7 +135,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
 ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
                         const std::vector<SymbolId>& vars) {
   for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
-    if (!CanSplit(call, i)) {
+    if (!IsFixed(call, i)) {
       return CountEach(call);
     }
   }

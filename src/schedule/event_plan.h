@@ -72,6 +72,9 @@ class EventPlan {
   void Write(Graph& graph) const;
 
   /// Whether the coordinate has one range, that depends on no other coordinate and on no data.
+  bool IsFixed(size_t call, size_t coordinate) const;
+  /// Whether it also has values at all in each range of the specialisation, for elements of an
+  /// event.
   bool CanSplit(size_t call, size_t coordinate) const;
   /// The number of tasks in one iteration.
   ExprId TaskCount(size_t call) { return Count(call, {}, {}); }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "ir/evaluate.h"
 #include "verify/walk.h"
 
@@ -24,7 +27,41 @@ Kernel KernelBuilder::Begin(const DimRange* range) {
   for (TensorId param : graph_.params) {
     kernel.params.push_back(CopyTensor(param));
   }
+  ranges_ = RangesOf(module_, kernel);
+  std::set<EventId> waited, notified;
+  CollectLive(graph_.body, waited, notified);
+  std::set_intersection(waited.begin(), waited.end(), notified.begin(), notified.end(),
+                        std::inserter(live_events_, live_events_.end()));
   return kernel;
+}
+
+bool KernelBuilder::IsLive(const CallNode& call) const {
+  return MayHaveTasks(module_, module_.devices[call.callee].tasks, ranges_);
+}
+
+void KernelBuilder::CollectLive(const std::vector<NodeId>& nodes, std::set<EventId>& waited,
+                                std::set<EventId>& notified) {
+  auto add = [](const std::vector<Edge>& edges, std::set<EventId>& events) {
+    for (const Edge& edge : edges) {
+      for (const EventRef& ref : edge.refs) {
+        events.insert(ref.event);
+      }
+    }
+  };
+  for (NodeId id : nodes) {
+    const Node& node = module_.nodes[id];
+    if (const auto* call = std::get_if<CallNode>(&node); call != nullptr && IsLive(*call)) {
+      for (const Argument& argument : call->args) {
+        live_buffers_.insert(argument.tensor);
+      }
+      add(call->waits, waited);
+      add(call->notifies, notified);
+    } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
+      CollectLive(repeat->body, waited, notified);
+    } else if (const auto* region = std::get_if<Region>(&node)) {
+      CollectLive(region->body, waited, notified);
+    }
+  }
 }
 
 std::string KernelBuilder::UniqueName(const std::string& name) {

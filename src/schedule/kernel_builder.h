@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "schedule/passes.h"
 
@@ -24,6 +25,12 @@ class KernelBuilder {
   /// The kernel for one range of the graph's specialisation (null: for all sizes), with its
   /// parameters, and nothing in it yet.
   Kernel Begin(const DimRange* range);
+
+  /// Whether the call has tasks in the kernel's range. What only others use, the kernel leaves out:
+  /// a buffer that no call uses, an event that none waits for or none notifies.
+  bool IsLive(const CallNode& call) const;
+  bool IsLive(const BufferDecl& buffer) const { return live_buffers_.contains(buffer.tensor); }
+  bool IsLive(EventId event) const { return live_events_.contains(event); }
 
   NodeId CopyBuffer(const BufferDecl& buffer, SourceRange range);
   NodeId CopyEvent(const EventDecl& event, SourceRange range);
@@ -49,6 +56,13 @@ class KernelBuilder {
   std::string UniqueName(const std::string& name);
   TensorId CopyTensor(TensorId id);
 
+  /// Adds what the live calls in `nodes` use.
+  void CollectLive(const std::vector<NodeId>& nodes, std::set<EventId>& waited,
+                   std::set<EventId>& notified);
+
+  DimRanges ranges_;
+  std::set<TensorId> live_buffers_;
+  std::set<EventId> live_events_;
   TensorSubstitution tensors_;
   std::map<EventId, EventId> events_;
   std::set<std::string> names_;

@@ -27,14 +27,20 @@ class Lowering : KernelBuilder {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
       if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
-        declarations.push_back(CopyBuffer(*buffer, range));
+        if (IsLive(*buffer)) {
+          declarations.push_back(CopyBuffer(*buffer, range));
+        }
       } else if (const auto* call = std::get_if<CallNode>(&node)) {
-        ok &= TaskCount(*call, range).has_value();
-        body.push_back(module_.AddNode(CopyCall(*call), range));
+        if (IsLive(*call)) {
+          ok &= TaskCount(*call, range).has_value();
+          body.push_back(module_.AddNode(CopyCall(*call), range));
+        }
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
         Repeat lowered = CopyHead(*repeat);
         ok &= LowerBlock(repeat->body, declarations, lowered.body);
-        body.push_back(module_.AddNode(std::move(lowered), range));
+        if (!lowered.body.empty()) {
+          body.push_back(module_.AddNode(std::move(lowered), range));
+        }
       } else if (const auto* region = std::get_if<Region>(&node)) {
         ok &= LowerBlock(region->body, declarations, body);
       } else {

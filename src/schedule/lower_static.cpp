@@ -34,11 +34,17 @@ class Lowering : KernelBuilder {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
       if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
-        declarations.push_back(CopyBuffer(*buffer, range));
+        if (IsLive(*buffer)) {
+          declarations.push_back(CopyBuffer(*buffer, range));
+        }
       } else if (const auto* event = std::get_if<EventDecl>(&node)) {
-        declarations.push_back(CopyEvent(*event, range));
+        if (IsLive(event->event)) {
+          declarations.push_back(CopyEvent(*event, range));
+        }
       } else if (const auto* call = std::get_if<CallNode>(&node)) {
-        ok &= LowerCall(*call, range, call->schedule ? call->schedule : schedule, first, body);
+        if (IsLive(*call)) {
+          ok &= LowerCall(*call, range, call->schedule ? call->schedule : schedule, first, body);
+        }
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
         ok &= LowerRepeat(*repeat, range, schedule, first, declarations, body);
       } else if (const auto* region = std::get_if<Region>(&node)) {
@@ -66,7 +72,9 @@ class Lowering : KernelBuilder {
     }
     ExprId iterations = MakeSub(lowered.hi, lowered.lo);
     first = MakeAdd(module_, first, MakeMul(module_, iterations, per_iteration));
-    body.push_back(module_.AddNode(std::move(lowered), range));
+    if (!lowered.body.empty()) {
+      body.push_back(module_.AddNode(std::move(lowered), range));
+    }
     return true;
   }
 
@@ -74,7 +82,7 @@ class Lowering : KernelBuilder {
   bool CountTasks(const std::vector<NodeId>& nodes, ExprId& total) {
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];
-      if (const auto* call = std::get_if<CallNode>(&node)) {
+      if (const auto* call = std::get_if<CallNode>(&node); call != nullptr && IsLive(*call)) {
         auto tasks = TaskCount(*call, module_.RangeOf(id));
         if (!tasks) {
           return false;
@@ -126,6 +134,9 @@ class Lowering : KernelBuilder {
           symbols[edge.coords[i]] = MakeRef(module_, share.axes[i].var);
         }
         for (const EventRef& ref : edge.refs) {
+          if (!IsLive(ref.event)) {
+            continue;
+          }
           if (ReadsTensor(module_, ref) || ReadsTensor(module_, module_.events[ref.event].count)) {
             diagnostics_.Error(DiagnosticKind::Unsupported, range,
                                fmt::format("the static schedule cannot yet use event `%{}`: its "

@@ -21,6 +21,7 @@ struct Use {
 
 /// A call or a share.
 struct Site {
+  NodeId node;
   DeviceId callee;
   std::vector<EventId> waits;
   std::vector<EventId> notifies;
@@ -31,14 +32,17 @@ struct Site {
 class Dependences {
  public:
   /// `write_order`: whether writes must come after the reads and writes before them, too.
-  Dependences(const Module& module, const std::vector<NodeId>& body,
-              const std::set<EventId>& without, bool write_order, Diagnostics& diagnostics)
-      : module_(module), without_(without), write_order_(write_order), diagnostics_(diagnostics) {
-    Collect(body);
-    Reach();
-  }
+  Dependences(const Module& module, const std::set<EventId>& without, bool write_order,
+              Diagnostics& diagnostics)
+      : module_(module), without_(without), write_order_(write_order), diagnostics_(diagnostics) {}
 
-  void Check() {
+  /// Calls without tasks at the sizes in `ranges` order nothing there, and need no order.
+  void Check(const std::vector<NodeId>& body, const DimRanges& ranges) {
+    sites_.clear();
+    uses_.clear();
+    after_.clear();
+    Collect(body, ranges);
+    Reach();
     for (const auto& [tensor, uses] : uses_) {
       if (module_.tensors[tensor].tagged) {
         continue;  // no element is written twice, and a reader waits for each
@@ -58,24 +62,34 @@ class Dependences {
   }
 
  private:
-  void Collect(const std::vector<NodeId>& nodes) {
+  void Collect(const std::vector<NodeId>& nodes, const DimRanges& ranges) {
     for (NodeId id : nodes) {
       const Node& node = module_.nodes[id];
       if (const auto* call = std::get_if<CallNode>(&node)) {
-        Add({call->callee, Events(call->waits), Events(call->notifies), module_.RangeOf(id), {}},
-            call->args);
+        if (MayHaveTasks(module_, module_.devices[call->callee].tasks, ranges)) {
+          Add({id,
+               call->callee,
+               Events(call->waits),
+               Events(call->notifies),
+               module_.RangeOf(id),
+               {}},
+              call->args);
+        }
       } else if (const auto* share = std::get_if<Share>(&node)) {
-        Add({share->callee,
-             Events(share->enter_waits, share->waits),
-             Events(share->notifies, share->leave_notifies),
-             module_.RangeOf(id),
-             {}},
-            share->args);
+        if (MayHaveTasks(module_, share->axes, ranges)) {
+          Add({id,
+               share->callee,
+               Events(share->enter_waits, share->waits),
+               Events(share->notifies, share->leave_notifies),
+               module_.RangeOf(id),
+               {}},
+              share->args);
+        }
       } else if (const auto* region = std::get_if<Region>(&node)) {
-        Collect(region->body);
+        Collect(region->body, ranges);
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
         repeats_.push_back(repeat->var);
-        Collect(repeat->body);
+        Collect(repeat->body, ranges);
         repeats_.pop_back();
       }
     }
@@ -159,7 +173,7 @@ class Dependences {
     bool of_interest = write_order_ ? conflict : writes && reads;
     if (!of_interest || same_call || after_[earlier.call].contains(later.call) ||
         Apart(*earlier.arg, *later.arg, repeat) ||
-        !reported_.insert({earlier.call, later.call}).second) {
+        !reported_.insert({sites_[earlier.call].node, sites_[later.call].node}).second) {
       return;
     }
     const Site& first = sites_[earlier.call];
@@ -202,19 +216,22 @@ class Dependences {
   std::vector<Site> sites_;
   std::map<TensorId, std::vector<Use>> uses_;
   std::vector<std::set<size_t>> after_;
-  std::set<std::pair<size_t, size_t>> reported_;
+  std::set<std::pair<NodeId, NodeId>> reported_;
 };
 
 }  // namespace
 
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   const std::set<EventId> none;
-  Dependences(module, graph.body, none, false, diagnostics).Check();
+  Dependences dependences(module, none, false, diagnostics);
+  for (const DimRanges& ranges : RangesOf(module, graph)) {
+    dependences.Check(graph.body, ranges);
+  }
 }
 
 void CheckDependences(const Module& module, const Kernel& kernel, const std::set<EventId>& without,
                       Diagnostics& diagnostics) {
-  Dependences(module, kernel.body, without, true, diagnostics).Check();
+  Dependences(module, without, true, diagnostics).Check(kernel.body, RangesOf(module, kernel));
 }
 
 }  // namespace etc
