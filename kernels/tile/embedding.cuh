@@ -1,4 +1,6 @@
-// x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes.
+// x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes. Where there is
+// `parts`, f32 [P, b, K]: parts[:, b, :] = 0, for an AddNorm that finds the first layer like
+// others.
 #pragma once
 
 #include "arch/memory.cuh"
@@ -9,6 +11,16 @@
 namespace etc {
 
 ETC_TILED(TiledTable, table);
+
+/// Whether Args has `parts`.
+template <class Args, class = void>
+struct HasParts {
+  static constexpr bool value = false;
+};
+template <class Args>
+struct HasParts<Args, Void<decltype(Args::parts)>> {
+  static constexpr bool value = true;
+};
 
 template <class Config, class Args>
 struct Embedding {
@@ -32,9 +44,25 @@ struct Embedding {
     for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
       Store(destination, i, LoadGlobal(source + InRow(i)));
     }
+    if constexpr (HasParts<Args>::value) {
+      Clear(consumer, args, b);
+    }
   }
 
  private:
+  template <class A>
+  static ETC_DEVICE void Clear(const Consumer& consumer, const A& args, int b) {
+    static_assert(A::parts_2 % 4 == 0, "a row of `parts` has a multiple of 16 bytes");
+#pragma unroll 1
+    for (int p = 0; p < int(A::parts_0); ++p) {
+      float* row = args.parts + (p * args.parts_1 + b) * A::parts_2;
+#pragma unroll 1
+      for (int k = consumer.thread * 4; k < int(A::parts_2); k += Consumer::kThreads * 4) {
+        StoreGlobal(row + k, Vec4{});
+      }
+    }
+  }
+
   /// At byte i of a row.
   template <class T>
   static ETC_DEVICE void Store(T* row, int i, Vec4 value) {

@@ -4,7 +4,9 @@
 //
 // Config: rows (64 or 128 weight rows in a task), max_batch (the largest x_0, up to 128); may have
 // epilogue, weights, norm and eps, as StreamGemm has. With a norm, it is the weights that are
-// multiplied by args.norm and rounded; the scale goes into the sum.
+// multiplied by args.norm and rounded; the scale goes into the sum. With parts (of 64 rows, without
+// norm or epilogue) task (m, p) has of the K / 256 slots those from p * slots / parts to those of
+// p + 1, and y is f32 [parts, b, n].
 //
 // Of 128 rows each of the two warpgroups has half. Of 64 rows each has all, and every other 128 k;
 // then they exchange their sums, and each ends half of the columns. Activations are fetched from L2
@@ -26,6 +28,17 @@ namespace etc {
 ETC_OPTION(WideGemmNorm, norm, bool, false);
 ETC_WORD_OPTION(WideGemmEpilogue, epilogue, store);
 ETC_WORD_OPTION(WideGemmWeights, weights, plain);
+ETC_OPTION(WideGemmParts, parts, int, 0);
+
+/// The extent of `y` that is the number of outputs.
+template <class Args, bool in_parts>
+struct WideOutputs {
+  static constexpr int value = int(Args::y_1);
+};
+template <class Args>
+struct WideOutputs<Args, true> {
+  static constexpr int value = int(Args::y_2);
+};
 
 template <class Config, class Args>
 struct WideGemm {
@@ -41,13 +54,18 @@ struct WideGemm {
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
   static constexpr int kGroupThreads = 128;
   static constexpr bool kSplits = kRows == 64;  // whether the warpgroups split k
+  static constexpr bool kInParts = WideGemmParts<Config>::value > 0;
+  static constexpr int kParts = kInParts ? int(WideGemmParts<Config>::value) : 1;
+  static_assert(!kInParts || (kSplits && !kNorm && IsSame<Epilogue, store>::value),
+                "parts are plain sums of 64 rows");
 
   // 16 rows are a pair of tiles' rows: what one warp has of 64. A gated epilogue finds both inputs
   // of an output in one thread, because the upper 8 are of `w_gate` and the lower of `w_up`.
   static constexpr int kPairs = kRows / 16;
   static constexpr int kPairOutputs = 16 / kInputs;
-  static_assert(Args::y_1 % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
-  static constexpr int kAllPairs = int(Args::y_1) / kPairOutputs;
+  static constexpr int kOutputs = WideOutputs<Args, kInParts>::value;
+  static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
+  static constexpr int kAllPairs = kOutputs / kPairOutputs;
 
   // A slot is two units of 64 k for each warpgroup.
   static constexpr int kDepth = int(Args::x_1);
@@ -55,6 +73,7 @@ struct WideGemm {
   static constexpr int kSlotDepth = kSplits ? 4 * kUnit : 2 * kUnit;
   static constexpr int kSlots = kDepth / kSlotDepth;
   static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for 128 rows of 128");
+  static_assert(kParts <= kSlots, "a part has a slot");
   static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
   static constexpr int kSlotBytes = kRows * kSlotDepth * 2;
 
@@ -68,6 +87,7 @@ struct WideGemm {
   static constexpr int kUnits = kColumns <= 32 ? 2 : 1;
   static constexpr int kUnitBytes = kColumns * kUnit * 2;
   static constexpr int kStageBytes = kUnits * kUnitBytes;
+  static constexpr int kSlotStages = 2 / kUnits;
   static constexpr int kStagings = kSplits ? 2 : 1;  // by each warpgroup, or by both together
   static constexpr int kWantedStages = 81920 / (kStagings * kStageBytes);
   static constexpr int kStages = kWantedStages < 3 ? 3 : (kWantedStages > 5 ? 5 : kWantedStages);
@@ -86,9 +106,9 @@ struct WideGemm {
   // Columns whose sums a thread ends with.
   static constexpr int kEndColumns = kSplits ? kColumns / 2 : kColumns;
 
-  static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int m, int p = 0) {
 #pragma unroll 1
-    for (int part = 0; part < kSlots; ++part) {
+    for (int part = FirstSlot(p); part < FirstSlot(p + 1); ++part) {
       u32 slot = loader.Acquire();
       loader.Expect(min(kPairs, kAllPairs - m * kPairs) * 2 * kTileRowBytes);
 #pragma unroll
@@ -104,7 +124,7 @@ struct WideGemm {
     }
   }
 
-  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int, int = 0) {
     if constexpr (kNorm) {
       PrefetchNorm(consumer, args.norm, kDepth);
     }
@@ -118,9 +138,8 @@ struct WideGemm {
     first_column_ = fetcher / 8;
     source_ = args.x + i64(first_column_) * kDepth + Part() + fetcher % 8 * 8;
     piece_ = first_column_ * 128 + ((fetcher % 8) ^ (first_column_ % 8)) * 16;
-#pragma unroll
-    for (int stage = 0; stage + 1 < kStages; ++stage) {
-      Fetch(args);
+    if constexpr (!kInParts) {
+      FetchFirst(args);
     }
     if constexpr (kNorm) {
       // The words of 32 k in the order of a lane's operands.
@@ -136,10 +155,16 @@ struct WideGemm {
 
   ETC_DEVICE ~WideGemm() { CopyWait<0>(); }
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m) {
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m, int p = 0) {
     float sums[kColumns / 2] = {};
     float squares[kRounds] = {};
-    Multiply(consumer, args, sums, squares);
+    if constexpr (kInParts) {
+      fetched_stage_ = stage_;
+      fetched_ = FirstSlot(p) * kSlotStages;
+      fetch_end_ = FirstSlot(p + 1) * kSlotStages;
+      FetchFirst(args);
+    }
+    Multiply(consumer, args, p, sums, squares);
     int pair = m * kPairs + (kSplits ? 0 : group_ * 4) + consumer.warp % 4;
     bool exists = kAllPairs % kPairs == 0 || pair < kAllPairs;
     Residuals residuals;
@@ -172,7 +197,7 @@ struct WideGemm {
       consumer.Sync();
     }
     if (exists) {
-      Store(consumer, args, pair, ends, residuals);
+      Store(consumer, args, p, pair, ends, residuals);
     }
   }
 
@@ -181,6 +206,7 @@ struct WideGemm {
   u32 scratch_, first_stage_, piece_;
   int group_, first_column_;
   int stage_ = 0, fetched_stage_ = 0, fetched_ = 0;
+  int fetch_end_ = 0;  // of a part
   bool first_ = true;
 
   /// The same value, of which the compiler knows nothing: what it makes of it stays here. It would
@@ -189,6 +215,9 @@ struct WideGemm {
     asm volatile("" : "+r"(value));
     return value;
   }
+
+  /// Of a part.
+  static ETC_DEVICE int FirstSlot(int p) { return p * kSlots / kParts; }
 
   /// Where in a slot this warpgroup's k begin.
   ETC_DEVICE int Part() const { return kSplits ? group_ * 2 * kUnit : 0; }
@@ -206,19 +235,28 @@ struct WideGemm {
     }
   }
 
-  /// Starts to bring the next stage's activations.
+  ETC_DEVICE void FetchFirst(const Args& args) {
+#pragma unroll
+    for (int stage = 0; stage + 1 < kStages; ++stage) {
+      Fetch(args);
+    }
+  }
+
+  /// Starts to bring the next stage's activations; behind the end of a part, none.
   ETC_DEVICE void Fetch(const Args& args) {
-    constexpr int stages = 2 / kUnits;  // of a slot
-    u32 to = first_stage_ + fetched_stage_ * kStageBytes + piece_;
-    const bf16* from = source_ + fetched_ / stages * kSlotDepth + fetched_ % stages * kUnit;
-    ForPieces([&](int round, int unit, int offset) {
-      bool exists = first_column_ + round * kRoundColumns < args.x_0;
-      const bf16* piece = from + round * kRoundColumns * kDepth + unit * kUnit;
-      CopyPiece(to + offset, exists ? piece : args.x, exists);
-    });
+    if (!kInParts || fetched_ < fetch_end_) {
+      u32 to = first_stage_ + fetched_stage_ * kStageBytes + piece_;
+      const bf16* from =
+          source_ + fetched_ / kSlotStages * kSlotDepth + fetched_ % kSlotStages * kUnit;
+      ForPieces([&](int round, int unit, int offset) {
+        bool exists = first_column_ + round * kRoundColumns < args.x_0;
+        const bf16* piece = from + round * kRoundColumns * kDepth + unit * kUnit;
+        CopyPiece(to + offset, exists ? piece : args.x, exists);
+      });
+    }
     CopyCommit();
     fetched_stage_ = fetched_stage_ + 1 == kStages ? 0 : fetched_stage_ + 1;
-    fetched_ = fetched_ + 1 == kSlots * stages ? 0 : fetched_ + 1;
+    fetched_ = !kInParts && fetched_ + 1 == kSlots * kSlotStages ? 0 : fetched_ + 1;
   }
 
   ETC_DEVICE void SyncFetchers(Consumer& consumer) const {
@@ -246,15 +284,16 @@ struct WideGemm {
 
   /// The sums of a task, or of this warpgroup's part of k. While a unit is multiplied, the next
   /// one's weights are loaded.
-  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, float (&sums)[kColumns / 2],
+  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int p, float (&sums)[kColumns / 2],
                            float (&squares)[kRounds]) {
     u32 first[4][4], second[4][4];
     int lane = Opaque(consumer.lane);
     int tile_row = Opaque(consumer.warp) % (kRows / 16) * 2;
     u32 slot = consumer.WaitAddress();
     u32 read = LoadWeights(lane, tile_row, slot, 0, 0, first);
+    int last = FirstSlot(p + 1);
 #pragma unroll 1
-    for (int part = 0; part < kSlots; ++part) {
+    for (int part = FirstSlot(p); part < last; ++part) {
       u32 stage = NextStage(consumer, squares);
       Issue(stage, first, sums);
       Fetch(args);
@@ -269,7 +308,7 @@ struct WideGemm {
         Issue(stage + kUnitBytes, second, sums);
         WgmmaWait<1>();
       }
-      if (part + 1 < kSlots) {
+      if (part + 1 < last) {
         slot = consumer.WaitAddress();
         read = LoadWeights(lane, tile_row, slot, part + 1, 0, first);
       }
@@ -430,7 +469,7 @@ struct WideGemm {
 
   /// The epilogue of this warp's pair of rows. Results of 16 bits change places between lanes, so
   /// that a store takes two neighbours, and residuals do before they are added.
-  ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int pair,
+  ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int p, int pair,
                         const float (&sums)[kEndColumns / 2], const Residuals& residuals) const {
     using Y = typename ElementOf<decltype(Args::y)>::type;
     int lane = Opaque(consumer.lane);
@@ -464,16 +503,16 @@ struct WideGemm {
         for (int half = 0; half < 2 / kInputs; ++half) {
           u32 packed = Transpose8x8(PackBf16(value[2 * half], value[2 * half + 1]));
           if (b < args.x_0) {
-            Y* to = args.y + i64(b) * args.y_1 + n + half * 8 + quad * 2;
+            Y* to = args.y + i64(b) * kOutputs + n + half * 8 + quad * 2;
             *reinterpret_cast<u32*>(to) = packed;
           }
         }
       } else {
 #pragma unroll
         for (int i = 0; i < 4 / kInputs; ++i) {
-          int b = first + quad * 2 + i % 2;
+          i64 b = first + quad * 2 + i % 2;
           if (b < args.x_0) {
-            args.y[i64(b) * args.y_1 + n + i / 2 * 8 + row] = value[i];
+            args.y[(p * args.x_0 + b) * kOutputs + n + i / 2 * 8 + row] = value[i];
           }
         }
       }

@@ -1,6 +1,7 @@
 // Runs every tile kernel inside a minimal persistent kernel against a CPU reference in double; with
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
 #include "attention_test.cuh"
+#include "parts_test.cuh"
 #include "small_ops_test.cuh"
 #include "stream_gemm_test.cuh"
 #include "tagged_test.cuh"
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   TestGemms(report);
   TestGemmsInTiles(report);
   TestWideGemms(report);
+  TestProjectionsInParts(report);
   TestAttentions(report);
   TestTagged(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);

@@ -1,0 +1,193 @@
+// A projection in parts as a layer has it: Embedding with cleared parts, AddNorm, WideGemm in
+// parts, and the AddNorm that adds them, each behind the other in one launch.
+#pragma once
+
+#include "stream_gemm_test.cuh"
+#include "tile/add_norm.cuh"
+#include "tile/wide_gemm.cuh"
+
+namespace etc::test {
+
+template <int depth, int batch_limit, int part_count>
+struct PartsProgram {
+  static constexpr int kDepth = depth, kMaxBatch = batch_limit, kParts = part_count;
+  static constexpr int kTiles = depth / 64;
+  struct Config {
+    static constexpr i64 rows = 64, max_batch = batch_limit, parts = part_count;
+    static constexpr float eps = 1e-6f;
+  };
+  struct EmbeddingArgs : Layouts<true> {
+    const bf16* table;
+    static constexpr long long table_1 = depth;
+    const i32* ids;
+    bf16* x;
+    static constexpr long long x_1 = depth;
+    float* parts;
+    static constexpr long long parts_0 = part_count, parts_2 = depth;
+    long long parts_1;
+  };
+  struct NormArgs {
+    bf16* residual;
+    static constexpr long long residual_1 = depth;
+    const float* parts;
+    static constexpr long long parts_0 = part_count, parts_2 = depth;
+    long long parts_1;
+    const bf16* norm;
+    bf16* y;
+  };
+  struct GemmArgs : Layouts<true> {
+    const bf16* x;
+    long long x_0;
+    static constexpr long long x_1 = depth;
+    const bf16* w;
+    float* y;
+    static constexpr long long y_0 = part_count, y_2 = depth;
+    long long y_1;
+  };
+  using Start = Embedding<Config, EmbeddingArgs>;
+  using Norm = AddNorm<Config, NormArgs>;
+  using Gemm = WideGemm<Config, GemmArgs>;
+  static constexpr int kSlotBytes = Gemm::kSlotBytes;
+  static constexpr int kScratchBytes = Gemm::kScratchBytes;
+
+  EmbeddingArgs start;
+  NormArgs before, after;
+  GemmArgs gemm;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+    Share(kTiles * kParts, 2 * int(gemm.x_0),
+          [&](int task) { Gemm::Load(loader, gemm, task / kParts, task % kParts); });
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int batch = int(gemm.x_0), tasks = kTiles * kParts;
+    Start embedding(consumer, start);
+    Share(batch, 0, [&](int b) {
+      embedding.Run(consumer, start, b);
+      events.Notify(consumer, 0, 1);
+    });
+    Normed(consumer, events, before, batch, 0, batch);
+    if (HasTask(tasks, 2 * batch)) {
+      events.Wait(consumer, 1, batch);
+      consumer.Sync();
+      Gemm op(consumer, gemm);
+      Share(tasks, 2 * batch, [&](int task) {
+        op.Run(consumer, gemm, task / kParts, task % kParts);
+        events.Notify(consumer, 2, 1);
+      });
+    }
+    Normed(consumer, events, after, 2 * batch + tasks, 2, tasks);
+  }
+
+ private:
+  static ETC_DEVICE void Normed(Consumer& consumer, const Events& events, const NormArgs& args,
+                                int first, int event, int count) {
+    int batch = int(args.parts_1);
+    if (HasTask(batch, first)) {
+      events.Wait(consumer, event, count);
+      consumer.Sync();
+      Norm op(consumer, args);
+      Share(batch, first, [&](int b) {
+        op.Run(consumer, args, b);
+        events.Notify(consumer, event + 1, 1);
+      });
+    }
+  }
+};
+
+/// What AddNorm makes of one row, with its sum rounded as it stores it.
+inline std::vector<double> Normed(const std::vector<double>& sums, const std::vector<bf16>& norm) {
+  double squares = 0;
+  for (double sum : sums) {
+    squares += Rounded(sum) * Rounded(sum);
+  }
+  std::vector<double> normed(sums.size());
+  for (size_t k = 0; k < sums.size(); ++k) {
+    normed[k] = Rounded(sums[k]) / std::sqrt(squares / double(sums.size()) + 1e-6) *
+                HostFloat(norm[k]);
+  }
+  return normed;
+}
+
+template <class Program>
+void TestParts(Report& report, const char* name, const std::vector<int>& batches) {
+  constexpr int depth = Program::kDepth, max_batch = Program::kMaxBatch, parts = Program::kParts;
+  Random random(depth + parts);
+  auto table = random.Bf16(size_t(max_batch) * depth, 2.0f);
+  auto weights = random.Bf16(size_t(depth) * depth, std::sqrt(3.0f / depth));
+  auto norm = random.Bf16(depth, 0.5f, 1.0f), next_norm = random.Bf16(depth, 0.5f, 1.0f);
+  std::vector<i32> ids(max_batch);
+  for (int b = 0; b < max_batch; ++b) {
+    ids[b] = (b * 7 + 3) % max_batch;
+  }
+  Buffer<bf16> device_table(InTiles(table, depth)), device_weights(InTiles(weights, depth));
+  Buffer<bf16> device_norm(norm), device_next(next_norm);
+  Buffer<bf16> residual(table.size()), x(table.size()), y(table.size());
+  Buffer<i32> device_ids(ids);
+  Buffer<float> sums(table.size() * parts);
+  Launcher<Program> launcher;
+  for (int batch : batches) {
+    Program program{};
+    program.start.table = device_table.data(), program.start.ids = device_ids.data();
+    program.start.x = residual.data(), program.start.parts = sums.data();
+    program.start.parts_1 = program.before.parts_1 = program.after.parts_1 = batch;
+    program.before.residual = program.after.residual = residual.data();
+    program.before.parts = program.after.parts = sums.data();
+    program.before.norm = device_norm.data(), program.after.norm = device_next.data();
+    program.before.y = x.data(), program.after.y = y.data();
+    program.gemm.x = x.data(), program.gemm.w = device_weights.data();
+    program.gemm.y = sums.data(), program.gemm.x_0 = program.gemm.y_1 = batch;
+    std::string what = std::string(name) + " batch " + std::to_string(batch);
+    std::vector<bf16> first;
+    int different = 0;
+    for (int launch = 0; launch < 50; ++launch) {
+      residual.Fill(0xff), x.Fill(0xff), y.Fill(0xff), sums.Fill(0xff);
+      launcher.Launch(program);
+      auto result = y.Read();
+      if (launch == 0) {
+        first = result;
+      }
+      different += !SameBits(result, first);
+    }
+    report.Check(different == 0, what + ": " + std::to_string(different) + " launches differ");
+
+    // Each stage from what the device made of the one before, so that no rounding is in dispute.
+    auto normed = x.Read(), stream = residual.Read();
+    std::vector<double> expected_x, expected_stream(size_t(batch) * depth), expected_y;
+    ParallelFor(batch, [&](int b) {
+      for (int n = 0; n < depth; ++n) {
+        double sum = HostFloat(table[size_t(ids[b]) * depth + n]);
+        for (int k = 0; k < depth; ++k) {
+          sum += double(HostFloat(normed[size_t(b) * depth + k])) *
+                 HostFloat(weights[size_t(n) * depth + k]);
+        }
+        expected_stream[size_t(b) * depth + n] = sum;
+      }
+    });
+    for (int b = 0; b < batch; ++b) {
+      std::vector<double> row(depth), sum(depth);
+      for (int k = 0; k < depth; ++k) {
+        row[k] = HostFloat(table[size_t(ids[b]) * depth + k]);
+        sum[k] = HostFloat(stream[size_t(b) * depth + k]);
+      }
+      row = Normed(row, norm), sum = Normed(sum, next_norm);
+      expected_x.insert(expected_x.end(), row.begin(), row.end());
+      expected_y.insert(expected_y.end(), sum.begin(), sum.end());
+    }
+    size_t count = size_t(batch) * depth;
+    report.CheckClose(normed, expected_x, count, 1.0 / 250, 1e-5, what + " first norm");
+    report.CheckClose(stream, expected_stream, count, 1.0 / 250, 2e-5, what + " sum");
+    report.CheckClose(first, expected_y, count, 1.0 / 250, 1e-5, what + " norm");
+  }
+}
+
+inline void TestProjectionsInParts(Report& report) {
+  // As many parts as slots of k, parts of different lengths, several tasks for an SM; rows that
+  // the threads of a stage have once, more than once, and with a rest.
+  TestParts<PartsProgram<1024, 32, 4>>(report, "parts k1024", {1, 17, 32});
+  TestParts<PartsProgram<1024, 128, 3>>(report, "parts k1024 of three", {65, 128});
+  TestParts<PartsProgram<1280, 64, 2>>(report, "parts k1280", {33, 64});
+  TestParts<PartsProgram<5120, 32, 3>>(report, "parts k5120", {17, 32});
+  TestParts<PartsProgram<2048, 16, 1>>(report, "one part k2048", {9, 16});
+}
+
+}  // namespace etc::test
