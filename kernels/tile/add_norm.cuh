@@ -1,5 +1,5 @@
-// Adds what a GEMM left in parts, and norms: residual[b, :] += parts[0, b, :] + parts[1, b, :] + ...,
-// y[b, :] = residual[b, :] * norm[:] / sqrt(mean of residual[b, :]^2 + eps).
+// Adds what a GEMM left in parts, and norms: residual[b, :] += parts[0, b, :] + parts[1, b, :] +
+// ..., y[b, :] = residual[b, :] * norm[:] / sqrt(mean of residual[b, :]^2 + eps).
 //
 // Config: eps. `residual` and y are bf16 [b, K], `parts` is f32 [P, b, K], in which order they are
 // added; K is a multiple of 4. Task (b): one row, which the threads hold in registers.
@@ -52,7 +52,8 @@ struct AddNorm {
         squares = fmaf(element, element, squares);
       }
     });
-    float scale = ReciprocalSqrt(SumOfAll(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
+    float scale =
+        ReciprocalSqrt(SumOfAll(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
     ForRounds(consumer, [&](int round, int k) {
       float(&value)[4] = values[round];
       float norm[4];

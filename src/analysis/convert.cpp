@@ -95,8 +95,9 @@ PwAff Converter::Of(const Call& call) {
     PwAff a = Int(call.args[1]);
     PwAff b = Int(call.args[2]);
     Set no = unknowns_.All() - yes.set;
-    return PwAff(isl_pw_aff_union_add(isl_pw_aff_intersect_domain(a.copy(), yes.set.copy()),
-                                      isl_pw_aff_intersect_domain(b.copy(), no.copy())));
+    return unknowns_.Simplify(
+        PwAff(isl_pw_aff_union_add(isl_pw_aff_intersect_domain(a.copy(), yes.set.copy()),
+                                   isl_pw_aff_intersect_domain(b.copy(), no.copy()))));
   }
   std::vector<PwAff> args;
   for (ExprId arg : call.args) {
@@ -104,9 +105,9 @@ PwAff Converter::Of(const Call& call) {
   }
   switch (call.op) {
     case Intrinsic::Min:
-      return PwAff(isl_pw_aff_min(args[0].copy(), args[1].copy()));
+      return unknowns_.Simplify(PwAff(isl_pw_aff_min(args[0].copy(), args[1].copy())));
     case Intrinsic::Max:
-      return PwAff(isl_pw_aff_max(args[0].copy(), args[1].copy()));
+      return unknowns_.Simplify(PwAff(isl_pw_aff_max(args[0].copy(), args[1].copy())));
     case Intrinsic::Abs: {
       PwAff negative = unknowns_.Constant(0) - args[0];
       return PwAff(isl_pw_aff_max(args[0].copy(), negative.copy()));

@@ -54,19 +54,10 @@ std::pair<PwAff, PwAff> Range(const Set& set, const std::string& name) {
 struct DependenceGraph::State {
   State(const Module& module, const CallProgram& called)
       : program(called), unknowns(module, called, context) {
+    ProgramAccesses accesses = AccessesOf(unknowns);
+    first = std::move(accesses.first);
+    second = std::move(accesses.second);
     context.SetBudget(kSteps);
-    RegionRequest request;
-    for (const ProgramCall& call : program.calls) {
-      for (size_t a = 0; a < call.args.size(); ++a) {
-        if (module.tensors[call.device->params[a]].access != Access::In) {
-          request.tensors.insert(call.args[a].tensor);
-        }
-      }
-    }
-    for (const ProgramCall& call : program.calls) {
-      first.push_back(AccessRegions(unknowns, call, 1, request));
-      second.push_back(AccessRegions(unknowns, call, 2, request));
-    }
     for (const ProgramCall& call : program.calls) {
       first_domains.push_back(Known(TaskScope(unknowns, call, 1).domain));
       second_domains.push_back(Known(TaskScope(unknowns, call, 2).domain));
@@ -183,7 +174,7 @@ struct DependenceGraph::State {
       }
       order.emplace(unknowns, left, trusted);
     }
-    return order->From(d.from)[d.to];
+    return order->Between(d.from, d.to);
   }
 
   Set Restrict(const Dependence& d, const Iterations& iterations) const {

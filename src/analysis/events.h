@@ -49,18 +49,19 @@ class HappensBefore {
   /// The order if every event counts its notifies, whatever depends on data: all that may be.
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations);
 
-  /// For each call, the pairs of a task of `from` and a task of that call that comes after it; null
-  /// where there is none.
-  const std::vector<Map>& From(size_t from);
+  /// The pairs of a task of `from` and a task of `to` that comes after it; null where there is
+  /// none.
+  const Map& Between(size_t from, size_t to);
 
  private:
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                 const std::set<EventId>* trusted);
-  using Reach = std::vector<Map>;
+  using Reach = std::vector<Map>;  // for each call, its tasks that come after those of a source
   enum class Step { SameIteration, LaterIteration, Any };
 
   void Extend(Reach& reach, size_t from, size_t to, size_t source, Step step);
   void Pass(Reach& reach, size_t source, const std::vector<size_t>& calls, Step step);
+  void AddSegment(Reach& reach, size_t source, size_t segment);
   const std::vector<std::optional<Map>>& Spines(size_t segment);
   std::optional<Map> Spine(size_t call);
 
@@ -68,7 +69,7 @@ class HappensBefore {
   std::vector<std::vector<size_t>> segments_;
   std::vector<std::vector<Map>> direct_;
   std::vector<Reach> reach_;
-  std::vector<bool> known_;
+  std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
   std::vector<std::optional<std::vector<std::optional<Map>>>> spines_;
 };
 

@@ -41,11 +41,11 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
                              const std::set<EventId>* trusted)
     : calls_(unknowns.program().calls),
       direct_(calls_.size(), std::vector<Map>(calls_.size())),
-      reach_(calls_.size()),
-      known_(calls_.size(), false) {
+      reach_(calls_.size(), Reach(calls_.size())) {
   for (const ProgramCall& call : calls_) {
     segments_.resize(call.segment + 1);
     segments_[call.segment].push_back(call.index);
+    known_.push_back(call.segment);
   }
   spines_.resize(segments_.size());
   for (const EdgeRelation& notify : relations.notifies) {
@@ -89,42 +89,41 @@ void HappensBefore::Pass(Reach& reach, size_t source, const std::vector<size_t>&
   }
 }
 
-const std::vector<Map>& HappensBefore::From(size_t source) {
-  Reach& reach = reach_[source];
-  if (known_[source]) {
-    return reach;
+const Map& HappensBefore::Between(size_t from, size_t to) {
+  while (known_[from] <= calls_[to].segment) {
+    AddSegment(reach_[from], from, known_[from]++);
   }
-  known_[source] = true;
-  reach.resize(calls_.size());
-  for (size_t s = calls_[source].segment; s < segments_.size(); ++s) {
-    const std::vector<size_t>& calls = segments_[s];
-    if (s != calls_[source].segment) {
-      for (size_t to : calls) {
-        for (size_t from = 0; from < to && calls_[from].segment < s; ++from) {
-          Extend(reach, from, to, source, Step::Any);
-        }
+  return reach_[from][to];
+}
+
+void HappensBefore::AddSegment(Reach& reach, size_t source, size_t segment) {
+  const std::vector<size_t>& calls = segments_[segment];
+  if (segment != calls_[source].segment) {
+    for (size_t to : calls) {
+      size_t first = segments_[calls_[source].segment].front();
+      for (size_t from = first; calls_[from].segment < segment; ++from) {
+        Extend(reach, from, to, source, Step::Any);
       }
     }
-    Pass(reach, source, calls, Step::SameIteration);
-    if (calls.empty() || !calls_[calls[0]].repeat_var) {
-      continue;
-    }
-    Pass(reach, source, calls, Step::LaterIteration);
-    Pass(reach, source, calls, Step::SameIteration);
-    const auto& spines = Spines(s);
-    for (size_t i = 0; i < calls.size(); ++i) {
-      if (spines[i] && reach[calls[i]]) {
-        AddTo(reach[calls[i]], After(reach[calls[i]], *spines[i]));
-      }
-      if (spines[i] && calls[i] == source) {
-        AddTo(reach[source], *spines[i]);
-      }
-    }
-    Pass(reach, source, calls, Step::SameIteration);
-    Pass(reach, source, calls, Step::LaterIteration);
-    Pass(reach, source, calls, Step::SameIteration);
   }
-  return reach;
+  Pass(reach, source, calls, Step::SameIteration);
+  if (calls.empty() || !calls_[calls[0]].repeat_var) {
+    return;
+  }
+  Pass(reach, source, calls, Step::LaterIteration);
+  Pass(reach, source, calls, Step::SameIteration);
+  const auto& spines = Spines(segment);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (spines[i] && reach[calls[i]]) {
+      AddTo(reach[calls[i]], After(reach[calls[i]], *spines[i]));
+    }
+    if (spines[i] && calls[i] == source) {
+      AddTo(reach[source], *spines[i]);
+    }
+  }
+  Pass(reach, source, calls, Step::SameIteration);
+  Pass(reach, source, calls, Step::LaterIteration);
+  Pass(reach, source, calls, Step::SameIteration);
 }
 
 const std::vector<std::optional<Map>>& HappensBefore::Spines(size_t segment) {

@@ -24,10 +24,10 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
     return;
   }
   EventRelations relations = MakeEventRelations(unknowns);
-  ProveBounds(prover, relations);
+  ProgramAccesses accesses = ProveBounds(prover, relations);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
-  ProveRaces(prover, relations, trusted);
+  ProveRaces(prover, relations, accesses, trusted);
 }
 
 std::string PromiseText(const Module& module, const Tensor& tensor) {

@@ -12,7 +12,13 @@ constexpr unsigned long kSteps = 20'000'000;
 void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   const Unknowns& unknowns = prover.unknowns;
   prover.context.SetBudget(kSteps);
-  Set outside = *use.scope & (Lt(use.value, unknowns.Constant(0)) | Le(use.extent, use.value));
+  Set outside = Lt(use.value, unknowns.Constant(0)) | Le(use.extent, use.value);
+  // Mostly the ranges of the variables in it say enough.
+  if (IsEmpty(outside) || IsEmpty(unknowns.CloseVariables(outside))) {
+    ++prover.report.bounds.proved;
+    return;
+  }
+  outside = *use.scope & outside;
   if (IsEmpty(outside)) {
     ++prover.report.bounds.proved;
     return;
@@ -81,17 +87,16 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
 
 }  // namespace
 
-void ProveBounds(Prover& prover, const EventRelations& relations) {
-  for (const ProgramCall& call : prover.unknowns.program().calls) {
-    RegionRequest request;
-    request.on_index = [&](const IndexUse& use) { ProveIndex(prover, call, use); };
-    (void)AccessRegions(prover.unknowns, call, 1, request);
-  }
+ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations) {
+  ProgramAccesses accesses = AccessesOf(
+      prover.unknowns,
+      [&](const ProgramCall& call, const IndexUse& use) { ProveIndex(prover, call, use); });
   for (const auto* group : {&relations.waits, &relations.notifies}) {
     for (const EdgeRelation& relation : *group) {
       ProveEdge(prover, prover.unknowns.program().calls[relation.call], relation);
     }
   }
+  return accesses;
 }
 
 /// Every SM runs the calls in program order. If what notifies an element stands before what waits

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/missing_event.h"
 #include "analysis/prover.h"
@@ -14,61 +15,134 @@ constexpr unsigned long kStepsForPair = 20'000'000;
 
 class RaceProof {
  public:
-  RaceProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
+  RaceProof(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
+            const std::set<EventId>& trusted)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
         order_(unknowns_, relations, trusted),
-        possible_order_(unknowns_, relations) {}
+        possible_order_(unknowns_, relations),
+        sizes_(unknowns_.GlobalFacts()),
+        first_(accesses.first),
+        second_(accesses.second) {}
 
   void Run() {
-    RegionRequest request;
-    for (const ProgramCall& call : calls_) {
-      for (size_t a = 0; a < call.args.size(); ++a) {
-        if (unknowns_.module().tensors[call.device->params[a]].access != Access::In) {
-          request.tensors.insert(call.args[a].tensor);
-        }
+    bool launches = unknowns_.program().launches;  // each follows all before it
+    for (const ProgramCall& y : calls_) {
+      if (!launches) {
+        CheckBefore(y);
       }
     }
-    for (const ProgramCall& call : calls_) {
-      first_.push_back(AccessRegions(unknowns_, call, 1, request));
-      second_.push_back(AccessRegions(unknowns_, call, 2, request));
-    }
-    sizes_ = unknowns_.GlobalFacts();
-    for (auto earlier : {&RaceProof::Before, &RaceProof::InIterationsBefore}) {
-      for (const ProgramCall& y : calls_) {
-        for (size_t x : (this->*earlier)(y)) {
-          // A launch follows all launches before it.
-          if (!unknowns_.program().launches || x == y.index) {
-            Check(calls_[x], y);
-            CheckSharedMemory(calls_[x], y);
-          }
+    for (const ProgramCall& y : calls_) {
+      for (size_t x = calls_.size(); !launches && y.repeat_var && x-- > y.index + 1;) {
+        if (calls_[x].segment == y.segment) {
+          CheckIterations(calls_[x], y);
         }
       }
+      CheckIterations(y, y);
     }
   }
 
  private:
-  /// The calls that stand before `y`; the nearest first, since an event from there may lead on from
-  /// the others.
-  std::vector<size_t> Before(const ProgramCall& y) const {
-    std::vector<size_t> order;
+  /// Against the calls that stand before `y`; the nearest first, since an event from there may lead
+  /// on from the others.
+  ///
+  /// If a call between `x` and `y` writes a tensor anew, each element that `x` touches is written
+  /// by one of its tasks, which comes after that of `x` and before that of `y`. So where those
+  /// pairs are in order, what is farther away is, too.
+  void CheckBefore(const ProgramCall& y) {
+    std::map<TensorId, size_t> renewed;
     for (size_t x = y.index; x-- > 0;) {
-      order.push_back(x);
+      for (TensorId tensor : CommonTensors(calls_[x], y)) {
+        auto between = renewed.find(tensor);
+        if (between != renewed.end() && in_order_.contains({x, between->second, tensor}) &&
+            RunsAfterEach(calls_[between->second], calls_[x])) {
+          ForPairs(calls_[x], y, tensor, [&](const AccessRegion&, const AccessRegion&) {
+            ++prover_.report.races.proved;
+          });
+          in_order_.insert({x, y.index, tensor});
+        } else if (Check(calls_[x], y, tensor)) {
+          in_order_.insert({x, y.index, tensor});
+          if (between == renewed.end() && Renews(calls_[x], tensor)) {
+            renewed[tensor] = x;
+          }
+        }
+      }
+      CheckSharedMemory(calls_[x], y);
     }
-    return order;
   }
 
-  /// Those that do not, but whose tasks of the iterations before come first; and `y` itself.
-  std::vector<size_t> InIterationsBefore(const ProgramCall& y) const {
-    std::vector<size_t> order;
-    for (size_t x = calls_.size(); y.repeat_var && x-- > y.index + 1;) {
-      if (calls_[x].segment == y.segment) {
-        order.push_back(x);
+  /// Against tasks of the iterations before.
+  void CheckIterations(const ProgramCall& x, const ProgramCall& y) {
+    for (TensorId tensor : CommonTensors(x, y)) {
+      (void)Check(x, y, tensor);
+    }
+    CheckSharedMemory(x, y);
+  }
+
+  /// Those that both touch, as `x` touches them one after the other.
+  std::vector<TensorId> CommonTensors(const ProgramCall& x, const ProgramCall& y) const {
+    std::vector<TensorId> tensors;
+    for (const AccessRegion& a : first_[x.index]) {
+      bool common = std::any_of(second_[y.index].begin(), second_[y.index].end(),
+                                [&](const AccessRegion& b) { return b.tensor == a.tensor; });
+      if (common && std::find(tensors.begin(), tensors.end(), a.tensor) == tensors.end()) {
+        tensors.push_back(a.tensor);
       }
     }
-    order.push_back(y.index);
-    return order;
+    return tensors;
+  }
+
+  /// Whether each iteration of `x` is followed by one of `z`, which stands behind it.
+  static bool RunsAfterEach(const ProgramCall& z, const ProgramCall& x) {
+    return z.segment == x.segment || !z.repeat_var;
+  }
+
+  /// Whether the call writes, in each iteration, all elements that any call touches.
+  bool Renews(const ProgramCall& call, TensorId tensor) {
+    auto [known, fresh] = renews_.try_emplace({call.index, tensor});
+    if (!fresh) {
+      return known->second;
+    }
+    prover_.context.SetBudget(kStepsForPair);
+    size_t rank = unknowns_.module().tensors[tensor].shape.size();
+    Map written;
+    for (const AccessRegion& region : first_[call.index]) {
+      if (region.tensor == tensor && region.write && region.exact) {
+        Map part = ToMap(unknowns_, region.set, {IterationName(1)}, ElementNames(rank));
+        written = written ? written | part : part;
+      }
+    }
+    if (!written) {
+      return false;
+    }
+    Map all(isl_map_insert_dims(Touched(tensor).copy(), isl_dim_in, 0, 1));
+    all = Map(isl_map_lower_bound_si(all.copy(), isl_dim_in, 0, static_cast<int>(call.repeat.lo)));
+    all = Map(isl_map_upper_bound_si(all.copy(), isl_dim_in, 0, static_cast<int>(call.repeat.hi)));
+    known->second = IsSubset(all, written);
+    return known->second;
+  }
+
+  /// The elements that any call touches, as the range of a relation.
+  const Map& Touched(TensorId tensor) {
+    Map& touched = touched_[tensor];
+    if (touched) {
+      return touched;
+    }
+    std::vector<std::string> names = ElementNames(unknowns_.module().tensors[tensor].shape.size());
+    for (const auto& regions : first_) {
+      for (const AccessRegion& region : regions) {
+        if (region.tensor == tensor) {
+          Map part = ToMap(unknowns_, region.set, {}, names);
+          if (!touched) {
+            touched = part;
+          } else if (!IsSubset(part, touched)) {
+            touched = Coalesce(touched | part);
+          }
+        }
+      }
+    }
+    return touched;
   }
 
   /// Buffers of which the places in the workspace overlap: their uses must be in order, whatever
@@ -122,19 +196,25 @@ class RaceProof {
   }
 
   static Set WithoutElement(const AccessRegion& region, const Tensor& tensor) {
-    std::vector<std::string> names;
-    for (size_t i = 0; i < tensor.shape.size(); ++i) {
-      names.push_back(ElementName(i));
-    }
-    return ProjectOut(region.set, names);
+    return ProjectOut(region.set, ElementNames(tensor.shape.size()));
   }
 
-  void Check(const ProgramCall& x, const ProgramCall& y) {
+  /// Whether each access of the tensor by `x` and one by `y` that conflict are in order.
+  bool Check(const ProgramCall& x, const ProgramCall& y, TensorId tensor) {
+    bool in_order = true;
+    ForPairs(x, y, tensor, [&](const AccessRegion& a, const AccessRegion& b) {
+      prover_.context.SetBudget(kStepsForPair);
+      in_order = Check(x, y, a, b) && in_order;
+    });
+    return in_order;
+  }
+
+  template <class Visit>
+  void ForPairs(const ProgramCall& x, const ProgramCall& y, TensorId tensor, const Visit& visit) {
     for (const AccessRegion& a : first_[x.index]) {
       for (const AccessRegion& b : second_[y.index]) {
-        if (a.tensor == b.tensor && (a.write || b.write)) {
-          prover_.context.SetBudget(kStepsForPair);
-          Check(x, y, a, b);
+        if (a.tensor == tensor && b.tensor == tensor && (a.write || b.write)) {
+          visit(a, b);
         }
       }
     }
@@ -165,34 +245,28 @@ class RaceProof {
     return in_order;
   }
 
-  void Check(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
+  /// Counts the fact as proved, or reports it.
+  bool Check(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
              const AccessRegion& b) {
     Set conflict = Coalesce(a.set & b.set & InOrder(x, y) & sizes_);
-    if (IsEmpty(conflict) || a.ahead || b.ahead) {
-      ++prover_.report.races.proved;
-      return;
-    }
-    if (unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write) {
-      ++prover_.report.races.proved;  // the reader waits for each word
-      return;
-    }
-    bool exact = a.exact && b.exact;
-    if (IsCovered(x, y, conflict)) {
-      ++prover_.report.races.proved;
-      return;
-    }
-    if (!exact) {
+    bool proved = IsEmpty(conflict) || a.ahead || b.ahead;
+    // The reader of a tagged buffer waits for each word.
+    proved = proved || (unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write);
+    proved = proved || IsCovered(x, y, conflict);
+    if (!proved && !(a.exact && b.exact)) {
       conflict = unknowns_.WithAxioms(conflict);
-      if (IsEmpty(conflict) || IsCovered(x, y, conflict)) {
-        ++prover_.report.races.proved;
-        return;
-      }
+      proved = IsEmpty(conflict) || IsCovered(x, y, conflict);
+    }
+    if (proved) {
+      ++prover_.report.races.proved;
+      return true;
     }
     Map open = Tasks(x, y, conflict);
-    if (Map ordered = possible_order_.From(x.index)[y.index]) {
+    if (Map ordered = possible_order_.Between(x.index, y.index)) {
       open = open - ordered;
     }
     Report(x, y, a, b, conflict, open);
+    return false;
   }
 
   Map Tasks(const ProgramCall& x, const ProgramCall& y, const Set& conflict) const {
@@ -200,7 +274,7 @@ class RaceProof {
   }
 
   bool IsCovered(const ProgramCall& x, const ProgramCall& y, const Set& conflict) {
-    const Map& ordered = order_.From(x.index)[y.index];
+    const Map& ordered = order_.Between(x.index, y.index);
     return ordered && IsSubset(Tasks(x, y, conflict), ordered);
   }
 
@@ -283,14 +357,18 @@ class RaceProof {
   HappensBefore order_;
   HappensBefore possible_order_;
   Set sizes_;  // with all that is known of terms over them
-  std::vector<std::vector<AccessRegion>> first_;
-  std::vector<std::vector<AccessRegion>> second_;
+  const std::vector<std::vector<AccessRegion>>& first_;
+  const std::vector<std::vector<AccessRegion>>& second_;
+  std::map<TensorId, Map> touched_;
+  std::map<std::pair<size_t, TensorId>, bool> renews_;
+  std::set<std::tuple<size_t, size_t, TensorId>> in_order_;  // calls, and what they may conflict on
 };
 
 }  // namespace
 
-void ProveRaces(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted) {
-  RaceProof(prover, relations, trusted).Run();
+void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
+                const std::set<EventId>& trusted) {
+  RaceProof(prover, relations, accesses, trusted).Run();
 }
 
 }  // namespace etc

@@ -45,10 +45,12 @@ std::string TaskText(const ProgramCall& call, const Point& point, int instance);
 /// `%p[0, 3]`
 std::string ElementText(const std::string& name, size_t rank, const Point& point);
 
-void ProveBounds(Prover& prover, const EventRelations& relations);
+/// Gives what the tasks access, as the proof walks over it.
+ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations);
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
-void ProveRaces(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted);
+void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
+                const std::set<EventId>& trusted);
 
 }  // namespace etc

@@ -23,6 +23,14 @@ std::vector<std::string> TaskNames(const ProgramCall& call, int instance) {
 
 std::string ElementName(size_t axis) { return fmt::format("e{}", axis); }
 
+std::vector<std::string> ElementNames(size_t rank) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < rank; ++i) {
+    names.push_back(ElementName(i));
+  }
+  return names;
+}
+
 Set ProjectOut(Set set, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     int position = isl_set_find_dim_by_name(set.get(), isl_dim_param, name.c_str());
@@ -84,22 +92,26 @@ TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
 
 namespace {
 
+constexpr unsigned long kStepsForCall = 20'000'000;
+
+using OnIndex = std::function<void(const IndexUse&)>;
+
 class RegionWalk {
  public:
-  RegionWalk(Unknowns& unknowns, const ProgramCall& call, int instance,
-             const RegionRequest& request)
+  /// Regions are those of `tensors`.
+  RegionWalk(Unknowns& unknowns, const ProgramCall& call, const std::set<TensorId>& tensors,
+             const OnIndex& on_index)
       : unknowns_(unknowns),
         module_(unknowns.module()),
-        request_(request),
-        task_(unknowns, call, instance),
+        tensors_(tensors),
+        on_index_(on_index),
+        task_(unknowns, call, 1),
         scope_(task_.domain) {
-    keep_ = TaskNames(call, instance);
+    keep_ = TaskNames(call, 1);
     for (const Impl& impl : call.device->impls) {
       ahead_.insert(impl.streams.begin(), impl.streams.end());
     }
-    if (request.on_index) {
-      CheckSlices(call);
-    }
+    CheckSlices(call);
     Block(call.device->body);
   }
 
@@ -190,30 +202,28 @@ class RegionWalk {
       VisitExpr(index);
       values.push_back(task_.converter.Int(index));
     }
-    if (request_.on_index) {
-      CheckIndices(tensor, indices, values);
-    }
+    CheckIndices(tensor, indices, values);
     const Converter::Binding* binding = task_.converter.Find(tensor);
-    if (binding != nullptr && request_.tensors.contains(binding->tensor)) {
+    if (binding != nullptr && tensors_.contains(binding->tensor)) {
       AddRegion(*binding, values, write, !write && ahead_.contains(tensor));
     }
   }
 
   void CheckSlices(const ProgramCall& call) {
     for (const Argument& arg : call.args) {
-      for (size_t i = 0; i < arg.indices.size(); ++i) {
+      for (size_t i = 0; on_index_ && i < arg.indices.size(); ++i) {
         PwAff value = task_.converter.Int(arg.indices[i]);
         PwAff extent = task_.converter.Int(module_.tensors[arg.tensor].shape[i]);
-        request_.on_index({arg.tensor, i, arg.indices[i], value, extent, &scope_, task_.exact});
+        on_index_({arg.tensor, i, arg.indices[i], value, extent, &scope_, task_.exact});
       }
     }
   }
 
   void CheckIndices(TensorId tensor, const std::vector<ExprId>& indices,
                     const std::vector<PwAff>& values) {
-    for (size_t i = 0; i < indices.size(); ++i) {
+    for (size_t i = 0; on_index_ && i < indices.size(); ++i) {
       PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[i]);
-      request_.on_index({tensor, i, indices[i], values[i], extent, &scope_, exact_});
+      on_index_({tensor, i, indices[i], values[i], extent, &scope_, exact_});
     }
   }
 
@@ -328,7 +338,8 @@ class RegionWalk {
 
   Unknowns& unknowns_;
   const Module& module_;
-  const RegionRequest& request_;
+  const std::set<TensorId>& tensors_;
+  const OnIndex& on_index_;
   TaskScope task_;
   Set scope_;
   bool exact_ = true;
@@ -336,11 +347,44 @@ class RegionWalk {
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 
+/// The regions of task 1, about task 2.
+std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
+                                std::vector<AccessRegion> regions) {
+  std::map<std::string, std::string> names;
+  std::vector<std::string> first = TaskNames(call, 1);
+  std::vector<std::string> second = TaskNames(call, 2);
+  for (size_t i = 0; i < first.size(); ++i) {
+    names[first[i]] = second[i];
+  }
+  for (AccessRegion& region : regions) {
+    region.set = unknowns.Rename(region.set, names);
+  }
+  return regions;
+}
+
 }  // namespace
 
-std::vector<AccessRegion> AccessRegions(Unknowns& unknowns, const ProgramCall& call, int instance,
-                                        const RegionRequest& request) {
-  return RegionWalk(unknowns, call, instance, request).regions;
+ProgramAccesses AccessesOf(
+    Unknowns& unknowns, const std::function<void(const ProgramCall&, const IndexUse&)>& on_index) {
+  std::set<TensorId> written;
+  for (const ProgramCall& call : unknowns.program().calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      if (unknowns.module().tensors[call.device->params[a]].access != Access::In) {
+        written.insert(call.args[a].tensor);
+      }
+    }
+  }
+  ProgramAccesses accesses;
+  for (const ProgramCall& call : unknowns.program().calls) {
+    unknowns.context().SetBudget(kStepsForCall);
+    OnIndex here;
+    if (on_index) {
+      here = [&](const IndexUse& use) { on_index(call, use); };
+    }
+    accesses.first.push_back(RegionWalk(unknowns, call, written, here).regions);
+    accesses.second.push_back(Twins(unknowns, call, accesses.first.back()));
+  }
+  return accesses;
 }
 
 }  // namespace etc

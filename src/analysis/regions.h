@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@ std::string CoordinateName(size_t axis, int instance);
 std::vector<std::string> TaskNames(const ProgramCall& call, int instance);
 /// Name of an index of an element of a tensor or an event.
 std::string ElementName(size_t axis);
+std::vector<std::string> ElementNames(size_t rank);
 
 /// The set without these parameters: for some value of each.
 Set ProjectOut(Set set, const std::vector<std::string>& names);
@@ -53,12 +53,15 @@ struct TaskScope {
   bool exact = true;  // the domain does not depend on data
 };
 
-struct RegionRequest {
-  std::set<TensorId> tensors;  // those of interest
-  std::function<void(const IndexUse&)> on_index;
+/// What the tasks of each call access of the tensors that any call writes.
+struct ProgramAccesses {
+  std::vector<std::vector<AccessRegion>> first;   // of task 1
+  std::vector<std::vector<AccessRegion>> second;  // of task 2
 };
 
-std::vector<AccessRegion> AccessRegions(Unknowns& unknowns, const ProgramCall& call, int instance,
-                                        const RegionRequest& request);
+/// `on_index` sees each index of each access of task 1, if it is given.
+ProgramAccesses AccessesOf(
+    Unknowns& unknowns,
+    const std::function<void(const ProgramCall&, const IndexUse&)>& on_index = {});
 
 }  // namespace etc

@@ -225,6 +225,55 @@ bool Unknowns::IsGlobal(const Term& term) const {
   return true;
 }
 
+Set Unknowns::Rename(const Set& set, std::map<std::string, std::string>& names) {
+  Set renamed(isl_set_drop_unused_params(set.copy()));
+  isl_size count = isl_set_dim(renamed.get(), isl_dim_param);
+  for (isl_size i = 0; i < count; ++i) {
+    auto at = static_cast<unsigned>(i);
+    std::string name = TwinOf(isl_set_get_dim_name(renamed.get(), isl_dim_param, at), names);
+    renamed = Set(isl_set_set_dim_id(renamed.copy(), isl_dim_param, at,
+                                     isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  }
+  return renamed;
+}
+
+PwAff Unknowns::Rename(const PwAff& value, std::map<std::string, std::string>& names) {
+  PwAff renamed(isl_pw_aff_drop_unused_params(value.copy()));
+  isl_size count = isl_pw_aff_dim(renamed.get(), isl_dim_param);
+  for (isl_size i = 0; i < count; ++i) {
+    auto at = static_cast<unsigned>(i);
+    std::string name = TwinOf(isl_pw_aff_get_dim_name(renamed.get(), isl_dim_param, at), names);
+    renamed = PwAff(isl_pw_aff_set_dim_id(renamed.copy(), isl_dim_param, at,
+                                          isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  }
+  return renamed;
+}
+
+/// The name that stands for `name`: itself, where nothing is renamed that it is made of.
+std::string Unknowns::TwinOf(const std::string& name, std::map<std::string, std::string>& names) {
+  if (auto known = names.find(name); known != names.end()) {
+    return known->second;
+  }
+  auto facts = facts_.find(name);
+  const Term* found = Find(name);
+  if (facts == facts_.end() || (found != nullptr && found->global)) {
+    return name;
+  }
+  std::string twin = Fresh(name.substr(0, name.find('#')));
+  names[name] = twin;
+  facts_[twin] = Rename(facts->second, names);
+  if (found != nullptr) {
+    Term term = *found;
+    term.name = twin;
+    for (PwAff& arg : term.args) {
+      arg = Rename(arg, names);
+    }
+    by_name_[twin] = terms_.size();
+    terms_.push_back(std::move(term));
+  }
+  return twin;
+}
+
 bool Unknowns::IsDim(const std::string& name) const {
   return std::any_of(dims_.begin(), dims_.end(),
                      [&](SymbolId dim) { return DimName(dim) == name; });
@@ -266,6 +315,8 @@ const Term* Unknowns::Find(const std::string& name) const {
 }
 
 Set Unknowns::Close(const Set& set) const { return Close(set, false); }
+
+Set Unknowns::CloseVariables(const Set& set) const { return Close(set, true); }
 
 Set Unknowns::Close(const Set& set, bool variables) const {
   Set closed = set & sizes_;
@@ -314,9 +365,24 @@ std::vector<const Term*> Unknowns::TermsIn(const Set& set) const {
   return terms;
 }
 
+PwAff Unknowns::Simplify(const PwAff& value) const {
+  if (isl_pw_aff_n_piece(value.get()) < 2) {
+    return value;
+  }
+  Set facts = All();
+  for (const std::string& name : InvolvedIn(value)) {
+    if (auto found = facts_.find(name); found != facts_.end()) {
+      facts = facts & found->second;
+    }
+  }
+  facts = CloseVariables(facts);
+  PwAff possible(isl_pw_aff_coalesce(isl_pw_aff_intersect_params(value.copy(), facts.copy())));
+  return PwAff(isl_pw_aff_coalesce(isl_pw_aff_gist_params(possible.copy(), facts.copy())));
+}
+
 Unknowns::Bounds Unknowns::BoundsOf(const PwAff& value) const {
   PwAff variable = Param("value@");
-  Set values = Close(Eq(variable, value), true);
+  Set values = CloseVariables(Eq(variable, value));
   isl_size count = isl_set_dim(values.get(), isl_dim_param);
   int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
   if (count < 0 || position < 0) {

@@ -50,6 +50,7 @@ class Unknowns {
 
   const Module& module() const { return module_; }
   const CallProgram& program() const { return program_; }
+  IslContext& context() const { return context_; }
   isl_ctx* ctx() const { return context_.get(); }
 
   PwAff Constant(int64_t value) const;
@@ -83,11 +84,17 @@ class Unknowns {
   /// Whether the name is of a term made of nothing but dimensions and these variables.
   bool DependsOnlyOn(const std::string& name, const std::vector<std::string>& variables) const;
 
+  /// The set with other variables, as `names` says; what is made of them gets a twin of its own,
+  /// with the same facts, and a place in `names`.
+  Set Rename(const Set& set, std::map<std::string, std::string>& names);
+
   /// Adds the names of the term and of all that it is made of.
   void AddNames(const Term& term, std::set<std::string>& names) const;
 
   /// Adds the facts about all terms that occur in the set, and the sizes' ranges.
   Set Close(const Set& set) const;
+  /// And those about variables, which hold in the body that is being read.
+  Set CloseVariables(const Set& set) const;
   /// The facts about the terms that are functions of the sizes.
   Set GlobalFacts() const;
   /// Names of the parameters that occur in the set.
@@ -103,12 +110,16 @@ class Unknowns {
     std::optional<int64_t> hi;
   };
   Bounds BoundsOf(const PwAff& value) const;
+  /// The same wherever all facts hold, in fewer pieces.
+  PwAff Simplify(const PwAff& value) const;
 
  private:
   bool IsGlobal(const Term& term) const;
   Set Close(const Set& set, bool variables) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
   bool IsStable(TensorId tensor) const;
+  PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
+  std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
 
   const Module& module_;
   const CallProgram& program_;

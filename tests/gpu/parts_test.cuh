@@ -102,8 +102,8 @@ inline std::vector<double> Normed(const std::vector<double>& sums, const std::ve
   }
   std::vector<double> normed(sums.size());
   for (size_t k = 0; k < sums.size(); ++k) {
-    normed[k] = Rounded(sums[k]) / std::sqrt(squares / double(sums.size()) + 1e-6) *
-                HostFloat(norm[k]);
+    normed[k] =
+        Rounded(sums[k]) / std::sqrt(squares / double(sums.size()) + 1e-6) * HostFloat(norm[k]);
   }
   return normed;
 }

@@ -110,6 +110,25 @@ graph @g(%x: f32[n], %y: out f32[n], %z: out f32[n]) {
   CHECK(proved.report.NotProved() + Refuted(proved.report) == 0);
 }
 
+TEST_CASE("a call that writes a part of a tensor does not stand for the one before it") {
+  Proved proved = ProveText(std::string(kTile) + R"(
+device @even(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 16)) {
+  for (r: 8) { let i = t * 16 + r; if (i < n) %y[i] = %x[i]; }
+}
+graph @g(%x: f32[n], %y: out f32[n]) {
+  %t = buffer f32[n];
+  event %first[ceildiv(n, 8)] count 1;
+  event %second[ceildiv(n, 16)] count 1;
+  call @copy(%x, %t) notify (t) => %first[t];
+  call @even(%x, %t) wait (t) => %first[2 * t] notify (t) => %second[t];
+  call @copy(%t, %y) wait (t) => %second[t / 2];
+}
+)");
+  INFO(proved.text);
+  CHECK(proved.report.races.refuted == 1);
+  CHECK(proved.text.find("`@copy[1]` reads `%t[8]`, which `@copy[1]` writes") != std::string::npos);
+}
+
 TEST_CASE("tasks of one call that write one element race") {
   Proved proved = ProveText(R"(etir 1;
 dim n in 2..8;
