@@ -1,17 +1,86 @@
 #include "toolchain/scratch_directory.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <sstream>
+#include <thread>
 
 namespace etc {
+namespace {
+
+/// The folders that exist now, and a thread that waits for the signals which end the process:
+/// files are not to be removed from a signal handler.
+class Janitor {
+ public:
+  static Janitor& Get() {
+    static Janitor* const janitor = new Janitor;  // outlives its thread
+    return *janitor;
+  }
+
+  void Add(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    paths_.insert(path);
+  }
+  void Remove(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    RemoveFolder(path);
+    paths_.erase(path);
+  }
+
+ private:
+  Janitor() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action;
+      if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+        sigaddset(&signals, signal);
+      }
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread([this, signals] { EndBySignal(signals); }).detach();
+  }
+
+  [[noreturn]] void EndBySignal(const sigset_t& signals) {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    const std::lock_guard lock(mutex_);
+    for (const std::string& path : paths_) {
+      RemoveFolder(path);
+    }
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    raise(signal);
+    std::abort();
+  }
+
+  /// Again where another thread or a compiler has just put a file there.
+  static void RemoveFolder(const std::string& path) {
+    std::error_code failed;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      std::filesystem::remove_all(path, failed);
+      if (!failed) {
+        return;
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::set<std::string> paths_;
+};
+
+}  // namespace
 
 ScratchDirectory::ScratchDirectory() {
+  Janitor& janitor = Janitor::Get();
   std::error_code failed;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
   std::string name = ((failed ? "/tmp" : parent) / "etc-XXXXXX").string();
@@ -21,12 +90,12 @@ ScratchDirectory::ScratchDirectory() {
     return;
   }
   path_ = name;
+  janitor.Add(path_);
 }
 
 ScratchDirectory::~ScratchDirectory() {
   if (!path_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    Janitor::Get().Remove(path_);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -80,10 +81,17 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const std::str
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+  posix_spawnattr_t attributes;  // no signal blocked, whatever this thread blocks
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t process = 0;
-  const int error = posix_spawnp(&process, arguments[0].c_str(), &actions, nullptr,
+  const int error = posix_spawnp(&process, arguments[0].c_str(), &actions, &attributes,
                                  Pointers(arguments).data(), Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   // The child holds its own copy; keeping ours open would hide the end of its output.
   close(pipe_ends[1]);
 
