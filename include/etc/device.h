@@ -26,9 +26,23 @@ ETC_API etc_status etc_device_free(void* data);
 /* Copies are done when they return. */
 ETC_API etc_status etc_device_copy_to(void* device, const void* host, int64_t bytes);
 ETC_API etc_status etc_device_copy_from(void* host, const void* device, int64_t bytes);
+/* Enqueued on `stream`, as is the copy from one place of the device to another. */
 ETC_API etc_status etc_device_fill(void* device, uint8_t value, int64_t bytes, void* stream);
+ETC_API etc_status etc_device_copy(void* to, const void* from, int64_t bytes, void* stream);
 /* Waits for all work of the context; a fault of an earlier launch comes out here. */
 ETC_API etc_status etc_device_synchronize(void);
+
+/* A stream that does not wait for the default one. */
+ETC_API etc_status etc_stream_create(void** stream);
+ETC_API etc_status etc_stream_free(void* stream);
+
+/* What was enqueued on a stream from begin to end, as one CUDA graph: it did not run then, and runs
+ * at each launch. The stream must not be the default one. Each begin needs its end. */
+typedef struct etc_recording etc_recording;
+ETC_API etc_status etc_recording_begin(void* stream);
+ETC_API etc_status etc_recording_end(void* stream, etc_recording** recording);
+ETC_API etc_status etc_recording_launch(etc_recording* recording, void* stream);
+ETC_API void etc_recording_free(etc_recording* recording);
 
 /* Time between two points of a stream. */
 typedef struct etc_timer etc_timer;

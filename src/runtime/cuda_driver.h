@@ -20,6 +20,8 @@ using Kernel = struct KernelHandle*;
 using Function = struct FunctionHandle*;
 using Stream = struct StreamHandle*;
 using Event = struct EventHandle*;
+using Graph = struct GraphHandle*;
+using GraphExec = struct GraphExecHandle*;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
@@ -36,6 +38,8 @@ inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kMemoryDevice = 2;
 inline constexpr int kCaptureNone = 0;
+inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchProgrammatic = 6;  // programmatic stream serialization
@@ -104,11 +108,20 @@ struct Memcpy3D {
   F(cuMemFree_v2, DevicePointer)                                                              \
   F(cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                                      \
   F(cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                                            \
+  F(cuMemcpyDtoDAsync_v2, DevicePointer, DevicePointer, size_t, Stream)                       \
   F(cuMemcpy3DAsync_v2, const Memcpy3D*, Stream)                                              \
   F(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream)                            \
   F(cuPointerGetAttribute, void*, int, DevicePointer)                                         \
+  F(cuStreamCreate, Stream*, unsigned)                                                        \
+  F(cuStreamDestroy_v2, Stream)                                                               \
+  F(cuStreamBeginCapture_v2, Stream, int)                                                     \
+  F(cuStreamEndCapture, Stream, Graph*)                                                       \
   F(cuStreamIsCapturing, Stream, int*)                                                        \
   F(cuStreamSynchronize, Stream)                                                              \
+  F(cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)                       \
+  F(cuGraphLaunch, GraphExec, Stream)                                                         \
+  F(cuGraphDestroy, Graph)                                                                    \
+  F(cuGraphExecDestroy, GraphExec)                                                            \
   F(cuLaunchKernelEx, const LaunchConfig*, Function, void**, void**)                          \
   F(cuEventCreate, Event*, unsigned)                                                          \
   F(cuEventRecord, Event, Stream)                                                             \

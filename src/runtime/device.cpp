@@ -169,6 +169,22 @@ etc_status etc_device_fill(void* to, uint8_t value, int64_t bytes, void* stream)
   });
 }
 
+etc_status etc_device_copy(void* to, const void* from, int64_t bytes, void* stream) {
+  return Guard([&]() -> Status {
+    Device device;
+    ETC_RETURN_IF_BAD(CheckBytes(bytes));
+    if (bytes == 0) {
+      return {};
+    }
+    ETC_NEED(to, from);
+    ETC_RETURN_IF_BAD(Current(&device));
+    return device.driver->Check(
+        device.driver->cuMemcpyDtoDAsync_v2(Address(to), Address(from), static_cast<size_t>(bytes),
+                                            AsStream(stream)),
+        "cuMemcpyDtoDAsync");
+  });
+}
+
 etc_status etc_device_synchronize(void) {
   return Guard([]() -> Status {
     Device device;

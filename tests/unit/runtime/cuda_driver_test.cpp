@@ -49,6 +49,8 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kPointerMemoryType == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
   CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
+  CHECK(kCaptureThreadLocal == static_cast<int>(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  CHECK(kStreamNonBlocking == static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   CHECK(kLaunchCooperative == static_cast<int>(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
   CHECK(kLaunchProgrammatic ==
         static_cast<int>(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));

@@ -30,8 +30,9 @@ TEST_CASE("memory goes there and back") {
   REQUIRE(etc_device_alloc(4, &data) == ETC_OK);
   CHECK(etc_device_copy_to(data, sent.data(), 4) == ETC_OK);
   CHECK(etc_device_fill(static_cast<char*>(data) + 3, 9, 1, nullptr) == ETC_OK);
+  CHECK(etc_device_copy(static_cast<char*>(data) + 1, data, 2, nullptr) == ETC_OK);
   CHECK(etc_device_copy_from(received.data(), data, 4) == ETC_OK);
-  CHECK(received == std::array<char, 4>{1, 2, 3, 9});
+  CHECK(received == std::array<char, 4>{1, 1, 2, 9});
   CHECK(etc_device_free(data) == ETC_OK);
   CHECK(etc_device_free(nullptr) == ETC_OK);
   CHECK(fake.allocations.empty());
@@ -45,6 +46,8 @@ TEST_CASE("sizes of nothing, of less, and of too much") {
   CHECK(etc_device_copy_to(nullptr, nullptr, 4) == ETC_ERROR_ARGUMENT);
   CHECK(etc_device_copy_from(nullptr, nullptr, 4) == ETC_ERROR_ARGUMENT);
   CHECK(etc_device_fill(nullptr, 0, 4, nullptr) == ETC_ERROR_ARGUMENT);
+  CHECK(etc_device_copy(nullptr, nullptr, 0, nullptr) == ETC_OK);
+  CHECK(etc_device_copy(nullptr, nullptr, 4, nullptr) == ETC_ERROR_ARGUMENT);
   CHECK(etc_device_alloc(-1, &data) == ETC_ERROR_ARGUMENT);
   CHECK(std::string(etc_last_error()) == "the size is -1 bytes");
   fake.failures["cuMemAlloc_v2"] = 2;
@@ -57,6 +60,30 @@ TEST_CASE("a fault of an earlier launch comes out when it is waited for") {
   fake.failures["cuCtxSynchronize"] = 700;
   CHECK(etc_device_synchronize() == ETC_ERROR_DEVICE);
   CHECK(std::string(etc_last_error()).find("cuCtxSynchronize failed") == 0);
+}
+
+TEST_CASE("a recording is launched as one graph, and gives everything back") {
+  FakeCuda& fake = OpenFakeCuda();
+  void* stream = nullptr;
+  etc_recording* recording = nullptr;
+  REQUIRE(etc_stream_create(&stream) == ETC_OK);
+  CHECK(etc_recording_begin(stream) == ETC_OK);
+  CHECK(fake.capturing.count(stream) == 1);
+  REQUIRE(etc_recording_end(stream, &recording) == ETC_OK);
+  CHECK(fake.capturing.empty());
+  CHECK(etc_recording_launch(recording, stream) == ETC_OK);
+  REQUIRE(fake.graph_launches.size() == 1);
+  CHECK(fake.graph_launches[0].second == stream);
+  etc_recording_free(recording);
+  CHECK(fake.graphs == 0);
+  CHECK(etc_recording_begin(nullptr) == ETC_ERROR_ARGUMENT);
+  fake.failures["cuGraphInstantiateWithFlags"] = 1;
+  CHECK(etc_recording_begin(stream) == ETC_OK);
+  CHECK(etc_recording_end(stream, &recording) == ETC_ERROR_DEVICE);
+  CHECK(fake.graphs == 0);
+  CHECK(etc_stream_free(stream) == ETC_OK);
+  CHECK(etc_stream_free(nullptr) == ETC_OK);
+  CHECK(fake.streams == 0);
 }
 
 TEST_CASE("timers give the time and their events back") {

@@ -162,6 +162,13 @@ cuda::Result cuMemcpyDtoH_v2(void* to, cuda::DevicePointer from, size_t bytes) {
   std::memcpy(to, Pointer(from), bytes);
   return cuda::kSuccess;
 }
+cuda::Result cuMemcpyDtoDAsync_v2(cuda::DevicePointer to, cuda::DevicePointer from, size_t bytes,
+                                  void* stream) {
+  FAIL_IF_ASKED
+  std::memmove(Pointer(to), Pointer(from), bytes);
+  state.copies.push_back(stream);
+  return cuda::kSuccess;
+}
 cuda::Result cuMemcpy3DAsync_v2(const cuda::Memcpy3D* copy, void* stream) {
   FAIL_IF_ASKED
   const auto& from = copy->source;
@@ -198,6 +205,45 @@ cuda::Result cuPointerGetAttribute(void* value, int, cuda::DevicePointer address
   *static_cast<int*>(value) = 2;
   return cuda::kSuccess;
 }
+cuda::Result cuStreamCreate(void** stream, unsigned) {
+  FAIL_IF_ASKED
+  ++state.streams;
+  *stream = new char;
+  return cuda::kSuccess;
+}
+cuda::Result cuStreamDestroy_v2(void* stream) {
+  --state.streams;
+  delete static_cast<char*>(stream);
+  return cuda::kSuccess;
+}
+cuda::Result cuStreamBeginCapture_v2(void* stream, int) {
+  FAIL_IF_ASKED
+  state.capturing.insert(stream);
+  return cuda::kSuccess;
+}
+cuda::Result cuStreamEndCapture(void* stream, void** graph) {
+  state.capturing.erase(stream);
+  ++state.graphs;
+  *graph = new char;
+  return cuda::kSuccess;
+}
+cuda::Result cuGraphInstantiateWithFlags(void** executable, void*, unsigned long long) {
+  FAIL_IF_ASKED
+  ++state.graphs;
+  *executable = new char;
+  return cuda::kSuccess;
+}
+cuda::Result cuGraphLaunch(void* executable, void* stream) {
+  FAIL_IF_ASKED
+  state.graph_launches.emplace_back(executable, stream);
+  return cuda::kSuccess;
+}
+cuda::Result cuGraphDestroy(void* graph) {
+  --state.graphs;
+  delete static_cast<char*>(graph);
+  return cuda::kSuccess;
+}
+cuda::Result cuGraphExecDestroy(void* executable) { return cuGraphDestroy(executable); }
 cuda::Result cuStreamIsCapturing(void* stream, int* capture) {
   *capture = state.capturing.count(stream) != 0 ? 1 : cuda::kCaptureNone;
   return cuda::kSuccess;

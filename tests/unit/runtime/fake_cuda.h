@@ -47,6 +47,9 @@ struct FakeCuda {
   std::vector<void*> copies;  // the stream of each copy within the device
   std::vector<void*> synchronized;
   int libraries = 0;
+  std::vector<std::pair<void*, void*>> graph_launches;  // the graph and the stream of each
+  int graphs = 0;
+  int streams = 0;
   int events = 0;
   int primaries = 0;
   int context_depth = 0;
