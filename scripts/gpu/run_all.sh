@@ -31,6 +31,9 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || exit 5
 # The tile kernels, each against a reference on the CPU.
 check "tile kernels" tests/gpu/run.sh
 
+# The program that etc bench measures the bandwidth with.
+check "streaming reads" "$ETC" run src/driver/bandwidth.etir --device gpu --dim n=300 --check
+
 # The examples, against the references that the host target is held to. One SM finds what depends
 # on concurrency by its absence, many find it by its presence.
 for sms in 1 7 132; do

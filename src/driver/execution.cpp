@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
+#include "driver/program_view.h"
 #include "etc/device.h"
 
 namespace etc {
@@ -27,10 +27,6 @@ struct Execution::Bound {
 };
 
 namespace {
-
-bool IsForGpu(const Program& program) {
-  return std::strcmp(program.Describe().target, "host") != 0;
-}
 
 /// Milliseconds that `launch` takes on the host.
 template <class LaunchOnce>
@@ -60,7 +56,7 @@ double TimeOnGpu(LaunchOnce launch) {
 Execution::Execution(const Program& program, const std::string& graph, int32_t sms)
     : program_(program),
       graph_(graph),
-      on_gpu_(IsForGpu(program)),
+      on_gpu_(!IsForHost(program)),
       instance_(program, graph.empty() ? nullptr : graph.c_str()) {
   instance_.SetSms(sms);
 }

@@ -16,6 +16,16 @@ constexpr const char* kFooter =
     "exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 3 a proof failed,\n"
     "4 the toolchain failed, 5 no device or the device failed, 70 a bug in etc";
 
+CLI::Validator OneOf(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) {
+        return std::find(words.begin(), words.end(), text) != words.end()
+                   ? std::string()
+                   : fmt::format("`{}` is none of `{}`", text, fmt::join(words, "`, `"));
+      },
+      "");
+}
+
 /// An option whose value is one of a few words.
 template <class Target, class Choice>
 void AddChoice(CLI::App* app, const std::string& flags, Target& target, const std::string& help,
@@ -31,13 +41,8 @@ void AddChoice(CLI::App* app, const std::string& flags, Target& target, const st
       }
     }
   };
-  auto check = [words](const std::string& text) {
-    return std::find(words.begin(), words.end(), text) != words.end()
-               ? std::string()
-               : fmt::format("`{}` is none of `{}`", text, fmt::join(words, "`, `"));
-  };
   app->add_option_function<std::string>(flags, store, help)
-      ->check(CLI::Validator(check, ""))
+      ->check(OneOf(words))
       ->type_name(fmt::format("{}", fmt::join(words, "|")));
 }
 
@@ -102,6 +107,22 @@ void AddTarget(CLI::App* app, TargetOptions& target) {
                                 {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
   AddList(app, "-I,--include", target.include_dirs,
           "Look here for the headers of impls, before those built into etc", "DIR");
+}
+
+/// Which graph at which sizes, and its inputs.
+void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,
+                std::vector<std::string>& inputs, uint64_t& seed, double& scale) {
+  app->add_option("--graph", graph, "The graph [the only one]")->type_name("NAME");
+  AddList(app, "--dim", dims, "The value of a symbolic dimension", "NAME=VALUE");
+  AddList(app, "--input", inputs, "Elements of a parameter, .npy or raw; random where not given",
+          "NAME=FILE");
+  app->add_option("--seed", seed, "Seed of the random inputs")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--scale", scale, "Standard deviation of random floats")
+      ->check(Between(0.0, 1e30))
+      ->type_name("X")
+      ->capture_default_str();
 }
 
 void AddProofs(CLI::App* app, ProofOptions& proofs) {
@@ -214,23 +235,13 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
                   "(.cubin, .so)")
       ->required();
   AddConstants(run, options.source);
-  run->add_option("--graph", options.graph, "The graph [the only one]")->type_name("NAME");
-  AddList(run, "--dim", options.dims, "The value of a symbolic dimension", "NAME=VALUE");
-  AddList(run, "--input", options.inputs,
-          "Elements of a parameter, .npy or raw; random where not given", "NAME=FILE");
+  AddTensors(run, options.graph, options.dims, options.inputs, options.seed, options.scale);
   AddList(run, "--output", options.outputs, "Where to write a parameter after the launch, as .npy",
           "NAME=FILE");
   AddChoice<std::optional<RunDevice>, RunDevice>(
       run, "--device", options.device,
       "Where to run [host for a source, else what the artifact is for]",
       {{"host", RunDevice::Host}, {"gpu", RunDevice::Gpu}});
-  run->add_option("--seed", options.seed, "Seed of the random inputs")
-      ->type_name("N")
-      ->capture_default_str();
-  run->add_option("--scale", options.scale, "Standard deviation of random floats")
-      ->check(Between(0.0, 1e30))
-      ->type_name("X")
-      ->capture_default_str();
   run->add_option("--sms", options.sms, "SMs, or threads on the host [all]")
       ->check(Between(1, 1024))
       ->type_name("N");
@@ -247,6 +258,47 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
   AddTarget(run, options.target);
   AddLowering(run, options.lowering);
   run->callback([&] { command = options; });
+}
+
+void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
+  CLI::App* bench =
+      app.add_subcommand("bench", "Time schedules of a source, or artifacts, by turns");
+  bench
+      ->add_option("files", options.files,
+                   "A source (.etir, `-` for standard input), or artifacts (.cubin, .so, .json)")
+      ->type_name("FILE")
+      ->required();
+  AddConstants(bench, options.source);
+  AddList(bench, "--schedules", options.schedules, "Schedules of the source [static,kernels]",
+          "A,B")
+      ->delimiter(',')
+      ->check(OneOf({"static", "dynamic", "kernels"}));
+  bench
+      ->add_option("--source", options.source.file,
+                   "The source of the artifacts: tells what a launch must read")
+      ->type_name("FILE");
+  AddTensors(bench, options.graph, options.dims, options.inputs, options.seed, options.scale);
+  AddList(bench, "--value", options.values, "The value of each element of an integer parameter",
+          "NAME=VALUE");
+  AddChoice<std::optional<RunDevice>, RunDevice>(
+      bench, "--device", options.device,
+      "Where to run [the GPU where there is one, else the host; what an artifact is for]",
+      {{"host", RunDevice::Host}, {"gpu", RunDevice::Gpu}});
+  bench->add_option("--launches", options.launches, "Timed launches of each")
+      ->check(Between<int64_t>(1, 1000000))
+      ->type_name("N")
+      ->capture_default_str();
+  bench
+      ->add_option("--bandwidth", options.bandwidth,
+                   "What the GPU's memory reads in TB/s [measured]")
+      ->check(Between(1e-6, 1e6))
+      ->type_name("X");
+  AddChoice<BenchFormat, BenchFormat>(bench, "--format", options.format, "What to print [text]",
+                                      {{"text", BenchFormat::Text}, {"json", BenchFormat::Json}});
+  bench->add_option("-o,--output", options.output, "Where to write [standard output]")
+      ->type_name("FILE");
+  AddTarget(bench, options.target);
+  bench->callback([&] { command = options; });
 }
 
 void AddGraphCommand(CLI::App& app, Command& command, GraphOptions& options) {
@@ -362,6 +414,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   OptOptions opt;
   CompileOptions compile;
   RunOptions run;
+  BenchOptions bench;
   ExplainOptions explain;
   GraphOptions graph;
   InspectOptions inspect;
@@ -376,6 +429,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddFmtCommand(app, command, fmt);
   AddOptCommand(app, command, opt);
   AddRunCommand(app, command, run);
+  AddBenchCommand(app, command, bench);
   AddExplainCommand(app, command, explain);
   AddGraphCommand(app, command, graph);
   AddInspectCommand(app, command, inspect);

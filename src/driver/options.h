@@ -118,6 +118,26 @@ struct RunOptions {
   std::optional<double> tolerance;
 };
 
+enum class BenchFormat { Text, Json };
+
+struct BenchOptions {
+  std::vector<std::string> files;  // one source, or artifacts
+  SourceOptions source;            // of the artifacts, where they are what is measured
+  TargetOptions target;
+  std::vector<std::string> schedules;  // empty: static and kernels
+  std::string graph;
+  std::vector<std::string> dims;    // name=value
+  std::vector<std::string> inputs;  // name=file
+  std::vector<std::string> values;  // name=value
+  std::optional<RunDevice> device;  // absent: the GPU where there is one
+  uint64_t seed = 0;
+  double scale = 1.0;
+  int64_t launches = 50;
+  std::optional<double> bandwidth;  // TB/s
+  BenchFormat format = BenchFormat::Text;
+  std::string output;
+};
+
 struct InspectOptions {
   std::string file;
   std::string graph;
@@ -148,8 +168,8 @@ struct PackOptions {
 struct DoctorOptions {};
 
 using Command =
-    std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions, ExplainOptions,
-                 GraphOptions, InspectOptions, PackOptions, DoctorOptions>;
+    std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions, BenchOptions,
+                 ExplainOptions, GraphOptions, InspectOptions, PackOptions, DoctorOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
 /// the exit code, with all messages printed.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+#include <string_view>
+
 namespace etc {
 namespace {
 
@@ -36,6 +39,15 @@ std::vector<std::string> NamesOf(const std::vector<etc_param_info>& params, Keep
 }
 
 }  // namespace
+
+bool IsArtifact(const std::string& file) {
+  std::string extension = std::filesystem::path(file).extension().string();
+  return extension == ".json" || extension == ".cubin" || extension == ".so";
+}
+
+bool IsForHost(const Program& program) {
+  return std::string_view(program.Describe().target) == "host";
+}
 
 std::vector<std::string> GraphView::DimNames() const {
   std::vector<std::string> names;
@@ -88,6 +100,57 @@ std::optional<GraphView> SelectGraph(const Program& program, const std::string& 
                     name.empty() ? fmt::format("which graph? {}: `--graph NAME`", choices)
                                  : fmt::format("the program has no graph `{}`; {}", name, choices));
   return std::nullopt;
+}
+
+namespace {
+
+/// The type of a parameter as text, with all that its elements must be: `inout bf16[n, 4] tile(8,
+/// 32)`.
+std::string TypeOf(const etc_param_info& param) {
+  constexpr std::string_view kAccess[] = {"", "out ", "inout "};
+  std::vector<std::string> extents(param.extents, param.extents + param.rank);
+  std::string text = fmt::format("{}{}[{}]", kAccess[param.access], etc_dtype_name(param.dtype),
+                                 fmt::join(extents, ", "));
+  if (param.has_tile != 0) {
+    text += fmt::format(" tile({}, {})", param.tile[0], param.tile[1]);
+  }
+  if (param.has_value_range != 0) {
+    text += fmt::format(" in {}..{}", param.value_min, param.value_max);
+  }
+  return text + (param.distinct != 0 ? " distinct" : "") + (param.monotone != 0 ? " monotone" : "");
+}
+
+}  // namespace
+
+std::string Difference(const Program& a, const Program& b, const std::string& graph) {
+  std::string_view targets[] = {a.Describe().target, b.Describe().target};
+  if (targets[0] != targets[1]) {
+    return fmt::format("the target: {} and {}", targets[0], targets[1]);
+  }
+  Diagnostics not_there;
+  auto in_a = SelectGraph(a, graph, not_there);
+  auto in_b = SelectGraph(b, graph, not_there);
+  if (!in_a || !in_b) {
+    return fmt::format("the graph `{}`, which one of them has", graph);
+  }
+  if (in_a->DimNames() != in_b->DimNames()) {
+    return fmt::format("the dimensions: `{}` and `{}`", fmt::join(in_a->DimNames(), "`, `"),
+                       fmt::join(in_b->DimNames(), "`, `"));
+  }
+  if (in_a->params.size() != in_b->params.size()) {
+    return fmt::format("the number of parameters: {} and {}", in_a->params.size(),
+                       in_b->params.size());
+  }
+  for (size_t i = 0; i < in_a->params.size(); ++i) {
+    const etc_param_info& one = in_a->params[i];
+    const etc_param_info& other = in_b->params[i];
+    std::string texts[] = {fmt::format("%{}: {}", one.name, TypeOf(one)),
+                           fmt::format("%{}: {}", other.name, TypeOf(other))};
+    if (texts[0] != texts[1]) {
+      return fmt::format("a parameter: `{}` and `{}`", texts[0], texts[1]);
+    }
+  }
+  return "";
 }
 
 void ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {

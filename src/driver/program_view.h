@@ -10,6 +10,12 @@
 
 namespace etc {
 
+/// Whether a file's name is that of an artifact: a manifest or a binary.
+[[nodiscard]] bool IsArtifact(const std::string& file);
+
+/// Whether the program runs on this machine's threads.
+[[nodiscard]] bool IsForHost(const Program& program);
+
 struct GraphView {
   std::string name;
   std::vector<etc_dim_info> dims;
@@ -28,6 +34,10 @@ struct GraphView {
 /// The graph of that name, or the only one for an empty name. Reports [command-line] errors.
 [[nodiscard]] std::optional<GraphView> SelectGraph(const Program& program, const std::string& name,
                                                    Diagnostics& diagnostics);
+
+/// What tells two programs' ways to take a graph's tensors apart, completing "they differ in ...";
+/// empty where nothing does.
+[[nodiscard]] std::string Difference(const Program& a, const Program& b, const std::string& graph);
 
 /// Reports a failure of the runtime library under the kind that its status asks for.
 void ReportRuntimeError(const Error& error, Diagnostics& diagnostics);

@@ -2,30 +2,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <new>
 
-#include "driver/backend.h"
 #include "driver/commands.h"
 #include "driver/compare.h"
 #include "driver/execution.h"
 #include "driver/files.h"
 #include "driver/front.h"
 #include "driver/pipeline.h"
+#include "driver/program_builder.h"
 #include "driver/progress.h"
 #include "driver/run_tensors.h"
-#include "toolchain/scratch_directory.h"
+#include "driver/statistics.h"
 
 namespace etc {
 namespace {
 
 constexpr double kGpuTolerance = 0.03;  // bf16 keeps 8 bits, and layers add up their roundings
-
-bool IsArtifact(const std::string& file) {
-  std::string extension = std::filesystem::path(file).extension().string();
-  return extension == ".json" || extension == ".cubin" || extension == ".so";
-}
 
 class RunJob {
  public:
@@ -115,35 +108,13 @@ class RunJob {
   }
 
   std::optional<Program> Build(RunDevice device) {
-    if (!scratch_) {
-      scratch_.emplace();
-    }
-    if (scratch_->path().empty()) {
-      session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_->error());
-      return std::nullopt;
-    }
     TargetOptions target = options_.target;
     target.arch = device == RunDevice::Host ? "host" : "sm_90a";
-    IncludePath include_path(target.include_dirs);
-    auto text = Emit(*module_, target, include_path, session_);
-    auto compiled = text ? Assemble(*text, target, session_) : std::nullopt;
-    if (!compiled) {
-      return std::nullopt;
-    }
-    std::string binary = scratch_->path() + "/" + target.arch + BinaryExtension(target);
-    if (!WriteFiles(MakeArtifact(*module_, binary, std::move(*compiled), target, {}),
-                    session_.diagnostics())) {
-      return std::nullopt;
-    }
-    return Program(binary);
+    return builder_.Build(*module_, target, target.arch);
   }
 
   void Refuse(std::string message) {
     session_.diagnostics().Error(DiagnosticKind::CommandLine, {}, std::move(message));
-  }
-
-  static bool IsForHost(const Program& program) {
-    return std::string_view(program.Describe().target) == "host";
   }
 
   /// The same tensors through the host target on one SM, where nothing runs at the same time.
@@ -186,10 +157,9 @@ class RunJob {
       }
     }
     if (options_.repeat > 1) {
-      std::sort(times.begin(), times.end());
-      double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+      Spread spread = SpreadOf(times);
       report_ += fmt::format("{} launches: median {:.4f} ms, min {:.4f} ms, max {:.4f} ms\n",
-                             times.size(), median, times.front(), times.back());
+                             times.size(), spread.median, spread.least, spread.greatest);
     }
     return results;
   }
@@ -233,7 +203,7 @@ class RunJob {
   const RunOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  std::optional<ScratchDirectory> scratch_;  // where artifacts made from a source live
+  ProgramBuilder builder_{session_};
   std::unique_ptr<Module> module_;
   std::string report_;
   bool checks_passed_ = true;

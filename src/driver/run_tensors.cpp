@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
+#include "driver/param_values.h"
 
 namespace etc {
 namespace {
@@ -67,21 +66,11 @@ class TensorMaker {
   }
 
   bool ResolveDims() {
-    bool ok = true;
-    for (const etc_dim_info& dim : graph_.dims) {
-      try {
-        run_.dims[dim.name] = execution_.instance().Dim(dim.name);
-      } catch (const Error& error) {
-        std::string multiple =
-            dim.multiple == 1 ? "" : fmt::format(", a multiple of {}", dim.multiple);
-        Diagnostic& report = diagnostics_.Error(DiagnosticKind::CommandLine, {}, error.what());
-        report.notes.push_back(
-            {{},
-             fmt::format("`--dim {}=N` sets it: {}..{}{}", dim.name, dim.min, dim.max, multiple)});
-        ok = false;
-      }
+    auto dims = etc::ResolveDims(execution_.instance(), graph_, diagnostics_);
+    if (dims) {
+      run_.dims = std::move(*dims);
     }
-    return ok;
+    return dims.has_value();
   }
 
   bool BindOthers() {
@@ -102,7 +91,8 @@ class TensorMaker {
       } else if (tensor.access == ETC_OUT) {
         FillPoison(tensor);
       } else {
-        FillRandom(tensor, FillFor(graph_.params[i], tensor.Elements()));
+        FillRandom(tensor, FillFor(execution_.instance(), graph_.params[i], tensor.Elements(),
+                                   sources_.seed, sources_.scale));
       }
       execution_.Bind(tensor);
     }
@@ -114,34 +104,9 @@ class TensorMaker {
     return file == sources_.inputs.end() ? nullptr : &file->second;
   }
 
-  RandomFill FillFor(const etc_param_info& param, int64_t elements) {
-    RandomFill fill{sources_.seed, sources_.scale, 0, 1, param.distinct != 0, param.monotone != 0};
-    if (param.has_value_range != 0) {
-      std::tie(fill.int_min, fill.int_max) = execution_.instance().ValueRange(param.name);
-    } else if (fill.distinct) {
-      fill.int_max = std::max<int64_t>(elements - 1, 0);
-    }
-    return fill;
-  }
-
-  /// What the program was promised of each element of a parameter, under the sizes of this run.
   bool CheckValues(size_t index, const std::string& file) {
-    const TensorData& tensor = run_.tensors[index];
-    if (graph_.params[index].has_value_range == 0) {
-      return true;
-    }
-    auto [min, max] = execution_.instance().ValueRange(tensor.name);
-    for (int64_t i = 0; i < tensor.Elements(); ++i) {
-      int64_t value = ElementAsInt(tensor.dtype, tensor.bytes.data(), i);
-      if (value < min || value > max) {
-        diagnostics_.Error(
-            DiagnosticKind::Data, {},
-            fmt::format("`{}` for parameter `%{}` has {} as element {}; expected {} to {}", file,
-                        tensor.name, value, i, min, max));
-        return false;
-      }
-    }
-    return true;
+    return etc::CheckValues(execution_.instance(), graph_.params[index], run_.tensors[index], file,
+                            diagnostics_);
   }
 
   Execution& execution_;

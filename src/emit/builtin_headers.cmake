@@ -1,11 +1,13 @@
-# etc_builtin_headers: the texts of kernels/**/*.cuh and of the host prelude inside the binary.
+# etc_builtin_headers: the texts of kernels/**/*.cuh, of the host prelude and of the program that
+# measures bandwidth inside the binary.
 # Each file is known by its path below its root.
 file(GLOB_RECURSE kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/kernels CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
 list(SORT kernel_headers)
-set(text_names ${kernel_headers} host_prelude.h)
+set(text_names ${kernel_headers} host_prelude.h bandwidth.etir)
 list(TRANSFORM kernel_headers PREPEND ${PROJECT_SOURCE_DIR}/kernels/)
-set(text_files ${kernel_headers} ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_prelude.h)
+set(text_files ${kernel_headers} ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_prelude.h
+    ${CMAKE_CURRENT_SOURCE_DIR}/driver/bandwidth.etir)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/builtin_texts.cpp)
 add_custom_command(

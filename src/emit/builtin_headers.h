@@ -1,4 +1,4 @@
-// The header texts that are built into etc: the tile kernels and the host prelude.
+// The texts that are built into etc: the tile kernels, the host prelude, and a program.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,8 @@
 namespace etc {
 
 /// The text of a built-in header by its path below kernels/ ("arch/types.cuh", "tile/roles.cuh"),
-/// by its bare name when it is in kernels/tile ("stream_gemm.cuh"), or "host_prelude.h".
+/// by its bare name when it is in kernels/tile ("stream_gemm.cuh"), "host_prelude.h", or
+/// "bandwidth.etir".
 [[nodiscard]] std::optional<std::string> BuiltinHeader(const std::string& name);
 
 }  // namespace etc

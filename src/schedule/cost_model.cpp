@@ -19,8 +19,9 @@ const Impl* ImplFor(const Device& device, const std::string& arch) {
 class KernelCounter {
  public:
   KernelCounter(const Module& module, const Kernel& kernel, const Env& dims,
-                const std::string& arch, const Machine& machine)
-      : module_(module), arch_(arch), machine_(machine) {
+                const std::string& arch, const Machine& machine,
+                const std::map<std::string, int64_t>& elements)
+      : module_(module), arch_(arch), machine_(machine), elements_(elements) {
     sizes_.dims = dims;
     for (const Where& where : kernel.where) {
       auto lo = EvaluateInt(module, where.lo, {});
@@ -76,7 +77,9 @@ class KernelCounter {
     sizes_.elements.clear();
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
-      if (tensor.value_hi) {
+      if (auto given = elements_.find(tensor.name); given != elements_.end()) {
+        sizes_.elements[callee.params[i]] = given->second;
+      } else if (tensor.value_hi) {
         sizes_.elements[callee.params[i]] = static_cast<int64_t>(Int(tensor.value_hi)) - 1;
       }
     }
@@ -125,6 +128,7 @@ class KernelCounter {
   const Module& module_;
   const std::string& arch_;
   const Machine& machine_;
+  const std::map<std::string, int64_t>& elements_;
   LaunchSizes sizes_;
   std::set<TensorId> written_;
   std::vector<StageCost> stages_;
@@ -219,9 +223,10 @@ std::string_view Spelling(Mechanism mechanism) {
 }
 
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
-                  const std::string& arch, const Machine& machine) {
+                  const std::string& arch, const Machine& machine,
+                  const std::map<std::string, int64_t>& elements) {
   KernelCost cost;
-  cost.stages = KernelCounter(module, kernel, dims, arch, machine).Take();
+  cost.stages = KernelCounter(module, kernel, dims, arch, machine, elements).Take();
   Player(cost, machine).Run();
   return cost;
 }

@@ -1,6 +1,7 @@
 // What a kernel's stages move and compute, and how long they take on the machine that etc knows.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -74,9 +75,12 @@ struct KernelCost {
   double us = 0;
 };
 
-/// What `arch` makes of the kernel at these sizes; `dims` has every dimension.
+/// What `arch` makes of the kernel at these sizes; `dims` has every dimension. Each element of an
+/// integer parameter counts as the value that `elements` has for its name, else as the largest that
+/// it may be.
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
-                  const std::string& arch = "sm_90a", const Machine& machine = {});
+                  const std::string& arch = "sm_90a", const Machine& machine = {},
+                  const std::map<std::string, int64_t>& elements = {});
 
 /// The pace of the loader, and why.
 struct PaceChoice {

@@ -1,0 +1,238 @@
+// `etc bench`: build or load the programs → make inputs → measure by turns → report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <new>
+
+#include "driver/bandwidth.h"
+#include "driver/bench_measure.h"
+#include "driver/bench_report.h"
+#include "driver/bench_tensors.h"
+#include "driver/bytes_read.h"
+#include "driver/commands.h"
+#include "driver/files.h"
+#include "driver/front.h"
+#include "driver/pipeline.h"
+#include "driver/program_builder.h"
+#include "driver/progress.h"
+#include "etc/device.h"
+
+namespace etc {
+namespace {
+
+class BenchJob {
+ public:
+  explicit BenchJob(const BenchOptions& options)
+      : options_(options), session_(options.source.diagnostics) {}
+
+  ExitCode Run() {
+    try {
+      (void)Phases();
+    } catch (const Error& error) {
+      ReportRuntimeError(error, session_.diagnostics());
+    } catch (const std::bad_alloc&) {
+      session_.diagnostics().Error(DiagnosticKind::Device, {},
+                                   "the tensors do not fit in the memory of this machine");
+    }
+    return session_.Finish();
+  }
+
+ private:
+  bool Phases() {
+    Diagnostics& diagnostics = session_.diagnostics();
+    auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics);
+    auto inputs = ParseAssignments(options_.inputs, "--input", diagnostics);
+    auto values = ParseIntAssignments(options_.values, "--value", diagnostics);
+    if (!dims || !inputs || !values || !FilesFit() || !Load()) {
+      return false;
+    }
+    auto graph = SelectGraph(programs_.front(), options_.graph, diagnostics);
+    if (!graph || !CheckAlike(graph->name)) {
+      return false;
+    }
+    BenchReport report;
+    bool on_gpu = !IsForHost(programs_.front());
+    if (on_gpu && !FindBandwidth(report)) {
+      return false;
+    }
+    auto place = on_gpu ? MakeGpuPlace() : MakeHostPlace();
+    Progress progress("the programs take turns");
+    auto tensors = MakeBenchTensors(*place, programs_.front(), *graph,
+                                    {*dims, *inputs, *values, options_.seed, options_.scale},
+                                    diagnostics);
+    if (!tensors) {
+      return false;
+    }
+    report.place = place->Name();
+    report.target = programs_.front().Describe().target;
+    report.graph = graph->name;
+    report.dims = tensors->dims;
+    report.launches = options_.launches;
+    report.bytes_read = module_ ? BytesRead(*module_, *tensors, graph->name) : std::nullopt;
+    if (module_ && !report.bytes_read) {
+      return Refuse(fmt::format("`{}` has no graph `{}` for these sizes", options_.source.file,
+                                graph->name));
+    }
+    std::vector<BenchProgram> named;
+    for (size_t i = 0; i < programs_.size(); ++i) {
+      named.push_back({names_[i], &programs_[i]});
+    }
+    report.rows = MeasureByTurns(*place, *tensors, graph->name, named, options_.launches);
+    return WriteText(options_.output,
+                     options_.format == BenchFormat::Json ? BenchJson(report) : BenchTable(report),
+                     diagnostics);
+  }
+
+  bool MeasuresSource() const { return !IsArtifact(options_.files.front()); }
+
+  /// One source, or artifacts alone.
+  bool FilesFit() {
+    size_t artifacts = static_cast<size_t>(
+        std::count_if(options_.files.begin(), options_.files.end(), IsArtifact));
+    if (artifacts == 0 && options_.files.size() > 1) {
+      return Refuse("several sources are given; one is compiled under each schedule");
+    }
+    if (artifacts != 0 && artifacts != options_.files.size()) {
+      return Refuse("a source stands among artifacts; `--source FILE` says what they are made of");
+    }
+    if (artifacts == 0 && !options_.source.file.empty()) {
+      return Refuse("`--source` is for artifacts");
+    }
+    if (artifacts != 0 && !options_.schedules.empty()) {
+      return Refuse("`--schedules` needs a source; artifacts are scheduled already");
+    }
+    if (artifacts != 0 && options_.source.file.empty() &&
+        !(options_.source.defines.empty() && options_.source.configs.empty())) {
+      return Refuse("`-D` and `--config` need a source: `--source FILE`");
+    }
+    return true;
+  }
+
+  bool Load() {
+    if (MeasuresSource()) {
+      return BuildSchedules();
+    }
+    for (const std::string& file : options_.files) {
+      programs_.emplace_back(file);
+      names_.push_back(std::filesystem::path(file).stem().string());
+      bool on_host = IsForHost(programs_.back());
+      if (options_.device && (*options_.device == RunDevice::Host) != on_host) {
+        return Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", file,
+                                  on_host ? "the host" : programs_.back().Describe().target,
+                                  on_host ? "GPU" : "host"));
+      }
+    }
+    if (options_.source.file.empty()) {
+      return true;
+    }
+    auto module = LoadUnscheduled(options_.source.file);
+    module_ = module ? Schedule(*module, {}, IsForHost(programs_.front())) : nullptr;
+    return module_ != nullptr;
+  }
+
+  bool BuildSchedules() {
+    std::vector<std::string> schedules = options_.schedules;
+    if (schedules.empty()) {
+      schedules = {std::string(Spelling(ScheduleKind::Static)),
+                   std::string(Spelling(ScheduleKind::Kernels))};
+    }
+    bool on_host = options_.device ? *options_.device == RunDevice::Host
+                                   : etc_device_available() != ETC_OK;
+    TargetOptions target = options_.target;
+    target.arch = on_host ? "host" : "sm_90a";
+    auto module = LoadUnscheduled(options_.files.front());
+    for (const std::string& name : schedules) {
+      if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
+        return Refuse(fmt::format("`--schedules` names `{}` twice", name));
+      }
+      auto scheduled = module ? Schedule(*module, KindOf(name), on_host) : nullptr;
+      auto program = scheduled ? builder_.Build(*scheduled, target, name) : std::nullopt;
+      if (!program) {
+        return false;
+      }
+      programs_.push_back(std::move(*program));
+      names_.push_back(name);
+      if (!module_) {
+        module_ = std::move(scheduled);
+      }
+    }
+    return true;
+  }
+
+  static ScheduleKind KindOf(const std::string& name) {
+    for (ScheduleKind kind : {ScheduleKind::Dynamic, ScheduleKind::Kernels}) {
+      if (name == Spelling(kind)) {
+        return kind;
+      }
+    }
+    return ScheduleKind::Static;
+  }
+
+  std::unique_ptr<Module> LoadUnscheduled(const std::string& file) {
+    SourceOptions source = options_.source;
+    source.file = file;
+    auto module = LoadModule(source, session_);
+    if (module && IsScheduled(*module)) {
+      Refuse(fmt::format("`{}` is scheduled already; compile it, and measure the artifact",
+                         DisplayName(file)));
+      return nullptr;
+    }
+    return module;
+  }
+
+  std::unique_ptr<Module> Schedule(const Module& module, std::optional<ScheduleKind> kind,
+                                   bool on_host) {
+    LoweringOptions lowering;
+    lowering.schedule.schedule = kind;
+    lowering.schedule.tag_data = !on_host;
+    PhaseTimer timer;
+    auto scheduled = std::make_unique<Module>(module);
+    bool ok = RunPasses(*scheduled, StaticPipeline(lowering.schedule), lowering, timer, session_);
+    return ok ? std::move(scheduled) : nullptr;
+  }
+
+  /// Artifacts can be compared only when they take the same tensors on the same target.
+  bool CheckAlike(const std::string& graph) {
+    for (size_t i = 1; i < programs_.size(); ++i) {
+      std::string difference = Difference(programs_.front(), programs_[i], graph);
+      if (!difference.empty()) {
+        session_.diagnostics().Error(
+            DiagnosticKind::Mismatch, {},
+            fmt::format("`{}` and `{}` cannot be compared: they differ in {}", options_.files.front(),
+                        options_.files[i], difference));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool FindBandwidth(BenchReport& report) {
+    if (options_.bandwidth) {
+      report.bandwidth = Bandwidth{*options_.bandwidth * 1e12, false};
+      return true;
+    }
+    Progress progress("the bandwidth is measured");
+    report.bandwidth = MeasureBandwidth(session_);
+    return report.bandwidth.has_value();
+  }
+
+  bool Refuse(std::string message) {
+    session_.diagnostics().Error(DiagnosticKind::CommandLine, {}, std::move(message));
+    return false;
+  }
+
+  const BenchOptions& options_;
+  Session session_;
+  ProgramBuilder builder_{session_};
+  std::deque<Program> programs_;  // by their names
+  std::vector<std::string> names_;
+  std::unique_ptr<Module> module_;  // scheduled; absent where the source is not known
+};
+
+}  // namespace
+
+ExitCode Execute(const BenchOptions& options) { return BenchJob(options).Run(); }
+
+}  // namespace etc

@@ -1,0 +1,102 @@
+#include "driver/bench_measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "driver/compare.h"
+#include "driver/hash.h"
+
+namespace etc {
+namespace {
+
+constexpr int kWarmUp = 3;
+constexpr int64_t kChunkBytes = int64_t{64} << 20;
+
+/// What a program left in a tensor: the elements of an out, a hash of an inout, which may be as
+/// large as a model's cache.
+struct Written {
+  std::vector<char> elements;
+  std::string hash;
+};
+
+Written Read(BenchPlace& place, const BenchTensor& tensor) {
+  Written written;
+  if (tensor.access == ETC_OUT) {
+    written.elements.resize(static_cast<size_t>(tensor.bytes));
+    place.Fetch(written.elements.data(), tensor.data, tensor.bytes);
+    return written;
+  }
+  std::vector<char> chunk(static_cast<size_t>(std::min(tensor.bytes, kChunkBytes)));
+  for (int64_t at = 0; at < tensor.bytes; at += kChunkBytes) {
+    int64_t bytes = std::min(kChunkBytes, tensor.bytes - at);
+    place.Fetch(chunk.data(), static_cast<const char*>(tensor.data) + at, bytes);
+    written.hash += HashText({chunk.data(), static_cast<size_t>(bytes)});
+  }
+  return written;
+}
+
+bool IsFinite(const BenchTensor& tensor, const Written& written) {
+  if (!IsFloat(tensor.dtype)) {
+    return true;
+  }
+  auto elements = static_cast<int64_t>(written.elements.size()) / etc_dtype_bytes(tensor.dtype);
+  for (int64_t i = 0; i < elements; ++i) {
+    if (!std::isfinite(ElementAsDouble(tensor.dtype, written.elements.data(), i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+BenchOutput Compared(const BenchTensor& tensor, const Written& first, const Written& written) {
+  BenchOutput output{tensor.name, IsFinite(tensor, written), true, {}};
+  output.equal = first.hash == written.hash && first.elements == written.elements;
+  if (!output.equal && tensor.access == ETC_OUT) {
+    output.relative_l2 = Compare(tensor.dtype, first.elements, written.elements, 0).relative_l2;
+  }
+  return output;
+}
+
+}  // namespace
+
+std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tensors,
+                                     const std::string& graph,
+                                     const std::vector<BenchProgram>& programs,
+                                     int64_t launches) {
+  std::vector<BenchRow> rows;
+  std::vector<std::unique_ptr<Instance>> instances;
+  std::vector<std::unique_ptr<Launcher>> launchers;
+  for (const BenchProgram& program : programs) {
+    rows.push_back({program.name, {}, {}});
+    instances.push_back(std::make_unique<Instance>(*program.program, graph.c_str()));
+    tensors.BindTo(*instances.back());
+    tensors.Restore(place);
+    launchers.push_back(place.Prepare(*instances.back()));
+  }
+  std::map<std::string, Written> first;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    tensors.Restore(place);
+    tensors.Poison(place);
+    launchers[i]->Launch();
+    for (const BenchTensor& tensor : tensors.all) {
+      if (tensor.access != ETC_IN) {
+        Written written = Read(place, tensor);
+        auto [reference, _] = first.try_emplace(tensor.name, written);
+        rows[i].outputs.push_back(Compared(tensor, reference->second, written));
+      }
+    }
+  }
+  for (int64_t round = -kWarmUp; round < launches; ++round) {
+    for (auto& launcher : launchers) {
+      tensors.Restore(place);
+      round < 0 ? launcher->Launch() : launcher->LaunchTimed();
+    }
+  }
+  for (size_t i = 0; i < programs.size(); ++i) {
+    rows[i].ms = SpreadOf(launchers[i]->Times());
+  }
+  return rows;
+}
+
+}  // namespace etc

@@ -1,0 +1,27 @@
+// Runs the programs of a benchmark from the same inputs, and times them by turns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver/bench_place.h"
+#include "driver/bench_report.h"
+#include "driver/bench_tensors.h"
+
+namespace etc {
+
+struct BenchProgram {
+  std::string name;
+  const Program* program = nullptr;
+};
+
+/// First each program runs once, and what it wrote is compared with what the first one wrote. Then
+/// all of them take turns, a few rounds to warm up and `launches` rounds that are timed. Each
+/// launch starts from the same inputs.
+[[nodiscard]] std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tensors,
+                                                   const std::string& graph,
+                                                   const std::vector<BenchProgram>& programs,
+                                                   int64_t launches);
+
+}  // namespace etc

@@ -1,0 +1,31 @@
+#include "driver/program_builder.h"
+
+#include "driver/backend.h"
+#include "driver/files.h"
+
+namespace etc {
+
+std::optional<Program> ProgramBuilder::Build(const Module& module, const TargetOptions& target,
+                                             const std::string& name) {
+  if (!scratch_) {
+    scratch_.emplace();
+  }
+  if (scratch_->path().empty()) {
+    session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_->error());
+    return std::nullopt;
+  }
+  IncludePath include_path(target.include_dirs);
+  auto text = Emit(module, target, include_path, session_);
+  auto compiled = text ? Assemble(*text, target, session_) : std::nullopt;
+  if (!compiled) {
+    return std::nullopt;
+  }
+  std::string binary = scratch_->path() + "/" + name + BinaryExtension(target);
+  if (!WriteFiles(MakeArtifact(module, binary, std::move(*compiled), target, {}),
+                  session_.diagnostics())) {
+    return std::nullopt;
+  }
+  return Program(binary);
+}
+
+}  // namespace etc
