@@ -198,6 +198,11 @@ class ManifestWriter {
         return Json::array({Spelling(e.op), writer.Expr(e.left), writer.Expr(e.right)});
       }
       Json operator()(const Call& e) const {
+        if (e.op == Intrinsic::Select) {
+          if (auto first = EvaluateBool(writer.module_, e.args[0], {}, writer.ranges_)) {
+            return writer.Expr(e.args[*first ? 1 : 2]);
+          }
+        }
         Json out = Json::array({Spelling(e.op)});
         for (ExprId arg : e.args) {
           out.push_back(writer.Expr(arg));
