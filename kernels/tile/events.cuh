@@ -32,8 +32,9 @@ struct Events {
   ETC_DEVICE u32* Counter(i64 index) const { return counters + index * kStride; }
 
   /// One thread polls; the caller's Sync, after all of its waits, covers the others.
-  ETC_DEVICE void WaitOne(const Consumer& consumer, i64 index, u32 count) const {
-    if (consumer.thread == 0) {
+  template <class Role>
+  ETC_DEVICE void WaitOne(const Role& role, i64 index, u32 count) const {
+    if (role.thread == 0) {
       while (LoadAcquire(Counter(index)) < count) {
       }
     }

@@ -48,7 +48,7 @@ struct Exchange {
 };
 
 struct Loader {
-  int lane;
+  int thread, lane;
   Ring ring;
   u64 policy;
   Ring landing;  // the oldest slot that may still be on its way
@@ -88,6 +88,8 @@ struct Loader {
   }
   /// Moves on to the next slot; for all lanes.
   ETC_DEVICE void Advance() { ring.Advance(); }
+  /// A barrier of all threads of this role.
+  ETC_DEVICE void Sync() { __syncwarp(); }
 };
 
 struct Consumer {
@@ -277,8 +279,9 @@ struct Block {
   /// With as many slots on their way at once as there are, and no gap, nothing holds it back.
   ETC_DEVICE Loader MakeLoader(int cap = kSlots, int gap = 0) const {
     // More in flight than the ring has slots would be waited for in vain.
-    return Loader{int(threadIdx.x) % 32,       MakeSlots(), EvictFirstPolicy(), MakeSlots(),
-                  cap < kSlots ? cap : kSlots, gap};
+    int lane = int(threadIdx.x) % 32;
+    return Loader{
+        lane, lane, MakeSlots(), EvictFirstPolicy(), MakeSlots(), cap < kSlots ? cap : kSlots, gap};
   }
   ETC_DEVICE Consumer MakeConsumer() const {
     int thread = int(threadIdx.x);

@@ -63,6 +63,7 @@ class Builder {
     for (const Axis& axis : share.axes) {
       coords.push_back(axis.var);
     }
+    AddRefs(share.range_waits, coords, range, mine.waits);
     AddRefs(share.enter_waits, coords, range, mine.waits);
     AddRefs(share.waits, coords, range, mine.waits);
     AddRefs(share.notifies, coords, range, mine.notifies);

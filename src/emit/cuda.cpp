@@ -131,7 +131,8 @@ class CudaWriter {
   /// A function for each role of a persistent kernel.
   void WriteRoles(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
     const std::pair<Role, const char*> roles[] = {
-        {Role::Loader, "Load(const Params& params, Loader& loader"},
+        {Role::Loader,
+         "Load(const Params& params, [[maybe_unused]] const Events& events, Loader& loader"},
         {Role::Reducer,
          "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, Reducer& "
          "reducer"},
@@ -285,7 +286,7 @@ class CudaWriter {
     out.Open("if (block.IsHelper()) {");
     out.Open("if (block.IsLoader()) {");
     out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", PaceText(kernel)));
-    out.Line(fmt::format("{}::Load(params, loader, blockIdx.x, gridDim.x);", space));
+    out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
     out.Reopen("} else if (block.IsReducer()) {");
     out.Line("etc::Reducer reducer = block.MakeReducer();");
     out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);",

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "ir/checked.h"
+#include "ir/rewrite.h"
 #include "support/diagnostics.h"
+#include "verify/walk.h"
 
 namespace etc {
 
@@ -258,14 +260,20 @@ class WalkWriter {
     std::string guard =
         role_ == Role::Reducer ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
     out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
-    std::string total = "1LL";
-    for (size_t i = 0; i < share.axes.size(); ++i) {
-      const Axis& axis = share.axes[i];
-      out_.Line(fmt::format("const i64 lo{0} = {1}, n{0} = Max(0LL, {2} - lo{0});", i,
-                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", CxxExpr(scope_, axis.hi)));
-      total += fmt::format(" * n{}", i);
+    if (ReadsTensor(module_, share.axes)) {
+      if (launch_ && role_ == Role::Prefetch) {
+        out_.Close();
+        return;  // the ranges are not known yet
+      }
+      if (launch_ && role_ == Role::Loader) {
+        out_.Line("AwaitEarlierLaunches();");
+      }
+      if (!share.range_waits.empty()) {
+        WriteWaits(share.range_waits);
+        out_.Line(fmt::format("{}.Sync();", RoleName()));
+      }
     }
-    out_.Line(fmt::format("const i64 tasks = {};", total));
+    WriteCount(share);
     out_.Line(fmt::format("i64 task = sm - {}({}, sms);",
                           FitsU32(scope_, share.first, 0) ? "SmallMod" : "FloorMod",
                           CxxExpr(scope_, share.first)));
@@ -273,9 +281,9 @@ class WalkWriter {
     out_.Open("if (task < tasks) {");
     WriteArguments(share, device);
     if (role_ == Role::Loader) {
-      OpenTasks(share, "for (; task < tasks; task += sms) {");
+      OpenTasks(share, "task += sms");
       out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, Coordinates(share)));
-      out_.Close();
+      CloseTasks(share);
     } else if (role_ == Role::Reducer) {
       WriteReductions(share, device);
     } else if (role_ == Role::Prefetch) {
@@ -336,22 +344,86 @@ class WalkWriter {
     out_.Open(loop);
   }
 
-  /// Opens the loop over the SM's tasks, with their coordinates.
-  void OpenTasks(const Share& share, const std::string& loop) {
-    OpenLoop(loop);
+  /// How many axes, from the first on, others' ranges depend on. The rest is a box for each of
+  /// their values.
+  size_t Outer(const Share& share) const {
+    size_t outer = 0;
+    for (size_t i = 0; i < share.axes.size(); ++i) {
+      if (Mentions(module_, share.axes, {share.axes[i].var})) {
+        outer = i + 1;
+      }
+    }
+    return outer;
+  }
+
+  void OpenOuter(const Share& share) {
+    for (size_t i = 0; i < Outer(share); ++i) {
+      OpenLoop(CxxFor(scope_, share.axes[i]) + "{");
+    }
+  }
+
+  void CloseOuter(const Share& share) {
+    for (size_t i = 0; i < Outer(share); ++i) {
+      out_.Close();
+    }
+  }
+
+  /// The box of the inner axes and, as `name`, its number of tasks.
+  void WriteBox(const Share& share, std::string_view name) {
+    std::string total = "1LL";
+    for (size_t i = Outer(share); i < share.axes.size(); ++i) {
+      const Axis& axis = share.axes[i];
+      out_.Line(fmt::format("const i64 lo{0} = {1}, n{0} = Max(0LL, {2} - lo{0});", i,
+                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", CxxExpr(scope_, axis.hi)));
+      total += fmt::format(" * n{}", i);
+    }
+    out_.Line(fmt::format("const i64 {} = {};", name, total));
+  }
+
+  /// The number of all tasks of the share.
+  void WriteCount(const Share& share) {
+    if (Outer(share) == 0) {
+      WriteBox(share, "tasks");
+      return;
+    }
+    out_.Line("i64 tasks = 0;");
+    OpenOuter(share);
+    WriteBox(share, "box");
+    out_.Line("tasks += box;");
+    CloseOuter(share);
+  }
+
+  /// Opens the loop over the SM's tasks, with their coordinates. In a nest, `task` counts from the
+  /// box on.
+  void OpenTasks(const Share& share, std::string_view step) {
+    bool nest = Outer(share) > 0;
+    OpenOuter(share);
+    if (nest) {
+      WriteBox(share, "box");
+    }
+    OpenLoop(fmt::format("for (; task < {}; {}) {{", nest ? "box" : "tasks", step));
     WriteCoordinates(share);
   }
 
-  /// The coordinates of the task whose number is `task`.
+  void CloseTasks(const Share& share) {
+    out_.Close();
+    if (Outer(share) > 0) {
+      out_.Line("task -= box;");
+      CloseOuter(share);
+    }
+  }
+
+  /// The coordinates of the task whose number in its box is `task`.
   void WriteCoordinates(const Share& share) {
     out_.Line("i64 rest = task;");
     bool small = IsSmall(share);
-    for (size_t i = share.axes.size(); i-- > 0;) {
+    size_t outer = Outer(share);
+    for (size_t i = share.axes.size(); i-- > outer;) {
       std::string name = CxxName(module_, share.axes[i].var);
-      out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
-                       : fmt::format("const i64 {0} = lo{1} + {2}Mod(rest, n{1}); rest = "
-                                     "{2}Div(rest, n{1});",
-                                     name, i, small ? "Small" : "Floor"));
+      out_.Line(i == outer ? fmt::format("const i64 {} = lo{} + rest;", name, i)
+                           : fmt::format("const i64 {0} = lo{1} + {2}Mod(rest, n{1}); rest = "
+                                         "{2}Div(rest, n{1});",
+                                         name, i, small ? "Small" : "Floor"));
     }
   }
 
@@ -380,7 +452,11 @@ class WalkWriter {
     return text;
   }
 
+  /// For the first task.
   void WritePrefetch(const Share& share, const Device& device) {
+    if (Outer(share) > 0) {
+      return;  // which it is takes a walk to find out
+    }
     out_.Open("{");
     WriteCoordinates(share);
     out_.Line(fmt::format("PrefetchTask<Impl_{}>(0, consumer, args{});", device.name,
@@ -407,7 +483,7 @@ class WalkWriter {
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
-    OpenTasks(share, "for (; task < tasks; task += sms, ++done) {");
+    OpenTasks(share, "task += sms, ++done");
     if (!once) {
       WriteWaits(share.waits);
       out_.Line("consumer.Sync();");
@@ -415,7 +491,7 @@ class WalkWriter {
     }
     out_.Line(fmt::format("impl.Run(consumer, args{});", Coordinates(share)));
     WriteNotifies(share.notifies, device, "1");
-    out_.Close();
+    CloseTasks(share);
     WriteNotifies(share.leave_notifies, device, "done");
   }
 
@@ -427,13 +503,13 @@ class WalkWriter {
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
-    OpenTasks(share, "for (; task < tasks; task += sms, ++done) {");
+    OpenTasks(share, "task += sms, ++done");
     if (!once) {
       out_.Line(make);
     }
     out_.Line(fmt::format("reduction.Run(reducer, args{});", Coordinates(share)));
     WriteNotifies(share.notifies, device, "1");
-    out_.Close();
+    CloseTasks(share);
     WriteNotifies(share.leave_notifies, device, "done");
   }
 
@@ -458,7 +534,9 @@ class WalkWriter {
     }
   }
 
-  const char* RoleName() const { return role_ == Role::Reducer ? "reducer" : "consumer"; }
+  const char* RoleName() const {
+    return role_ == Role::Reducer ? "reducer" : role_ == Role::Loader ? "loader" : "consumer";
+  }
 
   void WriteWaits(const std::vector<EventRef>& refs) { WriteSignals(refs, "WaitOne", ""); }
 
@@ -468,7 +546,12 @@ class WalkWriter {
     for (const EventRef& ref : refs) {
       const Event& event = module_.events[ref.event];
       ETC_CHECK(event.realisation == Realisation::Counter);
+      // Only the thread that waited for a tensor may read it.
+      bool reads = ReadsTensor(module_, ref) || ReadsTensor(module_, event.count);
       std::string loops, flat = "0LL", names, values;
+      if (reads) {
+        loops = fmt::format("if ({}.thread == 0) ", RoleName());
+      }
       for (const Axis& axis : ref.axes) {
         loops += CxxFor(scope_, axis);
       }

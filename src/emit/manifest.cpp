@@ -1,10 +1,13 @@
 // The manifest; docs/runtime.md has its schema. The compiler's only use of JSON but for reading a
 // model's configuration.
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
+#include "ir/rewrite.h"
+#include "verify/walk.h"
 
 namespace etc {
 namespace {
@@ -153,15 +156,27 @@ class ManifestWriter {
                          EvaluateInt(module_, repeat->hi, {}).value()}},
                        {"launches", Launches(kernel, repeat->body, next)}});
       } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        Json tasks = 1;
-        for (const Axis& axis : share->axes) {
-          Json extent = axis.lo ? Folded("-", Expr(axis.hi), Expr(axis.lo)) : Expr(axis.hi);
-          tasks = Folded("*", tasks, extent);
-        }
-        out.push_back({{"entry", LaunchName(module_, kernel, next++)}, {"tasks", tasks}});
+        out.push_back({{"entry", LaunchName(module_, kernel, next++)}, {"tasks", Tasks(*share)}});
       }
     }
     return out;
+  }
+
+  /// The number of tasks. Where only the launch knows it, all SMs take part.
+  Json Tasks(const Share& share) const {
+    std::vector<SymbolId> vars;
+    for (const Axis& axis : share.axes) {
+      vars.push_back(axis.var);
+    }
+    if (ReadsTensor(module_, share.axes) || Mentions(module_, share.axes, vars)) {
+      return std::numeric_limits<int32_t>::max();
+    }
+    Json tasks = 1;
+    for (const Axis& axis : share.axes) {
+      Json extent = axis.lo ? Folded("-", Expr(axis.hi), Expr(axis.lo)) : Expr(axis.hi);
+      tasks = Folded("*", tasks, extent);
+    }
+    return tasks;
   }
 
   /// `[op, a, b]`, or its value where both sides are numbers.

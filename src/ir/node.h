@@ -76,16 +76,20 @@ struct Region {
 };
 /// In kernels only: an SM's share of one call's tasks.
 ///   share (i: n, j: 4) from F {
-///     enter { wait … }  wait …;  run @f[i, j](%a, %p);  notify …;  leave { notify … }
+///     ranges { wait … }  enter { wait … }  wait …;  run @f[i, j](%a, %p);  notify …;  leave {
+///     notify … }
 ///   }
 /// Task number t, counted row-major over the axes, runs on SM (F + t) mod sms, in ascending order.
-/// `enter` happens once, before the SM's first task of the share, `leave` once, after its last; an
-/// SM without a task skips both. A notify under `leave` counts once for each task the SM ran.
-/// In a kernel of the schedule `kernels` each share is a launch of its own, `launch (i: n, j: 4)
-/// run @f[i, j](%a, %p);`: F is 0, there are no events, and each launch follows those before it.
+/// `ranges` happens once, before any role of the SM reads the ranges of the axes from tensors: on
+/// an SM without a task, too. `enter` happens once, before the SM's first task of the share,
+/// `leave` once, after its last; an SM without a task skips both. A notify under `leave` counts
+/// once for each task the SM ran. In a kernel of the schedule `kernels` each share is a launch of
+/// its own, `launch (i: n, j: 4) run @f[i, j](%a, %p);`: F is 0, there are no events, and each
+/// launch follows those before it.
 struct Share {
   std::vector<Axis> axes;
   ExprId first;
+  std::vector<EventRef> range_waits;
   std::vector<EventRef> enter_waits;
   std::vector<EventRef> waits;
   DeviceId callee;

@@ -409,6 +409,7 @@ class Printer {
       return;
     }
     Open(fmt::format("share {} from {}", axes, first));
+    Signals("ranges", "wait", share.range_waits);
     Signals("enter", "wait", share.enter_waits);
     Signals("wait", share.waits);
     layout_.Line(run);

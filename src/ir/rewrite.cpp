@@ -63,7 +63,14 @@ class Cloner {
   SymbolRef CopyOf(const SymbolRef& ref) { return ref; }
   Load CopyOf(const Load& load) {
     auto found = tensors_.find(load.tensor);
-    return {found != tensors_.end() ? found->second : load.tensor, Copy(load.indices)};
+    if (found == tensors_.end()) {
+      return {load.tensor, Copy(load.indices)};
+    }
+    Load copy{found->second.tensor, found->second.indices};
+    for (ExprId index : load.indices) {
+      copy.indices.push_back(Copy(index));
+    }
+    return copy;
   }
   Cast CopyOf(const Cast& cast) { return {cast.type, Copy(cast.operand)}; }
   Unary CopyOf(const Unary& unary) { return {unary.op, Copy(unary.operand)}; }
@@ -87,6 +94,10 @@ struct Mention {
   const std::vector<SymbolId>& symbols;
 
   bool In(ExprId id) const { return id && std::visit(*this, module.exprs[id]); }
+  bool In(const std::vector<Axis>& axes) const {
+    return std::any_of(axes.begin(), axes.end(),
+                       [this](const Axis& axis) { return In(axis.lo) || In(axis.hi); });
+  }
   bool In(const std::vector<ExprId>& ids) const {
     return std::any_of(ids.begin(), ids.end(), [this](ExprId id) { return In(id); });
   }
@@ -102,11 +113,7 @@ struct Mention {
   bool operator()(const Unary& unary) const { return In(unary.operand); }
   bool operator()(const Binary& binary) const { return In(binary.left) || In(binary.right); }
   bool operator()(const Call& call) const { return In(call.args); }
-  bool operator()(const Reduce& reduce) const {
-    return In(reduce.body) ||
-           std::any_of(reduce.axes.begin(), reduce.axes.end(),
-                       [this](const Axis& axis) { return In(axis.lo) || In(axis.hi); });
-  }
+  bool operator()(const Reduce& reduce) const { return In(reduce.body) || In(reduce.axes); }
 };
 
 }  // namespace
@@ -181,6 +188,18 @@ ExprId MakeAlign(Module& module, ExprId value, int64_t alignment) {
 
 bool Mentions(const Module& module, ExprId expr, const std::vector<SymbolId>& symbols) {
   return Mention{module, symbols}.In(expr);
+}
+
+bool Mentions(const Module& module, const std::vector<Axis>& axes,
+              const std::vector<SymbolId>& symbols) {
+  return Mention{module, symbols}.In(axes);
+}
+
+bool Mentions(const Module& module, const EventRef& ref, const std::vector<SymbolId>& symbols) {
+  Mention mention{module, symbols};
+  return std::any_of(ref.indices.begin(), ref.indices.end(),
+                     [&](const EventIndex& i) { return mention.In(i.lo) || mention.In(i.hi); }) ||
+         mention.In(ref.axes) || mention.In(ref.guard);
 }
 
 }  // namespace etc

@@ -9,7 +9,8 @@ namespace etc {
 
 /// What a symbol becomes: another expression.
 using Substitution = std::map<SymbolId, ExprId>;
-using TensorSubstitution = std::map<TensorId, TensorId>;
+/// What a tensor becomes: another one, or its slice, with which the indices go on.
+using TensorSubstitution = std::map<TensorId, Argument>;
 
 /// A copy of `expr` with symbols (and tensors) replaced; an absent id stays absent.
 ExprId Clone(Module& module, ExprId expr, const Substitution& symbols,
@@ -26,5 +27,8 @@ ExprId MakeAlign(Module& module, ExprId value, int64_t alignment);
 
 /// Whether any of `symbols` occurs in the expression.
 bool Mentions(const Module& module, ExprId expr, const std::vector<SymbolId>& symbols);
+bool Mentions(const Module& module, const std::vector<Axis>& axes,
+              const std::vector<SymbolId>& symbols);
+bool Mentions(const Module& module, const EventRef& ref, const std::vector<SymbolId>& symbols);
 
 }  // namespace etc

@@ -119,7 +119,7 @@ class KernelCounter {
       edge.mechanism = Mechanism::Tag;
     } else if (!share.waits.empty()) {
       edge.mechanism = Mechanism::Counter;
-    } else if (!share.enter_waits.empty()) {
+    } else if (!share.range_waits.empty() || !share.enter_waits.empty()) {
       edge.mechanism = Mechanism::Hoisted;
     }
     stage.edges.push_back(edge);

@@ -164,7 +164,7 @@ ExprId EventPlan::CountEach(size_t call) {
   Substitution symbols;
   TensorSubstitution tensors;
   for (size_t a = 0; a < CallAt(call).args.size(); ++a) {
-    tensors[CallAt(call).device->params[a]] = CallAt(call).args[a].tensor;
+    tensors[CallAt(call).device->params[a]] = CallAt(call).args[a];
   }
   std::vector<Axis> axes;
   for (const Axis& axis : CallAt(call).axes) {

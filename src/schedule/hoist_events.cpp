@@ -1,26 +1,16 @@
-#include <algorithm>
-
 #include "ir/rewrite.h"
+#include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 
 namespace etc {
 namespace {
 
-bool DependsOnTask(const Module& module, const EventRef& ref, const std::vector<SymbolId>& vars) {
-  auto mentions = [&](ExprId id) { return id && Mentions(module, id, vars); };
-  return std::any_of(ref.indices.begin(), ref.indices.end(),
-                     [&](const EventIndex& i) { return mentions(i.lo) || mentions(i.hi); }) ||
-         std::any_of(ref.axes.begin(), ref.axes.end(),
-                     [&](const Axis& a) { return mentions(a.lo) || mentions(a.hi); }) ||
-         mentions(ref.guard);
-}
-
-void Hoist(const Module& module, std::vector<EventRef>& each, std::vector<EventRef>& once,
-           const std::vector<SymbolId>& vars) {
-  auto stays = [&](const EventRef& ref) { return DependsOnTask(module, ref, vars); };
-  auto middle = std::stable_partition(each.begin(), each.end(), stays);
-  once.insert(once.end(), middle, each.end());
-  each.erase(middle, each.end());
+void HoistNotifies(const Module& module, Share& share, const std::vector<SymbolId>& vars) {
+  std::vector<EventRef> stay;
+  for (EventRef& notify : share.notifies) {
+    (Mentions(module, notify, vars) ? stay : share.leave_notifies).push_back(std::move(notify));
+  }
+  share.notifies = std::move(stay);
 }
 
 void Hoist(Module& module, const std::vector<NodeId>& nodes) {
@@ -30,8 +20,9 @@ void Hoist(Module& module, const std::vector<NodeId>& nodes) {
       for (const Axis& axis : share->axes) {
         vars.push_back(axis.var);
       }
-      Hoist(module, share->waits, share->enter_waits, vars);
-      Hoist(module, share->notifies, share->leave_notifies, vars);
+      std::vector<EventRef> common = TakeCommonWaits(module, share->waits, vars);
+      share->enter_waits.insert(share->enter_waits.end(), common.begin(), common.end());
+      HoistNotifies(module, *share, vars);
     } else if (auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
       Hoist(module, repeat->body);
     }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "ir/evaluate.h"
+#include "verify/edges.h"
 #include "verify/walk.h"
 
 namespace etc {
@@ -76,7 +77,7 @@ TensorId KernelBuilder::CopyTensor(TensorId id) {
   Tensor copy = module_.tensors[id];
   copy.name = UniqueName(copy.name);
   TensorId mine = module_.tensors.Add(std::move(copy));
-  tensors_[id] = mine;
+  tensors_[id] = {mine, {}};
   return mine;
 }
 
@@ -121,23 +122,33 @@ Share KernelBuilder::CopyCall(const CallNode& call) {
   Share share;
   share.callee = call.callee;
   share.first = MakeInt(module_, 0);
-  Substitution task_names;
-  for (const Axis& axis : device.tasks) {
-    Axis mine;
-    mine.var = module_.symbols.Add(module_.symbols[axis.var]);
-    mine.lo = axis.lo ? Clone(module_, axis.lo, task_names) : ExprId{};
-    mine.hi = Clone(module_, axis.hi, task_names);
-    task_names[axis.var] = MakeRef(module_, mine.var);
-    share.axes.push_back(mine);
-  }
   for (const Argument& argument : call.args) {
-    Argument mine{tensors_.at(argument.tensor), {}};
+    Argument mine = tensors_.at(argument.tensor);
     for (ExprId index : argument.indices) {
       mine.indices.push_back(Clone(module_, index, symbols_));
     }
     share.args.push_back(std::move(mine));
   }
+  share.axes = CopyAxes(device, share.args);
   return share;
+}
+
+std::vector<Axis> KernelBuilder::CopyAxes(const Device& device, const std::vector<Argument>& args) {
+  Substitution task_names;
+  TensorSubstitution tensors;
+  for (size_t i = 0; i < args.size(); ++i) {
+    tensors[device.params[i]] = args[i];
+  }
+  std::vector<Axis> axes;
+  for (const Axis& axis : device.tasks) {
+    Axis mine;
+    mine.var = module_.symbols.Add(module_.symbols[axis.var]);
+    mine.lo = Clone(module_, axis.lo, task_names, tensors);
+    mine.hi = Clone(module_, axis.hi, task_names, tensors);
+    task_names[axis.var] = MakeRef(module_, mine.var);
+    axes.push_back(mine);
+  }
+  return axes;
 }
 
 ExprId KernelBuilder::MakeSub(ExprId left, ExprId right) {
@@ -147,17 +158,20 @@ ExprId KernelBuilder::MakeSub(ExprId left, ExprId right) {
   return module_.AddExpr(Binary{BinaryOp::Sub, left, right});
 }
 
-std::optional<ExprId> KernelBuilder::TaskCount(const CallNode& call, SourceRange range) {
+ExprId KernelBuilder::TaskCount(const CallNode& call) {
   const Device device = module_.devices[call.callee];
+  if (ReadsTensor(module_, device.tasks)) {
+    return MakeInt(module_, 0);
+  }
+  std::vector<SymbolId> vars;
+  for (const Axis& axis : device.tasks) {
+    vars.push_back(axis.var);
+  }
+  if (Mentions(module_, device.tasks, vars)) {
+    return module_.AddExpr(Reduce{Reduction::Sum, CopyAxes(device, {}), MakeInt(module_, 1)});
+  }
   ExprId count = MakeInt(module_, 1);
   for (const Axis& axis : device.tasks) {
-    if (ReadsTensor(module_, axis.lo) || ReadsTensor(module_, axis.hi)) {
-      diagnostics_.Error(DiagnosticKind::Unsupported, range,
-                         fmt::format("no schedule can yet run `@{}`: its task range is read from "
-                                     "a tensor",
-                                     device.name));
-      return std::nullopt;
-    }
     ExprId extent = Clone(module_, axis.hi, {});
     if (axis.lo) {
       extent = MakeSub(extent, Clone(module_, axis.lo, {}));
@@ -165,6 +179,17 @@ std::optional<ExprId> KernelBuilder::TaskCount(const CallNode& call, SourceRange
     count = MakeMul(module_, count, extent);
   }
   return count;
+}
+
+std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef>& waits,
+                                      const std::vector<SymbolId>& coords) {
+  std::vector<EventRef> common, others;
+  for (EventRef& wait : waits) {
+    bool is_common = IsCommonWait(module, wait, coords, !others.empty());
+    (is_common ? common : others).push_back(std::move(wait));
+  }
+  waits = std::move(others);
+  return common;
 }
 
 namespace {

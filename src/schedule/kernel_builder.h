@@ -40,8 +40,9 @@ class KernelBuilder {
   Share CopyCall(const CallNode& call);
   EventRef CopyRef(const EventRef& ref, const Substitution& symbols);
 
-  /// Nothing, with an error, where the task range is read from a tensor.
-  std::optional<ExprId> TaskCount(const CallNode& call, SourceRange range);
+  /// The number of tasks; 0 where their range is read from a tensor, as it is known too late to
+  /// place the shares behind it.
+  ExprId TaskCount(const CallNode& call);
   ExprId MakeSub(ExprId left, ExprId right);
 
   Module& module_;
@@ -55,6 +56,8 @@ class KernelBuilder {
   /// a buffer of one name, but a kernel's declarations are one list.
   std::string UniqueName(const std::string& name);
   TensorId CopyTensor(TensorId id);
+  /// The task range of a device function, over the arguments in the place of its parameters.
+  std::vector<Axis> CopyAxes(const Device& device, const std::vector<Argument>& args);
 
   /// Adds what the live calls in `nodes` use.
   void CollectLive(const std::vector<NodeId>& nodes, std::set<EventId>& waited,
@@ -67,6 +70,10 @@ class KernelBuilder {
   std::map<EventId, EventId> events_;
   std::set<std::string> names_;
 };
+
+/// Takes out the waits that can come before the first task (`IsCommonWait`).
+std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef>& waits,
+                                      const std::vector<SymbolId>& coords);
 
 /// Whether all calls of the graph are to be launches of their own.
 bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options);

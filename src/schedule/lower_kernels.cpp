@@ -13,16 +13,13 @@ class Lowering : KernelBuilder {
     Kernel kernel = Begin(range);
     kernel.schedule = ScheduleKind::Kernels;
     kernel.shared_bytes = options_.shared_bytes;
-    if (!LowerBlock(graph_.body, kernel.declarations, kernel.body)) {
-      return std::nullopt;
-    }
+    LowerBlock(graph_.body, kernel.declarations, kernel.body);
     return kernel;
   }
 
  private:
-  bool LowerBlock(const std::vector<NodeId>& nodes, std::vector<NodeId>& declarations,
+  void LowerBlock(const std::vector<NodeId>& nodes, std::vector<NodeId>& declarations,
                   std::vector<NodeId>& body) {
-    bool ok = true;
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
@@ -32,22 +29,20 @@ class Lowering : KernelBuilder {
         }
       } else if (const auto* call = std::get_if<CallNode>(&node)) {
         if (IsLive(*call)) {
-          ok &= TaskCount(*call, range).has_value();
           body.push_back(module_.AddNode(CopyCall(*call), range));
         }
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
         Repeat lowered = CopyHead(*repeat);
-        ok &= LowerBlock(repeat->body, declarations, lowered.body);
+        LowerBlock(repeat->body, declarations, lowered.body);
         if (!lowered.body.empty()) {
           body.push_back(module_.AddNode(std::move(lowered), range));
         }
       } else if (const auto* region = std::get_if<Region>(&node)) {
-        ok &= LowerBlock(region->body, declarations, body);
+        LowerBlock(region->body, declarations, body);
       } else {
         ETC_CHECK(std::holds_alternative<EventDecl>(node));
       }
     }
-    return ok;
   }
 };
 

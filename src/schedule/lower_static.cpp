@@ -4,6 +4,7 @@
 #include "ir/rewrite.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
+#include "verify/checks.h"
 #include "verify/walk.h"
 
 namespace etc {
@@ -15,6 +16,10 @@ class Lowering : KernelBuilder {
   using KernelBuilder::KernelBuilder;
 
   std::optional<Kernel> Run(const DimRange* range) {
+    CheckDependences(module_, graph_, diagnostics_);
+    if (diagnostics_.HasErrors()) {
+      return std::nullopt;
+    }
     Kernel kernel = Begin(range);
     kernel.shared_bytes = options_.shared_bytes;
     ExprId first = MakeInt(module_, 0);
@@ -61,10 +66,7 @@ class Lowering : KernelBuilder {
     Repeat lowered = CopyHead(repeat);
 
     // Two rounds: the number of tasks of one iteration is a factor in where its shares start.
-    ExprId per_iteration = MakeInt(module_, 0);
-    if (!CountTasks(repeat.body, per_iteration)) {
-      return false;
-    }
+    ExprId per_iteration = CountTasks(repeat.body);
     ExprId iteration = MakeSub(MakeRef(module_, lowered.var), lowered.lo);
     ExprId inside = MakeAdd(module_, first, MakeMul(module_, iteration, per_iteration));
     if (!LowerBlock(repeat.body, schedule, inside, declarations, lowered.body)) {
@@ -78,31 +80,23 @@ class Lowering : KernelBuilder {
     return true;
   }
 
-  /// Adds the number of tasks of all calls in `nodes` to `total`.
-  bool CountTasks(const std::vector<NodeId>& nodes, ExprId& total) {
+  /// The number of tasks of all calls in `nodes`.
+  ExprId CountTasks(const std::vector<NodeId>& nodes) {
+    ExprId total = MakeInt(module_, 0);
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];
       if (const auto* call = std::get_if<CallNode>(&node); call != nullptr && IsLive(*call)) {
-        auto tasks = TaskCount(*call, module_.RangeOf(id));
-        if (!tasks) {
-          return false;
-        }
-        total = MakeAdd(module_, total, *tasks);
+        total = MakeAdd(module_, total, TaskCount(*call));
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        ExprId inner = MakeInt(module_, 0);
-        if (!CountTasks(repeat->body, inner)) {
-          return false;
-        }
+        ExprId inner = CountTasks(repeat->body);
         ExprId iterations =
             MakeSub(Clone(module_, repeat->hi, symbols_), Clone(module_, repeat->lo, symbols_));
         total = MakeAdd(module_, total, MakeMul(module_, iterations, inner));
       } else if (const auto* region = std::get_if<Region>(&node)) {
-        if (!CountTasks(region->body, total)) {
-          return false;
-        }
+        total = MakeAdd(module_, total, CountTasks(region->body));
       }
     }
-    return true;
+    return total;
   }
 
   bool LowerCall(const CallNode& call, SourceRange range, std::optional<ScheduleKind> schedule,
@@ -120,14 +114,10 @@ class Lowering : KernelBuilder {
                                      module_.devices[call.callee].name, graph_.name));
       return false;
     }
-    auto tasks = TaskCount(call, range);
-    if (!tasks) {
-      return false;
-    }
     Share share = CopyCall(call);
     share.first = first;
-    bool ok = true;
-    auto lower_edges = [&](const std::vector<Edge>& edges, std::vector<EventRef>& refs) {
+    auto lower_edges = [&](const std::vector<Edge>& edges) {
+      std::vector<EventRef> refs;
       for (const Edge& edge : edges) {
         Substitution symbols = symbols_;
         for (size_t i = 0; i < edge.coords.size(); ++i) {
@@ -137,23 +127,37 @@ class Lowering : KernelBuilder {
           if (!IsLive(ref.event)) {
             continue;
           }
-          if (ReadsTensor(module_, ref) || ReadsTensor(module_, module_.events[ref.event].count)) {
-            diagnostics_.Error(DiagnosticKind::Unsupported, range,
-                               fmt::format("the static schedule cannot yet use event `%{}`: its "
-                                           "count or map is read from a tensor",
-                                           module_.events[ref.event].name));
-            ok = false;
-            continue;
-          }
           refs.push_back(CopyRef(ref, symbols));
         }
       }
+      return refs;
     };
-    lower_edges(call.waits, share.waits);
-    lower_edges(call.notifies, share.notifies);
+    share.waits = lower_edges(call.waits);
+    share.notifies = lower_edges(call.notifies);
+    WaitForRanges(share);
     body.push_back(module_.AddNode(std::move(share), range));
-    first = MakeAdd(module_, first, *tasks);
-    return ok;
+    first = MakeAdd(module_, first, TaskCount(call));
+    return true;
+  }
+
+  /// Where task ranges are read from what the launch computes, all waits that do not depend on the
+  /// task come before that: verification says that they are enough.
+  void WaitForRanges(Share& share) {
+    bool computed = false;
+    std::vector<SymbolId> vars;
+    for (const Axis& axis : share.axes) {
+      vars.push_back(axis.var);
+      for (ExprId bound : {axis.lo, axis.hi}) {
+        computed |= bool{FindExpr(module_, bound, [&](const Expr& expr) {
+          const auto* load = std::get_if<Load>(&expr);
+          return load != nullptr && (module_.tensors[load->tensor].kind == TensorKind::Buffer ||
+                                     module_.tensors[load->tensor].access != Access::In);
+        })};
+      }
+    }
+    if (computed) {
+      share.range_waits = TakeCommonWaits(module_, share.waits, vars);
+    }
   }
 };
 

@@ -10,6 +10,8 @@
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "schedule/lower.h"
+#include "verify/steering.h"
+#include "verify/walk.h"
 
 namespace etc {
 namespace {
@@ -59,6 +61,10 @@ class ShareOrder {
       }
     }
     for (size_t k = 0; k < 2 * size_; ++k) {
+      // Without a task in between, what waits for it waits for nothing.
+      if (!launches && !HasTasks(*uses[k % size_].share)) {
+        continue;
+      }
       for (size_t x = 0; x < 2 * size_; ++x) {
         for (size_t y = 0; Get(x, k) && y < 2 * size_; ++y) {
           if (Get(k, y)) {
@@ -76,14 +82,25 @@ class ShareOrder {
   bool Get(size_t x, size_t y) const { return before_[x * 2 * size_ + y]; }
   void Set(size_t x, size_t y) { before_[x * 2 * size_ + y] = true; }
 
+  /// Whether there is a task whatever the sizes and the data.
+  bool HasTasks(const Share& share) const {
+    return std::all_of(share.axes.begin(), share.axes.end(), [&](const Axis& axis) {
+      auto lo = axis.lo ? Bounds(module_, axis.lo, {}) : Interval{0, 0};
+      auto hi = Bounds(module_, axis.hi, {});
+      return lo && hi && lo->hi < hi->lo;
+    });
+  }
+
   /// Whether every task of `y` waits for what every task of `x` notifies.
   bool Joins(const Share& x, const Share& y, const Substitution& shift) {
     auto joins = [&](const std::vector<EventRef>& notifies) {
       for (const EventRef& notify : notifies) {
-        for (const EventRef& wait : y.enter_waits) {
-          if (notify.event == wait.event && !notify.guard && !wait.guard && notify.axes.empty() &&
-              wait.axes.empty() && Covers(x, notify, wait, shift)) {
-            return true;
+        for (const auto* waits : {&y.range_waits, &y.enter_waits}) {
+          for (const EventRef& wait : *waits) {
+            if (notify.event == wait.event && !notify.guard && !wait.guard && notify.axes.empty() &&
+                wait.axes.empty() && Covers(x, notify, wait, shift)) {
+              return true;
+            }
           }
         }
       }
@@ -135,6 +152,7 @@ class Planner {
  public:
   Planner(Module& module, Kernel& kernel) : module_(module), kernel_(kernel) {
     Collect(module, kernel.body, NodeId{}, uses_);
+    steering_ = SteeringTensors(module, kernel);
   }
 
   /// Places the untagged buffers and gives the end of the last.
@@ -204,6 +222,9 @@ class Planner {
 
   Lifetime LifetimeOf(TensorId buffer) const {
     Lifetime life;
+    if (steering_.contains(buffer)) {
+      return life;  // not only tasks read it
+    }
     for (size_t i = 0; i < uses_.size(); ++i) {
       const Share& share = *uses_[i].share;
       const Device& device = module_.devices[share.callee];
@@ -250,6 +271,7 @@ class Planner {
   Module& module_;
   Kernel& kernel_;
   std::vector<Use> uses_;
+  std::set<TensorId> steering_;
   std::map<TensorId, Lifetime> lifetimes_;
 };
 

@@ -13,6 +13,7 @@
 #include "schedule/lower.h"
 #include "verify/checks.h"
 #include "verify/shapes.h"
+#include "verify/steering.h"
 
 namespace etc {
 namespace {
@@ -74,6 +75,7 @@ class Tagger {
       }
     }
     Collect(module, kernel.body, {}, sites_);
+    steering_ = SteeringTensors(module, kernel);
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
       const Device& callee = module.devices[share.callee];
@@ -116,6 +118,9 @@ class Tagger {
     const Tensor& tensor = module_.tensors[id];
     if (tensor.kind != TensorKind::Buffer) {
       return "it is a parameter of the kernel";
+    }
+    if (steering_.contains(id)) {
+      return "task ranges or events are read from it";
     }
     for (const Use& use : uses_[id]) {
       const std::string& callee = module_.devices[ShareAt(use.site).callee].name;
@@ -202,7 +207,7 @@ class Tagger {
     const std::vector<Use>& uses = uses_[buffer];
     auto is_whole = [&](const Use& use) { return IsWhole(use); };
     if (tensor.offset || tensor.tagged || tensor.shape.empty() || uses.empty() ||
-        !std::all_of(uses.begin(), uses.end(), is_whole)) {
+        steering_.contains(buffer) || !std::all_of(uses.begin(), uses.end(), is_whole)) {
       return;
     }
     std::optional<Versions> versions = FindVersions(uses);
@@ -424,8 +429,8 @@ class Tagger {
     auto is_dropped = [&](const EventRef& ref) { return dropped.contains(ref.event); };
     for (const Site& site : sites_) {
       Share& share = std::get<Share>(module_.nodes[site.share]);
-      for (auto* refs :
-           {&share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
+      for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
+                         &share.leave_notifies}) {
         std::erase_if(*refs, is_dropped);
       }
     }
@@ -441,6 +446,7 @@ class Tagger {
   DimRanges ranges_;
   std::vector<Site> sites_;
   std::map<TensorId, std::vector<Use>> uses_;
+  std::set<TensorId> steering_;  // the kernel reads them as they are
   std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
   VersionsOf taggable_;
   VersionsOf versions_;  // what a buffer would have if it is not tagged

@@ -183,6 +183,7 @@ void Parser::ShareNode(std::vector<NodeId>& body) {
 }
 
 void Parser::ShareBody(Share& share) {
+  share.range_waits = SignalBlock(TokenKind::KeywordRanges, TokenKind::KeywordWait);
   share.enter_waits = SignalBlock(TokenKind::KeywordEnter, TokenKind::KeywordWait);
   share.waits = Signals(TokenKind::KeywordWait);
   RunLine(share);

@@ -7,16 +7,24 @@
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "verify/checks.h"
+#include "verify/edges.h"
 #include "verify/shapes.h"
+#include "verify/walk.h"
 
 namespace etc {
 namespace {
 
+/// What reads or writes a tensor: the tasks, their range, or what they wait for or notify.
+enum class Reader { Task, Range, Event };
+
 /// A call's use of one tensor.
 struct Use {
   size_t call;
-  const Argument* arg;
+  Argument arg;
   Access access;
+  Reader reader;
+  std::vector<EventId> waits;     // that come before it
+  std::vector<EventId> notifies;  // that come after it
 };
 
 /// A call or a share.
@@ -27,6 +35,14 @@ struct Site {
   std::vector<EventId> notifies;
   SourceRange range;
   std::vector<SymbolId> repeats;  // around it, outermost first
+};
+
+/// What a call or a share waits for and notifies, in order, and its axes in its own terms.
+struct Steps {
+  std::vector<const EventRef*> early;  // waits that do not depend on the task
+  std::vector<const EventRef*> waits;  // all
+  std::vector<const EventRef*> notifies;
+  std::vector<Axis> axes;
 };
 
 class Dependences {
@@ -67,23 +83,11 @@ class Dependences {
       const Node& node = module_.nodes[id];
       if (const auto* call = std::get_if<CallNode>(&node)) {
         if (MayHaveTasks(module_, module_.devices[call->callee].tasks, ranges)) {
-          Add({id,
-               call->callee,
-               Events(call->waits),
-               Events(call->notifies),
-               module_.RangeOf(id),
-               {}},
-              call->args);
+          Add(id, call->callee, StepsOf(*call), call->args, true);
         }
       } else if (const auto* share = std::get_if<Share>(&node)) {
         if (MayHaveTasks(module_, share->axes, ranges)) {
-          Add({id,
-               share->callee,
-               Events(share->enter_waits, share->waits),
-               Events(share->notifies, share->leave_notifies),
-               module_.RangeOf(id),
-               {}},
-              share->args);
+          Add(id, share->callee, StepsOf(*share), share->args, false);
         }
       } else if (const auto* region = std::get_if<Region>(&node)) {
         Collect(region->body, ranges);
@@ -95,36 +99,110 @@ class Dependences {
     }
   }
 
-  std::vector<EventId> Events(const std::vector<Edge>& edges) const {
-    std::vector<EventId> events;
-    for (const Edge& edge : edges) {
-      Append(edge.refs, events);
-    }
-    return events;
-  }
-  std::vector<EventId> Events(const std::vector<EventRef>& a,
-                              const std::vector<EventRef>& b) const {
-    std::vector<EventId> events;
-    Append(a, events);
-    Append(b, events);
-    return events;
-  }
-  void Append(const std::vector<EventRef>& refs, std::vector<EventId>& events) const {
-    for (const EventRef& ref : refs) {
-      if (!without_.contains(ref.event)) {
-        events.push_back(ref.event);
+  Steps StepsOf(const CallNode& call) const {
+    Steps steps;
+    steps.axes = module_.devices[call.callee].tasks;
+    for (const Edge& edge : call.waits) {
+      for (const EventRef& ref : edge.refs) {
+        bool behind_others = steps.early.size() < steps.waits.size();
+        steps.waits.push_back(&ref);
+        if (IsCommonWait(module_, ref, edge.coords, behind_others)) {
+          steps.early.push_back(&ref);
+        }
       }
+    }
+    for (const Edge& edge : call.notifies) {
+      Append(edge.refs, steps.notifies);
+    }
+    return steps;
+  }
+
+  static Steps StepsOf(const Share& share) {
+    Steps steps;
+    steps.axes = share.axes;
+    Append(share.range_waits, steps.early);
+    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits}) {
+      Append(*refs, steps.waits);
+    }
+    Append(share.notifies, steps.notifies);
+    Append(share.leave_notifies, steps.notifies);
+    return steps;
+  }
+
+  static void Append(const std::vector<EventRef>& refs, std::vector<const EventRef*>& to) {
+    for (const EventRef& ref : refs) {
+      to.push_back(&ref);
     }
   }
 
-  void Add(Site site, const std::vector<Argument>& args) {
-    const Device& callee = module_.devices[site.callee];
-    for (size_t i = 0; i < args.size(); ++i) {
-      uses_[args[i].tensor].push_back(
-          {sites_.size(), &args[i], module_.tensors[callee.params[i]].access});
+  std::vector<EventId> Events(const std::vector<const EventRef*>& refs) const {
+    std::vector<EventId> events;
+    for (const EventRef* ref : refs) {
+      if (!without_.contains(ref->event)) {
+        events.push_back(ref->event);
+      }
     }
-    site.repeats = repeats_;
+    return events;
+  }
+
+  /// `of_params`: the axes are those of the device function, over its parameters.
+  void Add(NodeId node, DeviceId callee, const Steps& steps, const std::vector<Argument>& args,
+           bool of_params) {
+    const Device& device = module_.devices[callee];
+    Site site{node,    callee, Events(steps.waits), Events(steps.notifies), module_.RangeOf(node),
+              repeats_};
+    for (const Axis& axis : steps.axes) {
+      for (ExprId bound : {axis.lo, axis.hi}) {
+        Use use{sites_.size(), {}, Access::In, Reader::Range, Events(steps.early), site.notifies};
+        AddReads(bound, use, of_params ? &device : nullptr, args);
+      }
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      uses_[args[i].tensor].push_back({sites_.size(), args[i],
+                                       module_.tensors[device.params[i]].access, Reader::Task,
+                                       site.waits, site.notifies});
+    }
+    Use use{sites_.size(), {}, Access::In, Reader::Event, {}, site.notifies};
+    for (const EventRef* wait : steps.waits) {
+      VisitExprs(module_, *wait, [&](ExprId id) { AddRead(id, use, nullptr, args); });
+      AddReads(module_.events[wait->event].count, use, nullptr, args);
+      if (!without_.contains(wait->event)) {
+        use.waits.push_back(wait->event);
+      }
+    }
+    for (const EventRef* notify : steps.notifies) {
+      use.notifies = {notify->event};
+      VisitExprs(module_, *notify, [&](ExprId id) { AddRead(id, use, nullptr, args); });
+    }
     sites_.push_back(std::move(site));
+  }
+
+  void AddReads(ExprId id, const Use& use, const Device* device,
+                const std::vector<Argument>& args) {
+    VisitExprs(module_, id, [&](ExprId inner) { AddRead(inner, use, device, args); });
+  }
+
+  /// Adds the use if the expression is an element of a tensor: of a parameter of `device`, if
+  /// given.
+  void AddRead(ExprId id, Use use, const Device* device, const std::vector<Argument>& args) {
+    const auto* load = std::get_if<Load>(&module_.exprs[id]);
+    if (load == nullptr) {
+      return;
+    }
+    use.arg = {load->tensor, {}};
+    if (device != nullptr) {
+      auto param = std::find(device->params.begin(), device->params.end(), load->tensor);
+      auto at = static_cast<size_t>(param - device->params.begin());
+      if (at >= args.size()) {
+        return;
+      }
+      use.arg = args[at];
+    }
+    use.arg.indices.insert(use.arg.indices.end(), load->indices.begin(), load->indices.end());
+    if (device == nullptr) {
+      use.arg.range = module_.RangeOf(id);
+    }
+    uses_[use.arg.tensor].push_back(std::move(use));
   }
 
   /// Which calls come after which, through any number of events.
@@ -164,31 +242,73 @@ class Dependences {
     return {};
   }
 
+  /// Whether what the earlier use's call notifies leads to what the later use waits for.
+  bool InOrder(const Use& earlier, const Use& later) const {
+    if (earlier.reader == Reader::Task && later.reader == Reader::Task) {
+      return after_[earlier.call].contains(later.call);
+    }
+    std::set<EventId> signals(earlier.notifies.begin(), earlier.notifies.end());
+    for (size_t i = 0; i < sites_.size(); ++i) {
+      if (Overlap(sites_[i].waits, earlier.notifies)) {
+        signals.insert(sites_[i].notifies.begin(), sites_[i].notifies.end());
+        for (size_t next : after_[i]) {
+          signals.insert(sites_[next].notifies.begin(), sites_[next].notifies.end());
+        }
+      }
+    }
+    return std::any_of(later.waits.begin(), later.waits.end(),
+                       [&](EventId event) { return signals.contains(event); });
+  }
+
+  static bool Overlap(const std::vector<EventId>& a, const std::vector<EventId>& b) {
+    return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+  }
+
+  /// "reads `%x`"
+  std::string Describe(const Use& use, bool reads) const {
+    std::string name = fmt::format("`%{}`", module_.tensors[use.arg.tensor].name);
+    switch (use.reader) {
+      case Reader::Range:
+        return "reads its task range from " + name;
+      case Reader::Event:
+        return "reads what it waits for or notifies from " + name;
+      case Reader::Task:
+        break;
+    }
+    return (reads ? "reads " : "writes ") + name;
+  }
+
   /// `repeat` is absent when both uses are of the same iteration.
   void CheckPair(const Use& earlier, const Use& later, SymbolId repeat) {
     bool writes = earlier.access != Access::In;
     bool reads = later.access != Access::Out;
     bool conflict = writes || later.access != Access::In;
     bool same_call = earlier.call == later.call && !repeat;
-    bool of_interest = write_order_ ? conflict : writes && reads;
-    if (!of_interest || same_call || after_[earlier.call].contains(later.call) ||
-        Apart(*earlier.arg, *later.arg, repeat) ||
+    // An SM without a task of the share says nothing of when it has read its range.
+    bool unsaid = earlier.reader == Reader::Range && conflict;
+    bool of_interest = write_order_ ? conflict : (writes && reads) || unsaid;
+    if (!of_interest || same_call || (!unsaid && InOrder(earlier, later)) ||
+        Apart(earlier.arg, later.arg, repeat) ||
         !reported_.insert({sites_[earlier.call].node, sites_[later.call].node}).second) {
       return;
     }
     const Site& first = sites_[earlier.call];
     const Site& second = sites_[later.call];
-    const std::string& tensor = module_.tensors[later.arg->tensor].name;
     const std::string& first_name = module_.devices[first.callee].name;
     const std::string& second_name = module_.devices[second.callee].name;
-    SourceRange range = later.arg->range.IsValid() ? later.arg->range : second.range;
+    SourceRange range = later.arg.range.IsValid() ? later.arg.range : second.range;
     std::string message =
-        fmt::format("`@{}` {} `%{}`, which `@{}` {}{}, but no event puts it after that",
-                    second_name, writes && reads ? "reads" : "writes", tensor, first_name,
-                    writes ? "writes" : "reads", repeat ? " in the iteration before" : "");
+        unsaid ? fmt::format(
+                     "`@{}` {}, from which `@{}` reads its task range; an SM without a "
+                     "task may do so at any time",
+                     second_name, Describe(later, false), first_name)
+               : fmt::format("`@{}` {}, which `@{}` {}{}, but no event puts {} after that",
+                             second_name, Describe(later, writes && reads), first_name,
+                             writes ? "writes" : "reads", repeat ? " in the iteration before" : "",
+                             later.reader == Reader::Range ? "all of its tasks" : "it");
     Diagnostic& report = diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message));
     report.notes.push_back(
-        {earlier.arg->range.IsValid() ? earlier.arg->range : first.range,
+        {earlier.arg.range.IsValid() ? earlier.arg.range : first.range,
          fmt::format("`@{}` {} it here", first_name, writes ? "writes" : "reads")});
   }
 

@@ -53,6 +53,7 @@ class Builder {
         to.push_back({&ref, coords, ref.range.IsValid() ? ref.range : range});
       }
     };
+    add(share.range_waits, step.waits);
     add(share.enter_waits, step.waits);
     add(share.waits, step.waits);
     add(share.notifies, step.notifies);

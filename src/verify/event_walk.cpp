@@ -15,27 +15,6 @@ constexpr int64_t kMaxElements = int64_t{1} << 20;
 
 using Mark = EventProgram::Mark;
 
-bool Reads(const Module& module, const std::vector<Axis>& axes) {
-  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-    return ReadsTensor(module, axis.lo) || ReadsTensor(module, axis.hi);
-  });
-}
-
-bool Uses(const Module& module, const EventRef& ref, SymbolId symbol) {
-  auto uses = [&](ExprId id) { return id && Mentions(module, id, {symbol}); };
-  return std::any_of(ref.indices.begin(), ref.indices.end(),
-                     [&](const EventIndex& i) { return uses(i.lo) || uses(i.hi); }) ||
-         std::any_of(ref.axes.begin(), ref.axes.end(),
-                     [&](const Axis& axis) { return uses(axis.lo) || uses(axis.hi); }) ||
-         uses(ref.guard);
-}
-
-bool Uses(const Module& module, const std::vector<Axis>& axes, SymbolId symbol) {
-  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-    return Mentions(module, axis.lo, {symbol}) || Mentions(module, axis.hi, {symbol});
-  });
-}
-
 }  // namespace
 
 EventWalk::EventWalk(const Module& module, const EventProgram& program, const Sizes& sizes,
@@ -130,7 +109,7 @@ void EventWalk::AddEvent(EventId id) {
 EventWalk::CompiledRef EventWalk::Compile(const Step& step, const TaskRef& task_ref) {
   const EventRef& ref = *task_ref.ref;
   CompiledRef compiled{&task_ref, event_index_.at(ref.event), {}, {}, {}};
-  if (ReadsTensor(module_, ref) || Reads(module_, step.axes)) {
+  if (ReadsTensor(module_, ref) || ReadsTensor(module_, step.axes)) {
     events_[compiled.event].known = false;
     return compiled;
   }
@@ -142,12 +121,12 @@ EventWalk::CompiledRef EventWalk::Compile(const Step& step, const TaskRef& task_
   for (size_t i = 0; i < step.axes.size(); ++i) {
     CompiledLoop mine = loop(step.axes[i]);
     mine.slots.push_back(slots_.Of(task_ref.coords[i]));
-    bool used =
-        Uses(module_, ref, task_ref.coords[i]) || Uses(module_, step.axes, step.axes[i].var);
+    bool used = Mentions(module_, ref, {task_ref.coords[i]}) ||
+                Mentions(module_, step.axes, {step.axes[i].var});
     (used ? compiled.loops : compiled.factors).push_back(std::move(mine));
   }
   for (const Axis& axis : ref.axes) {
-    (Uses(module_, ref, axis.var) ? compiled.loops : compiled.factors).push_back(loop(axis));
+    (Mentions(module_, ref, {axis.var}) ? compiled.loops : compiled.factors).push_back(loop(axis));
   }
   for (const EventIndex& index : ref.indices) {
     compiled.indices.push_back({CompiledExpr(module_, index.lo, sizes_, slots_),

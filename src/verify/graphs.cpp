@@ -108,8 +108,8 @@ class GraphChecks {
     exprs_.ExpectInt(share.first, "where a share starts");
     Arguments(range, callee, share.args);
     Tags(range, callee, share.args);
-    for (const auto* refs :
-         {&share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
+    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
+                             &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
       }

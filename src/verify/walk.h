@@ -1,6 +1,7 @@
 // Traversal of expressions for the checks.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 
@@ -59,19 +60,31 @@ inline bool ReadsTensor(const Module& module, ExprId id) {
   return bool{FindExpr(module, id, [](const Expr& e) { return std::holds_alternative<Load>(e); })};
 }
 
-inline bool ReadsTensor(const Module& module, const EventRef& ref) {
-  auto reads = [&](ExprId id) { return ReadsTensor(module, id); };
+/// Calls `visit` with every expression inside the reference.
+template <class F>
+void VisitExprs(const Module& module, const EventRef& ref, const F& visit) {
   for (const EventIndex& index : ref.indices) {
-    if (reads(index.lo) || reads(index.hi)) {
-      return true;
-    }
+    VisitExprs(module, index.lo, visit);
+    VisitExprs(module, index.hi, visit);
   }
   for (const Axis& axis : ref.axes) {
-    if (reads(axis.lo) || reads(axis.hi)) {
-      return true;
-    }
+    VisitExprs(module, axis.lo, visit);
+    VisitExprs(module, axis.hi, visit);
   }
-  return reads(ref.guard);
+  VisitExprs(module, ref.guard, visit);
+}
+
+inline bool ReadsTensor(const Module& module, const EventRef& ref) {
+  bool reads = false;
+  VisitExprs(module, ref,
+             [&](ExprId id) { reads |= std::holds_alternative<Load>(module.exprs[id]); });
+  return reads;
+}
+
+inline bool ReadsTensor(const Module& module, const std::vector<Axis>& axes) {
+  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    return ReadsTensor(module, axis.lo) || ReadsTensor(module, axis.hi);
+  });
 }
 
 }  // namespace etc

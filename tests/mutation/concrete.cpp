@@ -135,6 +135,7 @@ class Builder {
     Value first = interpreter_.Eval(share.first);
     program_.unknown = program_.unknown || !first;
     step.first = first.value_or(0);
+    AddRefs(share.range_waits, step.enter);
     AddRefs(share.enter_waits, step.enter);
     AddRefs(share.leave_notifies, step.leave);
     interpreter_.Loop(share.axes, [&] {

@@ -256,6 +256,7 @@ class Collector {
     auto refs = [id](std::vector<EventRef> Share::*list) {
       return [id, list](Module& m) { return &(std::get<Share>(m.nodes[id]).*list); };
     };
+    AddRefs("wait", share.range_waits, {}, refs(&Share::range_waits));
     AddRefs("wait", share.enter_waits, {}, refs(&Share::enter_waits));
     AddRefs("wait", share.waits, coords, refs(&Share::waits));
     AddRefs("notify", share.notifies, coords, refs(&Share::notifies));

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs an example on the host target and compares what it writes with its reference.
 
-    run.py ETC NAME SIZE [--sms N] [--seed N] [--strip-events] [-- MORE ARGUMENTS OF `etc run`]
+    run.py ETC NAME SIZE [--sms N] [--seed N] [--variant WORD] [--strip-events] [-- MORE ARGUMENTS OF `etc run`]
 
-SIZE is the example's one size that matters: n, tokens or batch. With --strip-events, the example
-runs without its event clauses, on events that etc derives. Exits 0 when everything agrees.
+SIZE is the example's one size that matters: n, tokens or batch. Some references have a variant of
+their inputs. With --strip-events, the example runs without its event clauses, on events that etc
+derives. Exits 0 when everything agrees.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
-NAMES = ("row_sum", "mlp", "attention", "qwen3", "llama")
+NAMES = ("row_sum", "mlp", "attention", "qwen3", "llama", "moe_routing")
 
 
 def parse_arguments():
@@ -28,6 +29,7 @@ def parse_arguments():
     parser.add_argument("size", type=int)
     parser.add_argument("--sms", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--variant", help="which inputs, where the reference has variants")
     parser.add_argument("--strip-events", action="store_true")
     words, more = sys.argv[1:], []
     if "--" in words:  # argparse itself takes what follows for positionals that are not there
@@ -67,8 +69,9 @@ def command(options, case, folder):
 
 def main():
     options = parse_arguments()
+    variant = {"variant": options.variant} if options.variant else {}
     case = importlib.import_module(options.name).make(
-        options.size, np.random.default_rng(options.seed)
+        options.size, np.random.default_rng(options.seed), **variant
     )
     with tempfile.TemporaryDirectory() as name:
         words, files = command(options, case, Path(name))

@@ -27,7 +27,7 @@ TEST_CASE("a clone can read other tensors") {
     x = module.tensors[id].name == "x" ? id : x;
     y = module.tensors[id].name == "y" ? id : y;
   }
-  CHECK(Print(module, Clone(module, e.id, {}, {{x, y}})) == "%y[i] + %y[0]");
+  CHECK(Print(module, Clone(module, e.id, {}, {{x, {y, {}}}})) == "%y[i] + %y[0]");
 }
 
 TEST_CASE("an event reference is cloned with its ranges, axes and guard") {
