@@ -5,8 +5,6 @@ import torch
 import torch.nn.functional as F
 from torch import _dynamo
 
-from timing import captured, median_ms
-
 
 def rms_norm(x, weight, eps):
     wide = x.float()
@@ -19,53 +17,38 @@ def rotate(x, cos, sin):
 
 
 class Baseline:
-    """Random weights of a model's shape; every sequence has `context` tokens in its cache."""
+    """`weights` as decode_model.random_weights has them; every sequence has `context` tokens in its cache."""
 
-    def __init__(self, config, batch, context, device="cuda", compiled=True):
-        self.config, self.batch, self.context, self.device = config, batch, context, device
+    def __init__(self, config, weights, batch, context):
+        self.config, self.batch = config, batch
         self.heads, self.kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
         self.dim, self.eps = config["head_dim"], config["rms_norm_eps"]
-        hidden, inter = config["hidden_size"], config["intermediate_size"]
-        q_size, kv_size = self.heads * self.dim, self.kv_heads * self.dim
-        qk_norm = config["model_type"] == "qwen3"
-        cache = (batch, self.kv_heads, context + 1, self.dim)
+        layers, device = config["num_hidden_layers"], weights["embed"].device
+
+        def random(*shape):
+            return torch.empty(shape, dtype=torch.bfloat16, device=device).normal_()
+
+        cache = (layers, batch, self.kv_heads, context + 1, self.dim)
+        tensors = dict(weights, k_cache=random(*cache), v_cache=random(*cache))
+        self.embed, self.lm_head = tensors.pop("embed"), tensors.pop("lm_head")
+        self.final_norm = tensors.pop("final_norm")
         self.layers = [
-            {
-                "input_norm": self.random(hidden) + 1,
-                "qkv": self.random(q_size + 2 * kv_size, hidden),
-                "q_norm": self.random(self.dim) + 1 if qk_norm else None,
-                "k_norm": self.random(self.dim) + 1 if qk_norm else None,
-                "o": self.random(hidden, q_size),
-                "post_norm": self.random(hidden) + 1,
-                "gate_up": self.random(2 * inter, hidden),
-                "down": self.random(hidden, inter),
-                "k_cache": self.random(*cache),
-                "v_cache": self.random(*cache),
-            }
-            for _ in range(config["num_hidden_layers"])
+            {name: stacked[layer] for name, stacked in tensors.items()} for layer in range(layers)
         ]
-        self.embed = self.random(config["vocab_size"], hidden)
-        tied = config["tie_word_embeddings"]
-        self.lm_head = self.embed if tied else self.random(config["vocab_size"], hidden)
-        self.final_norm = self.random(hidden) + 1
-        self.cos, self.sin = self.random(self.dim), self.random(self.dim)
+        self.cos, self.sin = random(self.dim), random(self.dim)
         self.pos = torch.tensor([context], device=device)
         self.ids = torch.randint(0, config["vocab_size"], (batch,), device=device)
-        if compiled:
-            _dynamo.reset()
-            self.before = torch.compile(self.before, fullgraph=True)
-            self.after = torch.compile(self.after, fullgraph=True)
-            self.head = torch.compile(self.head, fullgraph=True)
-
-    def random(self, *shape):
-        return torch.empty(shape, dtype=torch.bfloat16, device=self.device).normal_(0, 0.02)
+        _dynamo.reset()
+        self.before = torch.compile(self.before, fullgraph=True)
+        self.after = torch.compile(self.after, fullgraph=True)
+        self.head = torch.compile(self.head, fullgraph=True)
 
     def before(self, x, w):
         """Up to the attention: the query, with the new key and value in the cache."""
         qkv = rms_norm(x, w["input_norm"], self.eps) @ w["qkv"].t()
         sizes = [self.heads, self.kv_heads, self.kv_heads]
         q, k, v = qkv.view(self.batch, -1, self.dim).split(sizes, dim=1)
-        if w["q_norm"] is not None:
+        if "q_norm" in w:
             q, k = rms_norm(q, w["q_norm"], self.eps), rms_norm(k, w["k_norm"], self.eps)
         q, k = rotate(q, self.cos, self.sin), rotate(k, self.cos, self.sin)
         w["k_cache"].index_copy_(2, self.pos, k.unsqueeze(2))
@@ -88,7 +71,3 @@ class Baseline:
             out = F.scaled_dot_product_attention(q, w["k_cache"], w["v_cache"], enable_gqa=True)
             x = self.after(x, out.reshape(self.batch, -1), w)
         return self.head(x)
-
-
-def baseline_ms(config, batch, context):
-    return median_ms(captured(Baseline(config, batch, context).step))

@@ -2,9 +2,9 @@
 """Times the decode step of etc, as one kernel and as separate kernels, beside PyTorch's and beside the
 time to read the weights and the cache.
 
-All in one run on one card: the streaming bandwidth, and each way in a CUDA graph, by turns. Medians of
-the times between launches. The two ways of etc have the same inputs, and their logits are compared;
-check_decode.py holds the logits to a reference.
+All in one run on one card: the streaming bandwidth, and each way in a CUDA graph, by turns, all with
+the weights in the same memory. Medians of the times between launches. The two ways of etc have the
+same inputs, and their logits are compared; check_decode.py holds the logits to a reference.
 """
 
 import argparse
@@ -17,11 +17,13 @@ import traceback
 import torch
 
 import decode_model
-from baseline_decode import baseline_ms
-from etc_decoder import EtcDecoder, compile_model
+import etcrt
+from baseline_decode import Baseline
+from etc_decoder import EtcDecoder, artifact_path, compile_model
 from timing import captured, interleaved_ms, streaming_bytes_per_second
 
 SCHEDULES = ("static", "kernels")
+WAYS = (*SCHEDULES, "torch_graph")
 AGREEMENT = 2e-2  # of the logits of two schedules: relative, for sums of bf16 products in other orders
 
 
@@ -32,6 +34,9 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/bench_decode", help="folder for artifacts")
+    parser.add_argument(
+        "--artifacts", help="folder of artifacts MODEL-SCHEDULE.cubin that are compiled already"
+    )
     parser.add_argument("--json", help="file for the results")
     parser.add_argument(
         "--models",
@@ -54,15 +59,9 @@ def bytes_read(config, batch, context):
     return 2 * (config["num_hidden_layers"] * (projections + cache) + config["vocab_size"] * hidden)
 
 
-def etc_times(programs, weights, config, batch, context):
-    """Milliseconds of each schedule, and the relative difference of their logits from the first's."""
-    decoders = {}
-    inputs = decode_model.random_state(config, batch, context, "cuda")
-    for schedule, program in programs.items():
-        decoders[schedule] = EtcDecoder(program, weights, *inputs)
-        decoders[schedule].pos.fill_(context)
-        decoders[schedule].poison()
-    times = interleaved_ms({name: captured(d.launch) for name, d in decoders.items()})
+def check_logits(decoders):
+    """The relative difference of each schedule's logits, of the launches that were timed, from the
+    first's."""
     expected = next(iter(decoders.values())).logits
     for schedule, decoder in decoders.items():
         if not torch.isfinite(decoder.logits).all():
@@ -73,50 +72,59 @@ def etc_times(programs, weights, config, batch, context):
     }
     if max(differences.values()) > AGREEMENT:
         raise RuntimeError(f"the schedules' logits differ: {differences}")
-    return times, differences
+    return differences
+
+
+def bench_batch(name, config, programs, weights, batch, context, options):
+    """All ways at one batch, by turns."""
+    parameters = decode_model.program_weights(weights, config)
+    inputs = decode_model.random_state(config, batch, context, "cuda")
+    decoders = {}
+    for schedule, program in programs.items():
+        decoders[schedule] = EtcDecoder(program, parameters, *inputs)
+        decoders[schedule].pos.fill_(context)
+        decoders[schedule].poison()
+    steps = {schedule: captured(decoder.launch) for schedule, decoder in decoders.items()}
+    if not options.no_baseline:
+        steps["torch_graph"] = captured(Baseline(config, weights, batch, context).step)
+    spreads = interleaved_ms(steps)
+    return {
+        "model": name,
+        "batch": batch,
+        "context": context,
+        "logits_difference": check_logits(decoders),
+        **{f"{way}_ms": spreads[way][0] if way in spreads else None for way in WAYS},
+        "spread_ms": spreads,
+    }
+
+
+def bench_model(word, options, bandwidth):
+    """Yields a row for each batch."""
+    name, _, given = word.partition("@")
+    context = int(given or 512)
+    config = decode_model.read_config(name)
+    programs = {
+        schedule: load_program(name, schedule, options) for schedule in options.schedules
+    }
+    low, high, _ = next(iter(programs.values())).dims()["batch"]
+    weights = decode_model.random_weights(config, "cuda")
+    for batch in map(int, options.batches):
+        if low <= batch <= high:
+            row = bench_batch(name, config, programs, weights, batch, context, options)
+            row["floor_ms"] = bytes_read(config, batch, context) / bandwidth * 1e3
+            yield row
+            free()
+
+
+def load_program(name, schedule, options):
+    if options.artifacts:
+        return etcrt.Program(artifact_path(name, options.artifacts, "sm_90a", schedule))
+    return compile_model(options.etc, name, options.out, "sm_90a", schedule)
 
 
 def free():
     gc.collect()
     torch.cuda.empty_cache()
-
-
-def bench_model(word, options, bandwidth):
-    name, _, given = word.partition("@")
-    context = int(given or 512)
-    config = decode_model.read_config(name)
-    programs = {
-        schedule: compile_model(options.etc, name, options.out, "sm_90a", schedule)
-        for schedule in options.schedules
-    }
-    first = next(iter(programs.values()))
-    low, high, _ = first.dims()["batch"]
-    batches = [batch for batch in map(int, options.batches) if low <= batch <= high]
-    weights = decode_model.random_parameters(first, config, "cuda")
-    measured = {}
-    for batch in batches:
-        measured[batch] = etc_times(programs, weights, config, batch, context)
-        free()
-    del weights
-    free()
-    rows = []
-    for batch in batches:
-        times, differences = measured[batch]
-        row = {
-            "model": name,
-            "batch": batch,
-            "context": context,
-            "floor_ms": bytes_read(config, batch, context) / bandwidth * 1e3,
-            **{f"{schedule}_ms": times.get(schedule) for schedule in SCHEDULES},
-            "logits_difference": differences,
-            "torch_graph_ms": None,
-        }
-        if not options.no_baseline:
-            row["torch_graph_ms"] = baseline_ms(config, batch, context)
-            free()
-        print(line(row), flush=True)
-        rows.append(row)
-    return rows
 
 
 def line(row):
@@ -144,7 +152,9 @@ def main():
     rows, failures = [], {}
     for word in options.models:
         try:
-            rows += bench_model(word, options, bandwidth)
+            for row in bench_model(word, options, bandwidth):
+                print(line(row), flush=True)
+                rows.append(row)
         except Exception:  # one model's failure must not hide the others' results
             traceback.print_exc()
             failures[word] = traceback.format_exc()

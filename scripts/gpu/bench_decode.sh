@@ -17,5 +17,5 @@ timeout 1800 "$python" -B scripts/gpu/bench_decode.py --etc "$ETC" \
 if "$python" -c "import matplotlib" 2>/dev/null; then
   "$python" -B scripts/gpu/plot_decode.py "$results/bench_decode.json" "$results/bench_decode.svg"
 else
-  echo "no picture: $python has no matplotlib"
+  echo "no picture: $python has no matplotlib; plot_decode.py draws $results/bench_decode.json elsewhere"
 fi

@@ -18,6 +18,7 @@ import torch
 import transformers
 
 import decode_model
+import hf_decoder
 from etc_decoder import EtcDecoder, compile_model
 
 ALLOWED_RATIO = 1.2
@@ -128,10 +129,10 @@ def check_module_agrees(model, config, device):
     length = 9
     prompt = torch.randint(0, config["vocab_size"], (1, length), device=device)
     zeros = torch.zeros(decode_model.cache_shape(config, 1, length), device=device)
-    decoder = decode_model.Decoder(model, zeros, zeros)
+    decoder = hf_decoder.Decoder(model, zeros, zeros)
     for position in range(length):
         logits = decoder.step(prompt[:, position], torch.tensor([position], device=device))
-    return relative_error(logits[0], decode_model.plain_logits(model, prompt[0]))
+    return relative_error(logits[0], hf_decoder.plain_logits(model, prompt[0]))
 
 
 def check_case(name, batch, context, errors, repeated):
@@ -168,9 +169,9 @@ def check_model(name, options):
     arch = "host" if device == "cpu" else "sm_90a"
     program = compile_model(options.etc, name, options.out, arch)
     torch.manual_seed(1)
-    model = decode_model.build(name, device)
-    weights = program.pack_all(decode_model.parameters(model))
-    exact = decode_model.in_float32(model)
+    model = hf_decoder.build(name, device)
+    weights = program.pack_all(hf_decoder.parameters(model))
+    exact = hf_decoder.in_float32(model)
     module_error = check_module_agrees(exact, config, device)
     print(f"{name}: batched reference against the module's own way: {module_error:.1e}")
     repeated_context = (
@@ -182,8 +183,8 @@ def check_model(name, options):
         pos = torch.tensor(lengths, dtype=torch.int32, device=device) - 1
         caches = start_caches(config, pos, context + options.steps, device)
         ids = torch.randint(0, config["vocab_size"], (len(pos),), device=device)
-        expected, fed = reference_run(decode_model.Decoder(exact, *caches), ids, pos, options.steps)
-        torch_logits = forced_run(decode_model.Decoder(model, *caches), fed, pos)
+        expected, fed = reference_run(hf_decoder.Decoder(exact, *caches), ids, pos, options.steps)
+        torch_logits = forced_run(hf_decoder.Decoder(model, *caches), fed, pos)
         for batch in options.batches:
             decoder = etc_decoder(program, weights, caches, pos[:batch])
             errors = check_steps(decoder, fed, pos[:batch], expected, torch_logits)

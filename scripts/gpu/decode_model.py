@@ -1,19 +1,13 @@
-"""Decoder models with random weights: as Hugging Face's module, and as the parameters of the decode
-programs in ir-examples/. Both see the same storage."""
+"""The decode programs in ir-examples/: their models' configurations, caches and random weights."""
 
-import copy
 import json
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM
-
-import etcrt
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
 PAGE_SIZE = 64  # of the programs' caches, in positions
-STEP_INPUTS = ("ids", "pos", "page_table")  # of the programs; their other inputs are weights
 PROGRAMS = {"qwen3": EXAMPLES / "qwen3.etir", "llama": EXAMPLES / "llama.etir"}
 
 
@@ -23,53 +17,6 @@ def config_file(name):
 
 def read_config(name):
     return json.loads(config_file(name).read_text())
-
-
-def build(name, device):
-    """Hugging Face's model in bf16, on `device` from the start."""
-    values = read_config(name)
-    config = AutoConfig.for_model(values.pop("model_type"), **values)
-    with torch.device(device):
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
-    for parameter_name, parameter in model.named_parameters():
-        parameter.requires_grad_(False)
-        if "norm" in parameter_name:
-            parameter.normal_(1.0, 0.1)
-        else:
-            parameter.normal_(0.0, 0.02)
-    return model
-
-
-def in_float32(model):
-    return copy.deepcopy(model).float()
-
-
-def stack(model, part):
-    """The weights `part` of all layers as one tensor, of which the modules' own become slices."""
-    modules = [layer.get_submodule(part) for layer in model.model.layers]
-    stacked = torch.stack([module.weight.data for module in modules])
-    for module, weight in zip(modules, stacked):
-        module.weight.data = weight
-    return stacked
-
-
-def parameters(model):
-    """The weights by the names that the programs give them."""
-    parts = {
-        "input_norm": "input_layernorm",
-        "post_norm": "post_attention_layernorm",
-        **{f"{x}_proj": f"self_attn.{x}_proj" for x in "qkvo"},
-        **{f"{x}_proj": f"mlp.{x}_proj" for x in ("gate", "up", "down")},
-    }
-    if hasattr(model.model.layers[0].self_attn, "q_norm"):
-        parts.update(q_norm="self_attn.q_norm", k_norm="self_attn.k_norm")
-    return {
-        **{name: stack(model, part) for name, part in parts.items()},
-        "embed": model.model.embed_tokens.weight.data,
-        "final_norm": model.model.norm.weight.data,
-        "lm_head": model.lm_head.weight.data,
-        "inv_freq": model.model.rotary_emb.inv_freq.float().contiguous(),
-    }
 
 
 def cache_shape(config, batch, positions):
@@ -110,75 +57,59 @@ def random_state(config, batch, context, device):
     return [*caches, page_table]
 
 
-def random_parameters(program, config, device):
-    """The weights of a program, packed; one at a time, so that the largest model fits."""
-    runtime = etcrt.Runtime(program)
-    tied = {"lm_head": "embed"} if config["tie_word_embeddings"] else {}
+def random_weights(config, device):
+    """Weights of a model's shape: those of the layers stacked, q, k and v as one, gate and up as one."""
+    layers, hidden = config["num_hidden_layers"], config["hidden_size"]
+    head_dim, inter = config["head_dim"], config["intermediate_size"]
+    q_size, kv_size = config["num_attention_heads"] * head_dim, kv_width(config)
+    shapes = {
+        "embed": (config["vocab_size"], hidden),
+        "input_norm": (layers, hidden),
+        "qkv": (layers, q_size + 2 * kv_size, hidden),
+        "o": (layers, hidden, q_size),
+        "post_norm": (layers, hidden),
+        "gate_up": (layers, 2 * inter, hidden),
+        "down": (layers, hidden, inter),
+        "final_norm": (hidden,),
+    }
+    if config["model_type"] == "qwen3":
+        shapes |= {"q_norm": (layers, head_dim), "k_norm": (layers, head_dim)}
+    if not config["tie_word_embeddings"]:
+        shapes["lm_head"] = shapes["embed"]
     weights = {}
-    for name, (access, _, _) in program.params().items():
-        if access != "in" or name in STEP_INPUTS:
-            continue
-        if name in tied:
-            weights[name] = weights[tied[name]]
-        elif name == "inv_freq":
-            half = config["head_dim"] // 2
-            exponents = torch.arange(half, device=device) / half
-            weights[name] = config["rope_theta"] ** -exponents.float()
-        else:
-            mean, deviation = (1.0, 0.1) if "norm" in name else (0.0, 0.02)
-            weight = torch.empty(runtime.shape(name), dtype=torch.bfloat16, device=device)
-            weights[name] = weight.normal_(mean, deviation)
-            weights |= program.pack_all({name: weights.pop(name)})
-            del weight
+    for name, shape in shapes.items():
+        mean, deviation = (1.0, 0.1) if "norm" in name else (0.0, 0.02)
+        weight = torch.empty(shape, dtype=torch.bfloat16, device=device)
+        weights[name] = weight.normal_(mean, deviation)
+    weights.setdefault("lm_head", weights["embed"])
     return weights
 
 
-class Decoder:
-    """Hugging Face's model, decoding one token for each sequence of a batch at its own position.
-
-    The module does everything but the softmax over the cache, which stands here so that sequences
-    of different lengths share a batch without padding.
-    """
-
-    def __init__(self, model, k_cache, v_cache):
-        self.model = model
-        dtype = next(model.parameters()).dtype
-        self.k_cache = k_cache.to(dtype, copy=True)
-        self.v_cache = v_cache.to(dtype, copy=True)
-        self.pos = self.longest = None
-
-    def attend(self, module, query, key, value, _mask, scaling, **_unused):
-        k, v = self.k_cache[module.layer_idx], self.v_cache[module.layer_idx]
-        rows = torch.arange(len(self.pos), device=k.device)
-        k[rows, :, self.pos] = key[:, :, 0]
-        v[rows, :, self.pos] = value[:, :, 0]
-        seen = torch.arange(self.longest, device=k.device) <= self.pos[:, None]
-        out = F.scaled_dot_product_attention(
-            query,
-            k[:, :, : self.longest],
-            v[:, :, : self.longest],
-            attn_mask=seen[:, None, None],
-            scale=scaling,
-            enable_gqa=True,
-        )
-        return out.transpose(1, 2), None
-
-    @torch.no_grad()
-    def step(self, ids, pos):
-        """The logits in float32."""
-        self.pos = pos.long()
-        self.longest = int(pos.max()) + 1
-        AttentionInterface.register("etc_decode", self.attend)
-        before = self.model.config._attn_implementation
-        self.model.config._attn_implementation = "etc_decode"
-        logits = self.model(
-            input_ids=ids.long()[:, None], position_ids=self.pos[:, None], use_cache=False
-        ).logits
-        self.model.config._attn_implementation = before
-        return logits[:, 0].float()
+def program_weights(weights, config):
+    """The parameters of a program in the memory of `random_weights`. Numbers that are drawn alike are as
+    good in any order: so much of it for each matrix, and what it holds are tiles already."""
+    device = weights["embed"].device
+    kv_size = kv_width(config)
+    q_size = weights["qkv"].shape[1] - 2 * kv_size
+    inter = config["intermediate_size"]
+    parameters = dict(weights)
+    parameters |= zip(
+        ("q_proj", "k_proj", "v_proj"), cut(parameters.pop("qkv"), [q_size, kv_size, kv_size])
+    )
+    parameters |= zip(("gate_proj", "up_proj"), cut(parameters.pop("gate_up"), [inter, inter]))
+    parameters |= {f"{name}_proj": parameters.pop(name) for name in ("o", "down")}
+    half = config["head_dim"] // 2
+    exponents = torch.arange(half, device=device) / half
+    parameters["inv_freq"] = config["rope_theta"] ** -exponents.float()
+    return parameters
 
 
-@torch.no_grad()
-def plain_logits(model, prompt):
-    """The module's own way: the logits of the last token of one sequence, from all its tokens."""
-    return model(input_ids=prompt.long()[None], use_cache=False).logits[0, -1].float()
+def kv_width(config):
+    return config["num_key_value_heads"] * config["head_dim"]
+
+
+def cut(stacked, rows):
+    """The memory of [layers, sum of rows, columns] as tensors of [layers, rows, columns]."""
+    layers, _, columns = stacked.shape
+    pieces = stacked.view(-1).split([layers * count * columns for count in rows])
+    return [piece.view(layers, -1, columns) for piece in pieces]

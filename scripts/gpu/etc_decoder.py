@@ -9,11 +9,15 @@ import decode_model
 import etcrt
 
 
+def artifact_path(name, folder, arch, schedule):
+    suffix = "so" if arch == "host" else "cubin"
+    return Path(folder) / f"{name.lower()}-{schedule}.{suffix}"
+
+
 def compile_model(etc, name, folder, arch, schedule="static"):
     """The artifact of a model; compiled anew, so that it is never another tree's."""
     source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
-    suffix = "so" if arch == "host" else "cubin"
-    artifact = Path(folder) / f"{name.lower()}-{schedule}.{suffix}"
+    artifact = artifact_path(name, folder, arch, schedule)
     artifact.parent.mkdir(parents=True, exist_ok=True)
     config = decode_model.config_file(name)
     words = [etc, "compile", source, "--config", config, "--arch", arch]

@@ -10,7 +10,7 @@ WORDS = 1 << 30  # of 4 bytes: far more than the caches hold
 BLOCK = 4096
 
 
-def median_ms(run, repetitions=50, warm_up=5):
+def times_ms(run, repetitions=50, warm_up=5):
     """Of launches that follow each other on the current stream."""
     for _ in range(warm_up):
         run()
@@ -20,16 +20,17 @@ def median_ms(run, repetitions=50, warm_up=5):
         run()
         event.record()
     torch.cuda.synchronize()
-    return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:]))
+    return [a.elapsed_time(b) for a, b in zip(events, events[1:])]
 
 
-def interleaved_ms(runs, rounds=3, repetitions=25):
-    """The same for several of a dict, by turns, so that what drifts drifts for all."""
-    medians = {name: [] for name in runs}
+def interleaved_ms(runs, rounds=3, repetitions=20, warm_up=3):
+    """For several of a dict, by turns, so that what drifts drifts for all: the median, the least and the
+    greatest."""
+    times = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
-            medians[name].append(median_ms(run, repetitions))
-    return {name: statistics.median(times) for name, times in medians.items()}
+            times[name] += times_ms(run, repetitions, warm_up)
+    return {name: (statistics.median(all), min(all), max(all)) for name, all in times.items()}
 
 
 def captured(run):
@@ -66,6 +67,8 @@ def streaming_bytes_per_second():
     for programs in (4 * sms, 8 * sms, 16 * sms, 32 * sms):
         steps = WORDS // (programs * BLOCK)
         out = torch.empty(programs, dtype=torch.int32, device="cuda")
-        ms = median_ms(lambda: read_words[(programs,)](data, out, steps, block=BLOCK), 10)
+        ms = statistics.median(
+            times_ms(lambda: read_words[(programs,)](data, out, steps, block=BLOCK), 10)
+        )
         best = max(best, steps * programs * BLOCK * 4 / ms * 1e3)
     return best

@@ -1,0 +1,108 @@
+"""Hugging Face's decoder models with random weights, for the programs in ir-examples/ to be compared with.
+Both see the same storage."""
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM
+
+from decode_model import read_config
+
+
+def build(name, device):
+    """Hugging Face's model in bf16, on `device` from the start."""
+    values = read_config(name)
+    config = AutoConfig.for_model(values.pop("model_type"), **values)
+    with torch.device(device):
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
+    for parameter_name, parameter in model.named_parameters():
+        parameter.requires_grad_(False)
+        if "norm" in parameter_name:
+            parameter.normal_(1.0, 0.1)
+        else:
+            parameter.normal_(0.0, 0.02)
+    return model
+
+
+def in_float32(model):
+    return copy.deepcopy(model).float()
+
+
+def stack(model, part):
+    """The weights `part` of all layers as one tensor, of which the modules' own become slices."""
+    modules = [layer.get_submodule(part) for layer in model.model.layers]
+    stacked = torch.stack([module.weight.data for module in modules])
+    for module, weight in zip(modules, stacked):
+        module.weight.data = weight
+    return stacked
+
+
+def parameters(model):
+    """The weights by the names that the programs give them."""
+    parts = {
+        "input_norm": "input_layernorm",
+        "post_norm": "post_attention_layernorm",
+        **{f"{x}_proj": f"self_attn.{x}_proj" for x in "qkvo"},
+        **{f"{x}_proj": f"mlp.{x}_proj" for x in ("gate", "up", "down")},
+    }
+    if hasattr(model.model.layers[0].self_attn, "q_norm"):
+        parts.update(q_norm="self_attn.q_norm", k_norm="self_attn.k_norm")
+    return {
+        **{name: stack(model, part) for name, part in parts.items()},
+        "embed": model.model.embed_tokens.weight.data,
+        "final_norm": model.model.norm.weight.data,
+        "lm_head": model.lm_head.weight.data,
+        "inv_freq": model.model.rotary_emb.inv_freq.float().contiguous(),
+    }
+
+
+class Decoder:
+    """Hugging Face's model, decoding one token for each sequence of a batch at its own position.
+
+    The module does everything but the softmax over the cache, which stands here so that sequences
+    of different lengths share a batch without padding.
+    """
+
+    def __init__(self, model, k_cache, v_cache):
+        self.model = model
+        dtype = next(model.parameters()).dtype
+        self.k_cache = k_cache.to(dtype, copy=True)
+        self.v_cache = v_cache.to(dtype, copy=True)
+        self.pos = self.longest = None
+
+    def attend(self, module, query, key, value, _mask, scaling, **_unused):
+        k, v = self.k_cache[module.layer_idx], self.v_cache[module.layer_idx]
+        rows = torch.arange(len(self.pos), device=k.device)
+        k[rows, :, self.pos] = key[:, :, 0]
+        v[rows, :, self.pos] = value[:, :, 0]
+        seen = torch.arange(self.longest, device=k.device) <= self.pos[:, None]
+        out = F.scaled_dot_product_attention(
+            query,
+            k[:, :, : self.longest],
+            v[:, :, : self.longest],
+            attn_mask=seen[:, None, None],
+            scale=scaling,
+            enable_gqa=True,
+        )
+        return out.transpose(1, 2), None
+
+    @torch.no_grad()
+    def step(self, ids, pos):
+        """The logits in float32."""
+        self.pos = pos.long()
+        self.longest = int(pos.max()) + 1
+        AttentionInterface.register("etc_decode", self.attend)
+        before = self.model.config._attn_implementation
+        self.model.config._attn_implementation = "etc_decode"
+        logits = self.model(
+            input_ids=ids.long()[:, None], position_ids=self.pos[:, None], use_cache=False
+        ).logits
+        self.model.config._attn_implementation = before
+        return logits[:, 0].float()
+
+
+@torch.no_grad()
+def plain_logits(model, prompt):
+    """The module's own way: the logits of the last token of one sequence, from all its tokens."""
+    return model(input_ids=prompt.long()[None], use_cache=False).logits[0, -1].float()
