@@ -59,9 +59,9 @@ class BenchJob {
     }
     auto place = on_gpu ? MakeGpuPlace() : MakeHostPlace();
     Progress progress("the programs take turns");
-    auto tensors = MakeBenchTensors(*place, programs_.front(), *graph,
-                                    {*dims, *inputs, *values, options_.seed, options_.scale},
-                                    diagnostics);
+    auto tensors =
+        MakeBenchTensors(*place, programs_.front(), *graph,
+                         {*dims, *inputs, *values, options_.seed, options_.scale}, diagnostics);
     if (!tensors) {
       return false;
     }
@@ -72,8 +72,8 @@ class BenchJob {
     report.launches = options_.launches;
     report.bytes_read = module_ ? BytesRead(*module_, *tensors, graph->name) : std::nullopt;
     if (module_ && !report.bytes_read) {
-      return Refuse(fmt::format("`{}` has no graph `{}` for these sizes", options_.source.file,
-                                graph->name));
+      return Refuse(
+          fmt::format("`{}` has no graph `{}` for these sizes", options_.source.file, graph->name));
     }
     std::vector<BenchProgram> named;
     for (size_t i = 0; i < programs_.size(); ++i) {
@@ -138,8 +138,8 @@ class BenchJob {
       schedules = {std::string(Spelling(ScheduleKind::Static)),
                    std::string(Spelling(ScheduleKind::Kernels))};
     }
-    bool on_host = options_.device ? *options_.device == RunDevice::Host
-                                   : etc_device_available() != ETC_OK;
+    bool on_host =
+        options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
     TargetOptions target = options_.target;
     target.arch = on_host ? "host" : "sm_90a";
     auto module = LoadUnscheduled(options_.files.front());
@@ -200,8 +200,8 @@ class BenchJob {
       if (!difference.empty()) {
         session_.diagnostics().Error(
             DiagnosticKind::Mismatch, {},
-            fmt::format("`{}` and `{}` cannot be compared: they differ in {}", options_.files.front(),
-                        options_.files[i], difference));
+            fmt::format("`{}` and `{}` cannot be compared: they differ in {}",
+                        options_.files.front(), options_.files[i], difference));
         return false;
       }
     }

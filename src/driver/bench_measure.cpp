@@ -62,8 +62,7 @@ BenchOutput Compared(const BenchTensor& tensor, const Written& first, const Writ
 
 std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tensors,
                                      const std::string& graph,
-                                     const std::vector<BenchProgram>& programs,
-                                     int64_t launches) {
+                                     const std::vector<BenchProgram>& programs, int64_t launches) {
   std::vector<BenchRow> rows;
   std::vector<std::unique_ptr<Instance>> instances;
   std::vector<std::unique_ptr<Launcher>> launchers;

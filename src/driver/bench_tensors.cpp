@@ -76,10 +76,10 @@ class BenchTensorMaker {
   }
 
   bool CheckValueFits(const etc_param_info& param) {
-    const char* problem = IsFloat(param.dtype)         ? "its elements are no integers"
-                          : param.distinct != 0        ? "no two of its elements may be equal"
+    const char* problem = IsFloat(param.dtype)  ? "its elements are no integers"
+                          : param.distinct != 0 ? "no two of its elements may be equal"
                           : sources_.inputs.contains(param.name) ? "`--input` gives its elements"
-                                                       : nullptr;
+                                                                 : nullptr;
     if (problem != nullptr) {
       diagnostics_.Error(DiagnosticKind::CommandLine, {},
                          fmt::format("`--value {}`: {}", param.name, problem));
@@ -131,10 +131,10 @@ class BenchTensorMaker {
     if (place_.MemoryBytes() == 0 || needed <= place_.MemoryBytes()) {
       return true;
     }
-    diagnostics_.Error(
-        DiagnosticKind::Device, {},
-        fmt::format("the tensors need {:.1f} GB; {} has {:.1f} GB", static_cast<double>(needed) / 1e9,
-                    place_.Name(), static_cast<double>(place_.MemoryBytes()) / 1e9));
+    diagnostics_.Error(DiagnosticKind::Device, {},
+                       fmt::format("the tensors need {:.1f} GB; {} has {:.1f} GB",
+                                   static_cast<double>(needed) / 1e9, place_.Name(),
+                                   static_cast<double>(place_.MemoryBytes()) / 1e9));
     return false;
   }
 
@@ -161,7 +161,8 @@ class BenchTensorMaker {
   std::optional<TensorData> DataFor(size_t index) {
     const etc_param_info& param = graph_.params[index];
     const BenchTensor& tensor = made_.all[index];
-    TensorData data{tensor.name, tensor.access, tensor.dtype, tensor.shape, {}, param.has_tile != 0};
+    TensorData data{tensor.name, tensor.access,      tensor.dtype, tensor.shape,
+                    {},          param.has_tile != 0};
     if (auto file = sources_.inputs.find(tensor.name); file != sources_.inputs.end()) {
       if (!ReadTensor(file->second, data, diagnostics_) ||
           !CheckValues(instance_, param, data, file->second, diagnostics_)) {
@@ -174,8 +175,7 @@ class BenchTensorMaker {
       }
       return data;
     }
-    RandomFill fill =
-        FillFor(instance_, param, data.Elements(), sources_.seed, sources_.scale);
+    RandomFill fill = FillFor(instance_, param, data.Elements(), sources_.seed, sources_.scale);
     if (!fill.distinct && !fill.monotone) {
       data.shape = {std::min(data.Elements(), kBlockBytes / etc_dtype_bytes(data.dtype))};
     }

@@ -16,7 +16,7 @@ namespace etc {
 
 struct BenchSources {
   std::map<std::string, int64_t> dims;
-  Assignments inputs;                    // files by name of parameter
+  Assignments inputs;                     // files by name of parameter
   std::map<std::string, int64_t> values;  // of every element of an integer parameter
   uint64_t seed = 0;
   double scale = 1.0;
@@ -29,8 +29,8 @@ struct BenchTensor {
   std::vector<int64_t> shape;
   int64_t bytes = 0;
   void* data = nullptr;
-  void* original = nullptr;      // of an inout: what each launch starts from
-  std::optional<int64_t> mean;   // of the elements of an integer input, rounded
+  void* original = nullptr;     // of an inout: what each launch starts from
+  std::optional<int64_t> mean;  // of the elements of an integer input, rounded
 };
 
 struct BenchTensors {

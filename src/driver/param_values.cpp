@@ -18,9 +18,9 @@ std::optional<std::map<std::string, int64_t>> ResolveDims(const Instance& instan
       std::string multiple =
           dim.multiple == 1 ? "" : fmt::format(", a multiple of {}", dim.multiple);
       Diagnostic& report = diagnostics.Error(DiagnosticKind::CommandLine, {}, error.what());
-      report.notes.push_back({{},
-                              fmt::format("`--dim {}=N` sets it: {}..{}{}", dim.name, dim.min,
-                                          dim.max, multiple)});
+      report.notes.push_back(
+          {{},
+           fmt::format("`--dim {}=N` sets it: {}..{}{}", dim.name, dim.min, dim.max, multiple)});
     }
   }
   return dims.size() == graph.dims.size() ? std::optional(dims) : std::nullopt;

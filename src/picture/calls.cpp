@@ -72,7 +72,7 @@ class CallPicture {
       std::string name = dim.var ? module_.symbols[dim.var].name + ": " : "";
       dims.push_back(name + Print(module_, dim.extent));
     }
-    return fmt::format("%{}{} count {}", event.name,
+    return fmt::format("%{}{}\ncount {}", event.name,
                        dims.empty() ? "" : fmt::format("[{}]", fmt::join(dims, ", ")),
                        Print(module_, event.count));
   }

@@ -101,8 +101,7 @@ class TaskPicture {
       for (const Axis& axis : step.axes) {
         point.push_back(env_[axis.var]);
       }
-      size_t task =
-          AddNode(fmt::format("@{}[{}]", step.callee, fmt::join(point, ", ")), mine, false);
+      size_t task = AddNode(fmt::format("[{}]", fmt::join(point, ", ")), mine, false);
       for (const TaskRef& ref : step.waits) {
         for (const auto& [element, times] : Elements(ref, point)) {
           picture_.edges.push_back({element, task, ""});

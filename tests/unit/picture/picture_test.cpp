@@ -55,7 +55,7 @@ TEST_CASE("an event is an edge between two calls, with its count and maps") {
   CHECK(picture.nodes[0].label == "@part\n(i: n, j: 3)");
   REQUIRE(picture.edges.size() == 1);
   CHECK(picture.edges[0].label ==
-        "%done[n] count 3\nnotify (i, j) => %done[i]\nwait (i) => %done[i]");
+        "%done[n]\ncount 3\nnotify (i, j) => %done[i]\nwait (i) => %done[i]");
   CHECK(picture.edges[0].from == 0);
   CHECK(picture.edges[0].to == 1);
   CHECK_FALSE(picture.edges[0].back);
@@ -91,8 +91,8 @@ TEST_CASE("a label is quoted in DOT") {
   picture.nodes.push_back({"d", 0});
   picture.edges.push_back({0, 1, "e", true});
   std::string dot = PrintDot(picture);
-  CHECK(dot.find(R"(n0 [label="a \"b\" \\\nc", shape=ellipse];)") != std::string::npos);
-  CHECK(dot.find(R"(n0 -> n1 [label="e", style=dashed, constraint=false];)") != std::string::npos);
+  CHECK(dot.find(R"(n0 [label="a \"b\" \\\nc", shape=ellipse)") != std::string::npos);
+  CHECK(dot.find(R"(n1 -> n0 [label=" e\l", style=dashed, dir=back];)") != std::string::npos);
 }
 
 }  // namespace
