@@ -17,8 +17,8 @@ struct BenchProgram {
 };
 
 /// First each program runs once, and what it wrote is compared with what the first one wrote. Then
-/// all of them take turns, a few rounds to warm up and `launches` rounds that are timed. Each
-/// launch starts from the same inputs.
+/// all of them take turns, a few rounds to warm up and `launches` rounds that are timed. Where a
+/// second launch changes an inout again, the inouts are restored before each.
 [[nodiscard]] std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tensors,
                                                    const std::string& graph,
                                                    const std::vector<BenchProgram>& programs,
