@@ -18,12 +18,9 @@ Map After(const Map& first, const Map& second) {
 }
 
 void AddTo(Map& sum, const Map& part) {
-  if (IsEmpty(part)) {
-    return;
-  }
-  if (!sum) {
+  if (!sum && !IsEmpty(part)) {
     sum = part;
-  } else if (!IsSubset(part, sum)) {
+  } else if (sum && !IsSubset(part, sum)) {
     sum = Coalesce(sum | part);
   }
 }

@@ -28,11 +28,14 @@ struct ProofReport {
   int64_t NotProved() const {
     return bounds.not_proved + counts.not_proved + order.not_proved + races.not_proved;
   }
+  bool LeavesOpen(const std::string& fact) const;
 };
 
 /// Reports what is refuted as an error with a counterexample, and what is not proved as one warning
 /// for each program or, if asked, as a remark for each fact. No error means no more than that:
-/// `not_proved` has what is left.
-ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics);
+/// `not_proved` has what is left. What the report of the graphs that kernels are made of has there
+/// is not said again.
+ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
+                  const ProofReport* graphs = nullptr);
 
 }  // namespace etc

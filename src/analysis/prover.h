@@ -23,6 +23,7 @@ struct Prover {
   std::set<std::pair<DiagnosticKind, uint32_t>>&
       reported;  // errors, by kind and position: one is enough
   bool remarks;
+  const ProofReport* graphs;  // has what is open and said already; or null
 
   /// Counts an unproved fact, and says so if asked.
   void NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,

@@ -189,11 +189,10 @@ void Prover::NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range
                        const std::string& reason) {
   ++tally.not_proved;
   std::string text = fmt::format("not proved: {}; {}", what, reason);
-  if (std::find(report.not_proved.begin(), report.not_proved.end(), text) !=
-      report.not_proved.end()) {
+  if (report.LeavesOpen(text)) {
     return;
   }
-  if (remarks) {
+  if (remarks && (graphs == nullptr || !graphs->LeavesOpen(text))) {
     diagnostics.Remark(kind, range, text);
   }
   report.not_proved.push_back(std::move(text));

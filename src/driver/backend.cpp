@@ -61,9 +61,25 @@ std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptio
   return output;
 }
 
+namespace {
+
+ManifestProofs RecordOf(const ProofReport& report) {
+  ManifestProofs record;
+  for (const auto& [name, tally] :
+       {std::pair{"bounds", report.bounds}, std::pair{"counts", report.counts},
+        std::pair{"order", report.order}, std::pair{"races", report.races}}) {
+    record.groups.push_back({name, tally.proved, tally.not_proved});
+  }
+  record.assumptions = report.assumptions;
+  record.not_proved = report.not_proved;
+  return record;
+}
+
+}  // namespace
+
 std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                      CompileOutput compiled, const TargetOptions& target,
-                                     const std::optional<ProofReport>& proofs) {
+                                     const ModuleProofs& proofs) {
   ManifestInfo info;
   info.target = target.arch;
   info.binary_file = std::filesystem::path(path).filename().string();
@@ -86,15 +102,11 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
             {"ring_slot_bytes", kernel.ring_slot_bytes}}});
     }
   }
-  if (proofs) {
-    ManifestProofs& record = info.proofs.emplace();
-    for (const auto& [name, tally] :
-         {std::pair{"bounds", proofs->bounds}, std::pair{"counts", proofs->counts},
-          std::pair{"order", proofs->order}, std::pair{"races", proofs->races}}) {
-      record.groups.push_back({name, tally.proved, tally.not_proved});
-    }
-    record.assumptions = proofs->assumptions;
-    record.not_proved = proofs->not_proved;
+  if (proofs.source) {
+    info.proofs = RecordOf(*proofs.source);
+  }
+  if (proofs.kernels) {
+    info.kernel_proofs = RecordOf(*proofs.kernels);
   }
   return {{path, std::move(compiled.binary)},
           {WithExtension(path, ".json"), EmitManifest(module, info)}};

@@ -23,11 +23,17 @@ namespace etc {
 [[nodiscard]] std::optional<CompileOutput> Assemble(const std::string& text,
                                                     const TargetOptions& target, Session& session);
 
+/// Those of the source, and of the kernels that are made of its graphs.
+struct ModuleProofs {
+  std::optional<ProofReport> source;
+  std::optional<ProofReport> kernels;
+};
+
 /// The binary at `path` and the manifest beside it, in the order in which they must appear.
 [[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                                    CompileOutput compiled,
                                                    const TargetOptions& target,
-                                                   const std::optional<ProofReport>& proofs);
+                                                   const ModuleProofs& proofs);
 
 /// `path` with its extension replaced.
 [[nodiscard]] std::string WithExtension(const std::string& path, const std::string& extension);

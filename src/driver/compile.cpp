@@ -47,10 +47,14 @@ class CompileJob {
     LoweringOptions lowering = options_.lowering;
     lowering.schedule.tag_data = !options_.target.IsHost();
     lowering.schedule.remarks = options_.proofs.remarks && proving.skip;
-    bool scheduled = IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
-                                                       lowering, timer_, session_);
+    bool from_kernels = IsScheduled(*module);
+    bool scheduled = from_kernels || RunPasses(*module, StaticPipeline(lowering.schedule), lowering,
+                                               timer_, session_);
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled && WriteModule(*module);
+    }
+    if (proofs_ && !from_kernels && !timer_.Time("prove-kernels", [&] { return Prove(*module); })) {
+      return false;
     }
     auto text = timer_.Time(
         "emit", [&] { return Emit(*module, options_.target, include_path_, session_); });
@@ -61,6 +65,11 @@ class CompileJob {
         timer_.Time("toolchain", [&] { return Assemble(*text, options_.target, session_); });
     return compiled && ResourcesFit(*module, *compiled) &&
            timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
+  }
+
+  bool Prove(const Module& module) {
+    kernel_proofs_ = ProveKernels(module, options_.proofs.remarks, *proofs_, session_);
+    return kernel_proofs_.has_value();
   }
 
   bool ResourcesFit(const Module& module, const CompileOutput& compiled) {
@@ -85,7 +94,8 @@ class CompileJob {
       return WriteStdout(compiled.binary, session_.diagnostics());
     }
     std::string binary = BinaryPath();
-    auto files = MakeArtifact(module, binary, std::move(compiled), options_.target, proofs_);
+    auto files = MakeArtifact(module, binary, std::move(compiled), options_.target,
+                              {proofs_, kernel_proofs_});
     if (options_.save_temps) {
       files.push_back({WithExtension(binary, TextExtension(options_.target)), text});
     }
@@ -180,7 +190,8 @@ class CompileJob {
   const CompileOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  std::optional<ProofReport> proofs_;
+  std::optional<ProofReport> proofs_;         // of the source
+  std::optional<ProofReport> kernel_proofs_;  // of what the passes make of its graphs
   IncludePath include_path_{options_.target.include_dirs};
 };
 

@@ -96,4 +96,18 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
   return true;
 }
 
+std::optional<ProofReport> ProveKernels(const Module& module, bool remarks,
+                                        const ProofReport& graphs, Session& session) {
+  ProofReport report = Prove(module, remarks, session.diagnostics(), &graphs);
+  if (!session.diagnostics().HasErrors()) {
+    return report;
+  }
+  if (graphs.NotProved() == 0) {
+    InternalError(__FILE__, __LINE__,
+                  fmt::format("a kernel is wrong whose graph is proved\n{}",
+                              RenderText(session.diagnostics(), session.source())));
+  }
+  return std::nullopt;
+}
+
 }  // namespace etc

@@ -1,9 +1,11 @@
 // Runs passes over a module, with all that the command line can ask for around them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/proofs.h"
 #include "driver/options.h"
 #include "driver/phase_timer.h"
 #include "driver/session.h"
@@ -24,5 +26,10 @@ namespace etc {
 /// error.
 [[nodiscard]] bool RunPasses(Module& module, const std::vector<Pass>& passes,
                              const LoweringOptions& options, PhaseTimer& timer, Session& session);
+
+/// Proves of the kernels what their graphs are proved to be, and the memory plan. That a kernel is
+/// wrong whose graph is proved is an internal error. Nothing after an error of the input.
+[[nodiscard]] std::optional<ProofReport> ProveKernels(const Module& module, bool remarks,
+                                                      const ProofReport& graphs, Session& session);
 
 }  // namespace etc

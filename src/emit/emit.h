@@ -53,8 +53,9 @@ struct ManifestInfo {
   std::string binary_xxh3_128;  // hexadecimal
   std::string toolchain;        // for example "nvrtc 13.0"
   std::vector<std::string> flags;
-  std::optional<ManifestProofs> proofs;      // absent when they were skipped
-  std::vector<ManifestResources> resources;  // empty when they were not asked for
+  std::optional<ManifestProofs> proofs;         // of the source; absent when they were skipped
+  std::optional<ManifestProofs> kernel_proofs;  // of what the passes made of its graphs
+  std::vector<ManifestResources> resources;     // empty when they were not asked for
 };
 
 /// The manifest as JSON text; docs/runtime.md has its schema. Ends with a line break.

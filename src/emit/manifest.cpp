@@ -242,6 +242,16 @@ class ManifestWriter {
   DimRanges ranges_;  // of the kernel whose sizes are being written
 };
 
+Json RecordOf(const ManifestProofs& proofs) {
+  Json record = Json::object();
+  for (const ManifestProofs::Group& group : proofs.groups) {
+    record[group.name] = {{"proved", group.proved}, {"not_proved", group.not_proved}};
+  }
+  record["assumptions"] = proofs.assumptions;
+  record["not_proved"] = proofs.not_proved;
+  return record;
+}
+
 }  // namespace
 
 std::string EmitManifest(const Module& module, const ManifestInfo& info) {
@@ -263,13 +273,10 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
     }
   }
   if (info.proofs) {
-    Json proofs = Json::object();
-    for (const ManifestProofs::Group& group : info.proofs->groups) {
-      proofs[group.name] = {{"proved", group.proved}, {"not_proved", group.not_proved}};
-    }
-    proofs["assumptions"] = info.proofs->assumptions;
-    proofs["not_proved"] = info.proofs->not_proved;
-    manifest["proofs"] = std::move(proofs);
+    manifest["proofs"] = RecordOf(*info.proofs);
+  }
+  if (info.kernel_proofs) {
+    manifest["kernel_proofs"] = RecordOf(*info.kernel_proofs);
   }
   return manifest.dump(2) + "\n";
 }

@@ -64,6 +64,24 @@ TEST_CASE("what depends on computed data is left open, not refuted") {
   CHECK(proved.report.NotProved() > 0);
 }
 
+TEST_CASE("what is open in graphs is not said again of their kernels") {
+  std::ifstream file(std::filesystem::path(ETC_EXAMPLES) / "moe_routing.etir");
+  std::stringstream text;
+  text << file.rdbuf();
+  SourceFile source("t.etir", text.str());
+  Diagnostics diagnostics;
+  auto module = Parse(source, diagnostics);
+  REQUIRE(module != nullptr);
+  ProofReport graphs = Prove(*module, true, diagnostics);
+  REQUIRE(graphs.NotProved() > 0);
+  CHECK(!diagnostics.all().empty());
+  for (bool remarks : {true, false}) {
+    Diagnostics again;
+    CHECK(Prove(*module, remarks, again, &graphs).NotProved() == graphs.NotProved());
+    CHECK(again.all().empty());
+  }
+}
+
 const char* const kTile = R"(etir 1;
 dim n in 1..4080;
 device @copy(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 8)) {
