@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "analysis/prover.h"
+#include "analysis/wait_cycle.h"
 #include "ir/printer.h"
 
 namespace etc {
@@ -85,6 +86,29 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
   }
 }
 
+void ReportCycle(Prover& prover, const std::vector<WaitStep>& cycle, const Point& point) {
+  const Unknowns& unknowns = prover.unknowns;
+  auto callee = [&](const EdgeRelation* edge) {
+    return "`@" + unknowns.program().calls[edge->call].device->name + "`";
+  };
+  std::string calls = callee(cycle[0].wait);
+  for (const WaitStep& step : cycle) {
+    calls += ", " + callee(step.notify);
+  }
+  std::string message = cycle.size() == 1 ? callee(cycle[0].wait) + " waits for itself"
+                                          : "calls wait for each other in a cycle: " + calls;
+  Diagnostic* error =
+      prover.Refuted(prover.report.order, DiagnosticKind::OrderProof, cycle[0].wait->edge->range,
+                     message + SizesText(unknowns, point, nullptr, 1));
+  for (size_t i = 0; error != nullptr && i < cycle.size(); ++i) {
+    const TaskEdge& wait = *cycle[i].wait->edge;
+    const std::string& event = unknowns.module().events[wait.ref->event].name;
+    error->notes.push_back(
+        {wait.range, fmt::format("{} waits for `%{}`, which {} notifies", callee(cycle[i].wait),
+                                 event, callee(cycle[i].notify))});
+  }
+}
+
 }  // namespace
 
 ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations) {
@@ -105,6 +129,7 @@ ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations) {
 void ProveOrder(Prover& prover, const EventRelations& relations) {
   const Unknowns& unknowns = prover.unknowns;
   const std::vector<ProgramCall>& calls = unknowns.program().calls;
+  std::set<const TaskEdge*> explained;  // waits that a reported cycle has
   for (const EdgeRelation& wait : relations.waits) {
     for (const EdgeRelation& notify : relations.notifies) {
       const ProgramCall& waiter = calls[wait.call];
@@ -127,6 +152,10 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
         ++prover.report.order.proved;
         continue;
       }
+      if (explained.contains(wait.edge)) {
+        ++prover.report.order.refuted;
+        continue;
+      }
       const Event& event = unknowns.module().events[wait.edge->ref->event];
       std::string what = fmt::format("`@{}` waits for `%{}`", waiter.device->name, event.name);
       Set sizes(isl_map_params(pairs.copy()));
@@ -136,6 +165,14 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
         prover.NotProved(prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
                          what + " after all that notify it",
                          ReasonOf(unknowns, wait.exact ? notify.set : wait.set));
+        continue;
+      }
+      auto cycle = FindWaitCycle(unknowns, relations, {&wait, &notify}, pairs, *point);
+      if (!cycle.empty()) {
+        ReportCycle(prover, cycle, *point);
+        for (const WaitStep& step : cycle) {
+          explained.insert(step.wait->edge);
+        }
         continue;
       }
       Diagnostic* error =

@@ -1,4 +1,4 @@
-// `etc compile`: load → schedule → emit → toolchain → write.
+// `etc compile`: load → prove → schedule → prove → emit → toolchain → write.
 #include <fmt/format.h>
 #include <unistd.h>
 
