@@ -13,8 +13,8 @@ void CheckDevice(const Module& module, const Device& device, Diagnostics& diagno
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
-/// Of the body of a graph or a kernel.
-void CheckStreams(const Module& module, const std::vector<NodeId>& body, Diagnostics& diagnostics);
+void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckStreams(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 /// Of a kernel, as if it did not have the events `without`. Tagged buffers order their own uses.

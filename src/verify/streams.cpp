@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ir/evaluate.h"
@@ -187,6 +188,7 @@ class Apart {
 
 /// A call or a share.
 struct Site {
+  NodeId node;
   DeviceId callee;
   const std::vector<Argument>* args;
   SourceRange range;
@@ -194,12 +196,13 @@ struct Site {
 
 class StreamChecks {
  public:
-  StreamChecks(const Module& module, const std::vector<NodeId>& body, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics) {
-    Collect(body);
-  }
+  StreamChecks(const Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics) {}
 
-  void Check() {
+  /// Calls without tasks at the sizes in `ranges` neither stream nor write there.
+  void Check(const std::vector<NodeId>& body, const DimRanges& ranges) {
+    sites_.clear();
+    Collect(body, ranges);
     for (const Site& site : sites_) {
       for (const Impl& impl : module_.devices[site.callee].impls) {
         for (TensorId param : impl.streams) {
@@ -210,17 +213,21 @@ class StreamChecks {
   }
 
  private:
-  void Collect(const std::vector<NodeId>& nodes) {
+  void Collect(const std::vector<NodeId>& nodes, const DimRanges& ranges) {
     for (NodeId id : nodes) {
       const Node& node = module_.nodes[id];
       if (const auto* call = std::get_if<CallNode>(&node)) {
-        sites_.push_back({call->callee, &call->args, module_.RangeOf(id)});
+        if (MayHaveTasks(module_, module_.devices[call->callee].tasks, ranges)) {
+          sites_.push_back({id, call->callee, &call->args, module_.RangeOf(id)});
+        }
       } else if (const auto* share = std::get_if<Share>(&node)) {
-        sites_.push_back({share->callee, &share->args, module_.RangeOf(id)});
+        if (MayHaveTasks(module_, share->axes, ranges)) {
+          sites_.push_back({id, share->callee, &share->args, module_.RangeOf(id)});
+        }
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        Collect(repeat->body);
+        Collect(repeat->body, ranges);
       } else if (const auto* region = std::get_if<Region>(&node)) {
-        Collect(region->body);
+        Collect(region->body, ranges);
       }
     }
   }
@@ -247,7 +254,9 @@ class StreamChecks {
             continue;
           }
         }
-        Report(site, argument, other, meets);
+        if (reported_.insert({site.node, param}).second) {
+          Report(site, argument, other, meets);
+        }
         return;
       }
     }
@@ -308,12 +317,20 @@ class StreamChecks {
   const Module& module_;
   Diagnostics& diagnostics_;
   std::vector<Site> sites_;
+  std::set<std::pair<NodeId, TensorId>> reported_;
 };
 
 }  // namespace
 
-void CheckStreams(const Module& module, const std::vector<NodeId>& body, Diagnostics& diagnostics) {
-  StreamChecks(module, body, diagnostics).Check();
+void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  StreamChecks checks(module, diagnostics);
+  for (const DimRanges& ranges : RangesOf(module, graph)) {
+    checks.Check(graph.body, ranges);
+  }
+}
+
+void CheckStreams(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  StreamChecks(module, diagnostics).Check(kernel.body, RangesOf(module, kernel));
 }
 
 }  // namespace etc

@@ -30,7 +30,8 @@
 //   - `streams` names `in` and `inout` parameters.
 //   - `tags` names `in` and `out` parameters that are not streamed.
 // Streams (streams.cpp)
-//   - No call of a graph writes what a call of it streams, but where each element that the device's
+//   - At no sizes does a call of a graph write what a call of it streams, but where each element
+//   that the device's
 //     body reads is proved to be none that it writes, in this task or any other.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
@@ -124,11 +125,11 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   ForEachProgram(
       module,
       [&](const Graph& graph) {
-        CheckStreams(module, graph.body, diagnostics);
+        CheckStreams(module, graph, diagnostics);
         CheckEventFlow(module, graph, diagnostics);
       },
       [&](const Kernel& kernel) {
-        CheckStreams(module, kernel.body, diagnostics);
+        CheckStreams(module, kernel, diagnostics);
         CheckEventFlow(module, kernel, diagnostics);
       });
   return diagnostics.error_count() == before;
