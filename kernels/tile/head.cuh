@@ -34,6 +34,21 @@ struct HeadConstants {
   }
 };
 
+/// The rotation of one position, as a lane needs it.
+template <int kDim>
+struct Rotation {
+  static constexpr int kCount = kDim / 64;
+
+  float sine[kCount], cosine[kCount];
+
+  ETC_DEVICE Rotation(const HeadConstants<kDim>& constants, int position) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      SinCos(float(position) * constants.frequency[i], sine[i], cosine[i]);
+    }
+  }
+};
+
 /// A lane has the elements lane + 32 * i, so that both halves of a rotated pair are its own.
 template <int kDim>
 struct Head {
@@ -41,6 +56,8 @@ struct Head {
   static constexpr int kCount = kDim / 32;
 
   float value[kCount];
+
+  Head() = default;
 
   ETC_DEVICE Head(const bf16* source, int lane) {
 #pragma unroll
@@ -80,14 +97,12 @@ struct Head {
   }
 
   /// Rotates element i with element i + D / 2.
-  ETC_DEVICE void Rotate(const HeadConstants<kDim>& constants, int position) {
+  ETC_DEVICE void Rotate(const Rotation<kDim>& rotation) {
 #pragma unroll
     for (int i = 0; i < kCount / 2; ++i) {
-      float sine, cosine;
-      SinCos(float(position) * constants.frequency[i], sine, cosine);
       float low = value[i], high = value[i + kCount / 2];
-      value[i] = low * cosine - high * sine;
-      value[i + kCount / 2] = high * cosine + low * sine;
+      value[i] = low * rotation.cosine[i] - high * rotation.sine[i];
+      value[i + kCount / 2] = high * rotation.cosine[i] + low * rotation.sine[i];
     }
   }
 

@@ -28,6 +28,7 @@ struct Ring {
 
   ETC_DEVICE u32 Full() const { return barrier; }
   ETC_DEVICE u32 Empty() const { return barrier + 8; }
+  ETC_DEVICE int Index() const { return int(barrier - first_barrier) / 16; }
   ETC_DEVICE void Advance() {
     slot += stride;
     barrier += 16;
@@ -41,10 +42,12 @@ struct Ring {
 
 /// What the consumer warps and the reducer warp hand to each other.
 struct Exchange {
-  static constexpr int kBuffers = 3;  // tasks by which the reducer may be behind
+  static constexpr int kBuffers = 3;  // parts by which the reducer may be behind
+  static constexpr int kAhead = 2;    // tasks that it may have prepared
 
-  Ring buffers;  // a buffer holds the parts of one task
-  Ring begun;    // no data: the beginnings of shares
+  Ring buffers;   // a buffer holds the parts of one task
+  Ring begun;     // no data: the beginnings of shares
+  Ring prepared;  // no data, never empty: a task's parts say that its preparation was read
 };
 
 struct Loader {
@@ -139,6 +142,22 @@ struct Consumer {
     while (Clock() - committed < u32(ETC_FIRST_POLL)) {
     }
   }
+  /// Waits until the reducer has prepared the next task (each warp): which of kAhead places has it.
+  ETC_DEVICE int WaitPrepared() {
+    BarrierWait(exchange.prepared.Full(), exchange.prepared.parity);
+    int place = exchange.prepared.Index();
+    exchange.prepared.Advance();
+    return place;
+  }
+  /// Waits until the reducer has read all parts (each warp).
+  ETC_DEVICE void AwaitReducer() const {
+    Ring buffers = exchange.buffers;
+#pragma unroll 1
+    for (int i = 0; i < Exchange::kBuffers; ++i) {
+      BarrierWait(buffers.Empty(), buffers.parity ^ 1);
+      buffers.Advance();
+    }
+  }
   /// Waits until the reducer's next buffer is free (each warp): its shared address.
   ETC_DEVICE u32 AcquireParts() {
     BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
@@ -155,10 +174,11 @@ struct Consumer {
   }
 };
 
-/// One warp that walks the tasks behind the consumers.
+/// One warp that walks the tasks behind the consumers, and may prepare them ahead of these.
 struct Reducer {
   int thread, lane;
-  u32 zero;  // 0, which the compiler does not know
+  char* scratch;  // the consumers'
+  u32 zero;       // 0, which the compiler does not know
   Exchange exchange;
 
   /// Waits for the consumers' Begin; then this role may read what they waited for.
@@ -169,6 +189,17 @@ struct Reducer {
       BarrierArrive(exchange.begun.Empty());
     }
     exchange.begun.Advance();
+  }
+  /// Where to prepare the next task: one of kAhead places, free once the parts of the task before
+  /// the last are released.
+  ETC_DEVICE int PreparedPlace() const { return exchange.prepared.Index(); }
+  /// Lets the consumers read what this warp has prepared; moves on to the next place.
+  ETC_DEVICE void CommitPrepared() {
+    __syncwarp();
+    if (lane == 0) {
+      BarrierArrive(exchange.prepared.Full());
+    }
+    exchange.prepared.Advance();
   }
   /// Waits until all consumer warps have committed their parts of the next task: their address.
   ETC_DEVICE u32 WaitParts() {
@@ -208,6 +239,24 @@ struct FindReduction<Kernel, typename Kernel::Reduction::Exists> {
 template <class Kernel>
 using ReductionOf = typename FindReduction<Kernel>::type;
 
+/// Whether a reduction prepares tasks ahead: it then has Prepare, called once for each task before
+/// its Run, and before the Run of the task in front where there is one.
+template <class Reduction, class = void>
+struct PreparesTasks {
+  static constexpr bool value = false;
+};
+template <class Reduction>
+struct PreparesTasks<Reduction, typename Reduction::PreparesAhead> {
+  static constexpr bool value = true;
+};
+template <class Reduction, class Args, class... Coordinates>
+ETC_DEVICE void PrepareTask(Reduction& reduction, Reducer& reducer, const Args& args,
+                            Coordinates... task) {
+  if constexpr (PreparesTasks<Reduction>::value) {
+    reduction.Prepare(reducer, args, int(task)...);
+  }
+}
+
 // A kernel's Prefetch is optional; the argument of type int prefers the overload that calls it.
 template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Coordinates... task)
@@ -227,7 +276,7 @@ struct Block {
   static constexpr int kScratch = (kScratchBytes + 127) / 128 * 128;
   static constexpr int kParts = (kPartsBytes + 127) / 128 * 128;
   static constexpr int kOwnBytes =
-      kScratch + Exchange::kBuffers * kParts + (Exchange::kBuffers + 1) * 16;
+      kScratch + Exchange::kBuffers * kParts + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
   static_assert(kOwnBytes <= kSharedBytes, "the scratch does not fit into shared memory");
   static constexpr int kSlots =
       kSlotBytes == 0 ? 0 : (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
@@ -251,8 +300,11 @@ struct Block {
         BarrierInit(barrier, Consumer::kWarps);
         BarrierInit(barrier + 8, 1);
       }
-      BarrierInit(barrier, 1);
-      BarrierInit(barrier + 8, 1);
+#pragma unroll 1
+      for (int i = 0; i < 1 + Exchange::kAhead; ++i, barrier += 16) {
+        BarrierInit(barrier, 1);
+        BarrierInit(barrier + 8, 1);
+      }
       BarrierInitFence();
     }
     __syncthreads();
@@ -287,17 +339,18 @@ struct Block {
     int thread = int(threadIdx.x);
     // The same for all lanes, which the compiler cannot know of a division.
     int warp = __shfl_sync(0xffffffffu, thread / 32, 0);
-    return Consumer{thread, warp,   thread % 32, shared + kSlots * kRingSlotBytes,
+    return Consumer{thread, warp,   thread % 32, Scratch(),
                     shared, Zero(), MakeSlots(), MakeExchange()};
   }
   ETC_DEVICE Reducer MakeReducer() const {
     int lane = int(threadIdx.x) % 32;
-    return Reducer{lane, lane, Zero(), MakeExchange()};
+    return Reducer{lane, lane, Scratch(), Zero(), MakeExchange()};
   }
 
  private:
   // The grid has one dimension.
   static ETC_DEVICE u32 Zero() { return blockIdx.y; }
+  ETC_DEVICE char* Scratch() const { return shared + kSlots * kRingSlotBytes; }
   ETC_DEVICE u32 FirstParts() const {
     return SharedAddress(shared) + kSlots * kRingSlotBytes + kScratch;
   }
@@ -316,7 +369,8 @@ struct Block {
   ETC_DEVICE Exchange MakeExchange() const {
     u32 barrier = FirstBarrier() + kSlots * 16;
     return {MakeRing(FirstParts(), barrier, Exchange::kBuffers, kParts),
-            MakeRing(0, barrier + Exchange::kBuffers * 16, 1, 0)};
+            MakeRing(0, barrier + Exchange::kBuffers * 16, 1, 0),
+            MakeRing(0, barrier + (Exchange::kBuffers + 1) * 16, Exchange::kAhead, 0)};
   }
 };
 

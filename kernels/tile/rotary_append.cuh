@@ -41,7 +41,7 @@ struct RotaryAppend {
         if constexpr (kNorm) {
           head.Normalise(constants, float(Config::eps));
         }
-        head.Rotate(constants, position);
+        head.Rotate({constants, position});
       }
       if (is_query) {
         head.Store(args.q + i64(b) * args.q_1 + h * kDim, lane);

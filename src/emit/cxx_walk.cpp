@@ -393,15 +393,21 @@ class WalkWriter {
     CloseOuter(share);
   }
 
-  /// Opens the loop over the SM's tasks, with their coordinates. In a nest, `task` counts from the
-  /// box on.
-  void OpenTasks(const Share& share, std::string_view step) {
-    bool nest = Outer(share) > 0;
-    OpenOuter(share);
-    if (nest) {
-      WriteBox(share, "box");
+  /// Opens what stands around the loop over the SM's tasks. In a nest, `task` counts from the box
+  /// on. Gives the name of the number of tasks to go through.
+  std::string_view OpenBox(const Share& share) {
+    if (Outer(share) == 0) {
+      return "tasks";
     }
-    OpenLoop(fmt::format("for (; task < {}; {}) {{", nest ? "box" : "tasks", step));
+    OpenOuter(share);
+    WriteBox(share, "box");
+    return "box";
+  }
+
+  /// Opens the loop over the SM's tasks, with their coordinates.
+  void OpenTasks(const Share& share, std::string_view step) {
+    std::string_view count = OpenBox(share);
+    OpenLoop(fmt::format("for (; task < {}; {}) {{", count, step));
     WriteCoordinates(share);
   }
 
@@ -413,9 +419,9 @@ class WalkWriter {
     }
   }
 
-  /// The coordinates of the task whose number in its box is `task`.
-  void WriteCoordinates(const Share& share) {
-    out_.Line("i64 rest = task;");
+  /// The coordinates of the task whose number in its box is the variable `task`.
+  void WriteCoordinates(const Share& share, std::string_view task = "task") {
+    out_.Line(fmt::format("i64 rest = {};", task));
     bool small = IsSmall(share);
     size_t outer = Outer(share);
     for (size_t i = share.axes.size(); i-- > outer;) {
@@ -503,10 +509,21 @@ class WalkWriter {
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
-    OpenTasks(share, "task += sms, ++done");
+    std::string_view count = OpenBox(share);
+    out_.Line("i64 ahead = task;");
+    OpenLoop(fmt::format("for (; task < {}; task += sms, ++done) {{", count));
     if (!once) {
       out_.Line(make);
     }
+    // What the waits in front of the share hold for may be prepared one task ahead.
+    out_.Open(fmt::format("if constexpr (PreparesTasks<{}>::value) {{", Reduction(device)));
+    OpenLoop(fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
+                         once ? " + sms" : ""));
+    WriteCoordinates(share, "ahead");
+    out_.Line(fmt::format("PrepareTask(reduction, reducer, args{});", Coordinates(share)));
+    out_.Close();
+    out_.Close();
+    WriteCoordinates(share, "task");
     out_.Line(fmt::format("reduction.Run(reducer, args{});", Coordinates(share)));
     WriteNotifies(share.notifies, device, "1");
     CloseTasks(share);

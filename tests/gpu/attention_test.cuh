@@ -8,6 +8,7 @@
 #include "tile/attention_combine.cuh"
 #include "tile/decode_attention.cuh"
 #include "tile/rotary_append.cuh"
+#include "tile/whole_attention.cuh"
 
 namespace etc::test {
 
@@ -75,6 +76,45 @@ struct AttentionProgram {
     Share(batch * Case::kHeads, pairs * splits, [&](int task) {
       events.Wait(consumer, task / Case::kGroup, splits);
       combine.Run(consumer, args, task / Case::kHeads, task % Case::kHeads);
+    });
+  }
+};
+
+/// WholeAttention alone; `reserved` bytes of shared memory are left to others.
+template <class Case, int reserved = 0>
+struct WholeProgram {
+  using Attention = WholeAttention<typename Case::Config, typename Case::Args>;
+  static constexpr int kSlotBytes = Attention::kSlotBytes;
+  static constexpr int kScratchBytes =
+      Attention::kScratchBytes > reserved ? Attention::kScratchBytes : reserved;
+  static constexpr int kPartsBytes = Attention::Reduction::kPartsBytes;
+
+  typename Case::Args args;
+  int batch;
+  int cap;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+    loader.cap = cap;
+    Share(batch * Case::kKvHeads, 0, [&](int task) {
+      Attention::Load(loader, args, task / Case::kKvHeads, task % Case::kKvHeads);
+    });
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events&) const {
+    Attention attention(consumer, args);
+    Share(batch * Case::kKvHeads, 0, [&](int task) {
+      attention.Run(consumer, args, task / Case::kKvHeads, task % Case::kKvHeads);
+    });
+  }
+  ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
+    typename Attention::Reduction reduction(reducer, args);
+    int tasks = batch * Case::kKvHeads, sms = int(gridDim.x);
+    int ahead = int(blockIdx.x);
+    Share(tasks, 0, [&](int task) {
+#pragma unroll 1
+      for (; ahead < tasks && ahead <= task + sms; ahead += sms) {
+        reduction.Prepare(reducer, args, ahead / Case::kKvHeads, ahead % Case::kKvHeads);
+      }
+      reduction.Run(reducer, args, task / Case::kKvHeads, task % Case::kKvHeads);
     });
   }
 };
@@ -238,10 +278,8 @@ void TestAttention(Report& report) {
     report.Check(SameBits(v_cache.Read(), new_values), what + ": wrong values in the cache");
   };
 
-  Launcher<AttentionProgram<Case>> launcher;
-  for (int splits : {1, 2, 16}) {
-    args.partial_2 = splits;
-    std::string what = name + " splits " + std::to_string(splits);
+  // The result, the caches, and that all launches give the same bits.
+  auto check = [&](auto& launcher, const auto& program, const std::string& what) {
     std::vector<bf16> first;
     int different = 0;
     k_cache.Write(keys);
@@ -259,7 +297,14 @@ void TestAttention(Report& report) {
       different += !SameBits(result, first);
     }
     report.Check(different == 0, what + ": " + std::to_string(different) + " launches differ");
+  };
+  Launcher<AttentionProgram<Case>> launcher;
+  for (int splits : {1, 2, 16}) {
+    args.partial_2 = splits;
+    check(launcher, program, name + " splits " + std::to_string(splits));
   }
+  Launcher<WholeProgram<Case>> whole;
+  check(whole, WholeProgram<Case>{args, batch, 3}, name + " whole");
 
   k_cache.Write(keys);
   v_cache.Write(values);

@@ -179,7 +179,7 @@ struct ReductionIn {
   static ETC_DEVICE void Reduce(const Program&, Reducer&, const Events&) {}
 };
 template <class Program>
-struct ReductionIn<Program, std::enable_if_t<(Program::kPartsBytes > 0)>> {
+struct ReductionIn<Program, std::void_t<decltype(&Program::Reduce)>> {
   static constexpr int kPartsBytes = Program::kPartsBytes;
   static ETC_DEVICE void Reduce(const Program& program, Reducer& reducer, const Events& events) {
     program.Reduce(reducer, events);

@@ -267,8 +267,9 @@ void TimeChain(Report& report, const char* name, int layers) {
   }
 }
 
-/// Attention with nothing beside it: 8 KV heads, as many splits as make 128 tasks. `cap` is the
-/// number of slots that may be on their way.
+/// Attention with nothing beside it, 8 KV heads: in as many splits as make 128 tasks, with the
+/// combine, and where there is one split by WholeAttention too, with what shared memory the wide
+/// GEMMs of a program leave to it, in slots of 32 KB. `cap` is the number of slots on their way.
 template <int group, int dim>
 void TimeAttention(int batch, int position) {
   using Case = AttentionCase<group, dim, true, 8>;
@@ -286,30 +287,38 @@ void TimeAttention(int batch, int position) {
   Random random(1);
   Buffer<i32> pos(std::vector<i32>(batch, position)),
       pages(ShuffledPages(random, num_pages, num_pages));
-  AttentionProgram<Case> program{};
-  auto& args = program.args;
-  program.batch = batch;
+  typename Case::Args args{};
   args.qkv = qkv.data(), args.pos = pos.data(), args.inv_freq = freq.data();
   args.q_norm = args.k_norm = norm.data();
   args.k_cache = k.data(), args.v_cache = v.data();
   args.page_table = pages.data(), args.page_table_1 = max_pages;
   args.partial = partial.data(), args.partial_2 = splits, args.out = out.data();
-  Launcher<AttentionProgram<Case>> launcher;
   double bytes = 4.0 * batch * Case::kKvHeads * position * dim;
   std::printf("attention group %d dim %d, batch %3d, %4d positions, %2d splits:", group, dim, batch,
               position, splits);
-  for (int cap : {3, 12}) {
-    program.cap = cap;
-    float time = launcher.Time(program, 10);
-    std::printf(" cap %d: %.1f us, %.2f TB/s%s", cap, time, bytes / time * 1e-6,
-                cap == 12 ? "\n" : ";");
+  auto time = [&](auto program, const char* name, std::initializer_list<int> caps) {
+    Launcher<decltype(program)> launcher;
+    program.args = args, program.batch = batch;
+    std::printf(" %s:", name);
+    for (int cap : caps) {
+      program.cap = cap;
+      float microseconds = launcher.Time(program, 10);
+      std::printf(" %.1f us, %.2f TB/s;", microseconds, bytes / microseconds * 1e-6);
+    }
+  };
+  time(AttentionProgram<Case>{}, "splits, cap 3", {3});
+  if (splits == 1) {
+    time(WholeProgram<Case>{}, "whole, cap 3, 6", {3, 6});
+    time(WholeProgram<Case, 85 << 10>{}, "of 4 slots, cap 3, 4", {3, 4});
+    time(WholeProgram<Case, 102 << 10>{}, "of 3 slots, cap 3", {3});
   }
+  std::printf("\n");
 }
 
 template <int group, int dim>
 void TimeAttentions() {
-  for (int batch : {1, 8, 32, 128}) {
-    for (int position : {512, 4000, 8192}) {
+  for (int position : {512, 4000}) {
+    for (int batch : {1, 8, 16, 32, 64, 128}) {
       TimeAttention<group, dim>(batch, position);
     }
   }
