@@ -22,11 +22,15 @@ device @gather(%ids: i32[n], %len: i32[1], %x: f32[64], %w: f32[n, 64], %y: out 
 device @add(%y: f32[n], %z: inout f32[n]) tasks (i: n) {
   %z[i] = %z[i] + %y[i];
 }
+device @count(%rounds: inout i32[1]) tasks (one: 1) {
+  %rounds[0] = %rounds[0] + 1;
+}
 graph @rows(%ids: i32[n] in 0..64 distinct, %len: i32[1] in 0..64, %x: f32[64],
-            %w: f32[n, 64], %z: inout f32[n]) {
+            %w: f32[n, 64], %z: inout f32[n], %rounds: inout i32[1] in 0..2) {
   %y = buffer f32[n];
   call @gather(%ids, %len, %x, %w, %y);
   call @add(%y, %z);
+  call @count(%rounds);
 }
 """
 
@@ -49,7 +53,7 @@ class Bench:
 
 
 def check_table(bench):
-    words = "bench rows.etir --device host --dim n=64 --launches 3 --value len=16".split()
+    words = "bench rows.etir --device host --dim n=64 --launches 3 --value len=16 --value rounds=0".split()
     lines = bench.run(*words).splitlines()
     assert lines[0] == "@rows on the host, n = 64; 3 launches of each, by turns", lines
     assert lines[1] == "0.0 MB to read", lines
@@ -61,7 +65,7 @@ def check_table(bench):
 
 def check_json(bench):
     words = "bench rows.etir --device host --dim n=64 --format json -o out.json --schedules kernels"
-    assert bench.run(*words.split(), "--launches", "2", "--value", "len=16") == ""
+    assert bench.run(*words.split(), "--launches", "2", "--value", "len=16", "--value", "rounds=0") == ""
     report = json.loads((bench.folder / "out.json").read_text())
     rows = report.pop("schedules")
     assert report == {
@@ -70,11 +74,12 @@ def check_json(bench):
         "graph": "rows",
         "dims": {"n": 64},
         "launches": 2,
-        "bytes_read": 4 * (3 * 64 + 64 * 16),  # %ids, %x, %z, and of each row of %w the first 16
+        "bytes_read": 4 * (3 * 64 + 1 + 64 * 16),  # %ids, %x, %z, %rounds, 16 of each row of %w
     }, report
     assert [row["name"] for row in rows] == ["kernels"]
     (row,) = rows
-    assert row["outputs"] == [{"name": "z", "finite": True, "equal": True}], row
+    assert row["outputs"] == [{"name": "z", "finite": True, "equal": True},
+                              {"name": "rounds", "finite": True, "equal": True}], row
     assert 0 < row["least_ms"] <= row["median_ms"] <= row["greatest_ms"] and row["ratio"] == 1, row
 
 
@@ -88,7 +93,7 @@ def check_artifacts(bench):
     assert "bytes_read" not in report
     assert [row["name"] for row in report["schedules"]] == ["static", "kernels"]
     report = json.loads(bench.run(*words, "--source", "rows.etir"))
-    assert report["bytes_read"] == 4 * (3 * 64 + 64 * 16), report
+    assert report["bytes_read"] == 4 * (3 * 64 + 1 + 64 * 16), report
 
 
 def main():
