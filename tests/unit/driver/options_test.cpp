@@ -102,6 +102,23 @@ TEST_CASE("fmt takes several files") {
   CHECK(fmt.files == std::vector<std::string>{"a.etir", "b.etir"});
 }
 
+TEST_CASE("bench takes files before and after its options") {
+  auto bench = Accept<BenchOptions>({"bench", "a.cubin", "--source", "m.etir", "--dim", "n=3",
+                                     "--value=pos=7", "--launches", "9", "--bandwidth", "4.5",
+                                     "--format", "json", "-o", "x", "b.cubin"});
+  CHECK(bench.files == std::vector<std::string>{"a.cubin", "b.cubin"});
+  CHECK(bench.source.file == "m.etir");
+  CHECK(bench.dims == std::vector<std::string>{"n=3"});
+  CHECK(bench.values == std::vector<std::string>{"pos=7"});
+  CHECK(bench.launches == 9);
+  CHECK(bench.bandwidth == 4.5);
+  CHECK(bench.format == BenchFormat::Json);
+  CHECK(bench.output == "x");
+  CHECK(!bench.device);
+  CHECK(Accept<BenchOptions>({"bench", "--schedules", "static,kernels", "m.etir"}).schedules ==
+        std::vector<std::string>{"static", "kernels"});
+}
+
 TEST_CASE("run takes names and files") {
   auto run = Accept<RunOptions>(
       {"run",     "m.etir",          "--graph",  "g",       "--dim",      "n=3",     "--input",
