@@ -25,6 +25,9 @@ inline void TestWideGemms(Report& report) {
                                                               {17, 32});
   TestGemm<WideCase<1024, 1208, 64, 32, silu_mul, plain, true, H>>(report, "wide k1024 norm silu",
                                                                    {17, 31, 32});
+  TestGemm<WideCase<1024, 2496, 64, 64, store, qkv, false, H>>(report, "wide k1024 qkv", {33, 64});
+  TestGemm<WideCase<2048, 1208, 64, 128, silu_mul, plain, false, H>>(report, "wide k2048 silu",
+                                                                     {65, 128});
   TestGemm<WideCase<9728, 1296, 64, 64, residual, plain, false, H>>(report, "wide k9728 residual",
                                                                     {33, 64});
   TestGemm<WideCase<2560, 2416, 128, 64, silu_mul, plain, true, H>>(
