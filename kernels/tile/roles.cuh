@@ -51,25 +51,33 @@ struct Exchange {
 };
 
 struct Loader {
+  static constexpr int kNoCap = 1 << 30;
+
   int thread, lane;
   Ring ring;
   u64 policy;
   Ring landing;  // the oldest slot that may still be on its way
-  // A full queue of weight reads delays the signals and activations that other CTAs wait for, and
-  // so does a burst of them.
-  int cap;  // slots that may be on their way at once
-  int gap;  // the least number of clock cycles from one slot's issue to the next
+  int slots;     // of the ring
+  int cap;
+  int gap = 0;
   int in_flight = 0;
   u32 issued = 0;  // the clock at the last issue
 
+  /// A full queue of weight reads delays the signals and activations that other CTAs wait for, and
+  /// so does a burst of them: most_in_flight slots may be on their way at once, and from one slot's
+  /// issue to the next pass least_gap clock cycles or more. More in flight than the ring has slots
+  /// would be waited for in vain.
+  ETC_DEVICE void SetPace(int most_in_flight, int least_gap) {
+    cap = most_in_flight < slots ? most_in_flight : slots;
+    gap = least_gap;
+  }
   /// Waits for a free slot, and for its turn; gives its shared address. For all lanes.
   ETC_DEVICE u32 Acquire() {
-    if (in_flight < cap) {
-      ++in_flight;
-    } else {
+    for (; in_flight >= cap; --in_flight) {
       BarrierWait(landing.Full(), landing.parity);
       landing.Advance();
     }
+    ++in_flight;
     BarrierWait(ring.Empty(), ring.parity ^ 1);
     if (gap > 0) {
       while (Clock() - issued < u32(gap)) {
@@ -267,8 +275,10 @@ template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
 
 /// Carves the dynamic shared memory of a CTA: ring, scratch, the reducer's buffers, barriers.
-/// kSlotBytes is 0 without a ring, kPartsBytes (of one buffer) without a reduction.
-template <int kSlotBytes, int kScratchBytes, int kPartsBytes, int kSharedBytes>
+/// kSlotBytes is 0 without a ring, kPartsBytes (of one buffer) without a reduction; the ring has as
+/// many slots as there is room for, but no more than kDepth.
+template <int kSlotBytes, int kScratchBytes, int kPartsBytes, int kSharedBytes,
+          int kDepth = 1 << 30>
 struct Block {
   // The helpers are one group of four warps, so that it can give registers to the consumers.
   static constexpr int kThreads = Consumer::kThreads + 128;
@@ -278,8 +288,8 @@ struct Block {
   static constexpr int kOwnBytes =
       kScratch + Exchange::kBuffers * kParts + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
   static_assert(kOwnBytes <= kSharedBytes, "the scratch does not fit into shared memory");
-  static constexpr int kSlots =
-      kSlotBytes == 0 ? 0 : (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
+  static constexpr int kRoom = (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
+  static constexpr int kSlots = kSlotBytes == 0 ? 0 : kRoom < kDepth ? kRoom : kDepth;
   static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has no room for two ring slots");
 
   char* shared;
@@ -328,12 +338,9 @@ struct Block {
   static constexpr int kSpareThreads = kThreads - Consumer::kThreads - 64;
   ETC_DEVICE int SpareThread() const { return int(threadIdx.x) - Consumer::kThreads - 64; }
 
-  /// With as many slots on their way at once as there are, and no gap, nothing holds it back.
-  ETC_DEVICE Loader MakeLoader(int cap = kSlots, int gap = 0) const {
-    // More in flight than the ring has slots would be waited for in vain.
+  ETC_DEVICE Loader MakeLoader() const {
     int lane = int(threadIdx.x) % 32;
-    return Loader{
-        lane, lane, MakeSlots(), EvictFirstPolicy(), MakeSlots(), cap < kSlots ? cap : kSlots, gap};
+    return Loader{lane, lane, MakeSlots(), EvictFirstPolicy(), MakeSlots(), kSlots, kSlots};
   }
   ETC_DEVICE Consumer MakeConsumer() const {
     int thread = int(threadIdx.x);

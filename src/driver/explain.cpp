@@ -1,5 +1,6 @@
 // `etc explain`: load → schedule → what the cost model says of each kernel, as text or as JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -108,8 +109,8 @@ class Explanation {
     return dims;
   }
 
-  const std::string& CalleeOf(const StageCost& stage) const {
-    return module_.devices[std::get<Share>(module_.nodes[stage.share]).callee].name;
+  const std::string& CalleeOf(NodeId share) const {
+    return module_.devices[std::get<Share>(module_.nodes[share]).callee].name;
   }
 
   std::string ReasonOf(KernelId kernel, const EdgeCost& edge) {
@@ -152,7 +153,7 @@ class Explanation {
           "  {:<20} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
           "{:>8.2f} "
           "{:>8.2f}\n",
-          "@" + CalleeOf(stage), stage.iterations, stage.tasks, stage.tasks_per_sm,
+          "@" + CalleeOf(stage.share), stage.iterations, stage.tasks, stage.tasks_per_sm,
           100 * stage.balance, stage.streamed_bytes / 1e6, stage.read_bytes / 1e6,
           stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us, stage.latency_us, stage.us);
       for (const EdgeCost& edge : stage.edges) {
@@ -164,16 +165,43 @@ class Explanation {
   }
 
   std::string LoaderText(const Kernel& kernel) const {
-    std::string ring = fmt::format("as many slots as {} bytes hold", kernel.shared_bytes);
-    auto choice = ChoosePace(module_, kernel);
-    if (!choice) {
+    std::vector<PaceChoice> choices = ChoosePaces(module_, kernel);
+    if (choices.empty()) {
       return "  loader     streams nothing\n";
     }
-    std::string chosen = IsSame(kernel.pace, choice->pace)
-                             ? "chosen at the least sizes"
-                             : fmt::format("the model would have {}", PaceText(choice->pace));
-    return fmt::format("  loader     {}; {}\n             {}: {}\n", ring, PaceText(kernel.pace),
-                       chosen, choice->reason);
+    std::string text = fmt::format(
+        "  loader     {}\n",
+        kernel.depth ? fmt::format("at most {} slots, and no more than {} bytes hold",
+                                   *kernel.depth, kernel.shared_bytes)
+                     : fmt::format("as many slots as {} bytes hold", kernel.shared_bytes));
+    for (const PaceChoice& choice : choices) {
+      text += fmt::format("             {}: {}\n", RunText(choice), PaceText(kernel, choice));
+    }
+    return text;
+  }
+
+  std::string RunText(const PaceChoice& choice) const {
+    return choice.repeat
+               ? fmt::format(
+                     "in each {}",
+                     module_.symbols[std::get<Repeat>(module_.nodes[choice.repeat]).var].name)
+               : "outside of repeats";
+  }
+
+  /// The pace of a run of shares, which may have been changed by hand, and the model's reason.
+  std::string PaceText(const Kernel& kernel, const PaceChoice& choice) const {
+    std::vector<std::string> paces;
+    for (NodeId share : choice.shares) {
+      std::string text = PaceText(PaceOf(kernel, share));
+      if (std::find(paces.begin(), paces.end(), text) == paces.end()) {
+        paces.push_back(std::move(text));
+      }
+    }
+    std::string model = PaceText(choice.pace);
+    bool chosen = paces == std::vector{model};
+    return fmt::format("{}\n               {}: {}", fmt::join(paces, " or "),
+                       chosen ? "chosen at the least sizes" : "the model would have " + model,
+                       choice.reason);
   }
 
   static std::string PaceText(const std::optional<Pace>& pace) {
@@ -182,8 +210,9 @@ class Explanation {
                : "nothing holds it back";
   }
 
-  static bool IsSame(const std::optional<Pace>& a, const Pace& b) {
-    return a && a->cap == b.cap && a->gap == b.gap;
+  const std::optional<Pace>& PaceOf(const Kernel& kernel, NodeId share) const {
+    const auto& own = std::get<Share>(module_.nodes[share]).pace;
+    return own ? own : kernel.pace;
   }
 
   /// Nanoseconds are more than the model knows.
@@ -205,7 +234,7 @@ class Explanation {
                          {"mechanism", Spelling(edge.mechanism)},
                          {"reason", ReasonOf(id, edge)}});
       }
-      calls.push_back({{"callee", CalleeOf(stage)},
+      calls.push_back({{"callee", CalleeOf(stage.share)},
                        {"times", stage.iterations},
                        {"tasks", stage.tasks},
                        {"tasks_per_sm", stage.tasks_per_sm},
@@ -220,13 +249,25 @@ class Explanation {
                        {"edges", edges}});
     }
     Json loader = nullptr;
-    if (auto choice = ChoosePace(module_, kernel)) {
-      loader = {{"shared_bytes", kernel.shared_bytes}, {"cap", nullptr}, {"gap", nullptr}};
-      if (kernel.pace) {
-        loader["cap"] = kernel.pace->cap;
-        loader["gap"] = kernel.pace->gap;
+    if (auto choices = ChoosePaces(module_, kernel); !choices.empty()) {
+      loader = {{"shared_bytes", kernel.shared_bytes}, {"depth", nullptr}, {"runs", Json::array()}};
+      if (kernel.depth) {
+        loader["depth"] = *kernel.depth;
       }
-      loader["reason"] = choice->reason;
+      for (const PaceChoice& choice : choices) {
+        Json shares = Json::array();
+        for (NodeId share : choice.shares) {
+          Json entry = {{"callee", CalleeOf(share)}, {"cap", nullptr}, {"gap", nullptr}};
+          if (const auto& pace = PaceOf(kernel, share)) {
+            entry["cap"] = pace->cap;
+            entry["gap"] = pace->gap;
+          }
+          shares.push_back(std::move(entry));
+        }
+        loader["runs"].push_back({{"shares", std::move(shares)},
+                                  {"model", {{"cap", choice.pace.cap}, {"gap", choice.pace.gap}}},
+                                  {"reason", choice.reason}});
+      }
     }
     return {{"name", kernel.name},
             {"graph", kernel.graph},

@@ -119,7 +119,7 @@ class CudaWriter {
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
       out.Line(fmt::format("constexpr int kPartsBytes = {};", parts));
       out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartsBytes, {}>;",
-                           kernel.shared_bytes));
+                           SharedText(kernel)));
       out.Line("");
       WriteTags(out, kernel_scope, kernel);
       WriteRoles(out, kernel_scope, kernel);
@@ -157,7 +157,7 @@ class CudaWriter {
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
       out.Line(
-          fmt::format("    ReductionOf<Impl_{}>::kPartsBytes, {}>;", device, kernel.shared_bytes));
+          fmt::format("    ReductionOf<Impl_{}>::kPartsBytes, {}>;", device, SharedText(kernel)));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::Reducer, "Reduce", "Reducer& reducer"},
@@ -165,10 +165,10 @@ class CudaWriter {
           {Role::Consumer, "Consume", "Consumer& consumer"}};
       for (const auto& [role, name, self] : roles) {
         out.Line("");
-        out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{",
-                             name, i, self));
+        out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{", name, i,
+                             self));
         WriteDeclarations(out, scope, kernel);
-        WriteLaunch(out, scope, launches[i], role, arch_);
+        WriteLaunch(out, scope, kernel, launches[i], role, arch_);
         out.Close();
       }
     }
@@ -260,6 +260,12 @@ class CudaWriter {
     out.Close();
   }
 
+  /// The bytes of shared memory, and how many slots of the ring to make of them at most.
+  static std::string SharedText(const Kernel& kernel) {
+    std::string bytes = fmt::format("{}", kernel.shared_bytes);
+    return kernel.depth ? fmt::format("{}, {}", bytes, *kernel.depth) : bytes;
+  }
+
   /// For reports only: no code reads it.
   static void WriteRing(TextWriter& out, const std::string& entry, const std::string& memory) {
     out.Line(fmt::format(
@@ -285,26 +291,20 @@ class CudaWriter {
     out.Line(fmt::format("{}::CtaMemory block;", space));
     out.Open("if (block.IsHelper()) {");
     out.Open("if (block.IsLoader()) {");
-    out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", PaceText(kernel)));
+    out.Line("etc::Loader loader = block.MakeLoader();");
     out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
     out.Reopen("} else if (block.IsReducer()) {");
     out.Line("etc::Reducer reducer = block.MakeReducer();");
-    out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);",
-                         space));
+    out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);", space));
     out.Reopen("} else {");
     out.Line("tags.Clear(block.SpareThread(), block.kSpareThreads);");
     out.Close();
     out.Reopen("} else {");
     out.Line("etc::Consumer consumer = block.MakeConsumer();");
-    out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);",
-                         space));
+    out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);", space));
     out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
     out.Close();
     out.Close();
-  }
-
-  static std::string PaceText(const Kernel& kernel) {
-    return kernel.pace ? fmt::format("{}, {}", kernel.pace->cap, kernel.pace->gap) : "";
   }
 
   void WriteLaunchEntries(TextWriter& out, const Kernel& kernel, const std::string& space) {
@@ -321,7 +321,7 @@ class CudaWriter {
       out.Line(fmt::format("{} block;", memory));
       out.Open("if (block.IsHelper()) {");
       out.Open("if (block.IsLoader()) {");
-      out.Line(fmt::format("etc::Loader loader = block.MakeLoader({});", PaceText(kernel)));
+      out.Line("etc::Loader loader = block.MakeLoader();");
       out.Line(fmt::format("{}::Load{}(params, loader, blockIdx.x, gridDim.x);", space, i));
       out.Reopen("} else if (block.IsReducer()) {");
       out.Line("etc::Reducer reducer = block.MakeReducer();");

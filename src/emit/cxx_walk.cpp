@@ -229,11 +229,12 @@ namespace {
 
 class WalkWriter {
  public:
-  WalkWriter(TextWriter& out, const KernelScope& scope, Role role, const std::string& arch,
-             bool launch = false)
+  WalkWriter(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
+             const std::string& arch, bool launch = false)
       : out_(out),
         scope_(scope),
         module_(scope.module()),
+        kernel_(kernel),
         role_(role),
         arch_(arch),
         launch_(launch) {}
@@ -281,6 +282,7 @@ class WalkWriter {
     out_.Open("if (task < tasks) {");
     WriteArguments(share, device);
     if (role_ == Role::Loader) {
+      WritePace(share);
       OpenTasks(share, "task += sms");
       out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, Coordinates(share)));
       CloseTasks(share);
@@ -458,6 +460,12 @@ class WalkWriter {
     return text;
   }
 
+  void WritePace(const Share& share) {
+    const std::optional<Pace>& pace = share.pace ? share.pace : kernel_.pace;
+    out_.Line(pace ? fmt::format("loader.SetPace({}, {});", pace->cap, pace->gap)
+                   : "loader.SetPace(Loader::kNoCap, 0);");
+  }
+
   /// For the first task.
   void WritePrefetch(const Share& share, const Device& device) {
     if (Outer(share) > 0) {
@@ -607,6 +615,7 @@ class WalkWriter {
   TextWriter& out_;
   const KernelScope& scope_;
   const Module& module_;
+  const Kernel& kernel_;
   Role role_;
   const std::string& arch_;
   bool launch_;  // what comes before this launch has ended
@@ -616,16 +625,16 @@ class WalkWriter {
 
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
                const std::string& arch) {
-  WalkWriter(out, scope, role, arch).WriteNodes(kernel.body);
+  WalkWriter(out, scope, kernel, role, arch).WriteNodes(kernel.body);
 }
 
-void WriteLaunch(TextWriter& out, const KernelScope& scope, const LaunchSite& site, Role role,
-                 const std::string& arch) {
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
+                 const LaunchSite& site, Role role, const std::string& arch) {
   for (size_t i = 0; i < site.repeats.size(); ++i) {
     out.Line(fmt::format("[[maybe_unused]] const i64 {} = params.iteration_{};",
                          CxxName(scope.module(), site.repeats[i]->var), i));
   }
-  WalkWriter(out, scope, role, arch, true).WriteShare(*site.share);
+  WalkWriter(out, scope, kernel, role, arch, true).WriteShare(*site.share);
 }
 
 }  // namespace etc

@@ -62,8 +62,8 @@ std::vector<LaunchSite> LaunchesOf(const Module& module, const Kernel& kernel);
 std::string LaunchName(const Module& module, const Kernel& kernel, size_t index);
 
 /// What one role does in a launch.
-void WriteLaunch(TextWriter& out, const KernelScope& scope, const LaunchSite& site, Role role,
-                 const std::string& arch);
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
+                 const LaunchSite& site, Role role, const std::string& arch);
 
 /// The device's implementation for a target, or null.
 const Impl* FindImpl(const Device& device, const std::string& arch);

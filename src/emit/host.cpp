@@ -45,7 +45,7 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
     out.Open(fmt::format(
         "inline void Consume{}(const Params& params, Consumer& consumer, i64 sm, i64 sms) {{", i));
     WriteDeclarations(out, scope, kernel);
-    WriteLaunch(out, scope, sites[i], Role::Consumer, "host");
+    WriteLaunch(out, scope, kernel, sites[i], Role::Consumer, "host");
     out.Close();
   }
   out.Line("}");

@@ -138,13 +138,6 @@ struct Where {
   ExprId hi;
 };
 
-/// `loader cap 3 gap 900;`: how fast the loader runs ahead of the consumers.
-struct Pace {
-  int64_t cap = 1;  // ring slots that may be on their way at once
-  int64_t gap = 0;  // least clock cycles between the issues of two slots
-  SourceRange range = {};
-};
-
 /// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
 struct Kernel {
   std::string name;
@@ -154,7 +147,8 @@ struct Kernel {
   std::vector<Where> where;
   int64_t consumer_warps = 8;  // `launch consumers 8 shared 225280;`
   int64_t shared_bytes = 0;
-  std::optional<Pace> pace;          // absent: nothing holds the loader back
+  std::optional<int64_t> depth;      // slots of the ring; absent: as many as shared memory holds
+  std::optional<Pace> pace;          // of shares without their own; absent: nothing holds it back
   std::vector<NodeId> declarations;  // BufferDecl, EventDecl
   std::vector<NodeId> body;          // `on sm { … }`, `on stream { … }`: Share, Repeat
   SourceRange range;

@@ -74,8 +74,18 @@ struct Region {
   ScheduleKind schedule;
   std::vector<NodeId> body;
 };
+/// `loader cap 3 gap 900;`: how fast the loader runs ahead of the consumers.
+struct Pace {
+  int64_t cap = 1;  // ring slots that may be on their way at once
+  int64_t gap = 0;  // least clock cycles between the issues of two slots
+  SourceRange range = {};
+
+  bool IsSame(const Pace& other) const { return cap == other.cap && gap == other.gap; }
+};
+
 /// In kernels only: an SM's share of one call's tasks.
 ///   share (i: n, j: 4) from F {
+///     loader cap 3 gap 900;
 ///     ranges { wait … }  enter { wait … }  wait …;  run @f[i, j](%a, %p);  notify …;  leave {
 ///     notify … }
 ///   }
@@ -89,6 +99,7 @@ struct Region {
 struct Share {
   std::vector<Axis> axes;
   ExprId first;
+  std::optional<Pace> pace;  // of what it streams; absent: that of the kernel
   std::vector<EventRef> range_waits;
   std::vector<EventRef> enter_waits;
   std::vector<EventRef> waits;

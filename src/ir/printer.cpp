@@ -102,9 +102,7 @@ class Printer {
     layout_.Line(
         fmt::format("launch consumers {} shared {};", kernel.consumer_warps, kernel.shared_bytes));
     if (kernel.pace) {
-      layout_.Before(kernel.pace->range);
-      layout_.Line(fmt::format("loader cap {} gap {};", kernel.pace->cap, kernel.pace->gap));
-      layout_.After(kernel.pace->range);
+      Print(*kernel.pace, kernel.depth ? fmt::format("depth {} ", *kernel.depth) : "");
     }
     Nodes(kernel.declarations);
     layout_.Before(kernel.sm_braces);
@@ -409,6 +407,9 @@ class Printer {
       return;
     }
     Open(fmt::format("share {} from {}", axes, first));
+    if (share.pace) {
+      Print(*share.pace);
+    }
     Signals("ranges", "wait", share.range_waits);
     Signals("enter", "wait", share.enter_waits);
     Signals("wait", share.waits);
@@ -417,6 +418,12 @@ class Printer {
     Signals("leave", "notify", share.leave_notifies);
     Close(range);
     names_.Restore(std::move(state));
+  }
+
+  void Print(const Pace& pace, const std::string& depth = "") {
+    layout_.Before(pace.range);
+    layout_.Line(fmt::format("loader {}cap {} gap {};", depth, pace.cap, pace.gap));
+    layout_.After(pace.range);
   }
 
   void Signals(std::string_view word, const std::vector<EventRef>& refs) {

@@ -206,6 +206,43 @@ class Player {
   double streamed_ = 0;  // bytes that the loaders have copied
 };
 
+/// Shares that have one pace: the stages of a repeat delay each other, and none outside of it.
+struct Run {
+  PaceChoice choice;
+  double chain = 0;     // us of latency
+  bool tagged = false;  // whether a part of the chain is of tagged words
+
+  void Add(const StageCost& stage) {
+    tagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
+                          [](const EdgeCost& edge) { return edge.mechanism == Mechanism::Tag; });
+    auto iterations = static_cast<double>(stage.iterations);
+    chain += iterations * stage.latency_us;
+    choice.streamed_bytes += iterations * stage.streamed_bytes;
+    if (stage.streamed_bytes > 0) {
+      choice.shares.push_back(stage.share);
+    }
+  }
+
+  void Choose(const Machine& machine) {
+    double stream = choice.streamed_bytes / machine.stream_bytes;
+    choice.pace.cap = machine.loader_cap;
+    std::string times =
+        fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
+    if (stream < chain && tagged) {
+      choice.pace.cap = machine.hidden_cap;
+      choice.reason = times + ", so the ring is full, and what is on its way delays the words";
+    } else if (stream < chain) {
+      choice.reason = times + ", so the ring is full, and a gap would only delay";
+    } else if (stream < machine.streaming * chain) {
+      double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
+      choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
+      choice.reason = times + ", so bursts would delay the signals";
+    } else {
+      choice.reason = times + ", so the stream sets the time, and a gap would add to it";
+    }
+  }
+};
+
 }  // namespace
 
 std::string_view Spelling(Mechanism mechanism) {
@@ -248,38 +285,27 @@ Env LeastSizes(const Module& module, const Kernel& kernel) {
   return dims;
 }
 
-std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
-                                     const Machine& machine) {
+std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
+                                    const Machine& machine) {
   KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), "sm_90a", machine);
-  double stream = 0, chain = 0;
-  bool tagged = false;
+  std::vector<Run> runs;
   for (const StageCost& stage : cost.stages) {
-    tagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
-                          [](const EdgeCost& edge) { return edge.mechanism == Mechanism::Tag; });
-    auto iterations = static_cast<double>(stage.iterations);
-    stream += iterations * stage.streamed_bytes / machine.stream_bytes;
-    chain += iterations * stage.latency_us;
+    auto run = std::find_if(runs.begin(), runs.end(),
+                            [&](const Run& other) { return other.choice.repeat == stage.repeat; });
+    if (run == runs.end()) {
+      run = runs.insert(runs.end(), Run{});
+      run->choice.repeat = stage.repeat;
+    }
+    run->Add(stage);
   }
-  if (stream == 0) {
-    return std::nullopt;
+  std::vector<PaceChoice> choices;
+  for (Run& run : runs) {
+    if (run.choice.streamed_bytes > 0) {
+      run.Choose(machine);
+      choices.push_back(std::move(run.choice));
+    }
   }
-  PaceChoice choice;
-  choice.pace.cap = machine.loader_cap;
-  std::string times =
-      fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
-  if (stream < chain && tagged) {
-    choice.pace.cap = machine.hidden_cap;
-    choice.reason = times + ", so the ring is full, and what is on its way delays the words";
-  } else if (stream < chain) {
-    choice.reason = times + ", so the ring is full, and a gap would only delay";
-  } else if (stream < machine.streaming * chain) {
-    double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
-    choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
-    choice.reason = times + ", so bursts would delay the signals";
-  } else {
-    choice.reason = times + ", so the stream sets the time, and a gap would add to it";
-  }
-  return choice;
+  return choices;
 }
 
 }  // namespace etc

@@ -82,8 +82,11 @@ KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
                   const std::string& arch = "sm_90a", const Machine& machine = {},
                   const std::map<std::string, int64_t>& elements = {});
 
-/// The pace of the loader, and why.
+/// The pace of the loader in the shares of one repeat, or in those that no repeat holds, and why.
 struct PaceChoice {
+  NodeId repeat;               // the innermost around the shares
+  std::vector<NodeId> shares;  // those that stream
+  double streamed_bytes = 0;   // by all of them, in all iterations
   Pace pace;
   std::string reason;
 };
@@ -91,8 +94,8 @@ struct PaceChoice {
 /// The least sizes that a kernel serves, at which its chain counts most: its pace is chosen there.
 Env LeastSizes(const Module& module, const Kernel& kernel);
 
-/// Nothing where the kernel streams nothing.
-std::optional<PaceChoice> ChoosePace(const Module& module, const Kernel& kernel,
-                                     const Machine& machine = {});
+/// One for each run of shares that streams, in program order.
+std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
+                                    const Machine& machine = {});
 
 }  // namespace etc

@@ -176,7 +176,8 @@ class Parser {
   void RegionNode(std::vector<NodeId>& body);
   void KernelNode(std::vector<NodeId>& body);
   void KernelBody(Kernel& kernel);
-  Pace LoaderPace();
+  void LoaderLine(Kernel& kernel);
+  Pace OnePace(uint32_t begin);
   void Declaration(std::vector<NodeId>& declarations);
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);

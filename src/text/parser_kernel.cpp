@@ -53,7 +53,7 @@ void Parser::KernelBody(Kernel& kernel) {
       kernel.shared_bytes = Expect(TokenKind::Int).int_value;
       ExpectSemicolon();
     } else if (!kernel.pace && kernel.declarations.empty() && At(TokenKind::KeywordLoader)) {
-      kernel.pace = LoaderPace();
+      LoaderLine(kernel);
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
       on_sm = true;
       Take();
@@ -76,9 +76,17 @@ void Parser::KernelBody(Kernel& kernel) {
   }
 }
 
-Pace Parser::LoaderPace() {
-  uint32_t begin = Here();
-  Take();
+/// `loader depth 6 cap 3 gap 900;`, the depth only where the kernel does not take what there is.
+void Parser::LoaderLine(Kernel& kernel) {
+  uint32_t begin = Take().range.begin;
+  if (Accept(TokenKind::KeywordDepth)) {
+    kernel.depth = Expect(TokenKind::Int).int_value;
+  }
+  kernel.pace = OnePace(begin);
+}
+
+/// `cap 3 gap 900;`
+Pace Parser::OnePace(uint32_t begin) {
   Pace pace;
   Expect(TokenKind::KeywordCap);
   pace.cap = Expect(TokenKind::Int).int_value;
@@ -183,6 +191,9 @@ void Parser::ShareNode(std::vector<NodeId>& body) {
 }
 
 void Parser::ShareBody(Share& share) {
+  if (At(TokenKind::KeywordLoader)) {
+    share.pace = OnePace(Take().range.begin);
+  }
   share.range_waits = SignalBlock(TokenKind::KeywordRanges, TokenKind::KeywordWait);
   share.enter_waits = SignalBlock(TokenKind::KeywordEnter, TokenKind::KeywordWait);
   share.waits = Signals(TokenKind::KeywordWait);

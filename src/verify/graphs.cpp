@@ -18,6 +18,31 @@ namespace {
 /// What a node stands in.
 enum class Place { Graph, Kernel };
 
+// The loader's numbers are 32 bits wide on the GPU, whose clock wraps around.
+constexpr int64_t kMostOfLoader = 1 << 30;
+
+void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
+  if (pace.cap < 1 || pace.cap > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Pace, pace.range,
+                      fmt::format("the loader's cap must be from 1 to {} slots, but it is {}",
+                                  kMostOfLoader, pace.cap));
+  }
+  if (pace.gap > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Pace, pace.range,
+                      fmt::format("the loader's gap must be at most {} cycles, but it is {}",
+                                  kMostOfLoader, pace.gap));
+  }
+}
+
+/// A task may take the next slot while the last one is on its way back.
+void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
+  if (depth < 2 || depth > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Pace, range,
+                      fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
+                                  kMostOfLoader, depth));
+  }
+}
+
 class GraphChecks {
  public:
   GraphChecks(const Module& module, Place place, Diagnostics& diagnostics)
@@ -106,6 +131,9 @@ class GraphChecks {
     }
     exprs_.CheckAxes(share.axes);
     exprs_.ExpectInt(share.first, "where a share starts");
+    if (share.pace) {
+      CheckPace(*share.pace, diagnostics_);
+    }
     Arguments(range, callee, share.args);
     Tags(range, callee, share.args);
     for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
@@ -355,21 +383,6 @@ class GraphChecks {
   Env last_iteration_;
 };
 
-/// The numbers are 32 bits wide on the GPU, whose clock wraps around.
-void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
-  constexpr int64_t kMost = 1 << 30;
-  if (pace.cap < 1 || pace.cap > kMost) {
-    diagnostics.Error(
-        DiagnosticKind::Pace, pace.range,
-        fmt::format("the loader's cap must be from 1 to {} slots, but it is {}", kMost, pace.cap));
-  }
-  if (pace.gap > kMost) {
-    diagnostics.Error(
-        DiagnosticKind::Pace, pace.range,
-        fmt::format("the loader's gap must be at most {} cycles, but it is {}", kMost, pace.gap));
-  }
-}
-
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
@@ -384,6 +397,9 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   checks.Params(kernel.params);
   if (kernel.pace) {
     CheckPace(*kernel.pace, diagnostics);
+  }
+  if (kernel.depth) {
+    CheckDepth(*kernel.depth, kernel.pace->range, diagnostics);
   }
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);

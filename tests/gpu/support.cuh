@@ -213,7 +213,8 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
       block;
   if (block.IsHelper()) {
     if (block.IsLoader()) {
-      Loader loader = block.MakeLoader(kLoaderCap, kLoaderGap);
+      Loader loader = block.MakeLoader();
+      loader.SetPace(kLoaderCap, kLoaderGap);
       program.Load(loader);
     } else if (block.IsReducer()) {
       Reducer reducer = block.MakeReducer();

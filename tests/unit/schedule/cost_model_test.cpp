@@ -132,6 +132,43 @@ TEST_CASE("a gap paces what streams longer than its chain takes, but not by far"
   CHECK(gap(8192) == 0);    // 29 us
 }
 
+TEST_CASE("what streams long beside a short chain has a pace of its own") {
+  std::string text = Products(8, 4096);
+  size_t pool = text.find("  call @pool");
+  text.insert(pool, "  call @wide(%a[layers], %v, %logits) wait (m) => %done[layers];\n");
+  text.insert(text.find("         %out: out"),
+              "         %v: bf16[262144, width], %logits: out f32[batch, 262144],\n");
+  text.insert(text.find("graph @g"), R"(
+device @wide(%x: bf16[batch, width], %w: bf16[262144, width], %y: out f32[batch, 262144])
+    tasks (m: 16384) {
+  impl sm_90a "g.cuh" G streams (%w);
+  for (b: batch, r: 16) %y[b, m * 16 + r] = sum(k: width) %w[m * 16 + r, k] * %x[b, k];
+}
+)");
+  const Scheduled scheduled(text, 1, 1);
+  std::vector<PaceChoice> choices = ChoosePaces(*scheduled.module, scheduled.kernel());
+  REQUIRE(choices.size() == 2);
+  const PaceChoice& wide = choices[0];
+  CHECK_FALSE(wide.repeat);
+  REQUIRE(wide.shares.size() == 1);
+  CHECK(wide.streamed_bytes == 262144.0 * 4096 * 2);
+  CHECK(wide.pace.gap == 0);
+  const PaceChoice& products = choices[1];
+  CHECK(products.repeat);
+  REQUIRE(products.shares.size() == 1);
+  CHECK(products.pace.gap == 700);
+
+  // What streams most stands for the kernel.
+  auto own = [&](const PaceChoice& choice) {
+    return std::get<Share>(scheduled.module->nodes[choice.shares[0]]).pace;
+  };
+  REQUIRE(scheduled.kernel().pace);
+  CHECK(scheduled.kernel().pace->IsSame(wide.pace));
+  CHECK_FALSE(own(wide));
+  REQUIRE(own(products));
+  CHECK(own(products)->IsSame(products.pace));
+}
+
 TEST_CASE("a kernel that streams nothing has no pace") {
   std::string text = Products(2, 1024);
   text.erase(text.find("  impl sm_90a"),
