@@ -1,9 +1,18 @@
-// The order of launches that overlap (programmatic dependent launch).
+// The launch that a CTA is of, and the order of launches that overlap (programmatic dependent
+// launch).
 #pragma once
 
 #include "arch/types.cuh"
 
 namespace etc {
+
+/// The number of CTAs, read anew by each call: one value for a whole kernel would be a register for
+/// a whole kernel.
+ETC_DEVICE u32 GridSize() {
+  u32 size;
+  asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(size));
+  return size;
+}
 
 /// The launch behind this one may start: once every CTA of this one has said so or has ended, its
 /// CTAs take what room there is. Orders no memory.

@@ -1,4 +1,4 @@
-// How a CTA's warps divide its registers.
+// How a CTA's warps divide its registers, and what may not stay in them.
 #pragma once
 
 #include "arch/types.cuh"
@@ -13,6 +13,13 @@ ETC_DEVICE void GiveRegisters() {
 template <int count>
 ETC_DEVICE void TakeRegisters() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+/// The same value, which the compiler may not see through: what is made of it is made here, each
+/// time, and not ahead of a loop, where it would take registers for all of it.
+ETC_DEVICE u32 Opaque(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
 }
 
 }  // namespace etc

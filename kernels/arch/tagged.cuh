@@ -8,6 +8,7 @@
 // bytes, so that a word's set does not depend on how the sizes of a launch divide the memory.
 #pragma once
 
+#include "arch/registers.cuh"
 #include "arch/types.cuh"
 
 namespace etc {
@@ -25,19 +26,20 @@ struct Tagged {
   ETC_DEVICE Tagged(void* buffer, u32 set)
       : memory(static_cast<char*>(buffer) + set * (kLineWords * 4)), first(0) {}
 
-  /// Moves by elements, whole words of them. The compiler may not see through it: it would compute
-  /// the addresses of all shares of a kernel ahead of its loops, and run out of registers.
+  /// Moves by elements, whole words of them. Opaque, or the compiler would compute the addresses of
+  /// all shares of a kernel ahead of its loops.
   ETC_DEVICE Tagged operator+(i64 elements) const {
     Tagged moved = *this;
-    moved.first += u32(elements / kPerWord);
-    asm volatile("" : "+r"(moved.first));
+    moved.first = Opaque(first + u32(elements / kPerWord));
     return moved;
   }
   /// Words of one line follow each other.
   ETC_DEVICE u32* Word(u32 word) const {
-    u32 at = first + word;
-    return reinterpret_cast<u32*>(memory + (at * 8 - at % kLineWords * 4));
+    return reinterpret_cast<u32*>(memory) + Place(first + word);
   }
+  /// Where a word lies, counted in words of both sets. Word(a) + Place(b) is Word(a + b) if a and b
+  /// start in one line behind a line's start and do not reach the next line together.
+  static constexpr ETC_DEVICE u32 Place(u32 word) { return word * 2 - word % kLineWords; }
 };
 
 template <class Pointer>

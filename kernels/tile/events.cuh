@@ -11,25 +11,27 @@ namespace etc {
 struct Events {
   static constexpr int kStride = 32;  // words: each counter has its own line of 128 bytes
 
-  u32* header;    // epoch, arrivals
-  u32* counters;  // this launch's set
+  u32* header;   // epoch, arrivals
+  u64 capacity;  // counters in a set
+  u32 set;       // this launch's
 
   /// For all threads of the CTA, before the barrier of Block: every thread has read the epoch
   /// before any can finish.
-  ETC_DEVICE Events(void* memory, u64 capacity) {
+  ETC_DEVICE Events(void* memory, u64 events) {
     header = static_cast<u32*>(memory);
-    u32 epoch = LoadRelaxed(header);
-    u32 set = epoch & 1;
-    u32* sets = header + kStride;
-    counters = sets + set * capacity * kStride;
-    u32* other = sets + (set ^ 1) * capacity * kStride;
+    capacity = events;
+    set = LoadRelaxed(header) & 1;
+    u32* other = header + (1 + (set ^ 1) * capacity) * kStride;
     u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < capacity; i += threads) {
       other[i * kStride] = 0;
     }
   }
 
-  ETC_DEVICE u32* Counter(i64 index) const { return counters + index * kStride; }
+  /// Opaque, or the compiler would keep the address of the set for a whole kernel.
+  ETC_DEVICE u32* Counter(i64 index) const {
+    return header + (1 + Opaque(set) * capacity + index) * kStride;
+  }
 
   /// One thread polls; the caller's Sync, after all of its waits, covers the others.
   template <class Role>

@@ -82,6 +82,9 @@ struct StreamGemm {
   static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
   static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
+  // Where registers allow it, the norm's weights are on their way before the activations are waited
+  // for.
+  static constexpr bool kNormFirst = kNorm && kHeld && kAllBlocks * (kTiles + 1) * 4 <= 128;
 
   static constexpr int kOutputs = kRows / Epilogue::kInputs;
   static constexpr bool kBegins = Epilogue::template kReadsPlain<Args>;
@@ -103,7 +106,7 @@ struct StreamGemm {
   }
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
-    if constexpr (kNorm) {
+    if constexpr (kNorm && !kNormFirst) {
       PrefetchNorm(consumer, args.norm, kDepth);
     }
   }
@@ -111,6 +114,13 @@ struct StreamGemm {
   ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
     group_ = consumer.lane / 4;
     quad_ = consumer.lane % 4;
+    Vec4 norm[kNormFirst ? kAllBlocks : 1];
+    if constexpr (kNormFirst) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        LoadNorm(consumer, args, chunk, norm + chunk * kBlocks);
+      }
+    }
     if constexpr (kBegins) {
       consumer.Begin();
     }
@@ -130,7 +140,7 @@ struct StreamGemm {
       }
     }
     if constexpr (kNorm) {
-      SumSquares(consumer, args);
+      SumSquares(consumer, args, norm);
     }
     if constexpr (!kHeld) {
       LoadChunk(consumer, args, 0, fragments_);
@@ -260,6 +270,19 @@ struct StreamGemm {
   ETC_DEVICE int FirstK(const Consumer& consumer, int chunk) const {
     return consumer.warp * Blocks(chunk) * 32 + quad_ * 8;
   }
+  /// This lane's tagged activations of a block: four words.
+  template <class A>
+  ETC_DEVICE const u32* Words(const Consumer& consumer, const A& args, int chunk, int block,
+                              int tile) const {
+    u32 mine = u32(group_ * kDepth + FirstK(consumer, chunk)) / 2;
+    u32 apart = u32(tile * 8 * kDepth + chunk * kChunk + block * 32) / 2;
+    // A lane's first words lie in the first half of a line: all others are at fixed distances.
+    if constexpr (kDepth % 64 == 0 && kBlocks % 2 == 0 && kTailBlocks % 2 == 0) {
+      return args.x.Word(mine) + decltype(args.x)::Place(apart);
+    } else {
+      return args.x.Word(mine + apart);
+    }
+  }
   /// Starts to fetch kCount blocks of tagged activations, from block `first`, counted from the
   /// start of `chunk`; says whether any was missing before. All are fetched before the first is
   /// looked at, and then what was missing is again.
@@ -274,11 +297,9 @@ struct StreamGemm {
       if (at >= kChunks || block >= Blocks(at)) {
         continue;
       }
-      int k = at * kChunk + FirstK(consumer, at) + block * 32;
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        missing |=
-            FetchMissing(words[i][tile], args.x.Word(((tile * 8 + group_) * kDepth + k) / 2));
+        missing |= FetchMissing(words[i][tile], Words(consumer, args, at, block, tile));
       }
     }
     return missing;
@@ -415,8 +436,8 @@ struct StreamGemm {
 
   /// Leaves this warp's share of the sums of squares, and the held fragments normalised. The
   /// squares are the diagonal of x times itself, which is cheaper than to unpack x.
-  ETC_DEVICE void SumSquares(const Consumer& consumer, const Args& args) {
-    float squares[kTiles][4] = {};
+  ETC_DEVICE void SumSquares(const Consumer& consumer, const Args& args, const Vec4* norm) {
+    float squares[kTiles][kChains][4] = {};
     auto add = [&](int chunk, Vec4(*fragments)[kTiles]) {
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
@@ -424,28 +445,25 @@ struct StreamGemm {
         for (int tile = 0; tile < kTiles; ++tile) {
           if (block < Blocks(chunk)) {
             const Vec4& x = fragments[block][tile];
-            MmaBf16(squares[tile], x.x, 0, x.y, 0, x.x, x.y);
-            MmaBf16(squares[tile], x.z, 0, x.w, 0, x.z, x.w);
+            float(*chains)[4] = squares[tile] + block % (kChains / 2) * 2;
+            MmaBf16(chains[0], x.x, 0, x.y, 0, x.x, x.y);
+            MmaBf16(chains[1], x.z, 0, x.w, 0, x.z, x.w);
           }
         }
       }
     };
     if constexpr (kHeld) {
-      // Where registers allow it, all weights are on their way before the first x is waited for.
-      constexpr bool early = kAllBlocks * (kTiles + 1) * 4 <= 96;
-      Vec4 weights[early ? kAllBlocks : kBlocks];
-#pragma unroll
-      for (int chunk = 0; early && chunk < kChunks; ++chunk) {
-        LoadNorm(consumer, args, chunk, weights + chunk * kBlocks);
-      }
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        Vec4* chunk_weights = early ? weights + chunk * kBlocks : weights;
-        if constexpr (!early) {
-          LoadNorm(consumer, args, chunk, chunk_weights);
+        Vec4(*fragments)[kTiles] = fragments_ + chunk * kBlocks;
+        add(chunk, fragments);
+        if constexpr (kNormFirst) {
+          ApplyNorm(chunk, norm + chunk * kBlocks, fragments);
+        } else {
+          Vec4 weights[kBlocks];
+          LoadNorm(consumer, args, chunk, weights);
+          ApplyNorm(chunk, weights, fragments);
         }
-        add(chunk, fragments_ + chunk * kBlocks);
-        ApplyNorm(chunk, chunk_weights, fragments_ + chunk * kBlocks);
       }
     } else {
 #pragma unroll 1
@@ -456,7 +474,11 @@ struct StreamGemm {
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      squares_[tile] = group_ % 2 ? squares[tile][1] : squares[tile][0];
+      squares_[tile] = 0;
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) {
+        squares_[tile] += group_ % 2 ? squares[tile][chain][1] : squares[tile][chain][0];
+      }
     }
   }
 

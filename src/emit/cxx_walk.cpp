@@ -261,6 +261,9 @@ class WalkWriter {
     std::string guard =
         role_ == Role::Reducer ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
     out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
+    if (arch_ != "host") {
+      out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
+    }
     if (ReadsTensor(module_, share.axes)) {
       if (launch_ && role_ == Role::Prefetch) {
         out_.Close();
