@@ -165,8 +165,8 @@ class CudaWriter {
           {Role::Consumer, "Consume", "Consumer& consumer"}};
       for (const auto& [role, name, self] : roles) {
         out.Line("");
-        out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{", name, i,
-                             self));
+        out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{",
+                             name, i, self));
         WriteDeclarations(out, scope, kernel);
         WriteLaunch(out, scope, kernel, launches[i], role, arch_);
         out.Close();
@@ -295,13 +295,15 @@ class CudaWriter {
     out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
     out.Reopen("} else if (block.IsReducer()) {");
     out.Line("etc::Reducer reducer = block.MakeReducer();");
-    out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);", space));
+    out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);",
+                         space));
     out.Reopen("} else {");
     out.Line("tags.Clear(block.SpareThread(), block.kSpareThreads);");
     out.Close();
     out.Reopen("} else {");
     out.Line("etc::Consumer consumer = block.MakeConsumer();");
-    out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);", space));
+    out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);",
+                         space));
     out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
     out.Close();
     out.Close();
