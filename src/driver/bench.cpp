@@ -87,7 +87,7 @@ class BenchJob {
 
   bool MeasuresSource() const { return !IsArtifact(options_.files.front()); }
 
-  /// One source, or artifacts alone.
+  /// One source, or artifacts alone; and a place for the results, before long work.
   bool FilesFit() {
     size_t artifacts = static_cast<size_t>(
         std::count_if(options_.files.begin(), options_.files.end(), IsArtifact));
@@ -107,7 +107,8 @@ class BenchJob {
         !(options_.source.defines.empty() && options_.source.configs.empty())) {
       return Refuse("`-D` and `--config` need a source: `--source FILE`");
     }
-    return true;
+    return options_.output.empty() || options_.output == "-" ||
+           CheckDestination(options_.output, session_.diagnostics());
   }
 
   bool Load() {
