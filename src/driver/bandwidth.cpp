@@ -10,7 +10,7 @@
 namespace etc {
 namespace {
 
-constexpr int64_t kTasksPerSm = 32;  // of 1 MiB
+constexpr int64_t kTasksPerSm = 16;  // of 4 MiB
 constexpr int64_t kLaunches = 20;
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace etc {
 
-/// The median of launches that each read 32 MiB on every SM of the current GPU, far more than its
+/// The median of launches that each read 64 MiB on every SM of the current GPU, far more than its
 /// cache holds. Compiles by NVRTC; reports [toolchain] errors. Failures of the device come out as
 /// etc::Error.
 [[nodiscard]] std::optional<Bandwidth> MeasureBandwidth(Session& session);
