@@ -20,8 +20,8 @@ Set Iterations(const Unknowns& unknowns, Map pairs, const Point& point) {
     if (position >= 0) {
       pairs = Map(isl_map_fix_val(pairs.copy(), isl_dim_param, static_cast<unsigned>(position),
                                   isl_val_int_from_si(unknowns.ctx(), point.at(name))));
-      pairs = Map(isl_map_project_out(pairs.copy(), isl_dim_param, static_cast<unsigned>(position),
-                                      1));
+      pairs =
+          Map(isl_map_project_out(pairs.copy(), isl_dim_param, static_cast<unsigned>(position), 1));
     }
   }
   for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {

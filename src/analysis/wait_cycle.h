@@ -14,9 +14,9 @@ struct WaitStep {
   const EdgeRelation* notify;
 };
 
-/// At the sizes of a point where `late` holds of some tasks: the steps from it back to the call that
-/// waits, `late` first; empty where no such chain is found. A repeat's iterations are told apart,
-/// tasks are not.
+/// At the sizes of a point where `late` holds of some tasks: the steps from it back to the call
+/// that waits, `late` first; empty where no such chain is found. A repeat's iterations are told
+/// apart, tasks are not.
 std::vector<WaitStep> FindWaitCycle(const Unknowns& unknowns, const EventRelations& relations,
                                     const WaitStep& late, const Map& late_pairs,
                                     const Point& point);
