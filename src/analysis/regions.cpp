@@ -111,8 +111,10 @@ class RegionWalk {
     for (const Impl& impl : call.device->impls) {
       ahead_.insert(impl.streams.begin(), impl.streams.end());
     }
-    CheckSlices(call);
-    Block(call.device->body);
+    if (!IsEmpty(scope_)) {  // else no task at these sizes
+      CheckSlices(call);
+      Block(call.device->body);
+    }
   }
 
   std::vector<AccessRegion> regions;
