@@ -7,6 +7,7 @@
 #include "tagged_test.cuh"
 #include "timing.cuh"
 #include "wide_gemm_test.cuh"
+#include "wide_timing.cuh"
 
 int main(int argc, char** argv) {
   using namespace etc::test;
@@ -24,6 +25,8 @@ int main(int argc, char** argv) {
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);
+    TimeWideLayer<32>();
+    TimeWideLayer<128>();
   }
   return report.failed == 0 ? 0 : 1;
 }
