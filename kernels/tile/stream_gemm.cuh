@@ -106,7 +106,8 @@ struct StreamGemm {
   }
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
-    if constexpr (kNorm && !kNormFirst) {
+    // Of tagged activations the constructor waits itself, behind its loads of the norm's weights.
+    if constexpr (kNorm && !(kNormFirst && kTagged)) {
       PrefetchNorm(consumer, args.norm, kDepth);
     }
   }
@@ -114,11 +115,10 @@ struct StreamGemm {
   ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
     group_ = consumer.lane / 4;
     quad_ = consumer.lane % 4;
-    Vec4 norm[kNormFirst ? kAllBlocks : 1];
     if constexpr (kNormFirst) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        LoadNorm(consumer, args, chunk, norm + chunk * kBlocks);
+        LoadNorm(consumer, args, chunk, norm_ + chunk * kBlocks);
       }
     }
     if constexpr (kBegins) {
@@ -131,18 +131,18 @@ struct StreamGemm {
       }
     }
     if constexpr (kHeld && kTagged) {
-      StartWords<kAllBlocks>(args, fragments_);
-      FinishWords<kAllBlocks>(consumer, args, 0, fragments_);
+      StartWords(args, fragments_);
+      Fetch(consumer, args, 0, fragments_);
     } else if constexpr (kHeld) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         LoadChunk(consumer, args, chunk, fragments_ + chunk * kBlocks);
       }
     }
-    if constexpr (kNorm) {
-      SumSquares(consumer, args, norm);
-    }
     if constexpr (!kHeld) {
+      if constexpr (kNorm) {
+        SumSquares(consumer, args);
+      }
       LoadChunk(consumer, args, 0, fragments_);
     }
   }
@@ -259,6 +259,7 @@ struct StreamGemm {
 
  private:
   Vec4 fragments_[kFragments][kTiles];
+  Vec4 norm_[kNormFirst ? kAllBlocks : 1];
   float squares_[kNorm ? kTiles : 1];  // of column group_, in the lanes of one quad_ only
   int group_, quad_;
   bool first_ = true;
@@ -283,31 +284,29 @@ struct StreamGemm {
       return args.x.Word(mine + apart);
     }
   }
-  /// Starts to fetch kCount blocks of tagged activations, from block `first`, counted from the
-  /// start of `chunk`; says whether any was missing before. All are fetched before the first is
-  /// looked at, and then what was missing is again.
-  template <int kCount>
-  ETC_DEVICE bool Fetch(const Consumer& consumer, const Args& args, int chunk, int first,
+  /// Fetches what is missing of the tagged activations from a chunk on, as far as fragments are for
+  /// them, and says whether any of that chunk was. All are fetched before the first is looked at.
+  ETC_DEVICE bool Fetch(const Consumer& consumer, const Args& args, int chunk,
                         Vec4 (*words)[kTiles]) const {
     bool missing = false;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      int at = chunk + (first + i) / kBlocks;
-      int block = (first + i) % kBlocks;
+    for (int i = 0; i < kFragments; ++i) {
+      int at = chunk + i / kBlocks;
+      int block = i % kBlocks;
       if (at >= kChunks || block >= Blocks(at)) {
         continue;
       }
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        missing |= FetchMissing(words[i][tile], Words(consumer, args, at, block, tile));
+        bool was = FetchMissing(words[i][tile], Words(consumer, args, at, block, tile));
+        missing |= was && i < kBlocks;
       }
     }
     return missing;
   }
-  template <int kCount>
   ETC_DEVICE void StartWords(const Args& args, Vec4 (*words)[kTiles]) const {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = 0; i < kFragments; ++i) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
         u32 start = tile * 8 + group_ < args.x_0 ? 0 : TagWord(0);
@@ -315,17 +314,18 @@ struct StreamGemm {
       }
     }
   }
-  /// Fetches until nothing is missing, and turns the words into their data.
-  template <int kCount>
+  /// Fetches until nothing of the chunk is missing, and turns its words into their data.
   ETC_DEVICE void FinishWords(const Consumer& consumer, const Args& args, int chunk,
                               Vec4 (*words)[kTiles]) const {
-    while (Fetch<kCount>(consumer, args, chunk, 0, words)) {
+    while (Fetch(consumer, args, chunk, words)) {
     }
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        words[i][tile] = TagData(words[i][tile]);
+        if (block < Blocks(chunk)) {
+          words[block][tile] = TagData(words[block][tile]);
+        }
       }
     }
   }
@@ -348,12 +348,12 @@ struct StreamGemm {
 
     ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const A& args, int at)
         : chunk(at) {
-      gemm.template StartWords<kBlocks>(args, words);
-      gemm.template Fetch<kBlocks>(consumer, args, chunk, 0, words);
+      gemm.StartWords(args, words);
+      gemm.Fetch(consumer, args, chunk, words);
     }
     ETC_DEVICE void Finish(const StreamGemm& gemm, const Consumer& consumer, const A& args,
                            Vec4 (*to)[kTiles]) {
-      gemm.template FinishWords<kBlocks>(consumer, args, chunk, words);
+      gemm.FinishWords(consumer, args, chunk, words);
       Copy(words, to);
     }
   };
@@ -434,44 +434,24 @@ struct StreamGemm {
     }
   }
 
-  /// Leaves this warp's share of the sums of squares, and the held fragments normalised. The
-  /// squares are the diagonal of x times itself, which is cheaper than to unpack x.
-  ETC_DEVICE void SumSquares(const Consumer& consumer, const Args& args, const Vec4* norm) {
-    float squares[kTiles][kChains][4] = {};
-    auto add = [&](int chunk, Vec4(*fragments)[kTiles]) {
+  using Squares = float[kTiles][kChains][4];
+  /// Adds this warp's squares of a chunk. They are the diagonal of x times itself, which is cheaper
+  /// than to unpack x.
+  static ETC_DEVICE void AddSquares(int chunk, const Vec4 (*fragments)[kTiles], Squares& squares) {
 #pragma unroll
-      for (int block = 0; block < kBlocks; ++block) {
+    for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          if (block < Blocks(chunk)) {
-            const Vec4& x = fragments[block][tile];
-            float(*chains)[4] = squares[tile] + block % (kChains / 2) * 2;
-            MmaBf16(chains[0], x.x, 0, x.y, 0, x.x, x.y);
-            MmaBf16(chains[1], x.z, 0, x.w, 0, x.z, x.w);
-          }
+      for (int tile = 0; tile < kTiles; ++tile) {
+        if (block < Blocks(chunk)) {
+          const Vec4& x = fragments[block][tile];
+          float(*chains)[4] = squares[tile] + block % (kChains / 2) * 2;
+          MmaBf16(chains[0], x.x, 0, x.y, 0, x.x, x.y);
+          MmaBf16(chains[1], x.z, 0, x.w, 0, x.z, x.w);
         }
-      }
-    };
-    if constexpr (kHeld) {
-#pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        Vec4(*fragments)[kTiles] = fragments_ + chunk * kBlocks;
-        add(chunk, fragments);
-        if constexpr (kNormFirst) {
-          ApplyNorm(chunk, norm + chunk * kBlocks, fragments);
-        } else {
-          Vec4 weights[kBlocks];
-          LoadNorm(consumer, args, chunk, weights);
-          ApplyNorm(chunk, weights, fragments);
-        }
-      }
-    } else {
-#pragma unroll 1
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        LoadChunk(consumer, args, chunk, fragments_);
-        add(chunk, fragments_);
       }
     }
+  }
+  ETC_DEVICE void FinishSquares(const Squares& squares) {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       squares_[tile] = 0;
@@ -481,14 +461,54 @@ struct StreamGemm {
       }
     }
   }
+  /// The squares of activations that are not held.
+  ETC_DEVICE void SumSquares(const Consumer& consumer, const Args& args) {
+    Squares squares = {};
+#pragma unroll 1
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      LoadChunk(consumer, args, chunk, fragments_);
+      AddSquares(chunk, fragments_, squares);
+    }
+    FinishSquares(squares);
+  }
+
+  /// Makes a chunk of held activations what the first task, and then all others, multiply.
+  ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int chunk, Squares& squares) {
+    Vec4(*fragments)[kTiles] = fragments_ + chunk * kBlocks;
+    if constexpr (kTagged) {
+      FinishWords(consumer, args, chunk, fragments);
+    }
+    if constexpr (kNorm) {
+      AddSquares(chunk, fragments, squares);
+      if constexpr (kNormFirst) {
+        ApplyNorm(chunk, norm_ + chunk * kBlocks, fragments);
+      } else {
+        Vec4 weights[kBlocks];
+        LoadNorm(consumer, args, chunk, weights);
+        ApplyNorm(chunk, weights, fragments);
+      }
+    }
+  }
 
   /// The sum of a task's tile over this warp's slices of k, into its part for the reducer.
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args) {
     float sums[kTiles][kChains][4] = {};
     if constexpr (kHeld) {
+      Squares squares = {};
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        MultiplyChunk(consumer, chunk, fragments_ + chunk * kBlocks, sums);
+        Vec4 weights[kBlocks][2];
+        u32 read = LoadWeights(consumer, chunk, weights);
+        if (first_) {
+          Prepare(consumer, args, chunk, squares);
+        }
+        MultiplyChunk(chunk, weights, fragments_ + chunk * kBlocks, sums);
+        consumer.Release(read);
+      }
+      if constexpr (kNorm) {
+        if (first_) {
+          FinishSquares(squares);
+        }
       }
     } else {
 #pragma unroll 1
@@ -501,7 +521,10 @@ struct StreamGemm {
           LoadNorm(consumer, args, chunk, weights);
           ApplyNorm(chunk, weights, fragments_);
         }
-        MultiplyChunk(consumer, chunk, fragments_, sums);
+        Vec4 weights[kBlocks][2];
+        u32 read = LoadWeights(consumer, chunk, weights);
+        MultiplyChunk(chunk, weights, fragments_, sums);
+        consumer.Release(read);
         next.Finish(*this, consumer, args, fragments_);
       }
     }
@@ -529,11 +552,10 @@ struct StreamGemm {
     consumer.CommitParts();
   }
 
-  ETC_DEVICE void MultiplyChunk(Consumer& consumer, int chunk, const Vec4 (*fragments)[kTiles],
-                                float (&sums)[kTiles][kChains][4]) const {
+  /// The weights of a chunk, out of the ring; the result is made of all of them.
+  ETC_DEVICE u32 LoadWeights(Consumer& consumer, int chunk, Vec4 (&weights)[kBlocks][2]) const {
     u32 address = consumer.WaitAddress() + consumer.warp * Blocks(chunk) * kBlockStride +
                   (kTiled ? consumer.lane * 16 : group_ * kPieceStride + quad_ * 16);
-    Vec4 weights[kBlocks][2];
     u32 read = 0;
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
@@ -546,6 +568,12 @@ struct StreamGemm {
         }
       }
     }
+    return read;
+  }
+
+  static ETC_DEVICE void MultiplyChunk(int chunk, const Vec4 (&weights)[kBlocks][2],
+                                       const Vec4 (*fragments)[kTiles],
+                                       float (&sums)[kTiles][kChains][4]) {
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       if (block < Blocks(chunk)) {
@@ -561,7 +589,6 @@ struct StreamGemm {
         }
       }
     }
-    consumer.Release(read);
   }
 };
 

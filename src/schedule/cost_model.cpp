@@ -227,17 +227,18 @@ struct Run {
     double stream = choice.streamed_bytes / machine.stream_bytes;
     choice.pace.cap = machine.loader_cap;
     std::string times =
-        fmt::format("{:.0f} us of streaming beside a chain of {:.0f} us", stream, chain);
-    if (stream < chain && tagged) {
+        fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
+    if (stream < machine.hidden * chain && tagged) {
       choice.pace.cap = machine.hidden_cap;
       choice.reason = times + ", so the ring is full, and what is on its way delays the words";
-    } else if (stream < chain) {
+    } else if (stream < machine.hidden * chain) {
       choice.reason = times + ", so the ring is full, and a gap would only delay";
     } else if (stream < machine.streaming * chain) {
       double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
       choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
       choice.reason = times + ", so bursts would delay the signals";
     } else {
+      choice.pace.cap = tagged ? machine.streaming_cap : machine.loader_cap;
       choice.reason = times + ", so the stream sets the time, and a gap would add to it";
     }
   }

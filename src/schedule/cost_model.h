@@ -19,18 +19,20 @@ struct Machine {
   int64_t sms = 132;
   double cycles = 1980;             // of an SM's clock in a microsecond
   double stream_bytes = 4.6e6;      // that bulk copies read in a microsecond
-  double consumed_bytes = 5.0e6;    // that all consumers take out of their rings
+  double consumed_bytes = 4.8e6;    // that all consumers take out of their rings
   double plain_bytes = 4.2e6;       // that plain loads read
-  double cache_bytes = 4.4e6;       // that all SMs read of what other SMs have just written
+  double cache_bytes = 12e6;        // that all SMs read of what other SMs have just written
   double ring_bytes = 132 * 200e3;  // that the loaders of all SMs can be ahead
   double slot_bytes = 16384;
-  double tag = 1.64;        // from the last sum of a stage to the first of the next, by tags
-  double counter = 2.2;     // the same by an event counter
-  double launch = 3;        // of a kernel in a CUDA graph
-  int64_t loader_cap = 3;   // slots on their way at once: fewer stream slower, more delay signals
-  int64_t hidden_cap = 2;   // the same where the stream hides behind a chain of tagged words
-  double gap_share = 0.75;  // of the time of a slot at full bandwidth, where bursts delay signals
-  double streaming = 4;     // a program that streams so many times its chain is bound by bandwidth
+  double tag = 1.0;           // from the last sum of a stage to the first of the next, by tags
+  double counter = 2.2;       // the same by an event counter
+  double launch = 3;          // of a kernel in a CUDA graph
+  int64_t loader_cap = 3;     // slots on their way at once: fewer stream slower, more delay signals
+  int64_t streaming_cap = 4;  // the same where the stream sets the time of a chain of tagged words
+  int64_t hidden_cap = 2;     // the same where the stream hides behind a chain of tagged words
+  double gap_share = 0.75;    // of the time of a slot at full bandwidth, where bursts delay signals
+  double hidden = 1.4;   // a run that streams less than so many times its chain hides the stream
+  double streaming = 5;  // and one that streams more than so many times is bound by bandwidth
 };
 
 /// How a share learns that an operand is there.

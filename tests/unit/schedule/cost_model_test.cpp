@@ -121,15 +121,14 @@ TEST_CASE("a prediction is no less than the floor, nor than the chain") {
 }
 
 TEST_CASE("a gap paces what streams longer than its chain takes, but not by far") {
-  auto gap = [](int width) {
+  auto pace = [](int width) {
     const Scheduled scheduled(Products(8, width), 1, 1);
     REQUIRE(scheduled.kernel().pace);
-    CHECK(scheduled.kernel().pace->cap == 3);
-    return scheduled.kernel().pace->gap;
+    return *scheduled.kernel().pace;
   };
-  CHECK(gap(1024) == 0);    // 0.5 us of streaming for a stage of 2.35
-  CHECK(gap(4096) == 700);  // 7.3 us
-  CHECK(gap(8192) == 0);    // 29 us
+  CHECK(pace(1024).IsSame({3, 0}));    // 0.5 us of streaming for 2.2 of signals
+  CHECK(pace(4096).IsSame({3, 700}));  // 7.3 us
+  CHECK(pace(8192).IsSame({3, 0}));    // 29 us
 }
 
 TEST_CASE("what streams long beside a short chain has a pace of its own") {
@@ -152,11 +151,11 @@ device @wide(%x: bf16[batch, width], %w: bf16[262144, width], %y: out f32[batch,
   CHECK_FALSE(wide.repeat);
   REQUIRE(wide.shares.size() == 1);
   CHECK(wide.streamed_bytes == 262144.0 * 4096 * 2);
-  CHECK(wide.pace.gap == 0);
+  CHECK(wide.pace.IsSame({3, 0}));
   const PaceChoice& products = choices[1];
   CHECK(products.repeat);
   REQUIRE(products.shares.size() == 1);
-  CHECK(products.pace.gap == 700);
+  CHECK(products.pace.IsSame({3, 700}));
 
   // What streams most stands for the kernel.
   auto own = [&](const PaceChoice& choice) {
