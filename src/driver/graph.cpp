@@ -1,8 +1,6 @@
 // `etc graph`: load → picture → DOT → SVG.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "driver/assignments.h"
 #include "driver/commands.h"
 #include "driver/files.h"

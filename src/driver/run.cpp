@@ -1,6 +1,5 @@
 // `etc run`: build or load an artifact → make tensors → launch → compare → write.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <new>
 

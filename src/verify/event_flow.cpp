@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
+#include <map>
 #include <set>
 
 #include "verify/checks.h"
