@@ -156,7 +156,32 @@ Promise Converter::PromiseOf(const Tensor& param, TensorId id, size_t slice) {
     promise.distinct = true;
     promise.slice = slice;
   }
+  if (!input && unknowns_.IsStable(id)) {
+    AddOthers(id, promise);
+  }
   return promise;
+}
+
+/// What calls ask of a buffer that is written once holds wherever it is read.
+void Converter::AddOthers(TensorId id, Promise& promise) {
+  for (const ProgramCall& call : unknowns_.program().calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      const Tensor& param = module_.tensors[call.device->params[a]];
+      if (call.args[a].tensor != id || !call.args[a].indices.empty() ||
+          param.access != Access::In) {
+        continue;
+      }
+      if (param.value_lo && param.value_hi && !promise.lo) {
+        promise.lo = Int(param.value_lo);
+        promise.hi = Int(param.value_hi);
+      }
+      promise.monotone = promise.monotone || param.monotone;
+      if (param.distinct) {
+        promise.distinct = true;
+        promise.slice = 0;
+      }
+    }
+  }
 }
 
 /// An argmax lies within its axis, or is the lower bound of an empty one.

@@ -59,6 +59,7 @@ class Converter {
   PwAff Ceil(const PwAff& a, const PwAff& b);
   PwAff Unknown(const std::string& text);
   Promise PromiseOf(const Tensor& param, TensorId id, size_t slice);
+  void AddOthers(TensorId id, Promise& promise);
   Condition Compare(const Binary& binary, bool wanted);
 
   Unknowns& unknowns_;

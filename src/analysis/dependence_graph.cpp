@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analysis/closed_form.h"
 #include "analysis/events.h"
-#include "verify/walk.h"
+#include "analysis/steering.h"
 
 namespace etc {
 namespace {
@@ -61,8 +62,8 @@ struct DependenceGraph::State {
     for (const ProgramCall& call : program.calls) {
       first_domains.push_back(Known(TaskScope(unknowns, call, 1).domain));
       second_domains.push_back(Known(TaskScope(unknowns, call, 2).domain));
-      AddTaskRanges(call);
     }
+    AddSteering();
     sizes = unknowns.GlobalFacts();
     for (size_t i = 0; i < program.calls.size(); ++i) {
       first_domains[i] = first_domains[i] & sizes;
@@ -70,30 +71,42 @@ struct DependenceGraph::State {
     }
   }
 
-  /// What the range of the tasks is read from counts as read by each of them.
-  void AddTaskRanges(const ProgramCall& call) {
-    for (size_t a = 0; a < call.args.size(); ++a) {
-      TensorId param = call.device->params[a];
-      auto reads = [&](ExprId id) {
-        return bool{FindExpr(unknowns.module(), id, [&](const Expr& expr) {
-          const auto* load = std::get_if<Load>(&expr);
-          return load != nullptr && load->tensor == param;
-        })};
-      };
-      for (const Axis& axis : call.axes) {
-        if (reads(axis.lo) || reads(axis.hi)) {
-          TensorId tensor = call.args[a].tensor;
-          for (auto [regions, domains] :
-               {std::pair{&first, &first_domains}, std::pair{&second, &second_domains}}) {
-            AccessRegion whole;
-            whole.tensor = tensor;
-            whole.exact = false;
-            whole.set = (*domains)[call.index];
-            (*regions)[call.index].push_back(std::move(whole));
-          }
+  /// What says which tasks run and what they wait for or notify counts as read by each of them:
+  /// their range, counts and elements of events, and the range of tasks that they have to wait for.
+  void AddSteering() {
+    for (const ProgramCall& call : program.calls) {
+      std::set<TensorId> tensors = RangeTensors(unknowns, call);
+      for (const TaskEdge& edge : call.waits) {
+        tensors.merge(EdgeTensors(unknowns, edge, true));
+      }
+      for (const TaskEdge& edge : call.notifies) {
+        tensors.merge(EdgeTensors(unknowns, edge, false));
+      }
+      for (const ProgramCall& other : program.calls) {
+        if (other.index < call.index && Meet(other.index, call.index)) {
+          tensors.merge(RangeTensors(unknowns, other));
+        }
+      }
+      for (TensorId tensor : tensors) {
+        for (auto [regions, domains] :
+             {std::pair{&first, &first_domains}, std::pair{&second, &second_domains}}) {
+          AccessRegion whole;
+          whole.tensor = tensor;
+          whole.exact = false;
+          whole.set = (*domains)[call.index];
+          (*regions)[call.index].push_back(std::move(whole));
         }
       }
     }
+  }
+
+  /// Whether one call writes a tensor that the other touches.
+  bool Meet(size_t x, size_t y) const {
+    return std::any_of(first[x].begin(), first[x].end(), [&](const AccessRegion& a) {
+      return std::any_of(second[y].begin(), second[y].end(), [&](const AccessRegion& b) {
+        return a.tensor == b.tensor && (a.write || b.write);
+      });
+    });
   }
 
   /// Without what depends on data.

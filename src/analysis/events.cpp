@@ -37,21 +37,32 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, const TaskEdge&
   for (size_t i = 0; i < edge.coords.size(); ++i) {
     task.converter.Bind(edge.coords[i], unknowns.Param(CoordinateName(i, 1)));
   }
-  EdgeRelation relation{call.index, &edge, {}, task.domain, {}, task.exact, {}, {}};
+  EdgeRelation relation;
+  relation.call = call.index;
+  relation.edge = &edge;
+  relation.set = task.domain;
+  relation.exists = task.exact;
+  auto restrict = [&](const Set& set) {
+    relation.set = relation.set & set;
+    std::vector<const Term*> terms = unknowns.TermsIn(set);
+    relation.certain =
+        relation.certain &&
+        std::all_of(terms.begin(), terms.end(), [](const Term* term) { return term->global; });
+  };
   for (const Axis& axis : edge.ref->axes) {
     std::string name = unknowns.Fresh(module.symbols[axis.var].name);
     PwAff variable = unknowns.Param(name);
     PwAff lo = axis.lo ? task.converter.Int(axis.lo) : unknowns.Constant(0);
     Set range = Le(lo, variable) & Lt(variable, task.converter.Int(axis.hi));
     unknowns.SetFacts(name, range);
-    relation.set = relation.set & range;
+    restrict(range);
     relation.variables.push_back(name);
     task.converter.Bind(axis.var, variable);
   }
   if (edge.ref->guard) {
     Converter::Condition where = task.converter.Where(edge.ref->guard, true);
-    relation.set = relation.set & where.set;
-    relation.exact = relation.exact && where.exact;
+    restrict(where.set);
+    relation.certain = relation.certain && where.exact;
   }
   relation.scope = unknowns.Close(relation.set);
   std::vector<std::string> elements;
@@ -64,14 +75,12 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, const TaskEdge&
                : index.hi ? task.converter.Int(index.hi)
                           : lo + unknowns.Constant(1);
     PwAff element = unknowns.Param(ElementName(i));
-    relation.set = relation.set & Le(lo, element) & Lt(element, hi);
+    restrict(Le(lo, element) & Lt(element, hi));
     relation.indices.push_back({lo, hi - unknowns.Constant(1), extent});
     elements.push_back(ElementName(i));
   }
   relation.set = Coalesce(unknowns.Close(relation.set));
-  std::vector<const Term*> terms = unknowns.TermsIn(relation.set);
-  relation.exact = relation.exact && std::all_of(terms.begin(), terms.end(),
-                                                 [](const Term* term) { return term->global; });
+  relation.exact = relation.certain && relation.exists;
   relation.elements = ToMap(unknowns, relation.set, TaskNames(call, 1), elements);
   return relation;
 }

@@ -21,8 +21,10 @@ struct EdgeRelation {
   const TaskEdge* edge;
   std::vector<std::string> variables;  // of the `for`
   Set set;
-  Map elements;       // from the task to the elements
-  bool exact = true;  // no data decides whether and for what it happens
+  Map elements;         // from the task to the elements
+  bool exact = true;    // no data decides whether and for what it happens
+  bool certain = true;  // nor does it for a task that exists
+  bool exists = true;   // no data decides whether the task does
   struct Index {
     PwAff lo;
     PwAff last;
@@ -69,6 +71,7 @@ class HappensBefore {
   std::vector<std::vector<size_t>> segments_;
   std::vector<std::vector<Map>> direct_;
   std::vector<Reach> reach_;
+  std::vector<bool> may_lack_;  // whether data decide which tasks of the call exist
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
   std::vector<std::optional<std::vector<std::optional<Map>>>> spines_;
 };

@@ -38,7 +38,8 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
                              const std::set<EventId>* trusted)
     : calls_(unknowns.program().calls),
       direct_(calls_.size(), std::vector<Map>(calls_.size())),
-      reach_(calls_.size(), Reach(calls_.size())) {
+      reach_(calls_.size(), Reach(calls_.size())),
+      may_lack_(calls_.size(), false) {
   for (const ProgramCall& call : calls_) {
     segments_.resize(call.segment + 1);
     segments_[call.segment].push_back(call.index);
@@ -46,9 +47,11 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
   }
   spines_.resize(segments_.size());
   for (const EdgeRelation& notify : relations.notifies) {
+    may_lack_[notify.call] = trusted != nullptr && !notify.exists;
     for (const EdgeRelation& wait : relations.waits) {
       EventId event = notify.edge->ref->event;
-      bool certain = notify.exact && wait.exact && trusted != nullptr && trusted->contains(event);
+      bool certain =
+          notify.certain && wait.certain && trusted != nullptr && trusted->contains(event);
       if (event == wait.edge->ref->event && (certain || trusted == nullptr)) {
         Map back(isl_map_reverse(wait.elements.copy()));
         AddTo(direct_[notify.call][wait.call], After(notify.elements, back));
@@ -57,7 +60,8 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
   }
 }
 
-/// Continues from what `from` reaches (or from the source itself) along the edges to `to`.
+/// Continues from what `from` reaches (or from the source itself) along the edges to `to`. What
+/// waits for tasks that need not exist does not wait for what those come after.
 void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, Step step) {
   Map edge = direct_[from][to];
   if (!edge || (from != source && !reach[from])) {
@@ -71,7 +75,7 @@ void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, 
   if (from == source) {
     AddTo(reach[to], edge);
   }
-  if (reach[from]) {
+  if (reach[from] && !may_lack_[from]) {
     AddTo(reach[to], After(reach[from], edge));
   }
 }
@@ -136,6 +140,9 @@ const std::vector<std::optional<Map>>& HappensBefore::Spines(size_t segment) {
 
 /// From a task in one iteration to the tasks of the same call in later ones.
 std::optional<Map> HappensBefore::Spine(size_t call) {
+  if (may_lack_[call]) {
+    return std::nullopt;
+  }
   const ProgramCall& declared = calls_[call];
   const std::vector<size_t>& calls = segments_[declared.segment];
   Reach reach(calls_.size());

@@ -1,5 +1,7 @@
 #include "analysis/program.h"
 
+#include "verify/walk.h"
+
 namespace etc {
 namespace {
 
@@ -52,6 +54,7 @@ class Builder {
         AddRefs(edge.refs, edge.coords, range, *to);
       }
     }
+    MarkCommon(mine.waits);
     Push(std::move(mine));
   }
 
@@ -64,6 +67,9 @@ class Builder {
       coords.push_back(axis.var);
     }
     AddRefs(share.range_waits, coords, range, mine.waits);
+    for (TaskEdge& wait : mine.waits) {
+      wait.common = true;
+    }
     AddRefs(share.enter_waits, coords, range, mine.waits);
     AddRefs(share.waits, coords, range, mine.waits);
     AddRefs(share.notifies, coords, range, mine.notifies);
@@ -96,6 +102,14 @@ class Builder {
                       SourceRange range, std::vector<TaskEdge>& to) {
     for (const EventRef& ref : refs) {
       to.push_back({&ref, coords, ref.range.IsValid() ? ref.range : range});
+    }
+  }
+
+  void MarkCommon(std::vector<TaskEdge>& waits) const {
+    bool behind_others = false;
+    for (TaskEdge& wait : waits) {
+      wait.common = IsCommonWait(module_, *wait.ref, wait.coords, behind_others);
+      behind_others |= !wait.common;
     }
   }
 

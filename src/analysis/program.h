@@ -14,6 +14,7 @@ struct TaskEdge {
   const EventRef* ref;
   std::vector<SymbolId> coords;
   SourceRange range;
+  bool common = false;  // a wait that comes before the range of the tasks is read
 };
 
 /// A call of a graph, or a share of a kernel. Its tasks are (iteration, coordinates); outside of a

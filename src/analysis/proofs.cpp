@@ -28,6 +28,7 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   ProgramAccesses accesses = ProveBounds(prover, relations);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
+  ProveSteering(prover, relations, trusted);
   ProveRaces(prover, relations, accesses, trusted);
 }
 

@@ -2,7 +2,12 @@
 // is, for each notify, a product of the extents of those coordinates that the element leaves open.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "analysis/prover.h"
+#include "analysis/steering.h"
+#include "ir/rewrite.h"
 
 namespace etc {
 namespace {
@@ -21,8 +26,13 @@ class CountProof {
     prover_.context.SetBudget(kSteps);
     const Event& event = module_.events[id];
     reason_.clear();
+    decided_.clear();
     elements_ = event.dims.size();
     Set used = Used(id);
+    if (CountsTheNotifier(id, used)) {
+      ++prover_.report.counts.proved;
+      return true;
+    }
     PwAff total = unknowns_.Constant(0);
     total = PwAff(isl_pw_aff_intersect_domain(total.copy(), used.copy()));
     PwPoly sum = ToPoly(total);
@@ -39,7 +49,7 @@ class CountProof {
       }
     }
     PwAff count = converter.Int(event.count);
-    Set differs = affine ? Coalesce(unknowns_.Close(used & Ne(total, count))) : Set();
+    Set differs = affine ? Coalesce(WithDecided(used & Ne(total, count))) : Set();
     if (reason_.empty() &&
         (affine ? IsEmpty(differs) : IsZero(used, sum, PolyOf(converter, event.count)))) {
       ++prover_.report.counts.proved;
@@ -58,9 +68,6 @@ class CountProof {
         if (edge.edge->ref->event != id) {
           continue;
         }
-        if (!edge.exact && group == &relations_.notifies) {
-          reason_ = ReasonOf(unknowns_, edge.set);
-        }
         used = used | ProjectOut(edge.set, Variables(edge));
       }
     }
@@ -73,8 +80,103 @@ class CountProof {
     return names;
   }
 
+  /// Whether the event counts the tasks of the one call that notifies it, and all of them notify
+  /// each element that is used, in one iteration.
+  bool CountsTheNotifier(EventId id, const Set& used) {
+    const EdgeRelation* only = nullptr;
+    for (const EdgeRelation& notify : relations_.notifies) {
+      if (notify.edge->ref->event == id) {
+        if (only != nullptr) {
+          return false;
+        }
+        only = &notify;
+      }
+    }
+    if (only == nullptr || !only->certain || !only->variables.empty() || only->edge->ref->guard ||
+        Mentions(module_, *only->edge->ref, only->edge->coords) ||
+        !CountsTasks(unknowns_, module_.events[id].count, unknowns_.program().calls[only->call])) {
+      return false;
+    }
+    Set known = WithoutData(only->set);
+    return Decided(*only, known, IterationName(1)) &&
+           IsSubset(WithoutData(used), ProjectOut(known, Variables(*only)));
+  }
+
+  /// For any data.
+  Set WithoutData(const Set& set) const {
+    std::vector<std::string> terms;
+    for (const Term* term : unknowns_.TermsIn(set)) {
+      if (!term->global) {
+        terms.push_back(term->name);
+      }
+    }
+    return ProjectOut(set, terms);
+  }
+
+  /// The value that the element decides a variable of a notify to have, or null.
+  PwAff Decided(const EdgeRelation& notify, const Set& known, const std::string& name) const {
+    std::vector<std::string> others = Variables(notify);
+    std::erase(others, name);
+    Set line(isl_set_from_params(ProjectOut(known, others).copy()));
+    int position = isl_set_find_dim_by_name(line.get(), isl_dim_param, name.c_str());
+    if (position < 0) {
+      return {};
+    }
+    line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
+                                 static_cast<unsigned>(position), 1));
+    PwAff first(isl_set_dim_min(line.copy(), 0));
+    PwAff last(isl_set_dim_max(line.copy(), 0));
+    return first && last && IsEmpty(Ne(first, last)) ? first : PwAff();
+  }
+
+  /// Whether an element decides the data that its notifies depend on, which then is a number like
+  /// the sizes. Remembers the variables of which that data is.
+  bool DecidesData(const EdgeRelation& notify) {
+    if (notify.exact) {
+      return true;
+    }
+    if (!notify.certain || !decided_.empty()) {
+      return false;
+    }
+    Set known = WithoutData(notify.set);
+    std::vector<std::string> variables = Variables(notify);
+    for (const Term* term : unknowns_.TermsIn(notify.set)) {
+      std::set<std::string> names;
+      unknowns_.AddNames(*term, names);
+      for (const std::string& name : names) {
+        const Term* part = unknowns_.Find(name);
+        if (part != nullptr && (part->kind == Term::Kind::Any ||
+                                (part->kind == Term::Kind::Element && !part->stable))) {
+          return false;
+        }
+        if (std::find(variables.begin(), variables.end(), name) != variables.end()) {
+          PwAff value = Decided(notify, known, name);
+          if (!value) {
+            return false;
+          }
+          decided_.emplace(name, value);
+        }
+      }
+    }
+    return true;
+  }
+
+  /// What is known of data at elements, with the variables that those decide.
+  Set WithDecided(Set set) const {
+    for (const auto& [name, value] : decided_) {
+      Set domain(isl_pw_aff_domain(value.copy()));
+      set = (set - domain) | (set & Eq(unknowns_.Param(name), value));
+    }
+    set = unknowns_.Close(set);
+    return decided_.empty() || IsEmpty(set) ? set : unknowns_.Close(unknowns_.WithAxioms(set));
+  }
+
   /// Adds how often the notify happens for an element. False when that is not affine.
   bool AddNotifies(const EdgeRelation& notify, PwAff& total, PwPoly& sum) {
+    if (!DecidesData(notify)) {
+      reason_ = ReasonOf(unknowns_, notify.set);
+      return false;
+    }
     std::vector<std::string> names = Variables(notify);
     Set fiber(isl_set_from_params(notify.set.copy()));
     for (unsigned i = 0; i < names.size(); ++i) {
@@ -201,7 +303,8 @@ class CountProof {
   const Module& module_;
   const EventRelations& relations_;
   size_t elements_ = 0;  // dimensions of the event
-  std::string reason_;   // why there is no proof
+  std::map<std::string, PwAff> decided_;
+  std::string reason_;  // why there is no proof
 };
 
 }  // namespace

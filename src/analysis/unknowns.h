@@ -78,6 +78,10 @@ class Unknowns {
   using Facts = std::function<Set(const PwAff&)>;
   PwAff Any(const std::string& text, const Facts& facts);
 
+  /// Whether all reads of an element that events put in order see one value: the tensor is an
+  /// input, or one call outside of any repeat writes it.
+  bool IsStable(TensorId tensor) const;
+
   const std::vector<Term>& terms() const { return terms_; }
   const Term* Find(const std::string& name) const;
   bool IsDim(const std::string& name) const;
@@ -117,7 +121,6 @@ class Unknowns {
   bool IsGlobal(const Term& term) const;
   Set Close(const Set& set, bool variables) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
-  bool IsStable(TensorId tensor) const;
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
   std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
 

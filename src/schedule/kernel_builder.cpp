@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "ir/evaluate.h"
-#include "verify/edges.h"
 #include "verify/walk.h"
 
 namespace etc {

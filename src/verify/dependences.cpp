@@ -7,7 +7,6 @@
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "verify/checks.h"
-#include "verify/edges.h"
 #include "verify/shapes.h"
 #include "verify/walk.h"
 

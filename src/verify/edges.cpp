@@ -4,7 +4,6 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
-#include "ir/rewrite.h"
 #include "verify/samples.h"
 #include "verify/walk.h"
 
@@ -64,12 +63,6 @@ void CheckEdge(const Module& module, const Edge& edge, const Device& callee, Sou
   for (const EventRef& ref : edge.refs) {
     CheckRef(module, ref, range, exprs, diagnostics);
   }
-}
-
-bool IsCommonWait(const Module& module, const EventRef& wait, const std::vector<SymbolId>& coords,
-                  bool behind_others) {
-  bool reads = ReadsTensor(module, wait) || ReadsTensor(module, module.events[wait.event].count);
-  return !Mentions(module, wait, coords) && !(reads && behind_others);
 }
 
 void CheckRef(const Module& module, const EventRef& ref, SourceRange range, ExprChecker& exprs,

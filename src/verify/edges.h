@@ -19,9 +19,4 @@ void CheckEdge(const Module& module, const Edge& edge, const Device& callee, Sou
 void CheckRef(const Module& module, const EventRef& ref, SourceRange range, ExprChecker& exprs,
               Diagnostics& diagnostics);
 
-/// Whether a wait can come before the first task of an SM: it does not depend on the task, whose
-/// coordinates are `coords`, and reads no tensor that a wait before it, which does, may be for.
-bool IsCommonWait(const Module& module, const EventRef& wait, const std::vector<SymbolId>& coords,
-                  bool behind_others);
-
 }  // namespace etc

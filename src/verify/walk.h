@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "ir/module.h"
+#include "ir/rewrite.h"
 
 namespace etc {
 
@@ -85,6 +86,14 @@ inline bool ReadsTensor(const Module& module, const std::vector<Axis>& axes) {
   return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
     return ReadsTensor(module, axis.lo) || ReadsTensor(module, axis.hi);
   });
+}
+
+/// Whether a wait can come before the first task of an SM: it does not depend on the task, whose
+/// coordinates are `coords`, and reads no tensor that a wait before it, which does, may be for.
+inline bool IsCommonWait(const Module& module, const EventRef& wait,
+                         const std::vector<SymbolId>& coords, bool behind_others) {
+  bool reads = ReadsTensor(module, wait) || ReadsTensor(module, module.events[wait.event].count);
+  return !Mentions(module, wait, coords) && !(reads && behind_others);
 }
 
 }  // namespace etc

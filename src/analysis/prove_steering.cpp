@@ -1,0 +1,108 @@
+// Task ranges, counts and elements of events that are read from tensors, are read after those have
+// been written: the range after the waits that hold for all tasks, the rest of a wait after the
+// waits before it, that of a notify after all waits.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/prover.h"
+#include "analysis/steering.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+class SteeringProof {
+ public:
+  SteeringProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
+      : prover_(prover),
+        unknowns_(prover.unknowns),
+        calls_(unknowns_.program().calls),
+        relations_(relations),
+        trusted_(trusted) {
+    for (const ProgramCall& call : calls_) {
+      for (size_t a = 0; a < call.args.size(); ++a) {
+        if (unknowns_.module().tensors[call.device->params[a]].access != Access::In) {
+          writers_[call.args[a].tensor].insert(call.index);
+        }
+      }
+    }
+  }
+
+  void Run() {
+    for (const ProgramCall& call : calls_) {
+      size_t all = call.waits.size();
+      Check(call, RangeTensors(unknowns_, call), call.range, "its task range",
+            [&](size_t wait) { return wait < all && call.waits[wait].common; });
+      for (size_t k = 0; k < all; ++k) {
+        Check(call, EdgeTensors(unknowns_, call.waits[k], true), call.waits[k].range,
+              "what it waits for", [&](size_t wait) { return wait < k; });
+      }
+      for (const TaskEdge& notify : call.notifies) {
+        Check(call, EdgeTensors(unknowns_, notify, false), notify.range, "what it notifies",
+              [](size_t) { return true; });
+      }
+    }
+  }
+
+ private:
+  /// `counts`: which of the call's waits come before the tensors are read.
+  template <class F>
+  void Check(const ProgramCall& call, const std::set<TensorId>& tensors, SourceRange range,
+             const std::string& what, const F& counts) {
+    for (TensorId tensor : tensors) {
+      for (size_t writer : writers_[tensor]) {
+        if (writer == call.index) {
+          continue;  // a task's own elements, or found as a race on the tensor
+        }
+        prover_.context.SetBudget(kSteps);
+        bool before = unknowns_.program().launches && writer < call.index;
+        if (before || (unknowns_.IsStable(tensor) && writer < call.index &&
+                       FollowsAll(calls_[writer], call, counts))) {
+          ++prover_.report.races.proved;
+          continue;
+        }
+        prover_.NotProved(
+            prover_.report.races, DiagnosticKind::Race, range,
+            fmt::format("`@{}` reads {} from `%{}` in order with `@{}`", call.device->name, what,
+                        unknowns_.module().tensors[tensor].name, calls_[writer].device->name),
+            unknowns_.IsStable(tensor) ? "no chain of events between all of their tasks is found"
+                                       : "it is written more than once");
+      }
+    }
+  }
+
+  template <class F>
+  bool FollowsAll(const ProgramCall& writer, const ProgramCall& call, const F& counts) {
+    EventRelations relations;
+    relations.notifies = relations_.notifies;
+    for (const EdgeRelation& wait : relations_.waits) {
+      if (wait.call != call.index || counts(static_cast<size_t>(wait.edge - call.waits.data()))) {
+        relations.waits.push_back(wait);
+      }
+    }
+    HappensBefore order(unknowns_, relations, trusted_);
+    const Map& after = order.Between(writer.index, call.index);
+    Set tasks = TaskScope(unknowns_, writer, 1).domain & TaskScope(unknowns_, call, 2).domain;
+    return after && IsSubset(ToMap(unknowns_, tasks & unknowns_.GlobalFacts(),
+                                   TaskNames(writer, 1), TaskNames(call, 2)),
+                             after);
+  }
+
+  Prover& prover_;
+  Unknowns& unknowns_;
+  const std::vector<ProgramCall>& calls_;
+  const EventRelations& relations_;
+  const std::set<EventId>& trusted_;
+  std::map<TensorId, std::set<size_t>> writers_;
+};
+
+}  // namespace
+
+void ProveSteering(Prover& prover, const EventRelations& relations,
+                   const std::set<EventId>& trusted) {
+  SteeringProof(prover, relations, trusted).Run();
+}
+
+}  // namespace etc

@@ -1,0 +1,135 @@
+#include "analysis/steering.h"
+
+#include <map>
+
+#include "verify/walk.h"
+
+namespace etc {
+namespace {
+
+void AddLoads(const Module& module, ExprId id, std::set<TensorId>& tensors) {
+  VisitExprs(module, id, [&](ExprId inner) {
+    if (const auto* load = std::get_if<Load>(&module.exprs[inner])) {
+      tensors.insert(load->tensor);
+    }
+  });
+}
+
+/// The argument that a device function's parameter is bound to; null for a tensor of the program.
+const Argument* FindArgument(const ProgramCall& call, TensorId tensor) {
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    if (call.device->params[a] == tensor) {
+      return &call.args[a];
+    }
+  }
+  return nullptr;
+}
+
+/// Compares expressions of the program with those of a call, over its device function's parameters.
+class Comparison {
+ public:
+  Comparison(const Module& module, const ProgramCall& call) : module_(module), call_(call) {}
+
+  bool Same(const std::vector<Axis>& mine, const std::vector<Axis>& theirs) {
+    bool same = mine.size() == theirs.size();
+    for (size_t i = 0; same && i < mine.size(); ++i) {
+      same = SameBound(mine[i].lo, theirs[i].lo) && Same(mine[i].hi, theirs[i].hi);
+      symbols_[mine[i].var] = theirs[i].var;
+    }
+    return same;
+  }
+
+ private:
+  bool SameBound(ExprId mine, ExprId theirs) const {
+    return mine && theirs ? Same(mine, theirs) : !mine && !theirs;
+  }
+
+  bool Same(ExprId mine, ExprId theirs) const {
+    const Expr& a = module_.exprs[mine];
+    const Expr& b = module_.exprs[theirs];
+    if (a.index() != b.index()) {
+      return false;
+    }
+    if (const auto* literal = std::get_if<IntLiteral>(&a)) {
+      return literal->value == std::get<IntLiteral>(b).value;
+    }
+    if (const auto* ref = std::get_if<SymbolRef>(&a)) {
+      auto renamed = symbols_.find(ref->symbol);
+      SymbolId symbol = renamed == symbols_.end() ? ref->symbol : renamed->second;
+      return symbol == std::get<SymbolRef>(b).symbol;
+    }
+    if (const auto* binary = std::get_if<Binary>(&a)) {
+      const auto& other = std::get<Binary>(b);
+      return binary->op == other.op && Same(binary->left, other.left) &&
+             Same(binary->right, other.right);
+    }
+    if (const auto* function = std::get_if<Call>(&a)) {
+      const auto& other = std::get<Call>(b);
+      return function->op == other.op && Same(function->args, other.args);
+    }
+    if (const auto* load = std::get_if<Load>(&a)) {
+      const auto& other = std::get<Load>(b);
+      const Argument* bound = FindArgument(call_, other.tensor);
+      bool whole = bound == nullptr || bound->indices.empty();
+      return whole && load->tensor == (bound == nullptr ? other.tensor : bound->tensor) &&
+             Same(load->indices, other.indices);
+    }
+    return false;
+  }
+
+  bool Same(const std::vector<ExprId>& mine, const std::vector<ExprId>& theirs) const {
+    bool same = mine.size() == theirs.size();
+    for (size_t i = 0; same && i < mine.size(); ++i) {
+      same = Same(mine[i], theirs[i]);
+    }
+    return same;
+  }
+
+  const Module& module_;
+  const ProgramCall& call_;
+  std::map<SymbolId, SymbolId> symbols_;  // of the sum to the call's axes
+};
+
+}  // namespace
+
+std::set<TensorId> RangeTensors(const Unknowns& unknowns, const ProgramCall& call) {
+  std::set<TensorId> named, tensors;
+  for (const Axis& axis : call.axes) {
+    AddLoads(unknowns.module(), axis.lo, named);
+    AddLoads(unknowns.module(), axis.hi, named);
+  }
+  for (TensorId tensor : named) {
+    const Argument* bound = FindArgument(call, tensor);
+    tensors.insert(bound == nullptr ? tensor : bound->tensor);
+  }
+  return tensors;
+}
+
+std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, bool wait) {
+  const Module& module = unknowns.module();
+  std::set<TensorId> tensors;
+  VisitExprs(module, *edge.ref, [&](ExprId id) {
+    if (const auto* load = std::get_if<Load>(&module.exprs[id])) {
+      tensors.insert(load->tensor);
+    }
+  });
+  if (wait) {
+    AddLoads(module, module.events[edge.ref->event].count, tensors);
+  }
+  return tensors;
+}
+
+bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call) {
+  const Module& module = unknowns.module();
+  const auto* reduce = std::get_if<Reduce>(&module.exprs[sum]);
+  const auto* one = reduce == nullptr ? nullptr : std::get_if<IntLiteral>(&module.exprs[reduce->body]);
+  if (one == nullptr || reduce->op != Reduction::Sum || one->value != 1 ||
+      !Comparison(module, call).Same(reduce->axes, call.axes)) {
+    return false;
+  }
+  std::set<TensorId> tensors = RangeTensors(unknowns, call);
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](TensorId tensor) { return unknowns.IsStable(tensor); });
+}
+
+}  // namespace etc

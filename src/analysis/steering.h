@@ -1,0 +1,21 @@
+// Tensors that say which tasks of a call run, and what they wait for and notify.
+#pragma once
+
+#include <set>
+
+#include "analysis/unknowns.h"
+
+namespace etc {
+
+/// The tensors of the program that the range of the call's tasks is read from.
+std::set<TensorId> RangeTensors(const Unknowns& unknowns, const ProgramCall& call);
+
+/// The tensors that the elements and the condition of a wait or notify are read from, and, of a
+/// wait, the count of its event.
+std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, bool wait);
+
+/// Whether `sum`, an expression of the program, counts the tasks of the call: it adds 1 for each
+/// point of the same ranges, which are read from tensors that keep their values.
+bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call);
+
+}  // namespace etc
