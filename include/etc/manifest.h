@@ -132,6 +132,8 @@ struct Manifest {
   Producer producer;
   std::vector<Constant> constants;
   std::vector<Graph> graphs;
+  /// What the debug checks say, by number, with `{}` for each value; absent without such checks.
+  std::optional<std::vector<std::string>> debug_checks;
 };
 
 }  // namespace etc::manifest

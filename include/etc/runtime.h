@@ -26,7 +26,7 @@ typedef enum etc_status {
   ETC_ERROR_BIND = 6,      /* a tensor does not fit its parameter */
   ETC_ERROR_DIM = 7,       /* a dim has no value, or one out of its range */
   ETC_ERROR_UNBOUND = 8,   /* a launch without a tensor for each parameter */
-  ETC_ERROR_VALUE = 9,     /* an element is outside the declared range of values */
+  ETC_ERROR_VALUE = 9,     /* a debug check failed: an element is not what is promised of it */
   ETC_ERROR_CAPTURE = 10,  /* not possible while the stream is being captured */
   ETC_ERROR_OUT_OF_MEMORY = 11,
   ETC_ERROR_NO_DEVICE = 12, /* no CUDA driver, or no device that fits the program */
@@ -76,6 +76,7 @@ typedef struct etc_program_info {
   const char* toolchain;
   int32_t graphs;
   int32_t constants;
+  int32_t debug_checks; /* whether launches check what they are promised */
 } etc_program_info;
 
 typedef enum etc_constant_kind {
@@ -233,6 +234,11 @@ ETC_API etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms);
 /* Enqueues one launch on `stream` (a CUstream or cudaStream_t; null is the default stream). A host
  * program runs to its end before this returns. Launches of one instance must not overlap. */
 ETC_API etc_status etc_instance_launch(etc_instance* instance, void* stream);
+
+/* Waits for `stream`; ETC_ERROR_VALUE, with the tensor, the index and the values, if a debug check
+ * failed in a launch since the last call. Until then the launches behind the failure do nothing.
+ * Good at once for a program without debug checks. A host launch asks by itself. */
+ETC_API etc_status etc_instance_check(etc_instance* instance, void* stream);
 
 #ifdef __cplusplus
 }

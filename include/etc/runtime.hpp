@@ -156,6 +156,7 @@ class Instance {
   void Reserve() { ThrowUnlessOk(etc_instance_reserve(get())); }
   void SetSms(int32_t sms) { ThrowUnlessOk(etc_instance_set_sms(get(), sms)); }
   void Launch(void* stream = nullptr) { ThrowUnlessOk(etc_instance_launch(get(), stream)); }
+  void Check(void* stream = nullptr) { ThrowUnlessOk(etc_instance_check(get(), stream)); }
 
  private:
   struct Free {

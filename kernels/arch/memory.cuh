@@ -35,6 +35,9 @@ ETC_DEVICE u32 FetchAddAcquireRelease(u32* address, u32 amount) {
   return previous;
 }
 
+// Between two looks at a word that another CTA will change: here the load itself takes its time.
+ETC_DEVICE void PollAgain() {}
+
 // Weak: ordered by the barrier that follows the wait for the data. Volatile, so that several of
 // them stay in flight in the order in which they were written down.
 ETC_DEVICE Vec4 LoadGlobal(const void* address) {

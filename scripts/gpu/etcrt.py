@@ -102,6 +102,7 @@ def _open():
         "etc_instance_reserve": [pointer],
         "etc_instance_set_sms": [pointer, int32],
         "etc_instance_launch": [pointer, pointer],
+        "etc_instance_check": [pointer, pointer],
     }
     for name, arguments in signatures.items():
         function = getattr(lib, name)
@@ -295,6 +296,12 @@ class Runtime:
         if stream is None:
             stream = _current_stream()
         _check(_lib().etc_instance_launch(self.handle, getattr(stream, "cuda_stream", stream)))
+
+    def check(self, stream=None):
+        """Waits for the stream; an error when a debug check failed in a launch since the last."""
+        if stream is None:
+            stream = _current_stream()
+        _check(_lib().etc_instance_check(self.handle, getattr(stream, "cuda_stream", stream)))
 
 
 def _current_stream():

@@ -6,7 +6,6 @@
 
 #include "driver/hash.h"
 #include "driver/progress.h"
-#include "emit/emit.h"
 #include "toolchain/resources.h"
 
 namespace etc {
@@ -31,8 +30,8 @@ CompileOutput Compile(const std::string& text, const TargetOptions& target) {
 
 }  // namespace
 
-std::optional<std::string> Emit(const Module& module, const TargetOptions& target,
-                                IncludePath& include_path, Session& session) {
+std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
+                            IncludePath& include_path, Session& session) {
   if (target.IsHost()) {
     return EmitHost(module, session.diagnostics());
   }
@@ -77,8 +76,8 @@ ManifestProofs RecordOf(const ProofReport& report) {
 }  // namespace
 
 std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
-                                     CompileOutput compiled, const TargetOptions& target,
-                                     const ModuleProofs& proofs) {
+                                     const Emitted& emitted, CompileOutput compiled,
+                                     const TargetOptions& target, const ModuleProofs& proofs) {
   ManifestInfo info;
   info.target = target.arch;
   info.binary_file = std::filesystem::path(path).filename().string();
@@ -101,6 +100,7 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
             {"ring_slot_bytes", kernel.ring_slot_bytes}}});
     }
   }
+  info.debug_checks = emitted.checks;
   if (proofs.source) {
     info.proofs = RecordOf(*proofs.source);
   }

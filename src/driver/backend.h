@@ -10,14 +10,15 @@
 #include "driver/include_path.h"
 #include "driver/options.h"
 #include "driver/session.h"
+#include "emit/emit.h"
 #include "ir/module.h"
 #include "toolchain/toolchain.h"
 
 namespace etc {
 
 /// The CUDA or host C++ text of the module.
-[[nodiscard]] std::optional<std::string> Emit(const Module& module, const TargetOptions& target,
-                                              IncludePath& include_path, Session& session);
+[[nodiscard]] std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
+                                          IncludePath& include_path, Session& session);
 
 /// Compiles the text; reports [toolchain] errors with the compiler's own messages.
 [[nodiscard]] std::optional<CompileOutput> Assemble(const std::string& text,
@@ -31,7 +32,7 @@ struct ModuleProofs {
 
 /// The binary at `path` and the manifest beside it, in the order in which they must appear.
 [[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
-                                                   CompileOutput compiled,
+                                                   const Emitted& emitted, CompileOutput compiled,
                                                    const TargetOptions& target,
                                                    const ModuleProofs& proofs);
 

@@ -56,15 +56,18 @@ class CompileJob {
     if (proofs_ && !from_kernels && !timer_.Time("prove-kernels", [&] { return Prove(*module); })) {
       return false;
     }
-    auto text = timer_.Time(
-        "emit", [&] { return Emit(*module, options_.target, include_path_, session_); });
-    if (!text || options_.stop_after == StopAfter::Emit) {
-      return text && WriteText(options_.output, *text, session_.diagnostics());
+    if (lowering.schedule.debug_checks) {
+      WarnOfUnchecked(*module, options_.target.arch, session_.diagnostics());
     }
-    auto compiled =
-        timer_.Time("toolchain", [&] { return Assemble(*text, options_.target, session_); });
+    auto emitted = timer_.Time(
+        "emit", [&] { return Emit(*module, options_.target, include_path_, session_); });
+    if (!emitted || options_.stop_after == StopAfter::Emit) {
+      return emitted && WriteText(options_.output, emitted->text, session_.diagnostics());
+    }
+    auto compiled = timer_.Time("toolchain",
+                                [&] { return Assemble(emitted->text, options_.target, session_); });
     return compiled && ResourcesFit(*module, *compiled) &&
-           timer_.Time("write", [&] { return WriteArtifact(*module, *text, *compiled); });
+           timer_.Time("write", [&] { return WriteArtifact(*module, *emitted, *compiled); });
   }
 
   bool Prove(const Module& module) {
@@ -89,15 +92,15 @@ class CompileJob {
     return WriteText(options_.output, Print(module), session_.diagnostics());
   }
 
-  bool WriteArtifact(const Module& module, const std::string& text, CompileOutput& compiled) {
+  bool WriteArtifact(const Module& module, const Emitted& emitted, CompileOutput& compiled) {
     if (options_.output == "-") {
       return WriteStdout(compiled.binary, session_.diagnostics());
     }
     std::string binary = BinaryPath();
-    auto files = MakeArtifact(module, binary, std::move(compiled), options_.target,
+    auto files = MakeArtifact(module, binary, emitted, std::move(compiled), options_.target,
                               {proofs_, kernel_proofs_});
     if (options_.save_temps) {
-      files.push_back({WithExtension(binary, TextExtension(options_.target)), text});
+      files.push_back({WithExtension(binary, TextExtension(options_.target)), emitted.text});
     }
     if (options_.depfile.write) {
       files.push_back({DepfilePath(), Depfile({binary}, Inputs(), options_.depfile.phony)});

@@ -107,6 +107,7 @@ double Execution::Launch() {
   }
   double milliseconds = TimeOnGpu([&] { instance_.Launch(); });
   ThrowUnlessOk(etc_device_synchronize());
+  instance_.Check();
   return milliseconds;
 }
 

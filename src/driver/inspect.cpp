@@ -51,6 +51,10 @@ class Inspection {
                         manifest_.binary.bytes, manifest_.binary.xxh3_128, StateText());
     text += fmt::format("producer   etc {}, {} {}\n", manifest_.producer.etc,
                         manifest_.producer.toolchain, fmt::join(manifest_.producer.flags, " "));
+    if (manifest_.debug_checks) {
+      text += fmt::format("checks     {} of what launches are promised\n",
+                          manifest_.debug_checks->size());
+    }
     for (const manifest::Constant& constant : manifest_.constants) {
       text += fmt::format("constant   {} = {}\n", constant.name, ToJson(constant).dump());
     }
@@ -84,6 +88,9 @@ class Inspection {
                    {"flags", manifest_.producer.flags}}},
                  {"constants", constants},
                  {"graphs", graphs}};
+    if (manifest_.debug_checks) {
+      json["debug_checks"] = *manifest_.debug_checks;
+    }
     return json.dump(2) + "\n";
   }
 

@@ -101,6 +101,11 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering) {
   app->add_flag("--verify-each", lowering.verify_each, "Verify the module after each pass");
 }
 
+void AddDebugChecks(CLI::App* app, LoweringOptions& lowering) {
+  app->add_flag("--debug-checks", lowering.schedule.debug_checks,
+                "Check in each launch what callers promise, and indices that depend on data");
+}
+
 void AddTarget(CLI::App* app, TargetOptions& target) {
   AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
                                 "What compiles the CUDA text [nvrtc]",
@@ -191,6 +196,7 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   AddProofs(compile, options.proofs);
   AddTarget(compile, options.target);
   AddLowering(compile, options.lowering);
+  AddDebugChecks(compile, options.lowering);
   AddChoice<StopAfter, StopAfter>(
       compile, "--stop-after", options.stop_after,
       "Stop after a phase and write its text to the output, or to standard output",
@@ -257,6 +263,7 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
       ->type_name("X");
   AddTarget(run, options.target);
   AddLowering(run, options.lowering);
+  AddDebugChecks(run, options.lowering);
   run->callback([&] { command = options; });
 }
 

@@ -15,13 +15,13 @@ std::optional<Program> ProgramBuilder::Build(const Module& module, const TargetO
     return std::nullopt;
   }
   IncludePath include_path(target.include_dirs);
-  auto text = Emit(module, target, include_path, session_);
-  auto compiled = text ? Assemble(*text, target, session_) : std::nullopt;
+  auto emitted = Emit(module, target, include_path, session_);
+  auto compiled = emitted ? Assemble(emitted->text, target, session_) : std::nullopt;
   if (!compiled) {
     return std::nullopt;
   }
   std::string binary = scratch_->path() + "/" + name + BinaryExtension(target);
-  if (!WriteFiles(MakeArtifact(module, binary, std::move(*compiled), target, {}),
+  if (!WriteFiles(MakeArtifact(module, binary, *emitted, std::move(*compiled), target, {}),
                   session_.diagnostics())) {
     return std::nullopt;
   }

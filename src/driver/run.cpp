@@ -13,6 +13,7 @@
 #include "driver/progress.h"
 #include "driver/run_tensors.h"
 #include "driver/statistics.h"
+#include "emit/emit.h"
 
 namespace etc {
 namespace {
@@ -61,6 +62,7 @@ class RunJob {
     }
     Execution execution(*program, graph->name, options_.sms);
     TensorSources sources{*dims, *inputs, options_.seed, options_.scale};
+    sources.checked_by_launch = program->Describe().debug_checks != 0;
     auto run = MakeTensors(execution, *graph, sources, session_.diagnostics());
     if (!run) {
       return false;
@@ -79,12 +81,16 @@ class RunJob {
   /// The artifact itself, or one built from the source for the device.
   std::optional<Program> Load() {
     if (!IsArtifact(options_.source.file)) {
+      RunDevice device = options_.device.value_or(RunDevice::Host);
+      LoweringOptions lowering = options_.lowering;
+      lowering.schedule.debug_checks |= device == RunDevice::Host;
       module_ = LoadModule(options_.source, session_);
-      if (!module_ || !(IsScheduled(*module_) || RunPasses(*module_, StaticPipeline(),
-                                                           options_.lowering, timer_, session_))) {
+      if (!module_ ||
+          !(IsScheduled(*module_) ||
+            RunPasses(*module_, StaticPipeline(lowering.schedule), lowering, timer_, session_))) {
         return std::nullopt;
       }
-      return Build(options_.device.value_or(RunDevice::Host));
+      return Build(device);
     }
     if (!options_.source.defines.empty() || !options_.source.configs.empty()) {
       Refuse(fmt::format("`-D` and `--config` need a source; `{}` is compiled already",
@@ -92,6 +98,10 @@ class RunJob {
       return std::nullopt;
     }
     Program program(options_.source.file);
+    if (options_.lowering.schedule.debug_checks && program.Describe().debug_checks == 0) {
+      Refuse(fmt::format("`{}` was compiled without `--debug-checks`", options_.source.file));
+      return std::nullopt;
+    }
     bool on_host = IsForHost(program);
     if (options_.device && (*options_.device == RunDevice::Host) != on_host) {
       Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", options_.source.file,
@@ -109,6 +119,9 @@ class RunJob {
   std::optional<Program> Build(RunDevice device) {
     TargetOptions target = options_.target;
     target.arch = device == RunDevice::Host ? "host" : "sm_90a";
+    if (options_.lowering.schedule.debug_checks) {
+      WarnOfUnchecked(*module_, target.arch, session_.diagnostics());
+    }
     return builder_.Build(*module_, target, target.arch);
   }
 

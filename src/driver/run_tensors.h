@@ -20,6 +20,7 @@ struct TensorSources {
   Assignments inputs;  // files by name of parameter
   uint64_t seed = 0;
   double scale = 1.0;
+  bool checked_by_launch = false;  // the values of files
 };
 
 struct RunTensors {

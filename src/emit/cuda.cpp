@@ -9,6 +9,7 @@
 
 #include "emit/can_emit.h"
 #include "emit/cxx_body.h"
+#include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
 #include "emit/header_text.h"
@@ -34,7 +35,7 @@ class CudaWriter {
              Diagnostics& diagnostics)
       : module_(module), arch_(arch), diagnostics_(diagnostics), headers_(headers, diagnostics) {}
 
-  std::optional<std::string> Run() {
+  std::optional<Emitted> Run() {
     bool ok = true;
     int64_t warps = 8;
     for (const Kernel& kernel : module_.kernels) {
@@ -44,6 +45,10 @@ class CudaWriter {
     for (const char* name :
          {"arch/launch.cuh", "tile/roles.cuh", "tile/events.cuh", "tile/scalar.cuh"}) {
       ok &= headers_.Append(name, {}, text_);
+    }
+    bool checks = std::any_of(module_.kernels.begin(), module_.kernels.end(), HasChecks);
+    if (checks) {
+      ok &= headers_.Append("tile/checks.cuh", {}, text_);
     }
     for (const Kernel& kernel : module_.kernels) {
       if (kernel.consumer_warps != warps) {
@@ -71,7 +76,8 @@ class CudaWriter {
     for (const Kernel& kernel : module_.kernels) {
       WriteEntry(out, kernel);
     }
-    return text_ + out.Take();
+    return Emitted{text_ + out.Take(),
+                   checks ? std::optional(std::move(check_texts_)) : std::nullopt};
   }
 
  private:
@@ -93,22 +99,29 @@ class CudaWriter {
 
   void WriteKernel(TextWriter& out, const Kernel& kernel) {
     DimRanges ranges = RangesOf(module_, kernel);
-    DeviceScope device_scope(module_, ranges);
-    KernelScope kernel_scope(module_, ranges, kernel.body);
+    KernelScope kernel_scope(module_, ranges, kernel);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteConstants(out, module_, ranges);
     WriteParams(out, module_, kernel);
     std::set<TensorId> tagged = TaggedParams(module_, kernel);
+    std::set<TensorId> computed = ComputedParams(module_, kernel);
     std::string slots = "0", scratch = "0", parts = "0";
     for (DeviceId id : DevicesOf(module_, kernel)) {
       const Device& device = module_.devices[id];
       out.Line("");
-      WriteArgs(out, device_scope, device, tagged);
-      WriteImpl(out, device_scope, device);
+      if (kernel.check_accesses) {
+        WriteDevice(out, CheckedScope(module_, ranges, device, computed, check_texts_), device,
+                    tagged, true);
+      } else {
+        WriteDevice(out, DeviceScope(module_, ranges), device, tagged, false);
+      }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
       parts = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartsBytes)", parts, device.name);
+    }
+    if (HasChecks(kernel)) {
+      WriteParamChecks(out, kernel_scope, kernel, check_texts_);
     }
     out.Line("");
     std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);
@@ -126,6 +139,12 @@ class CudaWriter {
     }
     out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
     out.Line("");
+  }
+
+  void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device,
+                   const std::set<TensorId>& tagged, bool checks) {
+    WriteArgs(out, scope, device, tagged, checks);
+    WriteImpl(out, scope, device);
   }
 
   /// A function for each role of a persistent kernel.
@@ -281,10 +300,16 @@ class CudaWriter {
     }
     out.Line("");
     WriteRing(out, EntryName(kernel), space + "::CtaMemory");
-    out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
-                         kernel.consumer_warps * 32 + 128));
-    out.Open(
-        fmt::format("{}(const __grid_constant__ {}::Params params) {{", EntryName(kernel), space));
+    OpenEntry(out, kernel, space, EntryName(kernel));
+    if (HasChecks(kernel)) {
+      WriteCheckCall(out, space);
+      out.Line("__syncthreads();");
+      out.Open("if (threadIdx.x == 0) {");
+      out.Line("checks.Meet(gridDim.x);");
+      out.Close();
+      out.Line("__syncthreads();");
+      WriteLeave(out, "Stopped");
+    }
     // The epoch must be read before the barrier at the end of Block's constructor.
     out.Line("etc::Events events(params.event_memory, params.event_capacity);");
     out.Line(fmt::format("const auto tags = {}::OpenTags(params);", space));
@@ -309,17 +334,50 @@ class CudaWriter {
     out.Close();
   }
 
+  /// The checks of the parameters, by all threads.
+  static void WriteCheckCall(TextWriter& out, const std::string& space) {
+    out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
+    out.Line(
+        fmt::format("{}::CheckParams(params, checks, etc::i64(blockIdx.x) * blockDim.x + "
+                    "threadIdx.x, etc::i64(gridDim.x) * blockDim.x);",
+                    space));
+  }
+
+  static void WriteLeave(TextWriter& out, const char* when) {
+    out.Open(fmt::format("if (checks.{}()) {{", when));
+    out.Line("return;");
+    out.Close();
+  }
+
+  static void OpenEntry(TextWriter& out, const Kernel& kernel, const std::string& space,
+                        const std::string& entry) {
+    out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
+                         kernel.consumer_warps * 32 + 128));
+    out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", entry, space));
+  }
+
   void WriteLaunchEntries(TextWriter& out, const Kernel& kernel, const std::string& space) {
     std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);
+    if (HasChecks(kernel)) {
+      out.Line("");
+      OpenEntry(out, kernel, space, CheckName(module_, kernel));
+      out.Line("etc::AllowNextLaunch();");
+      WriteCheckCall(out, space);
+      out.Close();
+    }
     for (size_t i = 0; i < launches.size(); ++i) {
       std::string entry = LaunchName(module_, kernel, i);
       std::string memory = fmt::format("{}::CtaMemory{}", space, i);
       out.Line("");
       WriteRing(out, entry, memory);
-      out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
-                           kernel.consumer_warps * 32 + 128));
-      out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", entry, space));
+      OpenEntry(out, kernel, space, entry);
       out.Line("etc::AllowNextLaunch();");
+      if (HasChecks(kernel)) {
+        // Not even a loader may read by what is still to be checked.
+        out.Line("etc::AwaitEarlierLaunches();");
+        out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
+        WriteLeave(out, "Failed");
+      }
       out.Line(fmt::format("{} block;", memory));
       out.Open("if (block.IsHelper()) {");
       out.Open("if (block.IsLoader()) {");
@@ -345,12 +403,13 @@ class CudaWriter {
   Diagnostics& diagnostics_;
   HeaderText headers_;
   std::string text_;
+  CheckTexts check_texts_;
 };
 
 }  // namespace
 
-std::optional<std::string> EmitCuda(const Module& module, const std::string& arch,
-                                    const HeaderReader& headers, Diagnostics& diagnostics) {
+std::optional<Emitted> EmitCuda(const Module& module, const std::string& arch,
+                                const HeaderReader& headers, Diagnostics& diagnostics) {
   if (!CanEmit(module, diagnostics)) {
     return std::nullopt;
   }

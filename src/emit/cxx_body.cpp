@@ -23,7 +23,7 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
 }
 
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
-               const std::set<TensorId>& tagged) {
+               const std::set<TensorId>& tagged, bool checks) {
   const Module& module = scope.module();
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
@@ -47,6 +47,9 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
     }
   }
   out.Line("Dims dims;");
+  if (checks) {
+    out.Line("Checks checks;");
+  }
   out.Close("};");
 }
 
@@ -171,9 +174,12 @@ class BodyWriter {
   std::string Store(TensorId id, const std::vector<ExprId>& indices, const std::string& value) {
     const Tensor& tensor = module_.tensors[id];
     std::string target = fmt::format("{}[{}]", scope_.Pointer(id), CxxOffset(scope_, id, indices));
+    std::string guard = scope_.Guard(id, indices);
+    std::string head = guard.empty() ? "" : fmt::format("if ({}) ", guard);
     return KindOf(tensor.type) == ValueKind::Float
-               ? fmt::format("{} = FromFloat<{}>(float({}));", target, CxxType(tensor.type), value)
-               : fmt::format("{} = {}({});", target, CxxType(tensor.type), value);
+               ? fmt::format("{}{} = FromFloat<{}>(float({}));", head, target, CxxType(tensor.type),
+                             value)
+               : fmt::format("{}{} = {}({});", head, target, CxxType(tensor.type), value);
   }
 
   // All consumer threads of a block run the task together.

@@ -25,9 +25,9 @@ enum class BodyStyle {
 
 /// `struct Args_NAME`: for each parameter its pointer `p` and extents `p_0`, `p_1`, …, those that
 /// are constant as constants; and the values of the dimensions. `tagged` are those bound to tagged
-/// buffers, which have a tag besides.
+/// buffers, which have a tag besides; with `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
-               const std::set<TensorId>& tagged);
+               const std::set<TensorId>& tagged, bool checks);
 
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
 void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);

@@ -78,14 +78,12 @@ class Printer {
   std::string Text(ExprId, const Load& e) const {
     std::string element =
         fmt::format("{}[{}]", scope_.Pointer(e.tensor), CxxOffset(scope_, e.tensor, e.indices));
-    switch (KindOf(module_.tensors[e.tensor].type)) {
-      case ValueKind::Float:
-        return fmt::format("ToFloat({})", element);
-      case ValueKind::Int:
-        return fmt::format("i64({})", element);
-      default:
-        return fmt::format("bool({})", element);
-    }
+    ValueKind kind = KindOf(module_.tensors[e.tensor].type);
+    std::string value =
+        fmt::format("{}({})", kind == ValueKind::Float ? "ToFloat" : CxxType(kind), element);
+    value = scope_.Checked(e.tensor, e.indices, std::move(value));
+    std::string guard = scope_.Guard(e.tensor, e.indices);
+    return guard.empty() ? value : fmt::format("({} ? {} : {}(0))", guard, value, CxxType(kind));
   }
 
   std::string Text(ExprId, const Cast& e) const {

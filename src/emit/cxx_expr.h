@@ -25,6 +25,17 @@ class CxxScope {
   virtual std::string Pointer(TensorId tensor) const = 0;
   virtual std::string Extent(TensorId tensor, size_t axis) const = 0;
 
+  /// What must hold for an access at `indices`, as a C++ condition; empty when all is proved or
+  /// promised. An access where it does not hold is not made.
+  virtual std::string Guard(TensorId /*tensor*/, const std::vector<ExprId>& /*indices*/) const {
+    return "";
+  }
+  /// The value of an element that was read, `value`, held against what is promised of it.
+  virtual std::string Checked(TensorId /*tensor*/, const std::vector<ExprId>& /*indices*/,
+                              std::string value) const {
+    return value;
+  }
+
  protected:
   std::map<SymbolId, Interval> intervals_;
 

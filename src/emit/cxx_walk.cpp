@@ -12,10 +12,9 @@
 
 namespace etc {
 
-KernelScope::KernelScope(const Module& module, const DimRanges& ranges,
-                         const std::vector<NodeId>& body)
-    : CxxScope(module, ranges) {
-  LearnRepeats(body);
+KernelScope::KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel)
+    : CxxScope(module, ranges), checks_accesses_(kernel.check_accesses.has_value()) {
+  LearnRepeats(kernel.body);
 }
 
 void KernelScope::LearnRepeats(const std::vector<NodeId>& nodes) {
@@ -97,7 +96,9 @@ std::vector<LaunchSite> LaunchesOf(const Module& module, const Kernel& kernel) {
   return sites;
 }
 
-std::string LaunchName(const Module& module, const Kernel& kernel, size_t index) {
+namespace {
+
+size_t NumberOf(const Module& module, const Kernel& kernel) {
   size_t number = 0;
   for (const Kernel& other : module.kernels) {
     if (&other == &kernel) {
@@ -105,8 +106,19 @@ std::string LaunchName(const Module& module, const Kernel& kernel, size_t index)
     }
     ++number;
   }
+  return number;
+}
+
+}  // namespace
+
+std::string LaunchName(const Module& module, const Kernel& kernel, size_t index) {
   const Share& share = *LaunchesOf(module, kernel)[index].share;
-  return fmt::format("etc{}_{}_{}", number, index, module.devices[share.callee].name);
+  return fmt::format("etc{}_{}_{}", NumberOf(module, kernel), index,
+                     module.devices[share.callee].name);
+}
+
+std::string CheckName(const Module& module, const Kernel& kernel) {
+  return fmt::format("etc{}_check", NumberOf(module, kernel));
 }
 
 std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel) {
@@ -339,6 +351,9 @@ class WalkWriter {
       }
     }
     out_.Line("args.dims = dims;");
+    if (scope_.ChecksAccesses()) {
+      out_.Line("args.checks = OpenChecks(params.event_memory);");
+    }
   }
 
   /// Opens a loop that stays one: its body holds whole tile kernels.

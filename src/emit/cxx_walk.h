@@ -12,13 +12,18 @@ namespace etc {
 /// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
 class KernelScope : public CxxScope {
  public:
-  KernelScope(const Module& module, const DimRanges& ranges, const std::vector<NodeId>& body);
+  KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel);
+
+  /// Whether arguments have a record of failed checks.
+  bool ChecksAccesses() const { return checks_accesses_; }
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
 
  private:
   void LearnRepeats(const std::vector<NodeId>& nodes);
+
+  bool checks_accesses_;
 };
 
 /// The symbol by which a binary exports a kernel; the prefix keeps it apart from every name of C.
@@ -60,6 +65,9 @@ std::vector<LaunchSite> LaunchesOf(const Module& module, const Kernel& kernel);
 
 /// The symbol by which a binary exports launch number `index` of a kernel.
 std::string LaunchName(const Module& module, const Kernel& kernel, size_t index);
+
+/// The symbol of the launch that comes before all others of a kernel, and checks what they rely on.
+std::string CheckName(const Module& module, const Kernel& kernel);
 
 /// What one role does in a launch.
 void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,

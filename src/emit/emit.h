@@ -16,15 +16,25 @@ namespace etc {
 /// among the headers built into etc. Nothing where there is none.
 using HeaderReader = std::function<std::optional<std::string>(const std::string& name)>;
 
+/// What a kernel with debug checks says of each that can fail, by its number: the values that the
+/// failure leaves behind take the places of `{}`, in order.
+using CheckTexts = std::vector<std::string>;
+
+/// A translation unit. `checks` is absent when no kernel has any.
+struct Emitted {
+  std::string text;
+  std::optional<CheckTexts> checks = {};
+};
+
 /// One self-contained CUDA C++ translation unit with an entry for each kernel of the module.
 /// Nothing when an error was reported (an impl's header that does not exist, say).
-[[nodiscard]] std::optional<std::string> EmitCuda(const Module& module, const std::string& arch,
-                                                  const HeaderReader& headers,
-                                                  Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Emitted> EmitCuda(const Module& module, const std::string& arch,
+                                              const HeaderReader& headers,
+                                              Diagnostics& diagnostics);
 
 /// One C++20 translation unit with an `extern "C" void ENTRY(const uint64_t*, int, int)` for each
 /// kernel of the module; bodies come from the device functions.
-[[nodiscard]] std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics);
 
 /// What is known to hold for every size: for each group how many facts are proved and how many are
 /// not, under which assumptions, and what is not proved.
@@ -38,6 +48,10 @@ struct ManifestProofs {
   std::vector<std::string> assumptions;
   std::vector<std::string> not_proved;
 };
+
+/// Warns of what a device function asks of a tensor that the program computes, where a kernel with
+/// checks has none for it: `distinct` and `monotone`, and values that an implementation reads.
+void WarnOfUnchecked(const Module& module, const std::string& arch, Diagnostics& diagnostics);
 
 /// Named numbers of a kernel, in the order in which they are printed.
 struct ManifestResources {
@@ -53,6 +67,7 @@ struct ManifestInfo {
   std::string binary_xxh3_128;  // hexadecimal
   std::string toolchain;        // for example "nvrtc 13.0"
   std::vector<std::string> flags;
+  std::optional<CheckTexts> debug_checks;
   std::optional<ManifestProofs> proofs;         // of the source; absent when they were skipped
   std::optional<ManifestProofs> kernel_proofs;  // of what the passes made of its graphs
   std::vector<ManifestResources> resources;     // empty when they were not asked for

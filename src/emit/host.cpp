@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/builtin_headers.h"
 #include "emit/can_emit.h"
 #include "emit/cxx_body.h"
+#include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
 #include "emit/header_text.h"
@@ -50,29 +53,52 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
   }
   out.Line("}");
   out.Line("}");
+  if (HasChecks(kernel)) {
+    WriteEntry(out, kernel, CheckName(scope.module(), kernel), [&] {
+      out.Line(fmt::format(
+          "etc::kernel_{}::CheckParams(params, etc::OpenChecks(params.event_memory), sm, sms);",
+          kernel.name));
+    });
+  }
   for (size_t i = 0; i < sites.size(); ++i) {
     WriteEntry(out, kernel, LaunchName(scope.module(), kernel, i), [&] {
+      if (HasChecks(kernel)) {
+        out.Open("if (etc::OpenChecks(params.event_memory).Failed()) {");
+        out.Line("return;");
+        out.Close();
+      }
       out.Line(
           fmt::format("etc::kernel_{}::Consume{}(params, consumer, sm, sms);", kernel.name, i));
     });
   }
 }
 
-void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
+void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
+  out.Line("");
+  WriteArgs(out, scope, device, {}, checks);
+  WriteBody(out, scope, device, BodyStyle::Serial);
+  out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
+}
+
+void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, CheckTexts& texts) {
   DimRanges ranges = RangesOf(module, kernel);
-  DeviceScope device_scope(module, ranges);
-  KernelScope kernel_scope(module, ranges, kernel.body);
+  KernelScope kernel_scope(module, ranges, kernel);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
   WriteConstants(out, module, ranges);
   WriteParams(out, module, kernel);
+  std::set<TensorId> computed = ComputedParams(module, kernel);
   for (DeviceId id : DevicesOf(module, kernel)) {
     const Device& device = module.devices[id];
-    out.Line("");
-    WriteArgs(out, device_scope, device, {});
-    WriteBody(out, device_scope, device, BodyStyle::Serial);
-    out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
+    if (kernel.check_accesses) {
+      WriteDevice(out, CheckedScope(module, ranges, device, computed, texts), device, true);
+    } else {
+      WriteDevice(out, DeviceScope(module, ranges), device, false);
+    }
+  }
+  if (HasChecks(kernel)) {
+    WriteParamChecks(out, kernel_scope, kernel, texts);
   }
   if (kernel.schedule == ScheduleKind::Kernels) {
     WriteLaunches(out, kernel_scope, kernel);
@@ -88,6 +114,14 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
   out.Line("}");
   out.Line("}");
   WriteEntry(out, kernel, EntryName(kernel), [&] {
+    if (HasChecks(kernel)) {
+      out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
+      out.Line(fmt::format("etc::kernel_{}::CheckParams(params, checks, sm, sms);", kernel.name));
+      out.Line("checks.Meet(static_cast<etc::u32>(sms));");
+      out.Open("if (checks.Stopped()) {");
+      out.Line("return;");
+      out.Close();
+    }
     out.Line("etc::Events events(params.event_memory);");
     out.Line(
         fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
@@ -96,22 +130,28 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel) {
 
 }  // namespace
 
-std::optional<std::string> EmitHost(const Module& module, Diagnostics& diagnostics) {
+std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics) {
   if (!CanEmit(module, diagnostics) || !HasNoTags(module, diagnostics)) {
     return std::nullopt;
   }
   HeaderReader reader = BuiltinHeader;
   HeaderText headers(reader, diagnostics);
   headers.Skip("arch/types.cuh");  // the prelude has the host's own
+  headers.Skip("arch/memory.cuh");
   std::string text;
   if (!headers.Append("host_prelude.h", {}, text) || !headers.Append("tile/scalar.cuh", {}, text)) {
     return std::nullopt;
   }
-  TextWriter out;
-  for (const Kernel& kernel : module.kernels) {
-    WriteKernel(out, module, kernel);
+  bool checks = std::any_of(module.kernels.begin(), module.kernels.end(), HasChecks);
+  if (checks && !headers.Append("tile/checks.cuh", {}, text)) {
+    return std::nullopt;
   }
-  return text + out.Take();
+  TextWriter out;
+  CheckTexts texts;
+  for (const Kernel& kernel : module.kernels) {
+    WriteKernel(out, module, kernel, texts);
+  }
+  return Emitted{text + out.Take(), checks ? std::optional(std::move(texts)) : std::nullopt};
 }
 
 }  // namespace etc

@@ -107,6 +107,17 @@ class Interleaving {
   }
 };
 
+inline u32 LoadAcquire(const u32* address) {
+  return std::atomic_ref<u32>(const_cast<u32&>(*address)).load(std::memory_order_acquire);
+}
+inline u32 FetchAddAcquireRelease(u32* address, u32 amount) {
+  return std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_acq_rel);
+}
+inline void AddRelease(u32* address, u32 amount) {
+  std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_release);
+}
+inline void PollAgain() { std::this_thread::yield(); }
+
 /// The one thread of an SM.
 struct Consumer {
   int thread = 0;

@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kCheckTasks = 4096;  // any number: a launch has one CTA for each SM at most
+
 class ManifestWriter {
  public:
   explicit ManifestWriter(const Module& module) : module_(module) {}
@@ -136,6 +138,10 @@ class ManifestWriter {
     bool launches = kernel.schedule == ScheduleKind::Kernels;
     size_t next = 0;
     Json entries = launches ? Launches(kernel, kernel.body, next) : Json(EntryName(kernel));
+    if (launches && HasChecks(kernel)) {
+      entries.insert(entries.begin(),
+                     Json{{"entry", CheckName(module_, kernel)}, {"tasks", kCheckTasks}});
+    }
     ranges_.clear();
     return {{launches ? "launches" : "entry", entries},
             {"schedule", Spelling(kernel.schedule)},
@@ -271,6 +277,9 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
     for (const auto& [name, number] : kernel.numbers) {
       manifest["resources"][kernel.entry][name] = number;
     }
+  }
+  if (info.debug_checks) {
+    manifest["debug_checks"] = *info.debug_checks;
   }
   if (info.proofs) {
     manifest["proofs"] = RecordOf(*info.proofs);

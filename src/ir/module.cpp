@@ -46,6 +46,8 @@ bool DeclareEvents(const Module& module, const std::vector<NodeId>& nodes) {
 
 }  // namespace
 
+bool HasChecks(const Kernel& kernel) { return !kernel.checks.empty() || kernel.check_accesses; }
+
 bool HasEvents(const Module& module, const Graph& graph) {
   return DeclareEvents(module, graph.body);
 }

@@ -138,6 +138,18 @@ struct Where {
   ExprId hi;
 };
 
+/// `check %t[*] in 0..n distinct monotone;`: what every launch makes sure of before its first task,
+/// for each slice of the parameter at its leading indices.
+struct Check {
+  TensorId tensor;
+  size_t leading = 0;  // how many axes are `*`
+  ExprId value_lo;     // absent when no range is checked
+  ExprId value_hi;
+  bool distinct = false;
+  bool monotone = false;
+  SourceRange range = {};
+};
+
 /// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
 struct Kernel {
   std::string name;
@@ -149,12 +161,17 @@ struct Kernel {
   int64_t shared_bytes = 0;
   std::optional<int64_t> depth;      // slots of the ring; absent: as many as shared memory holds
   std::optional<Pace> pace;          // of shares without their own; absent: nothing holds it back
+  std::vector<Check> checks;
+  std::optional<SourceRange> check_accesses;  // `check accesses;`: generated bodies check indices
   std::vector<NodeId> declarations;  // BufferDecl, EventDecl
   std::vector<NodeId> body;          // `on sm { … }`, `on stream { … }`: Share, Repeat
   SourceRange range;
   SourceRange braces = {};
   SourceRange sm_braces = {};  // those of `on sm { … }` or `on stream { … }`
 };
+
+/// Whether launches of the kernel have debug checks of any kind.
+bool HasChecks(const Kernel& kernel);
 
 /// `require hidden_size % 64 == 0;`
 struct Require {

@@ -104,6 +104,16 @@ class Printer {
     if (kernel.pace) {
       Print(*kernel.pace, kernel.depth ? fmt::format("depth {} ", *kernel.depth) : "");
     }
+    for (const Check& check : kernel.checks) {
+      layout_.Before(check.range);
+      layout_.Line(CheckText(check));
+      layout_.After(check.range);
+    }
+    if (kernel.check_accesses) {
+      layout_.Before(*kernel.check_accesses);
+      layout_.Line("check accesses;");
+      layout_.After(*kernel.check_accesses);
+    }
     Nodes(kernel.declarations);
     layout_.Before(kernel.sm_braces);
     launches_ = kernel.schedule == ScheduleKind::Kernels;
@@ -160,12 +170,27 @@ class Printer {
                               : tensor.access == Access::InOut ? "inout "
                                                                : "";
     std::string type = text_.Type(tensor);
-    std::string values =
-        tensor.value_lo ? " in " + text_.Interval(tensor.value_lo, tensor.value_hi) : "";
-    values += tensor.distinct ? " distinct" : "";
-    values += tensor.monotone ? " monotone" : "";
+    std::string promise = Promise(tensor);
     names_.Declare(id);
-    return fmt::format("{}: {}{}{}", names_.Of(id), access, type, values);
+    return fmt::format("{}: {}{}{}", names_.Of(id), access, type, promise);
+  }
+
+  /// ` in 0..n distinct monotone`: of a parameter or a check.
+  template <class Promised>
+  std::string Promise(const Promised& of) const {
+    std::string text = of.value_lo ? " in " + text_.Interval(of.value_lo, of.value_hi) : "";
+    text += of.distinct ? " distinct" : "";
+    text += of.monotone ? " monotone" : "";
+    return text;
+  }
+
+  std::string CheckText(const Check& check) const {
+    std::string slices;
+    for (size_t axis = 0; axis < check.leading; ++axis) {
+      slices += axis == 0 ? "*" : ", *";
+    }
+    return fmt::format("check {}{}{};", names_.Of(check.tensor),
+                       slices.empty() ? "" : "[" + slices + "]", Promise(check));
   }
 
   void Print(const Impl& impl) {

@@ -31,7 +31,7 @@ class Backend {
 
   virtual int DefaultSms() const = 0;
   virtual int MaxSms() const = 0;
-  /// Host memory can be looked at before a launch, and host events are zeroed before each.
+  /// A host launch has ended when it returns, and host events are zeroed before each.
   virtual bool IsHost() const = 0;
 
   /// Aligned to 256 bytes.
@@ -40,6 +40,8 @@ class Backend {
   virtual void Free(void* data) = 0;
   virtual Status Zero(void* data, int64_t bytes, void* stream) = 0;
   virtual Status Synchronize(void* stream) = 0;
+  /// Waits for the stream, and reads memory of Allocate.
+  virtual Status Read(const void* data, int64_t bytes, void* stream, void* to) = 0;
   virtual Status IsCapturing(void* stream, bool* capturing) = 0;
 
   /// Whether kernels can reach the memory; the text of a failure completes "the data ...".

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/dtype.h"
-#include "runtime/layout.h"
 #include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
@@ -163,69 +162,6 @@ Status CheckOverlaps(const Graph& graph, const std::vector<Binding>& bindings) {
   return {};
 }
 
-std::string ElementText(int64_t index, const std::vector<int64_t>& shape) {
-  std::string text;
-  for (size_t axis = shape.size(); axis-- > 0;) {
-    text = Cat(index % shape[axis], text.empty() ? "" : ", ", text);
-    index /= shape[axis];
-  }
-  return "[" + text + "]";
-}
-
-template <class T>
-Status CheckValuesOf(const Param& param, const Binding& binding, int64_t min, int64_t max) {
-  const T* values = static_cast<const T*>(binding.data);
-  for (int64_t i = 0; i < binding.elements; ++i) {
-    const auto value = static_cast<int64_t>(values[i]);
-    if (value < min || value > max) {
-      return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
-                  ElementText(RowMajorIndex(param, binding.shape, i), binding.shape), " is ", value,
-                  ", but values must be in ", min, "..", max);
-    }
-  }
-  return {};
-}
-
-/// What is promised of the elements together, in row-major order.
-template <class T>
-Status CheckElementsOf(const Param& param, const Binding& binding) {
-  const T* stored = static_cast<const T*>(binding.data);
-  std::vector<std::pair<int64_t, int64_t>> values(static_cast<size_t>(binding.elements));
-  for (int64_t i = 0; i < binding.elements; ++i) {
-    const int64_t index = RowMajorIndex(param, binding.shape, i);
-    values[static_cast<size_t>(index)] = {static_cast<int64_t>(stored[i]), index};
-  }
-  const int64_t row = binding.shape.back();
-  for (size_t i = 1; param.monotone && i < values.size(); ++i) {
-    if (values[i].second % row != 0 && values[i].first < values[i - 1].first) {
-      return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
-                  ElementText(values[i].second, binding.shape), " is ", values[i].first,
-                  ", but must be monotone, and the element before is ", values[i - 1].first);
-    }
-  }
-  if (!param.distinct) {
-    return {};
-  }
-  std::sort(values.begin(), values.end());
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i].first == values[i - 1].first) {
-      return Fail(ETC_ERROR_VALUE, "parameter `", param.name, "`: element ",
-                  ElementText(values[i].second, binding.shape), " is ", values[i].first, ", like ",
-                  ElementText(values[i - 1].second, binding.shape),
-                  ", but elements must be distinct");
-    }
-  }
-  return {};
-}
-
-template <class T>
-Status CheckPromises(const Param& param, const Binding& binding, int64_t min, int64_t max) {
-  if (param.values) {
-    ETC_RETURN_IF_BAD(CheckValuesOf<T>(param, binding, min, max));
-  }
-  return param.distinct || param.monotone ? CheckElementsOf<T>(param, binding) : Status{};
-}
-
 }  // namespace
 
 Status CheckDim(const manifest::Dim& dim, int64_t value) {
@@ -289,32 +225,6 @@ Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, c
     }
   }
   return CheckOverlaps(graph, bindings);
-}
-
-Status CheckValues(const Graph& graph, const std::vector<Binding>& bindings,
-                   const std::vector<int64_t>& dims) {
-  for (size_t i = 0; i < bindings.size(); ++i) {
-    const Param& param = graph.params[i];
-    if ((!param.values && !param.distinct && !param.monotone) || param.access == ETC_OUT) {
-      continue;
-    }
-    int64_t min = 0;
-    int64_t max = 0;
-    if (param.values) {
-      ETC_RETURN_IF_BAD(Evaluate(param.values->min, dims, &min));
-      ETC_RETURN_IF_BAD(Evaluate(param.values->max, dims, &max));
-    }
-    Status status;
-    if (param.dtype == ETC_I64) {
-      status = CheckPromises<int64_t>(param, bindings[i], min, max);
-    } else if (param.dtype == ETC_I32) {
-      status = CheckPromises<int32_t>(param, bindings[i], min, max);
-    } else {
-      status = CheckPromises<uint8_t>(param, bindings[i], min, max);
-    }
-    ETC_RETURN_IF_BAD(status);
-  }
-  return {};
 }
 
 }  // namespace etc::runtime

@@ -38,8 +38,4 @@ KnownDims InferDims(const manifest::Graph& graph, const std::vector<Binding>& bi
 Status CheckTogether(const manifest::Graph& graph, const std::vector<Binding>& bindings,
                      const KnownDims& set, const std::vector<int64_t>& dims);
 
-/// Every element of the index tensors with a declared range, which must be in host memory.
-Status CheckValues(const manifest::Graph& graph, const std::vector<Binding>& bindings,
-                   const std::vector<int64_t>& dims);
-
 }  // namespace etc::runtime

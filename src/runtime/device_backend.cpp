@@ -108,6 +108,13 @@ class DeviceBackend : public Backend {
     ETC_RETURN_IF_BAD(scope.status());
     return driver_.Check(driver_.cuStreamSynchronize(AsStream(stream)), "cuStreamSynchronize");
   }
+  Status Read(const void* data, int64_t bytes, void* stream, void* to) override {
+    ETC_RETURN_IF_BAD(Synchronize(stream));
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    return driver_.Check(driver_.cuMemcpyDtoH_v2(to, Address(data), static_cast<size_t>(bytes)),
+                         "cuMemcpyDtoH");
+  }
   Status IsCapturing(void* stream, bool* capturing) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());

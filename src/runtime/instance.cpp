@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/check_record.h"
 #include "runtime/dtype.h"
 #include "runtime/manifest_expr.h"
 
@@ -303,6 +304,8 @@ Status Instance::Grow(const Plan& plan, void* stream) {
   }
   workspace_is_zeroed_ = true;
   if (!events_fit) {
+    // A failure that nobody has asked for goes with the memory that holds it.
+    ETC_RETURN_IF_BAD(CheckFailures(stream));
     Release(&events_);
     ETC_RETURN_IF_BAD(backend_->Allocate(EventBytes(plan.event_counters), &events_.data));
     events_.size = plan.event_counters;
@@ -364,9 +367,6 @@ Status Instance::Launch(void* stream) {
     }
     plan_ = std::move(plan);
   }
-  if (backend_->IsHost()) {
-    ETC_RETURN_IF_BAD(CheckValues(graph_, bindings_, plan_.dims));
-  }
   bool is_capturing = false;
   ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));
   if (!HasMemoryFor(plan_)) {
@@ -388,10 +388,27 @@ Status Instance::Launch(void* stream) {
   }
   was_captured_ = was_captured_ || is_capturing;
   if (graph_.kernels[plan_.kernel].entry.empty()) {
-    return LaunchSteps(stream);
+    ETC_RETURN_IF_BAD(LaunchSteps(stream));
+  } else {
+    ETC_RETURN_IF_BAD(backend_->Launch(
+        {plan_.kernel, 0, static_cast<int>(sms_), LaunchMode::Cooperative}, block_, stream));
   }
-  return backend_->Launch({plan_.kernel, 0, static_cast<int>(sms_), LaunchMode::Cooperative},
-                          block_, stream);
+  return backend_->IsHost() ? CheckFailures(stream) : Status{};
+}
+
+Status Instance::CheckFailures(void* stream) {
+  const auto& checks = program_->manifest().debug_checks;
+  if (!checks || events_.data == nullptr) {
+    return {};
+  }
+  CheckRecord record{};
+  char* place = static_cast<char*>(events_.data) + kCheckRecordOffset;
+  ETC_RETURN_IF_BAD(backend_->Read(place, sizeof record, stream, &record));
+  if (record.failures == 0) {
+    return {};
+  }
+  ETC_RETURN_IF_BAD(backend_->Zero(place, sizeof record, stream));
+  return Fail(ETC_ERROR_VALUE, FailureText(*checks, record));
 }
 
 }  // namespace etc::runtime

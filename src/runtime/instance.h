@@ -32,6 +32,7 @@ class Instance {
   Status Reserve();
   Status SetSms(int32_t sms);
   Status Launch(void* stream);
+  Status CheckFailures(void* stream);
 
  private:
   /// What follows from the dims.

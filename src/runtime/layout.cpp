@@ -131,17 +131,4 @@ Status CopyOnDevice(const TiledShape& shape, Packing packing, const void* from, 
   return {};
 }
 
-int64_t RowMajorIndex(const manifest::Param& param, const std::vector<int64_t>& shape,
-                      int64_t position) {
-  if (!param.tile) {
-    return position;
-  }
-  const int64_t columns = shape.back();
-  const int64_t tile = position / (param.tile->rows * param.tile->columns);
-  const int64_t in_tile = position % (param.tile->rows * param.tile->columns);
-  const int64_t tiles = columns / param.tile->columns;
-  const int64_t row = tile / tiles * param.tile->rows + in_tile / param.tile->columns;
-  return row * columns + tile % tiles * param.tile->columns + in_tile % param.tile->columns;
-}
-
 }  // namespace etc::runtime

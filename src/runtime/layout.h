@@ -33,8 +33,4 @@ Status CopyOnHost(const TiledShape& shape, Packing packing, const void* from, vo
 Status CopyOnDevice(const TiledShape& shape, Packing packing, const void* from, void* to,
                     void* stream);
 
-/// The row-major number of the element that stands at `position` of the memory of `param`.
-int64_t RowMajorIndex(const manifest::Param& param, const std::vector<int64_t>& shape,
-                      int64_t position);
-
 }  // namespace etc::runtime

@@ -473,6 +473,12 @@ Status ReadRoot(const json& document, manifest::Manifest* manifest) {
   ETC_RETURN_IF_BAD(root.ForEach("graphs", [&](const json& graph, const std::string& place) {
     return ReadGraph(graph, place, manifest);
   }));
+  if (root.Find("debug_checks") != nullptr) {
+    manifest->debug_checks.emplace();
+    ETC_RETURN_IF_BAD(root.ForEach("debug_checks", [&](const json& text, const std::string& place) {
+      return Read(text, place, &manifest->debug_checks->emplace_back());
+    }));
+  }
   return manifest->graphs.empty() ? Bad("graphs", "is empty") : Status{};
 }
 

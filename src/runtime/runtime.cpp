@@ -117,9 +117,12 @@ etc_status etc_program_describe(const etc_program* program, etc_program_info* in
   return Guard([&]() -> Status {
     ETC_NEED(program, info);
     const etc::manifest::Manifest& manifest = program->program->manifest();
-    *info = {manifest.target.c_str(), manifest.binary.file.c_str(),
-             manifest.producer.toolchain.c_str(), etc::runtime::Count(manifest.graphs.size()),
-             etc::runtime::Count(manifest.constants.size())};
+    *info = {manifest.target.c_str(),
+             manifest.binary.file.c_str(),
+             manifest.producer.toolchain.c_str(),
+             etc::runtime::Count(manifest.graphs.size()),
+             etc::runtime::Count(manifest.constants.size()),
+             manifest.debug_checks.has_value() ? 1 : 0};
     return {};
   });
 }
@@ -356,5 +359,12 @@ etc_status etc_instance_launch(etc_instance* instance, void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);
     return instance->instance->Launch(stream);
+  });
+}
+
+etc_status etc_instance_check(etc_instance* instance, void* stream) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance);
+    return instance->instance->CheckFailures(stream);
   });
 }

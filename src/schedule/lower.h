@@ -46,6 +46,10 @@ bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& dia
 /// Chooses how fast the loader of each kernel that streams runs ahead, by the cost model.
 bool PaceLoader(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Has every launch make sure of what its parameters promise and what device functions ask of them,
+/// and generated bodies of indices that depend on data. A kernel with checks stays as it is.
+bool AddChecks(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Chooses how each event is realised.
 bool RealiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 

@@ -27,6 +27,9 @@ const std::vector<Pass>& AllPasses() {
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
       // Behind tag-data, since a chain of tags is shorter than one of events.
       {"pace-loader", "how fast the loader of streamed operands runs ahead", PaceLoader},
+      // Anywhere behind the lowering: no other pass looks at checks.
+      {"add-checks", "checks of what callers promise and of indices that depend on data",
+       AddChecks},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},
   };
@@ -37,7 +40,8 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::vector<Pass> passes = AllPasses();
   std::erase_if(passes, [&](const Pass& pass) {
     return pass.run == StripEvents || pass.run == MinimiseEvents ||
-           (pass.run == TagData && !options.tag_data);
+           (pass.run == TagData && !options.tag_data) ||
+           (pass.run == AddChecks && !options.debug_checks);
   });
   return passes;
 }

@@ -178,6 +178,7 @@ class Parser {
   void KernelBody(Kernel& kernel);
   void LoaderLine(Kernel& kernel);
   Pace OnePace(uint32_t begin);
+  void CheckLine(Kernel& kernel);
   void Declaration(std::vector<NodeId>& declarations);
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);

@@ -54,6 +54,8 @@ void Parser::KernelBody(Kernel& kernel) {
       ExpectSemicolon();
     } else if (!kernel.pace && kernel.declarations.empty() && At(TokenKind::KeywordLoader)) {
       LoaderLine(kernel);
+    } else if (kernel.declarations.empty() && !on_sm && Peek().text == "check") {
+      CheckLine(kernel);
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
       on_sm = true;
       Take();
@@ -95,6 +97,40 @@ Pace Parser::OnePace(uint32_t begin) {
   ExpectSemicolon();
   pace.range = RangeFrom(begin);
   return pace;
+}
+
+/// `check` and `accesses` are words here only.
+void Parser::CheckLine(Kernel& kernel) {
+  uint32_t begin = Here();
+  Take();
+  if (Peek().text == "accesses") {
+    Take();
+    ExpectSemicolon();
+    kernel.check_accesses = RangeFrom(begin);
+    return;
+  }
+  Check check;
+  Token name = Expect(TokenKind::Tensor);
+  if (!name.text.empty()) {
+    check.tensor = FindTensor(name);
+  }
+  if (Accept(TokenKind::LeftBracket)) {
+    List(TokenKind::RightBracket, [&] {
+      Expect(TokenKind::Star);
+      ++check.leading;
+    });
+  }
+  if (Accept(TokenKind::KeywordIn)) {
+    std::tie(check.value_lo, check.value_hi) = Interval();
+  }
+  check.distinct = Accept(TokenKind::KeywordDistinct);
+  check.monotone = Accept(TokenKind::KeywordMonotone);
+  if (!panicking_ && !check.value_lo && !check.distinct && !check.monotone) {
+    return Unexpected("`in`, `distinct` or `monotone`");
+  }
+  ExpectSemicolon();
+  check.range = RangeFrom(begin);
+  kernel.checks.push_back(check);
 }
 
 void Parser::Declaration(std::vector<NodeId>& declarations) {

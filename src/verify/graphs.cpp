@@ -383,6 +383,32 @@ class GraphChecks {
   Env last_iteration_;
 };
 
+/// Before its first task a launch knows the parameters that it does not write alone.
+void CheckCheck(const Module& module, const Check& check, ExprChecker& exprs,
+                Diagnostics& diagnostics) {
+  Tensor checked = module.tensors[check.tensor];
+  if (checked.kind != TensorKind::Param || checked.access == Access::Out) {
+    diagnostics.Error(DiagnosticKind::Structure, check.range,
+                      fmt::format("`%{}` is {}, which has no elements yet when a launch begins",
+                                  checked.name, Describe(checked)));
+    return;
+  }
+  if (check.leading > 0 && check.leading >= checked.shape.size()) {
+    diagnostics.Error(
+        DiagnosticKind::Rank, check.range,
+        fmt::format("`%{}` has {} dimension{}, so {} `*` leave{} no slice to check", checked.name,
+                    checked.shape.size(), checked.shape.size() == 1 ? "" : "s", check.leading,
+                    check.leading == 1 ? "s" : ""));
+    return;
+  }
+  checked.range = check.range;
+  checked.value_lo = check.value_lo;
+  checked.value_hi = check.value_hi;
+  checked.distinct = check.distinct;
+  checked.monotone = check.monotone;
+  CheckPromises(module, checked, exprs, diagnostics);
+}
+
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
@@ -408,6 +434,9 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
     checks.NothingTagged(kernel.declarations);
   }
   ExprChecker exprs(module, diagnostics);
+  for (const Check& check : kernel.checks) {
+    CheckCheck(module, check, exprs, diagnostics);
+  }
   for (const Where& where : kernel.where) {
     for (ExprId bound : {where.lo, where.hi}) {
       if (exprs.CheckClosed(bound, false, "a bound of `where`", DiagnosticKind::Specialise)) {

@@ -88,8 +88,8 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   }
 }
 
-void CheckPromise(const Module& module, const Tensor& tensor, ExprChecker& exprs,
-                  Diagnostics& diagnostics) {
+void CheckValueRange(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+                     Diagnostics& diagnostics) {
   std::string what = fmt::format("the value range of `%{}`", tensor.name);
   if (KindOf(tensor.type) != ValueKind::Int) {
     diagnostics.Error(DiagnosticKind::Type, module.RangeOf(tensor.value_lo),
@@ -161,13 +161,18 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   if (!tensor.tile.empty()) {
     CheckLayout(module, tensor, exprs, diagnostics);
   }
-  if (tensor.value_lo) {
-    CheckPromise(module, tensor, exprs, diagnostics);
-  }
-  CheckElements(tensor, diagnostics);
+  CheckPromises(module, tensor, exprs, diagnostics);
   if (tensor.tagged) {
     CheckTagged(module, tensor, diagnostics);
   }
+}
+
+void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+                   Diagnostics& diagnostics) {
+  if (tensor.value_lo) {
+    CheckValueRange(module, tensor, exprs, diagnostics);
+  }
+  CheckElements(tensor, diagnostics);
 }
 
 const char* Describe(const Tensor& tensor) {

@@ -12,6 +12,10 @@ namespace etc {
 void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics);
 
+/// A value range is one of integers, on a tensor of integers; so are `distinct` and `monotone`.
+void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+                   Diagnostics& diagnostics);
+
 /// "an `in` parameter", "a buffer", "a local".
 const char* Describe(const Tensor& tensor);
 

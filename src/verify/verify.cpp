@@ -44,6 +44,8 @@
 //   - A share has as many axes as its callee's tasks have coordinates, and binds tagged buffers
 //     only to operands that an implementation takes with tags.
 //   - A loader has at least one slot on its way.
+//   - A check is of a parameter with elements when a launch begins, of integers, and leaves `*` an
+//     axis.
 // Edges (edges.cpp)
 //   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
 //     event has dimensions; indices are integers and guards booleans.

@@ -33,9 +33,9 @@ class Program {
     }
     INFO(RenderText(diagnostics, &source));
     REQUIRE(ok);
-    std::optional<std::string> code = EmitHost(*module, diagnostics);
+    std::optional<Emitted> code = EmitHost(*module, diagnostics);
     REQUIRE(code);
-    CompileOutput output = CompileHost(*code, {});
+    CompileOutput output = CompileHost(code->text, {});
     INFO(output.log);
     REQUIRE(output.ok);
     path_ = std::filesystem::temp_directory_path() /

@@ -155,67 +155,55 @@ TEST_CASE("sizes that no kernel serves") {
         "17..64");
 }
 
-TEST_CASE("values of index tensors are checked before the launch, each time") {
+/// What generated code leaves behind when a debug check fails in a launch.
+constexpr char kFailingText[] = R"(
+#include <cstdint>
+extern "C" void gather_small(const uint64_t* block, int sm, int) {
+  uint32_t* header = reinterpret_cast<uint32_t*>(block[6]);
+  if (sm == 0 && *reinterpret_cast<const int32_t*>(block[0]) > 9) {
+    header[2] = 1;
+    header[3] = static_cast<uint32_t>(block[4] / 8);
+    int64_t* values = reinterpret_cast<int64_t*>(header + 4);
+    for (int i = 0; i < 12; ++i) {
+      values[i] = i * 10 - 10;
+    }
+  }
+}
+extern "C" void gather_large(const uint64_t*, int, int) {}
+)";
+
+TEST_CASE("a failed debug check comes out of the launch, with its values") {
+  json manifest = GatherManifest();
+  manifest["debug_checks"] = {"no value", "[{}, {}] is {}, outside of {}..{}"};
+  TempDir dir;
+  Program program(WriteArtifact(dir, manifest, Compile(kFailingText)));
+  CHECK(program.Describe().debug_checks == 1);
+  Instance instance(program);
+  instance.SetSms(2);
+  for (const auto& [width, text] :
+       {std::pair{8, "[-10, 0] is 10, outside of 20..30"},
+        std::pair{16, "debug check 2 failed, of which the manifest says nothing"}}) {
+    GatherTensors tensors(2, width);
+    instance.SetDim("width", width);
+    tensors.Bind(instance);
+    tensors.ids[0] = 10;
+    const Failure failure = FailureOf([&] { instance.Launch(); });
+    CHECK(failure.status == ETC_ERROR_VALUE);
+    CHECK(failure.text == text);
+    instance.Check();
+    tensors.ids[0] = 0;
+    instance.Launch();
+  }
+}
+
+TEST_CASE("a program without debug checks has none to fail") {
   Gather gather;
+  CHECK(gather.program.Describe().debug_checks == 0);
+  gather.instance.Check();
   GatherTensors tensors(4, 8);
   tensors.Bind(gather.instance);
   gather.instance.Launch();
-  for (const int32_t bad : {10, -1}) {
-    tensors.ids[2] = bad;
-    const Failure failure = FailureOf([&] { gather.instance.Launch(); });
-    CHECK(failure.status == ETC_ERROR_VALUE);
-    CHECK(failure.text == "parameter `ids`: element [2] is " + std::to_string(bad) +
-                              ", but values must be in 0..9");
-  }
-  tensors.ids[2] = 0;
-  gather.instance.Launch();
-  CHECK(tensors.IsRight());
-}
-
-TEST_CASE("values of the other integer dtypes, with coordinates of several axes") {
-  json manifest = GatherManifest();
-  json& params = manifest["graphs"][0]["params"];
-  params.push_back(params[0]);
-  params[3]["name"] = "wide";
-  params[3]["dtype"] = "i64";
-  params[3]["shape"] = {"batch", 3};
-  params.push_back(params[3]);
-  params[4]["name"] = "narrow";
-  params[4]["dtype"] = "u8";
-  params[4]["shape"] = json::array();
-  Gather gather(manifest);
-  GatherTensors tensors(2, 8);
-  tensors.Bind(gather.instance);
-  std::vector<int64_t> wide = {0, 1, 2, 3, int64_t{1} << 40, 5};
-  alignas(4) uint8_t narrow = 200;
-  gather.instance.Bind("wide", wide.data(), ETC_I64, {2, 3});
-  gather.instance.Bind("narrow", &narrow, ETC_U8, {});
-  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
-        "parameter `wide`: element [1, 1] is 1099511627776, but values must be in 0..9");
-  wide[4] = 4;
-  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
-        "parameter `narrow`: element [] is 200, but values must be in 0..9");
-}
-
-TEST_CASE("promises about elements together are checked before the launch") {
-  json manifest = GatherManifest();
-  json& params = manifest["graphs"][0]["params"];
-  params.push_back(params[0]);
-  params[3]["name"] = "pages";
-  params[3]["shape"] = {"batch", 3};
-  params[3]["distinct"] = true;
-  params[3]["monotone"] = true;
-  Gather gather(manifest);
-  GatherTensors tensors(2, 8);
-  tensors.Bind(gather.instance);
-  std::vector<int32_t> pages = {3, 4, 5, 0, 3, 7};
-  gather.instance.Bind("pages", pages.data(), ETC_I32, {2, 3});
-  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
-        "parameter `pages`: element [1, 1] is 3, like [0, 0], but elements must be distinct");
-  pages[1] = 2;
-  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
-        "parameter `pages`: element [0, 1] is 2, but must be monotone, and the element before is "
-        "3");
+  gather.instance.Check();
 }
 
 TEST_CASE("a workspace of one's own") {

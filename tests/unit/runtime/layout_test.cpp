@@ -98,22 +98,5 @@ TEST_CASE("an extent that only a tile refuses") {
         }).text == "parameter `table`: extent 1 is 4, but its tiles have 8");
 }
 
-TEST_CASE("a value out of range is named by its row and column") {
-  json manifest = TiledManifest();
-  json& ids = manifest["graphs"][0]["params"][0];
-  ids["shape"] = {2, "batch"};
-  ids["layout"]["tile"] = {2, 2};
-  Gather gather(manifest);
-  GatherTensors tensors(4, 8);
-  std::vector<int32_t> packed(8, 1);
-  packed[6] = 99;  // the second tile, its second row
-  gather.instance.SetDim("batch", 4);
-  gather.instance.Bind("table", tensors.table.data(), ETC_F32, {10, 8});
-  gather.instance.Bind("out", tensors.out.data(), ETC_F32, {32});
-  gather.instance.Bind("ids", packed.data(), ETC_I32, {2, 4});
-  CHECK(FailureOf([&] { gather.instance.Launch(); }).text ==
-        "parameter `ids`: element [1, 2] is 99, but values must be in 0..9");
-}
-
 }  // namespace
 }  // namespace etc::test

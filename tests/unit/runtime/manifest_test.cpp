@@ -70,6 +70,18 @@ TEST_CASE("a layout is read and held against the shape") {
         "`graphs[0].params[0].layout.tile` is given, but the parameter has 1 extents");
 }
 
+TEST_CASE("the texts of debug checks may be there") {
+  json manifest = Complete();
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  CHECK_FALSE(read.debug_checks.has_value());
+  manifest["debug_checks"] = json::array({"[{}] is {}"});
+  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  CHECK(read.debug_checks == std::vector<std::string>{"[{}] is {}"});
+  CHECK(ErrorWith("/debug_checks", json::array({1})) ==
+        "`debug_checks[0]` is an integer, but a string is expected");
+}
+
 TEST_CASE("keys that are not known are passed over") {
   json manifest = Complete();
   manifest["proved"] = {1, 2};

@@ -1,0 +1,44 @@
+// C++ text of debug checks: of parameters before the first task, and of accesses in bodies.
+#pragma once
+
+#include <set>
+
+#include "emit/cxx_body.h"
+#include "emit/cxx_walk.h"
+#include "emit/emit.h"
+
+namespace etc {
+
+/// The parameters of device functions to which a kernel passes tensors that it computes.
+std::set<TensorId> ComputedParams(const Module& module, const Kernel& kernel);
+
+/// A body whose indices that depend on data are held against their extents, and the elements of
+/// computed parameters with a declared range against it.
+class CheckedScope : public DeviceScope {
+ public:
+  CheckedScope(const Module& module, const DimRanges& ranges, const Device& device,
+               const std::set<TensorId>& computed, CheckTexts& texts);
+
+  std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
+  std::string Checked(TensorId tensor, const std::vector<ExprId>& indices,
+                      std::string value) const override;
+
+ private:
+  void Learn(const std::vector<StmtId>& body);
+  void Learn(const std::vector<Axis>& axes);
+  void LearnInside(ExprId expr);
+  bool DependsOnData(ExprId expr) const;
+
+  std::string name_;         // `@f, task [{}, {}]`
+  std::string coordinates_;  // `, i_, j_`: its values
+  size_t values_ = 0;        // how many
+  const std::set<TensorId>& computed_;
+  CheckTexts& texts_;
+  std::set<SymbolId> data_;  // symbols whose value depends on the elements of tensors
+};
+
+/// `CheckParams(params, checks, thread, threads)`: this thread's part of the kernel's checks.
+void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
+                      CheckTexts& texts);
+
+}  // namespace etc
