@@ -85,8 +85,8 @@ class SteeringProof {
     HappensBefore order(unknowns_, relations, trusted_);
     const Map& after = order.Between(writer.index, call.index);
     Set tasks = TaskScope(unknowns_, writer, 1).domain & TaskScope(unknowns_, call, 2).domain;
-    return after && IsSubset(ToMap(unknowns_, tasks & unknowns_.GlobalFacts(),
-                                   TaskNames(writer, 1), TaskNames(call, 2)),
+    return after && IsSubset(ToMap(unknowns_, tasks & unknowns_.GlobalFacts(), TaskNames(writer, 1),
+                                   TaskNames(call, 2)),
                              after);
   }
 

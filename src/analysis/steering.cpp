@@ -122,7 +122,8 @@ std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, b
 bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call) {
   const Module& module = unknowns.module();
   const auto* reduce = std::get_if<Reduce>(&module.exprs[sum]);
-  const auto* one = reduce == nullptr ? nullptr : std::get_if<IntLiteral>(&module.exprs[reduce->body]);
+  const auto* one =
+      reduce == nullptr ? nullptr : std::get_if<IntLiteral>(&module.exprs[reduce->body]);
   if (one == nullptr || reduce->op != Reduction::Sum || one->value != 1 ||
       !Comparison(module, call).Same(reduce->axes, call.axes)) {
     return false;
