@@ -24,6 +24,26 @@ ETC_DEVICE void BarrierArrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// Where threads arrive together after a barrier of theirs, one arrives for all. A tool that follows
+// single threads sees no order in that, and of a warp's barrier the compiler may leave no
+// instruction for it to see; so in debug builds each thread arrives.
+#ifdef ETC_DEBUG_CHECKS
+constexpr bool kEachThreadArrives = true;
+#else
+constexpr bool kEachThreadArrives = false;
+#endif
+
+/// How many arrivals a barrier counts for `threads` threads that arrive together.
+ETC_DEVICE constexpr int Arrivals(int threads) { return kEachThreadArrives ? threads : 1; }
+
+/// Arrives for a whole warp, as Arrivals(32): what its lanes read or wrote before stays before.
+ETC_DEVICE void BarrierArriveWarp(u32 barrier, int lane) {
+  __syncwarp();
+  if (kEachThreadArrives || lane == 0) {
+    BarrierArrive(barrier);
+  }
+}
+
 // Arrives, and makes the phase wait for so many bytes of bulk copies too.
 ETC_DEVICE void BarrierArriveExpect(u32 barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)

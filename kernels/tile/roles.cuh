@@ -128,10 +128,7 @@ struct Consumer {
   /// that this lane loaded from it: an arrive waits until earlier loads are issued, not until they
   /// have their data, so it is given an operand that does.
   ETC_DEVICE void Release(u32 read) {
-    __syncwarp();
-    if (lane == 0) {
-      BarrierArrive(ring.Empty() + (read & zero));
-    }
+    BarrierArriveWarp(ring.Empty() + (read & zero), lane);
     ring.Advance();
   }
   /// A barrier of all consumer threads.
@@ -139,7 +136,7 @@ struct Consumer {
 
   /// Lets the reducer read what these threads have waited for. Once in a share, by all warps.
   ETC_DEVICE void Begin() {
-    if (thread == 0) {
+    if (kEachThreadArrives || thread == 0) {
       BarrierWait(exchange.begun.Empty(), exchange.begun.parity ^ 1);
       BarrierArrive(exchange.begun.Full());
     }
@@ -173,10 +170,7 @@ struct Consumer {
   }
   /// This warp's part is in the buffer; moves on to the next.
   ETC_DEVICE void CommitParts() {
-    __syncwarp();
-    if (lane == 0) {
-      BarrierArrive(exchange.buffers.Full());
-    }
+    BarrierArriveWarp(exchange.buffers.Full(), lane);
     exchange.buffers.Advance();
     committed = Clock();
   }
@@ -192,10 +186,7 @@ struct Reducer {
   /// Waits for the consumers' Begin; then this role may read what they waited for.
   ETC_DEVICE void WaitBegin() {
     BarrierWait(exchange.begun.Full(), exchange.begun.parity);
-    __syncwarp();
-    if (lane == 0) {
-      BarrierArrive(exchange.begun.Empty());
-    }
+    BarrierArriveWarp(exchange.begun.Empty(), lane);
     exchange.begun.Advance();
   }
   /// Where to prepare the next task: one of kAhead places, free once the parts of the task before
@@ -203,10 +194,7 @@ struct Reducer {
   ETC_DEVICE int PreparedPlace() const { return exchange.prepared.Index(); }
   /// Lets the consumers read what this warp has prepared; moves on to the next place.
   ETC_DEVICE void CommitPrepared() {
-    __syncwarp();
-    if (lane == 0) {
-      BarrierArrive(exchange.prepared.Full());
-    }
+    BarrierArriveWarp(exchange.prepared.Full(), lane);
     exchange.prepared.Advance();
   }
   /// Waits until all consumer warps have committed their parts of the next task: their address.
@@ -216,10 +204,7 @@ struct Reducer {
   }
   /// Done with the buffer; `read` as in Consumer::Release.
   ETC_DEVICE void ReleaseParts(u32 read) {
-    __syncwarp();
-    if (lane == 0) {
-      BarrierArrive(exchange.buffers.Empty() + (read & zero));
-    }
+    BarrierArriveWarp(exchange.buffers.Empty() + (read & zero), lane);
     exchange.buffers.Advance();
   }
   /// A barrier of all threads of this role.
@@ -303,17 +288,17 @@ struct Block {
 #pragma unroll 1
       for (int slot = 0; slot < kSlots; ++slot, barrier += 16) {
         BarrierInit(barrier, 1);
-        BarrierInit(barrier + 8, Consumer::kWarps);
+        BarrierInit(barrier + 8, Consumer::kWarps * Arrivals(32));
       }
 #pragma unroll 1
       for (int buffer = 0; buffer < Exchange::kBuffers; ++buffer, barrier += 16) {
-        BarrierInit(barrier, Consumer::kWarps);
-        BarrierInit(barrier + 8, 1);
+        BarrierInit(barrier, Consumer::kWarps * Arrivals(32));
+        BarrierInit(barrier + 8, Arrivals(32));
       }
 #pragma unroll 1
       for (int i = 0; i < 1 + Exchange::kAhead; ++i, barrier += 16) {
-        BarrierInit(barrier, 1);
-        BarrierInit(barrier + 8, 1);
+        BarrierInit(barrier, Arrivals(i == 0 ? Consumer::kThreads : 32));
+        BarrierInit(barrier + 8, Arrivals(32));
       }
       BarrierInitFence();
     }

@@ -45,6 +45,9 @@ for sms in 1 7 132; do
   done
 done
 
+check "debug checks" "$python" -B scripts/gpu/check_debug.py --etc "$ETC"
+check "compute-sanitizer" scripts/gpu/check_races.sh
+
 if "${PYTHON:-python3}" -c "import torch, transformers" 2>/dev/null; then
   check "the decode step against PyTorch" scripts/gpu/check_decode.sh
 fi

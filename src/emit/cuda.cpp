@@ -41,12 +41,15 @@ class CudaWriter {
     for (const Kernel& kernel : module_.kernels) {
       warps = kernel.consumer_warps;
     }
+    bool checks = std::any_of(module_.kernels.begin(), module_.kernels.end(), HasChecks);
     text_ = fmt::format("#define ETC_CONSUMER_WARPS {}\n", warps);
+    if (checks) {
+      text_ += "#define ETC_DEBUG_CHECKS\n";
+    }
     for (const char* name :
          {"arch/launch.cuh", "tile/roles.cuh", "tile/events.cuh", "tile/scalar.cuh"}) {
       ok &= headers_.Append(name, {}, text_);
     }
-    bool checks = std::any_of(module_.kernels.begin(), module_.kernels.end(), HasChecks);
     if (checks) {
       ok &= headers_.Append("tile/checks.cuh", {}, text_);
     }
