@@ -14,7 +14,7 @@ namespace etc::test {
 namespace {
 
 constexpr const char* kSource = R"(etir 1;
-dim n in 1..268435456;
+dim n in 8..268435456;
 device @copy(%ids: i32[8], %x: f32[n], %y: out f32[n], %z: inout i32[8]) tasks (t: 1) {
   %y[0] = %x[%ids[0]];
   %z[0] = %z[0] + 1;
@@ -86,7 +86,7 @@ TEST_CASE("the tensors of a benchmark") {
   }
 
   SUBCASE("integers keep what is promised of them, and their mean is known") {
-    sources.dims["n"] = 4;
+    sources.dims["n"] = 8;
     auto tensors = MakeBenchTensors(*place, *built.program, built.graph, sources, diagnostics);
     REQUIRE(tensors.has_value());
     const auto* ids = static_cast<const int32_t*>(tensors->all[0].data);
@@ -98,7 +98,7 @@ TEST_CASE("the tensors of a benchmark") {
   }
 
   SUBCASE("inouts are restored, outs are poisoned, and a value is given to all elements") {
-    sources.dims["n"] = 4;
+    sources.dims["n"] = 8;
     sources.values["z"] = 4;
     auto tensors = MakeBenchTensors(*place, *built.program, built.graph, sources, diagnostics);
     REQUIRE(tensors.has_value());
