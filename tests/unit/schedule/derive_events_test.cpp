@@ -12,21 +12,6 @@
 namespace etc {
 namespace {
 
-/// Derives events; they must verify, print as a source, and be proved without exception.
-std::string Derive(const std::string& text) {
-  auto module = ParseVerified(text);
-  Diagnostics diagnostics;
-  REQUIRE(DeriveEvents(*module, {}, diagnostics));
-  std::string printed = Print(*module);
-  INFO(printed);
-  auto again = ParseVerified(printed);
-  ProofReport report = Prove(*again, true, diagnostics);
-  INFO(RenderText(diagnostics, nullptr));
-  CHECK(diagnostics.all().empty());
-  CHECK(report.races.proved > 0);
-  return printed;
-}
-
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {

@@ -6,6 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "analysis/proofs.h"
+#include "ir/printer.h"
+#include "schedule/lower.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
@@ -20,6 +23,21 @@ inline std::unique_ptr<Module> ParseVerified(const std::string& text) {
   REQUIRE(module);
   REQUIRE(Verify(*module, diagnostics));
   return module;
+}
+
+/// Derives events; they must verify, print as a source, and be proved without exception.
+inline std::string Derive(const std::string& text) {
+  auto module = ParseVerified(text);
+  Diagnostics diagnostics;
+  REQUIRE(DeriveEvents(*module, {}, diagnostics));
+  std::string printed = Print(*module);
+  INFO(printed);
+  auto again = ParseVerified(printed);
+  ProofReport report = Prove(*again, true, diagnostics);
+  INFO(RenderText(diagnostics, nullptr));
+  CHECK(diagnostics.all().empty());
+  CHECK(report.races.proved > 0);
+  return printed;
 }
 
 inline bool Has(const std::string& text, const std::string& part) {

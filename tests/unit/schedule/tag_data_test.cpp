@@ -37,12 +37,8 @@ std::string Chain(const std::string& rows, const std::string& columns, const std
 }
 
 std::string Tagged(const std::string& text) {
-  SourceFile source("test.etir", text);
+  auto module = ParseVerified(text);
   Diagnostics diagnostics;
-  std::unique_ptr<Module> module = Parse(source, diagnostics);
-  INFO(RenderText(diagnostics, &source));
-  REQUIRE(module);
-  REQUIRE(Verify(*module, diagnostics));
   ScheduleOptions options;
   options.tag_data = true;
   for (const Pass& pass : StaticPipeline(options)) {
