@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
-#include <new>
 
 #include "driver/bandwidth.h"
 #include "driver/bench_measure.h"
@@ -16,6 +15,7 @@
 #include "driver/front.h"
 #include "driver/pipeline.h"
 #include "driver/program_builder.h"
+#include "driver/program_view.h"
 #include "driver/progress.h"
 #include "etc/device.h"
 
@@ -28,14 +28,7 @@ class BenchJob {
       : options_(options), session_(options.source.diagnostics) {}
 
   ExitCode Run() {
-    try {
-      (void)Phases();
-    } catch (const Error& error) {
-      ReportRuntimeError(error, session_.diagnostics());
-    } catch (const std::bad_alloc&) {
-      session_.diagnostics().Error(DiagnosticKind::Device, {},
-                                   "the tensors do not fit in the memory of this machine");
-    }
+    ReportFailures([&] { (void)Phases(); }, session_.diagnostics());
     return session_.Finish();
   }
 

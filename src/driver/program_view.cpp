@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <new>
 #include <string_view>
 
 namespace etc {
@@ -153,6 +154,8 @@ std::string Difference(const Program& a, const Program& b, const std::string& gr
   return "";
 }
 
+namespace {
+
 void ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {
   switch (error.status()) {
     case ETC_ERROR_ARGUMENT:
@@ -162,6 +165,19 @@ void ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {
       InternalError(__FILE__, __LINE__, error.what());
     default:
       diagnostics.Error(KindOf(error.status()), {}, error.what());
+  }
+}
+
+}  // namespace
+
+void ReportFailures(const std::function<void()>& work, Diagnostics& diagnostics) {
+  try {
+    work();
+  } catch (const Error& error) {
+    ReportRuntimeError(error, diagnostics);
+  } catch (const std::bad_alloc&) {
+    diagnostics.Error(DiagnosticKind::Device, {},
+                      "the tensors do not fit in the memory of this machine");
   }
 }
 

@@ -1,6 +1,7 @@
 // What a loaded artifact says about itself, gathered from the runtime library.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ struct GraphView {
 /// empty where nothing does.
 [[nodiscard]] std::string Difference(const Program& a, const Program& b, const std::string& graph);
 
-/// Reports a failure of the runtime library under the kind that its status asks for.
-void ReportRuntimeError(const Error& error, Diagnostics& diagnostics);
+/// Calls `work`, and reports a failure of the runtime library under the kind that its status asks
+/// for, or that the memory of this machine ran out.
+void ReportFailures(const std::function<void()>& work, Diagnostics& diagnostics);
 
 }  // namespace etc

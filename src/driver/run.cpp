@@ -1,8 +1,6 @@
 // `etc run`: build or load an artifact → make tensors → launch → compare → write.
 #include <fmt/format.h>
 
-#include <new>
-
 #include "driver/commands.h"
 #include "driver/compare.h"
 #include "driver/execution.h"
@@ -10,6 +8,7 @@
 #include "driver/front.h"
 #include "driver/pipeline.h"
 #include "driver/program_builder.h"
+#include "driver/program_view.h"
 #include "driver/progress.h"
 #include "driver/run_tensors.h"
 #include "driver/statistics.h"
@@ -26,14 +25,7 @@ class RunJob {
       : options_(options), session_(options.source.diagnostics) {}
 
   ExitCode Run() {
-    try {
-      (void)Phases();
-    } catch (const Error& error) {
-      ReportRuntimeError(error, session_.diagnostics());
-    } catch (const std::bad_alloc&) {
-      session_.diagnostics().Error(DiagnosticKind::Device, {},
-                                   "the tensors do not fit in the memory of this machine");
-    }
+    ReportFailures([&] { (void)Phases(); }, session_.diagnostics());
     return session_.Finish(checks_passed_ ? ExitCode::Ok : ExitCode::InputWrong);
   }
 
