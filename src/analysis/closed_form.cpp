@@ -53,15 +53,15 @@ class Conversion {
         return TaskExpr{TaskExpr::Kind::Dim, 0, dim};
       }
     }
-    if (name == IterationName(2)) {
-      return TaskExpr{TaskExpr::Kind::Iteration};
-    }
     if (const Term* term = unknowns_.Find(name)) {
       return OfTerm(*term);
     }
     for (size_t axis = 0; axis < kMostAxes; ++axis) {
       if (name == CoordinateName(axis, 2)) {
         return TaskExpr{TaskExpr::Kind::Coordinate, static_cast<int64_t>(axis)};
+      }
+      if (name == IterationName(axis, 2)) {
+        return TaskExpr{TaskExpr::Kind::Iteration, static_cast<int64_t>(axis)};
       }
     }
     return std::nullopt;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "analysis/closed_form.h"
 #include "analysis/events.h"
@@ -120,22 +119,15 @@ struct DependenceGraph::State {
     return ProjectOut(set, others);
   }
 
-  Set StepSet(const Dependence& d) const {
-    PwAff l1 = unknowns.Param(IterationName(1));
-    PwAff l2 = unknowns.Param(IterationName(2));
-    return d.step == Step::Same      ? Eq(l1, l2)
-           : d.step == Step::Carried ? Lt(l1, l2)
-                                     : unknowns.All();
-  }
-
   const Conflict& ConflictOf(const Dependence& d) {
-    auto [found, fresh] = conflicts.try_emplace({d.from, d.to, d.step});
+    auto [found, fresh] = conflicts.try_emplace(d);
     Conflict& conflict = found->second;
     if (!fresh) {
       return conflict;
     }
     context.SetBudget(kSteps);
-    Set base = StepSet(d) & sizes;
+    Set base = sizes & (d.carried ? InLaterIteration(unknowns, d.repeats)
+                                  : InOneIteration(unknowns, d.repeats));
     conflict.pairs = unknowns.All() - unknowns.All();
     for (const AccessRegion& a : first[d.from]) {
       for (const AccessRegion& b : second[d.to]) {
@@ -192,33 +184,43 @@ struct DependenceGraph::State {
 
   Set Restrict(const Dependence& d, const Iterations& iterations) const {
     Set set = ConflictPairs(d);
-    PwAff l1 = unknowns.Param(IterationName(1));
-    PwAff l2 = unknowns.Param(IterationName(2));
-    if (iterations.latest_from) {
-      set = set & Eq(l1, unknowns.Constant(program.calls[d.from].repeat.hi));
+    const auto& repeats = program.calls[d.from].repeats;
+    for (size_t i = d.Related(); iterations.latest_from && i < repeats.size(); ++i) {
+      set = set &
+            Eq(unknowns.Param(IterationName(i, 1)), unknowns.Constant(repeats[i].iterations.hi));
     }
     if (iterations.first_to) {
-      set = set & Eq(l2, unknowns.Constant(program.calls[d.to].repeat.lo));
+      set = set & FirstIterations(d);
     }
     if (iterations.distance > 0) {
-      set = set & Eq(l1 + unknowns.Constant(iterations.distance), l2);
+      set = set &
+            Eq(unknowns.Param(IterationName(d.repeats, 1)) + unknowns.Constant(iterations.distance),
+               unknowns.Param(IterationName(d.repeats, 2)));
     }
     return set;
   }
-  const Set& ConflictPairs(const Dependence& d) const {
-    return conflicts.at({d.from, d.to, d.step}).pairs;
+  const Set& ConflictPairs(const Dependence& d) const { return conflicts.at(d).pairs; }
+
+  /// The tasks of `to` in the first iterations of the repeats inside of those of the dependence.
+  Set FirstIterations(const Dependence& d) const {
+    const auto& repeats = program.calls[d.to].repeats;
+    Set set = unknowns.All();
+    for (size_t i = d.Related(); i < repeats.size(); ++i) {
+      set = set &
+            Eq(unknowns.Param(IterationName(i, 2)), unknowns.Constant(repeats[i].iterations.lo));
+    }
+    return set;
   }
 
   /// The iterations of `to` that the restriction itself leaves.
   Set RestrictedTo(const Dependence& d, const Iterations& iterations) const {
-    PwAff l2 = unknowns.Param(IterationName(2));
     Set set = second_domains[d.to];
     if (iterations.first_to) {
-      set = set & Eq(l2, unknowns.Constant(program.calls[d.to].repeat.lo));
+      set = set & FirstIterations(d);
     }
     if (iterations.distance > 0) {
-      int64_t earliest = program.calls[d.to].repeat.lo + iterations.distance;
-      set = set & Le(unknowns.Constant(earliest), l2);
+      int64_t earliest = program.calls[d.to].repeats[d.repeats].iterations.lo + iterations.distance;
+      set = set & Le(unknowns.Constant(earliest), unknowns.Param(IterationName(d.repeats, 2)));
     }
     return set;
   }
@@ -294,11 +296,23 @@ struct DependenceGraph::State {
   std::vector<std::vector<AccessRegion>> second;
   std::vector<Set> first_domains;
   std::vector<Set> second_domains;
-  std::map<std::tuple<size_t, size_t, Step>, Conflict> conflicts;
+  std::map<Dependence, Conflict> conflicts;
   std::set<const EventRef*> without;
   std::optional<EventRelations> relations;
   std::optional<HappensBefore> order;
 };
+
+std::vector<Dependence> DependencesBetween(const ProgramCall& from, const ProgramCall& to) {
+  std::vector<Dependence> all;
+  size_t common = CommonRepeats(from, to);
+  if (from.index < to.index) {
+    all.push_back({from.index, to.index, common});
+  }
+  while (common-- > 0) {
+    all.push_back({from.index, to.index, common, true});
+  }
+  return all;
+}
 
 DependenceGraph::DependenceGraph(const Module& module, const CallProgram& program)
     : state_(std::make_unique<State>(module, program)) {}
@@ -332,8 +346,10 @@ bool DependenceGraph::IsOrdered(const Dependence& dependence) {
 
 std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
   const Conflict& conflict = state_->ConflictOf(dependence);
-  PwAff back = state_->unknowns.Param(IterationName(1)) - state_->unknowns.Param(IterationName(2));
-  auto largest = LargestOn(conflict.pairs, back, state_->unknowns);
+  const Unknowns& unknowns = state_->unknowns;
+  PwAff back = unknowns.Param(IterationName(dependence.repeats, 1)) -
+               unknowns.Param(IterationName(dependence.repeats, 2));
+  auto largest = LargestOn(conflict.pairs, back, unknowns);
   return largest ? std::optional(-*largest) : std::nullopt;
 }
 
@@ -352,6 +368,7 @@ std::optional<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
   Set domain = state.RestrictedTo(dependence, iterations);
   const Set& producers = state.first_domains[dependence.from];
   Needs needs;
+  needs.iterations.resize(from.repeats.size());
   needs.coordinates.resize(from.axes.size());
   if (!IsSubset(domain, consumers)) {
     needs.guard = ClosedForm(state.unknowns, consumers, domain);
@@ -359,10 +376,10 @@ std::optional<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
       return needs;
     }
   }
-  needs.iteration = state.NeedOf(pairs, tasks[0], tasks, dependence.to, consumers, producers);
-  for (size_t i = 0; i < from.axes.size(); ++i) {
-    needs.coordinates[i] =
-        state.NeedOf(pairs, tasks[i + 1], tasks, dependence.to, consumers, producers);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    Need& need =
+        i < from.repeats.size() ? needs.iterations[i] : needs.coordinates[i - from.repeats.size()];
+    need = state.NeedOf(pairs, tasks[i], tasks, dependence.to, consumers, producers);
   }
   return needs;
 }

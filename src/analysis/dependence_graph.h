@@ -1,6 +1,7 @@
 // The dependences between the tasks of a program, and which of them its events put in order.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,24 +13,30 @@
 
 namespace etc {
 
-/// Which iterations of two calls a dependence connects.
-enum class Step {
-  Same,     // one iteration of a repeat around both, or calls of one block outside of repeats
-  Carried,  // an iteration and a later one of a repeat around both
-  Across,   // calls that no repeat holds both of
-};
-
-/// The tasks of one call that must complete before those of another.
+/// The tasks of one call that must complete before those of another, in one iteration of each of
+/// the outermost `repeats` repeats, which are around both.
 struct Dependence {
   size_t from;  // the call that comes first in program order or in time
   size_t to;
-  Step step;
+  size_t repeats;
+  /// Carried: from an iteration to a later one of the repeat inside of these, which is around both;
+  /// else no further repeat is.
+  bool carried = false;
+
+  /// The repeats that it says something of; those inside of them run through all iterations.
+  size_t Related() const { return repeats + (carried ? 1 : 0); }
+
+  auto operator<=>(const Dependence&) const = default;
 };
+
+/// All that may connect two tasks of which the first comes first in program order; the innermost
+/// repeats before those around them.
+std::vector<Dependence> DependencesBetween(const ProgramCall& from, const ProgramCall& to);
 
 /// Of the iterations that a dependence connects, those of interest.
 struct Iterations {
-  bool latest_from = false;  // Across: the last of the repeat of `from`
-  bool first_to = false;     // Across: the first of the repeat of `to`
+  bool latest_from = false;  // the last of each repeat around `from` alone
+  bool first_to = false;     // the first of each repeat around `to` alone
   int64_t distance = 0;      // Carried: exactly so many later; 0 for any
 };
 
@@ -46,7 +53,7 @@ struct Need {
 };
 
 struct Needs {
-  Need iteration;
+  std::vector<Need> iterations;  // of each repeat around `from`
   std::vector<Need> coordinates;
   std::optional<TaskExpr> guard;  // tasks of `to` that need anything; absent when all do
 };

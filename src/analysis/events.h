@@ -15,6 +15,12 @@ namespace etc {
 Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& in,
           const std::vector<std::string>& out);
 
+/// Of a relation between tasks, the pairs that are in one iteration of each of the outermost
+/// `repeats` repeats, which are around both.
+Map InOneIteration(Map pairs, size_t repeats);
+/// Those of which the second task is in a later iteration of the repeat inside of these.
+Map InLaterIteration(Map pairs, size_t repeats);
+
 /// One wait or notify of a call: a set over its task, the variables of its `for`, and the element.
 struct EdgeRelation {
   size_t call;
@@ -59,21 +65,28 @@ class HappensBefore {
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                 const std::set<EventId>* trusted);
   using Reach = std::vector<Map>;  // for each call, its tasks that come after those of a source
-  enum class Step { SameIteration, LaterIteration, Any };
+  /// Calls that follow each other: all of a repeat or of a segment.
+  struct Calls {
+    size_t begin;
+    size_t end;
+  };
 
-  void Extend(Reach& reach, size_t from, size_t to, size_t source, Step step);
-  void Pass(Reach& reach, size_t source, const std::vector<size_t>& calls, Step step);
-  void AddSegment(Reach& reach, size_t source, size_t segment);
-  const std::vector<std::optional<Map>>& Spines(size_t segment);
-  std::optional<Map> Spine(size_t call);
+  void Extend(Reach& reach, size_t from, size_t to, size_t source, const Map& edge);
+  void Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats);
+  void WithinIteration(Reach& reach, size_t source, Calls calls, size_t repeats);
+  void ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
+  void AddItem(Reach& reach, size_t source, Calls item, size_t repeats);
+  Calls ItemAt(size_t call, size_t repeats) const;
+  const Map* Spine(size_t call, Calls repeat, size_t repeats);
+  Map MakeSpine(size_t call, Calls repeat, size_t repeats);
 
   const std::vector<ProgramCall>& calls_;
-  std::vector<std::vector<size_t>> segments_;
+  std::vector<Calls> segments_;
   std::vector<std::vector<Map>> direct_;
   std::vector<Reach> reach_;
   std::vector<bool> may_lack_;  // whether data decide which tasks of the call exist
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
-  std::vector<std::optional<std::vector<std::optional<Map>>>> spines_;
+  std::vector<std::vector<std::optional<Map>>> spines_;  // for each call and repeat around it
 };
 
 }  // namespace etc

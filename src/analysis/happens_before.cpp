@@ -1,10 +1,14 @@
-// The order between tasks, as relations (iteration, coordinates) -> (iteration, coordinates).
+// The order between tasks, as relations (iterations, coordinates) -> (iterations, coordinates).
 //
 // A graph is a straight line of segments, each a call or a repeat, so one pass over it composes all
 // chains of events. Inside a repeat two passes cover the same iteration and the next one. For
 // further iterations a call is a spine: if P relates its tasks in any iteration with those in the
 // next, and P is contained in P after P, then P relates any iteration with any later one, by
 // induction. The cost does not depend on the number of iterations.
+//
+// An iteration of a repeat is again a straight line of calls and repeats: a pass over it closes
+// each repeat inside of it in the same way, at equal iterations of those around. To a spine of the
+// outer repeat the iterations of the inner ones are coordinates like others.
 #include <isl/constraint.h>
 #include <isl/local_space.h>
 
@@ -27,6 +31,19 @@ void AddTo(Map& sum, const Map& part) {
 
 }  // namespace
 
+Map InOneIteration(Map pairs, size_t repeats) {
+  for (int i = 0; i < static_cast<int>(repeats); ++i) {
+    pairs = Map(isl_map_equate(pairs.copy(), isl_dim_in, i, isl_dim_out, i));
+  }
+  return pairs;
+}
+
+Map InLaterIteration(Map pairs, size_t repeats) {
+  pairs = InOneIteration(std::move(pairs), repeats);
+  int at = static_cast<int>(repeats);
+  return Map(isl_map_order_lt(pairs.copy(), isl_dim_in, at, isl_dim_out, at));
+}
+
 HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                              const std::set<EventId>& trusted)
     : HappensBefore(unknowns, relations, &trusted) {}
@@ -41,11 +58,13 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
       reach_(calls_.size(), Reach(calls_.size())),
       may_lack_(calls_.size(), false) {
   for (const ProgramCall& call : calls_) {
-    segments_.resize(call.segment + 1);
-    segments_[call.segment].push_back(call.index);
+    if (call.segment == segments_.size()) {
+      segments_.push_back({call.index, call.index});
+    }
+    segments_.back().end = call.index + 1;
     known_.push_back(call.segment);
+    spines_.emplace_back(call.repeats.size());
   }
-  spines_.resize(segments_.size());
   for (const EdgeRelation& notify : relations.notifies) {
     may_lack_[notify.call] = trusted != nullptr && !notify.exists;
     for (const EdgeRelation& wait : relations.waits) {
@@ -62,16 +81,7 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
 
 /// Continues from what `from` reaches (or from the source itself) along the edges to `to`. What
 /// waits for tasks that need not exist does not wait for what those come after.
-void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, Step step) {
-  Map edge = direct_[from][to];
-  if (!edge || (from != source && !reach[from])) {
-    return;
-  }
-  if (step == Step::SameIteration) {
-    edge = Map(isl_map_equate(edge.copy(), isl_dim_in, 0, isl_dim_out, 0));
-  } else if (step == Step::LaterIteration) {
-    edge = Map(isl_map_order_lt(edge.copy(), isl_dim_in, 0, isl_dim_out, 0));
-  }
+void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, const Map& edge) {
   if (from == source) {
     AddTo(reach[to], edge);
   }
@@ -80,110 +90,140 @@ void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, 
   }
 }
 
-void HappensBefore::Pass(Reach& reach, size_t source, const std::vector<size_t>& calls, Step step) {
-  for (size_t to : calls) {
-    for (size_t from : calls) {
-      if (step == Step::LaterIteration || from < to) {
-        Extend(reach, from, to, source, step);
+/// From the calls `before` to those of `calls`, in one iteration of the `repeats` repeats around
+/// all of them.
+void HappensBefore::Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats) {
+  for (size_t to = calls.begin; to < calls.end; ++to) {
+    for (size_t from = before.begin; from < before.end; ++from) {
+      if (direct_[from][to] && (from == source || reach[from])) {
+        Extend(reach, from, to, source, InOneIteration(direct_[from][to], repeats));
       }
     }
   }
+}
+
+/// Chains inside of one iteration of the `repeats` repeats around the calls.
+void HappensBefore::WithinIteration(Reach& reach, size_t source, Calls calls, size_t repeats) {
+  for (size_t at = calls.begin; at < calls.end;) {
+    Calls item = ItemAt(at, repeats);
+    Enter(reach, source, {calls.begin, at}, item, repeats);
+    AddItem(reach, source, item, repeats);
+    at = item.end;
+  }
+}
+
+/// Single steps to later iterations of the innermost of the `repeats` repeats around the calls.
+void HappensBefore::ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats) {
+  for (size_t to = calls.begin; to < calls.end; ++to) {
+    for (size_t from = calls.begin; from < calls.end; ++from) {
+      if (direct_[from][to] && (from == source || reach[from])) {
+        Extend(reach, from, to, source, InLaterIteration(direct_[from][to], repeats - 1));
+      }
+    }
+  }
+}
+
+/// The call, or the whole repeat that it stands in, inside of the `repeats` outermost around it.
+HappensBefore::Calls HappensBefore::ItemAt(size_t call, size_t repeats) const {
+  Calls item{call, call + 1};
+  while (calls_[call].repeats.size() > repeats && item.end < calls_.size() &&
+         CommonRepeats(calls_[call], calls_[item.end]) > repeats) {
+    ++item.end;
+  }
+  return item;
 }
 
 const Map& HappensBefore::Between(size_t from, size_t to) {
   while (known_[from] <= calls_[to].segment) {
-    AddSegment(reach_[from], from, known_[from]++);
+    size_t segment = known_[from]++;
+    if (segment != calls_[from].segment) {
+      Enter(reach_[from], from, {segments_[calls_[from].segment].begin, segments_[segment].begin},
+            segments_[segment], 0);
+    }
+    AddItem(reach_[from], from, segments_[segment], 0);
   }
   return reach_[from][to];
 }
 
-void HappensBefore::AddSegment(Reach& reach, size_t source, size_t segment) {
-  const std::vector<size_t>& calls = segments_[segment];
-  if (segment != calls_[source].segment) {
-    for (size_t to : calls) {
-      size_t first = segments_[calls_[source].segment].front();
-      for (size_t from = first; calls_[from].segment < segment; ++from) {
-        Extend(reach, from, to, source, Step::Any);
-      }
-    }
-  }
-  Pass(reach, source, calls, Step::SameIteration);
-  if (calls.empty() || !calls_[calls[0]].repeat_var) {
+/// Closes over all iterations of a repeat. A call alone has nothing to add.
+void HappensBefore::AddItem(Reach& reach, size_t source, Calls item, size_t repeats) {
+  if (calls_[item.begin].repeats.size() <= repeats) {
     return;
   }
-  Pass(reach, source, calls, Step::LaterIteration);
-  Pass(reach, source, calls, Step::SameIteration);
-  const auto& spines = Spines(segment);
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (spines[i] && reach[calls[i]]) {
-      AddTo(reach[calls[i]], After(reach[calls[i]], *spines[i]));
+  size_t inside = repeats + 1;
+  WithinIteration(reach, source, item, inside);
+  ToLaterIterations(reach, source, item, inside);
+  WithinIteration(reach, source, item, inside);
+  for (size_t call = item.begin; call < item.end; ++call) {
+    const Map* spine = reach[call] || call == source ? Spine(call, item, repeats) : nullptr;
+    if (spine != nullptr && reach[call]) {
+      AddTo(reach[call], After(reach[call], *spine));
     }
-    if (spines[i] && calls[i] == source) {
-      AddTo(reach[source], *spines[i]);
+    if (spine != nullptr && call == source) {
+      AddTo(reach[source], *spine);
     }
   }
-  Pass(reach, source, calls, Step::SameIteration);
-  Pass(reach, source, calls, Step::LaterIteration);
-  Pass(reach, source, calls, Step::SameIteration);
+  WithinIteration(reach, source, item, inside);
+  ToLaterIterations(reach, source, item, inside);
+  WithinIteration(reach, source, item, inside);
 }
 
-const std::vector<std::optional<Map>>& HappensBefore::Spines(size_t segment) {
-  if (!spines_[segment]) {
-    std::vector<std::optional<Map>> spines;
-    for (size_t call : segments_[segment]) {
-      spines.push_back(Spine(call));
-    }
-    spines_[segment] = std::move(spines);
+/// Of the repeat that is number `repeats` around the call; null where it has none.
+const Map* HappensBefore::Spine(size_t call, Calls repeat, size_t repeats) {
+  std::optional<Map>& spine = spines_[call][repeats];
+  if (!spine) {
+    spine = MakeSpine(call, repeat, repeats);
   }
-  return *spines_[segment];
+  return *spine ? &*spine : nullptr;
 }
 
 /// From a task in one iteration to the tasks of the same call in later ones.
-std::optional<Map> HappensBefore::Spine(size_t call) {
-  if (may_lack_[call]) {
-    return std::nullopt;
+Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
+  Interval iterations = calls_[call].repeats[repeats].iterations;
+  if (may_lack_[call] || iterations.lo >= iterations.hi) {
+    return {};
   }
-  const ProgramCall& declared = calls_[call];
-  const std::vector<size_t>& calls = segments_[declared.segment];
   Reach reach(calls_.size());
-  Pass(reach, call, calls, Step::SameIteration);
-  Pass(reach, call, calls, Step::LaterIteration);
-  Pass(reach, call, calls, Step::SameIteration);
-  if (!reach[call] || declared.repeat.lo >= declared.repeat.hi) {
-    return std::nullopt;
+  WithinIteration(reach, call, repeat, repeats + 1);
+  ToLaterIterations(reach, call, repeat, repeats + 1);
+  WithinIteration(reach, call, repeat, repeats + 1);
+  if (!reach[call]) {
+    return {};
   }
-  // Every pair of coordinates that some iteration and the next one relate.
-  auto drop = [](Map map) {
-    map = Map(isl_map_project_out(map.copy(), isl_dim_in, 0, 1));
-    return Map(isl_map_project_out(map.copy(), isl_dim_out, 0, 1));
+  // Every pair of tasks that some iteration and the next one relate, in one iteration of the
+  // repeats around.
+  auto at = static_cast<unsigned>(repeats);
+  auto drop = [&](Map map) {
+    map = Map(isl_map_project_out(map.copy(), isl_dim_in, at, 1));
+    return Map(isl_map_project_out(map.copy(), isl_dim_out, at, 1));
+  };
+  auto insert = [&](const Map& map) {
+    return Map(isl_map_insert_dims(isl_map_insert_dims(map.copy(), isl_dim_in, at, 1), isl_dim_out,
+                                   at, 1));
   };
   isl_map* distance = isl_map_universe(isl_map_get_space(reach[call].get()));
   isl_constraint* one = isl_constraint_alloc_equality(
       isl_local_space_from_space(isl_map_get_space(reach[call].get())));
-  one = isl_constraint_set_coefficient_si(one, isl_dim_out, 0, 1);
-  one = isl_constraint_set_coefficient_si(one, isl_dim_in, 0, -1);
+  one = isl_constraint_set_coefficient_si(one, isl_dim_out, static_cast<int>(repeats), 1);
+  one = isl_constraint_set_coefficient_si(one, isl_dim_in, static_cast<int>(repeats), -1);
   one = isl_constraint_set_constant_si(one, -1);
-  Map step(isl_map_add_constraint(distance, one));
+  Map step = InOneIteration(Map(isl_map_add_constraint(distance, one)), repeats);
   auto in_range = [&](Map map) {
     for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
-      map = Map(isl_map_lower_bound_si(map.copy(), type, 0, static_cast<int>(declared.repeat.lo)));
-      map = Map(isl_map_upper_bound_si(map.copy(), type, 0, static_cast<int>(declared.repeat.hi)));
+      map = Map(isl_map_lower_bound_si(map.copy(), type, at, static_cast<int>(iterations.lo)));
+      map = Map(isl_map_upper_bound_si(map.copy(), type, at, static_cast<int>(iterations.hi)));
     }
     return map;
   };
   Map stepped(isl_map_intersect(reach[call].copy(), step.copy()));
   Map pairs = drop(stepped);
-  Map all(
-      isl_map_insert_dims(isl_map_insert_dims(pairs.copy(), isl_dim_in, 0, 1), isl_dim_out, 0, 1));
-  Map everywhere = in_range(Map(isl_map_intersect(all.copy(), step.copy())));
+  Map everywhere = in_range(Map(isl_map_intersect(insert(pairs).copy(), step.copy())));
   Map missing = everywhere - stepped;
   pairs = Coalesce(pairs - drop(missing));
   if (IsEmpty(pairs) || !IsSubset(pairs, After(pairs, pairs))) {
-    return std::nullopt;
+    return {};
   }
-  Map later(
-      isl_map_insert_dims(isl_map_insert_dims(pairs.copy(), isl_dim_in, 0, 1), isl_dim_out, 0, 1));
-  return in_range(Map(isl_map_order_lt(later.copy(), isl_dim_in, 0, isl_dim_out, 0)));
+  return in_range(InLaterIteration(insert(pairs), repeats));
 }
 
 }  // namespace etc

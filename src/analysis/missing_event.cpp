@@ -20,7 +20,7 @@ class Finder {
     Set waiting = TaskScope(unknowns_, y_, 2).domain;
     std::vector<std::string> x_names = CoordinateNames(x_);
     std::vector<std::string> y_names = CoordinateNames(y_);
-    Iteration();
+    Iterations();
     for (size_t k = 0; k < x_.axes.size(); ++k) {
       const Axis& axis = x_.axes[k];
       PwAff extent = task.converter.Int(axis.hi);
@@ -40,25 +40,31 @@ class Finder {
   }
 
  private:
-  /// The element's index for the iteration, where the first call stands in a repeat.
-  void Iteration() {
-    if (!x_.repeat_var) {
-      return;
+  /// The element's indices for the iterations of the repeats around the first call: the second one
+  /// waits for its own, or for the one before of the innermost repeat that a conflict crosses, and
+  /// for all of those inside.
+  void Iterations() {
+    size_t same = CommonRepeats(x_, y_);
+    bool later = same > 0 && IsEmpty(conflict_ & InOneIteration(unknowns_, same));
+    same -= later ? 1 : 0;
+    while (later && same > 0 && IsEmpty(conflict_ & InLaterIteration(unknowns_, same))) {
+      --same;
     }
-    const std::string& l = module_.symbols[x_.repeat_var].name;
-    std::string lo = Print(module_, x_.repeat_lo);
-    std::string hi = Print(module_, x_.repeat_hi);
-    extents_.push_back(hi);
-    notified_.push_back(l);
-    if (x_.segment != y_.segment) {
-      waited_.push_back(fmt::format("{}..{}", lo, hi));
-      return;
+    for (size_t i = 0; i < x_.repeats.size(); ++i) {
+      const std::string& l = module_.symbols[x_.repeats[i].var].name;
+      std::string lo = Print(module_, x_.repeats[i].lo);
+      std::string hi = Print(module_, x_.repeats[i].hi);
+      extents_.push_back(hi);
+      notified_.push_back(l);
+      if (i < same) {
+        waited_.push_back(l);
+      } else if (i == same && later) {
+        waited_.push_back(l + " - 1");
+        guard_ = fmt::format(" if {} > {}", l, lo);
+      } else {
+        waited_.push_back(fmt::format("{}..{}", lo, hi));
+      }
     }
-    PwAff first = unknowns_.Param(IterationName(1));
-    PwAff second = unknowns_.Param(IterationName(2));
-    bool later = IsEmpty(conflict_ & Eq(first, second));
-    waited_.push_back(later ? l + " - 1" : l);
-    guard_ = later ? fmt::format(" if {} > {}", l, lo) : "";
   }
 
   /// The first coordinate of the second call that is always the first call's coordinate `k`.
@@ -99,7 +105,10 @@ class Finder {
     std::vector<std::string> names;
     for (const Axis& axis : call.axes) {
       std::string name = module_.symbols[axis.var].name;
-      while (call.repeat_var && name == module_.symbols[call.repeat_var].name) {
+      auto taken = [&](const EnclosingRepeat& repeat) {
+        return module_.symbols[repeat.var].name == name;
+      };
+      while (std::any_of(call.repeats.begin(), call.repeats.end(), taken)) {
         name += "_";
       }
       names.push_back(std::move(name));

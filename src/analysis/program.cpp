@@ -32,17 +32,14 @@ class Builder {
   void Add(SourceRange, const Repeat& repeat) {
     auto lo = EvaluateInt(module_, repeat.lo, {});
     auto hi = EvaluateInt(module_, repeat.hi, {});
-    if (repeat_var_ || !lo || !hi) {
-      program_.nested = true;
+    if (!lo || !hi) {
+      program_.open = true;
       return;
     }
-    repeat_var_ = repeat.var;
-    repeat_ = {*lo, *hi - 1};
-    repeat_lo_ = repeat.lo;
-    repeat_hi_ = repeat.hi;
+    repeats_.push_back({node_, repeat.var, {*lo, *hi - 1}, repeat.lo, repeat.hi});
     Block(repeat.body);
-    repeat_var_ = {};
-    ++segment_;
+    repeats_.pop_back();
+    segment_ += repeats_.empty() ? 1 : 0;
   }
 
   void Add(SourceRange range, const CallNode& call) {
@@ -89,12 +86,7 @@ class Builder {
     call.args = args;
     call.range = range;
     call.statement = statement_;
-    call.repeat_var = repeat_var_;
-    if (repeat_var_) {
-      call.repeat = repeat_;
-      call.repeat_lo = repeat_lo_;
-      call.repeat_hi = repeat_hi_;
-    }
+    call.repeats = repeats_;
     return call;
   }
 
@@ -115,7 +107,7 @@ class Builder {
 
   void Push(ProgramCall call) {
     call.index = program_.calls.size();
-    call.segment = repeat_var_ ? segment_ : segment_++;
+    call.segment = repeats_.empty() ? segment_++ : segment_;
     program_.calls.push_back(std::move(call));
   }
 
@@ -125,13 +117,19 @@ class Builder {
   SourceRange statement_;
   size_t depth_ = 0;  // of blocks around it
   size_t segment_ = 0;
-  SymbolId repeat_var_;
-  Interval repeat_ = {0, 0};
-  ExprId repeat_lo_;
-  ExprId repeat_hi_;
+  std::vector<EnclosingRepeat> repeats_;
 };
 
 }  // namespace
+
+size_t CommonRepeats(const ProgramCall& a, const ProgramCall& b) {
+  size_t common = 0;
+  while (common < a.repeats.size() && common < b.repeats.size() &&
+         a.repeats[common].node == b.repeats[common].node) {
+    ++common;
+  }
+  return common;
+}
 
 CallProgram MakeCallProgram(const Module& module, const Graph& graph) {
   CallProgram program;

@@ -17,22 +17,29 @@ struct TaskEdge {
   bool common = false;  // a wait that comes before the range of the tasks is read
 };
 
-/// A call of a graph, or a share of a kernel. Its tasks are (iteration, coordinates); outside of a
-/// repeat the iteration is 0.
+/// A repeat around a call.
+struct EnclosingRepeat {
+  NodeId node;
+  SymbolId var;
+  Interval iterations;  // both included; empty when hi < lo
+  ExprId lo;            // as the text has them; `hi` is not included
+  ExprId hi;
+};
+
+/// A call of a graph, or a share of a kernel. Its tasks are (iterations, coordinates): one
+/// iteration for each repeat around it. Of two tasks that stands first in program order whose
+/// iterations of the repeats around both are first in lexicographic order, or else whose call is.
 struct ProgramCall {
   size_t index = 0;    // in program order
   NodeId node;         // the call or the share
-  size_t segment = 0;  // calls of one repeat have one segment, any other call its own
+  size_t segment = 0;  // calls of one outermost repeat have one segment, any other call its own
   const Device* device = nullptr;
   std::vector<Axis> axes;
   std::vector<SymbolId> task_symbols;  // what the device's body calls them
   std::vector<Argument> args;
   std::vector<TaskEdge> waits;
   std::vector<TaskEdge> notifies;
-  SymbolId repeat_var;       // absent outside of a repeat
-  Interval repeat = {0, 0};  // both included; empty when hi < lo
-  ExprId repeat_lo;          // as the text has them; `hi` is not included
-  ExprId repeat_hi;
+  std::vector<EnclosingRepeat> repeats;  // the outermost first
   SourceRange range;
   SourceRange statement;  // of the outermost repeat or region around it, else its own
 };
@@ -47,8 +54,11 @@ struct CallProgram {
   DimRanges ranges;       // of the specialisation or of the kernel's `where`
   bool tagged = false;    // a buffer's words say by themselves whether they are written
   bool launches = false;  // each call is a launch, which follows all before it
-  bool nested = false;    // a repeat inside a repeat, which no proof covers
+  bool open = false;      // a repeat has no constant bounds, which the verifier rejects
 };
+
+/// How many repeats are around both calls.
+size_t CommonRepeats(const ProgramCall& a, const ProgramCall& b);
 
 /// The graph at all of its sizes.
 CallProgram MakeCallProgram(const Module& module, const Graph& graph);

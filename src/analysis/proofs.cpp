@@ -18,10 +18,10 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   IslContext context;
   Unknowns unknowns(module, program, context);
   Prover prover{unknowns, context, report, diagnostics, reported, remarks, graphs};
-  if (program.nested) {
+  if (program.open) {
     prover.NotProved(report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
-                     "a repeat stands inside of a repeat");
+                     "a repeat has no constant bounds");
     return;
   }
   EventRelations relations = MakeEventRelations(unknowns);

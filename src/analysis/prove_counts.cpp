@@ -81,7 +81,7 @@ class CountProof {
   }
 
   /// Whether the event counts the tasks of the one call that notifies it, and all of them notify
-  /// each element that is used, in one iteration.
+  /// each element that is used, in one iteration of each repeat.
   bool CountsTheNotifier(EventId id, const Set& used) {
     const EdgeRelation* only = nullptr;
     for (const EdgeRelation& notify : relations_.notifies) {
@@ -98,7 +98,10 @@ class CountProof {
       return false;
     }
     Set known = WithoutData(only->set);
-    return Decided(*only, known, IterationName(1)) &&
+    std::vector<std::string> iterations = IterationNames(unknowns_.program().calls[only->call], 1);
+    return std::all_of(
+               iterations.begin(), iterations.end(),
+               [&](const std::string& name) { return bool{Decided(*only, known, name)}; }) &&
            IsSubset(WithoutData(used), ProjectOut(known, Variables(*only)));
   }
 

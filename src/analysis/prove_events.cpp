@@ -109,6 +109,18 @@ void ReportCycle(Prover& prover, const std::vector<WaitStep>& cycle, const Point
   }
 }
 
+/// The pairs of a notifier and a waiter of which the waiter comes first, or both are one: the
+/// notifier's iterations of the repeats around both are above the waiter's, or the same and it does
+/// not stand before.
+Map Late(const Map& pairs, size_t repeats, bool notifier_stands_before) {
+  Map before;
+  for (size_t i = 0; i < repeats; ++i) {
+    Map part = InLaterIteration(pairs, i);
+    before = before ? before | part : part;
+  }
+  return pairs - (notifier_stands_before ? before | InOneIteration(pairs, repeats) : before);
+}
+
 }  // namespace
 
 ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations) {
@@ -138,16 +150,12 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
         continue;
       }
       prover.context.SetBudget(kSteps);
-      bool repeats = waiter.segment == notifier.segment && waiter.repeat_var;
       Map pairs(isl_map_apply_range(notify.elements.copy(), isl_map_reverse(wait.elements.copy())));
-      if (repeats) {
-        // Late: the notifier's iteration is above the waiter's, or the same and it stands later.
-        pairs = Map(waiter.index > notifier.index
-                        ? isl_map_order_gt(pairs.copy(), isl_dim_in, 0, isl_dim_out, 0)
-                        : isl_map_subtract(pairs.copy(), isl_map_order_lt(pairs.copy(), isl_dim_in,
-                                                                          0, isl_dim_out, 0)));
+      size_t repeats = CommonRepeats(waiter, notifier);
+      if (repeats > 0) {
+        pairs = Late(pairs, repeats, waiter.index > notifier.index);
       }
-      bool late = repeats || waiter.index <= notifier.index;
+      bool late = repeats > 0 || waiter.index <= notifier.index;
       if (!late || IsEmpty(pairs)) {
         ++prover.report.order.proved;
         continue;

@@ -34,8 +34,8 @@ class RaceProof {
       }
     }
     for (const ProgramCall& y : calls_) {
-      for (size_t x = calls_.size(); !launches && y.repeat_var && x-- > y.index + 1;) {
-        if (calls_[x].segment == y.segment) {
+      for (size_t x = calls_.size(); !launches && !y.repeats.empty() && x-- > y.index + 1;) {
+        if (CommonRepeats(calls_[x], y) > 0) {
           CheckIterations(calls_[x], y);
         }
       }
@@ -95,7 +95,7 @@ class RaceProof {
 
   /// Whether each iteration of `x` is followed by one of `z`, which stands behind it.
   static bool RunsAfterEach(const ProgramCall& z, const ProgramCall& x) {
-    return z.segment == x.segment || !z.repeat_var;
+    return CommonRepeats(z, x) == z.repeats.size();
   }
 
   /// Whether the call writes, in each iteration, all elements that any call touches.
@@ -109,16 +109,20 @@ class RaceProof {
     Map written;
     for (const AccessRegion& region : first_[call.index]) {
       if (region.tensor == tensor && region.write && region.exact) {
-        Map part = ToMap(unknowns_, region.set, {IterationName(1)}, ElementNames(rank));
+        Map part = ToMap(unknowns_, region.set, IterationNames(call, 1), ElementNames(rank));
         written = written ? written | part : part;
       }
     }
     if (!written) {
       return false;
     }
-    Map all(isl_map_insert_dims(Touched(tensor).copy(), isl_dim_in, 0, 1));
-    all = Map(isl_map_lower_bound_si(all.copy(), isl_dim_in, 0, static_cast<int>(call.repeat.lo)));
-    all = Map(isl_map_upper_bound_si(all.copy(), isl_dim_in, 0, static_cast<int>(call.repeat.hi)));
+    auto repeats = static_cast<unsigned>(call.repeats.size());
+    Map all(isl_map_insert_dims(Touched(tensor).copy(), isl_dim_in, 0, repeats));
+    for (unsigned i = 0; i < repeats; ++i) {
+      Interval at = call.repeats[i].iterations;
+      all = Map(isl_map_lower_bound_si(all.copy(), isl_dim_in, i, static_cast<int>(at.lo)));
+      all = Map(isl_map_upper_bound_si(all.copy(), isl_dim_in, i, static_cast<int>(at.hi)));
+    }
     known->second = IsSubset(all, written);
     return known->second;
   }
@@ -223,18 +227,15 @@ class RaceProof {
   /// Pairs of tasks of which the first comes first in program order; of one call's tasks in one
   /// iteration, each pair once.
   Set InOrder(const ProgramCall& x, const ProgramCall& y) const {
-    if (x.segment != y.segment) {
-      return unknowns_.All();
+    size_t repeats = CommonRepeats(x, y);
+    Set same = InOneIteration(unknowns_, repeats);
+    Set in_order = unknowns_.All() - unknowns_.All();
+    // Of one call in a list of launches, another iteration is another launch.
+    for (size_t i = 0; i < repeats && !unknowns_.program().launches; ++i) {
+      in_order = in_order | InLaterIteration(unknowns_, i);
     }
-    PwAff l1 = unknowns_.Param(IterationName(1));
-    PwAff l2 = unknowns_.Param(IterationName(2));
     if (x.index != y.index) {
-      return x.index < y.index ? Le(l1, l2) : Lt(l1, l2);
-    }
-    Set same = Eq(l1, l2);
-    Set in_order = Lt(l1, l2);
-    if (unknowns_.program().launches) {
-      in_order = in_order - in_order;  // another iteration is another launch
+      return x.index < y.index ? Coalesce(same | in_order) : in_order;
     }
     for (size_t i = 0; i < x.axes.size(); ++i) {
       PwAff t1 = unknowns_.Param(CoordinateName(i, 1));
@@ -310,9 +311,11 @@ class RaceProof {
     if (error == nullptr) {
       return;
     }
-    bool same_call =
-        x.index == y.index && point->at(IterationName(1)) == point->at(IterationName(2));
-    std::string iteration = x.repeat_var ? SizesText(unknowns_, *point, &x, 1) : "";
+    bool same_call = x.index == y.index;
+    for (size_t i = 0; same_call && i < x.repeats.size(); ++i) {
+      same_call = point->at(IterationName(i, 1)) == point->at(IterationName(i, 2));
+    }
+    std::string iteration = x.repeats.empty() ? "" : SizesText(unknowns_, *point, &x, 1);
     std::string here = fmt::format("{} {} it here{}", TaskText(x, *point, 1),
                                    a.write ? "writes" : "reads", iteration);
     std::string missing = same_call

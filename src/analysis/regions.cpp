@@ -7,14 +7,24 @@
 
 namespace etc {
 
-std::string IterationName(int instance) { return fmt::format("l@{}", instance); }
+std::string IterationName(size_t repeat, int instance) {
+  return fmt::format("l{}@{}", repeat, instance);
+}
+
+std::vector<std::string> IterationNames(const ProgramCall& call, int instance) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < call.repeats.size(); ++i) {
+    names.push_back(IterationName(i, instance));
+  }
+  return names;
+}
 
 std::string CoordinateName(size_t axis, int instance) {
   return fmt::format("t{}@{}", axis, instance);
 }
 
 std::vector<std::string> TaskNames(const ProgramCall& call, int instance) {
-  std::vector<std::string> names{IterationName(instance)};
+  std::vector<std::string> names = IterationNames(call, instance);
   for (size_t i = 0; i < call.axes.size(); ++i) {
     names.push_back(CoordinateName(i, instance));
   }
@@ -29,6 +39,19 @@ std::vector<std::string> ElementNames(size_t rank) {
     names.push_back(ElementName(i));
   }
   return names;
+}
+
+Set InOneIteration(const Unknowns& unknowns, size_t repeats) {
+  Set set = unknowns.All();
+  for (size_t i = 0; i < repeats; ++i) {
+    set = set & Eq(unknowns.Param(IterationName(i, 1)), unknowns.Param(IterationName(i, 2)));
+  }
+  return set;
+}
+
+Set InLaterIteration(const Unknowns& unknowns, size_t repeats) {
+  return InOneIteration(unknowns, repeats) &
+         Lt(unknowns.Param(IterationName(repeats, 1)), unknowns.Param(IterationName(repeats, 2)));
 }
 
 Set ProjectOut(Set set, const std::vector<std::string>& names) {
@@ -59,12 +82,14 @@ Set AxisRange(Converter& converter, const Axis& axis, const PwAff& variable) {
 TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
     : converter(unknowns), domain(unknowns.All()) {
   unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
-  PwAff iteration = unknowns.Param(IterationName(instance));
-  domain = Le(unknowns.Constant(call.repeat.lo), iteration) &
-           Le(iteration, unknowns.Constant(call.repeat.hi));
-  unknowns.SetFacts(IterationName(instance), domain);
-  if (call.repeat_var) {
-    converter.Bind(call.repeat_var, iteration);
+  for (size_t i = 0; i < call.repeats.size(); ++i) {
+    const EnclosingRepeat& repeat = call.repeats[i];
+    PwAff iteration = unknowns.Param(IterationName(i, instance));
+    Set range = Le(unknowns.Constant(repeat.iterations.lo), iteration) &
+                Le(iteration, unknowns.Constant(repeat.iterations.hi));
+    unknowns.SetFacts(IterationName(i, instance), range);
+    domain = domain & range;
+    converter.Bind(repeat.var, iteration);
   }
   for (size_t a = 0; a < call.args.size(); ++a) {
     std::vector<PwAff> slice;

@@ -10,13 +10,21 @@
 namespace etc {
 
 /// Names of the parameters that identify a task. Two tasks of one relation are instances 1 and 2.
-std::string IterationName(int instance);
+/// Repeat 0 is the outermost around the call.
+std::string IterationName(size_t repeat, int instance);
+std::vector<std::string> IterationNames(const ProgramCall& call, int instance);
 std::string CoordinateName(size_t axis, int instance);
-/// The iteration, then the coordinates.
+/// The iterations, the outermost first, then the coordinates.
 std::vector<std::string> TaskNames(const ProgramCall& call, int instance);
 /// Name of an index of an element of a tensor or an event.
 std::string ElementName(size_t axis);
 std::vector<std::string> ElementNames(size_t rank);
+
+/// Pairs of tasks 1 and 2 that are in one iteration of each of the outermost `repeats` repeats,
+/// which are around both.
+Set InOneIteration(const Unknowns& unknowns, size_t repeats);
+/// Those of which task 2 is in a later iteration of the repeat inside of these.
+Set InLaterIteration(const Unknowns& unknowns, size_t repeats);
 
 /// The set without these parameters: for some value of each.
 Set ProjectOut(Set set, const std::vector<std::string>& names);

@@ -14,7 +14,7 @@ struct TaskExpr {
   enum class Kind {
     Number,      // `value`
     Dim,         // `dim`
-    Iteration,   // of the repeat around the call
+    Iteration,   // of repeat number `value` around the call, the outermost first
     Coordinate,  // number `value` of the task
     Binary,      // `op` of two
     Min,         // of two

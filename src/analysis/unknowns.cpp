@@ -59,7 +59,7 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
   for (const ProgramCall& call : program.calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       if (module.tensors[call.device->params[a]].access != Access::In) {
-        writers_[call.args[a].tensor] += call.repeat_var ? 2 : 1;
+        writers_[call.args[a].tensor] += call.repeats.empty() ? 1 : 2;
       }
     }
   }

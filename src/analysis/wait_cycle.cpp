@@ -9,11 +9,32 @@ namespace {
 
 constexpr size_t kMostInstances = 10'000;
 
-using Instance = std::pair<size_t, int64_t>;  // a call in an iteration
+using Iterations = std::vector<int64_t>;  // of the repeats around a call, the outermost first
+using Instance = std::pair<size_t, Iterations>;
+using Pairs = std::vector<std::pair<Iterations, Iterations>>;  // the notifier's first
 
-/// The iterations of the notifier and of the waiter, at fixed sizes. Nothing where more than sizes
-/// decides.
-Set Iterations(const Unknowns& unknowns, Map pairs, const Point& point) {
+/// The points of a set whose first `split` dimensions are the notifier's, the `rest` the waiter's.
+struct Points {
+  int split;
+  int rest;
+  Pairs pairs;
+};
+
+isl_stat AddPoint(isl_point* point, void* user) {
+  auto* points = static_cast<Points*>(user);
+  auto& [first, second] = points->pairs.emplace_back();
+  for (int i = 0; i < points->split + points->rest; ++i) {
+    Val value(isl_point_get_coordinate_val(point, isl_dim_set, i));
+    (i < points->split ? first : second).push_back(isl_val_get_num_si(value.get()));
+  }
+  isl_point_free(point);
+  return points->pairs.size() < kMostInstances ? isl_stat_ok : isl_stat_error;
+}
+
+/// The iterations of `notifier` and `waiter` that a relation between their tasks connects, at fixed
+/// sizes. Nothing where more than sizes decides.
+Pairs IterationsOf(const Unknowns& unknowns, size_t notifier, size_t waiter, Map pairs,
+                   const Point& point) {
   for (SymbolId dim : unknowns.dims()) {
     std::string name = unknowns.DimName(dim);
     int position = isl_map_find_dim_by_name(pairs.get(), isl_dim_param, name.c_str());
@@ -24,30 +45,22 @@ Set Iterations(const Unknowns& unknowns, Map pairs, const Point& point) {
           Map(isl_map_project_out(pairs.copy(), isl_dim_param, static_cast<unsigned>(position), 1));
     }
   }
-  for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
-    auto rest = static_cast<unsigned>(isl_map_dim(pairs.get(), type) - 1);
-    pairs = Map(isl_map_project_out(pairs.copy(), type, 1, rest));
+  const std::vector<ProgramCall>& calls = unknowns.program().calls;
+  for (auto [call, type] : {std::pair{notifier, isl_dim_in}, std::pair{waiter, isl_dim_out}}) {
+    auto repeats = static_cast<unsigned>(calls[call].repeats.size());
+    auto rest = static_cast<unsigned>(isl_map_dim(pairs.get(), type)) - repeats;
+    pairs = Map(isl_map_project_out(pairs.copy(), type, repeats, rest));
   }
   pairs = Map(isl_map_drop_unused_params(pairs.copy()));
   if (isl_map_dim(pairs.get(), isl_dim_param) != 0) {
     return {};
   }
-  return Set(isl_set_flatten(isl_map_wrap(pairs.copy())));
-}
-
-/// Pairs of iterations, the notifier's first.
-std::vector<std::pair<int64_t, int64_t>> PointsOf(const Set& set) {
-  std::vector<std::pair<int64_t, int64_t>> points;
-  auto add = [](isl_point* point, void* user) {
-    auto* all = static_cast<std::vector<std::pair<int64_t, int64_t>>*>(user);
-    Val first(isl_point_get_coordinate_val(point, isl_dim_set, 0));
-    Val second(isl_point_get_coordinate_val(point, isl_dim_set, 1));
-    isl_point_free(point);
-    all->emplace_back(isl_val_get_num_si(first.get()), isl_val_get_num_si(second.get()));
-    return all->size() < kMostInstances ? isl_stat_ok : isl_stat_error;
-  };
-  (void)isl_set_foreach_point(set.get(), add, &points);
-  return points;
+  Set set(isl_set_flatten(isl_map_wrap(pairs.copy())));
+  Points points{static_cast<int>(calls[notifier].repeats.size()),
+                static_cast<int>(calls[waiter].repeats.size()),
+                {}};
+  (void)isl_set_foreach_point(set.get(), AddPoint, &points);
+  return points.pairs;
 }
 
 }  // namespace
@@ -55,7 +68,7 @@ std::vector<std::pair<int64_t, int64_t>> PointsOf(const Set& set) {
 std::vector<WaitStep> FindWaitCycle(const Unknowns& unknowns, const EventRelations& relations,
                                     const WaitStep& late, const Map& late_pairs,
                                     const Point& point) {
-  auto starts = PointsOf(Iterations(unknowns, late_pairs, point));
+  Pairs starts = IterationsOf(unknowns, late.notify->call, late.wait->call, late_pairs, point);
   if (starts.empty()) {
     return {};
   }
@@ -71,7 +84,7 @@ std::vector<WaitStep> FindWaitCycle(const Unknowns& unknowns, const EventRelatio
       if (notify.edge->ref->event == wait.edge->ref->event && wait.exact && notify.exact) {
         Map pairs(
             isl_map_apply_range(notify.elements.copy(), isl_map_reverse(wait.elements.copy())));
-        for (auto [from, to] : PointsOf(Iterations(unknowns, pairs, point))) {
+        for (auto& [from, to] : IterationsOf(unknowns, notify.call, wait.call, pairs, point)) {
           waits[{wait.call, to}].push_back({{notify.call, from}, {&wait, &notify}});
         }
       }

@@ -15,7 +15,7 @@ struct WaitStep {
 };
 
 /// At the sizes of a point where `late` holds of some tasks: the steps from it back to the call
-/// that waits, `late` first; empty where no such chain is found. A repeat's iterations are told
+/// that waits, `late` first; empty where no such chain is found. Iterations of repeats are told
 /// apart, tasks are not.
 std::vector<WaitStep> FindWaitCycle(const Unknowns& unknowns, const EventRelations& relations,
                                     const WaitStep& late, const Map& late_pairs,

@@ -155,9 +155,11 @@ std::string SizesText(const Unknowns& unknowns, const Point& point, const Progra
       add(value->first, value->second);
     }
   }
-  auto iteration = point.find(IterationName(instance));
-  if (call != nullptr && call->repeat_var && iteration != point.end()) {
-    add(unknowns.module().symbols[call->repeat_var].name, iteration->second);
+  for (size_t i = 0; call != nullptr && i < call->repeats.size(); ++i) {
+    auto iteration = point.find(IterationName(i, instance));
+    if (iteration != point.end()) {
+      add(unknowns.module().symbols[call->repeats[i].var].name, iteration->second);
+    }
   }
   return text;
 }

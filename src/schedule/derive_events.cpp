@@ -39,13 +39,6 @@ class Derivation {
         dependences_(module, programs_) {}
 
   bool Run() {
-    if (program_.nested) {
-      diagnostics_.Error(DiagnosticKind::Unsupported, graph_.range,
-                         fmt::format("events of `@{}` cannot be derived: a repeat stands inside of "
-                                     "a repeat; declare its events",
-                                     graph_.name));
-      return false;
-    }
     if (const ProgramCall* call = CountedInSlice()) {
       diagnostics_.Error(DiagnosticKind::Unsupported, call->range,
                          fmt::format("events of `@{}` cannot be derived: how many tasks `@{}` has "
@@ -53,15 +46,7 @@ class Derivation {
                                      graph_.name, call->device->name));
       return false;
     }
-    for (size_t begin = 0; begin < program_.calls.size();) {
-      size_t end = begin;
-      while (end < program_.calls.size() &&
-             program_.calls[end].segment == program_.calls[begin].segment) {
-        ++end;
-      }
-      Segment(begin, end);
-      begin = end;
-    }
+    Block(0, program_.calls.size(), 0);
     plan_.Write(graph_);
     if (options_.remarks) {
       Remark();
@@ -92,23 +77,27 @@ class Derivation {
     })};
   }
 
-  /// The dependences of one call outside of repeats, or of the calls of one repeat.
-  void Segment(size_t begin, size_t end) {
-    for (size_t to = begin; to < end; ++to) {
-      for (size_t from = to; from-- > begin;) {
-        Order({from, to, Step::Same});
+  /// The dependences between the calls of one iteration of the `repeats` repeats around them, then
+  /// those on earlier iterations of the innermost of these.
+  void Block(size_t begin, size_t end, size_t repeats) {
+    for (size_t item = begin; item < end;) {
+      size_t next = item + 1;
+      if (program_.calls[item].repeats.size() > repeats) {
+        while (next < end && CommonRepeats(program_.calls[item], program_.calls[next]) > repeats) {
+          ++next;
+        }
+        Block(item, next, repeats + 1);
       }
-    }
-    if (program_.calls[begin].repeat_var) {
-      for (size_t to = begin; to < end; ++to) {
-        for (size_t from = end; from-- > begin;) {
-          Order({from, to, Step::Carried});
+      for (size_t to = item; to < next; ++to) {
+        for (size_t from = item; from-- > begin;) {
+          Order({from, to, repeats});
         }
       }
+      item = next;
     }
-    for (size_t to = begin; to < end; ++to) {
-      for (size_t from = begin; from-- > 0;) {
-        Order({from, to, Step::Across});
+    for (size_t to = begin; repeats > 0 && to < end; ++to) {
+      for (size_t from = end; from-- > begin;) {
+        Order({from, to, repeats - 1, true});
       }
     }
   }
@@ -146,7 +135,7 @@ class Derivation {
   /// Whether to try events that tell tasks apart. A reader behind a repeat uses what the repeat
   /// already notifies: another event would be signalled in each iteration for the last one alone.
   std::vector<bool> Splits(const Dependence& dependence) const {
-    bool leaves = dependence.step == Step::Across && program_.calls[dependence.from].repeat_var;
+    bool leaves = program_.calls[dependence.from].repeats.size() > dependence.Related();
     bool has_whole =
         std::any_of(plan_.events.begin(), plan_.events.end(), [&](const PlannedEvent& planned) {
           return planned.from == dependence.from &&
@@ -164,6 +153,7 @@ class Derivation {
 
   Needs Everything(const Dependence& dependence) const {
     Needs needs;
+    needs.iterations.resize(program_.calls[dependence.from].repeats.size());
     needs.coordinates.resize(program_.calls[dependence.from].axes.size());
     return needs;
   }
@@ -171,18 +161,15 @@ class Derivation {
   /// The waits to try, those for the fewest iterations first.
   std::vector<Iterations> Choices(const Dependence& dependence) {
     std::vector<Iterations> choices;
-    if (dependence.step == Step::Carried) {
-      if (auto distance = dependences_.Distance(dependence)) {
-        choices.push_back({.distance = *distance});
-      }
-    } else if (dependence.step == Step::Across) {
-      bool from = bool{program_.calls[dependence.from].repeat_var};
-      bool to = bool{program_.calls[dependence.to].repeat_var};
-      for (bool first_to : {true, false}) {
-        for (bool latest_from : {true, false}) {
-          if ((first_to || latest_from) && first_to <= to && latest_from <= from) {
-            choices.push_back({latest_from, first_to, 0});
-          }
+    int64_t distance = dependence.carried ? dependences_.Distance(dependence).value_or(0) : 0;
+    bool known = !dependence.carried || distance > 0;
+    bool from = program_.calls[dependence.from].repeats.size() > dependence.Related();
+    bool to = program_.calls[dependence.to].repeats.size() > dependence.Related();
+    for (bool first_to : {true, false}) {
+      for (bool latest_from : {true, false}) {
+        if (known && first_to <= to && latest_from <= from &&
+            (first_to || latest_from || distance > 0)) {
+          choices.push_back({latest_from, first_to, distance});
         }
       }
     }
@@ -194,10 +181,12 @@ class Derivation {
            bool split) {
     const ProgramCall& from = program_.calls[dependence.from];
     std::vector<int64_t> grains(from.axes.size(), 0);
-    PlannedWait wait{dependence.to,  {}, {}, needs.guard, iterations.first_to, false,
-                     Why(dependence)};
-    if (from.repeat_var) {
-      wait.iteration = IterationsOf(dependence, iterations, needs.iteration);
+    PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, false, Why(dependence)};
+    if (iterations.first_to) {
+      wait.first_only = dependence.Related();
+    }
+    for (size_t i = 0; i < from.repeats.size(); ++i) {
+      wait.iterations.push_back(IterationsOf(dependence, iterations, i, needs.iterations[i]));
     }
     for (size_t i = 0; split && i < grains.size(); ++i) {
       const Need& need = needs.coordinates[i];
@@ -231,19 +220,20 @@ class Derivation {
                        cause.from_writes ? "writes" : "reads");
   }
 
-  IterationWait IterationsOf(const Dependence& dependence, const Iterations& iterations,
-                             const Need& need) const {
-    if (dependence.step == Step::Same) {
+  static IterationWait IterationsOf(const Dependence& dependence, const Iterations& iterations,
+                                    size_t repeat, const Need& need) {
+    if (repeat < dependence.repeats) {
       return {IterationWait::Kind::Same};
     }
-    if (iterations.distance > 0) {
+    bool carries = dependence.carried && repeat == dependence.repeats;
+    if (carries && iterations.distance > 0) {
       return {IterationWait::Kind::Earlier, iterations.distance};
     }
-    if (iterations.latest_from) {
+    if (!carries && iterations.latest_from) {
       return {IterationWait::Kind::Last};
     }
     if (need.whole) {
-      return {IterationWait::Kind::All};
+      return {carries ? IterationWait::Kind::Before : IterationWait::Kind::All};
     }
     return {IterationWait::Kind::Range, 0, need.lo, need.last};
   }
@@ -285,8 +275,7 @@ class Derivation {
   /// the repeat already waits for that: one wait instead of two with conditions.
   bool JoinInitial(const Dependence& dependence) {
     const ProgramCall& from = program_.calls[dependence.from];
-    if (dependence.step != Step::Across || from.repeat_var ||
-        !program_.calls[dependence.to].repeat_var) {
+    if (dependence.carried || from.repeats.size() > dependence.repeats) {
       return false;
     }
     for (size_t i = 0; i < plan_.events.size(); ++i) {
@@ -298,9 +287,7 @@ class Derivation {
         continue;
       }
       for (PlannedWait& wait : planned.waits) {
-        bool previous = wait.iteration.kind == IterationWait::Kind::Earlier &&
-                        wait.iteration.distance == 1 && !wait.guard;
-        if (wait.call == dependence.to && previous) {
+        if (wait.call == dependence.to && WaitsForPrevious(wait, dependence.repeats)) {
           planned.initial = dependence.from;
           wait.from_initial = true;
         }
@@ -312,6 +299,13 @@ class Derivation {
     }
     (void)IsOrdered(dependence);
     return false;
+  }
+
+  /// Whether the wait is for the iteration before its own of the one repeat inside of `repeats`.
+  static bool WaitsForPrevious(const PlannedWait& wait, size_t repeats) {
+    return wait.iterations.size() == repeats + 1 &&
+           wait.iterations.back().kind == IterationWait::Kind::Earlier &&
+           wait.iterations.back().distance == 1 && !wait.guard && !wait.first_only;
   }
 
   void Remark() {

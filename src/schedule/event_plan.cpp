@@ -35,7 +35,12 @@ void EventPlan::Apply() {
     Declare(planned);
     calls_[planned.from].notifies.push_back(Notify(planned));
     if (planned.initial) {
-      EventRef first{planned.event, {{MakeInt(module_, 0), {}}}, {}, {}, {}};
+      EventRef first{planned.event, {}, {}, {}, {}};
+      for (size_t i = 0; i < CallAt(*planned.initial).repeats.size(); ++i) {
+        const EnclosingRepeat& repeat = CallAt(*planned.initial).repeats[i];
+        first.indices.push_back({ElementOf(planned, i, MakeRef(module_, repeat.var)), {}});
+      }
+      first.indices.push_back({MakeInt(module_, 0), {}});
       calls_[*planned.initial].notifies.push_back(std::move(first));
     }
     for (const PlannedWait& wait : planned.waits) {
@@ -97,9 +102,9 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   const ProgramCall& from = CallAt(planned.from);
   std::vector<EventDim> dims;
   std::vector<SymbolId> vars(planned.grains.size());
-  if (from.repeat_var) {
-    ExprId iterations = Minus(from.repeat_hi, from.repeat_lo);
-    dims.push_back({{}, Offset(iterations, planned.initial ? 1 : 0)});
+  for (size_t i = 0; i < from.repeats.size(); ++i) {
+    ExprId iterations = Minus(from.repeats[i].hi, from.repeats[i].lo);
+    dims.push_back({{}, Offset(iterations, InitialElements(planned, i))});
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     int64_t grain = planned.grains[i];
@@ -121,9 +126,10 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   if (planned.initial) {
     ExprId initial = TaskCount(*planned.initial);
     if (programs_.size() > 1 || !SameSize(module_, initial, count)) {
-      dims[0].var = module_.symbols.Add(Symbol(module_.symbols[from.repeat_var]));
+      SymbolId& var = dims[from.repeats.size() - 1].var;
+      var = module_.symbols.Add(Symbol(module_.symbols[from.repeats.back().var]));
       ExprId is_first =
-          module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, dims[0].var), MakeInt(module_, 0)});
+          module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, var), MakeInt(module_, 0)});
       count = module_.AddExpr(Call{Intrinsic::Select, {is_first, initial, count}});
     }
   }
@@ -180,8 +186,8 @@ ExprId EventPlan::CountEach(size_t call) {
 EventRef EventPlan::Notify(const PlannedEvent& planned) {
   const ProgramCall& from = CallAt(planned.from);
   EventRef ref{planned.event, {}, {}, {}, {}};
-  if (from.repeat_var) {
-    ref.indices.push_back({IterationOf(planned, MakeRef(module_, from.repeat_var)), {}});
+  for (size_t i = 0; i < from.repeats.size(); ++i) {
+    ref.indices.push_back({ElementOf(planned, i, MakeRef(module_, from.repeats[i].var)), {}});
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     if (planned.grains[i] != 0) {
@@ -194,10 +200,9 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
 }
 
 EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
-  const ProgramCall& to = CallAt(wait.call);
   EventRef ref{planned.event, {}, {}, {}, {}};
-  if (CallAt(planned.from).repeat_var) {
-    ref.indices.push_back(IterationIndex(planned, wait));
+  for (size_t i = 0; i < CallAt(planned.from).repeats.size(); ++i) {
+    ref.indices.push_back(IterationIndex(planned, wait, i));
   }
   size_t used = 0;
   for (size_t i = 0; i < planned.grains.size(); ++i) {
@@ -213,47 +218,64 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
     }
     ref.indices.push_back(index);
   }
-  const IterationWait& iteration = wait.iteration;
-  bool earlier = iteration.kind == IterationWait::Kind::Earlier && !wait.from_initial;
-  if (earlier || wait.first_only) {
-    BinaryOp op = earlier ? BinaryOp::Ge : BinaryOp::Eq;
-    ExprId limit = Offset(to.repeat_lo, earlier ? iteration.distance : 0);
-    ref.guard = module_.AddExpr(Binary{op, MakeRef(module_, to.repeat_var), limit});
-  }
-  if (wait.guard) {
-    ref.guard = And(ref.guard, Build(wait.call, *wait.guard));
-  }
+  ref.guard = GuardOf(wait);
   return ref;
 }
 
-EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedWait& wait) {
-  const ProgramCall& from = CallAt(planned.from);
-  const IterationWait& iteration = wait.iteration;
+/// The condition of a task to wait at all, if there is one.
+ExprId EventPlan::GuardOf(const PlannedWait& wait) {
+  const ProgramCall& to = CallAt(wait.call);
+  ExprId guard;
+  auto add = [&](BinaryOp op, size_t repeat, int64_t offset) {
+    ExprId limit = Offset(to.repeats[repeat].lo, offset);
+    guard =
+        And(guard, module_.AddExpr(Binary{op, MakeRef(module_, to.repeats[repeat].var), limit}));
+  };
+  for (size_t i = 0; i < wait.iterations.size() && !wait.from_initial; ++i) {
+    if (wait.iterations[i].kind == IterationWait::Kind::Earlier) {
+      add(BinaryOp::Ge, i, wait.iterations[i].distance);
+    }
+  }
+  for (size_t i = wait.first_only.value_or(to.repeats.size()); i < to.repeats.size(); ++i) {
+    add(BinaryOp::Eq, i, 0);
+  }
+  return wait.guard ? And(guard, Build(wait.call, *wait.guard)) : guard;
+}
+
+EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedWait& wait,
+                                     size_t repeat) {
+  const EnclosingRepeat& around = CallAt(planned.from).repeats[repeat];
+  const IterationWait& iteration = wait.iterations[repeat];
+  int64_t initial = InitialElements(planned, repeat);
+  auto own = [&] { return ElementOf(planned, repeat, MakeRef(module_, around.var)); };
   switch (iteration.kind) {
     case IterationWait::Kind::Same:
-      return {IterationOf(planned, MakeRef(module_, from.repeat_var)), {}};
-    case IterationWait::Kind::Earlier: {
-      ExprId own = Minus(MakeRef(module_, from.repeat_var), from.repeat_lo);
-      return {Offset(own, (planned.initial ? 1 : 0) - iteration.distance), {}};
-    }
-    case IterationWait::Kind::Last: {
-      ExprId iterations = Minus(from.repeat_hi, from.repeat_lo);
-      return {Offset(iterations, planned.initial ? 0 : -1), {}};
-    }
+      return {own(), {}};
+    case IterationWait::Kind::Earlier:
+      return {Offset(own(), -iteration.distance), {}};
+    case IterationWait::Kind::Before:
+      return {MakeInt(module_, initial), own()};
+    case IterationWait::Kind::Last:
+      return {Offset(Minus(around.hi, around.lo), initial - 1), {}};
     case IterationWait::Kind::Range: {
-      ExprId lo = IterationOf(planned, Build(wait.call, iteration.lo));
-      return {lo, Offset(IterationOf(planned, Build(wait.call, iteration.last)), 1)};
+      ExprId lo = ElementOf(planned, repeat, Build(wait.call, iteration.lo));
+      return {lo, Offset(ElementOf(planned, repeat, Build(wait.call, iteration.last)), 1)};
     }
     case IterationWait::Kind::All:
-    case IterationWait::Kind::None:
       break;
   }
   return {{}, {}, true};
 }
 
-/// The index of the element of an iteration.
-ExprId EventPlan::IterationOf(const PlannedEvent& planned, ExprId iteration) {
-  return Offset(Minus(iteration, CallAt(planned.from).repeat_lo), planned.initial ? 1 : 0);
+/// The index for an iteration of a repeat around the event's call.
+ExprId EventPlan::ElementOf(const PlannedEvent& planned, size_t repeat, ExprId iteration) {
+  ExprId index = Minus(iteration, CallAt(planned.from).repeats[repeat].lo);
+  return Offset(index, InitialElements(planned, repeat));
+}
+
+/// How many elements stand before those of a repeat's iterations.
+int64_t EventPlan::InitialElements(const PlannedEvent& planned, size_t repeat) const {
+  return planned.initial && repeat + 1 == CallAt(planned.from).repeats.size() ? 1 : 0;
 }
 
 ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
@@ -264,7 +286,7 @@ ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
     case TaskExpr::Kind::Dim:
       return MakeRef(module_, expr.dim);
     case TaskExpr::Kind::Iteration:
-      return MakeRef(module_, CallAt(call).repeat_var);
+      return MakeRef(module_, CallAt(call).repeats[static_cast<size_t>(expr.value)].var);
     case TaskExpr::Kind::Coordinate:
       return MakeRef(module_, calls_[call].coords[static_cast<size_t>(expr.value)]);
     case TaskExpr::Kind::Binary: {

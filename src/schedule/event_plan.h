@@ -11,17 +11,17 @@
 
 namespace etc {
 
-/// Which iterations' elements a task waits for.
+/// Which iterations' elements of one repeat a task waits for.
 struct IterationWait {
   enum class Kind {
-    None,     // the event does not tell iterations apart
     Same,     // its own
     Earlier,  // `distance` before its own, once there is one
+    Before,   // all before its own
     Last,     // the last of the repeat
     Range,    // from `lo` to `last`
     All,
   };
-  Kind kind = Kind::None;
+  Kind kind = Kind::All;
   int64_t distance = 0;
   TaskExpr lo = {};
   TaskExpr last = {};
@@ -30,7 +30,7 @@ struct IterationWait {
 /// What a call waits for of a planned event.
 struct PlannedWait {
   size_t call;
-  IterationWait iteration;
+  std::vector<IterationWait> iterations;  // for each repeat around the event's call
   /// For each coordinate that the event tells apart: one element, or from `lo` to `last`.
   struct Coordinate {
     TaskExpr lo;
@@ -38,7 +38,8 @@ struct PlannedWait {
   };
   std::vector<Coordinate> coordinates;
   std::optional<TaskExpr> guard;
-  bool first_only = false;    // waits in the first iteration of its own repeat only
+  /// Waits in the first iterations only of the repeats around it, from this number on.
+  std::optional<size_t> first_only;
   bool from_initial = false;  // the first iteration waits for the event's initial call
   std::string why;            // of the dependence that it is for
 };
@@ -50,14 +51,15 @@ struct PlannedEvent {
   /// For each coordinate of `from`: 0 where the event does not tell its values apart, 1 where each
   /// has an element, else how many share one.
   std::vector<int64_t> grains;
-  /// A call before the repeat of `from` that stands for the iteration before its first: it notifies
-  /// the first element, and the iterations follow. All grains are 0.
+  /// A call before the innermost repeat of `from`, in one iteration of those around that, that
+  /// stands for the iteration before its first: it notifies the first element, and the iterations
+  /// follow. All grains are 0.
   std::optional<size_t> initial;
   std::vector<PlannedWait> waits;
 };
 
-/// Builds clauses of graph calls. Every event has the axes: iteration of its call, if that stands
-/// in a repeat, then the coordinates that it tells apart.
+/// Builds clauses of graph calls. Every event has the axes: iteration of each repeat around its
+/// call, then the coordinates that it tells apart.
 class EventPlan {
  public:
   /// `programs`: the graph in each range of its specialisation, which all get the same events.
@@ -89,14 +91,16 @@ class EventPlan {
   void Declare(const PlannedEvent& planned);
   EventRef Notify(const PlannedEvent& planned);
   EventRef Wait(const PlannedEvent& planned, const PlannedWait& wait);
-  EventIndex IterationIndex(const PlannedEvent& planned, const PlannedWait& wait);
+  EventIndex IterationIndex(const PlannedEvent& planned, const PlannedWait& wait, size_t repeat);
+  ExprId GuardOf(const PlannedWait& wait);
   ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
   ExprId CountEach(size_t call);
   ExprId Build(size_t call, const TaskExpr& expr);
   ExprId Offset(ExprId value, int64_t offset);
   ExprId Minus(ExprId value, ExprId lo);
   ExprId Quotient(ExprId value, int64_t divisor);
-  ExprId IterationOf(const PlannedEvent& planned, ExprId iteration);
+  ExprId ElementOf(const PlannedEvent& planned, size_t repeat, ExprId iteration);
+  int64_t InitialElements(const PlannedEvent& planned, size_t repeat) const;
   ExprId And(ExprId left, ExprId right);
   const ProgramCall& CallAt(size_t call) const { return program_.calls[call]; }
   const Axis& AxisAt(size_t call, size_t coordinate) const {

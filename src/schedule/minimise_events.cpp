@@ -24,7 +24,7 @@ class Minimisation {
         dependences_(module, programs_) {}
 
   void Run() {
-    if (program_.nested || !AllOrdered()) {
+    if (program_.open || !AllOrdered()) {
       Remark(graph_.range, fmt::format("every event of `@{}` stays: not all of its "
                                        "dependences are proved to be in order",
                                        graph_.name));
@@ -64,21 +64,14 @@ class Minimisation {
   bool AllOrderedTo(size_t to) {
     const ProgramCall& last = program_.calls[to];
     for (const ProgramCall& first : program_.calls) {
-      bool together = first.segment == last.segment && last.repeat_var;
-      if (first.index < to) {
-        Step step = first.segment == last.segment ? Step::Same : Step::Across;
-        if (!IsOrdered({first.index, to, step})) {
+      for (const Dependence& dependence : DependencesBetween(first, last)) {
+        if (!dependences_.IsOrdered(dependence)) {
           return false;
         }
-      }
-      if (together && !IsOrdered({first.index, to, Step::Carried})) {
-        return false;
       }
     }
     return true;
   }
-
-  bool IsOrdered(const Dependence& dependence) { return dependences_.IsOrdered(dependence); }
 
   template <class F>
   static void Keep(std::vector<Edge>& edges, const F& wanted) {

@@ -22,29 +22,31 @@ constexpr int64_t kAlignment = 256;  // what the allocator of the workspace give
 struct Use {
   const Share* share;
   NodeId repeat;
+  bool nested;  // in a repeat of a repeat
 };
 
-void Collect(const Module& module, const std::vector<NodeId>& nodes, NodeId repeat,
+void Collect(const Module& module, const std::vector<NodeId>& nodes, NodeId repeat, bool nested,
              std::vector<Use>& uses) {
   for (NodeId id : nodes) {
     if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
-      uses.push_back({share, repeat});
+      uses.push_back({share, repeat, nested});
     } else if (const auto* inner = std::get_if<Repeat>(&module.nodes[id])) {
-      Collect(module, inner->body, id, uses);
+      Collect(module, inner->body, id, bool{repeat}, uses);
     }
   }
 }
 
 /// The order of whole shares, by events or, of launches, by program order: Before(x, y) when every
 /// task of x completes before any task of y starts. Shares inside a repeat stand for any one
-/// iteration, and, as `next`, for the iteration after it.
+/// iteration, and, as `next`, for the iteration after it. In a repeat of a repeat events order
+/// nothing here: the next iteration may be one of the outer repeat.
 class ShareOrder {
  public:
   ShareOrder(Module& module, const std::vector<Use>& uses, bool launches)
       : module_(module), uses_(uses), size_(uses.size()), before_(2 * size_ * 2 * size_) {
     for (size_t x = 0; x < size_; ++x) {
       for (size_t y = 0; y < size_; ++y) {
-        if (uses[x].repeat != uses[y].repeat) {
+        if (uses[x].repeat != uses[y].repeat || (uses[x].nested && !launches)) {
           continue;
         }
         if (x < y && (launches || Joins(*uses[x].share, *uses[y].share, {}))) {
@@ -151,7 +153,7 @@ struct Lifetime {
 class Planner {
  public:
   Planner(Module& module, Kernel& kernel) : module_(module), kernel_(kernel) {
-    Collect(module, kernel.body, NodeId{}, uses_);
+    Collect(module, kernel.body, NodeId{}, false, uses_);
     steering_ = SteeringTensors(module, kernel);
   }
 

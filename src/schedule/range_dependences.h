@@ -63,7 +63,9 @@ class RangeDependences {
       auto join = [&](Need& mine, const Need& other) {
         mine = guards_agree && mine == other ? mine : Need{};
       };
-      join(all->iteration, needs->iteration);
+      for (size_t i = 0; i < all->iterations.size(); ++i) {
+        join(all->iterations[i], needs->iterations[i]);
+      }
       for (size_t i = 0; i < all->coordinates.size(); ++i) {
         join(all->coordinates[i], needs->coordinates[i]);
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ir/evaluate.h"
@@ -36,6 +37,12 @@ struct Site {
   std::vector<SymbolId> repeats;  // around it, outermost first
 };
 
+/// A repeat around two uses of which the second is of a later iteration.
+struct Carrier {
+  SymbolId repeat;
+  std::vector<SymbolId> inside;  // the repeats inside of it, of which it may be any iteration
+};
+
 /// What a call or a share waits for and notifies, in order, and its axes in its own terms.
 struct Steps {
   std::vector<const EventRef*> early;  // waits that do not depend on the task
@@ -68,8 +75,8 @@ class Dependences {
             CheckPair(uses[earlier], uses[later], {});
           }
           // From one iteration to the next of a repeat around both it is the other way round.
-          if (SymbolId var = InnermostRepeat(uses[earlier].call, uses[later].call)) {
-            CheckPair(uses[later], uses[earlier], var);
+          for (const Carrier& carrier : Carriers(uses[earlier].call, uses[later].call)) {
+            CheckPair(uses[later], uses[earlier], carrier);
           }
         }
       }
@@ -230,15 +237,19 @@ class Dependences {
     }
   }
 
-  /// The variable of the innermost repeat around both calls.
-  SymbolId InnermostRepeat(size_t a, size_t b) const {
-    const std::vector<SymbolId>& outer = sites_[a].repeats;
-    for (size_t i = outer.size(); i-- > 0;) {
-      if (i < sites_[b].repeats.size() && sites_[b].repeats[i] == outer[i]) {
-        return outer[i];
-      }
+  /// The repeats around both calls, the innermost first.
+  std::vector<Carrier> Carriers(size_t a, size_t b) const {
+    const std::vector<SymbolId>& first = sites_[a].repeats;
+    const std::vector<SymbolId>& second = sites_[b].repeats;
+    auto [apart, other] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+    std::vector<SymbolId> inside(apart, first.end());
+    inside.insert(inside.end(), other, second.end());
+    std::vector<Carrier> carriers;
+    for (auto at = apart; at != first.begin();) {
+      carriers.push_back({*--at, inside});
+      inside.push_back(*at);
     }
-    return {};
+    return carriers;
   }
 
   /// Whether what the earlier use's call notifies leads to what the later use waits for.
@@ -277,17 +288,17 @@ class Dependences {
     return (reads ? "reads " : "writes ") + name;
   }
 
-  /// `repeat` is absent when both uses are of the same iteration.
-  void CheckPair(const Use& earlier, const Use& later, SymbolId repeat) {
+  /// Without a carrier both uses are of the same iteration.
+  void CheckPair(const Use& earlier, const Use& later, const std::optional<Carrier>& carrier) {
     bool writes = earlier.access != Access::In;
     bool reads = later.access != Access::Out;
     bool conflict = writes || later.access != Access::In;
-    bool same_call = earlier.call == later.call && !repeat;
+    bool same_call = earlier.call == later.call && !carrier;
     // An SM without a task of the share says nothing of when it has read its range.
     bool unsaid = earlier.reader == Reader::Range && conflict;
     bool of_interest = write_order_ ? conflict : (writes && reads) || unsaid;
     if (!of_interest || same_call || (!unsaid && InOrder(earlier, later)) ||
-        Apart(earlier.arg, later.arg, repeat) ||
+        Apart(earlier.arg, later.arg, carrier) ||
         !reported_.insert({sites_[earlier.call].node, sites_[later.call].node}).second) {
       return;
     }
@@ -303,7 +314,7 @@ class Dependences {
                      second_name, Describe(later, false), first_name)
                : fmt::format("`@{}` {}, which `@{}` {}{}, but no event puts {} after that",
                              second_name, Describe(later, writes && reads), first_name,
-                             writes ? "writes" : "reads", repeat ? " in the iteration before" : "",
+                             writes ? "writes" : "reads", carrier ? " in the iteration before" : "",
                              later.reader == Reader::Range ? "all of its tasks" : "it");
     Diagnostic& report = diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message));
     report.notes.push_back(
@@ -311,14 +322,15 @@ class Dependences {
          fmt::format("`@{}` {} it here", first_name, writes ? "writes" : "reads")});
   }
 
-  /// Whether two slices have a leading index at which they always differ; with `repeat`, the first
+  /// Whether two slices have a leading index at which they always differ; with a carrier, the first
   /// of one iteration and the second of a later one.
-  bool Apart(const Argument& a, const Argument& b, SymbolId repeat) const {
+  bool Apart(const Argument& a, const Argument& b, const std::optional<Carrier>& carrier) const {
     for (size_t i = 0; i < std::min(a.indices.size(), b.indices.size()); ++i) {
       auto x = EvaluateInt(module_, a.indices[i], {});
       auto y = EvaluateInt(module_, b.indices[i], {});
       bool numbers_differ = x && y && *x != *y;
-      bool moves_on = repeat && Mentions(module_, a.indices[i], {repeat}) &&
+      bool moves_on = carrier && Mentions(module_, a.indices[i], {carrier->repeat}) &&
+                      !Mentions(module_, a.indices[i], carrier->inside) &&
                       SameSize(module_, a.indices[i], b.indices[i]);
       if (numbers_differ || moves_on) {
         return true;
