@@ -68,15 +68,10 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, const TaskEdge&
   std::vector<std::string> elements;
   const Event& event = module.events[edge.ref->event];
   for (size_t i = 0; i < edge.ref->indices.size(); ++i) {
-    const EventIndex& index = edge.ref->indices[i];
-    PwAff extent = task.converter.Int(event.dims[i].extent);
-    PwAff lo = index.all ? unknowns.Constant(0) : task.converter.Int(index.lo);
-    PwAff hi = index.all  ? extent
-               : index.hi ? task.converter.Int(index.hi)
-                          : lo + unknowns.Constant(1);
+    ElementRange range(task.converter, edge.ref->indices[i], event.dims[i]);
     PwAff element = unknowns.Param(ElementName(i));
-    restrict(Le(lo, element) & Lt(element, hi));
-    relation.indices.push_back({lo, hi - unknowns.Constant(1), extent});
+    restrict(Le(range.lo, element) & Lt(element, range.hi));
+    relation.indices.push_back({range.lo, range.hi - unknowns.Constant(1), range.extent});
     elements.push_back(ElementName(i));
   }
   relation.set = Coalesce(unknowns.Close(relation.set));

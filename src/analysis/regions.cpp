@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "verify/walk.h"
+
 namespace etc {
 
 std::string IterationName(size_t repeat, int instance) {
@@ -79,6 +81,13 @@ Set AxisRange(Converter& converter, const Axis& axis, const PwAff& variable) {
 
 }  // namespace
 
+ElementRange::ElementRange(Converter& converter, const EventIndex& index, const EventDim& dim)
+    : extent(converter.Int(dim.extent)),
+      lo(index.all ? converter.unknowns().Constant(0) : converter.Int(index.lo)),
+      hi(index.all  ? extent
+         : index.hi ? converter.Int(index.hi)
+                    : lo + converter.unknowns().Constant(1)) {}
+
 TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
     : converter(unknowns), domain(unknowns.All()) {
   unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
@@ -107,6 +116,7 @@ TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
     PwAff variable = unknowns.Param(name);
     Set range = AxisRange(converter, call.axes[i], variable);
     unknowns.SetFacts(name, range);
+    outer.push_back(domain);
     domain = domain & range;
     converter.Bind(call.axes[i].var, variable);
     converter.Bind(call.task_symbols[i], variable);
@@ -136,8 +146,12 @@ class RegionWalk {
     for (const Impl& impl : call.device->impls) {
       ahead_.insert(impl.streams.begin(), impl.streams.end());
     }
+    if (on_index_) {
+      CheckRange(call);
+    }
     if (!IsEmpty(scope_)) {  // else no task at these sizes
       CheckSlices(call);
+      CheckEdges(call);
       Block(call.device->body);
     }
   }
@@ -231,9 +245,64 @@ class RegionWalk {
     }
     CheckIndices(tensor, indices, values);
     const Converter::Binding* binding = task_.converter.Find(tensor);
-    if (binding != nullptr && tensors_.contains(binding->tensor)) {
+    if (!steers_ && binding != nullptr && tensors_.contains(binding->tensor)) {
       AddRegion(*binding, values, write, !write && ahead_.contains(tensor));
     }
+  }
+
+  /// What is read to know which tasks there are, whether there are any or not.
+  void CheckRange(const ProgramCall& call) {
+    steers_ = true;
+    for (size_t i = 0; i < call.axes.size(); ++i) {
+      scope_ = task_.outer[i];
+      VisitExpr(call.axes[i].lo);
+      VisitExpr(call.axes[i].hi);
+    }
+    scope_ = task_.domain;
+    steers_ = false;
+  }
+
+  void CheckEdges(const ProgramCall& call) {
+    steers_ = true;
+    for (const TaskEdge& wait : call.waits) {
+      CheckEdge(wait, on_index_ && ReadsTensor(module_, module_.events[wait.ref->event].count));
+    }
+    for (const TaskEdge& notify : call.notifies) {
+      CheckEdge(notify, false);
+    }
+    steers_ = false;
+  }
+
+  /// What is read to know the elements of a wait or notify, and the count that a wait is for.
+  void CheckEdge(const TaskEdge& edge, bool count) {
+    if (!on_index_ || !(count || ReadsTensor(module_, *edge.ref))) {
+      return;
+    }
+    for (size_t i = 0; i < edge.coords.size(); ++i) {
+      task_.converter.Bind(edge.coords[i], unknowns_.Param(CoordinateName(i, 1)));
+    }
+    Saved saved = Save();
+    EnterAxes(edge.ref->axes);
+    if (edge.ref->guard) {
+      VisitExpr(edge.ref->guard);
+      EnterBranch(edge.ref->guard, true);
+    }
+    const Event& event = module_.events[edge.ref->event];
+    for (size_t i = 0; i < event.dims.size(); ++i) {
+      const EventIndex& index = edge.ref->indices[i];
+      VisitExpr(index.lo);
+      VisitExpr(index.hi);
+      ElementRange range(task_.converter, index, event.dims[i]);
+      PwAff element = unknowns_.Param(ElementName(i));
+      scope_ = scope_ & Le(range.lo, element) & Lt(element, range.hi);
+      if (event.dims[i].var) {
+        task_.converter.Bind(event.dims[i].var, element);
+      }
+    }
+    if (count) {
+      VisitExpr(event.count);
+    }
+    Restore(std::move(saved));
   }
 
   void CheckSlices(const ProgramCall& call) {
@@ -370,6 +439,7 @@ class RegionWalk {
   TaskScope task_;
   Set scope_;
   bool exact_ = true;
+  bool steers_ = false;  // what is read now is not read by a body
   std::vector<std::string> keep_;
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };

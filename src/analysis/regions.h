@@ -52,13 +52,23 @@ struct IndexUse {
   bool exact;        // of `scope`
 };
 
+/// What an index of a wait or notify names: the elements lo .. hi of an axis.
+struct ElementRange {
+  ElementRange(Converter& converter, const EventIndex& index, const EventDim& dim);
+
+  PwAff extent;
+  PwAff lo;
+  PwAff hi;  // not included
+};
+
 /// A task of a call: its coordinates bound, and where they lie.
 struct TaskScope {
   TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance);
 
   Converter converter;
   Set domain;
-  bool exact = true;  // the domain does not depend on data
+  std::vector<Set> outer;  // for each axis, the domain of those before it
+  bool exact = true;       // the domain does not depend on data
 };
 
 /// What the tasks of each call access of the tensors that any call writes.
