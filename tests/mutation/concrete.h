@@ -1,11 +1,13 @@
 // A graph or a kernel at given sizes and data: every task with all that it waits for, touches and
-// notifies.
+// notifies. Tasks are run in program order, so that what they compute of indices is known to those
+// behind them: which tasks there are, how many notifies an event counts, which element of it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "caller_data.h"
 #include "ir/evaluate.h"
 #include "ir/module.h"
 
@@ -17,9 +19,19 @@ struct Signal {
   int64_t times = 1;
 };
 
+/// A task, or what an SM reads between tasks to know what to do: the range of the tasks, the
+/// element that a wait or a notify is for. That is an access like those of a task, and races as
+/// well.
 struct Task {
-  size_t step;
-  std::string name;  // `@f[0, 3]`
+  enum class Runs : uint8_t {
+    Once,     // on the SM that its number gives
+    EachSm,   // on each SM, with tasks of the step or not
+    OnEntry,  // on each SM that has tasks of the step, before the first of them
+  };
+  Runs runs = Runs::Once;
+  bool body = true;    // a task, not what is read between tasks
+  int64_t number = 0;  // among the tasks of its step; of what is read between tasks, its task's
+  std::string name;    // `@f[0, 3]`
   std::vector<Signal> waits;
   std::vector<Signal> notifies;
   std::vector<size_t> reads;  // cells: elements, or bytes of the workspace; ascending
@@ -28,8 +40,9 @@ struct Task {
 
 /// One call or share, repeats unrolled. Task number i of it runs on SM (first + i) mod sms.
 struct Step {
-  size_t begin = 0;  // its tasks
+  size_t begin = 0;  // its tasks, and what is read between them
   size_t end = 0;
+  int64_t tasks = 0;  // how many are tasks
   int64_t first = 0;
   std::vector<Signal> enter;  // waits of an SM before its first task of the step
   std::vector<Signal> leave;  // notifies after its last, once for each of its tasks
@@ -44,12 +57,6 @@ struct ConcreteProgram {
   std::vector<bool> cell_given;           // holds something when the launch starts
   std::string outside;                    // an index outside of its extent; empty when none is
   bool unknown = false;                   // it depends on what is not known
-};
-
-/// How the elements of index tensors are chosen.
-struct DataChoice {
-  enum class Kind { Least, Greatest, Random } kind = Kind::Least;
-  uint64_t seed = 0;
 };
 
 ConcreteProgram MakeConcrete(const Module& module, const Graph& graph, const Env& dims,

@@ -150,12 +150,39 @@ Value Interpreter::Of(const Call& call, ExprId id) {
 }
 
 Value Interpreter::Of(const Reduce& reduce) {
-  Value sum = 0;
+  if (reduce.op == Reduction::ArgMax) {
+    return ArgMax(reduce);
+  }
+  Value result = reduce.op == Reduction::Sum ? Value(0) : std::nullopt;
+  bool first = true;
   Loop(reduce.axes, [&] {
     Value value = Eval(reduce.body);
-    sum = sum && value ? Value(*sum + *value) : std::nullopt;
+    if (first && reduce.op != Reduction::Sum) {
+      result = value;
+    } else if (!result || !value) {
+      result = std::nullopt;
+    } else {
+      result = reduce.op == Reduction::Sum     ? *result + *value
+               : reduce.op == Reduction::MaxOf ? std::max(*result, *value)
+                                               : std::min(*result, *value);
+    }
+    first = false;
   });
-  return reduce.op == Reduction::Sum ? sum : std::nullopt;
+  return result;
+}
+
+Value Interpreter::ArgMax(const Reduce& reduce) {
+  const Axis& axis = reduce.axes[0];
+  Value lo = axis.lo ? Eval(axis.lo) : 0;
+  std::vector<Value> values;
+  Loop(reduce.axes, [&] { values.push_back(Eval(reduce.body)); });
+  if (values.empty()) {
+    return lo;
+  }
+  bool known = std::find(values.begin(), values.end(), Value()) == values.end();
+  int64_t at = known ? std::max_element(values.begin(), values.end()) - values.begin()
+                     : on_choose(static_cast<int64_t>(values.size()));
+  return *lo + at;
 }
 
 void Interpreter::Loop(const std::vector<Axis>& axes, const std::function<void()>& visit,
@@ -191,32 +218,48 @@ std::vector<int64_t> Interpreter::Shape(const Tensor& tensor) {
   return Index(tensor.shape).value_or(std::vector<int64_t>());
 }
 
-void Interpreter::Touch(TensorId id, const std::vector<ExprId>& indices, bool write) {
+void Interpreter::CheckLocal(const Tensor& tensor, const std::vector<int64_t>& index) {
+  std::vector<int64_t> shape = Shape(tensor);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (index[i] < 0 || index[i] >= shape[i]) {
+      fault_ = fmt::format("`%{}` has no index {}", tensor.name, index[i]);
+    }
+  }
+}
+
+Value Interpreter::Of(const Load& load) {
+  auto index = Index(load.indices);
+  if (!index) {
+    return std::nullopt;
+  }
+  const Tensor& tensor = module_.tensors[load.tensor];
+  if (tensor.kind != TensorKind::Local) {
+    return on_read(load.tensor, *index);
+  }
+  CheckLocal(tensor, *index);
+  auto found = locals_.find({load.tensor, *index});
+  return found == locals_.end() ? std::nullopt : found->second;
+}
+
+void Interpreter::Write(TensorId id, const std::vector<ExprId>& indices, Value value) {
   auto index = Index(indices);
   if (!index) {
     return;
   }
   const Tensor& tensor = module_.tensors[id];
   if (tensor.kind != TensorKind::Local) {
-    on_access(id, *index, write);
+    on_write(id, *index, value);
     return;
   }
-  std::vector<int64_t> shape = Shape(tensor);
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if ((*index)[i] < 0 || (*index)[i] >= shape[i]) {
-      fault_ = fmt::format("`%{}` has no index {}", tensor.name, (*index)[i]);
-    }
+  CheckLocal(tensor, *index);
+  if (KindOf(tensor.type) == ValueKind::Int) {
+    locals_[{id, *index}] = value;
   }
 }
 
-Value Interpreter::Of(const Load& load) {
-  Touch(load.tensor, load.indices, false);
-  const Tensor& tensor = module_.tensors[load.tensor];
-  if (tensor.kind == TensorKind::Local || KindOf(tensor.type) != ValueKind::Int) {
-    return std::nullopt;
-  }
-  auto index = Index(load.indices);
-  return index ? on_load(load.tensor, *index) : std::nullopt;
+void Interpreter::RunTask(const std::vector<StmtId>& body) {
+  locals_.clear();
+  Run(body);
 }
 
 void Interpreter::Run(const std::vector<StmtId>& body) {
@@ -231,8 +274,7 @@ void Interpreter::Run(const std::vector<StmtId>& body) {
     } else if (const auto* let = std::get_if<Let>(&stmt)) {
       Set(let->symbol, Eval(let->value));
     } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
-      Eval(assign->value);
-      Touch(assign->tensor, assign->indices, true);
+      Write(assign->tensor, assign->indices, Eval(assign->value));
     } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
       Run(*topk);
     }
@@ -240,11 +282,39 @@ void Interpreter::Run(const std::vector<StmtId>& body) {
 }
 
 void Interpreter::Run(const TopK& topk) {
-  Loop({topk.axis}, [&] { Eval(topk.body); });
+  std::vector<int64_t> largest = Largest(topk);
+  size_t rank = 0;
   Loop({topk.rank}, [&] {
-    Touch(topk.values, topk.value_indices, true);
-    Touch(topk.positions, topk.position_indices, true);
+    Value position = rank < largest.size() ? Value(largest[rank]) : std::nullopt;
+    ++rank;
+    Write(topk.values, topk.value_indices, std::nullopt);
+    Write(topk.positions, topk.position_indices, position);
   });
+}
+
+/// The indices of the candidates, largest first.
+std::vector<int64_t> Interpreter::Largest(const TopK& topk) {
+  std::vector<std::pair<Value, int64_t>> candidates;
+  bool known = true;
+  Loop({topk.axis}, [&] {
+    Value value = Eval(topk.body);
+    known = known && value;
+    candidates.emplace_back(value, *Get(topk.axis.var));
+  });
+  if (known) {
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& a, const auto& b) { return *a.first > *b.first; });
+  } else {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      auto left = static_cast<int64_t>(candidates.size() - i);
+      std::swap(candidates[i], candidates[i + static_cast<size_t>(on_choose(left))]);
+    }
+  }
+  std::vector<int64_t> indices;
+  for (const auto& [value, index] : candidates) {
+    indices.push_back(index);
+  }
+  return indices;
 }
 
 }  // namespace etc::mutation

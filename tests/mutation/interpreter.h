@@ -1,9 +1,11 @@
-// Runs the body of one task on integers, to see which elements it touches. Floats have no value
-// here; an index, a bound or a condition that needs one cannot be judged.
+// Runs the body of one task on integers, to see which elements it touches and what it computes of
+// indices. Floats have no value here; an index, a bound or a condition that needs one cannot be
+// judged, but for the indices that `topk` and `argmax` find among floats: those may be any.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,21 +20,24 @@ using Value = std::optional<int64_t>;
 
 class Interpreter {
  public:
-  using OnAccess = std::function<void(TensorId, const std::vector<int64_t>&, bool write)>;
-  using OnLoad = std::function<Value(TensorId, const std::vector<int64_t>&)>;
+  using OnRead = std::function<Value(TensorId, const std::vector<int64_t>&)>;
+  using OnWrite = std::function<void(TensorId, const std::vector<int64_t>&, Value)>;
 
   /// `dims` are the sizes; `ranges` is what `lower` and `upper` stand for.
   Interpreter(const Module& module, const Env& dims, const DimRanges& ranges);
 
-  /// Called for each element of a parameter that is read or written, inside of its tensor or not.
-  OnAccess on_access;
-  /// The value of an element of integers.
-  OnLoad on_load;
+  /// Called for each element that is read or written of a tensor that is not local, inside of the
+  /// tensor or not.
+  OnRead on_read;
+  OnWrite on_write;
+  /// Picks one of `n` indices, where data decide which.
+  std::function<int64_t(int64_t n)> on_choose;
 
   void Set(SymbolId symbol, Value value) { values_[symbol.value] = value; }
   Value Get(SymbolId symbol) const { return values_[symbol.value]; }
   Value Eval(ExprId id);
-  void Run(const std::vector<StmtId>& body);
+  /// Runs the body of one task.
+  void RunTask(const std::vector<StmtId>& body);
   /// Calls `visit` at each point of the axes, in row-major order.
   void Loop(const std::vector<Axis>& axes, const std::function<void()>& visit, size_t axis = 0);
   std::vector<int64_t> Shape(const Tensor& tensor);
@@ -48,13 +53,18 @@ class Interpreter {
   Value Of(const Binary& binary);
   Value Of(const Call& call, ExprId id);
   Value Of(const Reduce& reduce);
+  Value ArgMax(const Reduce& reduce);
+  void Run(const std::vector<StmtId>& body);
   void Run(const TopK& topk);
-  void Touch(TensorId tensor, const std::vector<ExprId>& indices, bool write);
+  std::vector<int64_t> Largest(const TopK& topk);
+  void Write(TensorId tensor, const std::vector<ExprId>& indices, Value value);
+  void CheckLocal(const Tensor& tensor, const std::vector<int64_t>& index);
   std::optional<std::vector<int64_t>> Index(const std::vector<ExprId>& indices);
 
   const Module& module_;
   DimRanges ranges_;
-  std::vector<Value> values_;  // by symbol
+  std::vector<Value> values_;                                          // by symbol
+  std::map<std::pair<TensorId, std::vector<int64_t>>, Value> locals_;  // integers of this task
   bool unknown_ = false;
   std::string fault_;
 };

@@ -7,35 +7,70 @@
 namespace etc::mutation {
 
 Machine::Machine(const ConcreteProgram& program, int64_t sms) : program_(program) {
-  size_t count = sms == kOwnSm ? program.tasks.size() : static_cast<size_t>(sms);
-  ops_.resize(std::max<size_t>(count, 1));
+  int64_t tasks = 0;
   for (const etc::mutation::Step& step : program.steps) {
-    std::vector<int64_t> ran(ops_.size(), 0);
-    auto sm_of = [&](size_t task) {
-      auto number = static_cast<size_t>(step.first) + task - step.begin;
-      return sms == kOwnSm ? task : number % ops_.size();
+    tasks += step.tasks;
+  }
+  // Of own SMs the last one has no task, and is told so by the ranges alone.
+  ops_.resize(static_cast<size_t>(sms == kOwnSm ? tasks + 1 : sms));
+  ends_.resize(program.tasks.size());
+  int64_t before = 0;  // tasks of the steps before
+  for (const etc::mutation::Step& step : program.steps) {
+    auto sm_of = [&](int64_t number) {
+      return static_cast<size_t>(sms == kOwnSm ? before + number : (step.first + number) % sms);
     };
+    std::vector<int64_t> ran(ops_.size(), 0);
+    std::vector<bool> entered(ops_.size(), false);
+    std::vector<size_t> on_entry;
     for (size_t t = step.begin; t < step.end; ++t) {
-      std::vector<Op>& ops = ops_[sm_of(t)];
-      if (ran[sm_of(t)]++ == 0) {
+      const Task& task = program.tasks[t];
+      if (task.runs == Task::Runs::OnEntry) {
+        on_entry.push_back(t);
+        continue;
+      }
+      if (task.runs == Task::Runs::EachSm) {
+        for (size_t sm = 0; sm < ops_.size(); ++sm) {
+          auto number = static_cast<int64_t>(sm) - before;
+          bool other =
+              sms == kOwnSm && sm + 1 < ops_.size() && (number < 0 || number >= step.tasks);
+          if (!other) {
+            Append(t, sm);
+          }
+        }
+        continue;
+      }
+      size_t sm = sm_of(task.number);
+      if (!entered[sm]) {
+        entered[sm] = true;
+        for (size_t reading : on_entry) {
+          Append(reading, sm);
+        }
         for (const Signal& signal : step.enter) {
-          ops.push_back({Kind::Wait, signal.element, 1});
+          ops_[sm].push_back({Kind::Wait, signal.element, 1});
         }
       }
-      for (const Signal& signal : program.tasks[t].waits) {
-        ops.push_back({Kind::Wait, signal.element, 1});
-      }
-      ops.push_back({Kind::Start, t, 1});
-      ops.push_back({Kind::End, t, 1});
-      for (const Signal& signal : program.tasks[t].notifies) {
-        ops.push_back({Kind::Notify, signal.element, signal.times});
-      }
+      Append(t, sm);
+      ran[sm] += task.body ? 1 : 0;
     }
     for (size_t sm = 0; sm < ops_.size(); ++sm) {
       for (const Signal& signal : ran[sm] > 0 ? step.leave : std::vector<Signal>()) {
         ops_[sm].push_back({Kind::Notify, signal.element, signal.times * ran[sm]});
       }
     }
+    before += step.tasks;
+  }
+}
+
+void Machine::Append(size_t t, size_t sm) {
+  const Task& task = program_.tasks[t];
+  for (const Signal& signal : task.waits) {
+    ops_[sm].push_back({Kind::Wait, signal.element, 1});
+  }
+  ops_[sm].push_back({Kind::Start, t, 1});
+  ends_[t].emplace_back(sm, ops_[sm].size());
+  ops_[sm].push_back({Kind::End, t, 1});
+  for (const Signal& signal : task.notifies) {
+    ops_[sm].push_back({Kind::Notify, signal.element, signal.times});
   }
 }
 
@@ -58,7 +93,7 @@ void Machine::Step(State& state, size_t sm) const {
   }
 }
 
-Machine::State Machine::Finish(State state, std::optional<size_t> withheld,
+Machine::State Machine::Finish(State state, std::optional<Place> withheld,
                                std::vector<bool>* started) const {
   bool moved = true;
   while (moved) {
@@ -66,7 +101,7 @@ Machine::State Machine::Finish(State state, std::optional<size_t> withheld,
     for (size_t sm = 0; sm < ops_.size(); ++sm) {
       while (CanStep(state, sm)) {
         const Op& op = ops_[sm][state.next[sm]];
-        if (op.kind == Kind::End && withheld == op.id) {
+        if (withheld == Place(sm, state.next[sm])) {
           break;
         }
         if (op.kind == Kind::Start && started != nullptr) {
@@ -92,7 +127,9 @@ std::optional<size_t> Machine::FindHang() const {
 
 std::vector<bool> Machine::StartBeforeEndOf(size_t task) const {
   std::vector<bool> started(program_.tasks.size(), false);
-  Finish(Initial(), task, &started);
+  for (const Place& end : ends_[task]) {
+    Finish(Initial(), end, &started);
+  }
   started[task] = false;
   return started;
 }
@@ -102,14 +139,6 @@ std::optional<Machine::Exploration> Machine::Explore(size_t max_states) const {
   Exploration found{false, std::vector(tasks, std::vector<bool>(tasks, false))};
   std::set<std::vector<size_t>> seen{Initial().next};  // positions determine the counters
   std::deque<State> open{Initial()};
-  std::vector<std::pair<size_t, size_t>> end_of(tasks);  // SM and position of a task's end
-  for (size_t sm = 0; sm < ops_.size(); ++sm) {
-    for (size_t i = 0; i < ops_[sm].size(); ++i) {
-      if (ops_[sm][i].kind == Kind::End) {
-        end_of[ops_[sm][i].id] = {sm, i};
-      }
-    }
-  }
   while (!open.empty()) {
     State state = std::move(open.front());
     open.pop_front();
@@ -121,8 +150,10 @@ std::optional<Machine::Exploration> Machine::Explore(size_t max_states) const {
       stuck = false;
       const Op& op = ops_[sm][state.next[sm]];
       for (size_t a = 0; op.kind == Kind::Start && a < tasks; ++a) {
-        if (a != op.id && state.next[end_of[a].first] <= end_of[a].second) {
-          found.starts_before_end[a][op.id] = true;
+        for (const auto& [on, end] : ends_[a]) {
+          if (a != op.id && state.next[on] <= end) {
+            found.starts_before_end[a][op.id] = true;
+          }
         }
       }
       State after = state;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "concrete.h"
@@ -22,7 +23,7 @@ namespace etc::mutation {
 
 class Machine {
  public:
-  /// `sms` of kOwnSm gives each task an SM of its own.
+  /// `sms` of kOwnSm gives each task an SM of its own, and one SM no task.
   static constexpr int64_t kOwnSm = 0;
   Machine(const ConcreteProgram& program, int64_t sms);
 
@@ -52,14 +53,18 @@ class Machine {
     std::vector<int64_t> counted;  // by element
   };
 
+  using Place = std::pair<size_t, size_t>;  // an SM and a position on it
+
+  void Append(size_t task, size_t sm);
   State Initial() const;
   bool CanStep(const State& state, size_t sm) const;
   void Step(State& state, size_t sm) const;
-  /// Goes on while it can, but does not end `withheld`.
-  State Finish(State state, std::optional<size_t> withheld, std::vector<bool>* started) const;
+  /// Goes on while it can, but does not pass `withheld`.
+  State Finish(State state, std::optional<Place> withheld, std::vector<bool>* started) const;
 
   const ConcreteProgram& program_;
-  std::vector<std::vector<Op>> ops_;  // by SM
+  std::vector<std::vector<Op>> ops_;      // by SM
+  std::vector<std::vector<Place>> ends_;  // by task: on the SM that runs it, or on several
 };
 
 }  // namespace etc::mutation

@@ -1,7 +1,7 @@
 // Damages programs and holds what `etc check` says of each against what is really wrong with it.
 //
-//   mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] [--of-each-example N] [--save
-//   DIR]
+//   mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] [--example NAME]
+//          [--of-each-example N] [--save DIR]
 //
 // Fails when a program that goes wrong is accepted, when one that is right is refuted by a proof,
 // and when two ways to find what is wrong disagree.
@@ -26,6 +26,7 @@
 #include "mutator.h"
 #include "oracle.h"
 #include "outcome.h"
+#include "routing_generator.h"
 #include "schedule/passes.h"
 #include "text/parser.h"
 
@@ -37,6 +38,7 @@ struct Options {
   uint64_t seed = 1;
   unsigned threads = 1;
   std::string examples;
+  std::string example;  // the only one; empty for all
   size_t of_each_example = 60;
   std::string save;
 };
@@ -89,6 +91,13 @@ class Campaign {
                         {"vocab_size", 160},
                         {"max_position_embeddings", 8},
                         {"attention_tasks", 6}});
+      AddExample("moe_routing",
+                 set({{"hidden_size", 2},
+                      {"moe_intermediate_size", 2},
+                      {"num_experts", 3},
+                      {"num_experts_per_tok", 2},
+                      {"tile", 2}}),
+                 {{{"tokens", 1}}, {{"tokens", 2}}, {{"tokens", 5}}});
       AddExample("qwen3", model, {{{"batch", 1}, {"max_positions", 5}}});
       AddExample("llama", model, {{{"batch", 1}, {"max_positions", 5}}});
     }
@@ -97,6 +106,9 @@ class Campaign {
 
   void AddExample(const std::string& name, std::vector<Override> constants,
                   std::vector<std::map<std::string, int64_t>> sizes) {
+    if (!options_.example.empty() && options_.example != name) {
+      return;
+    }
     std::ifstream file(std::filesystem::path(options_.examples) / (name + ".etir"));
     std::stringstream text;
     text << file.rdbuf();
@@ -110,7 +122,11 @@ class Campaign {
         RunBase(bases_[number], number, options_.of_each_example);
       } else if (tried_ < options_.mutants) {
         uint64_t seed = options_.seed * 1'000'003 + number;
-        Base base{fmt::format("seed {}", seed), GenerateProgram(seed), {}, {}};
+        bool routes = number % 4 == 3;
+        Base base{fmt::format("{}seed {}", routes ? "routing, " : "", seed),
+                  routes ? GenerateRouting(seed) : GenerateProgram(seed),
+                  {},
+                  {}};
         if (number % 5 == 4) {
           Schedule(base);
         }
@@ -328,6 +344,8 @@ std::optional<Options> ParseOptions(int argc, char** argv) {
       options.threads = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
     } else if (name == "--examples") {
       options.examples = value;
+    } else if (name == "--example") {
+      options.example = value;
     } else if (name == "--of-each-example") {
       options.of_each_example = static_cast<size_t>(std::max(0, std::atoi(value.c_str())));
     } else if (name == "--save") {
@@ -346,8 +364,8 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is found shows while it runs
   auto options = etc::mutation::ParseOptions(argc, argv);
   if (!options) {
-    std::cerr
-        << "usage: mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] [--save DIR]\n";
+    std::cerr << "usage: mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] "
+                 "[--example NAME]\n              [--of-each-example N] [--save DIR]\n";
     return 2;
   }
   return etc::mutation::Campaign(*options).Run();

@@ -56,7 +56,7 @@ std::vector<Env> Named(const Module& module,
 
 bool HasIndexTensors(const Module& module) {
   return std::any_of(module.tensors.begin(), module.tensors.end(),
-                     [](const Tensor& tensor) { return bool{tensor.value_lo}; });
+                     [](const Tensor& tensor) { return KindOf(tensor.type) == ValueKind::Int; });
 }
 
 bool IsFor(const Module& module, const Kernel& kernel, const Env& env) {
@@ -103,8 +103,8 @@ class Judging {
       notify(task.waits, 0);
     }
     for (const Step& step : program_.steps) {
-      notify(step.leave, static_cast<int64_t>(step.end - step.begin));
-      notify(step.begin == step.end ? std::vector<Signal>() : step.enter, 0);
+      notify(step.leave, step.tasks);
+      notify(step.tasks == 0 ? std::vector<Signal>() : step.enter, 0);
     }
     for (size_t i = 0; i < used.size(); ++i) {
       if (used[i] && notified[i] != program_.needed[i]) {

@@ -8,6 +8,7 @@
 #include "ir/printer.h"
 #include "machine.h"
 #include "mutator.h"
+#include "routing_generator.h"
 
 namespace etc::mutation {
 namespace {
@@ -136,6 +137,87 @@ TEST_CASE("scattered writes meet unless the indices are distinct") {
   CHECK(WrongWith(head + " distinct" + tail).empty());
 }
 
+/// Tokens that a launch sorts into groups; the tasks of a group are as many as its tokens.
+std::string Grouped(const std::string& begin_wait, const std::string& count) {
+  return R"(etir 1;
+dim n in 1..6;
+device @count(%to: i32[n], %begin: out i32[4], %tokens: out i32[3]) tasks (one: 1) {
+  for (g: 4) %begin[g] = sum(h: g, i: n) select(%to[i] == h, 1, 0);
+  for (g: 3) %tokens[g] = sum(i: n) select(%to[i] == g, 1, 0);
+}
+device @work(%begin: i32[4] in 0..n + 1 monotone, %y: out f32[n])
+    tasks (g: 3, t: %begin[g] .. %begin[g + 1]) { %y[t] = 1.0; }
+device @total(%y: f32[n], %z: out f32[3]) tasks (g: 3) { %z[g] = sum(i: n) %y[i]; }
+graph @g(%to: i32[n] in 0..3, %z: out f32[3]) {
+  %begin = buffer i32[4];
+  %tokens = buffer i32[3];
+  %y = buffer f32[n];
+  event %counted count 1;
+  event %done[g: 3] count )" +
+         count + R"(;
+  call @count(%to, %begin, %tokens) notify (one) => %counted;
+  call @work(%begin, %y) wait (g, t) => )" +
+         begin_wait + R"( notify (g, t) => %done[g];
+  call @total(%y, %z) wait (g) => %counted, %done[*];
+})";
+}
+
+TEST_CASE("ranges and counts that the launch computes") {
+  CHECK(WrongWith(Grouped("%counted", "%begin[g + 1] - %begin[g]")).empty());
+  CHECK(WrongWith(Grouped("%counted", "%tokens[g]")).empty());
+  CHECK(WrongWith(Grouped("%counted", "%tokens[g] + 1")) == Found{Wrong::Hang, Wrong::Count});
+  CHECK(WrongWith(Grouped("%counted", "%tokens[2 - g]")) == Found{Wrong::Hang, Wrong::Count});
+}
+
+TEST_CASE("a range that is read before it is written is a race") {
+  // The wait depends on the task, so it comes after the range.
+  auto verdict = JudgeText(Grouped("%counted if g >= 0", "%tokens[g]"));
+  REQUIRE(verdict.wrong.contains(Wrong::Race));
+  CHECK(verdict.racing.contains({"begin", "@count", "@work"}));
+}
+
+TEST_CASE("what a device function asks of computed data is assumed") {
+  std::string head =
+      "etir 1; dim n in 2..9; device @put(%to: out i32[n]) tasks (t: n) "
+      "{ %to[t] = ";
+  std::string tail = R"(; }
+device @f(%to: i32[n] in 0..n distinct, %y: inout f32[n]) tasks (t: n) { %y[%to[t]] = 1.0; }
+graph @g(%y: inout f32[n]) {
+  %to = buffer i32[n];
+  event %put count n;
+  call @put(%to) notify (t) => %put;
+  call @f(%to, %y) wait (t) => %put;
+})";
+  CHECK(WrongWith(head + "n - 1 - t" + tail).empty());
+  CheckResult check = Check(head + "t / 2" + tail, {});
+  REQUIRE(check.module != nullptr);
+  CHECK_FALSE(Judge(*check.module, {{}, 13, 26, 0}).judged);
+}
+
+TEST_CASE("where data choose the element, each choice is possible") {
+  std::string text = R"(etir 1;
+dim n in 1..5;
+device @route(%x: f32[n, 3], %which: out i32[n], %tokens: out i32[3]) tasks (one: 1) {
+  local %best: f32[1];
+  for (i: n) (%best[s], %which[i + s]) = topk(s: 1; e: 3) %x[i, e];
+  for (e: 3) %tokens[e] = 0;
+}
+device @send(%x: f32[n, 3], %which: i32[n], %y: out f32[n]) tasks (i: n) { %y[i] = %x[i, 0]; }
+device @take(%y: f32[n], %z: out f32[3]) tasks (e: 3) { %z[e] = sum(i: n) %y[i]; }
+graph @g(%x: f32[n, 3], %z: out f32[3]) {
+  %which = buffer i32[n];
+  %tokens = buffer i32[3];
+  %y = buffer f32[n];
+  event %routed count 1;
+  event %sent[e: 3] count %tokens[e];
+  call @route(%x, %which, %tokens) notify (one) => %routed;
+  call @send(%x, %which, %y) wait (i) => %routed notify (i) => %sent[%which[i]];
+  call @take(%y, %z) wait (e) => %routed, %sent[e];
+})";
+  // No element waits for the tokens that come to it.
+  CHECK(WrongWith(text) == Found{Wrong::Race, Wrong::Count});
+}
+
 std::string KernelText(const std::string& offset, const std::string& enter) {
   return R"(etir 1;
 dim n in 1..8;
@@ -168,8 +250,8 @@ TEST_CASE("of three notifies any two complete a count of two") {
   program.needed = {2};
   program.element_names = {"%e"};
   for (size_t t = 0; t < 4; ++t) {
-    program.tasks.push_back({t, "task", {}, {}, {}, {}});
-    program.steps.push_back({t, t + 1, 0, {}, {}});
+    program.tasks.emplace_back();
+    program.steps.push_back({t, t + 1, 1, 0, {}, {}});
     (t < 3 ? program.tasks[t].notifies : program.tasks[t].waits).push_back({0, 1});
   }
   Machine machine(program, Machine::kOwnSm);
@@ -199,6 +281,23 @@ TEST_CASE("generated programs are right, and one greedy run finds what all inter
     explored += verdict.explored;
   }
   CHECK(explored > 100);
+}
+
+TEST_CASE("generated programs in which data decide are right") {
+  int64_t explored = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    std::string text = GenerateRouting(seed);
+    INFO(text);
+    CheckResult check = Check(text, {});
+    INFO(check.messages);
+    REQUIRE(check.Accepted());
+    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000});
+    CHECK(verdict.judged);
+    CHECK(verdict.wrong.empty());
+    CHECK(verdict.disagreements == 0);
+    explored += verdict.explored;
+  }
+  CHECK(explored > 50);
 }
 
 TEST_CASE("each mutation changes the program, and none breaks the module") {

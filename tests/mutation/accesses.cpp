@@ -1,0 +1,187 @@
+#include "accesses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/types.h"
+
+namespace etc::mutation {
+namespace {
+
+void Touch(Memory::Cells touched, std::vector<size_t>& cells) {
+  size_t last = touched.first + static_cast<size_t>(touched.count) - 1;
+  if (cells.empty() || cells.back() != last) {
+    for (size_t cell = touched.first; cell <= last; ++cell) {
+      cells.push_back(cell);
+    }
+  }
+}
+
+}  // namespace
+
+Accesses::Accesses(const Module& module, Interpreter& interpreter, CallerData& data)
+    : module_(module), interpreter_(interpreter), data_(data), memory_(module, interpreter) {
+  interpreter_.on_read = [this](TensorId tensor, const std::vector<int64_t>& index) {
+    return Read(tensor, index);
+  };
+  interpreter_.on_write = [this](TensorId tensor, const std::vector<int64_t>& index, Value value) {
+    Write(tensor, index, value);
+  };
+}
+
+bool Accesses::Bind(const Device& device, const std::vector<Argument>& args) {
+  callee_ = device.name;
+  bound_.clear();
+  for (size_t i = 0; i < args.size(); ++i) {
+    Bound bound{args[i].tensor, interpreter_.Shape(module_.tensors[device.params[i]]), {}};
+    for (ExprId id : args[i].indices) {
+      Value index = interpreter_.Eval(id);
+      unknown_ = unknown_ || !index;
+      bound.slice.push_back(index.value_or(0));
+    }
+    bound_[device.params[i]] = std::move(bound);
+  }
+  return std::all_of(device.params.begin(), device.params.end(),
+                     [&](TensorId param) { return KeepsPromise(param); });
+}
+
+void Accesses::Note(std::vector<size_t>* reads, std::vector<size_t>* writes) {
+  reads_ = reads;
+  writes_ = writes;
+}
+
+void Accesses::Stop() {
+  for (std::vector<size_t>* cells : {reads_, writes_}) {
+    if (cells != nullptr) {
+      std::sort(cells->begin(), cells->end());
+      cells->erase(std::unique(cells->begin(), cells->end()), cells->end());
+    }
+  }
+  reads_ = nullptr;
+  writes_ = nullptr;
+}
+
+void Accesses::Outside(const std::string& text) {
+  if (outside_.empty()) {
+    outside_ = text;
+  }
+}
+
+/// The tensor of the program that a tensor in a body or an edge is, and the index in it.
+std::optional<Accesses::Element> Accesses::Resolve(TensorId named,
+                                                   const std::vector<int64_t>& index) {
+  auto found = bound_.find(named);
+  if (found == bound_.end()) {
+    return Element(named, index);
+  }
+  const Bound& bound = found->second;
+  for (size_t i = 0; i < index.size(); ++i) {
+    if (index[i] < 0 || index[i] >= bound.shape[i]) {
+      Outside(fmt::format("`%{}` of `@{}` has no index {}", module_.tensors[named].name, callee_,
+                          index[i]));
+      return std::nullopt;
+    }
+  }
+  std::vector<int64_t> full = bound.slice;
+  full.insert(full.end(), index.begin(), index.end());
+  return Element(bound.tensor, std::move(full));
+}
+
+std::optional<Memory::Cells> Accesses::CellsOf(const Element& element) {
+  const Memory::Place* place = memory_.Find(element.first);
+  if (place == nullptr) {
+    unknown_ = true;
+    return std::nullopt;
+  }
+  int64_t offset = 0;
+  for (size_t i = 0; i < place->shape.size(); ++i) {
+    int64_t at = element.second[i];
+    if (at < 0 || at >= place->shape[i]) {
+      Outside(fmt::format("`%{}` has no index {}", module_.tensors[element.first].name, at));
+      return std::nullopt;
+    }
+    offset = offset * place->shape[i] + at;
+  }
+  return Memory::Cells{place->base + static_cast<size_t>(offset * place->unit), place->unit};
+}
+
+Value Accesses::Read(TensorId named, const std::vector<int64_t>& index) {
+  auto element = Resolve(named, index);
+  auto cells = element ? CellsOf(*element) : std::nullopt;
+  if (!cells) {
+    return std::nullopt;
+  }
+  const Tensor& tensor = module_.tensors[element->first];
+  bool constant = tensor.kind == TensorKind::Param && tensor.access == Access::In;
+  if (reads_ != nullptr && (writes_ != nullptr || !constant)) {
+    Touch(*cells, *reads_);
+  }
+  return Held(*element, *cells);
+}
+
+void Accesses::Write(TensorId named, const std::vector<int64_t>& index, Value value) {
+  auto element = Resolve(named, index);
+  auto cells = element ? CellsOf(*element) : std::nullopt;
+  if (cells) {
+    bool integer = KindOf(module_.tensors[element->first].type) == ValueKind::Int;
+    memory_.Set(*cells, integer, value);
+    Touch(*cells, *writes_);
+  }
+}
+
+/// The integer in an element: what was stored, else what the caller has put there.
+Value Accesses::Held(const Element& element, Memory::Cells cells) {
+  const Tensor& tensor = module_.tensors[element.first];
+  if (KindOf(tensor.type) != ValueKind::Int) {
+    return std::nullopt;
+  }
+  auto stored = memory_.Get(cells);
+  if (stored) {
+    return *stored;
+  }
+  bool given = tensor.kind == TensorKind::Param && tensor.access != Access::Out;
+  return given ? data_.Element(element.first, element.second) : std::nullopt;
+}
+
+bool Accesses::KeepsPromise(TensorId param) {
+  const Tensor& asked = module_.tensors[param];
+  const Bound& bound = bound_[param];
+  const Tensor& tensor = module_.tensors[bound.tensor];
+  if (asked.access == Access::Out || !HasPromise(asked) ||
+      (tensor.kind == TensorKind::Param && HasPromise(tensor))) {
+    return true;
+  }
+  Value lo = asked.value_lo ? interpreter_.Eval(asked.value_lo) : std::nullopt;
+  Value hi = asked.value_hi ? interpreter_.Eval(asked.value_hi) : std::nullopt;
+  int64_t width = bound.shape.empty() ? 1 : bound.shape.back();
+  int64_t size = 1;
+  for (int64_t extent : bound.shape) {
+    size *= std::max<int64_t>(extent, 0);
+  }
+  std::set<int64_t> seen;
+  Value before;
+  for (int64_t i = 0; i < size; ++i) {
+    std::vector<int64_t> index(bound.shape.size());
+    int64_t rest = i;
+    for (size_t d = index.size(); d-- > 0;) {
+      index[d] = rest % bound.shape[d];
+      rest /= bound.shape[d];
+    }
+    index.insert(index.begin(), bound.slice.begin(), bound.slice.end());
+    Element element(bound.tensor, std::move(index));
+    auto cells = CellsOf(element);
+    Value value = cells ? Held(element, *cells) : std::nullopt;
+    bool inside = !value || ((!lo || *lo <= *value) && (!hi || *value < *hi));
+    bool ascends = !asked.monotone || i % width == 0 || !before || !value || *before <= *value;
+    bool differs = !asked.distinct || !value || seen.insert(*value).second;
+    if (!inside || !ascends || !differs) {
+      return false;
+    }
+    before = value;
+  }
+  return true;
+}
+
+}  // namespace etc::mutation

@@ -1,0 +1,67 @@
+// What is read and written in a launch, through the arguments of the call that runs, and the
+// integers that this moves.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caller_data.h"
+#include "interpreter.h"
+#include "memory.h"
+
+namespace etc::mutation {
+
+class Accesses {
+ public:
+  /// Answers the interpreter's accesses.
+  Accesses(const Module& module, Interpreter& interpreter, CallerData& data);
+
+  /// The parameters of `device` stand for `args` from now on. False where what the launch has
+  /// computed is not as the device function asks: the proofs assume that it is, and say so.
+  bool Bind(const Device& device, const std::vector<Argument>& args);
+
+  /// From now on cells that are accessed are added to these. Without `writes`, what is read is to
+  /// steer tasks, and the caller's constants are left out: nothing can race with them.
+  void Note(std::vector<size_t>* reads, std::vector<size_t>* writes = nullptr);
+  /// No longer. What was noted is sorted, each cell once.
+  void Stop();
+
+  Memory& memory() { return memory_; }
+  /// An index outside of its extent; empty when none is.
+  const std::string& outside() const { return outside_; }
+  /// A tensor is too large, or the value of an index is not known.
+  bool unknown() const { return unknown_; }
+
+ private:
+  /// What a parameter stands for.
+  struct Bound {
+    TensorId tensor;
+    std::vector<int64_t> shape;  // of the parameter
+    std::vector<int64_t> slice;
+  };
+  using Element = std::pair<TensorId, std::vector<int64_t>>;
+
+  bool KeepsPromise(TensorId param);
+  std::optional<Element> Resolve(TensorId named, const std::vector<int64_t>& index);
+  std::optional<Memory::Cells> CellsOf(const Element& element);
+  Value Read(TensorId named, const std::vector<int64_t>& index);
+  void Write(TensorId named, const std::vector<int64_t>& index, Value value);
+  Value Held(const Element& element, Memory::Cells cells);
+  void Outside(const std::string& text);
+
+  const Module& module_;
+  Interpreter& interpreter_;
+  CallerData& data_;
+  Memory memory_;
+  std::map<TensorId, Bound> bound_;  // by parameter of the device function
+  std::string callee_;
+  std::vector<size_t>* reads_ = nullptr;
+  std::vector<size_t>* writes_ = nullptr;
+  std::string outside_;
+  bool unknown_ = false;
+};
+
+}  // namespace etc::mutation

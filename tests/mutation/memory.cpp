@@ -1,0 +1,97 @@
+#include "memory.h"
+
+#include <algorithm>
+
+#include "ir/types.h"
+
+namespace etc::mutation {
+namespace {
+
+/// Far more than the small sizes need: beyond it a program is not judged.
+constexpr int64_t kMaxCells = 4'000'000;
+/// Of the widest element.
+constexpr size_t kMaxUnit = 8;
+
+}  // namespace
+
+Memory::Memory(const Module& module, Interpreter& interpreter)
+    : module_(module), interpreter_(interpreter) {}
+
+const Memory::Place* Memory::Find(TensorId id) {
+  auto found = places_.find(id);
+  if (found != places_.end()) {
+    return &found->second;
+  }
+  const Tensor& tensor = module_.tensors[id];
+  Place place{names_.size(), interpreter_.Shape(tensor), 1};
+  int64_t size = 1;
+  for (int64_t extent : place.shape) {
+    size *= std::max<int64_t>(extent, 0);
+  }
+  if (tensor.offset) {
+    Value offset = interpreter_.Eval(tensor.offset);
+    place.unit = BytesPerElement(tensor);
+    if (!offset || *offset < 0 || !GrowWorkspace(*offset + size * place.unit)) {
+      return nullptr;
+    }
+    place.base = workspace_ + static_cast<size_t>(*offset);
+  } else if (!Grow(size, tensor.name,
+                   tensor.kind == TensorKind::Param && tensor.access != Access::Out)) {
+    return nullptr;
+  }
+  return &places_.emplace(id, std::move(place)).first->second;
+}
+
+bool Memory::Grow(int64_t size, const std::string& name, bool given) {
+  size_t total = names_.size() + static_cast<size_t>(size);
+  if (size < 0 || total > static_cast<size_t>(kMaxCells)) {
+    return false;
+  }
+  names_.resize(total, name);
+  given_.resize(total, given);
+  return true;
+}
+
+/// The workspace of a kernel is sized once, for all of its buffers.
+bool Memory::GrowWorkspace(int64_t least) {
+  if (has_workspace_) {
+    return least <= workspace_size_;
+  }
+  has_workspace_ = true;
+  workspace_ = names_.size();
+  workspace_size_ = least;
+  for (const Tensor& tensor : module_.tensors) {
+    Value offset = tensor.offset ? interpreter_.Eval(tensor.offset) : std::nullopt;
+    if (!offset) {
+      continue;
+    }
+    int64_t bytes = BytesPerElement(tensor);
+    for (int64_t extent : interpreter_.Shape(tensor)) {
+      bytes *= extent;
+    }
+    workspace_size_ = std::max(workspace_size_, *offset + bytes);
+  }
+  return Grow(workspace_size_, "workspace", false);
+}
+
+std::optional<Value> Memory::Get(Cells cells) const {
+  auto found = stored_.find(cells.first);
+  if (found == stored_.end() || found->second.count != cells.count) {
+    return std::nullopt;
+  }
+  return std::optional<Value>(std::in_place, found->second.value);
+}
+
+void Memory::Set(Cells cells, bool integer, Value value) {
+  size_t end = cells.first + static_cast<size_t>(cells.count);
+  auto at = stored_.lower_bound(cells.first - std::min(cells.first, kMaxUnit));
+  while (at != stored_.end() && at->first < end) {
+    bool meets = at->first + static_cast<size_t>(at->second.count) > cells.first;
+    at = meets ? stored_.erase(at) : std::next(at);
+  }
+  if (integer) {
+    stored_[cells.first] = {cells.count, value};
+  }
+}
+
+}  // namespace etc::mutation

@@ -1,0 +1,62 @@
+// The memory of a launch: cells, and the integers that they hold.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interpreter.h"
+#include "ir/module.h"
+
+namespace etc::mutation {
+
+class Memory {
+ public:
+  /// The elements of a parameter or a buffer are cells that follow each other; a workspace's cells
+  /// are its bytes.
+  struct Place {
+    size_t base;
+    std::vector<int64_t> shape;
+    int64_t unit = 1;  // cells of an element
+  };
+  struct Cells {
+    size_t first;
+    int64_t count;
+  };
+
+  Memory(const Module& module, Interpreter& interpreter);
+
+  /// Null where the tensor is too large to be judged.
+  const Place* Find(TensorId tensor);
+
+  /// An integer that was stored in exactly these cells: nothing where its value is not known.
+  /// Absent where nothing was, or where a part was stored over.
+  std::optional<Value> Get(Cells cells) const;
+  void Set(Cells cells, bool integer, Value value);
+
+  std::vector<std::string> TakeNames() { return std::move(names_); }
+  std::vector<bool> TakeGiven() { return std::move(given_); }
+
+ private:
+  bool Grow(int64_t size, const std::string& name, bool given);
+  bool GrowWorkspace(int64_t least);
+
+  struct Stored {
+    int64_t count;
+    Value value;
+  };
+
+  const Module& module_;
+  Interpreter& interpreter_;
+  std::map<TensorId, Place> places_;
+  std::vector<std::string> names_;  // by cell: what it belongs to
+  std::vector<bool> given_;         // holds something when the launch starts
+  std::map<size_t, Stored> stored_;
+  bool has_workspace_ = false;
+  size_t workspace_ = 0;
+  int64_t workspace_size_ = 0;
+};
+
+}  // namespace etc::mutation

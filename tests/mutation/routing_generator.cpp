@@ -1,0 +1,234 @@
+#include "routing_generator.h"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <vector>
+
+namespace etc::mutation {
+namespace {
+
+/// The steps: choose a group for each item; count the items of each group; begin each group behind
+/// the one before; give each item a place in its group; move the items to their places; work on
+/// the places of each group; take each item's result back.
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : random_(seed) {}
+
+  std::string Run() {
+    groups_ = Pick({2, 3, 4});
+    chosen_ = !Chance(3);
+    in_one_ = Chance(2);
+    slots_apart_ = !in_one_ && Chance(2);
+    tiles_ = Chance(3) ? 2 : 1;
+    arrivals_ = Chance(3);
+    done_ = static_cast<Done>(Below(4));
+    Choose();
+    Sort();
+    Move();
+    Work();
+    Merge();
+    return Text();
+  }
+
+ private:
+  /// What the last step waits for: a counter of all tasks, that of each group, by the extents of
+  /// the ranges or by a sum, the group that an item is in.
+  enum class Done { AllBySum, Groups, GroupsBySum, OwnGroup };
+
+  int64_t Below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  bool Chance(int64_t one_in) { return Below(one_in) == 0; }
+  int64_t Pick(std::vector<int64_t> values) {
+    return values[static_cast<size_t>(Below(static_cast<int64_t>(values.size())))];
+  }
+
+  void AddBuffer(const std::string& name, const std::string& type) {
+    buffers_ += fmt::format("  %{} = buffer {};\n", name, type);
+  }
+  void AddEvent(const std::string& event) { events_ += fmt::format("  event {};\n", event); }
+  void AddDevice(const std::string& name, const std::string& rest) {
+    devices_ += fmt::format("device @{}{}\n", name, rest);
+  }
+  void AddCall(const std::string& call) { calls_ += fmt::format("  call {};\n", call); }
+
+  /// Some rows of a tile of items, written in one of two ways.
+  std::string Rows(int64_t tile, const std::string& store) {
+    if (Chance(2)) {
+      return fmt::format("for (i: t * {0} .. min(n, t * {0} + {0})) {{ {1} }}", tile, store);
+    }
+    return fmt::format("for (r: {0}) {{ let i = t * {0} + r; if (i < n) {{ {1} }} }}", tile, store);
+  }
+
+  void Choose() {
+    if (!chosen_) {
+      params_ += fmt::format("%which: i32[n] in 0..{}, ", groups_);
+      return;
+    }
+    int64_t tile = Pick({1, 2, 3});
+    bool floats = Chance(3);
+    std::string type = floats ? fmt::format("f32[n, {}]", groups_) : "i32[n]";
+    std::string group = floats      ? fmt::format("argmax(g: {}) %key[i, g]", groups_)
+                        : Chance(2) ? fmt::format("(%key[i] + i) % {}", groups_)
+                                    : fmt::format("min(%key[i], {})", groups_ - 1);
+    AddDevice("choose",
+              fmt::format("(%key: {}, %which: out i32[n]) tasks (t: ceildiv(n, {})) {{ {} }}", type,
+                          tile, Rows(tile, fmt::format("%which[i] = {};", group))));
+    params_ += fmt::format("%key: {}{}, ", type, floats ? "" : " in 0..n");
+    AddBuffer("which", "i32[n]");
+    AddEvent(fmt::format("%chosen count ceildiv(n, {})", tile));
+    AddCall("@choose(%key, %which) notify (t) => %chosen");
+  }
+
+  std::string AfterChoice(const std::string& coordinates) const {
+    return chosen_ ? fmt::format(" wait ({}) => %chosen", coordinates) : "";
+  }
+
+  void Sort() {
+    AddBuffer("tokens", fmt::format("i32[{}]", groups_));
+    AddBuffer("begin", fmt::format("i32[{}]", groups_ + 1));
+    AddBuffer("slot", "i32[n]");
+    std::string which = fmt::format("%which: i32[n] in 0..{}", groups_);
+    std::string count = "sum(i: n) select(%which[i] == g, 1, 0)";
+    std::string begin = tiles_ == 1 ? "sum(f: g) %tokens[f]"
+                                    : fmt::format("sum(f: g) ceildiv(%tokens[f], {})", tiles_);
+    std::string slot = fmt::format(
+        "%begin[%which[i]] * {} + sum(k: i) select(%which[k] == %which[i], 1, 0)", tiles_);
+    if (in_one_) {
+      AddDevice("sort",
+                fmt::format("({}, %tokens: out i32[{}], %begin: out i32[{}], %slot: out i32[n])"
+                            " tasks (one: 1) {{\n  for (g: {}) %tokens[g] = {};\n"
+                            "  for (g: {}) %begin[g] = {};\n  for (i: n) %slot[i] = {};\n}}",
+                            which, groups_, groups_ + 1, groups_, count, groups_ + 1, begin, slot));
+      AddEvent("%sorted count 1");
+      AddCall("@sort(%which, %tokens, %begin, %slot)" + AfterChoice("one") +
+              " notify (one) => %sorted");
+      return;
+    }
+    AddDevice("count", fmt::format("({}, %tokens: out i32[{}]) tasks (g: {}) {{ %tokens[g] = {}; }}",
+                                   which, groups_, groups_, count));
+    AddEvent(fmt::format("%counted count {}", groups_));
+    AddCall("@count(%which, %tokens)" + AfterChoice("g") + " notify (g) => %counted");
+    AddDevice("scan", fmt::format("(%tokens: i32[{}], %begin: out i32[{}]) tasks (one: 1) "
+                                  "{{ for (g: {}) %begin[g] = {}; }}",
+                                  groups_, groups_ + 1, groups_ + 1, begin));
+    AddEvent("%scanned count 1");
+    AddCall("@scan(%tokens, %begin) wait (one) => %counted notify (one) => %scanned");
+    int64_t tile = slots_apart_ ? Pick({1, 2}) : 0;
+    std::string tasks = slots_apart_ ? fmt::format("t: ceildiv(n, {})", tile) : "t: 1";
+    std::string rows = slots_apart_ ? Rows(tile, fmt::format("%slot[i] = {};", slot))
+                                    : fmt::format("for (i: n) %slot[i] = {};", slot);
+    AddDevice("place", fmt::format("({}, %begin: i32[{}], %slot: out i32[n]) tasks ({}) {{ {} }}",
+                                   which, groups_ + 1, tasks, rows));
+    AddEvent(fmt::format("%sorted count {}",
+                         slots_apart_ ? fmt::format("ceildiv(n, {})", tile) : "1"));
+    AddCall("@place(%which, %begin, %slot) wait (t) => %scanned notify (t) => %sorted");
+  }
+
+  /// Places of items: each group's are whole tiles.
+  std::string Places() const {
+    return tiles_ == 1 ? "n" : fmt::format("n + {}", groups_ * tiles_);
+  }
+
+  /// What each task waits for that reads what the sorting has written.
+  std::string AfterSort() const {
+    return std::string(chosen_ ? "%chosen, " : "") + (in_one_ ? "" : "%counted, %scanned, ") +
+           "%sorted";
+  }
+
+  void Move() {
+    AddBuffer("rows", fmt::format("f32[{}]", Places()));
+    AddDevice("move", fmt::format("(%x: f32[n], %slot: i32[n] in 0..{0} distinct, %rows: out "
+                                  "f32[{0}]) tasks (i: n) {{ %rows[%slot[i]] = %x[i]; }}",
+                                  Places()));
+    params_ += "%x: f32[n], ";
+    std::string moved = "%moved count n";
+    std::string notify = "%moved";
+    if (arrivals_) {
+      AddEvent(fmt::format("%arrived[g: {}] count %tokens[g]", groups_));
+      notify = Chance(2) ? "%arrived[%which[i]]" : "%moved, %arrived[%which[i]]";
+    }
+    if (notify[1] == 'm') {
+      AddEvent(moved);
+    }
+    moved_ = notify[1] == 'm';
+    AddCall(fmt::format("@move(%x, %slot, %rows) wait (i) => {} notify (i) => {}", AfterSort(),
+                        notify));
+  }
+
+  void Work() {
+    AddBuffer("y", fmt::format("f32[{}]", Places()));
+    std::string begin = fmt::format("%begin: i32[{}] in 0..{} monotone", groups_ + 1,
+                                    tiles_ == 1 ? "n + 1"
+                                                : fmt::format("n / {} + {}", tiles_, groups_ + 1));
+    std::string tokens = fmt::format("%tokens: i32[{}]", groups_);
+    std::string store = "%y[p] = 2.0 * %rows[p] + f32(g);";
+    std::string body =
+        tiles_ == 1
+            ? fmt::format("let p = m; {}", store)
+            : fmt::format("for (p: m * {0} .. min(m * {0} + {0}, %begin[g] * {0} + %tokens[g])) "
+                          "{{ {1} }}",
+                          tiles_, store);
+    AddDevice("work", fmt::format("(%rows: f32[{0}], {1}, {2}, %y: out f32[{0}])\n    tasks "
+                                  "(g: {3}, m: %begin[g] .. %begin[g + 1]) {{ {4} }}",
+                                  Places(), begin, tokens, groups_, body));
+    std::string sum = fmt::format("sum(g: {}, m: %begin[g] .. %begin[g + 1]) 1", groups_);
+    std::string notify = "%done";
+    switch (done_) {
+      case Done::AllBySum:
+        AddEvent("%done count " + sum);
+        break;
+      case Done::GroupsBySum:
+        AddEvent(fmt::format("%done[g: {}] count sum(m: %begin[g] .. %begin[g + 1]) 1", groups_));
+        notify = "%done[g]";
+        break;
+      default:
+        AddEvent(fmt::format("%done[g: {}] count %begin[g + 1] - %begin[g]", groups_));
+        notify = "%done[g]";
+    }
+    std::string arrived = moved_ ? "%moved" : "%arrived[*]";
+    if (arrivals_ && !(moved_ && Chance(2))) {
+      arrived = "%arrived[g]";
+    }
+    AddCall(fmt::format("@work(%rows, %begin, %tokens, %y) wait (g, m) => {}, {} "
+                        "notify (g, m) => {}",
+                        AfterSort(), arrived, notify));
+  }
+
+  void Merge() {
+    int64_t tile = done_ == Done::OwnGroup ? 1 : Pick({1, 2, 3});
+    AddDevice("merge", fmt::format("(%y: f32[{0}], %slot: i32[n] in 0..{0}, %z: out f32[n]) tasks "
+                                   "(t: ceildiv(n, {1})) {{ {2} }}",
+                                   Places(), tile, Rows(tile, "%z[i] = %y[%slot[i]];")));
+    std::string done = done_ == Done::AllBySum   ? "%done"
+                       : done_ == Done::OwnGroup ? "%done[%which[t]]"
+                                                 : "%done[*]";
+    AddCall(fmt::format("@merge(%y, %slot, %z) wait (t) => {}, {}", AfterSort(), done));
+  }
+
+  std::string Text() {
+    int64_t hi = Chance(2) ? Pick({6, 9}) : Pick({64, 1024});
+    return fmt::format("etir 1;\ndim n in {}..{};\n{}graph @g({}%z: out f32[n]) {{\n{}{}{}}}\n",
+                       1 + Below(3), hi, devices_, params_, buffers_, events_, calls_);
+  }
+
+  std::mt19937_64 random_;
+  int64_t groups_ = 2;
+  bool chosen_ = false;       // the launch chooses the groups, not the caller
+  bool in_one_ = false;       // one task sorts
+  bool slots_apart_ = false;  // several tasks find the places
+  int64_t tiles_ = 1;         // places of a task
+  bool arrivals_ = false;     // an event of each group counts its items
+  bool moved_ = true;         // an event counts all items
+  Done done_ = Done::Groups;
+  std::string devices_;
+  std::string params_;
+  std::string buffers_;
+  std::string events_;
+  std::string calls_;
+};
+
+}  // namespace
+
+std::string GenerateRouting(uint64_t seed) { return Generator(seed).Run(); }
+
+}  // namespace etc::mutation
