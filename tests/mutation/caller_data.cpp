@@ -68,9 +68,7 @@ Value CallerData::Element(TensorId id, const std::vector<int64_t>& index) {
     return std::nullopt;
   }
   if (!tensor.distinct) {
-    return *lo + (least      ? 0
-                  : greatest ? width - 1
-                             : index.back() * (width - 1) / shape.back());
+    return *lo + (least ? 0 : greatest ? width - 1 : index.back() * (width - 1) / shape.back());
   }
   if (tensor.monotone) {
     return *lo + number + (least ? 0 : greatest ? width - size : (width - size) / 2);

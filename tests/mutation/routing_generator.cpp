@@ -104,8 +104,9 @@ class Generator {
               " notify (one) => %sorted");
       return;
     }
-    AddDevice("count", fmt::format("({}, %tokens: out i32[{}]) tasks (g: {}) {{ %tokens[g] = {}; }}",
-                                   which, groups_, groups_, count));
+    AddDevice("count",
+              fmt::format("({}, %tokens: out i32[{}]) tasks (g: {}) {{ %tokens[g] = {}; }}", which,
+                          groups_, groups_, count));
     AddEvent(fmt::format("%counted count {}", groups_));
     AddCall("@count(%which, %tokens)" + AfterChoice("g") + " notify (g) => %counted");
     AddDevice("scan", fmt::format("(%tokens: i32[{}], %begin: out i32[{}]) tasks (one: 1) "
@@ -119,15 +120,13 @@ class Generator {
                                     : fmt::format("for (i: n) %slot[i] = {};", slot);
     AddDevice("place", fmt::format("({}, %begin: i32[{}], %slot: out i32[n]) tasks ({}) {{ {} }}",
                                    which, groups_ + 1, tasks, rows));
-    AddEvent(fmt::format("%sorted count {}",
-                         slots_apart_ ? fmt::format("ceildiv(n, {})", tile) : "1"));
+    AddEvent(
+        fmt::format("%sorted count {}", slots_apart_ ? fmt::format("ceildiv(n, {})", tile) : "1"));
     AddCall("@place(%which, %begin, %slot) wait (t) => %scanned notify (t) => %sorted");
   }
 
   /// Places of items: each group's are whole tiles.
-  std::string Places() const {
-    return tiles_ == 1 ? "n" : fmt::format("n + {}", groups_ * tiles_);
-  }
+  std::string Places() const { return tiles_ == 1 ? "n" : fmt::format("n + {}", groups_ * tiles_); }
 
   /// What each task waits for that reads what the sorting has written.
   std::string AfterSort() const {
@@ -157,15 +156,15 @@ class Generator {
 
   void Work() {
     AddBuffer("y", fmt::format("f32[{}]", Places()));
-    std::string begin = fmt::format("%begin: i32[{}] in 0..{} monotone", groups_ + 1,
-                                    tiles_ == 1 ? "n + 1"
-                                                : fmt::format("n / {} + {}", tiles_, groups_ + 1));
+    std::string begin =
+        fmt::format("%begin: i32[{}] in 0..{} monotone", groups_ + 1,
+                    tiles_ == 1 ? "n + 1" : fmt::format("n / {} + {}", tiles_, groups_ + 1));
     std::string tokens = fmt::format("%tokens: i32[{}]", groups_);
     std::string store = "%y[p] = 2.0 * %rows[p] + f32(g);";
     std::string body =
-        tiles_ == 1
-            ? fmt::format("let p = m; {}", store)
-            : fmt::format("for (p: m * {0} .. min(m * {0} + {0}, %begin[g] * {0} + %tokens[g])) "
+        tiles_ == 1 ? fmt::format("let p = m; {}", store)
+                    : fmt::format(
+                          "for (p: m * {0} .. min(m * {0} + {0}, %begin[g] * {0} + %tokens[g])) "
                           "{{ {1} }}",
                           tiles_, store);
     AddDevice("work", fmt::format("(%rows: f32[{0}], {1}, {2}, %y: out f32[{0}])\n    tasks "
@@ -189,9 +188,10 @@ class Generator {
     if (arrivals_ && !(moved_ && Chance(2))) {
       arrived = "%arrived[g]";
     }
-    AddCall(fmt::format("@work(%rows, %begin, %tokens, %y) wait (g, m) => {}, {} "
-                        "notify (g, m) => {}",
-                        AfterSort(), arrived, notify));
+    AddCall(
+        fmt::format("@work(%rows, %begin, %tokens, %y) wait (g, m) => {}, {} "
+                    "notify (g, m) => {}",
+                    AfterSort(), arrived, notify));
   }
 
   void Merge() {
