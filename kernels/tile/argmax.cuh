@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arch/math.cuh"
+#include "arch/tagged.cuh"
 #include "tile/roles.cuh"
 
 namespace etc {
@@ -37,6 +38,14 @@ struct ArgMaxPartial {
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 2 * Consumer::kWarps * int(sizeof(Candidate));
 
+  // What a thread loads at once: 16 bytes where rows and chunks are made of such pieces.
+  using Logit = typename ElementOf<decltype(Args::logits)>::type;
+  static constexpr int kWide = 16 / int(sizeof(Logit));
+  static constexpr int kPiece = Args::logits_1 % kWide == 0 && kChunk % kWide == 0 ? kWide : 1;
+  struct alignas(kPiece * sizeof(Logit)) Piece {
+    Logit logits[kPiece];
+  };
+
   int parity = 0;
 
   static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
@@ -49,8 +58,12 @@ struct ArgMaxPartial {
     int end = min(begin + kChunk, int(args.logits_1));
     Candidate best = Candidate::None();
 #pragma unroll 8
-    for (int i = begin + consumer.thread; i < end; i += Consumer::kThreads) {
-      best.Challenge(ToFloat(logits[i]), i);
+    for (int i = begin + consumer.thread * kPiece; i < end; i += Consumer::kThreads * kPiece) {
+      const Piece piece = *reinterpret_cast<const Piece*>(logits + i);
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) {
+        best.Challenge(ToFloat(piece.logits[j]), i + j);
+      }
     }
     best.MergeLanes();
     Candidate* winners = reinterpret_cast<Candidate*>(consumer.scratch) + parity * Consumer::kWarps;

@@ -8,8 +8,9 @@
 
 namespace etc::test {
 
+template <int vocabulary, int chunk_size>
 struct ArgMaxProgram {
-  static constexpr int kBatch = 3, kVocabulary = 50257, kChunk = 1024;
+  static constexpr int kBatch = 3, kVocabulary = vocabulary, kChunk = chunk_size;
   static constexpr int kChunks = (kVocabulary + kChunk - 1) / kChunk;
   struct Config {
     static constexpr i64 chunk = kChunk;
@@ -45,8 +46,9 @@ struct ArgMaxProgram {
   }
 };
 
-inline void TestArgMax(Report& report) {
-  constexpr int n = ArgMaxProgram::kVocabulary, batch = ArgMaxProgram::kBatch;
+template <class Program>
+void TestArgMaxOf(Report& report) {
+  constexpr int n = Program::kVocabulary, batch = Program::kBatch;
   Random random(5);
   std::vector<float> logits(size_t(batch) * n);
   for (float& value : logits) {
@@ -61,9 +63,9 @@ inline void TestArgMax(Report& report) {
     logits[n + i] = -1.0f;
   }
   logits[2 * n + n - 1] = 0.0f;
-  Buffer<float> device_logits(logits), value(batch * ArgMaxProgram::kChunks);
-  Buffer<i32> index(batch * ArgMaxProgram::kChunks), token(batch);
-  Launcher<ArgMaxProgram> launcher;
+  Buffer<float> device_logits(logits), value(batch * Program::kChunks);
+  Buffer<i32> index(batch * Program::kChunks), token(batch);
+  Launcher<Program> launcher;
   int different = 0;
   for (int launch = 0; launch < 50; ++launch) {
     value.Fill(0xff);
@@ -73,6 +75,11 @@ inline void TestArgMax(Report& report) {
     different += !SameBits(token.Read(), expected);
   }
   report.Check(different == 0, "argmax: " + std::to_string(different) + " launches wrong");
+}
+/// Element by element, and in pieces of 16 bytes.
+inline void TestArgMax(Report& report) {
+  TestArgMaxOf<ArgMaxProgram<50257, 1024>>(report);
+  TestArgMaxOf<ArgMaxProgram<50304, 9600>>(report);
 }
 
 struct NormGateProgram {
