@@ -3,6 +3,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "verify/walk.h"
+
 namespace etc {
 namespace {
 
@@ -135,20 +137,22 @@ PwAff Converter::Of(const Load& load) {
   for (ExprId index : load.indices) {
     indices.push_back(Int(index));
   }
-  return unknowns_.Element(id, indices, PromiseOf(param, id, indices.size() - load.indices.size()));
+  size_t slice = indices.size() - load.indices.size();
+  return unknowns_.Element(id, indices, PromiseOf(param, id, indices, slice));
 }
 
 /// What the graph's parameter promises of all elements; of what it leaves open, what the device's
 /// parameter asks for its slice.
-Promise Converter::PromiseOf(const Tensor& param, TensorId id, size_t slice) {
+Promise Converter::PromiseOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
+                             size_t slice) {
   const Tensor& tensor = module_.tensors[id];
   Promise promise;
+  bool outermost = asked_.insert(id).second;
   bool input = tensor.kind == TensorKind::Param && tensor.access == Access::In;
   const Tensor& ranged = input && tensor.value_lo ? tensor : param;
-  if (ranged.value_lo && ranged.value_hi) {
-    promise.lo = Int(ranged.value_lo);
-    promise.hi = Int(ranged.value_hi);
+  if (outermost && ranged.value_lo && ranged.value_hi) {
     promise.free = &ranged == &tensor;
+    AddRange(ranged, indices, promise.free ? 0 : slice, promise);
   }
   promise.distinct = input && tensor.distinct;
   promise.monotone = (input && tensor.monotone) || param.monotone;
@@ -156,14 +160,46 @@ Promise Converter::PromiseOf(const Tensor& param, TensorId id, size_t slice) {
     promise.distinct = true;
     promise.slice = slice;
   }
-  if (!input && unknowns_.IsStable(id)) {
-    AddOthers(id, promise);
+  if (outermost && !input && unknowns_.IsStable(id)) {
+    AddOthers(param, id, indices, promise);
+  }
+  if (outermost) {
+    asked_.erase(id);
   }
   return promise;
 }
 
+/// The range that is declared of an element, or of one of a slice at so many leading indices.
+void Converter::AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,
+                         Promise& promise) {
+  for (size_t i = 0; i < declared.indices.size(); ++i) {
+    if (declared.indices[i]) {
+      Bind(declared.indices[i], indices[slice + i]);
+    }
+  }
+  promise.ranges.push_back({Int(declared.value_lo), Int(declared.value_hi)});
+  promise.related = promise.related || !IsUniform(module_, declared);
+}
+
+/// Whether a range reads nothing but whole tensors that keep their values.
+bool Converter::ReadsStable(const Tensor& declared) const {
+  bool stable = true;
+  for (ExprId bound : {declared.value_lo, declared.value_hi}) {
+    VisitExprs(module_, bound, [&](ExprId id) {
+      if (const auto* load = std::get_if<Load>(&module_.exprs[id])) {
+        const Binding* binding = Find(load->tensor);
+        stable = stable && binding != nullptr && binding->slice.empty() &&
+                 unknowns_.IsStable(binding->tensor);
+      }
+    });
+  }
+  return stable;
+}
+
 /// What calls ask of a buffer that is written once holds wherever it is read.
-void Converter::AddOthers(TensorId id, Promise& promise) {
+void Converter::AddOthers(const Tensor& own, TensorId id, const std::vector<PwAff>& indices,
+                          Promise& promise) {
+  bool uniform = !promise.ranges.empty() && !promise.related;
   for (const ProgramCall& call : unknowns_.program().calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       const Tensor& param = module_.tensors[call.device->params[a]];
@@ -171,9 +207,15 @@ void Converter::AddOthers(TensorId id, Promise& promise) {
           param.access != Access::In) {
         continue;
       }
-      if (param.value_lo && param.value_hi && !promise.lo) {
-        promise.lo = Int(param.value_lo);
-        promise.hi = Int(param.value_hi);
+      if (param.value_lo && param.value_hi && &param != &own) {
+        if (IsUniform(module_, param)) {
+          if (!uniform) {
+            AddRange(param, indices, 0, promise);
+          }
+          uniform = true;
+        } else {
+          AddRelation(call, param, indices, promise);
+        }
       }
       promise.monotone = promise.monotone || param.monotone;
       if (param.distinct) {
@@ -181,6 +223,22 @@ void Converter::AddOthers(TensorId id, Promise& promise) {
         promise.slice = 0;
       }
     }
+  }
+}
+
+/// A range that another call declares, by the tensors that are its arguments.
+void Converter::AddRelation(const ProgramCall& call, const Tensor& param,
+                            const std::vector<PwAff>& indices, Promise& promise) {
+  Converter other(unknowns_);
+  other.written_ = written_;
+  other.asked_ = asked_;
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    if (call.args[a].indices.empty()) {
+      other.BindTensor(call.device->params[a], call.args[a].tensor, {});
+    }
+  }
+  if (other.ReadsStable(param)) {
+    other.AddRange(param, indices, 0, promise);
   }
 }
 

@@ -58,8 +58,15 @@ class Converter {
   PwAff Floor(const PwAff& a, const PwAff& b);
   PwAff Ceil(const PwAff& a, const PwAff& b);
   PwAff Unknown(const std::string& text);
-  Promise PromiseOf(const Tensor& param, TensorId id, size_t slice);
-  void AddOthers(TensorId id, Promise& promise);
+  Promise PromiseOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
+                    size_t slice);
+  void AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,
+                Promise& promise);
+  void AddOthers(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
+                 Promise& promise);
+  void AddRelation(const ProgramCall& call, const Tensor& param, const std::vector<PwAff>& indices,
+                   Promise& promise);
+  bool ReadsStable(const Tensor& declared) const;
   Condition Compare(const Binary& binary, bool wanted);
 
   Unknowns& unknowns_;
@@ -68,6 +75,7 @@ class Converter {
   std::map<SymbolId, ExprId> lets_;
   std::map<TensorId, Binding> tensors_;
   std::set<TensorId> written_;
+  std::set<TensorId> asked_;  // of which a promise is being read
 };
 
 }  // namespace etc

@@ -89,4 +89,11 @@ class HappensBefore {
   std::vector<std::vector<std::optional<Map>>> spines_;  // for each call and repeat around it
 };
 
+/// Whether task 2 of each pair in the set, of `y`, waits for an element that task 1, of `x`,
+/// notifies, where data say which: the elements of tensors in the set are the same ones in the
+/// edges. The set has all that is known of its terms.
+bool MeetsInElements(Unknowns& unknowns, const EventRelations& relations,
+                     const std::set<EventId>& trusted, const ProgramCall& x, const ProgramCall& y,
+                     const Set& pairs);
+
 }  // namespace etc

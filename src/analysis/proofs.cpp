@@ -40,7 +40,13 @@ std::string PromiseText(const Module& module, const Tensor& tensor) {
   }
   text += tensor.distinct ? " distinct" : "";
   text += tensor.monotone ? " monotone" : "";
-  return text.empty() ? "" : "%" + tensor.name + text;
+  text += tensor.counts ? " counts %" + module.tensors[tensor.counts].name : "";
+  std::string indices;
+  for (SymbolId index : tensor.indices) {
+    indices += (indices.empty() ? "" : ", ") + (index ? module.symbols[index].name : "*");
+  }
+  return text.empty() ? ""
+                      : "%" + tensor.name + (indices.empty() ? "" : "[" + indices + "]") + text;
 }
 
 /// What callers promise of the elements of index tensors: those of the program, and where a device
@@ -52,6 +58,9 @@ void AddAssumptions(const Module& module, const CallProgram& program, ProofRepor
       all.push_back(std::move(text));
     }
   };
+  auto unknown = [&](TensorId id) {  // before the launch
+    return module.tensors[id].kind == TensorKind::Buffer || module.tensors[id].access != Access::In;
+  };
   for (TensorId id : program.params) {
     if (std::string text = PromiseText(module, module.tensors[id]); !text.empty()) {
       add(std::move(text));
@@ -62,7 +71,9 @@ void AddAssumptions(const Module& module, const CallProgram& program, ProofRepor
       const Tensor& param = module.tensors[call.device->params[a]];
       std::string text = PromiseText(module, param);
       if (!text.empty() && PromiseText(module, module.tensors[call.args[a].tensor]).empty()) {
-        add(fmt::format("@{}: {}", call.device->name, text));
+        bool computed = unknown(call.args[a].tensor);
+        add(fmt::format("@{}: {}{}", call.device->name, text,
+                        computed ? " (computed, not proved)" : ""));
       }
     }
   }

@@ -29,7 +29,7 @@ class CountProof {
     decided_.clear();
     elements_ = event.dims.size();
     Set used = Used(id);
-    if (CountsTheNotifier(id, used)) {
+    if (CountsTheNotifier(id, used) || CountsTheChoices(id)) {
       ++prover_.report.counts.proved;
       return true;
     }
@@ -50,8 +50,9 @@ class CountProof {
     }
     PwAff count = converter.Int(event.count);
     Set differs = affine ? Coalesce(WithDecided(used & Ne(total, count))) : Set();
-    if (reason_.empty() &&
-        (affine ? IsEmpty(differs) : IsZero(used, sum, PolyOf(converter, event.count)))) {
+    // A product in the count may be affine where it is used.
+    bool right = affine && IsEmpty(differs);
+    if (reason_.empty() && (right || IsZero(used, sum, PolyOf(converter, event.count)))) {
       ++prover_.report.counts.proved;
       return true;
     }
@@ -83,15 +84,7 @@ class CountProof {
   /// Whether the event counts the tasks of the one call that notifies it, and all of them notify
   /// each element that is used, in one iteration of each repeat.
   bool CountsTheNotifier(EventId id, const Set& used) {
-    const EdgeRelation* only = nullptr;
-    for (const EdgeRelation& notify : relations_.notifies) {
-      if (notify.edge->ref->event == id) {
-        if (only != nullptr) {
-          return false;
-        }
-        only = &notify;
-      }
-    }
+    const EdgeRelation* only = OnlyNotify(id);
     if (only == nullptr || !only->certain || !only->variables.empty() || only->edge->ref->guard ||
         Mentions(module_, *only->edge->ref, only->edge->coords) ||
         !CountsTasks(unknowns_, module_.events[id].count, unknowns_.program().calls[only->call])) {
@@ -103,6 +96,65 @@ class CountProof {
                iterations.begin(), iterations.end(),
                [&](const std::string& name) { return bool{Decided(*only, known, name)}; }) &&
            IsSubset(WithoutData(used), ProjectOut(known, Variables(*only)));
+  }
+
+  /// Whether element e counts how often e is in a tensor, and what notifies the event is one notify
+  /// for each element of the tensor, by its value.
+  bool CountsTheChoices(EventId id) {
+    const Event& event = module_.events[id];
+    const auto* count = std::get_if<Load>(&module_.exprs[event.count]);
+    const EdgeRelation* only = OnlyNotify(id);
+    if (count == nullptr || only == nullptr || event.dims.size() != 1 || only->edge->ref->guard ||
+        !unknowns_.program().calls[only->call].repeats.empty() || count->indices.size() != 1) {
+      return false;
+    }
+    const auto* own = std::get_if<SymbolRef>(&module_.exprs[count->indices[0]]);
+    const EventIndex& index = only->edge->ref->indices[0];
+    const auto* choice =
+        index.all || index.hi ? nullptr : std::get_if<Load>(&module_.exprs[index.lo]);
+    return own != nullptr && own->symbol == event.dims[0].var && choice != nullptr &&
+           CountsElements(unknowns_, count->tensor, choice->tensor) &&
+           IsEachElement(*only, *choice);
+  }
+
+  /// Whether the variables of the notify are the indices of the element, each over its extent.
+  bool IsEachElement(const EdgeRelation& notify, const Load& element) const {
+    std::vector<SymbolId> variables = notify.edge->coords;
+    for (const Axis& axis : notify.edge->ref->axes) {
+      variables.push_back(axis.var);
+    }
+    std::vector<std::string> names = Variables(notify);
+    Converter converter(unknowns_);
+    Set all = unknowns_.sizes();
+    for (size_t i = 0; i < element.indices.size(); ++i) {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[element.indices[i]]);
+      auto found = ref == nullptr ? variables.end()
+                                  : std::find(variables.begin(), variables.end(), ref->symbol);
+      if (found == variables.end()) {
+        return false;
+      }
+      PwAff variable = unknowns_.Param(names[static_cast<size_t>(found - variables.begin())]);
+      PwAff extent = converter.Int(module_.tensors[element.tensor].shape[i]);
+      all = all & Le(unknowns_.Constant(0), variable) & Lt(variable, extent);
+      *found = SymbolId{};
+    }
+    bool used = std::all_of(variables.begin(), variables.end(), [](SymbolId id) { return !id; });
+    Set domain = WithoutData(notify.scope);
+    return used && notify.exists && IsSubset(all, domain) && IsSubset(domain, all);
+  }
+
+  /// The one notify of an event, or null.
+  const EdgeRelation* OnlyNotify(EventId id) const {
+    const EdgeRelation* only = nullptr;
+    for (const EdgeRelation& notify : relations_.notifies) {
+      if (notify.edge->ref->event == id) {
+        if (only != nullptr) {
+          return nullptr;
+        }
+        only = &notify;
+      }
+    }
+    return only;
   }
 
   /// For any data.
@@ -230,6 +282,14 @@ class CountProof {
   static bool IsInterval(const Set& line) {
     Set hull(isl_set_from_basic_set(isl_set_simple_hull(line.copy())));
     Set missing = hull - line;
+    if (IsEmpty(missing)) {
+      return true;
+    }
+    // The hull joins the pieces of different parameters; what lies between two points does not.
+    auto related = [&](isl_map* (*order)(isl_space*)) {
+      return Set(isl_set_apply(line.copy(), order(isl_set_get_space(line.get()))));
+    };
+    missing = (related(isl_map_lex_le) & related(isl_map_lex_ge)) - line;
     return IsEmpty(missing);
   }
 
@@ -263,9 +323,10 @@ class CountProof {
     return ToPoly(converter.Int(id));
   }
 
-  static bool IsZero(const Set& used, const PwPoly& sum, const PwPoly& count) {
+  bool IsZero(const Set& used, const PwPoly& sum, const PwPoly& count) const {
     PwPoly difference(isl_pw_qpolynomial_sub(sum.copy(), count.copy()));
-    difference = PwPoly(isl_pw_qpolynomial_intersect_params(difference.copy(), used.copy()));
+    Set known = used & unknowns_.GlobalFacts();
+    difference = PwPoly(isl_pw_qpolynomial_intersect_params(difference.copy(), known.copy()));
     return isl_pw_qpolynomial_is_zero(difference.get()) == isl_bool_true;
   }
 

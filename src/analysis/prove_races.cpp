@@ -20,6 +20,8 @@ class RaceProof {
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
+        relations_(relations),
+        trusted_(trusted),
         order_(unknowns_, relations, trusted),
         possible_order_(unknowns_, relations),
         sizes_(unknowns_.GlobalFacts()),
@@ -256,7 +258,8 @@ class RaceProof {
     proved = proved || IsCovered(x, y, conflict);
     if (!proved && !(a.exact && b.exact)) {
       conflict = unknowns_.WithAxioms(conflict);
-      proved = IsEmpty(conflict) || IsCovered(x, y, conflict);
+      proved = IsEmpty(conflict) || IsCovered(x, y, conflict) ||
+               MeetsInElements(unknowns_, relations_, trusted_, x, y, conflict);
     }
     if (proved) {
       ++prover_.report.races.proved;
@@ -357,6 +360,8 @@ class RaceProof {
   Prover& prover_;
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
+  const EventRelations& relations_;
+  const std::set<EventId>& trusted_;
   HappensBefore order_;
   HappensBefore possible_order_;
   Set sizes_;  // with all that is known of terms over them

@@ -242,18 +242,18 @@ class RegionWalk {
   }
 
   /// The loop variables in the set, and the terms that depend on them. Elements of distinct tensors
-  /// stay, with the variables that they depend on: what is known of two of them needs both.
+  /// and those related to others stay, with the variables that they depend on: what is known of two
+  /// of them needs both.
   std::vector<std::string> Locals(const Set& set, const std::vector<std::string>& keep) const {
-    std::set<std::string> distinct;
+    std::set<std::string> known;
     for (const Term* term : unknowns_.TermsIn(set)) {
-      if (term->distinct) {
-        unknowns_.AddNames(*term, distinct);
+      if (term->distinct || term->related) {
+        unknowns_.AddNames(*term, known);
       }
     }
     std::vector<std::string> locals;
     for (const std::string& name : unknowns_.Involved(set)) {
-      bool kept =
-          distinct.contains(name) || std::find(keep.begin(), keep.end(), name) != keep.end();
+      bool kept = known.contains(name) || std::find(keep.begin(), keep.end(), name) != keep.end();
       if (!kept && !unknowns_.IsDim(name) && !unknowns_.DependsOnlyOn(name, keep)) {
         locals.push_back(name);
       }

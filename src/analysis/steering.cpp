@@ -119,6 +119,27 @@ std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, b
   return tensors;
 }
 
+bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted) {
+  const Module& module = unknowns.module();
+  if (!unknowns.IsStable(counts) || !unknowns.IsStable(counted)) {
+    return false;
+  }
+  if (module.tensors[counts].counts == counted) {
+    return true;
+  }
+  for (const ProgramCall& call : unknowns.program().calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      TensorId asked = module.tensors[call.device->params[a]].counts;
+      const Argument* other = asked ? FindArgument(call, asked) : nullptr;
+      if (other != nullptr && call.args[a].tensor == counts && call.args[a].indices.empty() &&
+          other->tensor == counted && other->indices.empty()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call) {
   const Module& module = unknowns.module();
   const auto* reduce = std::get_if<Reduce>(&module.exprs[sum]);

@@ -14,6 +14,10 @@ std::set<TensorId> RangeTensors(const Unknowns& unknowns, const ProgramCall& cal
 /// wait, the count of its event.
 std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, bool wait);
 
+/// Whether each element of `counts` is promised to be the number of those of `counted` that are
+/// equal to its index, and both keep their values.
+bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted);
+
 /// Whether `sum`, an expression of the program, counts the tasks of the call: it adds 1 for each
 /// point of the same ranges, which are read from tensors that keep their values.
 bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call);

@@ -158,13 +158,18 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
   term.tensor = tensor;
   term.text = fmt::format("the values of `%{}`", declared.name);
   term.stable = IsStable(tensor);
-  term.promised = promise.free && promise.lo && promise.hi;
+  term.promised = promise.free && !promise.ranges.empty() && !promise.related;
   term.slice = promise.slice;
   term.distinct = promise.distinct;
   term.monotone = promise.monotone;
+  term.related = promise.related;
   return Add(std::move(term), key, [&](const PwAff& value) {
-    if (promise.lo && promise.hi) {
-      return Le(promise.lo, value) & Lt(value, promise.hi);
+    if (!promise.ranges.empty()) {
+      Set facts = All();
+      for (const Promise::Range& range : promise.ranges) {
+        facts = facts & Le(range.lo, value) & Lt(value, range.hi);
+      }
+      return facts;
     }
     if (declared.type == DType::I32) {
       return Le(Constant(std::numeric_limits<int32_t>::min()), value) &

@@ -32,14 +32,19 @@ struct Term {
   size_t slice = 0;
   bool distinct = false;
   bool monotone = false;
+  bool related = false;  // its range depends on other elements
 };
 
 /// What is declared of the elements of a tensor, or of its slices at leading indices.
 struct Promise {
-  PwAff lo;           // null where no range is declared
-  PwAff hi;           // not included
-  bool free = false;  // the caller of the program chooses the elements
-  size_t slice = 0;   // indices of the slice
+  struct Range {
+    PwAff lo;
+    PwAff hi;  // not included
+  };
+  std::vector<Range> ranges;  // the element is in all of them
+  bool related = false;       // they depend on other elements
+  bool free = false;          // the caller of the program chooses the elements
+  size_t slice = 0;           // indices of the slice
   bool distinct = false;
   bool monotone = false;
 };

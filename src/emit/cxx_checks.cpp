@@ -53,23 +53,28 @@ class Elements {
     return count;
   }
 
-  /// Where element `e` lies.
-  std::string Offset() const {
+  /// Where element number `e` lies.
+  std::string Offset(const std::string& e) const {
     if (tile_.empty()) {
-      return "e";
+      return e;
     }
     std::string rows = extents_[extents_.size() - 2], columns = extents_.back();
     return fmt::format(
-        "e / (({0}) * ({1})) * (({0}) * ({1})) + "
-        "TileOffset<{2}>(e / ({1}) % ({0}), e % ({1}), {1})",
-        rows, columns, tile_);
+        "{3} / (({0}) * ({1})) * (({0}) * ({1})) + "
+        "TileOffset<{2}>({3} / ({1}) % ({0}), {3} % ({1}), {1})",
+        rows, columns, tile_, e);
+  }
+
+  /// An index of element number `e`.
+  std::string Index(const std::string& e, size_t axis) const {
+    return fmt::format("{} / ({}) % ({})", e, Count(axis + 1), extents_[axis]);
   }
 
   /// The indices of element number `e` as arguments: `, e / 4 % n, e % 4`.
   std::string Indices(const std::string& e) const {
     std::string text;
     for (size_t axis = 0; axis < extents_.size() && !by_number_; ++axis) {
-      text += fmt::format(", {} / ({}) % ({})", e, Count(axis + 1), extents_[axis]);
+      text += ", " + Index(e, axis);
     }
     return by_number_ ? ", " + e : text;
   }
@@ -82,23 +87,97 @@ class Elements {
   bool by_number_ = false;
 };
 
+/// The range of an element, of which the bounds may read other parameters: by what these hold,
+/// which may be wrong itself.
+class PromiseScope : public CxxScope {
+ public:
+  /// `who` is the element in messages, with the values of its places as arguments: `, e / 4, e %
+  /// 4`. `names` and `indices` are those of the element in its range.
+  PromiseScope(const CxxScope& around, std::string checks, std::string who, std::string values,
+               const std::vector<SymbolId>& names, const std::vector<std::string>& indices,
+               CheckTexts& texts)
+      : CxxScope(around.module(), around.ranges()),
+        around_(around),
+        checks_(std::move(checks)),
+        who_(std::move(who)),
+        values_(std::move(values)),
+        texts_(texts) {
+    for (size_t axis = 0; axis < names.size(); ++axis) {
+      if (names[axis]) {
+        indices_[names[axis]] = "(" + indices[axis] + ")";
+      }
+    }
+  }
+
+  std::string Pointer(TensorId tensor) const override { return around_.Pointer(tensor); }
+  std::string Extent(TensorId tensor, size_t axis) const override {
+    return around_.Extent(tensor, axis);
+  }
+  std::string Scalar(SymbolId symbol) const override {
+    auto index = indices_.find(symbol);
+    return index == indices_.end() ? around_.Scalar(symbol) : index->second;
+  }
+  std::string Guard(TensorId id, const std::vector<ExprId>& indices) const override {
+    std::string guard;
+    for (size_t axis = 0; axis < indices.size(); ++axis) {
+      size_t number = NumberOf(
+          texts_, fmt::format("{} is promised by index {} of %{}, {{}}, outside of 0..{{}}", who_,
+                              axis, module().tensors[id].name));
+      guard += fmt::format("{}{}.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", checks_,
+                           number, CxxExpr(*this, indices[axis]), Extent(id, axis), values_);
+    }
+    return guard;
+  }
+
+ private:
+  const CxxScope& around_;
+  std::string checks_;
+  std::string who_;
+  std::string values_;
+  std::map<SymbolId, std::string> indices_;
+  CheckTexts& texts_;
+};
+
+/// Each thread counts for elements of its own.
+void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& check,
+                      const std::string& who, const std::string& indices, CheckTexts& texts) {
+  const Tensor& counted = scope.module().tensors[check.counts];
+  Elements elements(scope, check.counts);
+  size_t number =
+      NumberOf(texts, fmt::format("{} is {{}}, but must count the elements of %{} that are {{}}, "
+                                  "of which there are {{}}",
+                                  who, counted.name));
+  out.Line("i64 equal = 0;");
+  out.Open(
+      fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count(0)));
+  out.Line(fmt::format("equal += i64({}[{}]) == e;", scope.Pointer(check.counts),
+                       elements.Offset("other")));
+  out.Close();
+  out.Open("if (value != equal) {");
+  out.Line(fmt::format("checks.Fail({}{}, value, e, equal);", number, indices));
+  out.Close();
+}
+
 void WriteParamCheck(TextWriter& out, const KernelScope& scope, const Check& check,
                      CheckTexts& texts) {
   const Tensor& tensor = scope.module().tensors[check.tensor];
   Elements elements(scope, check.tensor);
   std::string places = elements.Places(), indices = elements.Indices("e");
   std::string who = fmt::format("parameter %{}: {}", tensor.name, places.empty() ? "it" : places);
+  std::vector<std::string> named;
+  for (size_t i = 0; i < check.indices.size(); ++i) {
+    named.push_back(elements.Index("e", check.leading + i));
+  }
+  PromiseScope range(scope, "checks", who, indices, check.indices, named, texts);
   out.Open("{");
   out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}[{}]); }};",
-                       scope.Pointer(check.tensor), elements.Offset()));
-  if (check.value_lo) {
-    out.Line(fmt::format("const i64 lo = {}, hi = {};", CxxExpr(scope, check.value_lo),
-                         CxxExpr(scope, check.value_hi)));
-  }
+                       scope.Pointer(check.tensor), elements.Offset("e")));
   out.Open(
       fmt::format("for (i64 e = thread, end = {}; e < end; e += threads) {{", elements.Count(0)));
   out.Line("const i64 value = at(e);");
   if (check.value_lo) {
+    out.Line(fmt::format("const i64 lo = {}, hi = {};", CxxExpr(range, check.value_lo),
+                         CxxExpr(range, check.value_hi)));
     size_t number = NumberOf(texts, who + " is {}, outside of {}..{}");
     out.Line(fmt::format("checks.InRange({}, value, lo, hi{});", number, indices));
   }
@@ -121,6 +200,9 @@ void WriteParamCheck(TextWriter& out, const KernelScope& scope, const Check& che
     out.Close();
     out.Close();
   }
+  if (check.counts) {
+    WriteCountsCheck(out, scope, check, who, indices, texts);
+  }
   out.Close();
   out.Close();
 }
@@ -139,6 +221,20 @@ void WarnOf(const Device& device, const Tensor& param, const std::string& arch,
   }
 }
 
+/// What is promised of a parameter by others that are computed is not known before, either.
+void AddRelated(const Module& module, const Device& device, std::set<TensorId>& params) {
+  for (TensorId param : device.params) {
+    for (ExprId bound : {module.tensors[param].value_lo, module.tensors[param].value_hi}) {
+      VisitExprs(module, bound, [&](ExprId id) {
+        const auto* load = std::get_if<Load>(&module.exprs[id]);
+        if (load != nullptr && params.contains(load->tensor)) {
+          params.insert(param);
+        }
+      });
+    }
+  }
+}
+
 void CollectComputed(const Module& module, const std::vector<NodeId>& nodes,
                      std::set<TensorId>& params) {
   for (NodeId id : nodes) {
@@ -153,6 +249,7 @@ void CollectComputed(const Module& module, const std::vector<NodeId>& nodes,
           params.insert(param);
         }
       }
+      AddRelated(module, module.devices[share->callee], params);
     }
   }
 }
@@ -256,15 +353,18 @@ std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indice
     return value;
   }
   bool fits = values_ + indices.size() + 3 <= kValues;
-  std::string arguments;
+  std::vector<std::string> places;
+  std::string values = coordinates_;
   for (ExprId index : indices) {
-    arguments += ", " + CxxExpr(*this, index);
+    places.push_back(CxxExpr(*this, index));
+    values += fits ? ", " + places.back() : "";
   }
-  size_t number = NumberOf(texts_, fmt::format("{}: %{}{} is {{}}, outside of {{}}..{{}}", name_,
-                                               tensor.name, fits ? Places(indices.size()) : ""));
-  return fmt::format("args.checks.InRange({}, {}, {}, {}{}{})", number, value,
-                     CxxExpr(*this, tensor.value_lo), CxxExpr(*this, tensor.value_hi), coordinates_,
-                     fits ? arguments : "");
+  std::string who =
+      fmt::format("{}: %{}{}", name_, tensor.name, fits ? Places(indices.size()) : "");
+  PromiseScope range(*this, "args.checks", who, values, tensor.indices, places, texts_);
+  return fmt::format("args.checks.InRange({}, {}, {}, {}{})",
+                     NumberOf(texts_, who + " is {}, outside of {}..{}"), value,
+                     CxxExpr(range, tensor.value_lo), CxxExpr(range, tensor.value_hi), values);
 }
 
 void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel,

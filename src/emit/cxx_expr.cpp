@@ -73,7 +73,7 @@ class Printer {
   std::string Text(ExprId, const IntLiteral& e) const { return IntText(e.value); }
   std::string Text(ExprId, const FloatLiteral& e) const { return FloatText(e.value); }
   std::string Text(ExprId, const BoolLiteral& e) const { return e.value ? "true" : "false"; }
-  std::string Text(ExprId, const SymbolRef& e) const { return CxxName(module_, e.symbol); }
+  std::string Text(ExprId, const SymbolRef& e) const { return scope_.Scalar(e.symbol); }
 
   std::string Text(ExprId, const Load& e) const {
     std::string element =
@@ -230,6 +230,8 @@ bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo) {
   auto bounds = Bounds(scope.module(), expr, scope.intervals(), scope.ranges());
   return bounds && bounds->lo >= lo && bounds->hi <= std::numeric_limits<int32_t>::max();
 }
+
+std::string CxxScope::Scalar(SymbolId symbol) const { return CxxName(module_, symbol); }
 
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }
 

@@ -24,6 +24,8 @@ class CxxScope {
   /// The pointer to a tensor's first element, and its extent along `axis`, as C++ expressions.
   virtual std::string Pointer(TensorId tensor) const = 0;
   virtual std::string Extent(TensorId tensor, size_t axis) const = 0;
+  /// A scalar: its C++ name, where nothing else stands for it.
+  virtual std::string Scalar(SymbolId symbol) const;
 
   /// What must hold for an access at `indices`, as a C++ condition; empty when all is proved or
   /// promised. An access where it does not hold is not made.

@@ -95,7 +95,7 @@ class ManifestWriter {
       if (!tensor.tile.empty()) {
         param["layout"] = {{"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
       }
-      if (tensor.value_lo) {
+      if (tensor.value_lo && IsUniform(module_, tensor)) {
         param["value_min"] = Expr(tensor.value_lo);
         param["value_max"] = Folded("-", Expr(tensor.value_hi), 1);  // inclusive
       }

@@ -49,14 +49,17 @@ struct Tensor {
   DType type;
   std::vector<ExprId> shape;
   ExprId value_lo;  // Param of integers: `in lo..hi`, what the caller promises of each element
-  ExprId value_hi;
-  ExprId offset;  // Buffer of a kernel: byte offset in the workspace
+  ExprId value_hi;  // of element [indices], by other parameters before it
+  ExprId offset;    // Buffer of a kernel: byte offset in the workspace
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
   bool tagged = false;            // Buffer of a kernel: words of data and the launch's tag
   // Param of integers, what the caller promises of its elements:
-  bool distinct = false;  // no two are equal
-  bool monotone = false;  // along the last axis, none is less than the one before
+  bool distinct = false;               // no two are equal
+  bool monotone = false;               // along the last axis, none is less than the one before
+  TensorId counts = {};                // element e is how many elements of this parameter are e
+  std::vector<SymbolId> indices = {};  // names of an element's indices in the value range; else
+                                       // absent ids, or empty where no axis has a name
 };
 
 /// What a kernel keeps in the workspace before its first tagged buffer.
@@ -138,15 +141,17 @@ struct Where {
   ExprId hi;
 };
 
-/// `check %t[*] in 0..n distinct monotone;`: what every launch makes sure of before its first task,
-/// for each slice of the parameter at its leading indices.
+/// `check %t[*, i] in 0..n distinct monotone;`: what every launch makes sure of before its first
+/// task, for each slice of the parameter at its leading indices.
 struct Check {
   TensorId tensor;
-  size_t leading = 0;  // how many axes are `*`
-  ExprId value_lo;     // absent when no range is checked
+  size_t leading = 0;                  // how many axes are `*`
+  std::vector<SymbolId> indices = {};  // names of the others, where the range has them; else empty
+  ExprId value_lo;                     // absent when no range is checked
   ExprId value_hi;
   bool distinct = false;
   bool monotone = false;
+  TensorId counts = {};
   SourceRange range = {};
 };
 

@@ -169,28 +169,38 @@ class Printer {
     std::string_view access = tensor.access == Access::Out     ? "out "
                               : tensor.access == Access::InOut ? "inout "
                                                                : "";
+    PrintNames::State state = names_.Save();
     std::string type = text_.Type(tensor);
     std::string promise = Promise(tensor);
+    names_.Restore(std::move(state));
     names_.Declare(id);
     return fmt::format("{}: {}{}{}", names_.Of(id), access, type, promise);
   }
 
-  /// ` in 0..n distinct monotone`: of a parameter or a check.
+  /// ` in 0..n distinct monotone counts %x`: of a parameter or a check.
   template <class Promised>
   std::string Promise(const Promised& of) const {
     std::string text = of.value_lo ? " in " + text_.Interval(of.value_lo, of.value_hi) : "";
     text += of.distinct ? " distinct" : "";
     text += of.monotone ? " monotone" : "";
+    text += of.counts ? " counts " + names_.Of(of.counts) : "";
     return text;
   }
 
-  std::string CheckText(const Check& check) const {
-    std::string slices;
+  std::string CheckText(const Check& check) {
+    PrintNames::State state = names_.Save();
+    std::string axes;
     for (size_t axis = 0; axis < check.leading; ++axis) {
-      slices += axis == 0 ? "*" : ", *";
+      axes += axis == 0 ? "*" : ", *";
     }
-    return fmt::format("check {}{}{};", names_.Of(check.tensor),
-                       slices.empty() ? "" : "[" + slices + "]", Promise(check));
+    for (SymbolId index : check.indices) {
+      names_.Declare(index);
+      axes += (axes.empty() ? "" : ", ") + names_.Of(index);
+    }
+    std::string text = fmt::format("check {}{}{};", names_.Of(check.tensor),
+                                   axes.empty() ? "" : "[" + axes + "]", Promise(check));
+    names_.Restore(std::move(state));
+    return text;
   }
 
   void Print(const Impl& impl) {

@@ -193,7 +193,13 @@ std::string ExprPrinter::Arguments(const std::vector<Argument>& args) const {
 std::string ExprPrinter::Type(const Tensor& tensor) const {
   std::string layout =
       tensor.tile.empty() ? "" : fmt::format(" layout tile({})", List(tensor.tile));
-  return fmt::format("{}[{}]{}", Spelling(tensor.type), List(tensor.shape), layout);
+  std::string extents;
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    bool named = !tensor.indices.empty() && tensor.indices[i];
+    extents += i == 0 ? "" : ", ";
+    extents += named ? OneAxis({tensor.indices[i], {}, tensor.shape[i]}) : Expr(tensor.shape[i]);
+  }
+  return fmt::format("{}[{}]{}", Spelling(tensor.type), extents, layout);
 }
 
 std::string ExprPrinter::Ref(const EventRef& ref) const {

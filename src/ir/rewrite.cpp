@@ -136,6 +136,18 @@ EventRef Clone(Module& module, const EventRef& ref, const Substitution& symbols,
   return copy;
 }
 
+Substitution CopyIndices(Module& module, std::vector<SymbolId>& indices) {
+  Substitution names;
+  for (SymbolId& index : indices) {
+    if (index) {
+      SymbolId copy = module.symbols.Add(module.symbols[index]);
+      names[index] = MakeRef(module, copy);
+      index = copy;
+    }
+  }
+  return names;
+}
+
 ExprId MakeInt(Module& module, int64_t value) { return module.AddExpr(IntLiteral{value}); }
 
 ExprId MakeRef(Module& module, SymbolId symbol) { return module.AddExpr(SymbolRef{symbol}); }

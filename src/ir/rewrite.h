@@ -18,6 +18,9 @@ ExprId Clone(Module& module, ExprId expr, const Substitution& symbols,
 EventRef Clone(Module& module, const EventRef& ref, const Substitution& symbols,
                const TensorSubstitution& tensors = {});
 
+/// New symbols in the place of those that are present, and what the old ones become.
+Substitution CopyIndices(Module& module, std::vector<SymbolId>& indices);
+
 /// Short constructors for passes. They fold literals (`x*1`, `0+x`, `2*3`).
 ExprId MakeInt(Module& module, int64_t value);
 ExprId MakeRef(Module& module, SymbolId symbol);

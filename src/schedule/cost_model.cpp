@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/diagnostics.h"
+#include "verify/walk.h"
 
 namespace etc {
 namespace {
@@ -79,7 +80,7 @@ class KernelCounter {
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
       if (auto given = elements_.find(tensor.name); given != elements_.end()) {
         sizes_.elements[callee.params[i]] = given->second;
-      } else if (tensor.value_hi) {
+      } else if (tensor.value_hi && IsUniform(module_, tensor)) {
         sizes_.elements[callee.params[i]] = static_cast<int64_t>(Int(tensor.value_hi)) - 1;
       }
     }

@@ -75,6 +75,10 @@ std::string KernelBuilder::UniqueName(const std::string& name) {
 TensorId KernelBuilder::CopyTensor(TensorId id) {
   Tensor copy = module_.tensors[id];
   copy.name = UniqueName(copy.name);
+  Substitution names = CopyIndices(module_, copy.indices);
+  copy.value_lo = Clone(module_, copy.value_lo, names, tensors_);
+  copy.value_hi = Clone(module_, copy.value_hi, names, tensors_);
+  copy.counts = copy.counts ? tensors_.at(copy.counts).tensor : TensorId{};
   TensorId mine = module_.tensors.Add(std::move(copy));
   tensors_[id] = {mine, {}};
   return mine;

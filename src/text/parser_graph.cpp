@@ -87,13 +87,9 @@ void Parser::EventNode(std::vector<NodeId>& body) {
     if (Accept(TokenKind::LeftBracket)) {
       List(TokenKind::RightBracket, [&] {
         EventDim dim;
-        bool named = At(TokenKind::Name) && Peek(1).kind == TokenKind::Colon;
-        Token var = named ? Take() : Token{};
-        if (named) {
-          Take();
-        }
+        Token var = OptionalIndexName();
         dim.extent = Expression();
-        if (named) {
+        if (!var.text.empty()) {
           dim.var = Declare(var, SymbolKind::Index);
         }
         event.dims.push_back(dim);

@@ -134,7 +134,14 @@ class Parser {
   void KernelItem();
   std::vector<TensorId> Params();
   TensorId Param();
-  Tensor Type(const Token& name, TensorKind kind);
+  /// With `names`, axes may have them, as in `[t: n]`.
+  Tensor Type(const Token& name, TensorKind kind, std::vector<Token>* names = nullptr);
+  std::vector<ExprId> Extents(std::vector<Token>& names);
+  Token OptionalIndexName();
+  /// `in lo..hi distinct monotone counts %x`, of a parameter or a check; the names of its indices
+  /// are known in the range.
+  template <class Promised>
+  void Promises(Promised& of, const std::vector<Token>& names);
   std::vector<ExprId> OptionalLayout();
   Impl ImplLine();
   std::vector<TensorId> Operands(TokenKind keyword);
@@ -213,5 +220,30 @@ class Parser {
   Names<Callable> callables_;
   Names<KernelId> kernels_;
 };
+
+template <class Promised>
+void Parser::Promises(Promised& of, const std::vector<Token>& names) {
+  {
+    Scope scope(*this);
+    bool named = false;
+    for (const Token& name : names) {
+      bool has_name = !name.text.empty();
+      of.indices.push_back(has_name ? Declare(name, SymbolKind::Index) : SymbolId{});
+      named = named || has_name;
+    }
+    if (!named) {
+      of.indices.clear();
+    }
+    if (Accept(TokenKind::KeywordIn)) {
+      std::tie(of.value_lo, of.value_hi) = Interval();
+    }
+  }
+  of.distinct = Accept(TokenKind::KeywordDistinct);
+  of.monotone = Accept(TokenKind::KeywordMonotone);
+  if (Accept(TokenKind::KeywordCounts)) {
+    Token counted = Expect(TokenKind::Tensor);
+    of.counts = counted.text.empty() ? TensorId{} : FindTensor(counted);
+  }
+}
 
 }  // namespace etc

@@ -75,7 +75,7 @@ void Parser::RequireItem() {
   ExpectSemicolon();
 }
 
-Tensor Parser::Type(const Token& name, TensorKind kind) {
+Tensor Parser::Type(const Token& name, TensorKind kind, std::vector<Token>* names) {
   Tensor tensor{std::string(name.text), kind, Access::In, DType::F32, {}, {}, {}, {}, name.range};
   const Token& token = Peek();
   std::optional<DType> type = ParseDType(token.text);
@@ -85,9 +85,30 @@ Tensor Parser::Type(const Token& name, TensorKind kind) {
   }
   Take();
   tensor.type = *type;
-  tensor.shape = Indices();
+  tensor.shape = names == nullptr ? Indices() : Extents(*names);
   tensor.tile = OptionalLayout();
   return tensor;
+}
+
+/// `[t: n, 4]`: an axis without a name has an empty token.
+std::vector<ExprId> Parser::Extents(std::vector<Token>& names) {
+  std::vector<ExprId> extents;
+  Expect(TokenKind::LeftBracket);
+  List(TokenKind::RightBracket, [&] {
+    names.push_back(OptionalIndexName());
+    extents.push_back(BracketedExpression());
+  });
+  return extents;
+}
+
+/// `t:`, or nothing.
+Token Parser::OptionalIndexName() {
+  if (!At(TokenKind::Name) || Peek(1).kind != TokenKind::Colon) {
+    return {};
+  }
+  Token name = Take();
+  Take();
+  return name;
 }
 
 std::vector<ExprId> Parser::OptionalLayout() {
@@ -114,13 +135,10 @@ TensorId Parser::Param() {
   Access access = Accept(TokenKind::KeywordOut)     ? Access::Out
                   : Accept(TokenKind::KeywordInOut) ? Access::InOut
                                                     : Access::In;
-  Tensor tensor = Type(name, TensorKind::Param);
+  std::vector<Token> names;
+  Tensor tensor = Type(name, TensorKind::Param, &names);
   tensor.access = access;
-  if (Accept(TokenKind::KeywordIn)) {
-    std::tie(tensor.value_lo, tensor.value_hi) = Interval();
-  }
-  tensor.distinct = Accept(TokenKind::KeywordDistinct);
-  tensor.monotone = Accept(TokenKind::KeywordMonotone);
+  Promises(tensor, names);
   return Declare(name, std::move(tensor));
 }
 

@@ -114,19 +114,19 @@ void Parser::CheckLine(Kernel& kernel) {
   if (!name.text.empty()) {
     check.tensor = FindTensor(name);
   }
+  std::vector<Token> names;
   if (Accept(TokenKind::LeftBracket)) {
     List(TokenKind::RightBracket, [&] {
-      Expect(TokenKind::Star);
-      ++check.leading;
+      if (names.empty() && Accept(TokenKind::Star)) {
+        ++check.leading;
+      } else {
+        names.push_back(Expect(TokenKind::Name));
+      }
     });
   }
-  if (Accept(TokenKind::KeywordIn)) {
-    std::tie(check.value_lo, check.value_hi) = Interval();
-  }
-  check.distinct = Accept(TokenKind::KeywordDistinct);
-  check.monotone = Accept(TokenKind::KeywordMonotone);
-  if (!panicking_ && !check.value_lo && !check.distinct && !check.monotone) {
-    return Unexpected("`in`, `distinct` or `monotone`");
+  Promises(check, names);
+  if (!panicking_ && !check.value_lo && !check.distinct && !check.monotone && !check.counts) {
+    return Unexpected("`in`, `distinct`, `monotone` or `counts`");
   }
   ExpectSemicolon();
   check.range = RangeFrom(begin);

@@ -401,11 +401,21 @@ void CheckCheck(const Module& module, const Check& check, ExprChecker& exprs,
                     check.leading == 1 ? "s" : ""));
     return;
   }
+  bool all_named = check.leading + check.indices.size() == checked.shape.size();
+  if (!check.indices.empty() && !all_named) {
+    diagnostics.Error(DiagnosticKind::Rank, check.range,
+                      fmt::format("`%{}` has {} dimension{}, but {} stand{} here", checked.name,
+                                  checked.shape.size(), checked.shape.size() == 1 ? "" : "s",
+                                  check.leading + check.indices.size(),
+                                  check.leading + check.indices.size() == 1 ? "s" : ""));
+    return;
+  }
   checked.range = check.range;
   checked.value_lo = check.value_lo;
   checked.value_hi = check.value_hi;
   checked.distinct = check.distinct;
   checked.monotone = check.monotone;
+  checked.counts = check.counts;
   CheckPromises(module, checked, exprs, diagnostics);
 }
 

@@ -6,6 +6,7 @@
 #include "ir/printer.h"
 #include "verify/samples.h"
 #include "verify/shapes.h"
+#include "verify/walk.h"
 
 namespace etc {
 namespace {
@@ -88,6 +89,30 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   }
 }
 
+/// A bound that depends on the element reads nothing but parameters of integers that are not
+/// written.
+bool CheckRelation(const Module& module, ExprId bound, const std::string& what,
+                   Diagnostics& diagnostics) {
+  bool ok = true;
+  VisitExprs(module, bound, [&](ExprId inner) {
+    const Expr& expr = module.exprs[inner];
+    const auto* load = std::get_if<Load>(&expr);
+    if (load != nullptr && module.tensors[load->tensor].access != Access::In) {
+      const Tensor& read = module.tensors[load->tensor];
+      diagnostics.Error(DiagnosticKind::Type, module.RangeOf(inner),
+                        fmt::format("{} may read `in` parameters only, but `%{}` is {}", what,
+                                    read.name, Describe(read)));
+      ok = false;
+    } else if (std::holds_alternative<Reduce>(expr)) {
+      diagnostics.Error(DiagnosticKind::Type, module.RangeOf(inner),
+                        fmt::format("{} must not contain a reduction, but it contains `{}`", what,
+                                    Print(module, inner)));
+      ok = false;
+    }
+  });
+  return ok;
+}
+
 void CheckValueRange(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                      Diagnostics& diagnostics) {
   std::string what = fmt::format("the value range of `%{}`", tensor.name);
@@ -99,7 +124,10 @@ void CheckValueRange(const Module& module, const Tensor& tensor, ExprChecker& ex
   }
   size_t before = diagnostics.error_count();
   for (ExprId bound : {tensor.value_lo, tensor.value_hi}) {
-    if (exprs.CheckClosed(bound, true, what, DiagnosticKind::Type)) {
+    bool may_be_used = IsUniform(module, tensor)
+                           ? exprs.CheckClosed(bound, true, what, DiagnosticKind::Type)
+                           : CheckRelation(module, bound, what, diagnostics);
+    if (may_be_used) {
       exprs.ExpectInt(bound, what);
     }
   }
@@ -115,6 +143,26 @@ void CheckValueRange(const Module& module, const Tensor& tensor, ExprChecker& ex
           fmt::format("{} is empty: it is {} .. {}, without its upper end", what, *lo, *hi));
       return;
     }
+  }
+}
+
+/// Element e of a tensor of one axis is how many elements of another are e.
+void CheckCounts(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
+  const Tensor& counted = module.tensors[tensor.counts];
+  auto error = [&](const std::string& text) {
+    diagnostics.Error(DiagnosticKind::Type, tensor.range, text);
+  };
+  if (KindOf(tensor.type) != ValueKind::Int || tensor.shape.size() != 1) {
+    error(
+        fmt::format("only a tensor of integers with one axis counts another's elements, but "
+                    "`%{}` is {} of {} axes",
+                    tensor.name, Spelling(tensor.type), tensor.shape.size()));
+  } else if (KindOf(counted.type) != ValueKind::Int) {
+    error(fmt::format("`%{}` counts integers, but `%{}` is {}", tensor.name, counted.name,
+                      Spelling(counted.type)));
+  } else if (counted.access != Access::In) {
+    error(fmt::format("`%{}` counts the elements of an `in` parameter, but `%{}` is {}",
+                      tensor.name, counted.name, Describe(counted)));
   }
 }
 
@@ -173,6 +221,9 @@ void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& expr
     CheckValueRange(module, tensor, exprs, diagnostics);
   }
   CheckElements(tensor, diagnostics);
+  if (tensor.counts) {
+    CheckCounts(module, tensor, diagnostics);
+  }
 }
 
 const char* Describe(const Tensor& tensor) {

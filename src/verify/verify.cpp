@@ -15,7 +15,8 @@
 //   - Extents are integers made of constants and dimensions, and at least 1 at every size. A
 //     local's extents are constant.
 //   - A value range stands on a tensor of integers and is not empty; so do `distinct` and
-//     `monotone`, on one with axes.
+//     `monotone`, on one with axes. Where it depends on the element it reads `in` parameters only.
+//     `counts` stands on one of one axis and names an `in` parameter of integers.
 //   - A tagged buffer is row-major, of f32 or of bf16 with an even last extent.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.

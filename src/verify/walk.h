@@ -61,6 +61,17 @@ inline bool ReadsTensor(const Module& module, ExprId id) {
   return bool{FindExpr(module, id, [](const Expr& e) { return std::holds_alternative<Load>(e); })};
 }
 
+/// Whether one value range holds for all elements: it depends neither on the element nor on other
+/// tensors.
+inline bool IsUniform(const Module& module, const Tensor& tensor) {
+  auto depends = [&](const Expr& expr) {
+    const auto* ref = std::get_if<SymbolRef>(&expr);
+    return std::holds_alternative<Load>(expr) ||
+           (ref != nullptr && module.symbols[ref->symbol].kind == SymbolKind::Index);
+  };
+  return !FindExpr(module, tensor.value_lo, depends) && !FindExpr(module, tensor.value_hi, depends);
+}
+
 /// Calls `visit` with every expression inside the reference.
 template <class F>
 void VisitExprs(const Module& module, const EventRef& ref, const F& visit) {

@@ -153,8 +153,7 @@ bool Accesses::KeepsPromise(TensorId param) {
       (tensor.kind == TensorKind::Param && HasPromise(tensor))) {
     return true;
   }
-  Value lo = asked.value_lo ? interpreter_.Eval(asked.value_lo) : std::nullopt;
-  Value hi = asked.value_hi ? interpreter_.Eval(asked.value_hi) : std::nullopt;
+  std::string outside = outside_;  // what a range reads is no access of the task
   int64_t width = bound.shape.empty() ? 1 : bound.shape.back();
   int64_t size = 1;
   for (int64_t extent : bound.shape) {
@@ -169,6 +168,14 @@ bool Accesses::KeepsPromise(TensorId param) {
       index[d] = rest % bound.shape[d];
       rest /= bound.shape[d];
     }
+    for (size_t d = 0; d < asked.indices.size(); ++d) {
+      if (asked.indices[d]) {
+        interpreter_.Set(asked.indices[d], index[d]);
+      }
+    }
+    Value lo = asked.value_lo ? interpreter_.Eval(asked.value_lo) : std::nullopt;
+    Value hi = asked.value_hi ? interpreter_.Eval(asked.value_hi) : std::nullopt;
+    Value counted = asked.counts ? CountOf(asked.counts, i) : std::nullopt;
     index.insert(index.begin(), bound.slice.begin(), bound.slice.end());
     Element element(bound.tensor, std::move(index));
     auto cells = CellsOf(element);
@@ -176,12 +183,34 @@ bool Accesses::KeepsPromise(TensorId param) {
     bool inside = !value || ((!lo || *lo <= *value) && (!hi || *value < *hi));
     bool ascends = !asked.monotone || i % width == 0 || !before || !value || *before <= *value;
     bool differs = !asked.distinct || !value || seen.insert(*value).second;
-    if (!inside || !ascends || !differs) {
+    bool counts = !asked.counts || !value || !counted || *value == *counted;
+    if (!inside || !ascends || !differs || !counts || outside_ != outside) {
+      outside_ = outside;
       return false;
     }
     before = value;
   }
   return true;
+}
+
+/// How many elements of a parameter are `wanted`; nothing where one is not known.
+Value Accesses::CountOf(TensorId param, int64_t wanted) {
+  const std::vector<int64_t>& shape = bound_[param].shape;
+  std::vector<int64_t> index(shape.size());
+  int64_t count = 0;
+  for (bool more = true; more;) {
+    Value value = Read(param, index);
+    if (!value) {
+      return std::nullopt;
+    }
+    count += *value == wanted ? 1 : 0;
+    size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == shape[d - 1]) {
+      index[--d] = 0;
+    }
+    more = d > 0;
+  }
+  return count;
 }
 
 }  // namespace etc::mutation

@@ -1,6 +1,7 @@
 #include "caller_data.h"
 
 #include "ir/types.h"
+#include "verify/walk.h"
 
 namespace etc::mutation {
 namespace {
@@ -14,7 +15,7 @@ uint64_t Mix(uint64_t x) {
 }  // namespace
 
 bool HasPromise(const Tensor& tensor) {
-  return tensor.value_lo || tensor.distinct || tensor.monotone;
+  return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
 }
 
 CallerData::CallerData(const Module& module, Interpreter& interpreter, const DataChoice& choice)
@@ -45,6 +46,9 @@ const Tensor& CallerData::Promise(TensorId tensor) const {
 
 Value CallerData::Element(TensorId id, const std::vector<int64_t>& index) {
   const Tensor& tensor = Promise(id);
+  if (!IsUniform(module_, tensor) || tensor.counts) {
+    return std::nullopt;  // it depends on other tensors
+  }
   bool least = choice_.kind == DataChoice::Kind::Least;
   bool greatest = choice_.kind == DataChoice::Kind::Greatest;
   std::vector<int64_t> shape = interpreter_.Shape(module_.tensors[id]);
