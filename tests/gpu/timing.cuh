@@ -342,6 +342,8 @@ inline void TimeAll(Report& report) {
   TimeChain<4096, 12288, 16, 16, 8, true>(report, "4096, 12288", 36);
   TimeAttentions<2, 128>();
   TimeAttentions<4, 128>();
+  TimeAttentions<5, 128>();
+  TimeAttentions<8, 128>();
   TimeAttentions<4, 64>();
 }
 
