@@ -155,5 +155,8 @@ ETC_DEVICE void LoadShared(u32 address, float (&values)[4]) {
 ETC_DEVICE void StoreShared(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
+ETC_DEVICE void StoreShared(u32 address, float value, float next) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(value), "f"(next) : "memory");
+}
 
 }  // namespace etc

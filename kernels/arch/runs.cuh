@@ -1,5 +1,5 @@
-// Runs of 2 or 4 neighbouring elements, plain or tagged, that start at a multiple of their number:
-// read and stored in as few instructions as their width allows.
+// Runs of 1, 2 or 4 neighbouring elements, tagged ones of whole words, that start at a multiple of
+// their number: read and stored in as few instructions as their width allows.
 #pragma once
 
 #include "arch/tagged.cuh"

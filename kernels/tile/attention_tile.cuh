@@ -115,7 +115,8 @@ struct AttentionTile {
 template <int kDim>
 struct AttentionState {
   static constexpr int kValueLoads = AttentionTile<kDim>::kValueLoads;
-  static constexpr int kRecord = kDim + 2;
+  // Floats of a head's record in shared memory, which starts at a multiple of 16 bytes.
+  static constexpr int kRecord = kDim + 4;
 
   // Element e of load i is d = i * 64 + g * 8 + e; sum[i][e / 2] has e for both heads, then e
   // + 1.
@@ -181,13 +182,11 @@ struct AttentionState {
 #pragma unroll
           for (int pair = 0; pair < 4; ++pair) {
             u32 element = record + (j * 64 + g * 8 + pair * 2) * 4;
-            StoreShared(element, sum[j][pair][i]);
-            StoreShared(element + 4, sum[j][pair][i + 2]);
+            StoreShared(element, sum[j][pair][i], sum[j][pair][i + 2]);
           }
         }
         if (g == 0) {
-          StoreShared(record + kDim * 4, top[i]);
-          StoreShared(record + kDim * 4 + 4, weight[i]);
+          StoreShared(record + kDim * 4, top[i], weight[i]);
         }
       }
     }

@@ -38,7 +38,7 @@ struct DecodeAttention {
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
-  static constexpr int kRecord = State::kRecord;
+  static constexpr int kRecord = kDim + 2;  // of `partial`
 
   static constexpr int kSlotBytes = 16384;
   static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
@@ -46,7 +46,7 @@ struct DecodeAttention {
   static_assert(Pages::kPageSize % kSlotRows == 0, "a page is a multiple of what a slot holds");
   static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
   static constexpr int kQueryBytes = 8 * kDim * 2;
-  static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + kWarps * 2 * kRecord * 4;
+  static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + kWarps * 2 * State::kRecord * 4;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s) {
     constexpr int window = 32;  // pages that the lanes look up at once
@@ -234,21 +234,21 @@ struct DecodeAttention {
   static ETC_DEVICE void MergeWarps(Consumer& consumer, const State& state, int head,
                                     Pointer partial, i64 head_stride) {
     float* records = Records(consumer);
-    state.Store(SharedAddress(records + consumer.warp * 2 * kRecord), head, consumer.lane);
+    state.Store(SharedAddress(records + consumer.warp * 2 * State::kRecord), head, consumer.lane);
     consumer.Sync();
     int i = consumer.thread / kDim;
     int d = consumer.thread % kDim;
     if (i < 2 && head + i < kGroup) {
-      const float* record = records + i * kRecord;
+      const float* record = records + i * State::kRecord;
       float top = NegativeInfinity();
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp) {
-        top = fmaxf(top, record[warp * 2 * kRecord + kDim]);
+        top = fmaxf(top, record[warp * 2 * State::kRecord + kDim]);
       }
       float sum = 0, weight = 0;
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp) {
-        const float* other = record + warp * 2 * kRecord;
+        const float* other = record + warp * 2 * State::kRecord;
         float factor = SoftmaxFactor(other[kDim], top);
         sum = fmaf(factor, other[d], sum);
         weight = fmaf(factor, other[kDim + 1], weight);

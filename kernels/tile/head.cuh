@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arch/math.cuh"
+#include "arch/runs.cuh"
 #include "arch/tagged.cuh"
 #include "arch/types.cuh"
 #include "tile/options.cuh"
@@ -10,11 +11,26 @@ namespace etc {
 
 ETC_OPTION(QkNormOption, qk_norm, bool, false);
 
+/// Which elements of a head a lane has: of each half a run of neighbours, so that both elements of
+/// a rotated pair are its own.
+template <int kDim>
+struct HeadPlaces {
+  static_assert(kDim == 64 || kDim == 128, "a head has 64 or 128 elements");
+  static constexpr int kRun = kDim / 64;
+  static constexpr int kCount = 2 * kRun;
+
+  /// Of the lane's i-th element.
+  static ETC_DEVICE int Place(int lane, int i) {
+    return i / kRun * (kDim / 2) + lane * kRun + i % kRun;
+  }
+};
+
 /// What a lane needs to turn its elements of a head: all loads stand before those of the head,
 /// which may have to be waited for.
 template <int kDim>
 struct HeadConstants {
-  static constexpr int kCount = kDim / 32;
+  using Places = HeadPlaces<kDim>;
+  static constexpr int kCount = Places::kCount;
 
   float norm[kCount];  // once loaded
   float frequency[kCount / 2];
@@ -22,14 +38,14 @@ struct HeadConstants {
   ETC_DEVICE HeadConstants(const float* inv_freq, int lane) {
 #pragma unroll
     for (int i = 0; i < kCount / 2; ++i) {
-      frequency[i] = inv_freq[lane + 32 * i];
+      frequency[i] = inv_freq[Places::Place(lane, i)];
     }
   }
   template <class Weight>
   ETC_DEVICE void LoadNorm(const Weight* weight, int lane) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      norm[i] = ToFloat(weight[lane + 32 * i]);
+      norm[i] = ToFloat(weight[Places::Place(lane, i)]);
     }
   }
 };
@@ -49,39 +65,64 @@ struct Rotation {
   }
 };
 
-/// A lane has the elements lane + 32 * i, so that both halves of a rotated pair are its own.
+/// A lane's elements as they are in memory, a word for each half: many heads can be on their way.
 template <int kDim>
-struct Head {
-  static_assert(kDim % 64 == 0, "a head has a multiple of 64 elements");
-  static constexpr int kCount = kDim / 32;
+struct HeadWords {
+  using Places = HeadPlaces<kDim>;
 
-  float value[kCount];
+  u32 words[2];
 
-  Head() = default;
+  HeadWords() = default;
 
-  ETC_DEVICE Head(const bf16* source, int lane) {
+  ETC_DEVICE HeadWords(const bf16* source, int lane) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      value[i] = ToFloat(source[lane + 32 * i]);
+    for (int half = 0; half < 2; ++half) {
+      const bf16* run = source + Places::Place(lane, half * Places::kRun);
+      if constexpr (Places::kRun == 2) {
+        words[half] = *reinterpret_cast<const u32*>(run);
+      } else {
+        words[half] = run->bits;
+      }
     }
   }
 
-  ETC_DEVICE Head(Tagged<bf16> source, int lane) {
-    u32 words[kCount] = {};
+  ETC_DEVICE HeadWords(Tagged<bf16> source, int lane) {
+    words[0] = words[1] = 0;
     bool missing = true;
     while (missing) {
       missing = false;
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        missing |= FetchMissing(words[i], source.Word((lane + 32 * i) / 2));
+      for (int half = 0; half < 2; ++half) {
+        int place = Places::Place(lane, half * Places::kRun);
+        missing |= FetchMissing(words[half], source.Word(place / 2));
       }
     }
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      u32 data = TagData(words[i]);
-      value[i] = lane % 2 ? HighBf16(data) : LowBf16(data);
+    for (int half = 0; half < 2; ++half) {
+      u32 data = TagData(words[half]);
+      words[half] = Places::kRun == 1 && lane % 2 != 0 ? data >> 16 : data;
     }
   }
+};
+
+/// A lane's elements, to compute with.
+template <int kDim>
+struct Head {
+  using Places = HeadPlaces<kDim>;
+  static constexpr int kRun = Places::kRun;
+  static constexpr int kCount = Places::kCount;
+
+  float value[kCount];
+
+  ETC_DEVICE Head(const HeadWords<kDim>& source) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      u32 word = source.words[i / kRun];
+      value[i] = i % kRun == 0 ? LowBf16(word) : HighBf16(word);
+    }
+  }
+  template <class Source>
+  ETC_DEVICE Head(Source source, int lane) : Head(HeadWords<kDim>(source, lane)) {}
 
   ETC_DEVICE void Normalise(const HeadConstants<kDim>& constants, float eps) {
     float squares = 0;
@@ -109,8 +150,13 @@ struct Head {
   template <class T>
   ETC_DEVICE void Store(T* destination, int lane) const {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      destination[lane + 32 * i] = FromFloat<T>(value[i]);
+    for (int half = 0; half < 2; ++half) {
+      float run[kRun];
+#pragma unroll
+      for (int i = 0; i < kRun; ++i) {
+        run[i] = value[half * kRun + i];
+      }
+      StoreRun(destination, Places::Place(lane, half * kRun), run);
     }
   }
   /// What a reader of the stored bf16 would see.

@@ -14,6 +14,8 @@
 #pragma once
 
 #include "arch/math.cuh"
+#include "arch/memory.cuh"
+#include "arch/runs.cuh"
 #include "tile/attention_tile.cuh"
 #include "tile/head.cuh"
 #include "tile/kv_pages.cuh"
@@ -162,10 +164,10 @@ class WholeAttention {
       int position = args.pos[b];
       int page = Pages::Page(args, b, position);
       auto qkv = args.qkv + i64(b) * args.qkv_1;
-      Head<kDim> queries[kGroup];
+      HeadWords<kDim> words[kGroup];
 #pragma unroll
       for (int i = 0; i < kGroup; ++i) {
-        queries[i] = Head<kDim>(qkv + (h * kGroup + i) * kDim, lane);
+        words[i] = HeadWords<kDim>(qkv + (h * kGroup + i) * kDim, lane);
       }
       Head<kDim> key(qkv + (kHeads + h) * kDim, lane);
       Head<kDim> value(qkv + (kHeads + kKvHeads + h) * kDim, lane);
@@ -178,12 +180,13 @@ class WholeAttention {
       value.Store(prepared.value, lane);
 #pragma unroll
       for (int i = 0; i < kGroup; ++i) {
-        Turn(queries[i], query_constants_, rotation);
-        queries[i].Store(prepared.queries[i], lane);
+        Head<kDim> query(words[i]);
+        Turn(query, query_constants_, rotation);
+        query.Store(prepared.queries[i], lane);
         float dot = 0;
 #pragma unroll
         for (int j = 0; j < Head<kDim>::kCount; ++j) {
-          dot = fmaf(queries[i].value[j], key.value[j], dot);
+          dot = fmaf(query.value[j], key.value[j], dot);
         }
         dot = GroupSum<32>(dot) * ScoreScale<kDim>();
         if (lane == 0) {
@@ -209,19 +212,16 @@ class WholeAttention {
         reducer.ReleaseParts(read);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          i64 first = i64(b) * args.out_1 + (h * kGroup + head + i) * kDim;
-#pragma unroll
-          for (int j = 0; j < kCount; ++j) {
-            if (head + i < kGroup) {
-              StoreElement(args.out, first + j * 32 + reducer.lane, out[i][j]);
-            }
+          if (head + i < kGroup) {
+            i64 first = i64(b) * args.out_1 + (h * kGroup + head + i) * kDim;
+            StoreRun(args.out, first + reducer.lane * kCount, out[i]);
           }
         }
       }
     }
 
    private:
-    static constexpr int kCount = Head<kDim>::kCount;
+    static constexpr int kCount = kDim / 32;  // neighbours that a lane joins
     static constexpr bool kNorm = QkNormOption<Config>::value;
 
     HeadConstants<kDim> query_constants_, key_constants_;
@@ -249,19 +249,20 @@ class WholeAttention {
         top = fmaxf(top, scores[warp][0]);
       }
       float weight = SoftmaxFactor(score, top);
+      LoadShared(SharedAddress(prepared.value + lane * kCount), out);
 #pragma unroll
       for (int j = 0; j < kCount; ++j) {
-        out[j] = weight * prepared.value[j * 32 + lane];
+        out[j] *= weight;
       }
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp) {
         float factor = SoftmaxFactor(scores[warp][0], top);
         weight = fmaf(factor, scores[warp][1], weight);
+        float elements[kCount];
+        LoadShared(record + (warp * kPart + lane * kCount) * 4, elements);
 #pragma unroll
         for (int j = 0; j < kCount; ++j) {
-          float element[1];
-          LoadShared(record + (warp * kPart + j * 32 + lane) * 4, element);
-          out[j] = fmaf(factor, element[0], out[j]);
+          out[j] = fmaf(factor, elements[j], out[j]);
         }
       }
       u32 read = 0;
