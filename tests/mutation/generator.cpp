@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 #include <vector>
@@ -29,8 +30,16 @@ struct Stage {
   bool per_column = false;  // a task for each tile and column
   int guard = 0;            // how the ragged tile is cut
   int event = 0;            // 0: one counter; 1: one for each tile; 2: one for each task
-  bool in_repeat = false;
-  bool notified = false;  // something waits for it
+  size_t depth = 0;         // repeats around it
+  bool notified = false;    // something waits for it
+};
+
+/// A repeat around the stages from `begin` to before `end`; a second one stands in the first.
+struct Loop {
+  std::string var;
+  int64_t iterations;
+  size_t begin = 0;
+  size_t end = 0;
 };
 
 struct Buffer {
@@ -48,20 +57,23 @@ class Generator {
     multiple_ = Chance(4) ? Pick({2, 4}) : 1;
     int64_t lo = multiple_ * Below(2) + (multiple_ == 1 ? 1 : multiple_);
     int64_t hi = Chance(2) ? multiple_ * Pick({6, 9, 12}) : multiple_ * Pick({64, 100, 1024});
-    layers_ = Pick({2, 3, 4});
     buffers_.push_back({"x", 0, false, true});
     if (Chance(3)) {
       buffers_.push_back({"z", Pick({2, 3}), false, true});
     }
     last_.resize(buffers_.size());
     readers_.resize(buffers_.size());
-    int shape = static_cast<int>(Below(10));
+    int shape = static_cast<int>(Below(12));
     int64_t before = shape < 6 ? 1 + Below(4) : Below(2);
     for (int64_t i = 0; i < before; ++i) {
       AddStage();
     }
     if (shape >= 6) {
-      AddRepeat();
+      if (shape < 10) {
+        AddRepeat();
+      } else {
+        AddNest();
+      }
       for (int64_t i = Below(2); i > 0; --i) {
         AddStage();
       }
@@ -153,8 +165,8 @@ class Generator {
     if (Chance(2)) {
       AddStage();
     }
+    loops_ = {{"l", Pick({2, 3, 4})}};
     size_t begin = stages_.size();
-    repeat_begin_ = begin;
     if (Chance(2)) {
       Stage first = MakeStage();
       first.columns = 0;
@@ -170,48 +182,83 @@ class Generator {
       next.event = std::min(next.event, 1);
       next.inputs = {{first.output, PickPattern(false)}};
       next.output = first.output;
-      next.in_repeat = true;
-      repeat_begin_ = begin + 1;
+      next.depth = 1;
+      ++begin;
       stages_.push_back(next);
     } else {
-      for (int64_t i = 1 + Below(3); i > 0; --i) {
-        Stage stage = MakeStage();
-        ChooseOutput(stage);
-        if (Chance(2) && !buffers_[stage.inputs[0].tensor].param && stages_.size() > begin) {
-          stage.inputs[0].tensor = stages_.back().output;
-        }
-        stage.in_repeat = true;
-        last_[stage.output] = {stages_.size()};  // defined for the stages behind it
-        stages_.push_back(stage);
-      }
-      for (size_t s = begin; s < stages_.size(); ++s) {
-        last_[stages_[s].output].clear();
-      }
+      AddIterated(1, 1 + Below(3), begin);
       RestoreLast(begin);
     }
+    loops_[0].begin = begin;
+    loops_[0].end = stages_.size();
+    ConnectLoop(0);
+  }
+
+  /// A repeat in a repeat, over buffers that iterations of both hand on.
+  void AddNest() {
+    if (Chance(2)) {
+      AddStage();
+    }
+    loops_ = {{"o", Pick({2, 3})}, {"l", Pick({2, 3})}};
+    size_t begin = stages_.size();
+    AddIterated(1, Below(2), begin);
+    loops_[1].begin = stages_.size();
+    AddIterated(2, 1 + Below(2), begin);
+    loops_[1].end = stages_.size();
+    AddIterated(1, Below(2), begin);
+    loops_[0].begin = begin;
+    loops_[0].end = stages_.size();
+    RestoreLast(begin);
+    ConnectLoop(0);
+  }
+
+  /// Stages of a repeat that begins at stage `begin`, not connected yet.
+  void AddIterated(size_t depth, int64_t count, size_t begin) {
+    for (; count > 0; --count) {
+      Stage stage = MakeStage();
+      ChooseOutput(stage);
+      if (Chance(2) && !buffers_[stage.inputs[0].tensor].param && stages_.size() > begin) {
+        stage.inputs[0].tensor = stages_.back().output;
+      }
+      stage.depth = depth;
+      last_[stage.output] = {stages_.size()};  // defined for the stages behind it
+      stages_.push_back(stage);
+    }
+  }
+
+  /// Connects the stages of a repeat, twice: the second time every dependence on the iteration
+  /// before has shown itself.
+  void ConnectLoop(size_t depth) {
     waits_.resize(stages_.size());
-    // Twice: the second time every dependence on the iteration before has shown itself.
-    for (int pass = 0; pass < 2; ++pass) {
-      for (size_t s = repeat_begin_; s < stages_.size(); ++s) {
-        pass_ = pass;
-        Connect(s);
+    for (pass_[depth] = 0; pass_[depth] < 2; ++pass_[depth]) {
+      for (size_t s = loops_[depth].begin; s < loops_[depth].end; ++s) {
+        if (stages_[s].depth == depth + 1) {
+          Connect(s);
+        } else {
+          ConnectLoop(depth + 1);
+          s = loops_[depth + 1].end - 1;
+        }
       }
     }
-    pass_ = 2;
-    repeat_end_ = stages_.size();
   }
 
+  /// As before the stages from `end` on.
   void RestoreLast(size_t end) {
+    for (size_t s = end; s < stages_.size(); ++s) {
+      last_[stages_[s].output].clear();
+    }
     for (size_t s = 0; s < end; ++s) {
-      last_[stages_[s].output] = {{s, 0}};
+      last_[stages_[s].output] = {s};
     }
   }
 
-  /// A use of a buffer: the stage, and the pass in which it happened (0 outside of the repeat).
+  using Pass = std::array<int, 2>;  // of each repeat
+
+  /// A use of a buffer: the stage, and the pass in which it happened.
   struct Use {
-    Use(size_t s, int p = 0) : stage(s), pass(p) {}
+    Use(size_t s, Pass p = {}) : stage(s), pass(p) {}
     size_t stage;
-    int pass;
+    Pass pass;
     Pattern pattern = Pattern::Same;
   };
 
@@ -219,7 +266,7 @@ class Generator {
   void Connect(size_t s) {
     Stage& stage = stages_[s];
     auto now = [&](Pattern pattern) {
-      Use use(s, stage.in_repeat ? pass_ : 0);
+      Use use(s, pass_);
       use.pattern = pattern;
       return use;
     };
@@ -244,27 +291,34 @@ class Generator {
   }
 
   void Wait(size_t s, const Use& on, Pattern pattern) {
-    if (on.stage == s && !stages_[s].in_repeat) {
-      return;
-    }
     Stage& source = stages_[on.stage];
-    bool inside = stages_[s].in_repeat;
-    std::string iteration;
+    size_t around = stages_[s].depth;
+    std::vector<std::string> iterations;
     std::string guard;
-    if (source.in_repeat) {
-      if (!inside) {
-        iteration = fmt::format("{}", layers_ - 1);
-      } else if (on.pass == pass_ && on.stage < s) {
-        iteration = "l";
-      } else if (on.pass < pass_) {
-        iteration = "l - 1";
-        guard = " if l > 0";
+    auto require = [&](const std::string& condition) {
+      guard += (guard.empty() ? " if " : " && ") + condition;
+    };
+    bool earlier = false;
+    for (size_t d = 0; d < source.depth; ++d) {
+      const Loop& loop = loops_[d];
+      if (d >= around || earlier) {
+        iterations.push_back(fmt::format("{}", loop.iterations - 1));
+      } else if (on.pass[d] == pass_[d]) {
+        iterations.push_back(loop.var);
       } else {
-        return;
+        earlier = true;
+        iterations.push_back(loop.var + " - 1");
+        require(loop.var + " > 0");
+        for (size_t inner = d + 1; inner < around; ++inner) {
+          require(loops_[inner].var + " == 0");
+        }
       }
     }
+    if (!earlier && on.stage >= s) {
+      return;
+    }
     source.notified = true;
-    waits_[s].insert(Reference(stages_[s], on.stage, pattern, iteration) + guard);
+    waits_[s].insert(Reference(stages_[s], on.stage, pattern, std::move(iterations)) + guard);
   }
 
   std::string Tiles(const Stage& stage) const {
@@ -273,12 +327,9 @@ class Generator {
   }
 
   /// The elements of a stage's event that cover the rows a task of `by` needs.
-  std::string Reference(const Stage& by, size_t of, Pattern pattern, const std::string& iteration) {
+  std::string Reference(const Stage& by, size_t of, Pattern pattern,
+                        std::vector<std::string> indices) {
     const Stage& source = stages_[of];
-    std::vector<std::string> indices;
-    if (!iteration.empty()) {
-      indices.push_back(iteration);
-    }
     if (source.event > 0) {
       int64_t t = source.tile;
       int64_t u = by.tile;
@@ -393,8 +444,8 @@ class Generator {
   std::string EventText(size_t s) {
     const Stage& stage = stages_[s];
     std::vector<std::string> extents;
-    if (stage.in_repeat) {
-      extents.push_back(fmt::format("{}", layers_));
+    for (size_t d = 0; d < stage.depth; ++d) {
+      extents.push_back(fmt::format("{}", loops_[d].iterations));
     }
     std::string count = "1";
     if (stage.event == 0) {
@@ -423,7 +474,7 @@ class Generator {
     std::string args;
     for (const Input& input : stage.inputs) {
       const Buffer& buffer = buffers_[input.tensor];
-      args += fmt::format("%{}{}, ", buffer.name, Slice(buffer, stage.in_repeat, false));
+      args += fmt::format("%{}{}, ", buffer.name, Slice(buffer, stage, false));
     }
     if (Gathers(stage)) {
       args += "%ids, ";
@@ -433,7 +484,7 @@ class Generator {
     }
     const Buffer& output = buffers_[stage.output];
     args += fmt::format("%{}{}", s + 1 == stages_.size() ? "out" : output.name,
-                        s + 1 == stages_.size() ? "" : Slice(output, stage.in_repeat, true));
+                        s + 1 == stages_.size() ? "" : Slice(output, stage, true));
     std::string coordinates = stage.per_column ? "t, j" : "t";
     std::string text = fmt::format("call @s{}({})", s, args);
     std::string waits;
@@ -444,7 +495,10 @@ class Generator {
       text += fmt::format(" wait ({}) => {}", coordinates, waits);
     }
     if (stage.notified) {
-      std::string indices = stage.in_repeat ? "l" : "";
+      std::string indices;
+      for (size_t d = 0; d < stage.depth; ++d) {
+        indices += (indices.empty() ? "" : ", ") + loops_[d].var;
+      }
       for (int i = 0; i < stage.event; ++i) {
         indices += (indices.empty() ? "" : ", ") + std::string(i == 0 ? "t" : "j");
       }
@@ -455,14 +509,14 @@ class Generator {
   }
 
   /// Of a buffer with an axis for the iterations: iteration l reads l and writes l + 1.
-  std::string Slice(const Buffer& buffer, bool in_repeat, bool writes) const {
+  std::string Slice(const Buffer& buffer, const Stage& stage, bool writes) const {
     if (!buffer.layered) {
       return "";
     }
-    if (in_repeat) {
+    if (stage.depth > 0) {
       return writes ? "[l + 1]" : "[l]";
     }
-    return writes ? "[0]" : fmt::format("[{}]", layers_);
+    return writes ? "[0]" : fmt::format("[{}]", loops_[0].iterations);
   }
 
   std::string Text(int64_t lo, int64_t hi) {
@@ -500,19 +554,21 @@ class Generator {
       if (buffer.param) {
         text += fmt::format("%{}: {}, ", buffer.name, Shape(buffer.columns));
       } else {
-        std::string shape =
-            buffer.layered ? fmt::format("f32[{}, n]", layers_ + 1) : Shape(buffer.columns);
+        std::string shape = buffer.layered ? fmt::format("f32[{}, n]", loops_[0].iterations + 1)
+                                           : Shape(buffer.columns);
         buffers += fmt::format("  %{} = buffer {};\n", buffer.name, shape);
       }
     }
     text += "%out: out f32[n]) {\n" + buffers + events;
     for (size_t s = 0; s < stages_.size(); ++s) {
-      if (s == repeat_begin_ && repeat_end_ > repeat_begin_) {
-        text += fmt::format("  repeat l in 0..{} {{\n", layers_);
+      for (const Loop& loop : loops_) {
+        if (s == loop.begin) {
+          text += fmt::format("  repeat {} in 0..{} {{\n", loop.var, loop.iterations);
+        }
       }
       text += CallText(s);
-      if (s + 1 == repeat_end_ && repeat_end_ > repeat_begin_) {
-        text += "  }\n";
+      for (const Loop& loop : loops_) {
+        text += s + 1 == loop.end ? "  }\n" : "";
       }
     }
     return text + "}\n";
@@ -520,15 +576,13 @@ class Generator {
 
   std::mt19937_64 random_;
   int64_t multiple_ = 1;
-  int64_t layers_ = 2;
   std::vector<Buffer> buffers_;
   std::vector<std::vector<Use>> last_;     // who wrote the buffer last
   std::vector<std::vector<Use>> readers_;  // who has read it since
   std::vector<Stage> stages_;
   std::vector<std::set<std::string>> waits_;
-  size_t repeat_begin_ = 0;
-  size_t repeat_end_ = 0;
-  int pass_ = 0;
+  std::vector<Loop> loops_;
+  Pass pass_{};
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace etc::mutation {
 
 /// A program of one to five calls: chains, fan-in, fan-out, stencils, gathers, ragged tiles,
-/// repeats, and buffers that are written again. The same for the same seed.
+/// repeats of one or two levels, and buffers that are written again. The same for the same seed.
 std::string GenerateProgram(uint64_t seed);
 
 }  // namespace etc::mutation
