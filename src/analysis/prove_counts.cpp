@@ -42,12 +42,7 @@ class CountProof {
         affine = AddNotifies(notify, total, sum) && affine;
       }
     }
-    Converter converter(unknowns_);
-    for (size_t i = 0; i < event.dims.size(); ++i) {
-      if (event.dims[i].var) {
-        converter.Bind(event.dims[i].var, unknowns_.Param(ElementName(i)));
-      }
-    }
+    Converter converter = OfElement(event);
     PwAff count = converter.Int(event.count);
     Set differs = affine ? Coalesce(WithDecided(used & Ne(total, count))) : Set();
     // A product in the count may be affine where it is used.
@@ -61,6 +56,17 @@ class CountProof {
   }
 
  private:
+  /// Of what is declared of an element.
+  Converter OfElement(const Event& event) const {
+    Converter converter(unknowns_);
+    for (size_t i = 0; i < event.dims.size(); ++i) {
+      if (event.dims[i].var) {
+        converter.Bind(event.dims[i].var, unknowns_.Param(ElementName(i)));
+      }
+    }
+    return converter;
+  }
+
   /// The elements that some task waits for or notifies.
   Set Used(EventId id) {
     Set used = unknowns_.All() - unknowns_.All();
@@ -86,11 +92,19 @@ class CountProof {
   bool CountsTheNotifier(EventId id, const Set& used) {
     const EdgeRelation* only = OnlyNotify(id);
     if (only == nullptr || !only->certain || !only->variables.empty() || only->edge->ref->guard ||
-        Mentions(module_, *only->edge->ref, only->edge->coords) ||
-        !CountsTasks(unknowns_, module_.events[id].count, unknowns_.program().calls[only->call])) {
+        Mentions(module_, *only->edge->ref, only->edge->coords)) {
       return false;
     }
     Set known = WithoutData(only->set);
+    TaskScope task(unknowns_, unknowns_.program().calls[only->call], 1);
+    Converter element = OfElement(module_.events[id]);
+    auto same_index = [&](ExprId of_sum, ExprId of_call) {
+      return IsSubset(known, Eq(element.Int(of_sum), task.converter.Int(of_call)));
+    };
+    if (!CountsTasks(unknowns_, module_.events[id].count, unknowns_.program().calls[only->call],
+                     same_index)) {
+      return false;
+    }
     std::vector<std::string> iterations = IterationNames(unknowns_.program().calls[only->call], 1);
     return std::all_of(
                iterations.begin(), iterations.end(),

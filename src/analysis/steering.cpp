@@ -1,7 +1,9 @@
 #include "analysis/steering.h"
 
+#include <algorithm>
 #include <map>
 
+#include "ir/rewrite.h"
 #include "verify/walk.h"
 
 namespace etc {
@@ -28,13 +30,19 @@ const Argument* FindArgument(const ProgramCall& call, TensorId tensor) {
 /// Compares expressions of the program with those of a call, over its device function's parameters.
 class Comparison {
  public:
-  Comparison(const Module& module, const ProgramCall& call) : module_(module), call_(call) {}
+  Comparison(const Module& module, const ProgramCall& call, const SameIndex& same_index)
+      : module_(module), call_(call), same_index_(same_index) {
+    for (const Axis& axis : call.axes) {
+      coordinates_.push_back(axis.var);
+    }
+  }
 
   bool Same(const std::vector<Axis>& mine, const std::vector<Axis>& theirs) {
     bool same = mine.size() == theirs.size();
     for (size_t i = 0; same && i < mine.size(); ++i) {
       same = SameBound(mine[i].lo, theirs[i].lo) && Same(mine[i].hi, theirs[i].hi);
       symbols_[mine[i].var] = theirs[i].var;
+      axes_.push_back(mine[i].var);
     }
     return same;
   }
@@ -70,9 +78,11 @@ class Comparison {
     if (const auto* load = std::get_if<Load>(&a)) {
       const auto& other = std::get<Load>(b);
       const Argument* bound = FindArgument(call_, other.tensor);
-      bool whole = bound == nullptr || bound->indices.empty();
-      return whole && load->tensor == (bound == nullptr ? other.tensor : bound->tensor) &&
-             Same(load->indices, other.indices);
+      std::vector<ExprId> indices = bound == nullptr ? std::vector<ExprId>() : bound->indices;
+      indices.insert(indices.end(), other.indices.begin(), other.indices.end());
+      return load->tensor == (bound == nullptr ? other.tensor : bound->tensor) &&
+             std::equal(load->indices.begin(), load->indices.end(), indices.begin(), indices.end(),
+                        [&](ExprId x, ExprId y) { return Same(x, y) || SameValue(x, y); });
     }
     return false;
   }
@@ -85,8 +95,16 @@ class Comparison {
     return same;
   }
 
+  bool SameValue(ExprId mine, ExprId theirs) const {
+    return !Mentions(module_, mine, axes_) && !Mentions(module_, theirs, coordinates_) &&
+           same_index_(mine, theirs);
+  }
+
   const Module& module_;
   const ProgramCall& call_;
+  const SameIndex& same_index_;
+  std::vector<SymbolId> axes_;            // of the sum
+  std::vector<SymbolId> coordinates_;     // of the call's tasks
   std::map<SymbolId, SymbolId> symbols_;  // of the sum to the call's axes
 };
 
@@ -140,13 +158,14 @@ bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted)
   return false;
 }
 
-bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call) {
+bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call,
+                 const SameIndex& same_index) {
   const Module& module = unknowns.module();
   const auto* reduce = std::get_if<Reduce>(&module.exprs[sum]);
   const auto* one =
       reduce == nullptr ? nullptr : std::get_if<IntLiteral>(&module.exprs[reduce->body]);
   if (one == nullptr || reduce->op != Reduction::Sum || one->value != 1 ||
-      !Comparison(module, call).Same(reduce->axes, call.axes)) {
+      !Comparison(module, call, same_index).Same(reduce->axes, call.axes)) {
     return false;
   }
   std::set<TensorId> tensors = RangeTensors(unknowns, call);

@@ -1,6 +1,7 @@
 // Tensors that say which tasks of a call run, and what they wait for and notify.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "analysis/unknowns.h"
@@ -18,8 +19,13 @@ std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, b
 /// equal to its index, and both keep their values.
 bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted);
 
+/// Whether an index in a sum and one in the ranges of a call's tasks, or of a slice that the call
+/// is given, have one value. Neither is over the axes of the sum or the coordinates of the task.
+using SameIndex = std::function<bool(ExprId of_sum, ExprId of_call)>;
+
 /// Whether `sum`, an expression of the program, counts the tasks of the call: it adds 1 for each
 /// point of the same ranges, which are read from tensors that keep their values.
-bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call);
+bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call,
+                 const SameIndex& same_index);
 
 }  // namespace etc

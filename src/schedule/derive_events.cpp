@@ -38,36 +38,26 @@ class Derivation {
         plan_(module, programs_),
         dependences_(module, programs_) {}
 
-  bool Run() {
-    if (const ProgramCall* call = CountedInSlice()) {
-      diagnostics_.Error(DiagnosticKind::Unsupported, call->range,
-                         fmt::format("events of `@{}` cannot be derived: how many tasks `@{}` has "
-                                     "is read from a slice; declare its events",
-                                     graph_.name, call->device->name));
-      return false;
-    }
+  void Run() {
     Block(0, program_.calls.size(), 0);
     plan_.Write(graph_);
     if (options_.remarks) {
       Remark();
     }
-    return true;
   }
 
  private:
-  /// A call whose number of tasks no expression of the graph can give.
-  const ProgramCall* CountedInSlice() const {
-    for (const ProgramCall& call : program_.calls) {
-      for (size_t a = 0; a < call.args.size(); ++a) {
-        bool read = std::any_of(call.axes.begin(), call.axes.end(), [&](const Axis& axis) {
-          return Reads(axis.lo, call.device->params[a]) || Reads(axis.hi, call.device->params[a]);
-        });
-        if (read && !call.args[a].indices.empty()) {
-          return &call;
-        }
+  /// Whether the number of tasks is read from a slice that the iteration may name.
+  bool IsCountedInSlice(const ProgramCall& call) const {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      bool read = std::any_of(call.axes.begin(), call.axes.end(), [&](const Axis& axis) {
+        return Reads(axis.lo, call.device->params[a]) || Reads(axis.hi, call.device->params[a]);
+      });
+      if (read && !call.args[a].indices.empty()) {
+        return true;
       }
     }
-    return nullptr;
+    return false;
   }
 
   bool Reads(ExprId id, TensorId tensor) const {
@@ -283,7 +273,8 @@ class Derivation {
       PlannedEvent& planned = plan_.events[i];
       bool whole = std::all_of(planned.grains.begin(), planned.grains.end(),
                                [](int64_t grain) { return grain == 0; });
-      if (!whole || (planned.initial && planned.initial != dependence.from)) {
+      if (!whole || (planned.initial && planned.initial != dependence.from) ||
+          IsCountedInSlice(program_.calls[planned.from])) {
         continue;
       }
       for (PlannedWait& wait : planned.waits) {
@@ -350,14 +341,13 @@ class Derivation {
 }  // namespace
 
 bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
-  bool ok = true;
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
     if (id != nullptr && !HasEvents(module, module.graphs[*id])) {
-      ok &= Derivation(module, module.graphs[*id], options, diagnostics).Run();
+      Derivation(module, module.graphs[*id], options, diagnostics).Run();
     }
   }
-  return ok;
+  return true;
 }
 
 }  // namespace etc

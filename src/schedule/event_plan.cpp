@@ -122,7 +122,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
     }
     dims.push_back({vars[i], extent});
   }
-  ExprId count = Count(planned.from, planned.grains, vars);
+  ExprId count = OfElements(planned, Count(planned.from, planned.grains, vars), dims);
   if (planned.initial) {
     ExprId initial = TaskCount(*planned.initial);
     if (programs_.size() > 1 || !SameSize(module_, initial, count)) {
@@ -136,6 +136,21 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   Event& event = module_.events[planned.event];
   event.dims = std::move(dims);
   event.count = count;
+}
+
+/// A count of one iteration's tasks, which may be read from a slice that the iteration names, as
+/// one of the elements.
+ExprId EventPlan::OfElements(const PlannedEvent& planned, ExprId count,
+                             std::vector<EventDim>& dims) {
+  const std::vector<EnclosingRepeat>& repeats = CallAt(planned.from).repeats;
+  Substitution symbols;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    if (Mentions(module_, count, {repeats[i].var})) {
+      dims[i].var = module_.symbols.Add(Symbol(module_.symbols[repeats[i].var]));
+      symbols[repeats[i].var] = MakeAdd(module_, MakeRef(module_, dims[i].var), repeats[i].lo);
+    }
+  }
+  return symbols.empty() ? count : Clone(module_, count, symbols);
 }
 
 ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,

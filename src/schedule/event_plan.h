@@ -95,6 +95,7 @@ class EventPlan {
   ExprId GuardOf(const PlannedWait& wait);
   ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
   ExprId CountEach(size_t call);
+  ExprId OfElements(const PlannedEvent& planned, ExprId count, std::vector<EventDim>& dims);
   ExprId Build(size_t call, const TaskExpr& expr);
   ExprId Offset(ExprId value, int64_t offset);
   ExprId Minus(ExprId value, ExprId lo);
