@@ -217,7 +217,8 @@ class Generator {
     for (; count > 0; --count) {
       Stage stage = MakeStage();
       ChooseOutput(stage);
-      if (Chance(2) && !buffers_[stage.inputs[0].tensor].param && stages_.size() > begin) {
+      bool chains = stages_.size() > begin && stages_.back().output != stage.output;
+      if (Chance(2) && !buffers_[stage.inputs[0].tensor].param && chains) {
         stage.inputs[0].tensor = stages_.back().output;
       }
       stage.depth = depth;
