@@ -1,9 +1,11 @@
 // Which tasks notify and wait for which elements of events, and the order that follows.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "analysis/regions.h"
@@ -64,20 +66,31 @@ class HappensBefore {
  private:
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                 const std::set<EventId>* trusted);
-  using Reach = std::vector<Map>;  // for each call, its tasks that come after those of a source
+  enum class Step { Same, Later, Spine };
+  /// What comes after the tasks of a source.
+  struct Reach {
+    explicit Reach(size_t calls) : tasks(calls), growth(calls) {}
+    std::vector<Map> tasks;      // of each call
+    std::vector<size_t> growth;  // how often each has grown
+    /// The growth of `from` when it was last followed to `to`: what has not grown leads no further.
+    std::map<std::tuple<size_t, size_t, Step, size_t>, size_t> followed;
+  };
   /// Calls that follow each other: all of a repeat or of a segment.
   struct Calls {
     size_t begin;
     size_t end;
   };
 
-  void Extend(Reach& reach, size_t from, size_t to, size_t source, const Map& edge);
+  static void Add(Reach& reach, size_t to, const Map& tasks);
+  template <class EdgeOf>
+  void Follow(Reach& reach, size_t source, size_t from, size_t to, Step step, size_t repeats,
+              const EdgeOf& edge_of);
   void Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats);
   void WithinIteration(Reach& reach, size_t source, Calls calls, size_t repeats);
   void ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
   void AddItem(Reach& reach, size_t source, Calls item, size_t repeats);
   Calls ItemAt(size_t call, size_t repeats) const;
-  const Map* Spine(size_t call, Calls repeat, size_t repeats);
+  const Map& Spine(size_t call, Calls repeat, size_t repeats);
   Map MakeSpine(size_t call, Calls repeat, size_t repeats);
 
   const std::vector<ProgramCall>& calls_;

@@ -21,12 +21,13 @@ Map After(const Map& first, const Map& second) {
   return Map(isl_map_apply_range(first.copy(), second.copy()));
 }
 
-void AddTo(Map& sum, const Map& part) {
-  if (!sum && !IsEmpty(part)) {
-    sum = part;
-  } else if (sum && !IsSubset(part, sum)) {
-    sum = Coalesce(sum | part);
+/// Whether the sum has grown.
+bool AddTo(Map& sum, const Map& part) {
+  if (sum ? IsSubset(part, sum) : IsEmpty(part)) {
+    return false;
   }
+  sum = sum ? Coalesce(sum | part) : part;
+  return true;
 }
 
 }  // namespace
@@ -79,14 +80,29 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
   }
 }
 
-/// Continues from what `from` reaches (or from the source itself) along the edges to `to`. What
-/// waits for tasks that need not exist does not wait for what those come after.
-void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, const Map& edge) {
-  if (from == source) {
-    AddTo(reach[to], edge);
+void HappensBefore::Add(Reach& reach, size_t to, const Map& tasks) {
+  reach.growth[to] += AddTo(reach.tasks[to], tasks) ? 1 : 0;
+}
+
+/// Continues from what `from` reaches (or from the source itself) to `to`. What waits for tasks
+/// that need not exist does not wait for what those come after.
+template <class EdgeOf>
+void HappensBefore::Follow(Reach& reach, size_t source, size_t from, size_t to, Step step,
+                           size_t repeats, const EdgeOf& edge_of) {
+  if (from != source && !reach.tasks[from]) {
+    return;
   }
-  if (reach[from] && !may_lack_[from]) {
-    AddTo(reach[to], After(reach[from], edge));
+  auto [known, first] = reach.followed.try_emplace({from, to, step, repeats}, reach.growth[from]);
+  if (!first && known->second == reach.growth[from]) {
+    return;
+  }
+  known->second = reach.growth[from];
+  const Map edge = edge_of();
+  if (edge && first && from == source) {
+    Add(reach, to, edge);
+  }
+  if (edge && reach.tasks[from] && !may_lack_[from]) {
+    Add(reach, to, After(reach.tasks[from], edge));
   }
 }
 
@@ -95,8 +111,9 @@ void HappensBefore::Extend(Reach& reach, size_t from, size_t to, size_t source, 
 void HappensBefore::Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats) {
   for (size_t to = calls.begin; to < calls.end; ++to) {
     for (size_t from = before.begin; from < before.end; ++from) {
-      if (direct_[from][to] && (from == source || reach[from])) {
-        Extend(reach, from, to, source, InOneIteration(direct_[from][to], repeats));
+      if (direct_[from][to]) {
+        Follow(reach, source, from, to, Step::Same, repeats,
+               [&] { return InOneIteration(direct_[from][to], repeats); });
       }
     }
   }
@@ -116,8 +133,9 @@ void HappensBefore::WithinIteration(Reach& reach, size_t source, Calls calls, si
 void HappensBefore::ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats) {
   for (size_t to = calls.begin; to < calls.end; ++to) {
     for (size_t from = calls.begin; from < calls.end; ++from) {
-      if (direct_[from][to] && (from == source || reach[from])) {
-        Extend(reach, from, to, source, InLaterIteration(direct_[from][to], repeats - 1));
+      if (direct_[from][to]) {
+        Follow(reach, source, from, to, Step::Later, repeats,
+               [&] { return InLaterIteration(direct_[from][to], repeats - 1); });
       }
     }
   }
@@ -142,7 +160,7 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
     }
     AddItem(reach_[from], from, segments_[segment], 0);
   }
-  return reach_[from][to];
+  return reach_[from].tasks[to];
 }
 
 /// Closes over all iterations of a repeat. A call alone has nothing to add.
@@ -155,26 +173,21 @@ void HappensBefore::AddItem(Reach& reach, size_t source, Calls item, size_t repe
   ToLaterIterations(reach, source, item, inside);
   WithinIteration(reach, source, item, inside);
   for (size_t call = item.begin; call < item.end; ++call) {
-    const Map* spine = reach[call] || call == source ? Spine(call, item, repeats) : nullptr;
-    if (spine != nullptr && reach[call]) {
-      AddTo(reach[call], After(reach[call], *spine));
-    }
-    if (spine != nullptr && call == source) {
-      AddTo(reach[source], *spine);
-    }
+    Follow(reach, source, call, call, Step::Spine, repeats,
+           [&] { return Spine(call, item, repeats); });
   }
   WithinIteration(reach, source, item, inside);
   ToLaterIterations(reach, source, item, inside);
   WithinIteration(reach, source, item, inside);
 }
 
-/// Of the repeat that is number `repeats` around the call; null where it has none.
-const Map* HappensBefore::Spine(size_t call, Calls repeat, size_t repeats) {
+/// Of the repeat that is number `repeats` around the call; null where there is none.
+const Map& HappensBefore::Spine(size_t call, Calls repeat, size_t repeats) {
   std::optional<Map>& spine = spines_[call][repeats];
   if (!spine) {
     spine = MakeSpine(call, repeat, repeats);
   }
-  return *spine ? &*spine : nullptr;
+  return *spine;
 }
 
 /// From a task in one iteration to the tasks of the same call in later ones.
@@ -187,7 +200,8 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
   WithinIteration(reach, call, repeat, repeats + 1);
   ToLaterIterations(reach, call, repeat, repeats + 1);
   WithinIteration(reach, call, repeat, repeats + 1);
-  if (!reach[call]) {
+  const Map& reached = reach.tasks[call];
+  if (!reached) {
     return {};
   }
   // Every pair of tasks that some iteration and the next one relate, in one iteration of the
@@ -201,9 +215,9 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
     return Map(isl_map_insert_dims(isl_map_insert_dims(map.copy(), isl_dim_in, at, 1), isl_dim_out,
                                    at, 1));
   };
-  isl_map* distance = isl_map_universe(isl_map_get_space(reach[call].get()));
-  isl_constraint* one = isl_constraint_alloc_equality(
-      isl_local_space_from_space(isl_map_get_space(reach[call].get())));
+  isl_map* distance = isl_map_universe(isl_map_get_space(reached.get()));
+  isl_constraint* one =
+      isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(reached.get())));
   one = isl_constraint_set_coefficient_si(one, isl_dim_out, static_cast<int>(repeats), 1);
   one = isl_constraint_set_coefficient_si(one, isl_dim_in, static_cast<int>(repeats), -1);
   one = isl_constraint_set_constant_si(one, -1);
@@ -215,7 +229,7 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
     }
     return map;
   };
-  Map stepped(isl_map_intersect(reach[call].copy(), step.copy()));
+  Map stepped(isl_map_intersect(reached.copy(), step.copy()));
   Map pairs = drop(stepped);
   Map everywhere = in_range(Map(isl_map_intersect(insert(pairs).copy(), step.copy())));
   Map missing = everywhere - stepped;
