@@ -19,6 +19,11 @@
 #define ETC_FIRST_POLL 1800
 #endif
 
+// From a CommitParts until the reducer has stored the outputs.
+#ifndef ETC_REDUCER_CYCLES
+#define ETC_REDUCER_CYCLES 900
+#endif
+
 namespace etc {
 
 /// Where a role stands in the ring. Two barriers for each slot: full, then empty.
@@ -142,6 +147,8 @@ struct Consumer {
     }
     exchange.begun.Advance();
   }
+  /// These threads have stored their outputs of a stage themselves.
+  ETC_DEVICE void Stored() { committed = Clock() - u32(ETC_REDUCER_CYCLES); }
   /// Waits until tagged data of the stage before can be there.
   ETC_DEVICE void AwaitOthers() const {
     while (Clock() - committed < u32(ETC_FIRST_POLL)) {
@@ -167,6 +174,12 @@ struct Consumer {
   ETC_DEVICE u32 AcquireParts() {
     BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
     return exchange.buffers.slot;
+  }
+  /// All of the reducer's buffers as one, once it has read them (each warp): for a kernel without a
+  /// reduction.
+  ETC_DEVICE u32 BorrowParts() const {
+    AwaitReducer();
+    return exchange.buffers.first_slot;
   }
   /// This warp's part is in the buffer; moves on to the next.
   ETC_DEVICE void CommitParts() {

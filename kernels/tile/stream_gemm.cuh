@@ -4,13 +4,17 @@
 //
 // Config: rows (8 or 16 weight rows in a task), max_batch (the largest x_0); may have chunk_k (k of
 // one ring slot), epilogue ('store, 'residual, 'silu_mul), weights ('plain, 'qkv), bias (adds
-// args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first).
+// args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first), single.
 //
 // Each warp owns a slice of k in every chunk; the reducer warp sums the slices in a fixed order and
 // stores the outputs, while the consumers go on with the next task. The weights are row-major or in
 // tiles of 8 x 32 (tile/layout.cuh), of which a chunk of 8 rows is one copy. Inside 32 consecutive
 // k a lane takes 8 neighbours, for both operands alike: a sum does not mind which k stands where,
 // and so one 16-byte load gives the operands of two instructions.
+//
+// A call whose tasks are all that an SM has of it (single) may have tasks of more rows, in groups
+// of 8 or 16: each chunk of x then meets all of them, and is read once. There is no next task to go
+// on with, so the consumers join their sums and store the outputs themselves.
 #pragma once
 
 #include "arch/math.cuh"
@@ -19,13 +23,15 @@
 #include "arch/tagged.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
+#include "tile/stream_activations.cuh"
 #include "tile/stream_gemm_parts.cuh"
 
 namespace etc {
 
-ETC_OPTION(StreamGemmChunk, chunk_k, int, 8192 / Config::rows);
+ETC_OPTION(StreamGemmChunk, chunk_k, int, 0);
 ETC_OPTION(StreamGemmNorm, norm, bool, false);
 ETC_OPTION(StreamGemmBias, bias, bool, false);
+ETC_OPTION(StreamGemmSingle, single, bool, false);
 ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
 ETC_WORD_OPTION(StreamGemmWeights, weights, plain);
 
@@ -42,32 +48,37 @@ struct StreamGemm {
   static constexpr int kRows = int(Config::rows);
   static constexpr int kDepth = int(Args::x_1);
   static constexpr int kStep = 32 * kWarps;  // k that all warps take with one load of each lane
-  static_assert(kRows == 8 || kRows == 16, "`rows` is 8 or 16");
+  static constexpr bool kSingle = StreamGemmSingle<Config>::value;
+  static_assert(kRows % 8 == 0 && (kSingle || kRows <= 16), "`rows` is 8 or 16");
+  static constexpr int kGroupRows =
+      kRows <= 16 || (kRows % 16 == 0 && (kGated || kDepth <= 4096)) ? (kRows < 16 ? 8 : 16) : 8;
+  static constexpr int kGroups = kRows / kGroupRows;
+  static constexpr int kAllGroups = int(Args::y_1) * Epilogue::kInputs / kGroupRows;
   static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
 
-  static constexpr int kWantedChunk = int(StreamGemmChunk<Config>::value);
+  static constexpr int kGivenChunk = int(StreamGemmChunk<Config>::value);
+  static constexpr int kWantedChunk = kGivenChunk > 0 ? kGivenChunk : 8192 / kGroupRows;
   static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
   static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
   static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
-  static constexpr int kTailBlocks = (kDepth - (kChunks - 1) * kChunk) / kStep;
   static constexpr int kAllBlocks = kDepth / kStep;
 
   // What a slot is copied in: row by row, or 8 rows of tiles at once.
   static constexpr bool kTiled = Weights::template kTiled<Args>;
-  static_assert(!kTiled || !kGated || kRows == 16,
+  static_assert(!kTiled || !kGated || kGroupRows == 16,
                 "`rows` is 16 where `w_gate` and `w_up` are in tiles");
   static constexpr int kPieceRows = kTiled ? kTileRows : 1;
   // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different
   // banks.
   static constexpr int kPieceStride = kPieceRows * kChunk * 2 + (kTiled ? 0 : 64);
-  static constexpr int kSlotBytes = kRows / kPieceRows * kPieceStride;
+  static constexpr int kSlotBytes = kGroupRows / kPieceRows * kPieceStride;
   // From a lane's operand to that of its next block, and to that of the other 8 rows.
   static constexpr int kBlockStride = kPieceRows * 64;
   static constexpr int kHalfStride = kTileRows / kPieceRows * kPieceStride;
 
   static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
-  static constexpr int kHalves = kRows / 8;
+  static constexpr int kHalves = kGroupRows / 8;
   // What a warp hands to the reducer: sums of every row for each b, then the squares of x. The
   // stride lets the lanes' stores fall into different banks.
   static constexpr int kPartStride = kRows + 4;
@@ -77,78 +88,61 @@ struct StreamGemm {
 
   // Registers that the activations of a whole share may take.
   static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
-  static constexpr int kHoldable = kNorm ? 96 : 128;
+  static constexpr int kHoldable = (kNorm ? 96 : 128) - (kGroups - 1) * 8;
   static constexpr int kDirectRows = 2;  // tagged rows that are fetched without a look at one word
   static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
-  static constexpr int kChains = kTiles == 1 ? 4 : 2;  // independent sums, for latency
-  // Where registers allow it, the norm's weights are on their way before the activations are waited
-  // for.
-  static constexpr bool kNormFirst = kNorm && kHeld && kAllBlocks * (kTiles + 1) * 4 <= 128;
+  using X = StreamActivations<Args, kDepth, kChunk, kTiles, kFragments>;
+  static constexpr int kChains =
+      kTiles == 1 && kGroups == 1 ? 4 : 2;  // independent sums, for latency
+  // The norm's weights for this many chunks of held activations are on their way ahead of them: at
+  // first before the activations are waited for.
+  static constexpr int kNormRoom = (88 - kAllBlocks * kTiles * 4) / (kBlocks * 4);
+  static constexpr int kNormAhead = !kNorm || !kHeld || kNormRoom < 2 ? 0
+                                    : kNormRoom < kChunks             ? kNormRoom
+                                                                      : kChunks;
 
   static constexpr int kOutputs = kRows / Epilogue::kInputs;
-  static constexpr bool kBegins = Epilogue::template kReadsPlain<Args>;
+  static constexpr bool kBegins = !kSingle && Epilogue::template kReadsPlain<Args>;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
 #pragma unroll 1
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      int bytes = kPieceRows * Blocks(chunk) * kStep * 2;
-      u32 slot = loader.Acquire();
-      loader.Expect(kRows / kPieceRows * bytes);
+      int bytes = kPieceRows * X::Blocks(chunk) * kStep * 2;
+#pragma unroll 1
+      for (int group = 0; group < Groups(m); ++group) {
+        u32 slot = loader.Acquire();
+        loader.Expect(kGroupRows / kPieceRows * bytes);
 #pragma unroll
-      for (int row = 0; row < kRows; row += kPieceRows) {
-        const bf16* source = Weights::template Row<kRows>(args, m, row);
-        loader.Copy(slot + row / kPieceRows * kPieceStride, source + chunk * kChunk * kPieceRows,
-                    bytes);
+        for (int row = 0; row < kGroupRows; row += kPieceRows) {
+          const bf16* source = Weights::template Row<kGroupRows>(args, m * kGroups + group, row);
+          loader.Copy(slot + row / kPieceRows * kPieceStride, source + chunk * kChunk * kPieceRows,
+                      bytes);
+        }
+        loader.Advance();
       }
-      loader.Advance();
     }
   }
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
     // Of tagged activations the constructor waits itself, behind its loads of the norm's weights.
-    if constexpr (kNorm && !(kNormFirst && kTagged)) {
+    if constexpr (kNorm && !(kNormAhead > 0 && kTagged)) {
       PrefetchNorm(consumer, args.norm, kDepth);
     }
   }
 
-  ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) {
-    group_ = consumer.lane / 4;
-    quad_ = consumer.lane % 4;
-    if constexpr (kNormFirst) {
-#pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        LoadNorm(consumer, args, chunk, norm_ + chunk * kBlocks);
-      }
-    }
-    if constexpr (kBegins) {
-      consumer.Begin();
-    }
-    if constexpr (kTagged) {
-      consumer.AwaitOthers();
-      if (args.x_0 > kDirectRows) {
-        AwaitOne(consumer, args);
-      }
-    }
-    if constexpr (kHeld && kTagged) {
-      StartWords(args, fragments_);
-      Fetch(consumer, args, 0, fragments_);
-    } else if constexpr (kHeld) {
-#pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        LoadChunk(consumer, args, chunk, fragments_ + chunk * kBlocks);
-      }
-    }
-    if constexpr (!kHeld) {
-      if constexpr (kNorm) {
-        SumSquares(consumer, args);
-      }
-      LoadChunk(consumer, args, 0, fragments_);
+  ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) : x_(consumer) {
+    if constexpr (!kSingle) {
+      Start(consumer, args);
     }
   }
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int) {
-    Multiply(consumer, args);
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m) {
+    if constexpr (kSingle) {
+      MultiplyAndStore(consumer, args, m);
+    } else {
+      Multiply(consumer, args, m);
+    }
     first_ = false;
   }
 
@@ -156,8 +150,9 @@ struct StreamGemm {
   class Reduction {
    public:
     using Exists = void;
-    static constexpr bool kExists = true;
-    static constexpr int kPartsBytes = kWarps * kPart * 4;
+    static constexpr bool kExists = !kSingle;
+    static constexpr int kPartsBytes =
+        kSingle ? DivideUp(kWarps * kPart * 4, Exchange::kBuffers) : kWarps * kPart * 4;
 
     ETC_DEVICE Reduction(Reducer& reducer, const Args&) {
       if constexpr (kBegins) {
@@ -194,7 +189,7 @@ struct StreamGemm {
         u32 line = parts + ((tile * 8 + column) * kPartStride + row) * 4;
 #pragma unroll
         for (int input = 0; input < Epilogue::kInputs; ++input) {
-          read ^= Sum(line + input * kOutputs * 4, sums[tile][input]);
+          read ^= AddParts(line + input * kOutputs * 4, sums[tile][input]);
         }
         if constexpr (kNorm) {
           if (first_) {
@@ -228,212 +223,48 @@ struct StreamGemm {
     float scales_[kNorm ? kTiles : 1];
     bool first_ = true;
 
-    /// The sums over the warps, in their order. The result is made of all that was read.
-    template <int kRun>
-    static ETC_DEVICE u32 Sum(u32 address, float (&sums)[kRun]) {
-      float parts[kWarps][kRun];
-#pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        LoadShared(address + warp * kPart * 4, parts[warp]);
-      }
-      u32 read = 0;
-#pragma unroll
-      for (int i = 0; i < kRun; ++i) {
-        sums[i] = 0;
-#pragma unroll
-        for (int warp = 0; warp < kWarps; ++warp) {
-          sums[i] += parts[warp][i];
-        }
-        read ^= FloatToBits(sums[i]);
-      }
-      return read;
-    }
-
     static ETC_DEVICE u32 ReadScale(u32 address, float& scale) {
       float squares[1];
-      u32 read = Sum(address, squares);
+      u32 read = AddParts(address, squares);
       scale = ReciprocalSqrt(squares[0] * (1.0f / kDepth) + float(Config::eps));
       return read;
     }
   };
 
  private:
+  X x_;
   Vec4 fragments_[kFragments][kTiles];
-  Vec4 norm_[kNormFirst ? kAllBlocks : 1];
-  float squares_[kNorm ? kTiles : 1];  // of column group_, in the lanes of one quad_ only
-  int group_, quad_;
+  Vec4 norm_[kNormAhead > 0 ? kNormAhead* kBlocks : 1];
+  float squares_[kNorm ? kTiles : 1];  // of column x_.group, in the lanes of one x_.quad only
   bool first_ = true;
 
-  static ETC_DEVICE int Blocks(int chunk) {
-    return kTailBlocks == kBlocks || chunk + 1 < kChunks ? kBlocks : kTailBlocks;
-  }
-  /// The k at which this lane's first load in a chunk begins, counted from the chunk's start.
-  ETC_DEVICE int FirstK(const Consumer& consumer, int chunk) const {
-    return consumer.warp * Blocks(chunk) * 32 + quad_ * 8;
-  }
-  /// This lane's tagged activations of a block: four words.
-  template <class A>
-  ETC_DEVICE const u32* Words(const Consumer& consumer, const A& args, int chunk, int block,
-                              int tile) const {
-    u32 mine = u32(group_ * kDepth + FirstK(consumer, chunk)) / 2;
-    u32 apart = u32(tile * 8 * kDepth + chunk * kChunk + block * 32) / 2;
-    // A lane's first words lie in the first half of a line: all others are at fixed distances.
-    if constexpr (kDepth % 64 == 0 && kBlocks % 2 == 0 && kTailBlocks % 2 == 0) {
-      return args.x.Word(mine) + decltype(args.x)::Place(apart);
-    } else {
-      return args.x.Word(mine + apart);
-    }
-  }
-  /// Fetches what is missing of the tagged activations from a chunk on, as far as fragments are for
-  /// them, and says whether any of that chunk was. All are fetched before the first is looked at.
-  ETC_DEVICE bool Fetch(const Consumer& consumer, const Args& args, int chunk,
-                        Vec4 (*words)[kTiles]) const {
-    bool missing = false;
+  /// The sums over the warps, in their order. The result is made of all that was read.
+  template <int kRun>
+  static ETC_DEVICE u32 AddParts(u32 address, float (&sums)[kRun]) {
+    float parts[kWarps][kRun];
 #pragma unroll
-    for (int i = 0; i < kFragments; ++i) {
-      int at = chunk + i / kBlocks;
-      int block = i % kBlocks;
-      if (at >= kChunks || block >= Blocks(at)) {
-        continue;
+    for (int warp = 0; warp < kWarps; ++warp) {
+      LoadShared(address + warp * kPart * 4, parts[warp]);
+    }
+    u32 read = 0;
+#pragma unroll
+    for (int i = 0; i < kRun; ++i) {
+      sums[i] = 0;
+#pragma unroll
+      for (int warp = 0; warp < kWarps; ++warp) {
+        sums[i] += parts[warp][i];
       }
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        bool was = FetchMissing(words[i][tile], Words(consumer, args, at, block, tile));
-        missing |= was && i < kBlocks;
-      }
+      read ^= FloatToBits(sums[i]);
     }
-    return missing;
-  }
-  ETC_DEVICE void StartWords(const Args& args, Vec4 (*words)[kTiles]) const {
-#pragma unroll
-    for (int i = 0; i < kFragments; ++i) {
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        u32 start = tile * 8 + group_ < args.x_0 ? 0 : TagWord(0);
-        words[i][tile] = {start, start, start, start};
-      }
-    }
-  }
-  /// Fetches until nothing of the chunk is missing, and turns its words into their data.
-  ETC_DEVICE void FinishWords(const Consumer& consumer, const Args& args, int chunk,
-                              Vec4 (*words)[kTiles]) const {
-    while (Fetch(consumer, args, chunk, words)) {
-    }
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        if (block < Blocks(chunk)) {
-          words[block][tile] = TagData(words[block][tile]);
-        }
-      }
-    }
+    return read;
   }
 
-  /// Waits for one word of this warp's, before all are fetched: to fetch many again and again
-  /// delays the stores that they wait for.
-  ETC_DEVICE void AwaitOne(const Consumer& consumer, const Args& args) const {
-    int k = (kChunks - 1) * kChunk + (consumer.warp + 1) * kTailBlocks * 32 - 2;
-    const u32* address = args.x.Word(((int(args.x_0) - 1) * kDepth + k) / 2);
-    u32 word = 0;
-    while (FetchMissing(word, address)) {
-    }
+  /// Whether this task's activations are not prepared yet.
+  ETC_DEVICE bool IsFresh() const { return kSingle || first_; }
+  /// Of a task: the last one may have fewer.
+  static ETC_DEVICE int Groups(int m) {
+    return kAllGroups % kGroups == 0 ? kGroups : min(kGroups, kAllGroups - m * kGroups);
   }
-
-  /// A chunk of tagged activations on its way.
-  template <class A = Args>
-  struct Arriving {
-    Vec4 words[kBlocks][kTiles];
-    int chunk;
-
-    ETC_DEVICE Arriving(const StreamGemm& gemm, const Consumer& consumer, const A& args, int at)
-        : chunk(at) {
-      gemm.StartWords(args, words);
-      gemm.Fetch(consumer, args, chunk, words);
-    }
-    ETC_DEVICE void Finish(const StreamGemm& gemm, const Consumer& consumer, const A& args,
-                           Vec4 (*to)[kTiles]) {
-      gemm.FinishWords(consumer, args, chunk, words);
-      Copy(words, to);
-    }
-  };
-  /// Plain activations: their registers are the fragments themselves.
-  struct Loaded {
-    Vec4 fragments[kBlocks][kTiles];
-
-    ETC_DEVICE Loaded(const StreamGemm& gemm, const Consumer& consumer, const Args& args,
-                      int chunk) {
-      gemm.LoadChunk(consumer, args, chunk, fragments);
-    }
-    ETC_DEVICE void Finish(const StreamGemm&, const Consumer&, const Args&,
-                           Vec4 (*to)[kTiles]) const {
-      Copy(fragments, to);
-    }
-  };
-  static ETC_DEVICE void Copy(const Vec4 (*from)[kTiles], Vec4 (*to)[kTiles]) {
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        to[block][tile] = from[block][tile];
-      }
-    }
-  }
-  using NextChunk = typename Choose<kTagged, Arriving<>, Loaded>::type;
-
-  ETC_DEVICE void LoadChunk(const Consumer& consumer, const Args& args, int chunk,
-                            Vec4 (*fragments)[kTiles]) const {
-    if constexpr (kTagged) {
-      Arriving<> arriving(*this, consumer, args, chunk);
-      arriving.Finish(*this, consumer, args, fragments);
-    } else {
-      LoadPlain(consumer, args, chunk, fragments);
-    }
-  }
-  ETC_DEVICE void LoadPlain(const Consumer& consumer, const Args& args, int chunk,
-                            Vec4 (*fragments)[kTiles]) const {
-    const bf16* x = args.x + i64(group_) * kDepth + chunk * kChunk + FirstK(consumer, chunk);
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        if (block < Blocks(chunk)) {
-          fragments[block][tile] =
-              LoadGlobalIf(x + tile * 8 * kDepth + block * 32, tile * 8 + group_ < args.x_0);
-        }
-      }
-    }
-  }
-
-  /// The norm's weights at the places of a chunk's fragments.
-  ETC_DEVICE void LoadNorm(const Consumer& consumer, const Args& args, int chunk,
-                           Vec4* weights) const {
-    const bf16* norm = args.norm + chunk * kChunk + FirstK(consumer, chunk);
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      if (block < Blocks(chunk)) {
-        weights[block] = LoadGlobal(norm + block * 32);
-      }
-    }
-  }
-
-  /// Multiplies the fragments of a chunk by the norm's weights. The scale, one number for each b,
-  /// waits for the epilogue.
-  static ETC_DEVICE void ApplyNorm(int chunk, const Vec4* weights, Vec4 (*fragments)[kTiles]) {
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      if (block < Blocks(chunk)) {
-        const Vec4& weight = weights[block];
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          Vec4& x = fragments[block][tile];
-          x = {MultiplyBf16(x.x, weight.x), MultiplyBf16(x.y, weight.y),
-               MultiplyBf16(x.z, weight.z), MultiplyBf16(x.w, weight.w)};
-        }
-      }
-    }
-  }
-
   using Squares = float[kTiles][kChains][4];
   /// Adds this warp's squares of a chunk. They are the diagonal of x times itself, which is cheaper
   /// than to unpack x.
@@ -442,7 +273,7 @@ struct StreamGemm {
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        if (block < Blocks(chunk)) {
+        if (block < X::Blocks(chunk)) {
           const Vec4& x = fragments[block][tile];
           float(*chains)[4] = squares[tile] + block % (kChains / 2) * 2;
           MmaBf16(chains[0], x.x, 0, x.y, 0, x.x, x.y);
@@ -457,7 +288,7 @@ struct StreamGemm {
       squares_[tile] = 0;
 #pragma unroll
       for (int chain = 0; chain < kChains; ++chain) {
-        squares_[tile] += group_ % 2 ? squares[tile][chain][1] : squares[tile][chain][0];
+        squares_[tile] += x_.group % 2 ? squares[tile][chain][1] : squares[tile][chain][0];
       }
     }
   }
@@ -466,103 +297,224 @@ struct StreamGemm {
     Squares squares = {};
 #pragma unroll 1
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      LoadChunk(consumer, args, chunk, fragments_);
+      x_.LoadChunk(consumer, args, chunk, fragments_);
       AddSquares(chunk, fragments_, squares);
     }
     FinishSquares(squares);
+  }
+
+  /// Waits for the activations, and fetches those that are held.
+  ETC_DEVICE void Start(Consumer& consumer, const Args& args) {
+    if constexpr (kNormAhead > 0) {
+#pragma unroll
+      for (int chunk = 0; chunk < kNormAhead; ++chunk) {
+        x_.LoadNorm(consumer, args, chunk, norm_ + chunk * kBlocks);
+      }
+    }
+    if constexpr (kBegins) {
+      consumer.Begin();
+    }
+    if constexpr (kTagged) {
+      consumer.AwaitOthers();
+      if (args.x_0 > kDirectRows) {
+        x_.AwaitOne(consumer, args);
+      }
+    }
+    if constexpr (kHeld && kTagged) {
+      x_.StartWords(args, fragments_);
+      x_.Fetch(consumer, args, 0, fragments_);
+    } else if constexpr (kHeld) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        x_.LoadChunk(consumer, args, chunk, fragments_ + chunk * kBlocks);
+      }
+    }
+    if constexpr (!kHeld) {
+      if constexpr (kNorm) {
+        SumSquares(consumer, args);
+      }
+      if constexpr (!kSingle) {
+        x_.LoadChunk(consumer, args, 0, fragments_);
+      }
+    }
   }
 
   /// Makes a chunk of held activations what the first task, and then all others, multiply.
   ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int chunk, Squares& squares) {
     Vec4(*fragments)[kTiles] = fragments_ + chunk * kBlocks;
     if constexpr (kTagged) {
-      FinishWords(consumer, args, chunk, fragments);
+      x_.FinishWords(consumer, args, chunk, fragments);
     }
     if constexpr (kNorm) {
       AddSquares(chunk, fragments, squares);
-      if constexpr (kNormFirst) {
-        ApplyNorm(chunk, norm_ + chunk * kBlocks, fragments);
+      if constexpr (kNormAhead > 0) {
+        Vec4* weights = norm_ + chunk % kNormAhead * kBlocks;
+        x_.ApplyNorm(chunk, weights, fragments);
+        if (chunk + kNormAhead < kChunks) {
+          x_.LoadNorm(consumer, args, chunk + kNormAhead, weights);
+        }
       } else {
         Vec4 weights[kBlocks];
-        LoadNorm(consumer, args, chunk, weights);
-        ApplyNorm(chunk, weights, fragments);
+        x_.LoadNorm(consumer, args, chunk, weights);
+        x_.ApplyNorm(chunk, weights, fragments);
       }
     }
   }
 
-  /// The sum of a task's tile over this warp's slices of k, into its part for the reducer.
-  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args) {
-    float sums[kTiles][kChains][4] = {};
+  using Sums = float[kGroups][kTiles][kChains][4];
+
+  /// The sums of a task's rows over this warp's slices of k.
+  ETC_DEVICE void SumTask(Consumer& consumer, const Args& args, int m, Sums& sums) {
     if constexpr (kHeld) {
       Squares squares = {};
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        Vec4 weights[kBlocks][2];
-        u32 read = LoadWeights(consumer, chunk, weights);
-        if (first_) {
-          Prepare(consumer, args, chunk, squares);
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) {
+          if (group >= Groups(m)) {
+            break;
+          }
+          Vec4 weights[kBlocks][2];
+          u32 read = LoadWeights(consumer, chunk, weights);
+          if (group == 0 && IsFresh()) {
+            Prepare(consumer, args, chunk, squares);
+          }
+          MultiplyChunk(chunk, weights, fragments_ + chunk * kBlocks, sums[group]);
+          consumer.Release(read);
         }
-        MultiplyChunk(chunk, weights, fragments_ + chunk * kBlocks, sums);
-        consumer.Release(read);
       }
       if constexpr (kNorm) {
-        if (first_) {
+        if (IsFresh()) {
           FinishSquares(squares);
         }
       }
     } else {
+      if constexpr (kSingle) {
+        x_.LoadChunk(consumer, args, 0, fragments_);
+      }
 #pragma unroll 1
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         // The loads for the next chunk, or for the next task's first, fly while this one is waited
         // for.
-        NextChunk next(*this, consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0);
+        typename X::NextChunk next;
+        if (!kSingle || chunk + 1 < kChunks) {
+          next.Start(x_, consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0);
+        }
         if constexpr (kNorm) {
           Vec4 weights[kBlocks];
-          LoadNorm(consumer, args, chunk, weights);
-          ApplyNorm(chunk, weights, fragments_);
+          x_.LoadNorm(consumer, args, chunk, weights);
+          x_.ApplyNorm(chunk, weights, fragments_);
         }
-        Vec4 weights[kBlocks][2];
-        u32 read = LoadWeights(consumer, chunk, weights);
-        MultiplyChunk(chunk, weights, fragments_, sums);
-        consumer.Release(read);
-        next.Finish(*this, consumer, args, fragments_);
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) {
+          if (group >= Groups(m)) {
+            break;
+          }
+          Vec4 weights[kBlocks][2];
+          u32 read = LoadWeights(consumer, chunk, weights);
+          MultiplyChunk(chunk, weights, fragments_, sums[group]);
+          consumer.Release(read);
+        }
+        if (!kSingle || chunk + 1 < kChunks) {
+          next.Finish(x_, consumer, args, fragments_);
+        }
       }
     }
-    u32 part = consumer.AcquireParts() + consumer.warp * kPart * 4;
+  }
+
+  /// Adds up the chains, and leaves this warp's sums, and squares, at the shared address `part`.
+  ETC_DEVICE void StorePart(u32 part, const Sums& sums) const {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      u32 line = part + ((tile * 8 + quad_ * 2) * kPartStride + group_) * 4;
+      u32 line = part + ((tile * 8 + x_.quad * 2) * kPartStride + x_.group) * 4;
 #pragma unroll
-      for (int half = 0; half < kHalves; ++half) {
+      for (int half = 0; half < kGroups * kHalves; ++half) {
         float even = 0, odd = 0;
 #pragma unroll
         for (int chain = 0; chain < kChains; ++chain) {
-          even += sums[tile][chain][half * 2];
-          odd += sums[tile][chain][half * 2 + 1];
+          even += sums[half / kHalves][tile][chain][half % kHalves * 2];
+          odd += sums[half / kHalves][tile][chain][half % kHalves * 2 + 1];
         }
         StoreShared(line + half * 32, even);
         StoreShared(line + half * 32 + kPartStride * 4, odd);
       }
       if constexpr (kNorm) {
-        if (first_ && quad_ == group_ / 2) {
-          StoreShared(part + (kSums + tile * 8 + group_) * 4, squares_[tile]);
+        if (IsFresh() && x_.quad == x_.group / 2) {
+          StoreShared(part + (kSums + tile * 8 + x_.group) * 4, squares_[tile]);
         }
       }
     }
+  }
+
+  /// A task's sums, into this warp's part for the reducer.
+  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int m) {
+    Sums sums = {};
+    SumTask(consumer, args, m, sums);
+    StorePart(consumer.AcquireParts() + consumer.warp * kPart * 4, sums);
     consumer.CommitParts();
+  }
+
+  /// The same, and the outputs too: two neighbours by each thread.
+  ETC_DEVICE void MultiplyAndStore(Consumer& consumer, const Args& args, int m) {
+    static_assert(kTiles == 1 || !kSingle, "`single` is for at most 8 rows of x");
+    static_assert(kOutputs <= 64 || !kSingle, "each thread has two outputs");
+    constexpr int kPairs = kOutputs / 2;
+    int b = consumer.thread / kPairs;
+    int pair = consumer.thread % kPairs;
+    i64 n = i64(m) * kOutputs + pair * 2;
+    bool mine = b < args.x_0 && n < Args::y_1;
+    // By all threads, as behind a branch it would be waited for at once; and before the wait for
+    // the activations, so that no load of theirs is waited for with it.
+    auto operand = Epilogue::template Operand<2>(args, mine ? b : 0, mine ? n : 0);
+    float bias[2] = {};
+    if constexpr (kBias) {
+      bias[0] = ToFloat(args.bias[mine ? n : 0]);
+      bias[1] = ToFloat(args.bias[mine ? n + 1 : 0]);
+    }
+    Start(consumer, args);
+    Sums sums = {};
+    SumTask(consumer, args, m, sums);
+    u32 parts = consumer.BorrowParts();
+    StorePart(parts + consumer.warp * kPart * 4, sums);
+    consumer.Sync();
+    float outputs[Epilogue::kInputs][2];
+    if (mine) {
+      int row = kGated ? pair / 4 * 16 + pair % 4 * 2 : pair * 2;
+#pragma unroll
+      for (int input = 0; input < Epilogue::kInputs; ++input) {
+        AddParts(parts + (b * kPartStride + row + input * 8) * 4, outputs[input]);
+      }
+      if constexpr (kNorm) {
+        float squares[1];
+        AddParts(parts + (kSums + b) * 4, squares);
+        float scale = ReciprocalSqrt(squares[0] * (1.0f / kDepth) + float(Config::eps));
+#pragma unroll
+        for (int input = 0; input < Epilogue::kInputs; ++input) {
+          outputs[input][0] *= scale;
+          outputs[input][1] *= scale;
+        }
+      }
+      if constexpr (kBias) {
+        outputs[0][0] += bias[0];
+        outputs[0][1] += bias[1];
+      }
+      Epilogue::Apply(args, b, n, outputs, operand);
+    }
+    consumer.Sync();  // the parts are read
+    consumer.Stored();
   }
 
   /// The weights of a chunk, out of the ring; the result is made of all of them.
   ETC_DEVICE u32 LoadWeights(Consumer& consumer, int chunk, Vec4 (&weights)[kBlocks][2]) const {
-    u32 address = consumer.WaitAddress() + consumer.warp * Blocks(chunk) * kBlockStride +
-                  (kTiled ? consumer.lane * 16 : group_ * kPieceStride + quad_ * 16);
+    u32 address = consumer.WaitAddress() + consumer.warp * X::Blocks(chunk) * kBlockStride +
+                  (kTiled ? consumer.lane * 16 : x_.group * kPieceStride + x_.quad * 16);
     u32 read = 0;
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         weights[block][half] = {0, 0, 0, 0};
-        if (half < kHalves && block < Blocks(chunk)) {
+        if (half < kHalves && block < X::Blocks(chunk)) {
           weights[block][half] = LoadShared(address + half * kHalfStride + block * kBlockStride);
           read ^= weights[block][half].x;
         }
@@ -576,7 +528,7 @@ struct StreamGemm {
                                        float (&sums)[kTiles][kChains][4]) {
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      if (block < Blocks(chunk)) {
+      if (block < X::Blocks(chunk)) {
         const Vec4& low = weights[block][0];
         const Vec4& high = weights[block][1];
 #pragma unroll

@@ -18,7 +18,7 @@ struct ScheduleOptions {
   int64_t shared_bytes = 225280;     // dynamic shared memory of a CTA
   bool tag_data = false;             // the pipeline has tag-data: for CUDA only
   int64_t tagged_rows = 8;           // the most rows of a buffer that tag-data tags, and the most
-  int64_t tagged_elements = 65536;   // elements of it that a task reads
+  int64_t tagged_elements = 262144;  // elements of it that a task reads
   int64_t version_bytes = 64 << 20;  // the most that the versions of an untagged buffer may take
   bool debug_checks = false;         // the pipeline has add-checks
   bool remarks = false;              // say what was derived, and why

@@ -43,7 +43,8 @@ struct CopyArgs : Layouts<tiled> {
 /// Shapes: k, outputs n, rows of a task, the largest batch, the variant, and the kernel.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
           bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows,
-          bool in_tiles = false, template <class, class> class GemmKernel = StreamGemm>
+          bool in_tiles = false, template <class, class> class GemmKernel = StreamGemm,
+          bool is_single = false>
 struct GemmCase {
   static constexpr bool kTiled = in_tiles;
   static constexpr int kDepth = depth, kOutputs = outputs, kMaxBatch = batch_limit;
@@ -55,7 +56,7 @@ struct GemmCase {
     static constexpr i64 rows = tile_rows, max_batch = batch_limit, chunk_k = chunk;
     using epilogue = Epilogue;
     using weights = Weights;
-    static constexpr bool norm = has_norm, bias = has_bias;
+    static constexpr bool norm = has_norm, bias = has_bias, single = is_single;
     static constexpr float eps = 1e-6f;
   };
   struct Args : Layouts<in_tiles> {
@@ -106,10 +107,12 @@ struct GemmProgram {
     }
   }
   ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
-    int batch = int(gemm.x_0);
-    if (HasTask(Case::kTasks, batch)) {
-      ReductionOf<Gemm> reduction(reducer, gemm);
-      Share(Case::kTasks, batch, [&](int m) { reduction.Run(reducer, gemm, m); });
+    if constexpr (ReductionOf<Gemm>::kExists) {
+      int batch = int(gemm.x_0);
+      if (HasTask(Case::kTasks, batch)) {
+        ReductionOf<Gemm> reduction(reducer, gemm);
+        Share(Case::kTasks, batch, [&](int m) { reduction.Run(reducer, gemm, m); });
+      }
     }
   }
 };
@@ -287,6 +290,36 @@ inline void TestGemmsInTiles(Report& report) {
       report, "tiles k9728 residual", {1, 2, 8});
   TestGemm<GemmCase<9728, 2400, 16, 32, residual, plain, false, false, H, 512, true>>(
       report, "tiles k9728 rows16 residual", {1, 9, 17, 32});
+}
+
+/// Tasks of many rows, whose sums the consumers join themselves. Those of some cases are more than
+/// there are SMs, and the last task has fewer rows.
+template <int depth, int outputs, int rows, class Epilogue, class Weights, bool norm, bool bias,
+          class Output, bool tiled = true>
+using SingleCase = GemmCase<depth, outputs, rows, 8, Epilogue, Weights, norm, bias, Output, 0,
+                            tiled, StreamGemm, true>;
+
+inline void TestSingleGemms(Report& report) {
+  using F = float;
+  using H = bf16;
+  TestGemm<SingleCase<1024, 2400, 8, store, plain, false, true, F>>(
+      report, "single k1024 rows8 bias", {1, 2, 8});
+  TestGemm<SingleCase<1024, 4288, 32, store, qkv, true, false, H>>(
+      report, "single k1024 rows32 qkv norm", {1, 3, 8});
+  TestGemm<SingleCase<1024, 3080, 48, silu_mul, plain, true, false, H>>(
+      report, "single k1024 rows48 norm silu", {1, 2, 8});
+  TestGemm<SingleCase<2048, 2048, 16, residual, plain, false, false, H>>(
+      report, "single k2048 rows16 residual", {1, 8});
+  TestGemm<SingleCase<4096, 4128, 32, residual, plain, false, false, H>>(
+      report, "single k4096 rows32 residual", {1, 3, 8});
+  TestGemm<SingleCase<4096, 6144, 48, store, qkv, true, false, H>>(
+      report, "single k4096 rows48 qkv norm", {1, 8});
+  TestGemm<SingleCase<8192, 1032, 24, store, plain, true, true, F>>(
+      report, "single k8192 rows24 norm bias", {1, 2, 8});
+  TestGemm<SingleCase<9728, 1304, 40, residual, plain, false, false, H>>(
+      report, "single k9728 rows40 residual", {1, 3, 8});
+  TestGemm<SingleCase<9728, 2560, 64, residual, plain, false, false, H, false>>(
+      report, "single k9728 rows64 residual by rows", {1, 8});
 }
 
 }  // namespace etc::test

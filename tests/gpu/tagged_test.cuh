@@ -14,7 +14,7 @@ template <bool tagged>
 using Activations = typename std::conditional<tagged, Tagged<bf16>, bf16*>::type;
 
 /// x = table[ids]; h = norm(x) w0; y = x + h w1: of `depth` rows and columns.
-template <bool tagged, int depth, int tile_rows>
+template <bool tagged, int depth, int tile_rows, bool is_single>
 struct TaggedChain {
   struct CopyArgs {
     const bf16* table;
@@ -40,21 +40,22 @@ struct TaggedChain {
   };
   struct FirstConfig {
     static constexpr i64 rows = tile_rows, max_batch = 8;
-    static constexpr bool norm = true;
+    static constexpr bool norm = true, single = is_single;
     static constexpr float eps = 1e-6f;
   };
   struct SecondConfig {
     static constexpr i64 rows = tile_rows, max_batch = 8;
+    static constexpr bool single = is_single;
     using epilogue = etc::residual;
   };
   using Copy = Embedding<void, CopyArgs>;
   using First = StreamGemm<FirstConfig, FirstArgs>;
   using Second = StreamGemm<SecondConfig, SecondArgs>;
   static constexpr int kSlotBytes = First::kSlotBytes;
-  static constexpr int kScratchBytes = 0;
+  static constexpr int kScratchBytes = LargerOf(First::kScratchBytes, Second::kScratchBytes);
   static constexpr int kPartsBytes =
       LargerOf(First::Reduction::kPartsBytes, Second::Reduction::kPartsBytes);
-  static constexpr int kTasks = depth / tile_rows;
+  static constexpr int kTasks = DivideUp(depth, tile_rows);
 
   CopyArgs copy;
   FirstArgs first;
@@ -77,7 +78,12 @@ struct TaggedChain {
     if (HasTask(kTasks, batch)) {
       Wait(consumer, events, 0, batch);
       First op(consumer, first);
-      Share(kTasks, batch, [&](int m) { op.Run(consumer, first, m); });
+      Share(kTasks, batch, [&](int m) {
+        op.Run(consumer, first, m);
+        if constexpr (is_single) {
+          Notify(consumer, events, 1);
+        }
+      });
     }
     if (HasTask(kTasks, batch + kTasks)) {
       Wait(consumer, events, 1, kTasks);
@@ -86,6 +92,11 @@ struct TaggedChain {
     }
   }
   ETC_DEVICE void Reduce(Reducer& reducer, const Events& events) const {
+    if constexpr (!is_single) {
+      ReduceAll(reducer, events);
+    }
+  }
+  ETC_DEVICE void ReduceAll(Reducer& reducer, const Events& events) const {
     int batch = int(first.x_0);
     if (HasTask(kTasks, batch)) {
       typename First::Reduction reduction(reducer, first);
@@ -113,8 +124,8 @@ struct TaggedChain {
   }
 };
 
-template <int depth, int tile_rows>
-struct ChainWithTags : TaggedChain<true, depth, tile_rows> {
+template <int depth, int tile_rows, bool single>
+struct ChainWithTags : TaggedChain<true, depth, tile_rows, single> {
   char* memory;  // a header, x, h; where h is depends on the batch
 
   ETC_DEVICE i64 BufferBytes() const { return this->first.x_0 * depth * 4; }
@@ -130,7 +141,7 @@ struct ChainWithTags : TaggedChain<true, depth, tile_rows> {
 
 /// One launch after the other, the batch now larger, now smaller: what an earlier launch left in
 /// the buffers must never be taken for this one's.
-template <int depth, int tile_rows>
+template <int depth, int tile_rows, bool single = false>
 void TestTaggedChain(Report& report) {
   Random random(depth + tile_rows);
   constexpr int most = 8, table_rows = 64, launches = 200;
@@ -142,8 +153,8 @@ void TestTaggedChain(Report& report) {
   Buffer<bf16> x(most * depth), h(most * depth), y(most * depth), tagged_y(most * depth);
   Buffer<char> memory(TagState::kHeaderBytes + 2 * most * depth * 4);
   memory.Fill(0);
-  TaggedChain<false, depth, tile_rows> plain{};
-  ChainWithTags<depth, tile_rows> tagged{};
+  TaggedChain<false, depth, tile_rows, single> plain{};
+  ChainWithTags<depth, tile_rows, single> tagged{};
   tagged.memory = memory.data();
   plain.copy.x = plain.first.x = plain.second.residual = x.data();
   plain.first.y = plain.second.x = h.data();
@@ -157,8 +168,8 @@ void TestTaggedChain(Report& report) {
   };
   fill(plain, y.data());
   fill(tagged, tagged_y.data());
-  Launcher<TaggedChain<false, depth, tile_rows>> plain_launcher;
-  Launcher<ChainWithTags<depth, tile_rows>> tagged_launcher;
+  Launcher<TaggedChain<false, depth, tile_rows, single>> plain_launcher;
+  Launcher<ChainWithTags<depth, tile_rows, single>> tagged_launcher;
   int wrong = 0;
   for (int i = 0; i < launches; ++i) {
     std::vector<i32> rows(most);
@@ -183,6 +194,9 @@ inline void TestTagged(Report& report) {
   TestTaggedChain<1024, 8>(report);
   TestTaggedChain<2048, 16>(report);
   TestTaggedChain<6144, 16>(report);  // more than registers hold
+  TestTaggedChain<1024, 8, true>(report);
+  TestTaggedChain<2048, 24, true>(report);
+  TestTaggedChain<6144, 48, true>(report);
 }
 
 }  // namespace etc::test

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   TestNormGate(report);
   TestGemms(report);
   TestGemmsInTiles(report);
+  TestSingleGemms(report);
   TestWideGemms(report);
   TestProjectionsInParts(report);
   TestAttentions(report);

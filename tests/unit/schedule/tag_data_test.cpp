@@ -71,8 +71,8 @@ TEST_CASE("one operand that takes no tags leaves its buffer to an event") {
 
 TEST_CASE("many rows are not tagged, and not what a task reads much of") {
   CHECK_FALSE(Has(Tagged(Chain("9", "64", "(%x, %y)")), "tagged"));
-  CHECK(Has(Tagged(Chain("8", "65536", "(%x, %y)")), "tagged"));
-  CHECK_FALSE(Has(Tagged(Chain("8", "65540", "(%x, %y)")), "tagged"));
+  CHECK(Has(Tagged(Chain("8", "262144", "(%x, %y)")), "tagged"));
+  CHECK_FALSE(Has(Tagged(Chain("8", "262148", "(%x, %y)")), "tagged"));
 }
 
 /// Three stages in each layer, of which the last but one takes no tags. It writes %m, and the next
