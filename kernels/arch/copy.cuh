@@ -29,7 +29,8 @@ ETC_DEVICE void BulkCopyElected(u32 shared, const void* global, int bytes, u32 b
       : "memory");
 }
 
-// Sixteen bytes, or zeros where nothing `exists`: not by way of L1, which may hold an older line.
+// Sixteen bytes, or zeros where nothing `exists`, and then nothing is read: not by way of L1, which
+// may hold an older line.
 // The writes are this thread's own, and generic: they count as such for every fence and barrier.
 ETC_DEVICE void CopyPiece(u32 shared, const void* global, bool exists) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),

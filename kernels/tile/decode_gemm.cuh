@@ -1,4 +1,4 @@
-// The GEMM of a decode step, by the rows of a task: WideGemm from 64 on, StreamGemm below.
+// The GEMM of a decode step, by the largest batch: StreamGemm up to 8, WideGemm above.
 #pragma once
 
 #include "tile/stream_gemm.cuh"
@@ -7,7 +7,7 @@
 namespace etc {
 
 template <class Config, class Args>
-using DecodeGemm =
-    typename Choose<(Config::rows >= 64), WideGemm<Config, Args>, StreamGemm<Config, Args>>::type;
+using DecodeGemm = typename Choose<(Config::max_batch > 8), WideGemm<Config, Args>,
+                                   StreamGemm<Config, Args>>::type;
 
 }  // namespace etc

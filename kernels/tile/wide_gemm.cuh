@@ -2,15 +2,15 @@
 // sums. The weights stream through the ring once and go to the tensor cores from registers, 64 rows
 // of them at a time; the activations are the N side, staged in shared memory.
 //
-// Config: rows (64 or 128 weight rows in a task), max_batch (the largest x_0, up to 128); may have
-// epilogue, weights, norm and eps, as StreamGemm has. With a norm, it is the weights that are
-// multiplied by args.norm and rounded; the scale goes into the sum. With parts (of 64 rows, without
-// norm or epilogue) task (m, p) has of the K / 256 slots those from p * slots / parts to those of
-// p + 1, and y is f32 [parts, b, n].
+// Config: rows (weight rows in a task: a multiple of 16 up to 240), max_batch (the largest x_0, up
+// to 128); may have epilogue and weights, as StreamGemm has. With parts (without epilogue) task
+// (m, p) has of the K / 256 pieces of k those from p * K / 256 / parts to those of p + 1, and y is
+// f32 [parts, b, n].
 //
-// Of 128 rows each of the two warpgroups has half. Of 64 rows each has all, and every other 128 k;
-// then they exchange their sums, and each ends half of the columns. Activations are fetched from L2
-// in pieces of 16 bytes, some stages ahead, and on into the next task's, whose are the same; the
+// Of up to 64 rows each of the two warpgroups has all, and every other 128 k; then they exchange
+// their sums, and each ends half of the columns. More rows are in one or two blocks of up to 128,
+// of which the first warpgroup has 64 and the second the rest. Activations are fetched from L2 in
+// pieces of 16 bytes, some stages ahead, and on into the next task's, whose are the same; the
 // destructor waits for what was too much.
 #pragma once
 
@@ -47,35 +47,43 @@ struct WideGemm {
   static constexpr bool kGated = kInputs == 2;
   using Weights = typename Choose<kGated, gate_up, typename WideGemmWeights<Config>::type>::type;
   static_assert(Weights::template kTiled<Args>, "the weights are in tiles of 8 x 32");
-  static constexpr bool kNorm = WideGemmNorm<Config>::value;
+  static_assert(!WideGemmNorm<Config>::value, "AddNorm norms for it");
 
   static constexpr int kRows = int(Config::rows);
-  static_assert(kRows == 64 || kRows == 128, "`rows` is 64 or 128");
+  static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 240,
+                "`rows` is a multiple of 16 from 16 to 240");
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
   static constexpr int kGroupThreads = 128;
-  static constexpr bool kSplits = kRows == 64;  // whether the warpgroups split k
+  static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
   static constexpr bool kInParts = WideGemmParts<Config>::value > 0;
   static constexpr int kParts = kInParts ? int(WideGemmParts<Config>::value) : 1;
-  static_assert(!kInParts || (kSplits && !kNorm && IsSame<Epilogue, store>::value),
-                "parts are plain sums of 64 rows");
+  static_assert(!kInParts || IsSame<Epilogue, store>::value, "parts are plain sums");
 
-  // 16 rows are a pair of tiles' rows: what one warp has of 64. A gated epilogue finds both inputs
-  // of an output in one thread, because the upper 8 are of `w_gate` and the lower of `w_up`.
+  // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
+  // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.
   static constexpr int kPairs = kRows / 16;
+  static constexpr int kBlockPairs = kSplits ? 4 : 8;
+  static constexpr int kBlocks = (kPairs + kBlockPairs - 1) / kBlockPairs;
+  static ETC_DEVICE constexpr int PairsOf(int block) {
+    return kPairs - block * kBlockPairs < kBlockPairs ? kPairs - block * kBlockPairs : kBlockPairs;
+  }
   static constexpr int kPairOutputs = 16 / kInputs;
   static constexpr int kOutputs = WideOutputs<Args, kInParts>::value;
   static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
   static constexpr int kAllPairs = kOutputs / kPairOutputs;
 
-  // A slot is two units of 64 k for each warpgroup.
+  // A slot is a chunk of k of a block: two units of 64 for each warpgroup.
   static constexpr int kDepth = int(Args::x_1);
   static constexpr int kUnit = 64;
-  static constexpr int kSlotDepth = kSplits ? 4 * kUnit : 2 * kUnit;
-  static constexpr int kSlots = kDepth / kSlotDepth;
-  static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for 128 rows of 128");
-  static_assert(kParts <= kSlots, "a part has a slot");
+  static constexpr int kChunkUnits = 2;
+  static constexpr int kSlotDepth = (kSplits ? 2 : 1) * kChunkUnits * kUnit;
+  static constexpr int kChunks = kDepth / kSlotDepth;
+  static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for more than 64 rows of 128");
+  static constexpr int kPartDepth = 256;  // parts have whole pieces of as many k
+  static_assert(!kInParts || (kDepth % kPartDepth == 0 && kParts <= kDepth / kPartDepth),
+                "k is a multiple of 256, and a part has so many");
   static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
-  static constexpr int kSlotBytes = kRows * kSlotDepth * 2;
+  static constexpr int kSlotBytes = PairsOf(0) * 2 * kTileRowBytes;
 
   static constexpr int Columns(int least) {
     return int(Config::max_batch) > least ? Columns(2 * least) : least;
@@ -83,11 +91,17 @@ struct WideGemm {
   static constexpr int kColumns = Columns(kSplits ? 16 : 32);
   static_assert(kColumns <= 128, "`max_batch` is at most 128");
 
-  // A stage is one unit of all columns, or two where they are few: fewer barriers.
-  static constexpr int kUnits = kColumns <= 32 ? 2 : 1;
+  // A stage is one unit of all columns, or two where they are few: fewer barriers. Of several
+  // blocks each reads the whole chunk.
+  static constexpr int kUnits = kColumns <= 32 || kBlocks > 1 ? 2 : 1;
   static constexpr int kUnitBytes = kColumns * kUnit * 2;
   static constexpr int kStageBytes = kUnits * kUnitBytes;
-  static constexpr int kSlotStages = 2 / kUnits;
+  static constexpr int kChunkStages = kChunkUnits / kUnits;
+  // A step is what is multiplied from one of two sets of registers: a unit, or half of it where the
+  // sums of two blocks take most of them.
+  static constexpr int kStepTiles = kBlocks == 1 ? 2 : 1;
+  static constexpr int kSteps = kChunkUnits * kUnit / (kStepTiles * kTileColumns);  // of a chunk
+  static constexpr int kStageSteps = kSteps / kChunkStages;
   static constexpr int kStagings = kSplits ? 2 : 1;  // by each warpgroup, or by both together
   static constexpr int kWantedStages = 81920 / (kStagings * kStageBytes);
   static constexpr int kStages = kWantedStages < 3 ? 3 : (kWantedStages > 5 ? 5 : kWantedStages);
@@ -97,10 +111,7 @@ struct WideGemm {
   static constexpr int kRounds = kColumns / kRoundColumns;
 
   static constexpr int kAtomBytes = 1024;
-  static constexpr int kNormOffset = kStagings * kStages * kStageBytes;
-  static constexpr int kSquaresOffset = kNormOffset + (kNorm ? kDepth * 2 : 0);
-  static constexpr int kScalesOffset = kSquaresOffset + (kNorm ? kStagings * kColumns * 4 : 0);
-  static constexpr int kScratchBytes = kAtomBytes + kScalesOffset + (kNorm ? kColumns * 4 : 0);
+  static constexpr int kScratchBytes = kAtomBytes + kStagings * kStages * kStageBytes;
   static constexpr int kFirstBarrier = 4;  // a hardware barrier for each warpgroup
 
   // Columns whose sums a thread ends with.
@@ -108,106 +119,68 @@ struct WideGemm {
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m, int p = 0) {
 #pragma unroll 1
-    for (int part = FirstSlot(p); part < FirstSlot(p + 1); ++part) {
-      u32 slot = loader.Acquire();
-      loader.Expect(min(kPairs, kAllPairs - m * kPairs) * 2 * kTileRowBytes);
+    for (int chunk = FirstChunk(p); chunk < FirstChunk(p + 1); ++chunk) {
 #pragma unroll
-      for (int tile_row = 0; tile_row < 2 * kPairs; ++tile_row) {
-        int pair = m * kPairs + tile_row / 2;
-        if (kAllPairs % kPairs == 0 || pair < kAllPairs) {
-          const bf16* source = Weights::template Row<16>(args, pair, tile_row % 2 * kTileRows);
-          loader.Copy(slot + tile_row * kTileRowBytes, source + part * kSlotDepth * kTileRows,
-                      kTileRowBytes);
+      for (int block = 0; block < kBlocks; ++block) {
+        int first = m * kPairs + block * kBlockPairs;
+        u32 slot = loader.Acquire();
+        loader.Expect(max(0, min(PairsOf(block), kAllPairs - first)) * 2 * kTileRowBytes);
+#pragma unroll
+        for (int tile_row = 0; tile_row < 2 * PairsOf(block); ++tile_row) {
+          int pair = first + tile_row / 2;
+          if (kAllPairs % kPairs == 0 || pair < kAllPairs) {
+            const bf16* source = Weights::template Row<16>(args, pair, tile_row % 2 * kTileRows);
+            loader.Copy(slot + tile_row * kTileRowBytes, source + chunk * kSlotDepth * kTileRows,
+                        kTileRowBytes);
+          }
         }
+        loader.Advance();
       }
-      loader.Advance();
-    }
-  }
-
-  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int, int = 0) {
-    if constexpr (kNorm) {
-      PrefetchNorm(consumer, args.norm, kDepth);
     }
   }
 
   ETC_DEVICE WideGemm(Consumer& consumer, const Args& args) {
     group_ = Opaque(consumer.warp) / 4;
-    scratch_ = (SharedAddress(consumer.scratch) + kAtomBytes - 1) / kAtomBytes * kAtomBytes;
-    first_stage_ = scratch_ + (kSplits ? group_ * kStages * kStageBytes : 0);
+    u32 scratch = (SharedAddress(consumer.scratch) + kAtomBytes - 1) / kAtomBytes * kAtomBytes;
+    stage_ = first_stage_ = scratch + (kSplits ? group_ * kStages * kStageBytes : 0);
     int fetcher = Opaque(consumer.thread) % kFetchers;
-    first_column_ = fetcher / 8;
-    source_ = args.x + i64(first_column_) * kDepth + Part() + fetcher % 8 * 8;
-    piece_ = first_column_ * 128 + ((fetcher % 8) ^ (first_column_ % 8)) * 16;
+    int column = fetcher / 8;
+    source_ = args.x + i64(column) * kDepth + Part() + fetcher % 8 * 8;
+    piece_ = column * 128 + (fetcher % 8 ^ column % 8) * 16;
     if constexpr (!kInParts) {
       FetchFirst(args);
-    }
-    if constexpr (kNorm) {
-      // The words of 32 k in the order of a lane's operands.
-      const u32* norm = reinterpret_cast<const u32*>(args.norm);
-#pragma unroll 4
-      for (int word = consumer.thread; word < kDepth / 2; word += Consumer::kThreads) {
-        int place = word / 16 * 16 + word % 4 * 4 + word / 4 % 4;
-        StoreShared(scratch_ + kNormOffset + place * 4, norm[word]);
-      }
-      consumer.Sync();
     }
   }
 
   ETC_DEVICE ~WideGemm() { CopyWait<0>(); }
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m, int p = 0) {
-    float sums[kColumns / 2] = {};
-    float squares[kRounds] = {};
+    float sums[kBlocks][kColumns / 2] = {};
     if constexpr (kInParts) {
-      fetched_stage_ = stage_;
-      fetched_ = FirstSlot(p) * kSlotStages;
-      fetch_end_ = FirstSlot(p + 1) * kSlotStages;
+      fetched_ = FirstChunk(p) * kChunkStages;
+      fetch_end_ = FirstChunk(p + 1) * kChunkStages;
       FetchFirst(args);
     }
-    Multiply(consumer, args, p, sums, squares);
-    int pair = m * kPairs + (kSplits ? 0 : group_ * 4) + consumer.warp % 4;
-    bool exists = kAllPairs % kPairs == 0 || pair < kAllPairs;
-    Residuals residuals;
-    if (exists) {
-      residuals.Load(consumer, args, pair, FirstEndColumn());
-    }
-    bool scales = kNorm && first_;
-    first_ = false;
-    if (scales) {
-      StoreSquares(consumer, squares);
-    }
-    float ends[kEndColumns / 2];
+    Multiply(consumer, args, p, sums);
     if constexpr (kSplits) {
-      Exchange(consumer, sums, ends);
+      float ends[kEndColumns / 2];
+      Exchange(consumer, sums[0], ends);
+      consumer.Sync();
+      Store(consumer, args, m, p, 0, ends);
     } else {
 #pragma unroll
-      for (int i = 0; i < kEndColumns / 2; ++i) {
-        ends[i] = sums[i];
+      for (int block = 0; block < kBlocks; ++block) {
+        Store(consumer, args, m, p, block, sums[block]);
       }
-      if (scales) {
-        consumer.Sync();
-      }
-    }
-    if constexpr (kNorm) {
-      if (scales) {
-        StoreScales(consumer);
-      }
-    }
-    if (kSplits || scales) {
-      consumer.Sync();
-    }
-    if (exists) {
-      Store(consumer, args, p, pair, ends, residuals);
     }
   }
 
  private:
   const bf16* source_;
-  u32 scratch_, first_stage_, piece_;
-  int group_, first_column_;
-  int stage_ = 0, fetched_stage_ = 0, fetched_ = 0;
+  u32 first_stage_, stage_, piece_;
+  int group_;
+  int fetched_ = 0;    // stages that are, of all k
   int fetch_end_ = 0;  // of a part
-  bool first_ = true;
 
   /// The same value, of which the compiler knows nothing: what it makes of it stays here. It would
   /// compute the addresses of all shares of a kernel ahead of its loops, and run out of registers.
@@ -217,11 +190,16 @@ struct WideGemm {
   }
 
   /// Of a part.
-  static ETC_DEVICE int FirstSlot(int p) { return p * kSlots / kParts; }
+  static ETC_DEVICE int FirstChunk(int p) {
+    return p * (kDepth / kPartDepth) / kParts * (kPartDepth / kSlotDepth);
+  }
 
   /// Where in a slot this warpgroup's k begin.
-  ETC_DEVICE int Part() const { return kSplits ? group_ * 2 * kUnit : 0; }
+  ETC_DEVICE int Part() const { return kSplits ? group_ * kChunkUnits * kUnit : 0; }
   ETC_DEVICE int FirstEndColumn() const { return kSplits ? group_ * kEndColumns : 0; }
+
+  /// The column of this thread's first piece.
+  ETC_DEVICE int FirstColumn() const { return int(piece_ / 128); }
 
   /// Calls body(round, unit, offset in a stage) for each of a thread's pieces.
   template <class Body>
@@ -236,27 +214,36 @@ struct WideGemm {
   }
 
   ETC_DEVICE void FetchFirst(const Args& args) {
+    u32 stage = stage_;
 #pragma unroll
-    for (int stage = 0; stage + 1 < kStages; ++stage) {
-      Fetch(args);
+    for (int i = 0; i + 1 < kStages; ++i) {
+      Fetch(args, stage);
+      stage = Behind(stage);
     }
   }
 
-  /// Starts to bring the next stage's activations; behind the end of a part, none.
-  ETC_DEVICE void Fetch(const Args& args) {
+  ETC_DEVICE u32 Behind(u32 stage) const {
+    constexpr u32 last = (kStages - 1) * kStageBytes;
+    return stage == first_stage_ + last ? first_stage_ : stage + kStageBytes;
+  }
+  ETC_DEVICE u32 Before(u32 stage) const {
+    constexpr u32 last = (kStages - 1) * kStageBytes;
+    return stage == first_stage_ ? stage + last : stage - kStageBytes;
+  }
+
+  /// Starts to bring the next activations, to a stage; behind the end of a part, none.
+  ETC_DEVICE void Fetch(const Args& args, u32 stage) {
     if (!kInParts || fetched_ < fetch_end_) {
-      u32 to = first_stage_ + fetched_stage_ * kStageBytes + piece_;
       const bf16* from =
-          source_ + fetched_ / kSlotStages * kSlotDepth + fetched_ % kSlotStages * kUnit;
+          source_ + fetched_ / kChunkStages * kSlotDepth + fetched_ % kChunkStages * kUnits * kUnit;
       ForPieces([&](int round, int unit, int offset) {
-        bool exists = first_column_ + round * kRoundColumns < args.x_0;
+        bool exists = FirstColumn() + round * kRoundColumns < args.x_0;
         const bf16* piece = from + round * kRoundColumns * kDepth + unit * kUnit;
-        CopyPiece(to + offset, exists ? piece : args.x, exists);
+        CopyPiece(stage + piece_ + offset, piece, exists);
       });
     }
     CopyCommit();
-    fetched_stage_ = fetched_stage_ + 1 == kStages ? 0 : fetched_stage_ + 1;
-    fetched_ = !kInParts && fetched_ + 1 == kSlots * kSlotStages ? 0 : fetched_ + 1;
+    fetched_ = !kInParts && fetched_ + 1 == kChunks * kChunkStages ? 0 : fetched_ + 1;
   }
 
   ETC_DEVICE void SyncFetchers(Consumer& consumer) const {
@@ -268,83 +255,106 @@ struct WideGemm {
   }
 
   /// Waits for the next stage, and gives its address. No tensor core reads the one before any more.
-  ETC_DEVICE u32 NextStage(Consumer& consumer, float (&squares)[kRounds]) {
-    u32 stage = first_stage_ + stage_ * kStageBytes;
-    stage_ = stage_ + 1 == kStages ? 0 : stage_ + 1;
+  ETC_DEVICE u32 NextStage(Consumer& consumer) {
+    u32 stage = stage_;
+    stage_ = Behind(stage);
     CopyWait<kStages - 2>();
-    if constexpr (kNorm) {
-      if (first_) {
-        AddSquares(stage + piece_, squares);
-      }
-    }
     WgmmaSharedFence();
     SyncFetchers(consumer);
     return stage;
   }
 
-  /// The sums of a task, or of this warpgroup's part of k. While a unit is multiplied, the next
+  /// Where in a block this warp's pair is; a block may have fewer.
+  static ETC_DEVICE int PairInBlock(const Consumer& consumer) {
+    return Opaque(consumer.warp) % kBlockPairs;
+  }
+  /// Whether any warp of this warpgroup has a pair of the block.
+  ETC_DEVICE bool HasBlock(int block) const { return kSplits || PairsOf(block) > 4 || group_ == 0; }
+
+  /// The sums of a task, or of this warpgroup's part of k. While a step is multiplied, the next
   /// one's weights are loaded.
-  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int p, float (&sums)[kColumns / 2],
-                           float (&squares)[kRounds]) {
-    u32 first[4][4], second[4][4];
+  ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int p,
+                           float (&sums)[kBlocks][kColumns / 2]) {
+    u32 weights[2][kStepTiles * 2][4];
     int lane = Opaque(consumer.lane);
-    int tile_row = Opaque(consumer.warp) % (kRows / 16) * 2;
-    u32 slot = consumer.WaitAddress();
-    u32 read = LoadWeights(lane, tile_row, slot, 0, 0, first);
-    int last = FirstSlot(p + 1);
+    int pair = PairInBlock(consumer);
+    u32 slot = consumer.WaitAddress(), stage = 0;
+    u32 read = LoadWeights(lane, 0, pair, slot, 0, weights[0]);
+    int last = FirstChunk(p + 1);
 #pragma unroll 1
-    for (int part = FirstSlot(p); part < last; ++part) {
-      u32 stage = NextStage(consumer, squares);
-      Issue(stage, first, sums);
-      Fetch(args);
-      read ^= LoadWeights(lane, tile_row, slot, part, 1, second);
-      consumer.Release(read);
-      if constexpr (kUnits == 1) {
-        WgmmaWait<0>();
-        stage = NextStage(consumer, squares);
-        Issue(stage, second, sums);
-        Fetch(args);
-      } else {
-        Issue(stage + kUnitBytes, second, sums);
-        WgmmaWait<1>();
-      }
-      if (part + 1 < last) {
-        slot = consumer.WaitAddress();
-        read = LoadWeights(lane, tile_row, slot, part + 1, 0, first);
+    for (int chunk = FirstChunk(p); chunk < last; ++chunk) {
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) {
+          bool first = block == 0 && step % kStageSteps == 0;  // of a stage
+          if (first) {
+            if (step > 0) {
+              WgmmaWait<0>();
+            }
+            stage = NextStage(consumer);
+          }
+          if (HasBlock(block)) {
+            Issue(stage, step % kStageSteps, weights[step % 2], sums[block]);
+          }
+          if (first) {
+            Fetch(args, Before(stage));
+          }
+          WgmmaWait<1>();
+          if (step + 1 < kSteps) {
+            read ^= LoadWeights(lane, block, pair, slot, step + 1, weights[(step + 1) % 2]);
+            if (step + 2 == kSteps) {
+              consumer.Release(read);
+            }
+          } else if (block + 1 < kBlocks || chunk + 1 < last) {
+            slot = consumer.WaitAddress();
+            read = LoadWeights(lane, (block + 1) % kBlocks, pair, slot, 0, weights[0]);
+          }
+        }
       }
       WgmmaWait<0>();
     }
 #pragma unroll
-    for (int i = 0; i < kColumns / 2; ++i) {
-      asm volatile("" : "+f"(sums[i])::"memory");  // not read any earlier
+    for (int i = 0; i < kBlocks * kColumns / 2; ++i) {
+      // Not read any earlier.
+      asm volatile("" : "+f"(sums[i / (kColumns / 2)][i % (kColumns / 2)])::"memory");
     }
   }
 
-  static ETC_DEVICE void Issue(u32 columns, u32 (&weights)[4][4], float (&sums)[kColumns / 2]) {
+  /// Multiplies a step of a stage.
+  static ETC_DEVICE void Issue(u32 stage, int step, u32 (&weights)[kStepTiles * 2][4],
+                               float (&sums)[kColumns / 2]) {
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < kStepTiles * 8; ++i) {
       asm volatile("" : "+r"(weights[i / 4][i % 4])::"memory");  // not made any later
     }
     WgmmaFence();
 #pragma unroll
-    for (int step = 0; step < 4; ++step) {
-      Wgmma<kColumns>::Multiply(sums, weights[step], WgmmaDescriptor(columns + step * 32));
+    for (int i = 0; i < kStepTiles * 2; ++i) {
+      int k = (step * kStepTiles * 2 + i) * 16;
+      u32 columns = stage + k / kUnit * kUnitBytes + k % kUnit * 2;
+      Wgmma<kColumns>::Multiply(sums, weights[i], WgmmaDescriptor(columns));
     }
     WgmmaCommit();
   }
 
-  /// This warp's operands of a unit; gives a word made of all that it read of the slot. A tile has
-  /// its 8 rows 64 bytes apart, which would put every other one into the same banks: so at a time
-  /// a row's lanes get another 16 bytes of it than the rows two before and behind, and the four
-  /// that they get in the end are put in order.
-  ETC_DEVICE u32 LoadWeights(int lane, int tile_row, u32 slot, int part, int unit,
-                             u32 (&weights)[4][4]) const {
-    u32 address = slot + tile_row * kTileRowBytes + (Part() + unit * kUnit) * kTileRows * 2 +
-                  lane % 8 * 64 + (lane / 8 ^ lane % 8 / 2) * 16;
+  /// This warp's operands of a step, or where it has no pair, another's, so that the tensor cores
+  /// have some; gives a word made of all that it read of the slot. A tile has its 8 rows 64 bytes
+  /// apart, which would put every other one into the same banks: so at a time a row's lanes get
+  /// another 16 bytes of it than the rows two before and behind, and the four that they get in the
+  /// end are put in order.
+  ETC_DEVICE u32 LoadWeights(int lane, int block, int pair, u32 slot, int step,
+                             u32 (&weights)[kStepTiles * 2][4]) const {
+    if (!HasBlock(block)) {
+      return 0;
+    }
+    u32 address = slot + min(pair, PairsOf(block) - 1) * 2 * kTileRowBytes +
+                  (Part() + step * kStepTiles * kTileColumns) * kTileRows * 2 + lane % 8 * 64 +
+                  (lane / 8 ^ lane % 8 / 2) * 16;
     bool odd = lane / 8 % 2 != 0, high = lane / 16 != 0;
     u32 read = 0;
 #pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
+    for (int tile = 0; tile < kStepTiles; ++tile) {
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
         Vec4 w = LoadMatrices(address + row * kTileRowBytes + tile * kTileRows * 64);
@@ -356,59 +366,7 @@ struct WideGemm {
         weights[2 * tile + 1][row + 2] = high ? y : t;
       }
     }
-    if constexpr (kNorm) {
-      int k = part * kSlotDepth + Part() + unit * kUnit;
-      u32 norm = scratch_ + kNormOffset + k * 2 + lane % 4 * 16;
-#pragma unroll
-      for (int tile = 0; tile < 2; ++tile) {
-        Vec4 n = LoadShared(norm + tile * 64);
-        u32(&low)[4] = weights[2 * tile];
-        u32(&high_k)[4] = weights[2 * tile + 1];
-#pragma unroll
-        for (int row = 0; row < 2; ++row) {
-          low[row] = MultiplyBf16(low[row], n.x);
-          low[row + 2] = MultiplyBf16(low[row + 2], n.y);
-          high_k[row] = MultiplyBf16(high_k[row], n.z);
-          high_k[row + 2] = MultiplyBf16(high_k[row + 2], n.w);
-        }
-      }
-    }
     return read;
-  }
-
-  /// The squares of this thread's own pieces, which need no barrier.
-  ETC_DEVICE void AddSquares(u32 pieces, float (&squares)[kRounds]) const {
-    ForPieces([&](int round, int, int offset) {
-      Vec4 x = LoadShared(pieces + offset);
-      const u32 pairs[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-      for (u32 pair : pairs) {
-        squares[round] = fmaf(LowBf16(pair), LowBf16(pair), squares[round]);
-        squares[round] = fmaf(HighBf16(pair), HighBf16(pair), squares[round]);
-      }
-    });
-  }
-  ETC_DEVICE void StoreSquares(const Consumer& consumer, const float (&squares)[kRounds]) const {
-    u32 to = scratch_ + kSquaresOffset + (kSplits ? group_ * kColumns * 4 : 0);
-#pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      float sum = GroupSum<8>(squares[round]);
-      if (consumer.lane % 8 == 0) {
-        StoreShared(to + (round * kRoundColumns + first_column_) * 4, FloatToBits(sum));
-      }
-    }
-  }
-  ETC_DEVICE void StoreScales(const Consumer& consumer) const {
-    if (consumer.thread < kColumns) {
-      float sum = 0;
-#pragma unroll
-      for (int staging = 0; staging < kStagings; ++staging) {
-        u32 part = scratch_ + kSquaresOffset + (staging * kColumns + consumer.thread) * 4;
-        sum += BitsToFloat(LoadSharedWord(part));
-      }
-      float scale = ReciprocalSqrt(sum * (1.0f / kDepth) + float(Config::eps));
-      StoreShared(scratch_ + kScalesOffset + consumer.thread * 4, FloatToBits(scale));
-    }
   }
 
   /// Adds the sums of both warpgroups: each ends half of the columns. By way of the last stage,
@@ -417,8 +375,7 @@ struct WideGemm {
                            float (&ends)[kEndColumns / 2]) const {
     constexpr int half = kColumns / 4;  // a thread's sums of half of the columns
     static_assert(half * 4 * kGroupThreads <= kStageBytes, "a stage holds what is exchanged");
-    int last = stage_ == 0 ? kStages - 1 : stage_ - 1;
-    u32 mine = first_stage_ + last * kStageBytes + consumer.thread % kGroupThreads * 16;
+    u32 mine = Before(stage_) + consumer.thread % kGroupThreads * 16;
     u32 other = mine + (group_ == 0 ? 1 : -1) * kStages * kStageBytes;
     bool upper = group_ != 0;
     SyncFetchers(consumer);
@@ -467,10 +424,17 @@ struct WideGemm {
     }
   };
 
-  /// The epilogue of this warp's pair of rows. Results of 16 bits change places between lanes, so
-  /// that a store takes two neighbours, and residuals do before they are added.
-  ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int p, int pair,
-                        const float (&sums)[kEndColumns / 2], const Residuals& residuals) const {
+  /// The epilogue of this warp's pair of a block, if it has one. Results of 16 bits change places
+  /// between lanes, so that a store takes two neighbours, and residuals do before they are added.
+  ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int m, int p, int block,
+                        const float (&sums)[kEndColumns / 2]) const {
+    int in_block = PairInBlock(consumer);
+    int pair = m * kPairs + block * kBlockPairs + in_block;
+    if (in_block >= PairsOf(block) || (kAllPairs % kPairs != 0 && pair >= kAllPairs)) {
+      return;
+    }
+    Residuals residuals;
+    residuals.Load(consumer, args, pair, FirstEndColumn());
     using Y = typename ElementOf<decltype(Args::y)>::type;
     int lane = Opaque(consumer.lane);
     int row = lane / 4, quad = lane % 4;
@@ -479,12 +443,6 @@ struct WideGemm {
     for (int j = 0; j < kEndColumns / 8; ++j) {
       int first = FirstEndColumn() + j * 8;
       float value[4] = {sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]};
-      if constexpr (kNorm) {
-        u32 scales = scratch_ + kScalesOffset + (first + quad * 2) * 4;
-        float even = BitsToFloat(LoadSharedWord(scales));
-        float odd = BitsToFloat(LoadSharedWord(scales + 4));
-        value[0] *= even, value[1] *= odd, value[2] *= even, value[3] *= odd;
-      }
       if constexpr (Residuals::kAny) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {

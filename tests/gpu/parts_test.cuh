@@ -8,12 +8,12 @@
 
 namespace etc::test {
 
-template <int depth, int batch_limit, int part_count>
+template <int depth, int batch_limit, int part_count, int tile_rows = 64>
 struct PartsProgram {
   static constexpr int kDepth = depth, kMaxBatch = batch_limit, kParts = part_count;
-  static constexpr int kTiles = depth / 64;
+  static constexpr int kTiles = DivideUp(depth, tile_rows);
   struct Config {
-    static constexpr i64 rows = 64, max_batch = batch_limit, parts = part_count;
+    static constexpr i64 rows = tile_rows, max_batch = batch_limit, parts = part_count;
     static constexpr float eps = 1e-6f;
   };
   struct EmbeddingArgs : Layouts<true> {
@@ -188,6 +188,11 @@ inline void TestProjectionsInParts(Report& report) {
   TestParts<PartsProgram<1280, 64, 2>>(report, "parts k1280", {33, 64});
   TestParts<PartsProgram<5120, 32, 3>>(report, "parts k5120", {17, 32});
   TestParts<PartsProgram<2048, 16, 1>>(report, "one part k2048", {9, 16});
+  // Tasks of fewer and of more rows, and a last one with a rest.
+  TestParts<PartsProgram<1024, 128, 4, 32>>(report, "parts k1024 rows32", {100, 128});
+  TestParts<PartsProgram<2048, 32, 3, 80>>(report, "parts k2048 rows80", {9, 16, 32});
+  TestParts<PartsProgram<2048, 128, 8, 128>>(report, "parts k2048 rows128", {100, 128});
+  TestParts<PartsProgram<2560, 128, 4, 160>>(report, "parts k2560 rows160", {33, 128});
 }
 
 }  // namespace etc::test

@@ -71,8 +71,6 @@ struct GemmCase {
   };
   using Kernel = GemmKernel<Config, Args>;
   static constexpr int kTasks = DivideUp(outputs, tile_rows / Epilogue::kInputs);
-  // Which of the two factors takes the norm's weight, and is rounded.
-  static constexpr bool kNormsWeights = false;
 };
 
 template <class Case>
@@ -138,7 +136,7 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
       double value = HostFloat(x[size_t(b) * depth + k]);
       squares += value * value;
       activations[size_t(b) * depth + k] =
-          Config::norm && !Case::kNormsWeights ? Rounded(value * HostFloat(norm[k])) : value;
+          Config::norm ? Rounded(value * HostFloat(norm[k])) : value;
     }
     if (Config::norm) {
       factors[b] = 1 / std::sqrt(squares / depth + Config::eps);
@@ -149,9 +147,6 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
       std::vector<double> row(matrix.size() < size_t(outputs) * depth ? 0 : depth);
       for (size_t k = 0; k < row.size(); ++k) {
         row[k] = HostFloat(matrix[size_t(n) * depth + k]);
-        if (Config::norm && Case::kNormsWeights) {
-          row[k] = Rounded(row[k] * HostFloat(norm[k]));
-        }
       }
       return row;
     };

@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);
-    TimeWideLayer<32>();
-    TimeWideLayer<128>();
+    TimeProjections<32>();
+    TimeProjections<128>();
   }
   return report.failed == 0 ? 0 : 1;
 }

@@ -6,40 +6,55 @@
 
 namespace etc::test {
 
-template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights, bool norm,
+template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights,
           class Output>
-struct WideCase : GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, norm, false, Output,
-                           0, true, WideGemm> {
-  static constexpr bool kNormsWeights = true;
-};
+using WideCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, false, Output,
+                          0, true, WideGemm>;
 
 inline void TestWideGemms(Report& report) {
   using F = float;
   using H = bf16;
-  TestGemm<WideCase<256, 2112, 64, 16, store, plain, false, F>>(report, "wide k256", {1, 9, 16});
-  TestGemm<WideCase<1024, 2496, 64, 16, store, qkv, true, H>>(report, "wide k1024 qkv norm",
-                                                              {9, 16});
-  TestGemm<WideCase<1024, 1024, 64, 32, residual, plain, false, H>>(report, "wide k1024 residual",
-                                                                    {16, 17, 32});
-  TestGemm<WideCase<2048, 2432, 64, 32, store, qkv, true, H>>(report, "wide k2048 qkv norm",
-                                                              {17, 32});
-  TestGemm<WideCase<1024, 1208, 64, 32, silu_mul, plain, true, H>>(report, "wide k1024 norm silu",
-                                                                   {17, 31, 32});
-  TestGemm<WideCase<1024, 2496, 64, 64, store, qkv, false, H>>(report, "wide k1024 qkv", {33, 64});
-  TestGemm<WideCase<2048, 1208, 64, 128, silu_mul, plain, false, H>>(report, "wide k2048 silu",
-                                                                     {65, 128});
-  TestGemm<WideCase<9728, 1296, 64, 64, residual, plain, false, H>>(report, "wide k9728 residual",
-                                                                    {33, 64});
-  TestGemm<WideCase<2560, 2416, 128, 64, silu_mul, plain, true, H>>(
-      report, "wide k2560 rows128 norm silu", {33, 50, 64});
-  TestGemm<WideCase<1024, 2496, 128, 128, store, qkv, true, H>>(report, "wide k1024 qkv norm",
-                                                                {65, 100, 128});
-  TestGemm<WideCase<1024, 2416, 128, 128, store, plain, true, F>>(report, "wide k1024 rows128 norm",
-                                                                  {65, 100, 128});
-  TestGemm<WideCase<4096, 1032, 128, 128, silu_mul, plain, true, H>>(
-      report, "wide k4096 rows128 norm silu", {100, 128});
-  TestGemm<WideCase<3072, 1024, 64, 128, residual, plain, false, H>>(report, "wide k3072 residual",
-                                                                     {100, 128});
+  TestGemm<WideCase<256, 2112, 64, 16, store, plain, F>>(report, "wide k256", {1, 9, 16});
+  TestGemm<WideCase<1024, 2496, 64, 16, store, qkv, H>>(report, "wide k1024 qkv", {9, 16});
+  TestGemm<WideCase<1024, 1024, 64, 32, residual, plain, H>>(report, "wide k1024 residual",
+                                                             {16, 17, 32});
+  TestGemm<WideCase<2048, 2432, 64, 32, store, qkv, H>>(report, "wide k2048 qkv", {17, 32});
+  TestGemm<WideCase<1024, 1208, 64, 32, silu_mul, plain, H>>(report, "wide k1024 silu",
+                                                             {17, 31, 32});
+  TestGemm<WideCase<1024, 2496, 64, 64, store, qkv, H>>(report, "wide k1024 qkv", {33, 64});
+  TestGemm<WideCase<2048, 1208, 64, 128, silu_mul, plain, H>>(report, "wide k2048 silu", {65, 128});
+  TestGemm<WideCase<9728, 1296, 64, 64, residual, plain, H>>(report, "wide k9728 residual",
+                                                             {33, 64});
+  TestGemm<WideCase<2560, 2416, 128, 64, silu_mul, plain, H>>(report, "wide k2560 rows128 silu",
+                                                              {33, 50, 64});
+  TestGemm<WideCase<1024, 2496, 128, 128, store, qkv, H>>(report, "wide k1024 qkv", {65, 100, 128});
+  TestGemm<WideCase<1024, 2416, 128, 128, store, plain, F>>(report, "wide k1024 rows128",
+                                                            {65, 100, 128});
+  TestGemm<WideCase<4096, 1032, 128, 128, silu_mul, plain, H>>(report, "wide k4096 rows128 silu",
+                                                               {100, 128});
+  TestGemm<WideCase<3072, 1024, 64, 128, residual, plain, H>>(report, "wide k3072 residual",
+                                                              {100, 128});
+  // Warps without rows, warpgroups with fewer than the other, a second block, and the last task's
+  // rest.
+  TestGemm<WideCase<512, 1056, 16, 16, store, plain, H>>(report, "wide rows16", {9, 16});
+  TestGemm<WideCase<1024, 2496, 32, 128, store, qkv, H>>(report, "wide rows32 qkv", {100, 128});
+  TestGemm<WideCase<1024, 2496, 48, 16, store, qkv, H>>(report, "wide rows48 qkv", {9, 16});
+  TestGemm<WideCase<2048, 1208, 48, 64, silu_mul, plain, H>>(report, "wide rows48 silu", {33, 64});
+  TestGemm<WideCase<1024, 2496, 80, 32, store, qkv, H>>(report, "wide rows80 qkv", {9, 16, 17, 32});
+  TestGemm<WideCase<2560, 2416, 80, 128, silu_mul, plain, H>>(report, "wide rows80 silu",
+                                                              {100, 128});
+  TestGemm<WideCase<1024, 1296, 96, 64, residual, plain, H>>(report, "wide rows96 residual",
+                                                             {33, 64});
+  TestGemm<WideCase<2048, 2416, 112, 128, store, plain, F>>(report, "wide rows112", {65, 128});
+  TestGemm<WideCase<1024, 1304, 144, 32, silu_mul, plain, H>>(report, "wide rows144 silu", {32});
+  TestGemm<WideCase<4096, 2448, 192, 128, silu_mul, plain, H>>(report, "wide rows192 silu",
+                                                               {100, 128});
+  TestGemm<WideCase<1024, 2416, 192, 32, residual, plain, H>>(report, "wide rows192 residual",
+                                                              {9, 16, 32});
+  TestGemm<WideCase<5120, 3000, 208, 128, silu_mul, plain, H>>(report, "wide rows208 silu",
+                                                               {100, 128});
+  TestGemm<WideCase<1024, 31936, 240, 128, store, plain, F>>(report, "wide rows240", {65, 128});
+  TestGemm<WideCase<1024, 2496, 240, 64, store, qkv, H>>(report, "wide rows240 qkv", {33, 64});
 }
 
 }  // namespace etc::test

@@ -2,16 +2,36 @@
 #pragma once
 
 #include "stream_gemm_test.cuh"
+#include "tile/scalar.cuh"
 #include "tile/wide_gemm.cuh"
 
 namespace etc::test {
 
-/// Stages of one GEMM, each with its own weights, and an event between each two.
+/// A projection of `depth` k to `outputs` results, with part_count > 0 in parts of k.
+template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int part_count>
+struct WideStage : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
+                            std::conditional_t<(part_count > 0), float, bf16>, 0, true, WideGemm> {
+  using Base = GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
+                        std::conditional_t<(part_count > 0), float, bf16>, 0, true, WideGemm>;
+  struct Config : Base::Config {
+    static constexpr i64 parts = part_count;
+  };
+  struct Args : Base::Args {
+    static constexpr long long y_2 = outputs;
+  };
+  using Kernel = WideGemm<Config, Args>;
+  static constexpr int kParts = std::max(part_count, 1);
+  static constexpr int kTasks = Base::kTasks * kParts;
+};
+
+/// Stages of one GEMM, each with its own weights, and an event between each two. Slots and scratch
+/// are as large as in the program of a layer.
 template <class Case>
 struct StagesProgram {
   using Gemm = typename Case::Kernel;
-  static constexpr int kSlotBytes = Gemm::kSlotBytes;
-  static constexpr int kScratchBytes = Gemm::kScratchBytes;
+  using Usual = typename WideStage<4096, 4096, 64, Case::kMaxBatch, store, 0>::Kernel;
+  static constexpr int kSlotBytes = LargerOf(Gemm::kSlotBytes, Usual::kSlotBytes);
+  static constexpr int kScratchBytes = LargerOf(Gemm::kScratchBytes, Usual::kScratchBytes);
 
   typename Case::Args gemm;
   int stages;
@@ -24,11 +44,12 @@ struct StagesProgram {
     return args;
   }
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = cap;
+    loader.SetPace(cap, 0);
 #pragma unroll 1
     for (int i = 0; i < stages; ++i) {
       auto args = Stage(i);
-      Share(Case::kTasks, i * Case::kTasks, [&](int m) { Gemm::Load(loader, args, m); });
+      Share(Case::kTasks, i * Case::kTasks,
+            [&](int task) { Gemm::Load(loader, args, task / Case::kParts, task % Case::kParts); });
     }
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
@@ -42,18 +63,18 @@ struct StagesProgram {
         consumer.Sync();
         auto args = Stage(i);
         Gemm op(consumer, args);
-        Share(Case::kTasks, i * Case::kTasks, [&](int m) { op.Run(consumer, args, m); });
+        Share(Case::kTasks, i * Case::kTasks,
+              [&](int task) { op.Run(consumer, args, task / Case::kParts, task % Case::kParts); });
         events.Notify(consumer, i, 1);
       }
     }
   }
 };
 
-/// Microseconds of a stage, of `outputs` results; where they are gated, of twice the weights.
-template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Output>
-float TimeWideStage(int cap) {
-  using Case = GemmCase<depth, outputs, rows, max_batch, Epilogue, plain, false, false, Output, 0,
-                        true, WideGemm>;
+/// Microseconds of a stage with tasks of `rows` rows of weights.
+template <int depth, int outputs, int max_batch, class Epilogue, int rows, int parts = 0>
+void TimeRows() {
+  using Case = WideStage<depth, outputs, rows, max_batch, Epilogue, parts>;
   constexpr size_t weights = size_t(depth) * outputs;
   constexpr int stages = std::max<int>(3, int((size_t(300) << 20) / (weights * 2)));
   Buffer<bf16> w(weights * stages), up(Case::kGated ? weights * stages : 8),
@@ -61,34 +82,51 @@ float TimeWideStage(int cap) {
   for (auto* buffer : {&w, &up, &x, &residual}) {
     buffer->Fill(0x3c);
   }
-  Buffer<Output> y(size_t(max_batch) * outputs);
+  Buffer<typename Case::Out> y(size_t(max_batch) * outputs * Case::kParts);
   StagesProgram<Case> program{};
   auto& args = program.gemm;
   args.x = x.data(), args.x_0 = max_batch, args.y = y.data(), args.residual = residual.data();
   args.w = args.w_gate = w.data(), args.w_up = up.data();
-  program.stages = stages, program.cap = cap;
+  program.stages = stages, program.cap = Loader::kNoCap;
   Launcher<StagesProgram<Case>> launcher;
-  return launcher.Time(program, 7) / stages;
+  std::printf(parts > 0 ? " %d/%d: %.1f" : " %d: %.1f", rows, parts > 0 ? parts : 0,
+              launcher.Time(program, 7) / stages);
 }
 
-template <int depth, int outputs, int max_batch, class Epilogue>
-void TimeWide(const char* name) {
-  double bytes = 2.0 * depth * outputs * Epilogue::kInputs;
-  std::printf("wide %-11s k %5d batch %3d:", name, depth, max_batch);
-  for (int cap : {3, 6}) {
-    float time = TimeWideStage<depth, outputs, 64, max_batch, Epilogue, bf16>(cap);
-    std::printf(" cap %d: %.1f us, %.2f TB/s%s", cap, time, bytes / time * 1e-6,
-                cap == 6 ? "\n" : ";");
-  }
+template <int depth, int outputs, int max_batch, class Epilogue, int... rows>
+void TimeWhole(const char* name) {
+  std::printf("  %s (%.1f):", name, 2e-6 * depth * outputs * Epilogue::kInputs / 4.6);
+  (TimeRows<depth, outputs, max_batch, Epilogue, rows>(), ...);
+  std::printf("\n");
 }
 
-/// The projections of Qwen3-8B, each whole.
+/// Tasks of some rows and parts of k.
+template <int rows_of_task, int part_count>
+struct Tiling {
+  static constexpr int kRows = rows_of_task, kParts = part_count;
+};
+template <int depth, int outputs, int max_batch, class... Tilings>
+void TimeInParts(const char* name) {
+  std::printf("  %s (%.1f):", name, 2e-6 * depth * outputs / 4.6);
+  (TimeRows<depth, outputs, max_batch, store, Tilings::kRows, Tilings::kParts>(), ...);
+  std::printf("\n");
+}
+
+/// Microseconds of each projection, by rows or rows/parts of a task; in brackets those that the
+/// weights take at 4.6 TB/s.
 template <int max_batch>
-void TimeWideLayer() {
-  TimeWide<4096, 6144, max_batch, store>("qkv");
-  TimeWide<4096, 4096, max_batch, residual>("o");
-  TimeWide<4096, 12288, max_batch, silu_mul>("gate and up");
-  TimeWide<12288, 4096, max_batch, residual>("down");
+void TimeProjections() {
+  std::printf("Qwen3-8B, batch %d\n", max_batch);
+  TimeWhole<4096, 6144, max_batch, store, 64, 48>("qkv");
+  TimeInParts<4096, 4096, max_batch, Tiling<64, 2>, Tiling<128, 4>>("o");
+  TimeWhole<4096, 12288, max_batch, silu_mul, 64, 128, 192>("gate and up");
+  TimeInParts<12288, 4096, max_batch, Tiling<64, 2>, Tiling<128, 4>>("down");
+  TimeWhole<4096, 151936, max_batch, store, 64, 128>("head");
+  std::printf("Qwen3-32B, batch %d\n", max_batch);
+  TimeWhole<5120, 10240, max_batch, store, 64, 80>("qkv");
+  TimeInParts<8192, 5120, max_batch, Tiling<64, 3>, Tiling<128, 3>, Tiling<160, 4>>("o");
+  TimeWhole<5120, 25600, max_batch, silu_mul, 64, 80, 208>("gate and up");
+  TimeInParts<25600, 5120, max_batch, Tiling<64, 3>, Tiling<128, 3>, Tiling<160, 4>>("down");
 }
 
 }  // namespace etc::test
