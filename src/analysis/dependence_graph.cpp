@@ -12,6 +12,8 @@ namespace etc {
 namespace {
 
 constexpr unsigned long kSteps = 20'000'000;
+/// A tried event whose order takes longer is given up for a coarser one.
+constexpr unsigned long kStepsForOrder = 4'000'000;
 
 /// What a dependence comes from, and the pairs of tasks: a set over tasks 1 and 2.
 struct Conflict {
@@ -335,7 +337,7 @@ bool DependenceGraph::Exists(const Dependence& dependence) {
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
   const Conflict& conflict = state_->ConflictOf(dependence);
-  state_->context.SetBudget(kSteps);
+  state_->context.SetBudget(kStepsForOrder);
   const Map& order = state_->OrderOf(dependence);
   const auto& calls = state_->program.calls;
   return order &&
