@@ -471,10 +471,12 @@ struct StreamGemm {
       bias[0] = ToFloat(args.bias[mine ? n : 0]);
       bias[1] = ToFloat(args.bias[mine ? n + 1 : 0]);
     }
+    // Here, where there is nothing to do but wait. The warps look for the activations together.
+    consumer.Sync();
+    u32 parts = consumer.BorrowParts();
     Start(consumer, args);
     Sums sums = {};
     SumTask(consumer, args, m, sums);
-    u32 parts = consumer.BorrowParts();
     StorePart(parts + consumer.warp * kPart * 4, sums);
     consumer.Sync();
     float outputs[Epilogue::kInputs][2];
