@@ -41,6 +41,14 @@ struct Events {
       }
     }
   }
+  /// In debug builds, of an event that may never be complete once a check has failed.
+  template <class Role, class Checks>
+  ETC_DEVICE void WaitOne(const Role& role, const Checks& checks, i64 index, u32 count) const {
+    if (role.thread == 0) {
+      while (LoadAcquire(Counter(index)) < count && !checks.Failed()) {
+      }
+    }
+  }
   /// Events first .. first + number, one lane of the first warp for each at a time; without a Sync.
   ETC_DEVICE void WaitRange(const Consumer& consumer, i64 first, i64 number, u32 count) const {
     if (consumer.warp == 0) {

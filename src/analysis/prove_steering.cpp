@@ -20,15 +20,8 @@ class SteeringProof {
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
         relations_(relations),
-        trusted_(trusted) {
-    for (const ProgramCall& call : calls_) {
-      for (size_t a = 0; a < call.args.size(); ++a) {
-        if (unknowns_.module().tensors[call.device->params[a]].access != Access::In) {
-          writers_[call.args[a].tensor].insert(call.index);
-        }
-      }
-    }
-  }
+        trusted_(trusted),
+        writers_(WritersOf(unknowns_)) {}
 
   void Run() {
     for (const ProgramCall& call : calls_) {
@@ -59,7 +52,7 @@ class SteeringProof {
         prover_.context.SetBudget(kSteps);
         bool before = unknowns_.program().launches && writer < call.index;
         if (before || (unknowns_.IsStable(tensor) && writer < call.index &&
-                       FollowsAll(calls_[writer], call, counts))) {
+                       FollowsAll(unknowns_, relations_, trusted_, calls_[writer], call, counts))) {
           ++prover_.report.races.proved;
           continue;
         }
@@ -71,23 +64,6 @@ class SteeringProof {
                                        : "it is written more than once");
       }
     }
-  }
-
-  template <class F>
-  bool FollowsAll(const ProgramCall& writer, const ProgramCall& call, const F& counts) {
-    EventRelations relations;
-    relations.notifies = relations_.notifies;
-    for (const EdgeRelation& wait : relations_.waits) {
-      if (wait.call != call.index || counts(static_cast<size_t>(wait.edge - call.waits.data()))) {
-        relations.waits.push_back(wait);
-      }
-    }
-    HappensBefore order(unknowns_, relations, trusted_);
-    const Map& after = order.Between(writer.index, call.index);
-    Set tasks = TaskScope(unknowns_, writer, 1).domain & TaskScope(unknowns_, call, 2).domain;
-    return after && IsSubset(ToMap(unknowns_, tasks & unknowns_.GlobalFacts(), TaskNames(writer, 1),
-                                   TaskNames(call, 2)),
-                             after);
   }
 
   Prover& prover_;

@@ -137,6 +137,36 @@ std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, b
   return tensors;
 }
 
+std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
+  std::map<TensorId, std::set<size_t>> writers;
+  for (const ProgramCall& call : unknowns.program().calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      if (unknowns.module().tensors[call.device->params[a]].access != Access::In) {
+        writers[call.args[a].tensor].insert(call.index);
+      }
+    }
+  }
+  return writers;
+}
+
+bool FollowsAll(Unknowns& unknowns, const EventRelations& all, const std::set<EventId>& trusted,
+                const ProgramCall& writer, const ProgramCall& call,
+                const std::function<bool(size_t wait)>& counts) {
+  EventRelations relations;
+  relations.notifies = all.notifies;
+  for (const EdgeRelation& wait : all.waits) {
+    if (wait.call != call.index || counts(static_cast<size_t>(wait.edge - call.waits.data()))) {
+      relations.waits.push_back(wait);
+    }
+  }
+  HappensBefore order(unknowns, relations, trusted);
+  const Map& after = order.Between(writer.index, call.index);
+  Set tasks = TaskScope(unknowns, writer, 1).domain & TaskScope(unknowns, call, 2).domain;
+  return after && IsSubset(ToMap(unknowns, tasks & unknowns.GlobalFacts(), TaskNames(writer, 1),
+                                 TaskNames(call, 2)),
+                           after);
+}
+
 bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted) {
   const Module& module = unknowns.module();
   if (!unknowns.IsStable(counts) || !unknowns.IsStable(counted)) {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 
-#include "analysis/unknowns.h"
+#include "analysis/events.h"
 
 namespace etc {
 
@@ -18,6 +19,15 @@ std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, b
 /// Whether each element of `counts` is promised to be the number of those of `counted` that are
 /// equal to its index, and both keep their values.
 bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted);
+
+/// The calls that write each tensor.
+std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns);
+
+/// Whether every task of `call` comes after all of `writer`, through those of its own waits for
+/// which `counts` says so.
+bool FollowsAll(Unknowns& unknowns, const EventRelations& relations,
+                const std::set<EventId>& trusted, const ProgramCall& writer,
+                const ProgramCall& call, const std::function<bool(size_t wait)>& counts);
 
 /// Whether an index in a sum and one in the ranges of a call's tasks, or of a slice that the call
 /// is given, have one value. Neither is over the axes of the sum or the coordinates of the task.

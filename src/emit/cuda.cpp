@@ -102,7 +102,7 @@ class CudaWriter {
 
   void WriteKernel(TextWriter& out, const Kernel& kernel) {
     DimRanges ranges = RangesOf(module_, kernel);
-    KernelScope kernel_scope(module_, ranges, kernel);
+    KernelScope kernel_scope(module_, ranges, kernel, check_texts_);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteConstants(out, module_, ranges);
@@ -124,7 +124,7 @@ class CudaWriter {
       parts = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartsBytes)", parts, device.name);
     }
     if (HasChecks(kernel)) {
-      WriteParamChecks(out, kernel_scope, kernel, check_texts_);
+      WriteParamChecks(out, kernel_scope, kernel);
     }
     out.Line("");
     std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);

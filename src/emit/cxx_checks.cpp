@@ -11,16 +11,6 @@ namespace {
 
 constexpr size_t kValues = 12;  // those of a record, in kernels/tile/checks.cuh
 
-/// The number of a text; equal texts have one.
-size_t NumberOf(CheckTexts& texts, const std::string& text) {
-  auto found = std::find(texts.begin(), texts.end(), text);
-  if (found == texts.end()) {
-    texts.push_back(text);
-    return texts.size() - 1;
-  }
-  return static_cast<size_t>(found - texts.begin());
-}
-
 /// `[{}, {}]` for so many indices, and nothing for none.
 std::string Places(size_t count) {
   std::string text;
@@ -120,7 +110,7 @@ class PromiseScope : public CxxScope {
   std::string Guard(TensorId id, const std::vector<ExprId>& indices) const override {
     std::string guard;
     for (size_t axis = 0; axis < indices.size(); ++axis) {
-      size_t number = NumberOf(
+      size_t number = CheckNumber(
           texts_, fmt::format("{} is promised by index {} of %{}, {{}}, outside of 0..{{}}", who_,
                               axis, module().tensors[id].name));
       guard += fmt::format("{}{}.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", checks_,
@@ -143,10 +133,10 @@ void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& ch
                       const std::string& who, const std::string& indices, CheckTexts& texts) {
   const Tensor& counted = scope.module().tensors[check.counts];
   Elements elements(scope, check.counts);
-  size_t number =
-      NumberOf(texts, fmt::format("{} is {{}}, but must count the elements of %{} that are {{}}, "
-                                  "of which there are {{}}",
-                                  who, counted.name));
+  size_t number = CheckNumber(
+      texts, fmt::format("{} is {{}}, but must count the elements of %{} that are {{}}, "
+                         "of which there are {{}}",
+                         who, counted.name));
   out.Line("i64 equal = 0;");
   out.Open(
       fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count(0)));
@@ -158,58 +148,12 @@ void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& ch
   out.Close();
 }
 
-void WriteParamCheck(TextWriter& out, const KernelScope& scope, const Check& check,
-                     CheckTexts& texts) {
-  const Tensor& tensor = scope.module().tensors[check.tensor];
-  Elements elements(scope, check.tensor);
-  std::string places = elements.Places(), indices = elements.Indices("e");
-  std::string who = fmt::format("parameter %{}: {}", tensor.name, places.empty() ? "it" : places);
-  std::vector<std::string> named;
-  for (size_t i = 0; i < check.indices.size(); ++i) {
-    named.push_back(elements.Index("e", check.leading + i));
-  }
-  PromiseScope range(scope, "checks", who, indices, check.indices, named, texts);
-  out.Open("{");
-  out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}[{}]); }};",
-                       scope.Pointer(check.tensor), elements.Offset("e")));
-  out.Open(
-      fmt::format("for (i64 e = thread, end = {}; e < end; e += threads) {{", elements.Count(0)));
-  out.Line("const i64 value = at(e);");
-  if (check.value_lo) {
-    out.Line(fmt::format("const i64 lo = {}, hi = {};", CxxExpr(range, check.value_lo),
-                         CxxExpr(range, check.value_hi)));
-    size_t number = NumberOf(texts, who + " is {}, outside of {}..{}");
-    out.Line(fmt::format("checks.InRange({}, value, lo, hi{});", number, indices));
-  }
-  if (check.monotone) {
-    size_t number =
-        NumberOf(texts, who + " is {}, less than the {} before it, but must be monotone");
-    out.Open(fmt::format("if (e % ({}) != 0 && value < at(e - 1)) {{",
-                         elements.Count(tensor.shape.size() - 1)));
-    out.Line(fmt::format("checks.Fail({}{}, value, at(e - 1));", number, indices));
-    out.Close();
-  }
-  if (check.distinct) {
-    size_t number =
-        NumberOf(texts, fmt::format("{} is {{}}, like {}, but must be distinct", who, places));
-    std::string slice = elements.Count(check.leading);
-    out.Open(fmt::format("for (i64 other = e / ({0}) * ({0}); other < e; ++other) {{", slice));
-    out.Open("if (value == at(other)) {");
-    out.Line(
-        fmt::format("checks.Fail({}{}, value{});", number, indices, elements.Indices("other")));
-    out.Close();
-    out.Close();
-  }
-  if (check.counts) {
-    WriteCountsCheck(out, scope, check, who, indices, texts);
-  }
-  out.Close();
-  out.Close();
-}
-
 void WarnOf(const Device& device, const Tensor& param, const std::string& arch,
             Diagnostics& diagnostics) {
-  std::string what = param.distinct ? "`distinct`" : param.monotone ? "`monotone`" : "";
+  std::string what = param.distinct   ? "`distinct`"
+                     : param.monotone ? "`monotone`"
+                     : param.counts   ? "`counts`"
+                                      : "";
   if (param.value_lo && FindImpl(device, arch) != nullptr) {
     what = what.empty() ? "the range of its values" : "the range of its values, and " + what;
   }
@@ -218,6 +162,40 @@ void WarnOf(const Device& device, const Tensor& param, const std::string& arch,
         DiagnosticKind::NotChecked, param.range,
         fmt::format("what `@{}` asks of `%{}` is not checked where the program computes it: {}",
                     device.name, param.name, what));
+  }
+}
+
+/// Whether a share checks before its tasks all that its device function asks of an argument.
+bool ChecksArgument(const Share& share, const Tensor& param, TensorId argument) {
+  for (const auto* checks : {&share.range_checks, &share.enter_checks}) {
+    for (const Check& check : *checks) {
+      if (check.tensor == argument && (check.distinct || !param.distinct) &&
+          (check.monotone || !param.monotone) && (check.counts || !param.counts) &&
+          (check.value_lo || !param.value_lo)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void WarnOf(const Module& module, const std::vector<NodeId>& nodes,
+            const std::set<TensorId>& computed, const std::string& arch, std::set<TensorId>& warned,
+            Diagnostics& diagnostics) {
+  for (NodeId id : nodes) {
+    if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
+      WarnOf(module, repeat->body, computed, arch, warned, diagnostics);
+    } else if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
+      const Device& device = module.devices[share->callee];
+      for (size_t i = 0; i < device.params.size(); ++i) {
+        const Tensor& param = module.tensors[device.params[i]];
+        if (computed.contains(device.params[i]) &&
+            !ChecksArgument(*share, param, share->args[i].tensor) &&
+            warned.insert(device.params[i]).second) {
+          WarnOf(device, param, arch, diagnostics);
+        }
+      }
+    }
   }
 }
 
@@ -255,6 +233,65 @@ void CollectComputed(const Module& module, const std::vector<NodeId>& nodes,
 }
 
 }  // namespace
+
+size_t CheckNumber(CheckTexts& texts, const std::string& text) {
+  auto found = std::find(texts.begin(), texts.end(), text);
+  if (found == texts.end()) {
+    texts.push_back(text);
+    return texts.size() - 1;
+  }
+  return static_cast<size_t>(found - texts.begin());
+}
+
+void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
+                const std::string& before, const std::string& thread, const std::string& threads) {
+  CheckTexts& texts = scope.Texts();
+  const Tensor& tensor = scope.module().tensors[check.tensor];
+  Elements elements(scope, check.tensor);
+  std::string places = elements.Places(), indices = elements.Indices("e");
+  std::string who = fmt::format("{}%{}: {}", before, tensor.name, places.empty() ? "it" : places);
+  std::vector<std::string> named;
+  for (size_t i = 0; i < check.indices.size(); ++i) {
+    named.push_back(elements.Index("e", check.leading + i));
+  }
+  PromiseScope range(scope, "checks", who, indices, check.indices, named, texts);
+  out.Open("{");
+  out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}[{}]); }};",
+                       scope.Pointer(check.tensor), elements.Offset("e")));
+  out.Open(fmt::format("for (i64 e = {}, end = {}; e < end; e += {}) {{", thread, elements.Count(0),
+                       threads));
+  out.Line("const i64 value = at(e);");
+  if (check.value_lo) {
+    out.Line(fmt::format("const i64 lo = {}, hi = {};", CxxExpr(range, check.value_lo),
+                         CxxExpr(range, check.value_hi)));
+    size_t number = CheckNumber(texts, who + " is {}, outside of {}..{}");
+    out.Line(fmt::format("checks.InRange({}, value, lo, hi{});", number, indices));
+  }
+  if (check.monotone) {
+    size_t number =
+        CheckNumber(texts, who + " is {}, less than the {} before it, but must be monotone");
+    out.Open(fmt::format("if (e % ({}) != 0 && value < at(e - 1)) {{",
+                         elements.Count(tensor.shape.size() - 1)));
+    out.Line(fmt::format("checks.Fail({}{}, value, at(e - 1));", number, indices));
+    out.Close();
+  }
+  if (check.distinct) {
+    size_t number =
+        CheckNumber(texts, fmt::format("{} is {{}}, like {}, but must be distinct", who, places));
+    std::string slice = elements.Count(check.leading);
+    out.Open(fmt::format("for (i64 other = e / ({0}) * ({0}); other < e; ++other) {{", slice));
+    out.Open("if (value == at(other)) {");
+    out.Line(
+        fmt::format("checks.Fail({}{}, value{});", number, indices, elements.Indices("other")));
+    out.Close();
+    out.Close();
+  }
+  if (check.counts) {
+    WriteCountsCheck(out, scope, check, who, indices, texts);
+  }
+  out.Close();
+  out.Close();
+}
 
 std::set<TensorId> ComputedParams(const Module& module, const Kernel& kernel) {
   std::set<TensorId> params;
@@ -338,8 +375,9 @@ std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices)
     if (!DependsOnData(indices[axis])) {
       continue;
     }
-    size_t number = NumberOf(texts_, fmt::format("{}: index {} of %{} is {{}}, outside of 0..{{}}",
-                                                 name_, axis, tensor.name));
+    size_t number = CheckNumber(
+        texts_,
+        fmt::format("{}: index {} of %{} is {{}}, outside of 0..{{}}", name_, axis, tensor.name));
     guard += fmt::format("{}args.checks.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", number,
                          CxxExpr(*this, indices[axis]), Extent(id, axis), coordinates_);
   }
@@ -363,19 +401,18 @@ std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indice
       fmt::format("{}: %{}{}", name_, tensor.name, fits ? Places(indices.size()) : "");
   PromiseScope range(*this, "args.checks", who, values, tensor.indices, places, texts_);
   return fmt::format("args.checks.InRange({}, {}, {}, {}{})",
-                     NumberOf(texts_, who + " is {}, outside of {}..{}"), value,
+                     CheckNumber(texts_, who + " is {}, outside of {}..{}"), value,
                      CxxExpr(range, tensor.value_lo), CxxExpr(range, tensor.value_hi), values);
 }
 
-void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                      CheckTexts& texts) {
+void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
   out.Line("");
   out.Open(
       "ETC_DEVICE void CheckParams(const Params& params, const Checks& checks, i64 thread, "
       "i64 threads) {");
   out.Line("[[maybe_unused]] const Dims dims = params.dims();");
   for (const Check& check : kernel.checks) {
-    WriteParamCheck(out, scope, check, texts);
+    WriteCheck(out, scope, check, "parameter ", "thread", "threads");
   }
   out.Close();
 }
@@ -383,13 +420,8 @@ void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& k
 void WarnOfUnchecked(const Module& module, const std::string& arch, Diagnostics& diagnostics) {
   std::set<TensorId> warned;
   for (const Kernel& kernel : module.kernels) {
-    std::set<TensorId> computed = ComputedParams(module, kernel);
-    for (DeviceId device : DevicesOf(module, kernel)) {
-      for (TensorId id : module.devices[device].params) {
-        if (kernel.check_accesses && computed.contains(id) && warned.insert(id).second) {
-          WarnOf(module.devices[device], module.tensors[id], arch, diagnostics);
-        }
-      }
+    if (kernel.check_accesses) {
+      WarnOf(module, kernel.body, ComputedParams(module, kernel), arch, warned, diagnostics);
     }
   }
 }

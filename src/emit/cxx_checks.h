@@ -37,8 +37,15 @@ class CheckedScope : public DeviceScope {
   std::set<SymbolId> data_;  // symbols whose value depends on the elements of tensors
 };
 
+/// The number of a text; equal texts have one.
+size_t CheckNumber(CheckTexts& texts, const std::string& text);
+
+/// That a tensor is what `check` says, by `threads` of which this is number `thread`, in a scope
+/// where `checks` is the record. `who` stands before the tensor's name in messages.
+void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
+                const std::string& who, const std::string& thread, const std::string& threads);
+
 /// `CheckParams(params, checks, thread, threads)`: this thread's part of the kernel's checks.
-void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                      CheckTexts& texts);
+void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
 
 }  // namespace etc

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "emit/cxx_checks.h"
 #include "ir/checked.h"
 #include "ir/rewrite.h"
 #include "support/diagnostics.h"
@@ -12,8 +13,9 @@
 
 namespace etc {
 
-KernelScope::KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel)
-    : CxxScope(module, ranges), checks_accesses_(kernel.check_accesses.has_value()) {
+KernelScope::KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel,
+                         CheckTexts& texts)
+    : CxxScope(module, ranges), checks_accesses_(kernel.check_accesses.has_value()), texts_(texts) {
   LearnRepeats(kernel.body);
 }
 
@@ -249,7 +251,11 @@ class WalkWriter {
         kernel_(kernel),
         role_(role),
         arch_(arch),
-        launch_(launch) {}
+        launch_(launch) {
+    if (scope.ChecksAccesses()) {
+      CollectDecided(kernel.body);
+    }
+  }
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
@@ -288,6 +294,7 @@ class WalkWriter {
         WriteWaits(share.range_waits);
         out_.Line(fmt::format("{}.Sync();", RoleName()));
       }
+      WriteChecks(share, share.range_checks);
     }
     WriteCount(share);
     out_.Line(fmt::format("i64 task = sm - {}({}, sms);",
@@ -326,6 +333,40 @@ class WalkWriter {
       const auto* repeat = std::get_if<Repeat>(&module_.nodes[id]);
       return repeat != nullptr && Streams(repeat->body);
     });
+  }
+
+  /// The events of which data decide what notifies them, or how often: one of them may never be
+  /// complete once a check has failed.
+  void CollectDecided(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
+        CollectDecided(repeat->body);
+      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
+        for (const auto* refs : {&share->notifies, &share->leave_notifies}) {
+          for (const EventRef& ref : *refs) {
+            if (ReadsTensor(module_, ref) || ReadsTensor(module_, share->axes) ||
+                ReadsTensor(module_, module_.events[ref.event].count)) {
+              decided_.insert(ref.event);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// By the consumers of each SM, of all elements: others may be as far as their tasks.
+  void WriteChecks(const Share& share, const std::vector<Check>& checks) {
+    if (role_ != Role::Consumer || checks.empty()) {
+      return;
+    }
+    const char* threads = arch_ == "host" ? "1" : "Consumer::kThreads";
+    out_.Open("{");
+    out_.Line("const Checks checks = OpenChecks(params.event_memory);");
+    for (const Check& check : checks) {
+      WriteCheck(out_, scope_, check, "@" + module_.devices[share.callee].name + ": ",
+                 "consumer.thread", threads);
+    }
+    out_.Close();
   }
 
   void WriteArguments(const Share& share, const Device& device) {
@@ -510,6 +551,7 @@ class WalkWriter {
           scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
                        : ""));
     }
+    WriteChecks(share, share.enter_checks);
     bool once = share.waits.empty();
     if (once) {
       out_.Line(make);
@@ -592,6 +634,7 @@ class WalkWriter {
       // Only the thread that waited for a tensor may read it.
       bool reads = ReadsTensor(module_, ref) || ReadsTensor(module_, event.count);
       std::string loops, flat = "0LL", names, values;
+      std::vector<std::string> indices;
       if (reads) {
         loops = fmt::format("if ({}.thread == 0) ", RoleName());
       }
@@ -611,6 +654,7 @@ class WalkWriter {
                                index.all ? "0LL" : CxxExpr(scope_, index.lo),
                                index.all ? extent : CxxExpr(scope_, index.hi));
         }
+        indices.push_back(value);
         flat = i == 0 ? value : fmt::format("({}) * {} + {}", flat, extent, value);
         if (event.dims[i].var) {
           names += fmt::format("{}i64 {}", names.empty() ? "" : ", ",
@@ -625,15 +669,47 @@ class WalkWriter {
           count = fmt::format("[&]({}) {{ return {}; }}({})", names, count, values);
         }
       }
-      out_.Line(fmt::format("{}events.{}({}, e_{} + {}, u32({}));", loops, method, RoleName(),
-                            event.name, flat, count));
+      std::string record;
+      if (decided_.contains(ref.event)) {
+        loops += "if (" + InsideOf(event, indices) + ") ";
+        if (amount.empty()) {
+          record = "OpenChecks(params.event_memory), ";
+          count = CountChecked(event, count);
+        }
+      }
+      out_.Line(fmt::format("{}events.{}({}, {}e_{} + {}, u32({}));", loops, method, RoleName(),
+                            record, event.name, flat, count));
     }
+  }
+
+  /// Whether an element that data may decide is one of the event.
+  std::string InsideOf(const Event& event, const std::vector<std::string>& indices) const {
+    std::string inside = indices.empty() ? "true" : "";
+    for (size_t i = 0; i < indices.size(); ++i) {
+      size_t number = CheckNumber(
+          scope_.Texts(),
+          fmt::format("index {} of event %{} is {{}}, outside of 0..{{}}", i, event.name));
+      inside +=
+          fmt::format("{}OpenChecks(params.event_memory).Inside({}, {}, {})", i == 0 ? "" : " && ",
+                      number, indices[i], CxxExpr(scope_, event.dims[i].extent));
+    }
+    return inside;
+  }
+
+  /// No event counts less than nothing, or more than its counter holds.
+  std::string CountChecked(const Event& event, const std::string& count) const {
+    size_t number = CheckNumber(
+        scope_.Texts(),
+        fmt::format("event %{} counts {{}} notifies, outside of {{}}..{{}}", event.name));
+    return fmt::format("OpenChecks(params.event_memory).InRange({}, {}, 0, 1LL << 32)", number,
+                       count);
   }
 
   TextWriter& out_;
   const KernelScope& scope_;
   const Module& module_;
   const Kernel& kernel_;
+  std::set<EventId> decided_;
   Role role_;
   const std::string& arch_;
   bool launch_;  // what comes before this launch has ended

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "emit/cxx_expr.h"
+#include "emit/emit.h"
 #include "emit/text_writer.h"
 
 namespace etc {
@@ -12,10 +13,13 @@ namespace etc {
 /// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
 class KernelScope : public CxxScope {
  public:
-  KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel);
+  /// `texts` gets what debug checks say.
+  KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel,
+              CheckTexts& texts);
 
   /// Whether arguments have a record of failed checks.
   bool ChecksAccesses() const { return checks_accesses_; }
+  CheckTexts& Texts() const { return texts_; }
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
@@ -24,6 +28,7 @@ class KernelScope : public CxxScope {
   void LearnRepeats(const std::vector<NodeId>& nodes);
 
   bool checks_accesses_;
+  CheckTexts& texts_;
 };
 
 /// The symbol by which a binary exports a kernel; the prefix keeps it apart from every name of C.

@@ -82,7 +82,7 @@ void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device
 
 void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, CheckTexts& texts) {
   DimRanges ranges = RangesOf(module, kernel);
-  KernelScope kernel_scope(module, ranges, kernel);
+  KernelScope kernel_scope(module, ranges, kernel, texts);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
@@ -98,7 +98,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
     }
   }
   if (HasChecks(kernel)) {
-    WriteParamChecks(out, kernel_scope, kernel, texts);
+    WriteParamChecks(out, kernel_scope, kernel);
   }
   if (kernel.schedule == ScheduleKind::Kernels) {
     WriteLaunches(out, kernel_scope, kernel);

@@ -138,6 +138,14 @@ struct Events {
       std::this_thread::yield();
     }
   }
+  /// In debug builds, of an event that may never be complete once a check has failed.
+  template <class Checks>
+  void WaitOne(const Consumer&, const Checks& checks, i64 index, u32 count) const {
+    Interleaving::Point();
+    while (LoadAcquire(&counters[index * kStride]) < count && !checks.Failed()) {
+      std::this_thread::yield();
+    }
+  }
   void NotifyOne(const Consumer&, i64 index, u32 amount) const {
     Interleaving::Point();
     std::atomic_ref<u32>(counters[index * kStride]).fetch_add(amount, std::memory_order_release);

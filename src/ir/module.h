@@ -141,20 +141,6 @@ struct Where {
   ExprId hi;
 };
 
-/// `check %t[*, i] in 0..n distinct monotone;`: what every launch makes sure of before its first
-/// task, for each slice of the parameter at its leading indices.
-struct Check {
-  TensorId tensor;
-  size_t leading = 0;                  // how many axes are `*`
-  std::vector<SymbolId> indices = {};  // names of the others, where the range has them; else empty
-  ExprId value_lo;                     // absent when no range is checked
-  ExprId value_hi;
-  bool distinct = false;
-  bool monotone = false;
-  TensorId counts = {};
-  SourceRange range = {};
-};
-
 /// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
 struct Kernel {
   std::string name;

@@ -83,6 +83,21 @@ struct Pace {
   bool IsSame(const Pace& other) const { return cap == other.cap && gap == other.gap; }
 };
 
+/// `check %t[*, i] in 0..n distinct monotone;`: what every launch makes sure of, for each slice
+/// of the tensor at its leading indices: of a parameter before its first task, of what it computes
+/// before the tasks of a share.
+struct Check {
+  TensorId tensor;
+  size_t leading = 0;                  // how many axes are `*`
+  std::vector<SymbolId> indices = {};  // names of the others, where the range has them; else empty
+  ExprId value_lo;                     // absent when no range is checked
+  ExprId value_hi;
+  bool distinct = false;
+  bool monotone = false;
+  TensorId counts = {};
+  SourceRange range = {};
+};
+
 /// In kernels only: an SM's share of one call's tasks.
 ///   share (i: n, j: 4) from F {
 ///     loader cap 3 gap 900;
@@ -101,7 +116,9 @@ struct Share {
   ExprId first;
   std::optional<Pace> pace;  // of what it streams; absent: that of the kernel
   std::vector<EventRef> range_waits;
+  std::vector<Check> range_checks;  // behind them
   std::vector<EventRef> enter_waits;
+  std::vector<Check> enter_checks;
   std::vector<EventRef> waits;
   DeviceId callee;
   std::vector<Argument> args;

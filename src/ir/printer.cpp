@@ -445,8 +445,8 @@ class Printer {
     if (share.pace) {
       Print(*share.pace);
     }
-    Signals("ranges", "wait", share.range_waits);
-    Signals("enter", "wait", share.enter_waits);
+    Signals("ranges", "wait", share.range_waits, share.range_checks);
+    Signals("enter", "wait", share.enter_waits, share.enter_checks);
     Signals("wait", share.waits);
     layout_.Line(run);
     Signals("notify", share.notifies);
@@ -468,12 +468,13 @@ class Printer {
     }
   }
 
-  void Signals(std::string_view block, std::string_view word, const std::vector<EventRef>& refs) {
-    if (refs.empty()) {
+  void Signals(std::string_view block, std::string_view word, const std::vector<EventRef>& refs,
+               const std::vector<Check>& checks = {}) {
+    if (refs.empty() && checks.empty()) {
       return;
     }
-    layout_.Before(refs.front().range);
-    if (refs.size() == 1) {
+    layout_.Before(refs.empty() ? checks.front().range : refs.front().range);
+    if (refs.size() == 1 && checks.empty()) {
       std::string line = fmt::format("{} {{ {} {}; }}", block, word, text_.Ref(refs.front()));
       if (layout_.Fits(line)) {
         layout_.Line(line);
@@ -482,6 +483,9 @@ class Printer {
     }
     Open(block);
     Signals(word, refs);
+    for (const Check& check : checks) {
+      layout_.Line(CheckText(check));
+    }
     Close({});
   }
 

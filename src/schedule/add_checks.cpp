@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
 #include <tuple>
 
+#include "analysis/completeness.h"
 #include "ir/rewrite.h"
 #include "schedule/lower.h"
 #include "verify/walk.h"
@@ -14,69 +16,113 @@ bool IsPromised(const Tensor& tensor) {
   return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
 }
 
-/// Collects what the tasks of one kernel may rely on before it begins.
+/// Collects what the tasks of one kernel rely on: of what is known before it begins, and of what it
+/// computes.
 class Checks {
  public:
-  Checks(Module& module, Kernel& kernel) : module_(module), kernel_(kernel) {}
+  Checks(Module& module, Kernel& kernel)
+      : module_(module), kernel_(kernel), complete_(module, kernel) {}
 
   void Add() {
     for (TensorId id : kernel_.params) {
-      AddCheck(id, id, 0, {});
+      AddAtStart(id, id, 0, {});
     }
     AddAsked(kernel_.body);
     kernel_.check_accesses = SourceRange{};
   }
 
  private:
-  /// What device functions ask of parameters that promise nothing themselves.
+  using IsKnown = std::function<bool(TensorId)>;
+
   void AddAsked(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
       if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
-        AddAsked(repeat->body);
+        AddAsked(std::vector<NodeId>(repeat->body));
       } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        const Device& device = module_.devices[share->callee];
-        const std::vector<Argument> args = share->args;
-        TensorSubstitution tensors;
-        for (size_t i = 0; i < args.size(); ++i) {
-          tensors[device.params[i]] = args[i];
-        }
-        for (size_t i = 0; i < args.size(); ++i) {
-          if (!IsPromised(module_.tensors[args[i].tensor])) {
-            AddCheck(args[i].tensor, device.params[i], args[i].indices.size(), tensors);
-          }
-        }
+        AddAsked(id, Share(*share));
       }
     }
   }
 
-  /// That each slice of `tensor` at `leading` indices is what `promise` says of it, as far as it
+  /// What a device function asks of tensors that promise nothing themselves.
+  void AddAsked(NodeId id, const Share& share) {
+    const std::vector<TensorId> params = module_.devices[share.callee].params;
+    TensorSubstitution args;
+    for (size_t i = 0; i < params.size(); ++i) {
+      args[params[i]] = share.args[i];
+    }
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (!IsPromised(module_.tensors[share.args[i].tensor])) {
+        AddAtStart(share.args[i].tensor, params[i], share.args[i].indices.size(), args);
+        AddAtUse(id, share, params[i], args);
+      }
+    }
+  }
+
+  /// That each slice of a parameter at `leading` indices is what `promise` says of it, as far as it
   /// says that of tensors which are known before the first task.
-  void AddCheck(TensorId tensor, TensorId promise, size_t leading,
-                const TensorSubstitution& tensors) {
+  void AddAtStart(TensorId tensor, TensorId promise, size_t leading,
+                  const TensorSubstitution& args) {
     const Tensor& checked = module_.tensors[tensor];
-    const Tensor promised = module_.tensors[promise];
     bool is_known = checked.kind == TensorKind::Param && checked.access != Access::Out;
-    if (!is_known || !IsPromised(promised) || promised.access == Access::Out ||
+    if (!is_known || module_.tensors[promise].access == Access::Out ||
         !done_.insert({tensor, promise, leading}).second) {
       return;
     }
+    Check check = CheckOf(tensor, promise, leading, args, [&](TensorId id) { return IsInput(id); });
+    if (IsAny(check)) {
+      kernel_.checks.push_back(std::move(check));
+    }
+  }
+
+  /// What a share asks of tensors of which some are computed, where all of them are complete:
+  /// before it reads the ranges of its tasks from them, or its first task begins.
+  void AddAtUse(NodeId id, const Share& share, TensorId promise, const TensorSubstitution& args) {
+    const Argument& argument = args.at(promise);
+    if (!argument.indices.empty() || module_.tensors[promise].access == Access::Out) {
+      return;
+    }
+    for (bool ranges : {true, false}) {
+      size_t waits = share.range_waits.size() + (ranges ? 0 : share.enter_waits.size());
+      bool computed = !IsInput(argument.tensor);
+      IsKnown is_complete = [&](TensorId tensor) {
+        computed = computed || !IsInput(tensor);
+        return IsInput(tensor) || complete_.Before(id, waits, tensor);
+      };
+      if ((ranges && !ReadsTensor(module_, share.axes)) || !is_complete(argument.tensor)) {
+        continue;
+      }
+      Check check = CheckOf(argument.tensor, promise, 0, args, is_complete);
+      if (computed && IsAny(check)) {
+        auto& mine = std::get<Share>(module_.nodes[id]);
+        (ranges ? mine.range_checks : mine.enter_checks).push_back(std::move(check));
+        return;
+      }
+    }
+  }
+
+  /// What `promise` says of `tensor`, by tensors that are known.
+  Check CheckOf(TensorId tensor, TensorId promise, size_t leading, const TensorSubstitution& args,
+                const IsKnown& is_known) {
+    const Tensor promised = module_.tensors[promise];
     Check check;
     check.tensor = tensor;
     check.leading = leading;
     check.distinct = promised.distinct;
     check.monotone = promised.monotone;
-    if (ReadsInputs(promised.value_lo, tensors) && ReadsInputs(promised.value_hi, tensors)) {
+    if (ReadsKnown(promised.value_lo, args, is_known) &&
+        ReadsKnown(promised.value_hi, args, is_known)) {
       Substitution names = AddIndices(promised, check);
-      check.value_lo = Clone(module_, promised.value_lo, names, tensors);
-      check.value_hi = Clone(module_, promised.value_hi, names, tensors);
+      check.value_lo = Clone(module_, promised.value_lo, names, args);
+      check.value_hi = Clone(module_, promised.value_hi, names, args);
     }
-    if (promised.counts && leading == 0 && IsInput(promised.counts, tensors)) {
-      auto argument = tensors.find(promised.counts);
-      check.counts = argument == tensors.end() ? promised.counts : argument->second.tensor;
-    }
-    if (check.value_lo || check.distinct || check.monotone || check.counts) {
-      kernel_.checks.push_back(std::move(check));
-    }
+    TensorId counted = promised.counts && leading == 0 ? Whole(promised.counts, args) : TensorId{};
+    check.counts = counted && is_known(counted) ? counted : TensorId{};
+    return check;
+  }
+
+  static bool IsAny(const Check& check) {
+    return check.value_lo || check.distinct || check.monotone || check.counts;
   }
 
   /// Names for all indices of a range that depends on the element.
@@ -95,26 +141,34 @@ class Checks {
     return names;
   }
 
-  bool ReadsInputs(ExprId bound, const TensorSubstitution& tensors) const {
-    bool inputs = true;
+  bool ReadsKnown(ExprId bound, const TensorSubstitution& args, const IsKnown& is_known) const {
+    bool known = true;
     VisitExprs(module_, bound, [&](ExprId id) {
-      const auto* load = std::get_if<Load>(&module_.exprs[id]);
-      inputs = inputs && (load == nullptr || IsInput(load->tensor, tensors));
+      if (const auto* load = std::get_if<Load>(&module_.exprs[id])) {
+        TensorId tensor = Whole(load->tensor, args);
+        known = known && tensor && is_known(tensor);
+      }
     });
-    return inputs;
+    return known;
   }
 
-  /// Whether a tensor of a promise is a whole parameter of the kernel that no task writes.
-  bool IsInput(TensorId tensor, const TensorSubstitution& tensors) const {
-    auto argument = tensors.find(tensor);
-    bool whole = argument == tensors.end() || argument->second.indices.empty();
-    const Tensor& known =
-        module_.tensors[argument == tensors.end() ? tensor : argument->second.tensor];
-    return whole && known.kind == TensorKind::Param && known.access == Access::In;
+  /// What a tensor of a promise is in the kernel; nothing where it is a slice.
+  static TensorId Whole(TensorId tensor, const TensorSubstitution& args) {
+    auto argument = args.find(tensor);
+    if (argument == args.end()) {
+      return tensor;
+    }
+    return argument->second.indices.empty() ? argument->second.tensor : TensorId{};
+  }
+
+  bool IsInput(TensorId tensor) const {
+    const Tensor& known = module_.tensors[tensor];
+    return known.kind == TensorKind::Param && known.access == Access::In;
   }
 
   Module& module_;
   Kernel& kernel_;
+  Completeness complete_;
   std::set<std::tuple<TensorId, TensorId, size_t>> done_;
 };
 

@@ -186,6 +186,8 @@ class Parser {
   void LoaderLine(Kernel& kernel);
   Pace OnePace(uint32_t begin);
   void CheckLine(Kernel& kernel);
+  Check OneCheck(uint32_t begin);
+  void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks);
   void Declaration(std::vector<NodeId>& declarations);
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);

@@ -99,16 +99,20 @@ Pace Parser::OnePace(uint32_t begin) {
   return pace;
 }
 
-/// `check` and `accesses` are words here only.
+/// `check` and `accesses` are words here and at a share's waits only.
 void Parser::CheckLine(Kernel& kernel) {
-  uint32_t begin = Here();
-  Take();
+  uint32_t begin = Take().range.begin;
   if (Peek().text == "accesses") {
     Take();
     ExpectSemicolon();
     kernel.check_accesses = RangeFrom(begin);
     return;
   }
+  kernel.checks.push_back(OneCheck(begin));
+}
+
+/// What follows `check`.
+Check Parser::OneCheck(uint32_t begin) {
   Check check;
   Token name = Expect(TokenKind::Tensor);
   if (!name.text.empty()) {
@@ -126,11 +130,11 @@ void Parser::CheckLine(Kernel& kernel) {
   }
   Promises(check, names);
   if (!panicking_ && !check.value_lo && !check.distinct && !check.monotone && !check.counts) {
-    return Unexpected("`in`, `distinct`, `monotone` or `counts`");
+    Unexpected("`in`, `distinct`, `monotone` or `counts`");
   }
   ExpectSemicolon();
   check.range = RangeFrom(begin);
-  kernel.checks.push_back(check);
+  return check;
 }
 
 void Parser::Declaration(std::vector<NodeId>& declarations) {
@@ -230,12 +234,25 @@ void Parser::ShareBody(Share& share) {
   if (At(TokenKind::KeywordLoader)) {
     share.pace = OnePace(Take().range.begin);
   }
-  share.range_waits = SignalBlock(TokenKind::KeywordRanges, TokenKind::KeywordWait);
-  share.enter_waits = SignalBlock(TokenKind::KeywordEnter, TokenKind::KeywordWait);
+  WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks);
+  WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks);
   share.waits = Signals(TokenKind::KeywordWait);
   RunLine(share);
   share.notifies = Signals(TokenKind::KeywordNotify);
   share.leave_notifies = SignalBlock(TokenKind::KeywordLeave, TokenKind::KeywordNotify);
+}
+
+/// `enter { wait %e; check %t distinct; }`, or nothing.
+void Parser::WaitBlock(TokenKind keyword, std::vector<EventRef>& waits,
+                       std::vector<Check>& checks) {
+  if (Accept(keyword)) {
+    Expect(TokenKind::LeftBrace);
+    waits = Signals(TokenKind::KeywordWait);
+    while (Peek().text == "check") {
+      checks.push_back(OneCheck(Take().range.begin));
+    }
+    Expect(TokenKind::RightBrace);
+  }
 }
 
 /// `run @f[i, j](%a, %p);`: the coordinates are the share's variables.

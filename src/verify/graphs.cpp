@@ -43,6 +43,36 @@ void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
   }
 }
 
+/// The slices and what is promised of them.
+void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
+                 Diagnostics& diagnostics) {
+  Tensor checked = module.tensors[check.tensor];
+  if (check.leading > 0 && check.leading >= checked.shape.size()) {
+    diagnostics.Error(
+        DiagnosticKind::Rank, check.range,
+        fmt::format("`%{}` has {} dimension{}, so {} `*` leave{} no slice to check", checked.name,
+                    checked.shape.size(), checked.shape.size() == 1 ? "" : "s", check.leading,
+                    check.leading == 1 ? "s" : ""));
+    return;
+  }
+  bool all_named = check.leading + check.indices.size() == checked.shape.size();
+  if (!check.indices.empty() && !all_named) {
+    diagnostics.Error(DiagnosticKind::Rank, check.range,
+                      fmt::format("`%{}` has {} dimension{}, but {} stand{} here", checked.name,
+                                  checked.shape.size(), checked.shape.size() == 1 ? "" : "s",
+                                  check.leading + check.indices.size(),
+                                  check.leading + check.indices.size() == 1 ? "s" : ""));
+    return;
+  }
+  checked.range = check.range;
+  checked.value_lo = check.value_lo;
+  checked.value_hi = check.value_hi;
+  checked.distinct = check.distinct;
+  checked.monotone = check.monotone;
+  checked.counts = check.counts;
+  CheckPromises(module, checked, exprs, diagnostics);
+}
+
 class GraphChecks {
  public:
   GraphChecks(const Module& module, Place place, Diagnostics& diagnostics)
@@ -140,6 +170,11 @@ class GraphChecks {
                              &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
+      }
+    }
+    for (const auto* checks : {&share.range_checks, &share.enter_checks}) {
+      for (const etc::Check& check : *checks) {
+        CheckSlices(module_, check, exprs_, diagnostics_);
       }
     }
   }
@@ -386,37 +421,14 @@ class GraphChecks {
 /// Before its first task a launch knows the parameters that it does not write alone.
 void CheckCheck(const Module& module, const Check& check, ExprChecker& exprs,
                 Diagnostics& diagnostics) {
-  Tensor checked = module.tensors[check.tensor];
+  const Tensor& checked = module.tensors[check.tensor];
   if (checked.kind != TensorKind::Param || checked.access == Access::Out) {
     diagnostics.Error(DiagnosticKind::Structure, check.range,
                       fmt::format("`%{}` is {}, which has no elements yet when a launch begins",
                                   checked.name, Describe(checked)));
     return;
   }
-  if (check.leading > 0 && check.leading >= checked.shape.size()) {
-    diagnostics.Error(
-        DiagnosticKind::Rank, check.range,
-        fmt::format("`%{}` has {} dimension{}, so {} `*` leave{} no slice to check", checked.name,
-                    checked.shape.size(), checked.shape.size() == 1 ? "" : "s", check.leading,
-                    check.leading == 1 ? "s" : ""));
-    return;
-  }
-  bool all_named = check.leading + check.indices.size() == checked.shape.size();
-  if (!check.indices.empty() && !all_named) {
-    diagnostics.Error(DiagnosticKind::Rank, check.range,
-                      fmt::format("`%{}` has {} dimension{}, but {} stand{} here", checked.name,
-                                  checked.shape.size(), checked.shape.size() == 1 ? "" : "s",
-                                  check.leading + check.indices.size(),
-                                  check.leading + check.indices.size() == 1 ? "s" : ""));
-    return;
-  }
-  checked.range = check.range;
-  checked.value_lo = check.value_lo;
-  checked.value_hi = check.value_hi;
-  checked.distinct = check.distinct;
-  checked.monotone = check.monotone;
-  checked.counts = check.counts;
-  CheckPromises(module, checked, exprs, diagnostics);
+  CheckSlices(module, check, exprs, diagnostics);
 }
 
 }  // namespace
