@@ -21,7 +21,8 @@ class Generator {
     in_one_ = Chance(2);
     slots_apart_ = !in_one_ && Chance(2);
     tiles_ = Chance(3) ? 2 : 1;
-    arrivals_ = Chance(3);
+    related_ = !Chance(3);
+    arrivals_ = Chance(2);
     done_ = static_cast<Done>(Below(4));
     Choose();
     Sort();
@@ -87,7 +88,7 @@ class Generator {
     AddBuffer("tokens", fmt::format("i32[{}]", groups_));
     AddBuffer("begin", fmt::format("i32[{}]", groups_ + 1));
     AddBuffer("slot", "i32[n]");
-    std::string which = fmt::format("%which: i32[n] in 0..{}", groups_);
+    std::string which = Which();
     std::string count = "sum(i: n) select(%which[i] == g, 1, 0)";
     std::string begin = tiles_ == 1 ? "sum(f: g) %tokens[f]"
                                     : fmt::format("sum(f: g) ceildiv(%tokens[f], {})", tiles_);
@@ -128,6 +129,12 @@ class Generator {
   /// Places of items: each group's are whole tiles.
   std::string Places() const { return tiles_ == 1 ? "n" : fmt::format("n + {}", groups_ * tiles_); }
 
+  std::string Which() const { return fmt::format("%which: i32[n] in 0..{}", groups_); }
+  std::string Begin() const {
+    return fmt::format("%begin: i32[{}] in 0..{} monotone", groups_ + 1,
+                       tiles_ == 1 ? "n + 1" : fmt::format("n / {} + {}", tiles_, groups_ + 1));
+  }
+
   /// What each task waits for that reads what the sorting has written.
   std::string AfterSort() const {
     return std::string(chosen_ ? "%chosen, " : "") + (in_one_ ? "" : "%counted, %scanned, ") +
@@ -136,30 +143,36 @@ class Generator {
 
   void Move() {
     AddBuffer("rows", fmt::format("f32[{}]", Places()));
-    AddDevice("move", fmt::format("(%x: f32[n], %slot: i32[n] in 0..{0} distinct, %rows: out "
-                                  "f32[{0}]) tasks (i: n) {{ %rows[%slot[i]] = %x[i]; }}",
-                                  Places()));
+    std::string slot = fmt::format("%slot: i32[n] in 0..{} distinct", Places());
+    if (related_) {  // an item's place lies among those of its group
+      slot = fmt::format(
+          "{}, {}, %slot: i32[i: n] in %begin[%which[i]] * {} .. "
+          "%begin[%which[i] + 1] * {} distinct",
+          Which(), Begin(), tiles_, tiles_);
+    }
+    AddDevice("move", fmt::format("(%x: f32[n], {}, %rows: out f32[{}]) tasks (i: n) "
+                                  "{{ %rows[%slot[i]] = %x[i]; }}",
+                                  slot, Places()));
     params_ += "%x: f32[n], ";
-    std::string moved = "%moved count n";
     std::string notify = "%moved";
     if (arrivals_) {
       AddEvent(fmt::format("%arrived[g: {}] count %tokens[g]", groups_));
-      notify = Chance(2) ? "%arrived[%which[i]]" : "%moved, %arrived[%which[i]]";
+      moved_ = Chance(2);
+      notify = moved_ ? "%moved, %arrived[%which[i]]" : "%arrived[%which[i]]";
     }
-    if (notify[1] == 'm') {
-      AddEvent(moved);
+    if (moved_) {
+      AddEvent("%moved count n");
     }
-    moved_ = notify[1] == 'm';
-    AddCall(fmt::format("@move(%x, %slot, %rows) wait (i) => {} notify (i) => {}", AfterSort(),
-                        notify));
+    AddCall(fmt::format("@move(%x, {}%slot, %rows) wait (i) => {} notify (i) => {}",
+                        related_ ? "%which, %begin, " : "", AfterSort(), notify));
   }
 
   void Work() {
     AddBuffer("y", fmt::format("f32[{}]", Places()));
-    std::string begin =
-        fmt::format("%begin: i32[{}] in 0..{} monotone", groups_ + 1,
-                    tiles_ == 1 ? "n + 1" : fmt::format("n / {} + {}", tiles_, groups_ + 1));
     std::string tokens = fmt::format("%tokens: i32[{}]", groups_);
+    if (related_) {
+      tokens = Which() + ", " + tokens + " counts %which";
+    }
     std::string store = "%y[p] = 2.0 * %rows[p] + f32(g);";
     std::string body =
         tiles_ == 1 ? fmt::format("let p = m; {}", store)
@@ -169,7 +182,7 @@ class Generator {
                           tiles_, store);
     AddDevice("work", fmt::format("(%rows: f32[{0}], {1}, {2}, %y: out f32[{0}])\n    tasks "
                                   "(g: {3}, m: %begin[g] .. %begin[g + 1]) {{ {4} }}",
-                                  Places(), begin, tokens, groups_, body));
+                                  Places(), Begin(), tokens, groups_, body));
     std::string sum = fmt::format("sum(g: {}, m: %begin[g] .. %begin[g + 1]) 1", groups_);
     std::string notify = "%done";
     switch (done_) {
@@ -189,9 +202,9 @@ class Generator {
       arrived = "%arrived[g]";
     }
     AddCall(
-        fmt::format("@work(%rows, %begin, %tokens, %y) wait (g, m) => {}, {} "
+        fmt::format("@work(%rows, %begin, {}%tokens, %y) wait (g, m) => {}, {} "
                     "notify (g, m) => {}",
-                    AfterSort(), arrived, notify));
+                    related_ ? "%which, " : "", AfterSort(), arrived, notify));
   }
 
   void Merge() {
@@ -217,6 +230,7 @@ class Generator {
   bool in_one_ = false;       // one task sorts
   bool slots_apart_ = false;  // several tasks find the places
   int64_t tiles_ = 1;         // places of a task
+  bool related_ = false;      // functions ask how the tensors belong together
   bool arrivals_ = false;     // an event of each group counts its items
   bool moved_ = true;         // an event counts all items
   Done done_ = Done::Groups;
