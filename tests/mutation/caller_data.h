@@ -14,6 +14,9 @@ namespace etc::mutation {
 struct DataChoice {
   enum class Kind { Least, Greatest, Random } kind = Kind::Least;
   uint64_t seed = 0;
+  /// Data for which a computed tensor is not what a device function asks of it are left out: the
+  /// proofs assume that there are none.
+  bool assumes = true;
 };
 
 class CallerData {

@@ -229,15 +229,16 @@ class Campaign {
       ++ill_formed_;
       return false;
     }
-    JudgeOptions how{base.sizes, 13, 26, order % 10 == 0 ? size_t{1000} : 0};
+    JudgeOptions how{base.sizes, 13, 26, order % 10 == 0 ? size_t{1000} : 0, true};
     Verdict verdict = Judge(*check.module, how);
     if (!verdict.judged) {
       ++not_judged_;
       return false;
     }
     Outcome outcome = Classify(check, verdict);
-    if (outcome == Outcome::RightRefuted) {  // perhaps it goes wrong at larger sizes only
-      how = {base.sizes, 60, 60, 0};
+    if (outcome == Outcome::RightRefuted) {
+      // Perhaps it goes wrong at larger sizes only, or where computed data are not as is asked.
+      how = {base.sizes, 60, 60, 0, false};
       verdict = Judge(*check.module, how);
       outcome = Classify(check, verdict);
     }

@@ -245,7 +245,8 @@ Verdict Judge(const Module& module, const JudgeOptions& options) {
     for (const auto& [dim, value] : env) {
       where += fmt::format(", {} = {}", module.symbols[dim].name, value);
     }
-    for (const DataChoice& choice : choices) {
+    for (DataChoice choice : choices) {
+      choice.assumes = options.assumes;
       auto judge = [&](const ConcreteProgram& program) {
         if (!program.unknown || !program.outside.empty()) {
           verdict.judged = true;

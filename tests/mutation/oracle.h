@@ -44,6 +44,8 @@ struct JudgeOptions {
   size_t combinations = 26;
   /// How many states of one launch to visit, to hold the reasoning against; 0 for none.
   size_t max_states = 0;
+  /// Whether computed tensors are taken to be what device functions ask of them.
+  bool assumes = true;
 };
 
 /// Judges every graph and kernel. Nothing is said about sizes at which the program depends on data
