@@ -142,7 +142,10 @@ Value Accesses::Held(const Element& element, Memory::Cells cells) {
     return *stored;
   }
   bool given = tensor.kind == TensorKind::Param && tensor.access != Access::Out;
-  return given ? data_.Element(element.first, element.second) : std::nullopt;
+  if (given) {
+    return data_.Element(element.first, element.second);
+  }
+  return data_.assumes() ? std::nullopt : Value(0);  // memory holds something
 }
 
 bool Accesses::KeepsPromise(TensorId param) {

@@ -14,14 +14,16 @@ namespace etc::mutation {
 struct DataChoice {
   enum class Kind { Least, Greatest, Random } kind = Kind::Least;
   uint64_t seed = 0;
-  /// Data for which a computed tensor is not what a device function asks of it are left out: the
-  /// proofs assume that there are none.
+  /// Data for which a computed tensor is not what a device function asks of it, or for which an
+  /// element is read that no task wrote, are left out: the proofs assume that there are none.
   bool assumes = true;
 };
 
 class CallerData {
  public:
   CallerData(const Module& module, Interpreter& interpreter, const DataChoice& choice);
+
+  bool assumes() const { return choice_.assumes; }
 
   /// An element of a parameter of the program; nothing where no data keep the promise.
   Value Element(TensorId tensor, const std::vector<int64_t>& index);

@@ -21,7 +21,6 @@ class Builder {
   Builder(const Module& module, const Env& dims, const DimRanges& ranges, const DataChoice& data)
       : module_(module),
         interpreter_(module, dims, ranges),
-        assumes_(data.assumes),
         data_(module, interpreter_, data),
         accesses_(module, interpreter_, data_) {
     interpreter_.on_choose = [this](int64_t n) {
@@ -221,7 +220,7 @@ class Builder {
   }
 
   void Begin(const Device& device, const std::vector<Argument>& args) {
-    if (!accesses_.Bind(device, args) && assumes_) {
+    if (!accesses_.Bind(device, args) && data_.assumes()) {
       program_.unknown = true;
     }
     program_.steps.emplace_back();
@@ -372,7 +371,6 @@ class Builder {
 
   const Module& module_;
   Interpreter interpreter_;
-  bool assumes_;
   CallerData data_;
   Accesses accesses_;
   ConcreteProgram program_;

@@ -44,7 +44,7 @@ struct JudgeOptions {
   size_t combinations = 26;
   /// How many states of one launch to visit, to hold the reasoning against; 0 for none.
   size_t max_states = 0;
-  /// Whether computed tensors are taken to be what device functions ask of them.
+  /// Whether computed tensors are taken to be what device functions ask of them, and written.
   bool assumes = true;
 };
 

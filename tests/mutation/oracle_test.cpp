@@ -24,7 +24,7 @@ Verdict JudgeText(const std::string& text) {
   CheckResult check = Check(text, {});
   INFO(check.messages);
   REQUIRE(check.module != nullptr);
-  Verdict verdict = Judge(*check.module, {{}, 13, 26, 2000});
+  Verdict verdict = Judge(*check.module, {{}, 13, 26, 2000, true});
   CHECK(verdict.judged);
   CHECK((verdict.explored > 0 || verdict.wrong.contains(Wrong::OutOfBounds)));
   CHECK(verdict.disagreements == 0);
@@ -191,7 +191,7 @@ graph @g(%y: inout f32[n]) {
   CHECK(WrongWith(head + "n - 1 - t" + tail).empty());
   CheckResult check = Check(head + "t / 2" + tail, {});
   REQUIRE(check.module != nullptr);
-  CHECK_FALSE(Judge(*check.module, {{}, 13, 26, 0}).judged);
+  CHECK_FALSE(Judge(*check.module, {{}, 13, 26, 0, true}).judged);
 }
 
 TEST_CASE("where data choose the element, each choice is possible") {
@@ -275,7 +275,7 @@ TEST_CASE("generated programs are right, and one greedy run finds what all inter
     CheckResult check = Check(text, {});
     INFO(check.messages);
     REQUIRE(check.Accepted());
-    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000});
+    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000, true});
     CHECK(verdict.wrong.empty());
     CHECK(verdict.disagreements == 0);
     explored += verdict.explored;
@@ -291,7 +291,7 @@ TEST_CASE("generated programs in which data decide are right") {
     CheckResult check = Check(text, {});
     INFO(check.messages);
     REQUIRE(check.Accepted());
-    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000});
+    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000, true});
     CHECK(verdict.judged);
     CHECK(verdict.wrong.empty());
     CHECK(verdict.disagreements == 0);
