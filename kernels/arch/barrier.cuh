@@ -66,6 +66,21 @@ ETC_DEVICE void BarrierWait(u32 barrier, u32 parity) {
   } while (!done);
 }
 
+/// Whether BarrierWait would return at once.
+ETC_DEVICE bool BarrierTest(u32 barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
 /// A barrier of the CTA's first `threads` threads that leaves the other warps alone.
 template <int id, int threads>
 ETC_DEVICE void NamedBarrierSync() {

@@ -103,7 +103,8 @@ struct WideGemm {
   static constexpr int kSteps = kChunkUnits * kUnit / (kStepTiles * kTileColumns);  // of a chunk
   static constexpr int kStageSteps = kSteps / kChunkStages;
   static constexpr int kStagings = kSplits ? 2 : 1;  // by each warpgroup, or by both together
-  static constexpr int kWantedStages = 81920 / (kStagings * kStageBytes);
+  // Of few columns three, so that the ring has a slot more.
+  static constexpr int kWantedStages = (kColumns <= 32 ? 49152 : 81920) / (kStagings * kStageBytes);
   static constexpr int kStages = kWantedStages < 3 ? 3 : (kWantedStages > 5 ? 5 : kWantedStages);
   // Who stages: thread t fetches k 8 (t % 8) and the next 7 of column t / 8 of each round.
   static constexpr int kFetchers = kSplits ? kGroupThreads : Consumer::kThreads;

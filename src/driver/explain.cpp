@@ -205,9 +205,12 @@ class Explanation {
   }
 
   static std::string PaceText(const std::optional<Pace>& pace) {
-    return pace
-               ? fmt::format("at most {} on their way, {} cycles between two", pace->cap, pace->gap)
-               : "nothing holds it back";
+    if (!pace) {
+      return "nothing holds it back";
+    }
+    std::string text =
+        fmt::format("at most {} on their way, {} cycles between two", pace->cap, pace->gap);
+    return pace->ahead ? text + fmt::format(", {} ahead of a share", *pace->ahead) : text;
   }
 
   const std::optional<Pace>& PaceOf(const Kernel& kernel, NodeId share) const {
@@ -217,6 +220,18 @@ class Explanation {
 
   /// Nanoseconds are more than the model knows.
   static double Rounded(double us) { return std::round(us * 1000) / 1000; }
+
+  static Json ToJson(const std::optional<Pace>& pace) {
+    Json json = {{"cap", nullptr}, {"gap", nullptr}, {"ahead", nullptr}};
+    if (pace) {
+      json["cap"] = pace->cap;
+      json["gap"] = pace->gap;
+      if (pace->ahead) {
+        json["ahead"] = *pace->ahead;
+      }
+    }
+    return json;
+  }
 
   Json ToJson(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
@@ -257,15 +272,12 @@ class Explanation {
       for (const PaceChoice& choice : choices) {
         Json shares = Json::array();
         for (NodeId share : choice.shares) {
-          Json entry = {{"callee", CalleeOf(share)}, {"cap", nullptr}, {"gap", nullptr}};
-          if (const auto& pace = PaceOf(kernel, share)) {
-            entry["cap"] = pace->cap;
-            entry["gap"] = pace->gap;
-          }
+          Json entry = {{"callee", CalleeOf(share)}};
+          entry.update(ToJson(PaceOf(kernel, share)));
           shares.push_back(std::move(entry));
         }
         loader["runs"].push_back({{"shares", std::move(shares)},
-                                  {"model", {{"cap", choice.pace.cap}, {"gap", choice.pace.gap}}},
+                                  {"model", ToJson(choice.pace)},
                                   {"reason", choice.reason}});
       }
     }

@@ -521,7 +521,8 @@ class WalkWriter {
 
   void WritePace(const Share& share) {
     const std::optional<Pace>& pace = share.pace ? share.pace : kernel_.pace;
-    out_.Line(pace ? fmt::format("loader.SetPace({}, {});", pace->cap, pace->gap)
+    std::string ahead = pace && pace->ahead ? fmt::format(", {}", *pace->ahead) : "";
+    out_.Line(pace ? fmt::format("loader.SetPace({}, {}{});", pace->cap, pace->gap, ahead)
                    : "loader.SetPace(Loader::kNoCap, 0);");
   }
 

@@ -74,13 +74,17 @@ struct Region {
   ScheduleKind schedule;
   std::vector<NodeId> body;
 };
-/// `loader cap 3 gap 900;`: how fast the loader runs ahead of the consumers.
+/// `loader cap 3 gap 900 ahead 1;`: how fast the loader runs ahead of the consumers.
 struct Pace {
   int64_t cap = 1;  // ring slots that may be on their way at once
   int64_t gap = 0;  // least clock cycles between the issues of two slots
+  // The cap until the consumers have given back the share's first slot; absent: the same.
+  std::optional<int64_t> ahead = {};
   SourceRange range = {};
 
-  bool IsSame(const Pace& other) const { return cap == other.cap && gap == other.gap; }
+  bool IsSame(const Pace& other) const {
+    return cap == other.cap && gap == other.gap && ahead == other.ahead;
+  }
 };
 
 /// `check %t[*, i] in 0..n distinct monotone;`: what every launch makes sure of, for each slice

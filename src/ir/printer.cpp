@@ -457,7 +457,8 @@ class Printer {
 
   void Print(const Pace& pace, const std::string& depth = "") {
     layout_.Before(pace.range);
-    layout_.Line(fmt::format("loader {}cap {} gap {};", depth, pace.cap, pace.gap));
+    std::string ahead = pace.ahead ? fmt::format(" ahead {}", *pace.ahead) : "";
+    layout_.Line(fmt::format("loader {}cap {} gap {}{};", depth, pace.cap, pace.gap, ahead));
     layout_.After(pace.range);
   }
 

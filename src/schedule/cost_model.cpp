@@ -242,6 +242,9 @@ struct Run {
       choice.pace.cap = tagged ? machine.streaming_cap : machine.loader_cap;
       choice.reason = times + ", so the stream sets the time, and a gap would add to it";
     }
+    if (chain > 0 && !tagged) {
+      choice.pace.ahead = machine.ahead;
+    }
   }
 };
 

@@ -30,6 +30,7 @@ struct Machine {
   int64_t loader_cap = 3;     // slots on their way at once: fewer stream slower, more delay signals
   int64_t streaming_cap = 4;  // the same where the stream sets the time of a chain of tagged words
   int64_t hidden_cap = 2;     // the same where the stream hides behind a chain of tagged words
+  int64_t ahead = 1;          // the same in a share that the consumers wait for, of events only
   double gap_share = 0.75;    // of the time of a slot at full bandwidth, where bursts delay signals
   double hidden = 1.4;   // a run that streams less than so many times its chain hides the stream
   double streaming = 5;  // and one that streams more than so many times is bound by bandwidth

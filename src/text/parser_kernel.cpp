@@ -87,13 +87,17 @@ void Parser::LoaderLine(Kernel& kernel) {
   kernel.pace = OnePace(begin);
 }
 
-/// `cap 3 gap 900;`
+/// `cap 3 gap 900 ahead 1;`; `ahead` is a word here only.
 Pace Parser::OnePace(uint32_t begin) {
   Pace pace;
   Expect(TokenKind::KeywordCap);
   pace.cap = Expect(TokenKind::Int).int_value;
   Expect(TokenKind::KeywordGap);
   pace.gap = Expect(TokenKind::Int).int_value;
+  if (Peek().text == "ahead") {
+    Take();
+    pace.ahead = Expect(TokenKind::Int).int_value;
+  }
   ExpectSemicolon();
   pace.range = RangeFrom(begin);
   return pace;

@@ -27,6 +27,12 @@ void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
                       fmt::format("the loader's cap must be from 1 to {} slots, but it is {}",
                                   kMostOfLoader, pace.cap));
   }
+  if (pace.ahead && (*pace.ahead < 1 || *pace.ahead > pace.cap)) {
+    diagnostics.Error(DiagnosticKind::Pace, pace.range,
+                      fmt::format("the loader must be ahead by 1 slot or more and at most its cap "
+                                  "of {}, but it is by {}",
+                                  pace.cap, *pace.ahead));
+  }
   if (pace.gap > kMostOfLoader) {
     diagnostics.Error(DiagnosticKind::Pace, pace.range,
                       fmt::format("the loader's gap must be at most {} cycles, but it is {}",

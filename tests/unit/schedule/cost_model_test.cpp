@@ -126,9 +126,9 @@ TEST_CASE("a gap paces what streams longer than its chain takes, but not by far"
     REQUIRE(scheduled.kernel().pace);
     return *scheduled.kernel().pace;
   };
-  CHECK(pace(1024).IsSame({3, 0}));    // 0.5 us of streaming for 2.2 of signals
-  CHECK(pace(4096).IsSame({3, 700}));  // 7.3 us
-  CHECK(pace(8192).IsSame({3, 0}));    // 29 us
+  CHECK(pace(1024).IsSame({3, 0, 1}));    // 0.5 us of streaming for 2.2 of signals
+  CHECK(pace(4096).IsSame({3, 700, 1}));  // 7.3 us
+  CHECK(pace(8192).IsSame({3, 0, 1}));    // 29 us
 }
 
 TEST_CASE("what streams long beside a short chain has a pace of its own") {
@@ -151,11 +151,11 @@ device @wide(%x: bf16[batch, width], %w: bf16[262144, width], %y: out f32[batch,
   CHECK_FALSE(wide.repeat);
   REQUIRE(wide.shares.size() == 1);
   CHECK(wide.streamed_bytes == 262144.0 * 4096 * 2);
-  CHECK(wide.pace.IsSame({3, 0}));
+  CHECK(wide.pace.IsSame({3, 0, 1}));
   const PaceChoice& products = choices[1];
   CHECK(products.repeat);
   REQUIRE(products.shares.size() == 1);
-  CHECK(products.pace.IsSame({3, 700}));
+  CHECK(products.pace.IsSame({3, 700, 1}));
 
   // What streams most stands for the kernel.
   auto own = [&](const PaceChoice& choice) {
