@@ -33,10 +33,12 @@ struct Events {
     return header + (1 + Opaque(set) * capacity + index) * kStride;
   }
 
-  /// One thread polls; the caller's Sync, after all of its waits, covers the others.
+  /// One thread polls; the caller's Sync, after all of its waits, covers the others. The count is
+  /// opaque, or the loop may read it from local memory each time.
   template <class Role>
   ETC_DEVICE void WaitOne(const Role& role, i64 index, u32 count) const {
     if (role.thread == 0) {
+      count = Opaque(count);
       while (LoadAcquire(Counter(index)) < count) {
       }
     }

@@ -15,6 +15,7 @@
 
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
+#include "arch/registers.cuh"
 #include "arch/runs.cuh"
 #include "tile/attention_tile.cuh"
 #include "tile/head.cuh"
@@ -104,11 +105,13 @@ class WholeAttention {
 
   ETC_DEVICE void Run(Consumer& consumer, const Args&, int, int) {
     const Prepared& prepared = PreparedAt(consumer.scratch, consumer.WaitPrepared());
+    // Opaque, or a kernel that is short of registers reads it from local memory for each slot.
+    const int lane = int(Opaque(consumer.lane));
     Vec4 queries[Tile::kKeyLoads];
 #pragma unroll
     for (int i = 0; i < Tile::kKeyLoads; ++i) {
-      const bf16* source = prepared.queries[consumer.lane / 4] + consumer.lane % 4 * 8 + i * 32;
-      queries[i] = LoadSharedIf(SharedAddress(source), consumer.lane / 4 < kGroup);
+      const bf16* source = prepared.queries[lane / 4] + lane % 4 * 8 + i * 32;
+      queries[i] = LoadSharedIf(SharedAddress(source), lane / 4 < kGroup);
     }
     int end = prepared.position;
     State state;
@@ -118,12 +121,12 @@ class WholeAttention {
       u32 slot = consumer.WaitAddress() + turn_ * Tile::kRows * kRowBytes;
       if (turn_ < kSlotWarps && rows > 0) {
         Tile tile;
-        tile.LoadKeys(slot, consumer.lane);
-        tile.LoadValues(slot + kSlotBytes / 2, rows, consumer.lane);
+        tile.LoadKeys(slot, lane);
+        tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
         float scores[4] = {};
         tile.Score([&](int i) { return queries[i]; }, scores);
         consumer.Release(tile.Read());
-        state.Weigh(scores, consumer.lane / 4, rows);
+        state.Weigh(scores, lane / 4, rows);
         tile.Accumulate(scores, state.sum);
       } else {
         consumer.Release(0);
@@ -135,7 +138,7 @@ class WholeAttention {
     for (int head = 0; head < kGroup; head += 2) {
       consumer.AcquireParts();
       u32 parts = Parts(consumer.scratch, consumer.exchange);
-      state.Store(parts + consumer.warp * kPart * 4, head, consumer.lane);
+      state.Store(parts + consumer.warp * kPart * 4, head, lane);
       consumer.CommitParts();
     }
   }
