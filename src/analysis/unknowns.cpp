@@ -266,15 +266,16 @@ std::string Unknowns::TwinOf(const std::string& name, std::map<std::string, std:
   }
   std::string twin = Fresh(name.substr(0, name.find('#')));
   names[name] = twin;
+  // A copy, as the twins of what it is made of join the terms, and move them.
+  std::optional<Term> term = found == nullptr ? std::nullopt : std::optional<Term>(*found);
   facts_[twin] = Rename(facts->second, names);
-  if (found != nullptr) {
-    Term term = *found;
-    term.name = twin;
-    for (PwAff& arg : term.args) {
+  if (term) {
+    term->name = twin;
+    for (PwAff& arg : term->args) {
       arg = Rename(arg, names);
     }
     by_name_[twin] = terms_.size();
-    terms_.push_back(std::move(term));
+    terms_.push_back(std::move(*term));
   }
   return twin;
 }
