@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include "analysis/prover.h"
 #include "ir/printer.h"
@@ -12,19 +10,16 @@
 namespace etc {
 namespace {
 
-/// What is found out about one program.
-struct Findings {
-  ProofReport report;
-  Diagnostics diagnostics;
-};
+using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 
 void ProveProgram(const Module& module, const CallProgram& program, bool remarks,
-                  const ProofReport* graphs, Findings& findings) {
+                  const ProofReport* graphs, Reported& reported, ProofReport& report,
+                  Diagnostics& diagnostics) {
   IslContext context;
   Unknowns unknowns(module, program, context);
-  Prover prover{unknowns, context, findings.report, findings.diagnostics, {}, remarks, graphs};
+  Prover prover{unknowns, context, report, diagnostics, reported, remarks, graphs};
   if (program.open) {
-    prover.NotProved(findings.report.races, DiagnosticKind::Race, program.range,
+    prover.NotProved(report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
                      "a repeat has no constant bounds");
     return;
@@ -35,42 +30,6 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   ProveOrder(prover, relations);
   ProveSteering(prover, relations, trusted);
   ProveRaces(prover, relations, accesses, trusted);
-}
-
-/// Side by side, on as many threads as the machine has: each program has its own isl context.
-std::vector<Findings> ProveEach(const Module& module, const std::vector<CallProgram>& programs,
-                                bool remarks, const ProofReport* graphs) {
-  std::vector<Findings> findings(programs.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t i = next++; i < programs.size(); i = next++) {
-      ProveProgram(module, programs[i], remarks, graphs, findings[i]);
-    }
-  };
-  size_t count = std::min<size_t>(programs.size(), std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < count; ++i) {
-    others.emplace_back(work);
-  }
-  work();
-  for (std::thread& other : others) {
-    other.join();
-  }
-  return findings;
-}
-
-void Add(const ProofTally& from, ProofTally& to) {
-  to.proved += from.proved;
-  to.refuted += from.refuted;
-  to.not_proved += from.not_proved;
-}
-
-void Add(const ProofReport& from, ProofReport& to) {
-  Add(from.bounds, to.bounds);
-  Add(from.counts, to.counts);
-  Add(from.order, to.order);
-  Add(from.races, to.races);
-  to.not_proved.insert(to.not_proved.end(), from.not_proved.begin(), from.not_proved.end());
 }
 
 std::string PromiseText(const Module& module, const Tensor& tensor) {
@@ -128,49 +87,33 @@ bool ProofReport::LeavesOpen(const std::string& fact) const {
 
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
                   const ProofReport* graphs) {
-  std::vector<CallProgram> programs;
-  std::vector<size_t> ends;  // of each graph's and kernel's programs
-  for (const Item& item : module.items) {
-    if (const auto* graph = std::get_if<GraphId>(&item)) {
-      for (CallProgram& program : MakeCallPrograms(module, module.graphs[*graph])) {
-        programs.push_back(std::move(program));
-      }
-    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
-      programs.push_back(MakeCallProgram(module, module.kernels[*kernel]));
-    }
-    if (programs.size() > (ends.empty() ? 0 : ends.back())) {
-      ends.push_back(programs.size());
-    }
-  }
-  std::vector<Findings> findings = ProveEach(module, programs, remarks, graphs);
   ProofReport report;
-  std::set<std::pair<DiagnosticKind, uint32_t>> reported;  // errors: one of a kind at a position
-  size_t begin = 0;
-  for (size_t end : ends) {
-    AddAssumptions(module, programs[begin], report);
-    int64_t open = 0;
-    for (size_t i = begin; i < end; ++i) {
-      Add(findings[i].report, report);
-      for (const Diagnostic& found : findings[i].diagnostics.all()) {
-        if (found.severity != Severity::Error ||
-            reported.emplace(found.kind, found.range.begin).second) {
-          diagnostics.Add(found);
-        }
-      }
-      const std::vector<std::string>& facts = findings[i].report.not_proved;
-      open += std::count_if(facts.begin(), facts.end(), [&](const std::string& fact) {
-        return graphs == nullptr || !graphs->LeavesOpen(fact);
-      });
+  Reported reported;
+  for (const Item& item : module.items) {
+    std::vector<CallProgram> programs;
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      programs = MakeCallPrograms(module, module.graphs[*graph]);
+    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+      programs = {MakeCallProgram(module, module.kernels[*kernel])};
     }
-    const CallProgram& first = programs[begin];
+    auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
+    for (const CallProgram& program : programs) {
+      ProveProgram(module, program, remarks, graphs, reported, report, diagnostics);
+    }
+    if (programs.empty()) {
+      continue;
+    }
+    AddAssumptions(module, programs[0], report);
+    auto open = std::count_if(
+        report.not_proved.begin() + before, report.not_proved.end(),
+        [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
     if (open > 0 && !remarks) {
       diagnostics.Warning(
-          DiagnosticKind::NotProved, first.range,
-          fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says "
-                      "which, and why",
-                      open, open == 1 ? "" : "s", first.name, open == 1 ? "is" : "are"));
+          DiagnosticKind::NotProved, programs[0].range,
+          fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
+                      "and why",
+                      open, open == 1 ? "" : "s", programs[0].name, open == 1 ? "is" : "are"));
     }
-    begin = end;
   }
   return report;
 }

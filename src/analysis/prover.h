@@ -20,7 +20,7 @@ struct Prover {
   IslContext& context;
   ProofReport& report;
   Diagnostics& diagnostics;
-  std::set<std::pair<DiagnosticKind, uint32_t>>
+  std::set<std::pair<DiagnosticKind, uint32_t>>&
       reported;  // errors, by kind and position: one is enough
   bool remarks;
   const ProofReport* graphs;  // has what is open and said already; or null

@@ -34,11 +34,6 @@ Diagnostic& Diagnostics::Remark(DiagnosticKind kind, SourceRange range, std::str
   return Add(Severity::Remark, kind, range, std::move(message));
 }
 
-void Diagnostics::Add(Diagnostic diagnostic) {
-  error_count_ += diagnostic.severity == Severity::Error ? 1 : 0;
-  all_.push_back(std::move(diagnostic));
-}
-
 Diagnostic& Diagnostics::Add(Severity severity, DiagnosticKind kind, SourceRange range,
                              std::string message) {
   all_.push_back({severity, kind, range, std::move(message), {}});

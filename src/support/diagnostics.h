@@ -53,8 +53,6 @@ class Diagnostics {
   Diagnostic& Warning(DiagnosticKind kind, SourceRange range, std::string message);
   Diagnostic& Remark(DiagnosticKind kind, SourceRange range, std::string message);
 
-  void Add(Diagnostic diagnostic);
-
   bool HasErrors() const { return error_count_ > 0; }
   size_t error_count() const { return error_count_; }
   const std::vector<Diagnostic>& all() const { return all_; }
