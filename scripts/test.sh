@@ -35,8 +35,7 @@ run_tests() {  # run_tests PRESET [CTEST OPTION...]: adds ctest's own totals
   echo "== tests of the $preset build"
   log=build/$preset.test.log
   # shellcheck disable=SC2086  # a command or nothing
-  $fixed_layout ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 600 \
-    -j "$(nproc)" "$@" >"$log" 2>&1
+  $fixed_layout ctest --preset "$preset" -j "$(nproc)" "$@" >"$log" 2>&1
   cat "$log"
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
   if [ -z "$summary" ]; then
@@ -61,7 +60,7 @@ run_tests asan -LE sizes
 # gcc's thread sanitizer cannot map some of the address layouts that recent Linux randomises to.
 count "thread sanitizer build" build tsan etc
 fixed_layout=$(setarch -R true 2>/dev/null && echo "setarch -R")
-TSAN_OPTIONS=halt_on_error=1 run_tests tsan -L host
+run_tests tsan -L host
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
