@@ -17,7 +17,8 @@ ETC_DEVICE void TakeRegisters() {
 
 /// The same value, which the compiler may not see through: what is made of it is made here, each
 /// time, and not ahead of a loop, where it would take registers for all of it.
-ETC_DEVICE u32 Opaque(u32 value) {
+template <class Word>
+ETC_DEVICE Word Opaque(Word value) {
   asm volatile("" : "+r"(value));
   return value;
 }

@@ -106,7 +106,7 @@ class WholeAttention {
   ETC_DEVICE void Run(Consumer& consumer, const Args&, int, int) {
     const Prepared& prepared = PreparedAt(consumer.scratch, consumer.WaitPrepared());
     // Opaque, or a kernel that is short of registers reads it from local memory for each slot.
-    const int lane = int(Opaque(consumer.lane));
+    const int lane = Opaque(consumer.lane);
     Vec4 queries[Tile::kKeyLoads];
 #pragma unroll
     for (int i = 0; i < Tile::kKeyLoads; ++i) {

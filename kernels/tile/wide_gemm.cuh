@@ -18,6 +18,7 @@
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
 #include "arch/mma.cuh"
+#include "arch/registers.cuh"
 #include "arch/wgmma.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
@@ -141,6 +142,8 @@ struct WideGemm {
   }
 
   ETC_DEVICE WideGemm(Consumer& consumer, const Args& args) {
+    // Opaque, here and below: the compiler would compute the addresses of all shares of a kernel
+    // ahead of its loops, and run out of registers.
     group_ = Opaque(consumer.warp) / 4;
     u32 scratch = (SharedAddress(consumer.scratch) + kAtomBytes - 1) / kAtomBytes * kAtomBytes;
     stage_ = first_stage_ = scratch + (kSplits ? group_ * kStages * kStageBytes : 0);
@@ -182,13 +185,6 @@ struct WideGemm {
   int group_;
   int fetched_ = 0;    // stages that are, of all k
   int fetch_end_ = 0;  // of a part
-
-  /// The same value, of which the compiler knows nothing: what it makes of it stays here. It would
-  /// compute the addresses of all shares of a kernel ahead of its loops, and run out of registers.
-  static ETC_DEVICE int Opaque(int value) {
-    asm volatile("" : "+r"(value));
-    return value;
-  }
 
   /// Of a part.
   static ETC_DEVICE int FirstChunk(int p) {

@@ -88,6 +88,7 @@ class HappensBefore {
   void Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats);
   void WithinIteration(Reach& reach, size_t source, Calls calls, size_t repeats);
   void ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
+  void WithinTwoIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
   void AddItem(Reach& reach, size_t source, Calls item, size_t repeats);
   Calls ItemAt(size_t call, size_t repeats) const;
   const Map& Spine(size_t call, Calls repeat, size_t repeats);

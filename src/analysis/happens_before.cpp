@@ -141,6 +141,14 @@ void HappensBefore::ToLaterIterations(Reach& reach, size_t source, Calls calls, 
   }
 }
 
+/// Chains inside of one iteration of the innermost of the `repeats` repeats around the calls, and
+/// on into one later iteration.
+void HappensBefore::WithinTwoIterations(Reach& reach, size_t source, Calls calls, size_t repeats) {
+  WithinIteration(reach, source, calls, repeats);
+  ToLaterIterations(reach, source, calls, repeats);
+  WithinIteration(reach, source, calls, repeats);
+}
+
 /// The call, or the whole repeat that it stands in, inside of the `repeats` outermost around it.
 HappensBefore::Calls HappensBefore::ItemAt(size_t call, size_t repeats) const {
   Calls item{call, call + 1};
@@ -169,16 +177,12 @@ void HappensBefore::AddItem(Reach& reach, size_t source, Calls item, size_t repe
     return;
   }
   size_t inside = repeats + 1;
-  WithinIteration(reach, source, item, inside);
-  ToLaterIterations(reach, source, item, inside);
-  WithinIteration(reach, source, item, inside);
+  WithinTwoIterations(reach, source, item, inside);
   for (size_t call = item.begin; call < item.end; ++call) {
     Follow(reach, source, call, call, Step::Spine, repeats,
            [&] { return Spine(call, item, repeats); });
   }
-  WithinIteration(reach, source, item, inside);
-  ToLaterIterations(reach, source, item, inside);
-  WithinIteration(reach, source, item, inside);
+  WithinTwoIterations(reach, source, item, inside);
 }
 
 /// Of the repeat that is number `repeats` around the call; null where there is none.
@@ -197,9 +201,7 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
     return {};
   }
   Reach reach(calls_.size());
-  WithinIteration(reach, call, repeat, repeats + 1);
-  ToLaterIterations(reach, call, repeat, repeats + 1);
-  WithinIteration(reach, call, repeat, repeats + 1);
+  WithinTwoIterations(reach, call, repeat, repeats + 1);
   const Map& reached = reach.tasks[call];
   if (!reached) {
     return {};
