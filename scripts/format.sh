@@ -1,5 +1,5 @@
 #!/bin/sh
-# Formats every C++ and CUDA source. With --check it changes nothing and fails where one is not
+# Formats every C, C++ and CUDA source. With --check it changes nothing and fails where one is not
 # formatted.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,4 +12,4 @@ case "${1:-}" in
 esac
 
 # shellcheck disable=SC2086  # the mode is a list of flags
-git ls-files -z -- '*.cpp' '*.h' '*.cu' '*.cuh' | xargs -0 clang-format-16 $mode
+git ls-files -z -- '*.c' '*.cpp' '*.h' '*.hpp' '*.cu' '*.cuh' | xargs -0 clang-format-16 $mode

@@ -57,4 +57,4 @@ ETC_API etc_status etc_timer_elapsed_ms(etc_timer* timer, double* milliseconds);
 }
 #endif
 
-#endif  // ETC_DEVICE_H_
+#endif /* ETC_DEVICE_H_ */

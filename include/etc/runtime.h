@@ -244,4 +244,4 @@ ETC_API etc_status etc_instance_check(etc_instance* instance, void* stream);
 }
 #endif
 
-#endif  // ETC_RUNTIME_H_
+#endif /* ETC_RUNTIME_H_ */

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etc/runtime.h"
@@ -67,8 +68,8 @@ class Program {
     return info;
   }
 
-  /// From row-major to the parameter's layout and back; runtime.h says how. `graph` may be null when
-  /// there is one.
+  /// From row-major to the parameter's layout and back; runtime.h says how. `graph` may be null
+  /// when there is one.
   void Pack(const char* graph, const std::string& param, const std::vector<int64_t>& shape,
             const void* row_major, void* packed) const {
     ThrowUnlessOk(etc_pack(get(), graph, param.c_str(), shape.data(),
@@ -88,8 +89,7 @@ class Program {
                       const std::vector<int64_t>& shape, const void* packed, void* row_major,
                       void* stream = nullptr) const {
     ThrowUnlessOk(etc_unpack_device(get(), graph, param.c_str(), shape.data(),
-                                    static_cast<int32_t>(shape.size()), packed, row_major,
-                                    stream));
+                                    static_cast<int32_t>(shape.size()), packed, row_major, stream));
   }
 
  private:
