@@ -14,6 +14,12 @@ ETC_DEVICE u32 GridSize() {
   return size;
 }
 
+/// The shared memory that the launch gives each CTA.
+ETC_DEVICE char* LaunchSharedMemory() {
+  extern __shared__ __align__(1024) char etc_shared[];
+  return etc_shared;
+}
+
 /// The launch behind this one may start: once every CTA of this one has said so or has ended, its
 /// CTAs take what room there is. Orders no memory.
 ETC_DEVICE void AllowNextLaunch() {

@@ -1,24 +1,13 @@
-// Arithmetic that the hardware has an instruction for, or that needs care about its range.
+// Arithmetic that needs care about its range, or lanes that work together.
 #pragma once
 
+#include "arch/approximate.cuh"
 #include "arch/types.cuh"
 
 namespace etc {
 
 constexpr float kLog2E = 1.4426950408889634f;
 inline constexpr float kLn2 = 0.6931471805599453f;
-
-ETC_DEVICE float Exp2(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
-ETC_DEVICE float ReciprocalSqrt(float x) {
-  float result;
-  asm("rsqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
 
 ETC_DEVICE float Silu(float x) { return __fdividef(x, 1.0f + Exp2(-x * kLog2E)); }
 
@@ -29,15 +18,8 @@ ETC_DEVICE void SinCos(float angle, float& sine, float& cosine) {
   float reduced = fmaf(turns, -6.28125f, angle);
   reduced = fmaf(turns, -1.9350051879882812e-3f, reduced);
   reduced = fmaf(turns, -3.0199159819e-7f, reduced);
-  asm("sin.approx.f32 %0, %1;" : "=f"(sine) : "f"(reduced));
-  asm("cos.approx.f32 %0, %1;" : "=f"(cosine) : "f"(reduced));
-}
-
-/// The products of two pairs of bf16, each rounded once.
-ETC_DEVICE u32 MultiplyBf16(u32 a, u32 b) {
-  u32 result;
-  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
-  return result;
+  sine = SineApproximation(reduced);
+  cosine = CosineApproximation(reduced);
 }
 
 /// Sum over the aligned group of `width` lanes that the calling lane is in; every lane gets it.

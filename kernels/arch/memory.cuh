@@ -20,6 +20,45 @@ ETC_DEVICE u32 LoadRelaxed(const u32* address) {
   return value;
 }
 
+// The same where `wanted`, without a branch; else the words stay as they are. Volatile, so that
+// many stay in flight.
+ETC_DEVICE void LoadRelaxedIf(u32& word, const u32* address, bool wanted) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.u32 p, %2, 0;\n"
+      "@p ld.relaxed.gpu.global.b32 %0, [%1];\n"
+      "}"
+      : "+r"(word)
+      : "l"(address), "r"(u32(wanted))
+      : "memory");
+}
+ETC_DEVICE void LoadRelaxedIf(Vec4& words, const u32* address, bool wanted) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.u32 p, %5, 0;\n"
+      "@p ld.relaxed.gpu.global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w)
+      : "l"(address), "r"(u32(wanted))
+      : "memory");
+}
+
+ETC_DEVICE void StoreRelaxed(u32* address, u32 word) {
+  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(word) : "memory");
+}
+ETC_DEVICE void StoreRelaxed(u32* address, u32 first, u32 second) {
+  asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(first),
+               "r"(second)
+               : "memory");
+}
+ETC_DEVICE void StoreRelaxed(u32* address, Vec4 words) {
+  asm volatile("st.relaxed.gpu.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words.x),
+               "r"(words.y), "r"(words.z), "r"(words.w)
+               : "memory");
+}
+
 // Release at GPU scope; after a barrier of the CTA it covers the writes of every thread in it.
 ETC_DEVICE void AddRelease(u32* address, u32 amount) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(amount) : "memory");

@@ -23,4 +23,9 @@ ETC_DEVICE Word Opaque(Word value) {
   return value;
 }
 
+/// What is made of the register's value is made behind what stands before in the text, and the
+/// value itself is made before what follows.
+ETC_DEVICE void Pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
+ETC_DEVICE void Pin(u32& value) { asm volatile("" : "+r"(value)::"memory"); }
+
 }  // namespace etc

@@ -8,6 +8,7 @@
 // bytes, so that a word's set does not depend on how the sizes of a launch divide the memory.
 #pragma once
 
+#include "arch/memory.cuh"
 #include "arch/registers.cuh"
 #include "arch/types.cuh"
 
@@ -73,49 +74,26 @@ ETC_DEVICE u32 TagWord(u32 data) { return ~(data == 0xffffffffu ? 0x7fffffffu : 
 ETC_DEVICE u32 TagData(u32 word) { return ~word; }
 ETC_DEVICE Vec4 TagData(Vec4 words) { return {~words.x, ~words.y, ~words.z, ~words.w}; }
 
-ETC_DEVICE void StoreTagged(u32* address, u32 data) {
-  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(TagWord(data)) : "memory");
-}
+ETC_DEVICE void StoreTagged(u32* address, u32 data) { StoreRelaxed(address, TagWord(data)); }
 // Two or four words of one line, aligned to all of them.
 ETC_DEVICE void StoreTagged(u32* address, u32 first, u32 second) {
-  asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(TagWord(first)),
-               "r"(TagWord(second))
-               : "memory");
+  StoreRelaxed(address, TagWord(first), TagWord(second));
 }
 ETC_DEVICE void StoreTagged(u32* address, Vec4 data) {
-  asm volatile("st.relaxed.gpu.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address),
-               "r"(TagWord(data.x)), "r"(TagWord(data.y)), "r"(TagWord(data.z)),
-               "r"(TagWord(data.w))
-               : "memory");
+  StoreRelaxed(address, {TagWord(data.x), TagWord(data.y), TagWord(data.z), TagWord(data.w)});
 }
 
-// Loads a word, or four of one line, where any is missing; says whether one was. Relaxed: never
-// from a stale line of L1. Volatile, so that many stay in flight: a caller fetches everything, then
-// calls again until nothing was missing. Words start as 0, or as TagWord of what needs no load.
+// Loads a word, or four of one line, where any is missing; says whether one was. Many stay in
+// flight: a caller fetches everything, then calls again until nothing was missing. Words start as
+// 0, or as TagWord of what needs no load.
 ETC_DEVICE bool FetchMissing(u32& word, const u32* address) {
   bool missing = word == 0;
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "setp.ne.u32 p, %2, 0;\n"
-      "@p ld.relaxed.gpu.global.b32 %0, [%1];\n"
-      "}"
-      : "+r"(word)
-      : "l"(address), "r"(u32(missing))
-      : "memory");
+  LoadRelaxedIf(word, address, missing);
   return missing;
 }
 ETC_DEVICE bool FetchMissing(Vec4& words, const u32* address) {
   bool missing = words.x == 0 || words.y == 0 || words.z == 0 || words.w == 0;
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "setp.ne.u32 p, %5, 0;\n"
-      "@p ld.relaxed.gpu.global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
-      "}"
-      : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w)
-      : "l"(address), "r"(u32(missing))
-      : "memory");
+  LoadRelaxedIf(words, address, missing);
   return missing;
 }
 

@@ -1,17 +1,10 @@
-// Names for the machine's types, and the conversions between them. No toolkit header: this text
-// compiles under NVRTC, which has none at hand, as well as under nvcc.
+// The machine's floating-point types, and the conversions between them.
 #pragma once
 
-#define ETC_DEVICE __device__ __forceinline__
+#include "arch/convert.cuh"
+#include "arch/names.cuh"
 
 namespace etc {
-
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
-using i32 = int;
-using i64 = long long;
 
 struct bf16 {
   u16 bits;
@@ -32,11 +25,7 @@ ETC_DEVICE float NegativeInfinity() { return BitsToFloat(0xff800000u); }
 ETC_DEVICE float ToFloat(float value) { return value; }
 // A bf16 is the upper half of the float with the same value.
 ETC_DEVICE float ToFloat(bf16 value) { return BitsToFloat(u32(value.bits) << 16); }
-ETC_DEVICE float ToFloat(f16 value) {
-  float result;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
-  return result;
-}
+ETC_DEVICE float ToFloat(f16 value) { return FloatOfF16(value.bits); }
 
 /// Rounds to nearest, ties to even.
 template <class T>
@@ -47,23 +36,14 @@ ETC_DEVICE float FromFloat<float>(float value) {
 }
 template <>
 ETC_DEVICE bf16 FromFloat<bf16>(float value) {
-  bf16 result;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
-  return result;
+  return {Bf16OfFloat(value)};
 }
 template <>
 ETC_DEVICE f16 FromFloat<f16>(float value) {
-  f16 result;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
-  return result;
+  return {F16OfFloat(value)};
 }
 
-/// Two bf16 in a word, the first in the lower half: their order in memory.
-ETC_DEVICE u32 PackBf16(float low, float high) {
-  u32 result;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-}
+/// The halves of a word of PackBf16.
 ETC_DEVICE float LowBf16(u32 pair) { return BitsToFloat(pair << 16); }
 ETC_DEVICE float HighBf16(u32 pair) { return BitsToFloat(pair & 0xffff0000u); }
 

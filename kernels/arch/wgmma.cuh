@@ -2,6 +2,7 @@
 // columns that lie in shared memory. They run on after they are issued.
 #pragma once
 
+#include "arch/descriptor.cuh"
 #include "arch/types.cuh"
 
 namespace etc {
@@ -22,17 +23,6 @@ ETC_DEVICE void WgmmaWait() {
 /// Generic writes of this thread to shared memory come before what the tensor cores read after the
 /// next barrier: they read it as the copy engine does, through the async proxy.
 ETC_DEVICE void WgmmaSharedFence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-
-// The operand b, 16 k of some columns, in rows of 128 bytes, 64 k of one column each. Eight rows
-// are an atom, which begins at a multiple of 1024 bytes; the 16 bytes j of row i stand at
-// (j ^ i % 8) * 16 of it, and atoms follow each other. `shared` is the atom's start plus twice the
-// first of the 16 k.
-ETC_DEVICE u64 WgmmaDescriptor(u32 shared) {
-  constexpr u64 swizzle_128_bytes = u64(1) << 62;
-  constexpr u64 atom_stride = u64(1024 / 16) << 32;
-  constexpr u64 ignored_stride = u64(1) << 16;
-  return swizzle_128_bytes | atom_stride | ignored_stride | (shared & 0x3ffff) / 16;
-}
 
 // d[64, n] += a[64, 16] * b[16, n]. Warp w of the four has the rows 16 w and on of a and d. With g
 // = lane / 4 and q = lane % 4: a0 and a2 hold row g, a1 and a3 row g + 8 (k = 2q.. and 2q + 8..);

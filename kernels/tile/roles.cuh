@@ -6,6 +6,7 @@
 #include "arch/barrier.cuh"
 #include "arch/clock.cuh"
 #include "arch/copy.cuh"
+#include "arch/launch.cuh"
 #include "arch/registers.cuh"
 #include "arch/types.cuh"
 
@@ -307,8 +308,7 @@ struct Block {
 
   /// For all threads of the CTA; ends with a barrier of all of them.
   ETC_DEVICE Block() {
-    extern __shared__ __align__(1024) char etc_shared[];
-    shared = etc_shared;
+    shared = LaunchSharedMemory();
     if (threadIdx.x == 0) {
       u32 barrier = FirstBarrier();
 #pragma unroll 1

@@ -314,7 +314,7 @@ struct WideGemm {
 #pragma unroll
     for (int i = 0; i < kBlocks * kColumns / 2; ++i) {
       // Not read any earlier.
-      asm volatile("" : "+f"(sums[i / (kColumns / 2)][i % (kColumns / 2)])::"memory");
+      Pin(sums[i / (kColumns / 2)][i % (kColumns / 2)]);
     }
   }
 
@@ -323,7 +323,7 @@ struct WideGemm {
                                float (&sums)[kColumns / 2]) {
 #pragma unroll
     for (int i = 0; i < kStepTiles * 8; ++i) {
-      asm volatile("" : "+r"(weights[i / 4][i % 4])::"memory");  // not made any later
+      Pin(weights[i / 4][i % 4]);  // not made any later
     }
     WgmmaFence();
 #pragma unroll
