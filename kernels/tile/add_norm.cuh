@@ -8,8 +8,8 @@
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
 #include "arch/types.cuh"
+#include "tile/norm.cuh"
 #include "tile/roles.cuh"
-#include "tile/stream_gemm_parts.cuh"
 
 namespace etc {
 
@@ -20,9 +20,8 @@ struct AddNorm {
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
   static constexpr int kRoundDepth = Consumer::kThreads * 4;
   static constexpr int kRounds = (kDepth + kRoundDepth - 1) / kRoundDepth;
-  static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kSlotBytes = 0;
-  static constexpr int kScratchBytes = 2 * kWarps * 4;
+  static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
 
   static ETC_DEVICE void Load(Loader&, const Args&, int) {}
 
@@ -53,7 +52,7 @@ struct AddNorm {
       }
     });
     float scale =
-        ReciprocalSqrt(SumOfAll(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
+        ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
     ForRounds(consumer, [&](int round, int k) {
       float(&value)[4] = values[round];
       float norm[4];
@@ -109,24 +108,7 @@ struct AddNorm {
     });
   }
 
-  /// The sum over all threads. Scratch has two halves, which the tasks take by turns.
-  ETC_DEVICE float SumOfAll(Consumer& consumer, float value) {
-    float* sums = reinterpret_cast<float*>(consumer.scratch) + parity_ * kWarps;
-    parity_ ^= 1;
-    value = GroupSum<32>(value);
-    if (consumer.lane == 0) {
-      sums[consumer.warp] = value;
-    }
-    consumer.Sync();
-    float sum = 0;
-#pragma unroll
-    for (int warp = 0; warp < kWarps; ++warp) {
-      sum += sums[warp];
-    }
-    return sum;
-  }
-
-  int parity_ = 0;
+  SumOfAll sum_;
 };
 
 }  // namespace etc

@@ -20,90 +20,24 @@
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
 #include "arch/mma.cuh"
-#include "arch/tagged.cuh"
-#include "tile/options.cuh"
+#include "tile/norm.cuh"
 #include "tile/roles.cuh"
-#include "tile/stream_activations.cuh"
-#include "tile/stream_gemm_parts.cuh"
+#include "tile/stream_gemm_shape.cuh"
+#include "tile/stream_gemm_sums.cuh"
 
 namespace etc {
 
-ETC_OPTION(StreamGemmChunk, chunk_k, int, 0);
-ETC_OPTION(StreamGemmNorm, norm, bool, false);
-ETC_OPTION(StreamGemmBias, bias, bool, false);
-ETC_OPTION(StreamGemmSingle, single, bool, false);
-ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(StreamGemmWeights, weights, plain);
-
 template <class Config, class Args>
-struct StreamGemm {
-  using Epilogue = typename StreamGemmEpilogue<Config>::type;
-  static constexpr bool kGated = Epilogue::kInputs == 2;
-  using Weights = typename Choose<kGated, gate_up, typename StreamGemmWeights<Config>::type>::type;
-  static constexpr bool kNorm = StreamGemmNorm<Config>::value;
-  static constexpr bool kBias = StreamGemmBias<Config>::value;
-  static_assert(!kGated || !kBias, "a gated epilogue adds no bias");
-
-  static constexpr int kWarps = Consumer::kWarps;
-  static constexpr int kRows = int(Config::rows);
-  static constexpr int kDepth = int(Args::x_1);
-  static constexpr int kStep = 32 * kWarps;  // k that all warps take with one load of each lane
-  static constexpr bool kSingle = StreamGemmSingle<Config>::value;
-  static_assert(kRows % 8 == 0 && (kSingle || kRows <= 16), "`rows` is 8 or 16");
-  static constexpr int kGroupRows =
-      kRows <= 16 || (kRows % 16 == 0 && (kGated || kDepth <= 4096)) ? (kRows < 16 ? 8 : 16) : 8;
-  static constexpr int kGroups = kRows / kGroupRows;
-  static constexpr int kAllGroups = int(Args::y_1) * Epilogue::kInputs / kGroupRows;
-  static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
-
-  static constexpr int kGivenChunk = int(StreamGemmChunk<Config>::value);
-  static constexpr int kWantedChunk = kGivenChunk > 0 ? kGivenChunk : 8192 / kGroupRows;
-  static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
-  static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
-  static constexpr int kChunks = DivideUp(kDepth, kChunk);
-  static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
-  static constexpr int kAllBlocks = kDepth / kStep;
-
-  // What a slot is copied in: row by row, or 8 rows of tiles at once.
-  static constexpr bool kTiled = Weights::template kTiled<Args>;
-  static_assert(!kTiled || !kGated || kGroupRows == 16,
-                "`rows` is 16 where `w_gate` and `w_up` are in tiles");
-  static constexpr int kPieceRows = kTiled ? kTileRows : 1;
-  // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different
-  // banks.
-  static constexpr int kPieceStride = kPieceRows * kChunk * 2 + (kTiled ? 0 : 64);
-  static constexpr int kSlotBytes = kGroupRows / kPieceRows * kPieceStride;
-  // From a lane's operand to that of its next block, and to that of the other 8 rows.
-  static constexpr int kBlockStride = kPieceRows * 64;
-  static constexpr int kHalfStride = kTileRows / kPieceRows * kPieceStride;
-
-  static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
-  static constexpr int kHalves = kGroupRows / 8;
-  // What a warp hands to the reducer: sums of every row for each b, then the squares of x. The
-  // stride lets the lanes' stores fall into different banks.
-  static constexpr int kPartStride = kRows + 4;
-  static constexpr int kSums = kTiles * 8 * kPartStride;
-  static constexpr int kPart = kSums + (kNorm ? kTiles * 8 : 0);  // floats
-  static constexpr int kScratchBytes = 0;
-
-  // Registers that the activations of a whole share may take.
-  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
-  static constexpr int kHoldable = (kNorm ? 96 : 128) - (kGroups - 1) * 8;
-  static constexpr int kDirectRows = 2;  // tagged rows that are fetched without a look at one word
-  static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
-  static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
-  using X = StreamActivations<Args, kDepth, kChunk, kTiles, kFragments>;
-  static constexpr int kChains =
-      kTiles == 1 && kGroups == 1 ? 4 : 2;  // independent sums, for latency
-  // The norm's weights for this many chunks of held activations are on their way ahead of them: at
-  // first before the activations are waited for.
-  static constexpr int kNormRoom = (88 - kAllBlocks * kTiles * 4) / (kBlocks * 4);
-  static constexpr int kNormAhead = !kNorm || !kHeld || kNormRoom < 2 ? 0
-                                    : kNormRoom < kChunks             ? kNormRoom
-                                                                      : kChunks;
-
-  static constexpr int kOutputs = kRows / Epilogue::kInputs;
-  static constexpr bool kBegins = !kSingle && Epilogue::template kReadsPlain<Args>;
+struct StreamGemm : StreamGemmShape<Config, Args> {
+  using Shape = StreamGemmShape<Config, Args>;
+  using Shape::kAllGroups, Shape::kBegins, Shape::kBias, Shape::kBlockStride, Shape::kBlocks,
+      Shape::kChains, Shape::kChunk, Shape::kChunks, Shape::kDepth, Shape::kDirectRows,
+      Shape::kFragments, Shape::kGated, Shape::kGroupRows, Shape::kGroups, Shape::kHalfStride,
+      Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs, Shape::kPart,
+      Shape::kPartStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
+      Shape::kSums, Shape::kTagged, Shape::kTiled, Shape::kTiles;
+  using typename Shape::Epilogue, typename Shape::Weights, typename Shape::X;
+  using Reduction = StreamGemmReduction<Config, Args>;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
 #pragma unroll 1
@@ -146,118 +80,12 @@ struct StreamGemm {
     first_ = false;
   }
 
-  /// The reducer's side of a share.
-  class Reduction {
-   public:
-    using Exists = void;
-    static constexpr bool kExists = !kSingle;
-    static constexpr int kPartsBytes =
-        kSingle ? DivideUp(kWarps * kPart * 4, Exchange::kBuffers) : kWarps * kPart * 4;
-
-    ETC_DEVICE Reduction(Reducer& reducer, const Args&) {
-      if constexpr (kBegins) {
-        reducer.WaitBegin();
-      }
-    }
-
-    /// A lane has neighbouring outputs of one b.
-    ETC_DEVICE void Run(Reducer& reducer, const Args& args, int m) {
-      constexpr int kRun = kOutputs / 4;
-      int column = reducer.lane / 4;
-      int row = reducer.lane % 4 * kRun;
-      i64 n = i64(m) * kOutputs + row;
-      using Operand = decltype(Epilogue::template Operand<kRun>(args, 0, 0));
-      Operand operands[kTiles];
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        if (tile * 8 + column < args.x_0) {
-          operands[tile] = Epilogue::template Operand<kRun>(args, tile * 8 + column, n);
-        }
-      }
-      float bias[kRun];
-      if constexpr (kBias) {
-#pragma unroll
-        for (int i = 0; i < kRun; ++i) {
-          bias[i] = ToFloat(args.bias[n + i]);
-        }
-      }
-      u32 parts = reducer.WaitParts();
-      float sums[kTiles][Epilogue::kInputs][kRun];
-      u32 read = 0;
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        u32 line = parts + ((tile * 8 + column) * kPartStride + row) * 4;
-#pragma unroll
-        for (int input = 0; input < Epilogue::kInputs; ++input) {
-          read ^= AddParts(line + input * kOutputs * 4, sums[tile][input]);
-        }
-        if constexpr (kNorm) {
-          if (first_) {
-            read ^= ReadScale(parts + (kSums + tile * 8 + column) * 4, scales_[tile]);
-          }
-        }
-      }
-      first_ = false;
-      reducer.ReleaseParts(read);
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-        for (int i = 0; i < kRun; ++i) {
-          if constexpr (kNorm) {
-#pragma unroll
-            for (int input = 0; input < Epilogue::kInputs; ++input) {
-              sums[tile][input][i] *= scales_[tile];
-            }
-          }
-          if constexpr (kBias) {
-            sums[tile][0][i] += bias[i];
-          }
-        }
-        if (tile * 8 + column < args.x_0) {
-          Epilogue::Apply(args, tile * 8 + column, n, sums[tile], operands[tile]);
-        }
-      }
-    }
-
-   private:
-    float scales_[kNorm ? kTiles : 1];
-    bool first_ = true;
-
-    static ETC_DEVICE u32 ReadScale(u32 address, float& scale) {
-      float squares[1];
-      u32 read = AddParts(address, squares);
-      scale = ReciprocalSqrt(squares[0] * (1.0f / kDepth) + float(Config::eps));
-      return read;
-    }
-  };
-
  private:
   X x_;
   Vec4 fragments_[kFragments][kTiles];
   Vec4 norm_[kNormAhead > 0 ? kNormAhead* kBlocks : 1];
   float squares_[kNorm ? kTiles : 1];  // of column x_.group, in the lanes of one x_.quad only
   bool first_ = true;
-
-  /// The sums over the warps, in their order. The result is made of all that was read.
-  template <int kRun>
-  static ETC_DEVICE u32 AddParts(u32 address, float (&sums)[kRun]) {
-    float parts[kWarps][kRun];
-#pragma unroll
-    for (int warp = 0; warp < kWarps; ++warp) {
-      LoadShared(address + warp * kPart * 4, parts[warp]);
-    }
-    u32 read = 0;
-#pragma unroll
-    for (int i = 0; i < kRun; ++i) {
-      sums[i] = 0;
-#pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        sums[i] += parts[warp][i];
-      }
-      read ^= FloatToBits(sums[i]);
-    }
-    return read;
-  }
 
   /// Whether this task's activations are not prepared yet.
   ETC_DEVICE bool IsFresh() const { return kSingle || first_; }
@@ -484,12 +312,11 @@ struct StreamGemm {
       int row = kGated ? pair / 4 * 16 + pair % 4 * 2 : pair * 2;
 #pragma unroll
       for (int input = 0; input < Epilogue::kInputs; ++input) {
-        AddParts(parts + (b * kPartStride + row + input * 8) * 4, outputs[input]);
+        AddParts<Shape>(parts + (b * kPartStride + row + input * 8) * 4, outputs[input]);
       }
       if constexpr (kNorm) {
-        float squares[1];
-        AddParts(parts + (kSums + b) * 4, squares);
-        float scale = ReciprocalSqrt(squares[0] * (1.0f / kDepth) + float(Config::eps));
+        float scale;
+        ReadScale<Shape>(parts + (kSums + b) * 4, float(Config::eps), scale);
 #pragma unroll
         for (int input = 0; input < Epilogue::kInputs; ++input) {
           outputs[input][0] *= scale;

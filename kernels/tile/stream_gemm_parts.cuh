@@ -8,17 +8,8 @@
 #include "arch/types.cuh"
 #include "tile/layout.cuh"
 #include "tile/options.cuh"
-#include "tile/roles.cuh"
 
 namespace etc {
-
-/// Hints to L2 for the `depth` weights of a norm, by all consumer threads.
-ETC_DEVICE void PrefetchNorm(const Consumer& consumer, const bf16* norm, int depth) {
-  constexpr int line = 64;  // elements of 128 bytes
-  for (int k = consumer.thread * line; k < depth; k += Consumer::kThreads * line) {
-    PrefetchLine(norm + k);
-  }
-}
 
 // Weights: where row `row` of the `rows` rows of task m starts. Where kTiled, it is a multiple of
 // 8, and 8 rows start there.

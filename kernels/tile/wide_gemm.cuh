@@ -9,115 +9,29 @@
 //
 // Of up to 64 rows each of the two warpgroups has all, and every other 128 k; then they exchange
 // their sums, and each ends half of the columns. More rows are in one or two blocks of up to 128,
-// of which the first warpgroup has 64 and the second the rest. Activations are fetched from L2 in
-// pieces of 16 bytes, some stages ahead, and on into the next task's, whose are the same; the
-// destructor waits for what was too much.
+// of which the first warpgroup has 64 and the second the rest.
 #pragma once
 
-#include "arch/copy.cuh"
 #include "arch/math.cuh"
 #include "arch/memory.cuh"
 #include "arch/mma.cuh"
 #include "arch/registers.cuh"
 #include "arch/wgmma.cuh"
-#include "tile/options.cuh"
 #include "tile/roles.cuh"
-#include "tile/stream_gemm_parts.cuh"
+#include "tile/wide_activations.cuh"
+#include "tile/wide_gemm_shape.cuh"
 
 namespace etc {
 
-ETC_OPTION(WideGemmNorm, norm, bool, false);
-ETC_WORD_OPTION(WideGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(WideGemmWeights, weights, plain);
-ETC_OPTION(WideGemmParts, parts, int, 0);
-
-/// The extent of `y` that is the number of outputs.
-template <class Args, bool in_parts>
-struct WideOutputs {
-  static constexpr int value = int(Args::y_1);
-};
-template <class Args>
-struct WideOutputs<Args, true> {
-  static constexpr int value = int(Args::y_2);
-};
-
 template <class Config, class Args>
-struct WideGemm {
-  using Epilogue = typename WideGemmEpilogue<Config>::type;
-  static constexpr int kInputs = Epilogue::kInputs;
-  static constexpr bool kGated = kInputs == 2;
-  using Weights = typename Choose<kGated, gate_up, typename WideGemmWeights<Config>::type>::type;
-  static_assert(Weights::template kTiled<Args>, "the weights are in tiles of 8 x 32");
-  static_assert(!WideGemmNorm<Config>::value, "AddNorm norms for it");
-
-  static constexpr int kRows = int(Config::rows);
-  static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 240,
-                "`rows` is a multiple of 16 from 16 to 240");
-  static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
-  static constexpr int kGroupThreads = 128;
-  static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
-  static constexpr bool kInParts = WideGemmParts<Config>::value > 0;
-  static constexpr int kParts = kInParts ? int(WideGemmParts<Config>::value) : 1;
-  static_assert(!kInParts || IsSame<Epilogue, store>::value, "parts are plain sums");
-
-  // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
-  // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.
-  static constexpr int kPairs = kRows / 16;
-  static constexpr int kBlockPairs = kSplits ? 4 : 8;
-  static constexpr int kBlocks = (kPairs + kBlockPairs - 1) / kBlockPairs;
-  static ETC_DEVICE constexpr int PairsOf(int block) {
-    return kPairs - block * kBlockPairs < kBlockPairs ? kPairs - block * kBlockPairs : kBlockPairs;
-  }
-  static constexpr int kPairOutputs = 16 / kInputs;
-  static constexpr int kOutputs = WideOutputs<Args, kInParts>::value;
-  static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
-  static constexpr int kAllPairs = kOutputs / kPairOutputs;
-
-  // A slot is a chunk of k of a block: two units of 64 for each warpgroup.
-  static constexpr int kDepth = int(Args::x_1);
-  static constexpr int kUnit = 64;
-  static constexpr int kChunkUnits = 2;
-  static constexpr int kSlotDepth = (kSplits ? 2 : 1) * kChunkUnits * kUnit;
-  static constexpr int kChunks = kDepth / kSlotDepth;
-  static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for more than 64 rows of 128");
-  static constexpr int kPartDepth = 256;  // parts have whole pieces of as many k
-  static_assert(!kInParts || (kDepth % kPartDepth == 0 && kParts <= kDepth / kPartDepth),
-                "k is a multiple of 256, and a part has so many");
-  static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
-  static constexpr int kSlotBytes = PairsOf(0) * 2 * kTileRowBytes;
-
-  static constexpr int Columns(int least) {
-    return int(Config::max_batch) > least ? Columns(2 * least) : least;
-  }
-  static constexpr int kColumns = Columns(kSplits ? 16 : 32);
-  static_assert(kColumns <= 128, "`max_batch` is at most 128");
-
-  // A stage is one unit of all columns, or two where they are few: fewer barriers. Of several
-  // blocks each reads the whole chunk.
-  static constexpr int kUnits = kColumns <= 32 || kBlocks > 1 ? 2 : 1;
-  static constexpr int kUnitBytes = kColumns * kUnit * 2;
-  static constexpr int kStageBytes = kUnits * kUnitBytes;
-  static constexpr int kChunkStages = kChunkUnits / kUnits;
-  // A step is what is multiplied from one of two sets of registers: a unit, or half of it where the
-  // sums of two blocks take most of them.
-  static constexpr int kStepTiles = kBlocks == 1 ? 2 : 1;
-  static constexpr int kSteps = kChunkUnits * kUnit / (kStepTiles * kTileColumns);  // of a chunk
-  static constexpr int kStageSteps = kSteps / kChunkStages;
-  static constexpr int kStagings = kSplits ? 2 : 1;  // by each warpgroup, or by both together
-  // Of few columns three, so that the ring has a slot more.
-  static constexpr int kWantedStages = (kColumns <= 32 ? 49152 : 81920) / (kStagings * kStageBytes);
-  static constexpr int kStages = kWantedStages < 3 ? 3 : (kWantedStages > 5 ? 5 : kWantedStages);
-  // Who stages: thread t fetches k 8 (t % 8) and the next 7 of column t / 8 of each round.
-  static constexpr int kFetchers = kSplits ? kGroupThreads : Consumer::kThreads;
-  static constexpr int kRoundColumns = kFetchers / 8;
-  static constexpr int kRounds = kColumns / kRoundColumns;
-
-  static constexpr int kAtomBytes = 1024;
-  static constexpr int kScratchBytes = kAtomBytes + kStagings * kStages * kStageBytes;
-  static constexpr int kFirstBarrier = 4;  // a hardware barrier for each warpgroup
-
-  // Columns whose sums a thread ends with.
-  static constexpr int kEndColumns = kSplits ? kColumns / 2 : kColumns;
+struct WideGemm : WideGemmShape<Config, Args> {
+  using Shape = WideGemmShape<Config, Args>;
+  using Shape::FirstChunk, Shape::PairsOf, Shape::kAllPairs, Shape::kBlockPairs, Shape::kBlocks,
+      Shape::kColumns, Shape::kEndColumns, Shape::kGated, Shape::kGroupThreads, Shape::kInParts,
+      Shape::kInputs, Shape::kOutputs, Shape::kPairOutputs, Shape::kPairs, Shape::kSlotDepth,
+      Shape::kSplits, Shape::kStageBytes, Shape::kStageSteps, Shape::kStages, Shape::kStepTiles,
+      Shape::kSteps, Shape::kTileRowBytes, Shape::kUnit, Shape::kUnitBytes;
+  using typename Shape::Epilogue, typename Shape::Weights;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m, int p = 0) {
 #pragma unroll 1
@@ -141,29 +55,17 @@ struct WideGemm {
     }
   }
 
-  ETC_DEVICE WideGemm(Consumer& consumer, const Args& args) {
-    // Opaque, here and below: the compiler would compute the addresses of all shares of a kernel
-    // ahead of its loops, and run out of registers.
-    group_ = Opaque(consumer.warp) / 4;
-    u32 scratch = (SharedAddress(consumer.scratch) + kAtomBytes - 1) / kAtomBytes * kAtomBytes;
-    stage_ = first_stage_ = scratch + (kSplits ? group_ * kStages * kStageBytes : 0);
-    int fetcher = Opaque(consumer.thread) % kFetchers;
-    int column = fetcher / 8;
-    source_ = args.x + i64(column) * kDepth + Part() + fetcher % 8 * 8;
-    piece_ = column * 128 + (fetcher % 8 ^ column % 8) * 16;
+  ETC_DEVICE WideGemm(Consumer& consumer, const Args& args) : x_(consumer, args) {
     if constexpr (!kInParts) {
-      FetchFirst(args);
+      x_.FetchFirst(args);
     }
   }
-
-  ETC_DEVICE ~WideGemm() { CopyWait<0>(); }
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m, int p = 0) {
     float sums[kBlocks][kColumns / 2] = {};
     if constexpr (kInParts) {
-      fetched_ = FirstChunk(p) * kChunkStages;
-      fetch_end_ = FirstChunk(p + 1) * kChunkStages;
-      FetchFirst(args);
+      x_.BeginPart(p);
+      x_.FetchFirst(args);
     }
     Multiply(consumer, args, p, sums);
     if constexpr (kSplits) {
@@ -180,93 +82,18 @@ struct WideGemm {
   }
 
  private:
-  const bf16* source_;
-  u32 first_stage_, stage_, piece_;
-  int group_;
-  int fetched_ = 0;    // stages that are, of all k
-  int fetch_end_ = 0;  // of a part
+  WideActivations<Config, Args> x_;
 
-  /// Of a part.
-  static ETC_DEVICE int FirstChunk(int p) {
-    return p * (kDepth / kPartDepth) / kParts * (kPartDepth / kSlotDepth);
-  }
-
-  /// Where in a slot this warpgroup's k begin.
-  ETC_DEVICE int Part() const { return kSplits ? group_ * kChunkUnits * kUnit : 0; }
-  ETC_DEVICE int FirstEndColumn() const { return kSplits ? group_ * kEndColumns : 0; }
-
-  /// The column of this thread's first piece.
-  ETC_DEVICE int FirstColumn() const { return int(piece_ / 128); }
-
-  /// Calls body(round, unit, offset in a stage) for each of a thread's pieces.
-  template <class Body>
-  static ETC_DEVICE void ForPieces(Body body) {
-#pragma unroll
-    for (int unit = 0; unit < kUnits; ++unit) {
-#pragma unroll
-      for (int round = 0; round < kRounds; ++round) {
-        body(round, unit, unit * kUnitBytes + round * kRoundColumns * 128);
-      }
-    }
-  }
-
-  ETC_DEVICE void FetchFirst(const Args& args) {
-    u32 stage = stage_;
-#pragma unroll
-    for (int i = 0; i + 1 < kStages; ++i) {
-      Fetch(args, stage);
-      stage = Behind(stage);
-    }
-  }
-
-  ETC_DEVICE u32 Behind(u32 stage) const {
-    constexpr u32 last = (kStages - 1) * kStageBytes;
-    return stage == first_stage_ + last ? first_stage_ : stage + kStageBytes;
-  }
-  ETC_DEVICE u32 Before(u32 stage) const {
-    constexpr u32 last = (kStages - 1) * kStageBytes;
-    return stage == first_stage_ ? stage + last : stage - kStageBytes;
-  }
-
-  /// Starts to bring the next activations, to a stage; behind the end of a part, none.
-  ETC_DEVICE void Fetch(const Args& args, u32 stage) {
-    if (!kInParts || fetched_ < fetch_end_) {
-      const bf16* from =
-          source_ + fetched_ / kChunkStages * kSlotDepth + fetched_ % kChunkStages * kUnits * kUnit;
-      ForPieces([&](int round, int unit, int offset) {
-        bool exists = FirstColumn() + round * kRoundColumns < args.x_0;
-        const bf16* piece = from + round * kRoundColumns * kDepth + unit * kUnit;
-        CopyPiece(stage + piece_ + offset, piece, exists);
-      });
-    }
-    CopyCommit();
-    fetched_ = !kInParts && fetched_ + 1 == kChunks * kChunkStages ? 0 : fetched_ + 1;
-  }
-
-  ETC_DEVICE void SyncFetchers(Consumer& consumer) const {
-    if constexpr (kSplits) {
-      NamedBarrierSync<kGroupThreads>(kFirstBarrier + group_);
-    } else {
-      consumer.Sync();
-    }
-  }
-
-  /// Waits for the next stage, and gives its address. No tensor core reads the one before any more.
-  ETC_DEVICE u32 NextStage(Consumer& consumer) {
-    u32 stage = stage_;
-    stage_ = Behind(stage);
-    CopyWait<kStages - 2>();
-    WgmmaSharedFence();
-    SyncFetchers(consumer);
-    return stage;
-  }
+  ETC_DEVICE int FirstEndColumn() const { return kSplits ? x_.group * kEndColumns : 0; }
 
   /// Where in a block this warp's pair is; a block may have fewer.
   static ETC_DEVICE int PairInBlock(const Consumer& consumer) {
     return Opaque(consumer.warp) % kBlockPairs;
   }
   /// Whether any warp of this warpgroup has a pair of the block.
-  ETC_DEVICE bool HasBlock(int block) const { return kSplits || PairsOf(block) > 4 || group_ == 0; }
+  ETC_DEVICE bool HasBlock(int block) const {
+    return kSplits || PairsOf(block) > 4 || x_.group == 0;
+  }
 
   /// The sums of a task, or of this warpgroup's part of k. While a step is multiplied, the next
   /// one's weights are loaded.
@@ -289,13 +116,13 @@ struct WideGemm {
             if (step > 0) {
               WgmmaWait<0>();
             }
-            stage = NextStage(consumer);
+            stage = x_.Next(consumer);
           }
           if (HasBlock(block)) {
             Issue(stage, step % kStageSteps, weights[step % 2], sums[block]);
           }
           if (first) {
-            Fetch(args, Before(stage));
+            x_.Fetch(args, x_.Before(stage));
           }
           WgmmaWait<1>();
           if (step + 1 < kSteps) {
@@ -346,7 +173,7 @@ struct WideGemm {
       return 0;
     }
     u32 address = slot + min(pair, PairsOf(block) - 1) * 2 * kTileRowBytes +
-                  (Part() + step * kStepTiles * kTileColumns) * kTileRows * 2 + lane % 8 * 64 +
+                  (x_.FirstK() + step * kStepTiles * kTileColumns) * kTileRows * 2 + lane % 8 * 64 +
                   (lane / 8 ^ lane % 8 / 2) * 16;
     bool odd = lane / 8 % 2 != 0, high = lane / 16 != 0;
     u32 read = 0;
@@ -372,10 +199,10 @@ struct WideGemm {
                            float (&ends)[kEndColumns / 2]) const {
     constexpr int half = kColumns / 4;  // a thread's sums of half of the columns
     static_assert(half * 4 * kGroupThreads <= kStageBytes, "a stage holds what is exchanged");
-    u32 mine = Before(stage_) + consumer.thread % kGroupThreads * 16;
-    u32 other = mine + (group_ == 0 ? 1 : -1) * kStages * kStageBytes;
-    bool upper = group_ != 0;
-    SyncFetchers(consumer);
+    u32 mine = x_.Last() + consumer.thread % kGroupThreads * 16;
+    u32 other = mine + (x_.group == 0 ? 1 : -1) * kStages * kStageBytes;
+    bool upper = x_.group != 0;
+    x_.SyncFetchers(consumer);
 #pragma unroll
     for (int i = 0; i < half; i += 4) {
       u32 word[4];
