@@ -30,6 +30,7 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   ProveOrder(prover, relations);
   ProveSteering(prover, relations, trusted);
   ProveRaces(prover, relations, accesses, trusted);
+  ProveMemory(prover, accesses);
 }
 
 std::string PromiseText(const Module& module, const Tensor& tensor) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/buffers.h"
 #include "analysis/missing_event.h"
-#include "analysis/prover.h"
 
 namespace etc {
 namespace {
@@ -26,7 +26,8 @@ class RaceProof {
         possible_order_(unknowns_, relations),
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
-        second_(accesses.second) {}
+        second_(accesses.second),
+        renewal_(prover, accesses) {}
 
   void Run() {
     bool launches = unknowns_.program().launches;  // each follows all before it
@@ -65,7 +66,7 @@ class RaceProof {
           in_order_.insert({x, y.index, tensor});
         } else if (Check(calls_[x], y, tensor)) {
           in_order_.insert({x, y.index, tensor});
-          if (between == renewed.end() && Renews(calls_[x], tensor)) {
+          if (between == renewed.end() && renewal_.Renews(calls_[x], tensor)) {
             renewed[tensor] = x;
           }
         }
@@ -100,59 +101,8 @@ class RaceProof {
     return CommonRepeats(z, x) == z.repeats.size();
   }
 
-  /// Whether the call writes, in each iteration, all elements that any call touches.
-  bool Renews(const ProgramCall& call, TensorId tensor) {
-    auto [known, fresh] = renews_.try_emplace({call.index, tensor});
-    if (!fresh) {
-      return known->second;
-    }
-    prover_.context.SetBudget(kStepsForPair);
-    size_t rank = unknowns_.module().tensors[tensor].shape.size();
-    Map written;
-    for (const AccessRegion& region : first_[call.index]) {
-      if (region.tensor == tensor && region.write && region.exact) {
-        Map part = ToMap(unknowns_, region.set, IterationNames(call, 1), ElementNames(rank));
-        written = written ? written | part : part;
-      }
-    }
-    if (!written) {
-      return false;
-    }
-    auto repeats = static_cast<unsigned>(call.repeats.size());
-    Map all(isl_map_insert_dims(Touched(tensor).copy(), isl_dim_in, 0, repeats));
-    for (unsigned i = 0; i < repeats; ++i) {
-      Interval at = call.repeats[i].iterations;
-      all = Map(isl_map_lower_bound_si(all.copy(), isl_dim_in, i, static_cast<int>(at.lo)));
-      all = Map(isl_map_upper_bound_si(all.copy(), isl_dim_in, i, static_cast<int>(at.hi)));
-    }
-    known->second = IsSubset(all, written);
-    return known->second;
-  }
-
-  /// The elements that any call touches, as the range of a relation.
-  const Map& Touched(TensorId tensor) {
-    Map& touched = touched_[tensor];
-    if (touched) {
-      return touched;
-    }
-    std::vector<std::string> names = ElementNames(unknowns_.module().tensors[tensor].shape.size());
-    for (const auto& regions : first_) {
-      for (const AccessRegion& region : regions) {
-        if (region.tensor == tensor) {
-          Map part = ToMap(unknowns_, region.set, {}, names);
-          if (!touched) {
-            touched = part;
-          } else if (!IsSubset(part, touched)) {
-            touched = Coalesce(touched | part);
-          }
-        }
-      }
-    }
-    return touched;
-  }
-
   /// Buffers of which the places in the workspace overlap: their uses must be in order, whatever
-  /// the elements.
+  /// the elements. `ProveMemory` holds that neither loses what it holds.
   void CheckSharedMemory(const ProgramCall& x, const ProgramCall& y) {
     for (const AccessRegion& a : first_[x.index]) {
       for (const AccessRegion& b : second_[y.index]) {
@@ -166,19 +116,14 @@ class RaceProof {
 
   void CheckShared(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
                    const AccessRegion& b) {
+    std::optional<Set> overlap = OverlapOf(unknowns_, a.tensor, b.tensor);
+    if (!overlap) {
+      return;
+    }
     const Tensor& first = unknowns_.module().tensors[a.tensor];
     const Tensor& second = unknowns_.module().tensors[b.tensor];
-    if (!first.offset || !second.offset) {
-      return;
-    }
-    auto [a_begin, a_end] = PlaceOf(first);
-    auto [b_begin, b_end] = PlaceOf(second);
-    Set overlap = unknowns_.Close(Lt(a_begin, b_end) & Lt(b_begin, a_end));
-    if (IsEmpty(overlap)) {
-      return;
-    }
     Set conflict =
-        Coalesce(WithoutElement(a, first) & WithoutElement(b, second) & InOrder(x, y) & overlap);
+        Coalesce(WithoutElement(a, first) & WithoutElement(b, second) & InOrder(x, y) & *overlap);
     if (IsEmpty(conflict) || IsCovered(x, y, conflict)) {
       ++prover_.report.races.proved;
       return;
@@ -188,17 +133,6 @@ class RaceProof {
                                   y.device->name, second.name, x.device->name, first.name),
                       "they overlap in the workspace, and no chain of events between all of "
                       "their tasks is found");
-  }
-
-  /// The bytes of a buffer: where they begin and end.
-  std::pair<PwAff, PwAff> PlaceOf(const Tensor& tensor) {
-    Converter converter(unknowns_);
-    PwAff bytes = unknowns_.Constant(BytesPerElement(tensor));
-    for (ExprId extent : tensor.shape) {
-      bytes = converter.Times(bytes, converter.Int(extent));
-    }
-    PwAff begin = converter.Int(tensor.offset);
-    return {begin, begin + bytes};
   }
 
   static Set WithoutElement(const AccessRegion& region, const Tensor& tensor) {
@@ -367,8 +301,7 @@ class RaceProof {
   Set sizes_;  // with all that is known of terms over them
   const std::vector<std::vector<AccessRegion>>& first_;
   const std::vector<std::vector<AccessRegion>>& second_;
-  std::map<TensorId, Map> touched_;
-  std::map<std::pair<size_t, TensorId>, bool> renews_;
+  Renewal renewal_;
   std::set<std::tuple<size_t, size_t, TensorId>> in_order_;  // calls, and what they may conflict on
 };
 

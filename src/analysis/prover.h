@@ -56,5 +56,7 @@ void ProveSteering(Prover& prover, const EventRelations& relations,
                    const std::set<EventId>& trusted);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
                 const std::set<EventId>& trusted);
+/// What shares memory holds no values at the same time.
+void ProveMemory(Prover& prover, const ProgramAccesses& accesses);
 
 }  // namespace etc

@@ -118,6 +118,10 @@ Value Accesses::Read(TensorId named, const std::vector<int64_t>& index) {
   if (reads_ != nullptr && (writes_ != nullptr || !constant)) {
     Touch(*cells, *reads_);
   }
+  if (overwritten_.empty() && memory_.IsOverwritten(element->first, *cells)) {
+    overwritten_ = fmt::format("`@{}` reads `%{}`, which another buffer was stored over", callee_,
+                               tensor.name);
+  }
   return Held(*element, *cells);
 }
 
@@ -126,7 +130,7 @@ void Accesses::Write(TensorId named, const std::vector<int64_t>& index, Value va
   auto cells = element ? CellsOf(*element) : std::nullopt;
   if (cells) {
     bool integer = KindOf(module_.tensors[element->first].type) == ValueKind::Int;
-    memory_.Set(*cells, integer, value);
+    memory_.Set(element->first, *cells, integer, value);
     Touch(*cells, *writes_);
   }
 }

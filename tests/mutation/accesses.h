@@ -32,6 +32,8 @@ class Accesses {
   Memory& memory() { return memory_; }
   /// An index outside of its extent; empty when none is.
   const std::string& outside() const { return outside_; }
+  /// A read of what another tensor in the same memory was stored over; empty when there is none.
+  const std::string& overwritten() const { return overwritten_; }
   /// A tensor is too large, or the value of an index is not known.
   bool unknown() const { return unknown_; }
 
@@ -62,6 +64,7 @@ class Accesses {
   std::vector<size_t>* reads_ = nullptr;
   std::vector<size_t>* writes_ = nullptr;
   std::string outside_;
+  std::string overwritten_;
   bool unknown_ = false;
 };
 

@@ -39,6 +39,7 @@ class Builder {
 
   ConcreteProgram Take() {
     Outside(accesses_.outside());
+    program_.overwritten = accesses_.overwritten();
     NeedNotified();
     program_.cell_tensors = accesses_.memory().TakeNames();
     program_.cell_given = accesses_.memory().TakeGiven();

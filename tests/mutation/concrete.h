@@ -56,6 +56,7 @@ struct ConcreteProgram {
   std::vector<std::string> cell_tensors;  // what a cell belongs to
   std::vector<bool> cell_given;           // holds something when the launch starts
   std::string outside;                    // an index outside of its extent; empty when none is
+  std::string overwritten;                // a read of what another buffer was stored over
   bool unknown = false;                   // it depends on what is not known
 };
 

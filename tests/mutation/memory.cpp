@@ -82,7 +82,7 @@ std::optional<Value> Memory::Get(Cells cells) const {
   return std::optional<Value>(std::in_place, found->second.value);
 }
 
-void Memory::Set(Cells cells, bool integer, Value value) {
+void Memory::Set(TensorId tensor, Cells cells, bool integer, Value value) {
   size_t end = cells.first + static_cast<size_t>(cells.count);
   auto at = stored_.lower_bound(cells.first - std::min(cells.first, kMaxUnit));
   while (at != stored_.end() && at->first < end) {
@@ -92,6 +92,20 @@ void Memory::Set(Cells cells, bool integer, Value value) {
   if (integer) {
     stored_[cells.first] = {cells.count, value};
   }
+  for (size_t cell = cells.first; cell < end; ++cell) {
+    TensorId& holder = holders_[cell];
+    if (holder && holder != tensor) {
+      overwritten_.emplace(holder, cell);
+    }
+    overwritten_.erase({tensor, cell});
+    holder = tensor;
+  }
+}
+
+bool Memory::IsOverwritten(TensorId tensor, Cells cells) const {
+  auto first = overwritten_.lower_bound({tensor, cells.first});
+  return first != overwritten_.end() && first->first == tensor &&
+         first->second < cells.first + static_cast<size_t>(cells.count);
 }
 
 }  // namespace etc::mutation

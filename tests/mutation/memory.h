@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,10 @@ class Memory {
   /// An integer that was stored in exactly these cells: nothing where its value is not known.
   /// Absent where nothing was, or where a part was stored over.
   std::optional<Value> Get(Cells cells) const;
-  void Set(Cells cells, bool integer, Value value);
+  /// Stores an element of `tensor`.
+  void Set(TensorId tensor, Cells cells, bool integer, Value value);
+  /// Whether the tensor was stored there, and another one over it since.
+  bool IsOverwritten(TensorId tensor, Cells cells) const;
 
   std::vector<std::string> TakeNames() { return std::move(names_); }
   std::vector<bool> TakeGiven() { return std::move(given_); }
@@ -54,6 +58,8 @@ class Memory {
   std::vector<std::string> names_;  // by cell: what it belongs to
   std::vector<bool> given_;         // holds something when the launch starts
   std::map<size_t, Stored> stored_;
+  std::map<size_t, TensorId> holders_;  // by cell: the tensor that was stored last
+  std::set<std::pair<TensorId, size_t>> overwritten_;
   bool has_workspace_ = false;
   size_t workspace_ = 0;
   int64_t workspace_size_ = 0;

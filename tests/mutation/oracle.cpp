@@ -73,9 +73,15 @@ class Judging {
       : program_(program), where_(where), max_states_(max_states), verdict_(verdict) {}
 
   void Run() {
+    if (!program_.overwritten.empty()) {
+      Add(Wrong::Overwritten, program_.overwritten);
+    }
     if (!program_.outside.empty()) {
       Add(Wrong::OutOfBounds, program_.outside);
       return;  // what such an access does is not defined
+    }
+    if (program_.unknown) {
+      return;
     }
     CheckCounts();
     FindUndefined();
@@ -218,6 +224,8 @@ const char* Name(Wrong wrong) {
   switch (wrong) {
     case Wrong::OutOfBounds:
       return "out of bounds";
+    case Wrong::Overwritten:
+      return "overwritten";
     case Wrong::Hang:
       return "hang";
     case Wrong::Race:
@@ -248,7 +256,7 @@ Verdict Judge(const Module& module, const JudgeOptions& options) {
     for (DataChoice choice : choices) {
       choice.assumes = options.assumes;
       auto judge = [&](const ConcreteProgram& program) {
-        if (!program.unknown || !program.outside.empty()) {
+        if (!program.unknown || !program.outside.empty() || !program.overwritten.empty()) {
           verdict.judged = true;
           Judging(program, where, options.max_states, verdict).Run();
         }

@@ -13,6 +13,7 @@ namespace etc::mutation {
 
 enum class Wrong {
   OutOfBounds,  // an index outside of its extent
+  Overwritten,  // a task reads a buffer that another one in the same memory was stored over
   Hang,         // some launch never ends
   Race,         // two tasks that touch a cell, one writing, in an order that is not the program's
   Count,        // an element that is used has another number of notifies than its count: a rule of

@@ -37,6 +37,13 @@ bool RacesAreOpen(const CheckResult& check, const Verdict& verdict) {
   });
 }
 
+/// Whether what shares memory is not proved to be used at different times.
+bool MemoryIsOpen(const ProofReport& report) {
+  return std::any_of(report.not_proved.begin(), report.not_proved.end(), [](const auto& text) {
+    return text.find("they overlap in the workspace") != std::string::npos;
+  });
+}
+
 }  // namespace
 
 const char* Name(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
@@ -51,11 +58,13 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
     return Outcome::Disagreement;
   }
   bool outside = verdict.wrong.contains(Wrong::OutOfBounds);
+  bool overwritten = verdict.wrong.contains(Wrong::Overwritten);
   bool hang = verdict.wrong.contains(Wrong::Hang);
   bool race = verdict.wrong.contains(Wrong::Race);
   const ProofReport& report = check.report;
-  if (outside || hang || race) {
+  if (outside || overwritten || hang || race) {
     bool open = (outside && report.bounds.not_proved > 0) ||
+                (overwritten && MemoryIsOpen(report)) ||
                 (hang && report.counts.not_proved + report.order.not_proved > 0) ||
                 (race && RacesAreOpen(check, verdict));
     if (!check.verified) {

@@ -1,0 +1,36 @@
+// What proofs ask of the buffers of a program: where they lie, and when they are written anew.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "analysis/prover.h"
+
+namespace etc {
+
+/// The sizes at which two buffers have bytes of the workspace in common: nothing where there are
+/// none, and where one of the tensors has no place in a workspace.
+std::optional<Set> OverlapOf(Unknowns& unknowns, TensorId a, TensorId b);
+
+/// Remembers what was found of each call and tensor.
+class Renewal {
+ public:
+  /// Both must outlive it.
+  Renewal(Prover& prover, const ProgramAccesses& accesses)
+      : prover_(prover), unknowns_(prover.unknowns), accesses_(accesses.first) {}
+
+  /// Whether the call writes, in each iteration, all elements that any call touches.
+  bool Renews(const ProgramCall& call, TensorId tensor);
+
+ private:
+  const Map& Touched(TensorId tensor);
+
+  Prover& prover_;
+  Unknowns& unknowns_;
+  const std::vector<std::vector<AccessRegion>>& accesses_;
+  std::map<TensorId, Map> touched_;
+  std::map<std::pair<size_t, TensorId>, bool> renews_;
+};
+
+}  // namespace etc
