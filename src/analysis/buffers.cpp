@@ -1,6 +1,8 @@
 #include "analysis/buffers.h"
 
 #include "analysis/convert.h"
+#include "analysis/events.h"
+#include "analysis/fresh_buffers.h"
 
 namespace etc {
 namespace {
@@ -37,7 +39,7 @@ bool Renewal::Renews(const ProgramCall& call, TensorId tensor) {
   if (!fresh) {
     return known->second;
   }
-  prover_.context.SetBudget(kSteps);
+  unknowns_.context().SetBudget(kSteps);
   size_t rank = unknowns_.module().tensors[tensor].shape.size();
   Map written;
   for (const AccessRegion& region : accesses_[call.index]) {
@@ -60,6 +62,16 @@ bool Renewal::Renews(const ProgramCall& call, TensorId tensor) {
   return known->second;
 }
 
+bool Renewal::StartsAfresh(const ProgramCall& call, TensorId tensor) {
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (call.args[i].tensor == tensor &&
+        unknowns_.module().tensors[call.device->params[i]].access != Access::Out) {
+      return false;
+    }
+  }
+  return Renews(call, tensor);
+}
+
 /// The elements that any call touches, as the range of a relation.
 const Map& Renewal::Touched(TensorId tensor) {
   Map& touched = touched_[tensor];
@@ -80,6 +92,23 @@ const Map& Renewal::Touched(TensorId tensor) {
     }
   }
   return touched;
+}
+
+std::set<TensorId> BuffersStartedAfresh(const Module& module, const Kernel& kernel) {
+  CallProgram program = MakeCallProgram(module, kernel);
+  IslContext context;
+  Unknowns unknowns(module, program, context);
+  ProgramAccesses accesses = AccessesOf(unknowns);
+  Renewal renewal(unknowns, accesses);
+  std::set<TensorId> seen, fresh;
+  for (const ProgramCall& call : program.calls) {
+    for (const AccessRegion& region : accesses.first[call.index]) {
+      if (seen.insert(region.tensor).second && renewal.StartsAfresh(call, region.tensor)) {
+        fresh.insert(region.tensor);
+      }
+    }
+  }
+  return fresh;
 }
 
 }  // namespace etc

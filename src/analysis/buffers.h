@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/prover.h"
+#include "analysis/regions.h"
 
 namespace etc {
 
@@ -17,16 +17,17 @@ std::optional<Set> OverlapOf(Unknowns& unknowns, TensorId a, TensorId b);
 class Renewal {
  public:
   /// Both must outlive it.
-  Renewal(Prover& prover, const ProgramAccesses& accesses)
-      : prover_(prover), unknowns_(prover.unknowns), accesses_(accesses.first) {}
+  Renewal(Unknowns& unknowns, const ProgramAccesses& accesses)
+      : unknowns_(unknowns), accesses_(accesses.first) {}
 
   /// Whether the call writes, in each iteration, all elements that any call touches.
   bool Renews(const ProgramCall& call, TensorId tensor);
+  /// Whether it, besides, reads nothing of the tensor that it has not written itself.
+  bool StartsAfresh(const ProgramCall& call, TensorId tensor);
 
  private:
   const Map& Touched(TensorId tensor);
 
-  Prover& prover_;
   Unknowns& unknowns_;
   const std::vector<std::vector<AccessRegion>>& accesses_;
   std::map<TensorId, Map> touched_;

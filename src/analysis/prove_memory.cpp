@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/buffers.h"
+#include "analysis/prover.h"
 #include "analysis/steering.h"
 
 namespace etc {
@@ -17,7 +18,7 @@ class MemoryProof {
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
-        renewal_(prover, accesses) {
+        renewal_(prover.unknowns, accesses) {
     for (const ProgramCall& call : calls_) {
       for (const AccessRegion& region : accesses.first[call.index]) {
         std::vector<size_t>& uses = uses_[region.tensor];
@@ -57,10 +58,10 @@ class MemoryProof {
     const ProgramCall& first_of_b = calls_[uses_[b].front()];
     auto name = [&](TensorId tensor) { return unknowns_.module().tensors[tensor].name; };
     auto open = [&](const std::string& reason) {
-      prover_.NotProved(prover_.report.races, DiagnosticKind::Race, first_of_b.range,
-                        fmt::format("`%{}` and `%{}` hold no values at the same time", name(a),
-                                    name(b)),
-                        "they overlap in the workspace, and " + reason);
+      prover_.NotProved(
+          prover_.report.races, DiagnosticKind::Race, first_of_b.range,
+          fmt::format("`%{}` and `%{}` hold no values at the same time", name(a), name(b)),
+          "they overlap in the workspace, and " + reason);
     };
     for (TensorId tensor : {a, b}) {
       if (steering_.contains(tensor)) {
@@ -94,7 +95,7 @@ class MemoryProof {
       const ProgramCall& call = calls_[use];
       for (const EnclosingRepeat& repeat : call.repeats) {
         if (seen.insert(repeat.node).second && IsAround(repeat.node, uses_[other]) &&
-            !(IsOut(call, tensor) && renewal_.Renews(call, tensor))) {
+            !renewal_.StartsAfresh(call, tensor)) {
           return false;
         }
       }
@@ -108,17 +109,6 @@ class MemoryProof {
       return std::any_of(around.begin(), around.end(),
                          [&](const EnclosingRepeat& each) { return each.node == repeat; });
     });
-  }
-
-  /// Whether the call reads nothing of the tensor that it has not written itself.
-  bool IsOut(const ProgramCall& call, TensorId tensor) const {
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      if (call.args[i].tensor == tensor &&
-          unknowns_.module().tensors[call.device->params[i]].access != Access::Out) {
-        return false;
-      }
-    }
-    return true;
   }
 
   Prover& prover_;

@@ -7,6 +7,7 @@
 
 #include "analysis/buffers.h"
 #include "analysis/missing_event.h"
+#include "analysis/prover.h"
 
 namespace etc {
 namespace {
@@ -27,7 +28,7 @@ class RaceProof {
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
         second_(accesses.second),
-        renewal_(prover, accesses) {}
+        renewal_(prover.unknowns, accesses) {}
 
   void Run() {
     bool launches = unknowns_.program().launches;  // each follows all before it

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "analysis/fresh_buffers.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -147,7 +148,7 @@ class ShareOrder {
 struct Lifetime {
   std::vector<size_t> uses;
   bool one_block = true;      // all in the same repeat, or all outside
-  bool carries_value = true;  // an iteration may read what the one before left
+  bool carries_value = true;  // an iteration may read what the one before it left
 };
 
 class Planner {
@@ -155,6 +156,9 @@ class Planner {
   Planner(Module& module, Kernel& kernel) : module_(module), kernel_(kernel) {
     Collect(module, kernel.body, NodeId{}, false, uses_);
     steering_ = SteeringTensors(module, kernel);
+    bool repeats =
+        std::any_of(uses_.begin(), uses_.end(), [](const Use& use) { return use.repeat; });
+    fresh_ = repeats ? BuffersStartedAfresh(module, kernel) : std::set<TensorId>();
   }
 
   /// Places the untagged buffers and gives the end of the last.
@@ -224,19 +228,15 @@ class Planner {
 
   Lifetime LifetimeOf(TensorId buffer) const {
     Lifetime life;
+    life.carries_value = !fresh_.contains(buffer);
     if (steering_.contains(buffer)) {
       return life;  // not only tasks read it
     }
     for (size_t i = 0; i < uses_.size(); ++i) {
       const Share& share = *uses_[i].share;
-      const Device& device = module_.devices[share.callee];
       for (size_t a = 0; a < share.args.size(); ++a) {
         if (share.args[a].tensor != buffer) {
           continue;
-        }
-        if (life.uses.empty()) {
-          Access access = module_.tensors[device.params[a]].access;
-          life.carries_value = access != Access::Out || !share.args[a].indices.empty();
         }
         life.one_block &= life.uses.empty() || uses_[life.uses[0]].repeat == uses_[i].repeat;
         life.uses.push_back(i);
@@ -274,6 +274,7 @@ class Planner {
   Kernel& kernel_;
   std::vector<Use> uses_;
   std::set<TensorId> steering_;
+  std::set<TensorId> fresh_;
   std::map<TensorId, Lifetime> lifetimes_;
 };
 

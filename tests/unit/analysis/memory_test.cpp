@@ -20,8 +20,8 @@ graph @g(%x: f32[n], %y: out f32[n]) { call @copy(%x, %y); }
 kernel @k(%x: f32[n], %y: out f32[n]) of @g kernels {
   launch consumers 8 shared 0;
   %a = workspace f32[n] at 0;
-  %b = workspace f32[n] at )" +
-                                  place_of_b + "; on stream {" + body + "} }");
+  %b = workspace f32[n] at )" + place_of_b +
+                                  "; on stream {" + body + "} }");
   Diagnostics diagnostics;
   auto module = Parse(source, diagnostics);
   INFO(RenderText(diagnostics, &source));
@@ -54,7 +54,8 @@ std::string Repeated(const std::string& body) { return "repeat l in 0..3 {" + bo
 TEST_CASE("one buffer is done with before the other begins") {
   CHECK(OpenFacts(kToA + kFromA + kToB + kFromB) == "");
   CHECK(OpenFacts(kToA + kAToB + kFromB) == Open("`@copy` uses both"));
-  CHECK(OpenFacts(kToA + kToB + kFromA + kFromB) == Open("`@copy` uses `%b` before `@copy` uses `%a`"));
+  CHECK(OpenFacts(kToA + kToB + kFromA + kFromB) ==
+        Open("`@copy` uses `%b` before `@copy` uses `%a`"));
 }
 
 TEST_CASE("places overlap at some size") {

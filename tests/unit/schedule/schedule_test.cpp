@@ -178,6 +178,31 @@ graph @g(%in: f32[n], %p: out f32[n], %q: out f32[n]) {
   CHECK(OffsetOf(*module, kernel, "a", env) != OffsetOf(*module, kernel, "b", env));
 }
 
+TEST_CASE("a buffer of which an iteration may read the one before shares no memory") {
+  auto share = [](const std::string& last) {
+    auto module = ParseVerified(R"(etir 1;
+device @write(%x: f32[8], %y: out f32[8]) tasks (one: 1) { for (i: )" +
+                                last + R"() %y[i] = %x[i]; }
+device @copy(%x: f32[8], %y: out f32[8]) tasks (one: 1) { for (i: 8) %y[i] = %x[i]; }
+graph @g(%in: f32[8], %p: out f32[3, 8], %q: out f32[3, 8]) schedule(kernels) {
+  %a = buffer f32[8];
+  %b = buffer f32[8];
+  repeat l in 0..3 {
+    call @copy(%in, %a);
+    call @copy(%a, %p[l]);
+    call @write(%in, %b);
+    call @copy(%b, %q[l]);
+  }
+}
+)");
+    Schedule(*module);
+    const Kernel& kernel = *module->kernels.begin();
+    return OffsetOf(*module, kernel, "a", {}) == OffsetOf(*module, kernel, "b", {});
+  };
+  CHECK(share("8"));
+  CHECK_FALSE(share("7"));
+}
+
 TEST_CASE("a specialised graph becomes one kernel for each range") {
   auto module = ParseVerified(R"(etir 1;
 dim n in 1..100;
