@@ -46,13 +46,22 @@ LineColumn LocateParseError(std::string_view text) {
   return source.Locate(static_cast<uint32_t>(std::min(offset, text.size())));
 }
 
-void Flatten(const Json& object, const std::string& prefix, const std::string& origin,
+/// Far deeper than any configuration; a name has the names of all objects around it.
+constexpr int kMaxNesting = 64;
+
+/// False if objects are nested deeper than `depth`.
+bool Flatten(const Json& object, const std::string& prefix, const std::string& origin, int depth,
              Config& config) {
+  if (depth == 0) {
+    return false;
+  }
   for (const auto& [key, value] : object.items()) {
     std::string name = prefix + key;
     switch (value.type()) {
       case Json::value_t::object:
-        Flatten(value, name + "_", origin, config);
+        if (!Flatten(value, name + "_", origin, depth - 1, config)) {
+          return false;
+        }
         break;
       case Json::value_t::number_unsigned:
         if (value.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max())) {
@@ -79,6 +88,7 @@ void Flatten(const Json& object, const std::string& prefix, const std::string& o
         break;
     }
   }
+  return true;
 }
 
 bool IsName(std::string_view text) {
@@ -151,7 +161,11 @@ std::optional<Config> ParseConfig(std::string_view text, const std::string& orig
     return std::nullopt;
   }
   Config config;
-  Flatten(json, "", origin, config);
+  if (!Flatten(json, "", origin, kMaxNesting, config)) {
+    diagnostics.Error(DiagnosticKind::Config, {},
+                      fmt::format("`{}` is nested more than {} levels deep", origin, kMaxNesting));
+    return std::nullopt;
+  }
   return config;
 }
 

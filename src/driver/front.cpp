@@ -56,6 +56,11 @@ std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
                                             DisplayName(file), text->size()));
     return nullptr;
   }
+  if (text->empty()) {
+    session.diagnostics().Error(DiagnosticKind::File, {},
+                                fmt::format("`{}` is empty", DisplayName(file)));
+    return nullptr;
+  }
   if (size_t zero = text->find('\0'); zero != std::string::npos) {
     session.diagnostics().Error(
         DiagnosticKind::File, {},

@@ -29,7 +29,10 @@ ExitCode Session::Finish(ExitCode otherwise) {
   }
   fmt::print(stderr, "{}", RenderText(diagnostics_, source_.get()));
   if (size_t errors = diagnostics_.error_count(); errors > 0) {
-    fmt::print(stderr, "{} error{}\n", errors, errors == 1 ? "" : "s");
+    fmt::print(stderr, "{} error{}{}\n", errors, errors == 1 ? "" : "s",
+               errors > Diagnostics::kMaxErrors
+                   ? fmt::format(", the first {} of them shown", Diagnostics::kMaxErrors)
+                   : "");
   }
   return code;
 }

@@ -22,7 +22,10 @@ std::string_view Name(DiagnosticKind kind) {
 }
 
 Diagnostic& Diagnostics::Error(DiagnosticKind kind, SourceRange range, std::string message) {
-  ++error_count_;
+  if (++error_count_ > kMaxErrors) {
+    dropped_ = {};
+    return dropped_;
+  }
   return Add(Severity::Error, kind, range, std::move(message));
 }
 
@@ -94,16 +97,33 @@ std::string Padding(std::string_view before) {
   return padding;
 }
 
-/// The source line and, under it, the part of the range on that line.
+/// The first byte at or behind `offset` that starts a code point, or the end.
+size_t CodePoint(std::string_view text, size_t offset) {
+  while (offset < text.size() && (static_cast<unsigned char>(text[offset]) >> 6) == 2) {
+    ++offset;
+  }
+  return offset;
+}
+
+/// Bytes of a source line that are shown, and how many of them at most in front of the range.
+constexpr size_t kShownOfLine = 240;
+constexpr size_t kShownBefore = 100;
+
+/// The source line and, under it, the part of the range on that line; of a very long line what
+/// stands around the range.
 void RenderSnippet(std::string& text, SourceRange range, const SourceFile& source) {
   LineColumn start = source.Locate(range.begin);
   std::string_view line = source.Line(start.line);
   size_t from = std::min<size_t>(start.column - 1, line.size());
-  size_t length = std::min<size_t>(range.end - range.begin, line.size() - from);
+  bool whole = line.size() <= kShownOfLine;
+  size_t first = whole || from <= kShownBefore ? 0 : CodePoint(line, from - kShownBefore);
+  size_t last = whole ? line.size() : CodePoint(line, std::min(first + kShownOfLine, line.size()));
+  size_t length = std::min<size_t>(range.end - range.begin, last - from);
   size_t width = std::max<size_t>(Width(line.substr(from, length)), 1);
-  fmt::format_to(Out(text), " {:5} | {}\n", start.line, line);
-  fmt::format_to(Out(text), "       | {}^{}\n", Padding(line.substr(0, from)),
-                 std::string(width - 1, '~'));
+  fmt::format_to(Out(text), " {:5} | {}{}{}\n", start.line, first > 0 ? "…" : "",
+                 line.substr(first, last - first), last < line.size() ? "…" : "");
+  fmt::format_to(Out(text), "       | {}{}^{}\n", first > 0 ? " " : "",
+                 Padding(line.substr(first, from - first)), std::string(width - 1, '~'));
 }
 
 void RenderMessage(std::string& text, std::string_view severity, SourceRange range,

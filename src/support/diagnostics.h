@@ -35,7 +35,7 @@ struct Insertion {
 
 struct Diagnostic {
   Severity severity = Severity::Error;
-  DiagnosticKind kind;
+  DiagnosticKind kind{};
   SourceRange range;
   std::string message;  // lower case, no full stop, code in backticks
   std::vector<Note> notes;
@@ -48,6 +48,9 @@ std::string ApplyFix(std::string text, std::vector<Insertion> fix);
 
 class Diagnostics {
  public:
+  /// No one reads more errors than this; those that come later are only counted.
+  static constexpr size_t kMaxErrors = 1000;
+
   /// Adds an error. The reference is valid until the next one is added: chain `.notes.push_back`.
   Diagnostic& Error(DiagnosticKind kind, SourceRange range, std::string message);
   Diagnostic& Warning(DiagnosticKind kind, SourceRange range, std::string message);
@@ -61,6 +64,7 @@ class Diagnostics {
   Diagnostic& Add(Severity severity, DiagnosticKind kind, SourceRange range, std::string message);
 
   std::vector<Diagnostic> all_;
+  Diagnostic dropped_;
   size_t error_count_ = 0;
 };
 

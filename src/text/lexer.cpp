@@ -56,6 +56,9 @@ size_t SequenceLength(std::string_view text) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
+/// Some editors put it in front of a text. It cannot be seen.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 class Lexer {
  public:
   Lexer(const SourceFile& source, Diagnostics& diagnostics)
@@ -273,6 +276,8 @@ class Lexer {
       Error(From(begin), fmt::format("unexpected control character 0x{:02x}", byte));
     } else if (byte == '@' || byte == '\'') {
       Error(From(begin), fmt::format("expected a name after `{}`", static_cast<char>(byte)));
+    } else if (text_.substr(begin, length) == kByteOrderMark) {
+      Error(From(begin), "unexpected byte order mark (U+FEFF)");
     } else {
       Error(From(begin), fmt::format("unexpected character `{}`", text_.substr(begin, length)));
     }

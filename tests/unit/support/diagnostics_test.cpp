@@ -43,6 +43,30 @@ TEST_CASE("the caret lines up under tabs and wide bytes, and stops at the end of
         "       | \t    \t^~\n");
 }
 
+TEST_CASE("of a very long line the part around the range is shown") {
+  std::string line = std::string(500, 'a') + "×bad×" + std::string(500, 'c');
+  SourceFile source("m.etir", line);
+  Diagnostics diagnostics;
+  diagnostics.Error(DiagnosticKind::Lexical, {502, 505}, "unexpected");
+  CHECK(RenderText(diagnostics, &source) ==
+        "m.etir:1:503: error: unexpected [lexical]\n"
+        "     1 | …" +
+            std::string(98, 'a') + "×bad×" + std::string(135, 'c') +
+            "…\n"
+            "       | " +
+            std::string(100, ' ') + "^~~\n");
+}
+
+TEST_CASE("errors beyond the limit are counted, not kept") {
+  Diagnostics diagnostics;
+  for (size_t i = 0; i < Diagnostics::kMaxErrors + 5; ++i) {
+    diagnostics.Error(DiagnosticKind::Type, {}, "wrong").notes.push_back({{}, "n"});
+  }
+  diagnostics.Warning(DiagnosticKind::Type, {}, "careful");
+  CHECK(diagnostics.error_count() == Diagnostics::kMaxErrors + 5);
+  CHECK(diagnostics.all().size() == Diagnostics::kMaxErrors + 1);
+}
+
 TEST_CASE("without a source there are no positions") {
   Diagnostics diagnostics;
   diagnostics.Error(DiagnosticKind::Toolchain, {3, 4}, "nvrtc failed");
