@@ -1,5 +1,5 @@
-// Names for the machine's integers. No toolkit header: this text compiles under NVRTC, which has none
-// at hand, as well as under nvcc.
+// Names for the machine's integers. No toolkit header: this text compiles under NVRTC, which has
+// none at hand, as well as under nvcc.
 #pragma once
 
 #define ETC_DEVICE __device__ __forceinline__
