@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

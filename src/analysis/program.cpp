@@ -1,6 +1,6 @@
 #include "analysis/program.h"
 
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

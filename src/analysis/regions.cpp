@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ir/rewrite.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

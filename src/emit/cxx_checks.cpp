@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

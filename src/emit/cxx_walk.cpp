@@ -8,8 +8,8 @@
 #include "emit/cxx_checks.h"
 #include "ir/checked.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "support/diagnostics.h"
-#include "verify/walk.h"
 
 namespace etc {
 

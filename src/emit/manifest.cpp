@@ -7,7 +7,7 @@
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
 #include "ir/rewrite.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

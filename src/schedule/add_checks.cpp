@@ -6,8 +6,8 @@
 
 #include "analysis/completeness.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "schedule/lower.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

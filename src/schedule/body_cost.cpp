@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ir/checked.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/walk.h"
 #include "support/diagnostics.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

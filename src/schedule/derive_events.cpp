@@ -12,10 +12,10 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/walk.h"
 #include "schedule/event_plan.h"
 #include "schedule/lower.h"
 #include "schedule/range_dependences.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

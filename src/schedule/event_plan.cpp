@@ -4,9 +4,9 @@
 
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "support/diagnostics.h"
 #include "verify/shapes.h"
-#include "verify/walk.h"
 
 namespace etc {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "ir/evaluate.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 

@@ -2,10 +2,10 @@
 
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 #include "verify/checks.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

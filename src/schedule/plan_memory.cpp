@@ -10,9 +10,9 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "schedule/lower.h"
 #include "verify/steering.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

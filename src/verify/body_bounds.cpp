@@ -5,10 +5,10 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "verify/accesses.h"
 #include "verify/checks.h"
 #include "verify/samples.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

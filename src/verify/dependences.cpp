@@ -7,9 +7,9 @@
 
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/shapes.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

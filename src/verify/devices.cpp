@@ -4,11 +4,11 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
 #include "verify/samples.h"
 #include "verify/tensors.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/walk.h"
 #include "verify/samples.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

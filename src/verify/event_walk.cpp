@@ -6,7 +6,7 @@
 
 #include "ir/checked.h"
 #include "ir/rewrite.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc {
 

@@ -4,9 +4,9 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/walk.h"
 #include "verify/samples.h"
 #include "verify/shapes.h"
-#include "verify/walk.h"
 
 namespace etc {
 namespace {

@@ -1,7 +1,7 @@
 #include "caller_data.h"
 
 #include "ir/types.h"
-#include "verify/walk.h"
+#include "ir/walk.h"
 
 namespace etc::mutation {
 namespace {

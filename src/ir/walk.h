@@ -1,4 +1,4 @@
-// Traversal of expressions for the checks.
+// Traversal of expressions, and what it tells of them.
 #pragma once
 
 #include <algorithm>
