@@ -154,12 +154,6 @@ std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel) {
   return params;
 }
 
-const Impl* FindImpl(const Device& device, const std::string& arch) {
-  auto it = std::find_if(device.impls.begin(), device.impls.end(),
-                         [&](const Impl& impl) { return impl.arch == arch; });
-  return it == device.impls.end() ? nullptr : &*it;
-}
-
 void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges) {
   for (const Item& item : module.items) {
     const auto* id = std::get_if<SymbolId>(&item);

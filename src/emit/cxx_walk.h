@@ -78,7 +78,4 @@ std::string CheckName(const Module& module, const Kernel& kernel);
 void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
                  const LaunchSite& site, Role role, const std::string& arch);
 
-/// The device's implementation for a target, or null.
-const Impl* FindImpl(const Device& device, const std::string& arch);
-
 }  // namespace etc

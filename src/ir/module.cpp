@@ -44,7 +44,39 @@ bool DeclareEvents(const Module& module, const std::vector<NodeId>& nodes) {
   });
 }
 
+void CollectShares(const Module& module, const std::vector<NodeId>& nodes,
+                   std::vector<NodeId>& repeats, std::vector<ShareSite>& sites) {
+  for (NodeId id : nodes) {
+    if (std::holds_alternative<Share>(module.nodes[id])) {
+      sites.push_back({id, repeats});
+    } else if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
+      repeats.push_back(id);
+      CollectShares(module, repeat->body, repeats, sites);
+      repeats.pop_back();
+    }
+  }
+}
+
 }  // namespace
+
+const Impl* FindImpl(const Device& device, const std::string& arch) {
+  auto it = std::find_if(device.impls.begin(), device.impls.end(),
+                         [&](const Impl& impl) { return impl.arch == arch; });
+  return it == device.impls.end() ? nullptr : &*it;
+}
+
+bool TakesTagged(const Device& device, TensorId param) {
+  return std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
+    return std::find(impl.tags.begin(), impl.tags.end(), param) != impl.tags.end();
+  });
+}
+
+std::vector<ShareSite> SharesOf(const Module& module, const Kernel& kernel) {
+  std::vector<ShareSite> sites;
+  std::vector<NodeId> repeats;
+  CollectShares(module, kernel.body, repeats, sites);
+  return sites;
+}
 
 bool HasChecks(const Kernel& kernel) { return !kernel.checks.empty() || kernel.check_accesses; }
 

@@ -114,6 +114,12 @@ struct Device {
   SourceRange braces = {};  // from the body's `{` to its `}`
 };
 
+/// The device's implementation for a target, or null.
+const Impl* FindImpl(const Device& device, const std::string& arch);
+
+/// Whether an implementation can take the parameter as a tagged buffer.
+bool TakesTagged(const Device& device, TensorId param);
+
 /// `specialise (batch: 1..8, 9..16)`
 struct DimRange {
   ExprId lo;
@@ -210,6 +216,18 @@ class Module {
   std::vector<SourceRange> stmt_ranges_;
   std::vector<SourceRange> node_ranges_;
 };
+
+/// A share of a kernel, and the repeats around it, outermost first.
+struct ShareSite {
+  NodeId share;
+  std::vector<NodeId> repeats;
+
+  /// The innermost of the repeats, or an absent id.
+  NodeId Innermost() const { return repeats.empty() ? NodeId{} : repeats.back(); }
+};
+
+/// The shares of a kernel in program order.
+std::vector<ShareSite> SharesOf(const Module& module, const Kernel& kernel);
 
 /// Whether the graph declares an event. One that declares none leaves its events to the compiler.
 bool HasEvents(const Module& module, const Graph& graph);

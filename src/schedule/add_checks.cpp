@@ -27,22 +27,14 @@ class Checks {
     for (TensorId id : kernel_.params) {
       AddAtStart(id, id, 0, {});
     }
-    AddAsked(kernel_.body);
+    for (const ShareSite& site : SharesOf(module_, kernel_)) {
+      AddAsked(site.share, Share(std::get<Share>(module_.nodes[site.share])));
+    }
     kernel_.check_accesses = SourceRange{};
   }
 
  private:
   using IsKnown = std::function<bool(TensorId)>;
-
-  void AddAsked(const std::vector<NodeId>& nodes) {
-    for (NodeId id : nodes) {
-      if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
-        AddAsked(std::vector<NodeId>(repeat->body));
-      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        AddAsked(id, Share(*share));
-      }
-    }
-  }
 
   /// What a device function asks of tensors that promise nothing themselves.
   void AddAsked(NodeId id, const Share& share) {

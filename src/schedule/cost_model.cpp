@@ -11,12 +11,6 @@
 namespace etc {
 namespace {
 
-const Impl* ImplFor(const Device& device, const std::string& arch) {
-  auto it = std::find_if(device.impls.begin(), device.impls.end(),
-                         [&](const Impl& impl) { return impl.arch == arch; });
-  return it == device.impls.end() ? nullptr : &*it;
-}
-
 class KernelCounter {
  public:
   KernelCounter(const Module& module, const Kernel& kernel, const Env& dims,
@@ -24,14 +18,23 @@ class KernelCounter {
                 const std::map<std::string, int64_t>& elements)
       : module_(module), arch_(arch), machine_(machine), elements_(elements) {
     sizes_.dims = dims;
-    for (const Where& where : kernel.where) {
-      auto lo = EvaluateInt(module, where.lo, {});
-      auto hi = EvaluateInt(module, where.hi, {});
-      ETC_CHECK(lo && hi);
-      sizes_.ranges[where.dim] = {*lo, *hi};
+    sizes_.ranges = RangesOf(module, kernel);
+    std::vector<ShareSite> sites = SharesOf(module, kernel);
+    for (const ShareSite& site : sites) {
+      CollectWrites(std::get<Share>(module.nodes[site.share]));
     }
-    CollectWrites(kernel.body);
-    Nodes(kernel.body, {}, 1);
+    for (const ShareSite& site : sites) {
+      StageCost stage;
+      stage.share = site.share;
+      stage.repeat = site.Innermost();
+      for (NodeId id : site.repeats) {
+        const auto& repeat = std::get<Repeat>(module.nodes[id]);
+        auto rounds = static_cast<int64_t>(Int(repeat.hi) - Int(repeat.lo));
+        stage.iterations *= std::max<int64_t>(rounds, 0);
+      }
+      Count(std::get<Share>(module.nodes[site.share]), stage);
+      stages_.push_back(std::move(stage));
+    }
   }
 
   std::vector<StageCost> Take() { return std::move(stages_); }
@@ -41,34 +44,12 @@ class KernelCounter {
     return static_cast<double>(EvaluateInt(module_, id, sizes_.dims, sizes_.ranges).value_or(1));
   }
 
-  void CollectWrites(const std::vector<NodeId>& nodes) {
-    for (NodeId id : nodes) {
-      if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
-        CollectWrites(repeat->body);
-      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        const Device& callee = module_.devices[share->callee];
-        for (size_t i = 0; i < share->args.size(); ++i) {
-          // What is updated in place, like a KV cache, is mostly of earlier launches.
-          if (module_.tensors[callee.params[i]].access == Access::Out) {
-            written_.insert(share->args[i].tensor);
-          }
-        }
-      }
-    }
-  }
-
-  void Nodes(const std::vector<NodeId>& nodes, NodeId repeat, int64_t iterations) {
-    for (NodeId id : nodes) {
-      if (const auto* inner = std::get_if<Repeat>(&module_.nodes[id])) {
-        auto rounds = static_cast<int64_t>(Int(inner->hi) - Int(inner->lo));
-        Nodes(inner->body, id, iterations * std::max<int64_t>(rounds, 0));
-      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        StageCost stage;
-        stage.share = id;
-        stage.repeat = repeat;
-        stage.iterations = iterations;
-        Count(*share, stage);
-        stages_.push_back(std::move(stage));
+  void CollectWrites(const Share& share) {
+    const Device& callee = module_.devices[share.callee];
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      // What is updated in place, like a KV cache, is mostly of earlier launches.
+      if (module_.tensors[callee.params[i]].access == Access::Out) {
+        written_.insert(share.args[i].tensor);
       }
     }
   }
@@ -91,7 +72,7 @@ class KernelCounter {
                                      : static_cast<double>(stage.tasks) /
                                            static_cast<double>(stage.tasks_per_sm * machine_.sms);
     stage.flops = body.flops * body.tasks;
-    const Impl* impl = ImplFor(callee, arch_);
+    const Impl* impl = FindImpl(callee, arch_);
     double sms = static_cast<double>(std::min(stage.tasks, machine_.sms));
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[callee.params[i]];

@@ -19,45 +19,28 @@ namespace {
 
 constexpr int64_t kAlignment = 256;  // what the allocator of the workspace gives as well
 
-/// One share, and the innermost repeat that holds it.
-struct Use {
-  const Share* share;
-  NodeId repeat;
-  bool nested;  // in a repeat of a repeat
-};
-
-void Collect(const Module& module, const std::vector<NodeId>& nodes, NodeId repeat, bool nested,
-             std::vector<Use>& uses) {
-  for (NodeId id : nodes) {
-    if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
-      uses.push_back({share, repeat, nested});
-    } else if (const auto* inner = std::get_if<Repeat>(&module.nodes[id])) {
-      Collect(module, inner->body, id, bool{repeat}, uses);
-    }
-  }
-}
-
 /// The order of whole shares, by events or, of launches, by program order: Before(x, y) when every
 /// task of x completes before any task of y starts. Shares inside a repeat stand for any one
 /// iteration, and, as `next`, for the iteration after it. In a repeat of a repeat events order
 /// nothing here: the next iteration may be one of the outer repeat.
 class ShareOrder {
  public:
-  ShareOrder(Module& module, const std::vector<Use>& uses, bool launches)
-      : module_(module), uses_(uses), size_(uses.size()), before_(2 * size_ * 2 * size_) {
+  ShareOrder(Module& module, const std::vector<ShareSite>& sites, bool launches)
+      : module_(module), sites_(sites), size_(sites.size()), before_(2 * size_ * 2 * size_) {
     for (size_t x = 0; x < size_; ++x) {
       for (size_t y = 0; y < size_; ++y) {
-        if (uses[x].repeat != uses[y].repeat || (uses[x].nested && !launches)) {
+        NodeId repeat = sites[x].Innermost();
+        if (repeat != sites[y].Innermost() || (sites[x].repeats.size() > 1 && !launches)) {
           continue;
         }
-        if (x < y && (launches || Joins(*uses[x].share, *uses[y].share, {}))) {
+        if (x < y && (launches || Joins(x, y, {}))) {
           Set(x, y);
           Set(x + size_, y + size_);
         }
-        if (uses[x].repeat) {
-          SymbolId var = std::get<Repeat>(module_.nodes[uses[x].repeat]).var;
+        if (repeat) {
+          SymbolId var = std::get<Repeat>(module_.nodes[repeat]).var;
           ExprId next = MakeAdd(module_, MakeRef(module_, var), MakeInt(module_, 1));
-          if (launches || Joins(*uses[x].share, *uses[y].share, {{var, next}})) {
+          if (launches || Joins(x, y, {{var, next}})) {
             Set(x, y + size_);
           }
         }
@@ -65,7 +48,7 @@ class ShareOrder {
     }
     for (size_t k = 0; k < 2 * size_; ++k) {
       // Without a task in between, what waits for it waits for nothing.
-      if (!launches && !HasTasks(*uses[k % size_].share)) {
+      if (!launches && !HasTasks(ShareAt(k % size_))) {
         continue;
       }
       for (size_t x = 0; x < 2 * size_; ++x) {
@@ -82,6 +65,10 @@ class ShareOrder {
   bool BeforeNext(size_t x, size_t y) const { return Get(x, y + size_); }
 
  private:
+  const Share& ShareAt(size_t site) const {
+    return std::get<Share>(module_.nodes[sites_[site].share]);
+  }
+
   bool Get(size_t x, size_t y) const { return before_[x * 2 * size_ + y]; }
   void Set(size_t x, size_t y) { before_[x * 2 * size_ + y] = true; }
 
@@ -95,7 +82,9 @@ class ShareOrder {
   }
 
   /// Whether every task of `y` waits for what every task of `x` notifies.
-  bool Joins(const Share& x, const Share& y, const Substitution& shift) {
+  bool Joins(size_t site_x, size_t site_y, const Substitution& shift) {
+    const Share& x = ShareAt(site_x);
+    const Share& y = ShareAt(site_y);
     auto joins = [&](const std::vector<EventRef>& notifies) {
       for (const EventRef& notify : notifies) {
         for (const auto* waits : {&y.range_waits, &y.enter_waits}) {
@@ -139,7 +128,7 @@ class ShareOrder {
   }
 
   Module& module_;
-  const std::vector<Use>& uses_;
+  const std::vector<ShareSite>& sites_;
   size_t size_;
   std::vector<bool> before_;
 };
@@ -153,17 +142,19 @@ struct Lifetime {
 
 class Planner {
  public:
-  Planner(Module& module, Kernel& kernel) : module_(module), kernel_(kernel) {
-    Collect(module, kernel.body, NodeId{}, false, uses_);
-    steering_ = SteeringTensors(module, kernel);
-    bool repeats =
-        std::any_of(uses_.begin(), uses_.end(), [](const Use& use) { return use.repeat; });
+  Planner(Module& module, Kernel& kernel)
+      : module_(module),
+        kernel_(kernel),
+        sites_(SharesOf(module, kernel)),
+        steering_(SteeringTensors(module, kernel)) {
+    bool repeats = std::any_of(sites_.begin(), sites_.end(),
+                               [](const ShareSite& site) { return !site.repeats.empty(); });
     fresh_ = repeats ? BuffersStartedAfresh(module, kernel) : std::set<TensorId>();
   }
 
   /// Places the untagged buffers and gives the end of the last.
   ExprId PlaceShared() {
-    ShareOrder order(module_, uses_, kernel_.schedule == ScheduleKind::Kernels);
+    ShareOrder order(module_, sites_, kernel_.schedule == ScheduleKind::Kernels);
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
@@ -232,13 +223,14 @@ class Planner {
     if (steering_.contains(buffer)) {
       return life;  // not only tasks read it
     }
-    for (size_t i = 0; i < uses_.size(); ++i) {
-      const Share& share = *uses_[i].share;
+    for (size_t i = 0; i < sites_.size(); ++i) {
+      const Share& share = std::get<Share>(module_.nodes[sites_[i].share]);
       for (size_t a = 0; a < share.args.size(); ++a) {
         if (share.args[a].tensor != buffer) {
           continue;
         }
-        life.one_block &= life.uses.empty() || uses_[life.uses[0]].repeat == uses_[i].repeat;
+        life.one_block &=
+            life.uses.empty() || sites_[life.uses[0]].Innermost() == sites_[i].Innermost();
         life.uses.push_back(i);
       }
     }
@@ -250,8 +242,8 @@ class Planner {
     if (a.uses.empty() || b.uses.empty() || !a.one_block || !b.one_block) {
       return false;
     }
-    NodeId repeat = uses_[a.uses[0]].repeat;
-    if (repeat != uses_[b.uses[0]].repeat) {
+    NodeId repeat = sites_[a.uses[0]].Innermost();
+    if (repeat != sites_[b.uses[0]].Innermost()) {
       return false;
     }
     auto all = [&](const Lifetime& x, const Lifetime& y, bool next) {
@@ -272,7 +264,7 @@ class Planner {
 
   Module& module_;
   Kernel& kernel_;
-  std::vector<Use> uses_;
+  std::vector<ShareSite> sites_;
   std::set<TensorId> steering_;
   std::set<TensorId> fresh_;
   std::map<TensorId, Lifetime> lifetimes_;

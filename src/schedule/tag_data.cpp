@@ -18,13 +18,6 @@
 namespace etc {
 namespace {
 
-/// One share, and the repeat around it, if any.
-struct Site {
-  NodeId share;
-  NodeId repeat;
-  bool nested = false;  // in a repeat of a repeat
-};
-
 struct Use {
   size_t site;
   size_t arg;
@@ -37,18 +30,6 @@ struct Versions {
   bool initial = false;  // version 0 is written before the repeat
   size_t writer = 0;     // the site in the repeat
 };
-
-void Collect(const Module& module, const std::vector<NodeId>& nodes, Site around,
-             std::vector<Site>& sites) {
-  for (NodeId id : nodes) {
-    if (std::holds_alternative<Share>(module.nodes[id])) {
-      around.share = id;
-      sites.push_back(around);
-    } else if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
-      Collect(module, repeat->body, {{}, id, bool(around.repeat)}, sites);
-    }
-  }
-}
 
 using VersionsOf = std::map<TensorId, Versions>;
 
@@ -66,16 +47,12 @@ bool SameBuffers(const VersionsOf& a, const VersionsOf& b) {
 class Tagger {
  public:
   Tagger(Module& module, Kernel& kernel, const ScheduleOptions& options)
-      : module_(module), kernel_(kernel), options_(options) {
-    for (const Where& where : kernel.where) {
-      auto lo = EvaluateInt(module, where.lo, {});
-      auto hi = EvaluateInt(module, where.hi, {});
-      if (lo && hi) {
-        ranges_[where.dim] = {*lo, *hi};
-      }
-    }
-    Collect(module, kernel.body, {}, sites_);
-    steering_ = SteeringTensors(module, kernel);
+      : module_(module),
+        kernel_(kernel),
+        options_(options),
+        ranges_(RangesOf(module, kernel)),
+        sites_(SharesOf(module, kernel)),
+        steering_(SteeringTensors(module, kernel)) {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
       const Device& callee = module.devices[share.callee];
@@ -149,18 +126,13 @@ class Tagger {
 
   /// Whether the share has the whole buffer, of which there is one for each iteration.
   bool IsWhole(const Use& use) const {
-    return !sites_[use.site].nested && ShareAt(use.site).args[use.arg].indices.empty() &&
-           use.access != Access::InOut;
+    return sites_[use.site].repeats.size() <= 1 &&
+           ShareAt(use.site).args[use.arg].indices.empty() && use.access != Access::InOut;
   }
 
   /// Whether the CUDA implementation can take the operand as a tagged buffer.
   bool Taggable(const Use& use) const {
-    const Device& callee = module_.devices[ShareAt(use.site).callee];
-    auto takes = [&](const Impl& impl) {
-      return std::find(impl.tags.begin(), impl.tags.end(), callee.params[use.arg]) !=
-             impl.tags.end();
-    };
-    return std::any_of(callee.impls.begin(), callee.impls.end(), takes);
+    return TakesTagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
   }
 
   bool IsAtMost(ExprId extent, int64_t most) const {
@@ -242,29 +214,29 @@ class Tagger {
     size_t last = sites_.size();
     NodeId used_in;
     for (const Use& use : uses) {
-      const Site& site = sites_[use.site];
+      NodeId repeat = sites_[use.site].Innermost();
       if (use.site == last) {
         return std::nullopt;  // one share has it twice
       }
       last = use.site;
-      if (site.repeat && used_in && site.repeat != used_in) {
+      if (repeat && used_in && repeat != used_in) {
         return std::nullopt;
       }
-      used_in = site.repeat ? site.repeat : used_in;
+      used_in = repeat ? repeat : used_in;
       if (use.access == Access::In) {
         if (!written) {
           return std::nullopt;
         }
-      } else if (!site.repeat) {
+      } else if (!repeat) {
         if (written) {
           return std::nullopt;
         }
         versions.initial = true;
       } else {
-        if (versions.repeat || !HasIterations(site.repeat)) {
+        if (versions.repeat || !HasIterations(repeat)) {
           return std::nullopt;
         }
-        versions.repeat = site.repeat;
+        versions.repeat = repeat;
         versions.writer = use.site;
       }
       written |= use.access != Access::In;
@@ -402,9 +374,9 @@ class Tagger {
     ExprId extent = NumberOf(versions);
     module_.tensors[buffer].shape.insert(module_.tensors[buffer].shape.begin(), extent);
     for (const Use& use : uses_[buffer]) {
-      const Site& site = sites_[use.site];
+      const ShareSite& site = sites_[use.site];
       ExprId index;
-      if (site.repeat) {
+      if (site.Innermost()) {
         bool new_version = use.site >= versions.writer;
         index = MakeAdd(module_, MakeRef(module_, repeat.var),
                         MakeInt(module_, (new_version ? initial : 0) - first));
@@ -427,7 +399,7 @@ class Tagger {
 
   void Drop(const std::set<EventId>& dropped) {
     auto is_dropped = [&](const EventRef& ref) { return dropped.contains(ref.event); };
-    for (const Site& site : sites_) {
+    for (const ShareSite& site : sites_) {
       Share& share = std::get<Share>(module_.nodes[site.share]);
       for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
                          &share.leave_notifies}) {
@@ -444,9 +416,9 @@ class Tagger {
   Kernel& kernel_;
   const ScheduleOptions& options_;
   DimRanges ranges_;
-  std::vector<Site> sites_;
-  std::map<TensorId, std::vector<Use>> uses_;
+  std::vector<ShareSite> sites_;
   std::set<TensorId> steering_;  // the kernel reads them as they are
+  std::map<TensorId, std::vector<Use>> uses_;
   std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
   VersionsOf taggable_;
   VersionsOf versions_;  // what a buffer would have if it is not tagged

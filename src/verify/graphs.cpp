@@ -188,11 +188,8 @@ class GraphChecks {
   /// Only an implementation that says so can take a tagged buffer.
   void Tags(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
     for (size_t i = 0; i < std::min(args.size(), callee.params.size()); ++i) {
-      auto takes = [&](const Impl& impl) {
-        return std::find(impl.tags.begin(), impl.tags.end(), callee.params[i]) != impl.tags.end();
-      };
       const Tensor& tensor = module_.tensors[args[i].tensor];
-      if (tensor.tagged && std::none_of(callee.impls.begin(), callee.impls.end(), takes)) {
+      if (tensor.tagged && !TakesTagged(callee, callee.params[i])) {
         diagnostics_.Error(
             DiagnosticKind::Argument, range,
             fmt::format("`%{}` is tagged, but no implementation of `@{}` takes "
