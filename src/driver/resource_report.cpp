@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "emit/cxx_walk.h"
+#include "emit/entries.h"
 
 namespace etc {
 

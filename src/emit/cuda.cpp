@@ -7,11 +7,14 @@
 #include <cctype>
 #include <tuple>
 
+#include "emit/callees.h"
 #include "emit/can_emit.h"
+#include "emit/cuda_entries.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
+#include "emit/entries.h"
 #include "emit/header_text.h"
 
 namespace etc {
@@ -77,7 +80,7 @@ class CudaWriter {
     }
     out.Line("}  // namespace etc");
     for (const Kernel& kernel : module_.kernels) {
-      WriteEntry(out, kernel);
+      WriteEntries(out, module_, kernel);
     }
     return Emitted{text_ + out.Take(),
                    checks ? std::optional(std::move(check_texts_)) : std::nullopt};
@@ -127,7 +130,7 @@ class CudaWriter {
       WriteParamChecks(out, kernel_scope, kernel);
     }
     out.Line("");
-    std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);
+    std::vector<ShareSite> launches = LaunchesOf(module_, kernel);
     if (kernel.schedule == ScheduleKind::Kernels) {
       WriteLaunches(out, kernel_scope, kernel, launches);
     } else {
@@ -173,9 +176,10 @@ class CudaWriter {
   /// Functions for each launch: what its loader does, what its consumers do before the launches in
   /// front have ended, and what they and the reducer do then.
   void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                     const std::vector<LaunchSite>& launches) {
+                     const std::vector<ShareSite>& launches) {
     for (size_t i = 0; i < launches.size(); ++i) {
-      const std::string& device = module_.devices[launches[i].share->callee].name;
+      const std::string& device =
+          module_.devices[std::get<Share>(module_.nodes[launches[i].share]).callee].name;
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
       out.Line(
@@ -214,19 +218,7 @@ class CudaWriter {
         out.Line(fmt::format("using {} = etc::{};", name, arg.word));
         continue;
       }
-      switch (KindOf(module_, arg.value)) {
-        case ValueKind::Int:
-          out.Line(fmt::format("static constexpr i64 {} = {}LL;", name,
-                               EvaluateInt(module_, arg.value, {}, scope.ranges()).value()));
-          break;
-        case ValueKind::Bool:
-          out.Line(fmt::format("static constexpr bool {} = {};", name,
-                               EvaluateBool(module_, arg.value, {}, scope.ranges()).value()));
-          break;
-        default:
-          out.Line(fmt::format("static constexpr float {} = float({});", name,
-                               EvaluateFloat(module_, arg.value, {}, scope.ranges()).value()));
-      }
+      out.Line("static " + CxxConstant(module_, name, arg.value, scope.ranges()));
     }
     out.Close("};");
     out.Line(
@@ -286,119 +278,6 @@ class CudaWriter {
   static std::string SharedText(const Kernel& kernel) {
     std::string bytes = fmt::format("{}", kernel.shared_bytes);
     return kernel.depth ? fmt::format("{}, {}", bytes, *kernel.depth) : bytes;
-  }
-
-  /// For reports only: no code reads it.
-  static void WriteRing(TextWriter& out, const std::string& entry, const std::string& memory) {
-    out.Line(fmt::format(
-        "extern \"C\" __device__ int ring_of_{0}[2] = {{{1}::kSlots, {1}::kRingSlotBytes}};", entry,
-        memory));
-  }
-
-  void WriteEntry(TextWriter& out, const Kernel& kernel) {
-    std::string space = "etc::kernel_" + kernel.name;
-    if (kernel.schedule == ScheduleKind::Kernels) {
-      WriteLaunchEntries(out, kernel, space);
-      return;
-    }
-    out.Line("");
-    WriteRing(out, EntryName(kernel), space + "::CtaMemory");
-    OpenEntry(out, kernel, space, EntryName(kernel));
-    if (HasChecks(kernel)) {
-      WriteCheckCall(out, space);
-      out.Line("__syncthreads();");
-      out.Open("if (threadIdx.x == 0) {");
-      out.Line("checks.Meet(gridDim.x);");
-      out.Close();
-      out.Line("__syncthreads();");
-      WriteLeave(out, "Stopped");
-    }
-    // The epoch must be read before the barrier at the end of Block's constructor.
-    out.Line("etc::Events events(params.event_memory, params.event_capacity);");
-    out.Line(fmt::format("const auto tags = {}::OpenTags(params);", space));
-    out.Line(fmt::format("{}::CtaMemory block;", space));
-    out.Open("if (block.IsHelper()) {");
-    out.Open("if (block.IsLoader()) {");
-    out.Line("etc::Loader loader = block.MakeLoader();");
-    out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
-    out.Reopen("} else if (block.IsReducer()) {");
-    out.Line("etc::Reducer reducer = block.MakeReducer();");
-    out.Line(fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);",
-                         space));
-    out.Reopen("} else {");
-    out.Line("tags.Clear(block.SpareThread(), block.kSpareThreads);");
-    out.Close();
-    out.Reopen("} else {");
-    out.Line("etc::Consumer consumer = block.MakeConsumer();");
-    out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);",
-                         space));
-    out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
-    out.Close();
-    out.Close();
-  }
-
-  /// The checks of the parameters, by all threads.
-  static void WriteCheckCall(TextWriter& out, const std::string& space) {
-    out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
-    out.Line(
-        fmt::format("{}::CheckParams(params, checks, etc::i64(blockIdx.x) * blockDim.x + "
-                    "threadIdx.x, etc::i64(gridDim.x) * blockDim.x);",
-                    space));
-  }
-
-  static void WriteLeave(TextWriter& out, const char* when) {
-    out.Open(fmt::format("if (checks.{}()) {{", when));
-    out.Line("return;");
-    out.Close();
-  }
-
-  static void OpenEntry(TextWriter& out, const Kernel& kernel, const std::string& space,
-                        const std::string& entry) {
-    out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
-                         kernel.consumer_warps * 32 + 128));
-    out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", entry, space));
-  }
-
-  void WriteLaunchEntries(TextWriter& out, const Kernel& kernel, const std::string& space) {
-    std::vector<LaunchSite> launches = LaunchesOf(module_, kernel);
-    if (HasChecks(kernel)) {
-      out.Line("");
-      OpenEntry(out, kernel, space, CheckName(module_, kernel));
-      out.Line("etc::AllowNextLaunch();");
-      WriteCheckCall(out, space);
-      out.Close();
-    }
-    for (size_t i = 0; i < launches.size(); ++i) {
-      std::string entry = LaunchName(module_, kernel, i);
-      std::string memory = fmt::format("{}::CtaMemory{}", space, i);
-      out.Line("");
-      WriteRing(out, entry, memory);
-      OpenEntry(out, kernel, space, entry);
-      out.Line("etc::AllowNextLaunch();");
-      if (HasChecks(kernel)) {
-        // Not even a loader may read by what is still to be checked.
-        out.Line("etc::AwaitEarlierLaunches();");
-        out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
-        WriteLeave(out, "Failed");
-      }
-      out.Line(fmt::format("{} block;", memory));
-      out.Open("if (block.IsHelper()) {");
-      out.Open("if (block.IsLoader()) {");
-      out.Line("etc::Loader loader = block.MakeLoader();");
-      out.Line(fmt::format("{}::Load{}(params, loader, blockIdx.x, gridDim.x);", space, i));
-      out.Reopen("} else if (block.IsReducer()) {");
-      out.Line("etc::Reducer reducer = block.MakeReducer();");
-      out.Line("etc::AwaitEarlierLaunches();");
-      out.Line(fmt::format("{}::Reduce{}(params, reducer, blockIdx.x, gridDim.x);", space, i));
-      out.Close();
-      out.Reopen("} else {");
-      out.Line("etc::Consumer consumer = block.MakeConsumer();");
-      out.Line(fmt::format("{}::Prefetch{}(params, consumer, blockIdx.x, gridDim.x);", space, i));
-      out.Line("etc::AwaitEarlierLaunches();");
-      out.Line(fmt::format("{}::Consume{}(params, consumer, blockIdx.x, gridDim.x);", space, i));
-      out.Close();
-      out.Close();
-    }
   }
 
   const Module& module_;

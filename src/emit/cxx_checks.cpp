@@ -148,90 +148,6 @@ void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& ch
   out.Close();
 }
 
-void WarnOf(const Device& device, const Tensor& param, const std::string& arch,
-            Diagnostics& diagnostics) {
-  std::string what = param.distinct   ? "`distinct`"
-                     : param.monotone ? "`monotone`"
-                     : param.counts   ? "`counts`"
-                                      : "";
-  if (param.value_lo && FindImpl(device, arch) != nullptr) {
-    what = what.empty() ? "the range of its values" : "the range of its values, and " + what;
-  }
-  if (!what.empty()) {
-    diagnostics.Warning(
-        DiagnosticKind::NotChecked, param.range,
-        fmt::format("what `@{}` asks of `%{}` is not checked where the program computes it: {}",
-                    device.name, param.name, what));
-  }
-}
-
-/// Whether a share checks before its tasks all that its device function asks of an argument.
-bool ChecksArgument(const Share& share, const Tensor& param, TensorId argument) {
-  for (const auto* checks : {&share.range_checks, &share.enter_checks}) {
-    for (const Check& check : *checks) {
-      if (check.tensor == argument && (check.distinct || !param.distinct) &&
-          (check.monotone || !param.monotone) && (check.counts || !param.counts) &&
-          (check.value_lo || !param.value_lo)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-void WarnOf(const Module& module, const std::vector<NodeId>& nodes,
-            const std::set<TensorId>& computed, const std::string& arch, std::set<TensorId>& warned,
-            Diagnostics& diagnostics) {
-  for (NodeId id : nodes) {
-    if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
-      WarnOf(module, repeat->body, computed, arch, warned, diagnostics);
-    } else if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
-      const Device& device = module.devices[share->callee];
-      for (size_t i = 0; i < device.params.size(); ++i) {
-        const Tensor& param = module.tensors[device.params[i]];
-        if (computed.contains(device.params[i]) &&
-            !ChecksArgument(*share, param, share->args[i].tensor) &&
-            warned.insert(device.params[i]).second) {
-          WarnOf(device, param, arch, diagnostics);
-        }
-      }
-    }
-  }
-}
-
-/// What is promised of a parameter by others that are computed is not known before, either.
-void AddRelated(const Module& module, const Device& device, std::set<TensorId>& params) {
-  for (TensorId param : device.params) {
-    for (ExprId bound : {module.tensors[param].value_lo, module.tensors[param].value_hi}) {
-      VisitExprs(module, bound, [&](ExprId id) {
-        const auto* load = std::get_if<Load>(&module.exprs[id]);
-        if (load != nullptr && params.contains(load->tensor)) {
-          params.insert(param);
-        }
-      });
-    }
-  }
-}
-
-void CollectComputed(const Module& module, const std::vector<NodeId>& nodes,
-                     std::set<TensorId>& params) {
-  for (NodeId id : nodes) {
-    if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
-      CollectComputed(module, repeat->body, params);
-    } else if (const auto* share = std::get_if<Share>(&module.nodes[id])) {
-      for (size_t i = 0; i < share->args.size(); ++i) {
-        const Tensor& argument = module.tensors[share->args[i].tensor];
-        TensorId param = module.devices[share->callee].params[i];
-        bool is_computed = argument.kind == TensorKind::Buffer || argument.access != Access::In;
-        if (is_computed && module.tensors[param].access != Access::Out) {
-          params.insert(param);
-        }
-      }
-      AddRelated(module, module.devices[share->callee], params);
-    }
-  }
-}
-
 }  // namespace
 
 size_t CheckNumber(CheckTexts& texts, const std::string& text) {
@@ -291,12 +207,6 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
   }
   out.Close();
   out.Close();
-}
-
-std::set<TensorId> ComputedParams(const Module& module, const Kernel& kernel) {
-  std::set<TensorId> params;
-  CollectComputed(module, kernel.body, params);
-  return params;
 }
 
 CheckedScope::CheckedScope(const Module& module, const DimRanges& ranges, const Device& device,
@@ -415,15 +325,6 @@ void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& k
     WriteCheck(out, scope, check, "parameter ", "thread", "threads");
   }
   out.Close();
-}
-
-void WarnOfUnchecked(const Module& module, const std::string& arch, Diagnostics& diagnostics) {
-  std::set<TensorId> warned;
-  for (const Kernel& kernel : module.kernels) {
-    if (kernel.check_accesses) {
-      WarnOf(module, kernel.body, ComputedParams(module, kernel), arch, warned, diagnostics);
-    }
-  }
 }
 
 }  // namespace etc

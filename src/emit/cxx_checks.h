@@ -4,13 +4,10 @@
 #include <set>
 
 #include "emit/cxx_body.h"
-#include "emit/cxx_walk.h"
+#include "emit/cxx_kernel.h"
 #include "emit/emit.h"
 
 namespace etc {
-
-/// The parameters of device functions to which a kernel passes tensors that it computes.
-std::set<TensorId> ComputedParams(const Module& module, const Kernel& kernel);
 
 /// A body whose indices that depend on data are held against their extents, and the elements of
 /// computed parameters with a declared range against it.

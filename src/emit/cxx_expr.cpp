@@ -235,6 +235,21 @@ std::string CxxScope::Scalar(SymbolId symbol) const { return CxxName(module_, sy
 
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }
 
+std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
+                        const DimRanges& ranges) {
+  switch (KindOf(module, value)) {
+    case ValueKind::Int:
+      return fmt::format("constexpr i64 {} = {}LL;", name,
+                         EvaluateInt(module, value, {}, ranges).value());
+    case ValueKind::Bool:
+      return fmt::format("constexpr bool {} = {};", name,
+                         EvaluateBool(module, value, {}, ranges).value());
+    default:
+      return fmt::format("constexpr float {} = float({});", name,
+                         EvaluateFloat(module, value, {}, ranges).value());
+  }
+}
+
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {
   const Tensor& declared = scope.module().tensors[tensor];
   size_t rank = declared.shape.size();

@@ -62,6 +62,10 @@ std::string CxxType(DType type);
 /// that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
 
+/// `constexpr i64 name = 4LL;`, or of type bool or float by the value's kind, at sizes in `ranges`.
+std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
+                        const DimRanges& ranges);
+
 /// The element offset of `indices` in the tensor's layout (leading indices of a slice count as
 /// whole rows).
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "emit/builtin_headers.h"
+#include "emit/callees.h"
 #include "emit/can_emit.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
+#include "emit/entries.h"
 #include "emit/header_text.h"
 
 namespace etc {
@@ -42,7 +44,7 @@ void WriteEntry(TextWriter& out, const Kernel& kernel, const std::string& name, 
 
 /// A function and an entry for each launch; closes the kernel's namespace.
 void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
-  std::vector<LaunchSite> sites = LaunchesOf(scope.module(), kernel);
+  std::vector<ShareSite> sites = LaunchesOf(scope.module(), kernel);
   for (size_t i = 0; i < sites.size(); ++i) {
     out.Line("");
     out.Open(fmt::format(
@@ -61,7 +63,8 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
     });
   }
   for (size_t i = 0; i < sites.size(); ++i) {
-    WriteEntry(out, kernel, LaunchName(scope.module(), kernel, i), [&] {
+    const Share& share = std::get<Share>(scope.module().nodes[sites[i].share]);
+    WriteEntry(out, kernel, LaunchName(scope.module(), kernel, i, share), [&] {
       if (HasChecks(kernel)) {
         out.Open("if (etc::OpenChecks(params.event_memory).Failed()) {");
         out.Line("return;");

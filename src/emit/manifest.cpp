@@ -4,8 +4,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "emit/cxx_walk.h"
+#include "emit/cxx_expr.h"
 #include "emit/emit.h"
+#include "emit/entries.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -162,7 +163,8 @@ class ManifestWriter {
                          EvaluateInt(module_, repeat->hi, {}).value()}},
                        {"launches", Launches(kernel, repeat->body, next)}});
       } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        out.push_back({{"entry", LaunchName(module_, kernel, next++)}, {"tasks", Tasks(*share)}});
+        out.push_back(
+            {{"entry", LaunchName(module_, kernel, next++, *share)}, {"tasks", Tasks(*share)}});
       }
     }
     return out;

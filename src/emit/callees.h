@@ -1,0 +1,21 @@
+// The device functions that a kernel runs, and what it passes to them.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// The device functions that a kernel runs, each once, in the order of their first share.
+std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
+
+/// The parameters of device functions that are bound to tagged buffers in a kernel.
+std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel);
+
+/// The parameters of device functions to which a kernel passes tensors that it computes, and those
+/// of which these say what is promised.
+std::set<TensorId> ComputedParams(const Module& module, const Kernel& kernel);
+
+}  // namespace etc

@@ -1,0 +1,135 @@
+#include "emit/cuda_entries.h"
+
+#include <fmt/format.h>
+
+#include "emit/entries.h"
+
+namespace etc {
+namespace {
+
+/// For reports only: no code reads it.
+void WriteRing(TextWriter& out, const std::string& entry, const std::string& memory) {
+  out.Line(fmt::format(
+      "extern \"C\" __device__ int ring_of_{0}[2] = {{{1}::kSlots, {1}::kRingSlotBytes}};", entry,
+      memory));
+}
+
+void OpenEntry(TextWriter& out, const Kernel& kernel, const std::string& space,
+               const std::string& entry) {
+  out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
+                       kernel.consumer_warps * 32 + 128));
+  out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", entry, space));
+}
+
+/// The checks of the parameters, by all threads.
+void WriteCheckCall(TextWriter& out, const std::string& space) {
+  out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
+  out.Line(
+      fmt::format("{}::CheckParams(params, checks, etc::i64(blockIdx.x) * blockDim.x + "
+                  "threadIdx.x, etc::i64(gridDim.x) * blockDim.x);",
+                  space));
+}
+
+void WriteLeave(TextWriter& out, const char* when) {
+  out.Open(fmt::format("if (checks.{}()) {{", when));
+  out.Line("return;");
+  out.Close();
+}
+
+void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& space) {
+  out.Line("");
+  WriteRing(out, EntryName(kernel), space + "::CtaMemory");
+  OpenEntry(out, kernel, space, EntryName(kernel));
+  if (HasChecks(kernel)) {
+    WriteCheckCall(out, space);
+    out.Line("__syncthreads();");
+    out.Open("if (threadIdx.x == 0) {");
+    out.Line("checks.Meet(gridDim.x);");
+    out.Close();
+    out.Line("__syncthreads();");
+    WriteLeave(out, "Stopped");
+  }
+  // The epoch must be read before the barrier at the end of Block's constructor.
+  out.Line("etc::Events events(params.event_memory, params.event_capacity);");
+  out.Line(fmt::format("const auto tags = {}::OpenTags(params);", space));
+  out.Line(fmt::format("{}::CtaMemory block;", space));
+  out.Open("if (block.IsHelper()) {");
+  out.Open("if (block.IsLoader()) {");
+  out.Line("etc::Loader loader = block.MakeLoader();");
+  out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
+  out.Reopen("} else if (block.IsReducer()) {");
+  out.Line("etc::Reducer reducer = block.MakeReducer();");
+  out.Line(
+      fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);", space));
+  out.Reopen("} else {");
+  out.Line("tags.Clear(block.SpareThread(), block.kSpareThreads);");
+  out.Close();
+  out.Reopen("} else {");
+  out.Line("etc::Consumer consumer = block.MakeConsumer();");
+  out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);",
+                       space));
+  out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
+  out.Close();
+  out.Close();
+}
+
+void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space, size_t index,
+                 const std::string& entry) {
+  std::string memory = fmt::format("{}::CtaMemory{}", space, index);
+  out.Line("");
+  WriteRing(out, entry, memory);
+  OpenEntry(out, kernel, space, entry);
+  out.Line("etc::AllowNextLaunch();");
+  if (HasChecks(kernel)) {
+    // Not even a loader may read by what is still to be checked.
+    out.Line("etc::AwaitEarlierLaunches();");
+    out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
+    WriteLeave(out, "Failed");
+  }
+  out.Line(fmt::format("{} block;", memory));
+  out.Open("if (block.IsHelper()) {");
+  out.Open("if (block.IsLoader()) {");
+  out.Line("etc::Loader loader = block.MakeLoader();");
+  out.Line(fmt::format("{}::Load{}(params, loader, blockIdx.x, gridDim.x);", space, index));
+  out.Reopen("} else if (block.IsReducer()) {");
+  out.Line("etc::Reducer reducer = block.MakeReducer();");
+  out.Line("etc::AwaitEarlierLaunches();");
+  out.Line(fmt::format("{}::Reduce{}(params, reducer, blockIdx.x, gridDim.x);", space, index));
+  out.Close();
+  out.Reopen("} else {");
+  out.Line("etc::Consumer consumer = block.MakeConsumer();");
+  out.Line(fmt::format("{}::Prefetch{}(params, consumer, blockIdx.x, gridDim.x);", space, index));
+  out.Line("etc::AwaitEarlierLaunches();");
+  out.Line(fmt::format("{}::Consume{}(params, consumer, blockIdx.x, gridDim.x);", space, index));
+  out.Close();
+  out.Close();
+}
+
+void WriteLaunches(TextWriter& out, const Module& module, const Kernel& kernel,
+                   const std::string& space) {
+  if (HasChecks(kernel)) {
+    out.Line("");
+    OpenEntry(out, kernel, space, CheckName(module, kernel));
+    out.Line("etc::AllowNextLaunch();");
+    WriteCheckCall(out, space);
+    out.Close();
+  }
+  std::vector<ShareSite> launches = LaunchesOf(module, kernel);
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const Share& share = std::get<Share>(module.nodes[launches[i].share]);
+    WriteLaunch(out, kernel, space, i, LaunchName(module, kernel, i, share));
+  }
+}
+
+}  // namespace
+
+void WriteEntries(TextWriter& out, const Module& module, const Kernel& kernel) {
+  std::string space = "etc::kernel_" + kernel.name;
+  if (kernel.schedule == ScheduleKind::Kernels) {
+    WriteLaunches(out, module, kernel, space);
+  } else {
+    WritePersistent(out, kernel, space);
+  }
+}
+
+}  // namespace etc

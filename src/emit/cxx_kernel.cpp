@@ -1,0 +1,115 @@
+#include "emit/cxx_kernel.h"
+
+#include <fmt/format.h>
+
+#include "emit/entries.h"
+
+namespace etc {
+
+KernelScope::KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel,
+                         CheckTexts& texts)
+    : CxxScope(module, ranges), checks_accesses_(kernel.check_accesses.has_value()), texts_(texts) {
+  for (const ShareSite& site : SharesOf(module, kernel)) {
+    for (NodeId id : site.repeats) {
+      const Repeat& repeat = std::get<Repeat>(module.nodes[id]);
+      auto lo = Bounds(module, repeat.lo, intervals_, ranges);
+      auto hi = Bounds(module, repeat.hi, intervals_, ranges);
+      if (lo && hi && lo->lo < hi->hi) {
+        intervals_[repeat.var] = {lo->lo, hi->hi - 1};
+      }
+    }
+  }
+}
+
+std::string KernelScope::Pointer(TensorId id) const {
+  const Tensor& tensor = module().tensors[id];
+  return tensor.kind == TensorKind::Param ? "params.t_" + tensor.name : "b_" + tensor.name;
+}
+
+std::string KernelScope::Extent(TensorId id, size_t axis) const {
+  return CxxExpr(*this, module().tensors[id].shape[axis]);
+}
+
+namespace {
+
+/// The dims of a module, in the order in which they were declared.
+std::vector<SymbolId> Dims(const Module& module) {
+  std::vector<SymbolId> dims;
+  for (const Item& item : module.items) {
+    const auto* symbol = std::get_if<SymbolId>(&item);
+    if (symbol != nullptr && module.symbols[*symbol].kind == SymbolKind::Dim) {
+      dims.push_back(*symbol);
+    }
+  }
+  return dims;
+}
+
+}  // namespace
+
+void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges) {
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    if (id == nullptr || module.symbols[*id].kind != SymbolKind::Const) {
+      continue;
+    }
+    out.Line("[[maybe_unused]] " + CxxConstant(module, CxxName(module, *id),
+                                               module.symbols[*id].value, ranges));
+  }
+}
+
+void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
+  std::vector<SymbolId> dims = Dims(module);
+  std::string values;
+  out.Open("struct Dims {");
+  for (SymbolId dim : dims) {
+    out.Line(fmt::format("i64 {};", CxxIdentifier(module.symbols[dim].name)));
+  }
+  out.Close("};");
+  out.Open("struct Params {");
+  for (TensorId id : kernel.params) {
+    const Tensor& tensor = module.tensors[id];
+    out.Line(fmt::format("{}{}* t_{};", tensor.access == Access::In ? "const " : "",
+                         CxxType(tensor.type), tensor.name));
+  }
+  for (SymbolId dim : dims) {
+    out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));
+    values += (values.empty() ? "d_" : ", d_") + module.symbols[dim].name;
+  }
+  out.Line("char* workspace;");
+  out.Line("void* event_memory;");
+  out.Line("i64 event_capacity;");
+  size_t depth = 0;
+  for (const ShareSite& site : LaunchesOf(module, kernel)) {
+    for (; depth < site.repeats.size(); ++depth) {
+      out.Line(fmt::format("i64 iteration_{};", depth));
+    }
+  }
+  out.Line(fmt::format("ETC_DEVICE Dims dims() const {{ return Dims{{{}}}; }}", values));
+  out.Close("};");
+}
+
+void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  const Module& module = scope.module();
+  out.Line("[[maybe_unused]] const Dims dims = params.dims();");
+  std::string next_counter = "0LL";
+  for (NodeId id : kernel.declarations) {
+    if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
+      const Tensor& tensor = module.tensors[buffer->tensor];
+      out.Line(fmt::format(
+          "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.workspace + {2});",
+          tensor.tagged ? "char" : CxxType(tensor.type), tensor.name,
+          CxxExpr(scope, tensor.offset)));
+    } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
+      const Event& event = module.events[declaration->event];
+      std::string name = "e_" + event.name;
+      out.Line(fmt::format("[[maybe_unused]] const i64 {} = {};", name, next_counter));
+      std::string count = "1LL";
+      for (const EventDim& dim : event.dims) {
+        count += " * " + CxxExpr(scope, dim.extent);
+      }
+      next_counter = name + " + " + count;
+    }
+  }
+}
+
+}  // namespace etc

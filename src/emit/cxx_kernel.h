@@ -1,0 +1,42 @@
+// C++ text of the names inside a kernel: constants, the launch block, buffers, events.
+#pragma once
+
+#include <string>
+
+#include "emit/cxx_expr.h"
+#include "emit/emit.h"
+#include "emit/text_writer.h"
+
+namespace etc {
+
+/// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
+class KernelScope : public CxxScope {
+ public:
+  /// `texts` gets what debug checks say.
+  KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel,
+              CheckTexts& texts);
+
+  /// Whether arguments have a record of failed checks.
+  bool ChecksAccesses() const { return checks_accesses_; }
+  CheckTexts& Texts() const { return texts_; }
+
+  std::string Pointer(TensorId tensor) const override;
+  std::string Extent(TensorId tensor, size_t axis) const override;
+
+ private:
+  bool checks_accesses_;
+  CheckTexts& texts_;
+};
+
+/// `constexpr i64 k_NAME = …;` for every constant of the module, as a kernel for these ranges has
+/// it.
+void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges);
+
+/// `struct Dims` and `struct Params`, the launch block of docs/runtime.md; for launches with the
+/// iterations of the repeats around them.
+void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel);
+
+/// Pointers to the buffers and first counters of the events, as the walks use them.
+void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
+
+}  // namespace etc

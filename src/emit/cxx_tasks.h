@@ -1,0 +1,56 @@
+// C++ text of the loop over an SM's tasks of a share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "emit/cxx_kernel.h"
+
+namespace etc {
+
+/// Opens a loop that stays one: its body holds whole tile kernels.
+void OpenLoop(TextWriter& out, const std::string& arch, const std::string& head);
+
+/// The tasks of a share are numbered row-major over its axes. The axes from the first on that
+/// others' ranges depend on are loops; the rest, the box, has a size for each of their values, and
+/// division gives its coordinates. Besides `sm` and `sms` the text has these names: `tasks`, the
+/// number of all tasks; `task`, the number of the next one of this SM, in a nest counted from the
+/// box on; `box`, the number of tasks of the box in a nest.
+class TaskLoop {
+ public:
+  TaskLoop(TextWriter& out, const KernelScope& scope, const Share& share, const std::string& arch);
+
+  /// Whether loops stand around the box.
+  bool IsNest() const { return outer_ > 0; }
+
+  /// `tasks`, and `task` for the first task of this SM.
+  void WriteRange();
+
+  /// Opens what stands around the loop over the tasks of the box. Gives the name of their number.
+  std::string_view OpenBox();
+
+  /// Opens the loop, with the coordinates of each task.
+  void Open(std::string_view step);
+  /// Closes what OpenBox opened, and a loop in it.
+  void Close();
+
+  /// The coordinates of the task whose number in its box is the variable `task`.
+  void WriteCoordinates(std::string_view task = "task");
+
+  /// `, i_, j_`: the coordinates as arguments.
+  std::string Coordinates() const;
+
+ private:
+  void OpenOuter();
+  void CloseOuter();
+  void WriteBox(std::string_view name);
+  bool IsSmall() const;
+
+  TextWriter& out_;
+  const KernelScope& scope_;
+  const Share& share_;
+  const std::string& arch_;
+  size_t outer_ = 0;  // how many axes are loops
+};
+
+}  // namespace etc
