@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <random>
-#include <vector>
+#include "random.h"
 
 namespace etc::mutation {
 namespace {
@@ -16,14 +15,14 @@ class Generator {
   explicit Generator(uint64_t seed) : random_(seed) {}
 
   std::string Run() {
-    groups_ = Pick({2, 3, 4});
-    chosen_ = !Chance(3);
-    in_one_ = Chance(2);
-    slots_apart_ = !in_one_ && Chance(2);
-    tiles_ = Chance(3) ? 2 : 1;
-    related_ = !Chance(3);
-    arrivals_ = Chance(2);
-    done_ = static_cast<Done>(Below(4));
+    groups_ = random_.Pick({2, 3, 4});
+    chosen_ = !random_.Chance(3);
+    in_one_ = random_.Chance(2);
+    slots_apart_ = !in_one_ && random_.Chance(2);
+    tiles_ = random_.Chance(3) ? 2 : 1;
+    related_ = !random_.Chance(3);
+    arrivals_ = random_.Chance(2);
+    done_ = static_cast<Done>(random_.Below(4));
     Choose();
     Sort();
     Move();
@@ -37,12 +36,6 @@ class Generator {
   /// the ranges or by a sum, the group that an item is in.
   enum class Done { AllBySum, Groups, GroupsBySum, OwnGroup };
 
-  int64_t Below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
-  bool Chance(int64_t one_in) { return Below(one_in) == 0; }
-  int64_t Pick(std::vector<int64_t> values) {
-    return values[static_cast<size_t>(Below(static_cast<int64_t>(values.size())))];
-  }
-
   void AddBuffer(const std::string& name, const std::string& type) {
     buffers_ += fmt::format("  %{} = buffer {};\n", name, type);
   }
@@ -54,7 +47,7 @@ class Generator {
 
   /// Some rows of a tile of items, written in one of two ways.
   std::string Rows(int64_t tile, const std::string& store) {
-    if (Chance(2)) {
+    if (random_.Chance(2)) {
       return fmt::format("for (i: t * {0} .. min(n, t * {0} + {0})) {{ {1} }}", tile, store);
     }
     return fmt::format("for (r: {0}) {{ let i = t * {0} + r; if (i < n) {{ {1} }} }}", tile, store);
@@ -65,12 +58,12 @@ class Generator {
       params_ += fmt::format("%which: i32[n] in 0..{}, ", groups_);
       return;
     }
-    int64_t tile = Pick({1, 2, 3});
-    bool floats = Chance(3);
+    int64_t tile = random_.Pick({1, 2, 3});
+    bool floats = random_.Chance(3);
     std::string type = floats ? fmt::format("f32[n, {}]", groups_) : "i32[n]";
-    std::string group = floats      ? fmt::format("argmax(g: {}) %key[i, g]", groups_)
-                        : Chance(2) ? fmt::format("(%key[i] + i) % {}", groups_)
-                                    : fmt::format("min(%key[i], {})", groups_ - 1);
+    std::string group = floats              ? fmt::format("argmax(g: {}) %key[i, g]", groups_)
+                        : random_.Chance(2) ? fmt::format("(%key[i] + i) % {}", groups_)
+                                            : fmt::format("min(%key[i], {})", groups_ - 1);
     AddDevice("choose",
               fmt::format("(%key: {}, %which: out i32[n]) tasks (t: ceildiv(n, {})) {{ {} }}", type,
                           tile, Rows(tile, fmt::format("%which[i] = {};", group))));
@@ -115,7 +108,7 @@ class Generator {
                                   groups_, groups_ + 1, groups_ + 1, begin));
     AddEvent("%scanned count 1");
     AddCall("@scan(%tokens, %begin) wait (one) => %counted notify (one) => %scanned");
-    int64_t tile = slots_apart_ ? Pick({1, 2}) : 0;
+    int64_t tile = slots_apart_ ? random_.Pick({1, 2}) : 0;
     std::string tasks = slots_apart_ ? fmt::format("t: ceildiv(n, {})", tile) : "t: 1";
     std::string rows = slots_apart_ ? Rows(tile, fmt::format("%slot[i] = {};", slot))
                                     : fmt::format("for (i: n) %slot[i] = {};", slot);
@@ -157,7 +150,7 @@ class Generator {
     std::string notify = "%moved";
     if (arrivals_) {
       AddEvent(fmt::format("%arrived[g: {}] count %tokens[g]", groups_));
-      moved_ = Chance(2);
+      moved_ = random_.Chance(2);
       notify = moved_ ? "%moved, %arrived[%which[i]]" : "%arrived[%which[i]]";
     }
     if (moved_) {
@@ -198,7 +191,7 @@ class Generator {
         notify = "%done[g]";
     }
     std::string arrived = moved_ ? "%moved" : "%arrived[*]";
-    if (arrivals_ && !(moved_ && Chance(2))) {
+    if (arrivals_ && !(moved_ && random_.Chance(2))) {
       arrived = "%arrived[g]";
     }
     AddCall(
@@ -208,7 +201,7 @@ class Generator {
   }
 
   void Merge() {
-    int64_t tile = done_ == Done::OwnGroup ? 1 : Pick({1, 2, 3});
+    int64_t tile = done_ == Done::OwnGroup ? 1 : random_.Pick({1, 2, 3});
     AddDevice("merge", fmt::format("(%y: f32[{0}], %slot: i32[n] in 0..{0}, %z: out f32[n]) tasks "
                                    "(t: ceildiv(n, {1})) {{ {2} }}",
                                    Places(), tile, Rows(tile, "%z[i] = %y[%slot[i]];")));
@@ -219,12 +212,12 @@ class Generator {
   }
 
   std::string Text() {
-    int64_t hi = Chance(2) ? Pick({6, 9}) : Pick({64, 1024});
+    int64_t hi = random_.Chance(2) ? random_.Pick({6, 9}) : random_.Pick({64, 1024});
     return fmt::format("etir 1;\ndim n in {}..{};\n{}graph @g({}%z: out f32[n]) {{\n{}{}{}}}\n",
-                       1 + Below(3), hi, devices_, params_, buffers_, events_, calls_);
+                       1 + random_.Below(3), hi, devices_, params_, buffers_, events_, calls_);
   }
 
-  std::mt19937_64 random_;
+  Random random_;
   int64_t groups_ = 2;
   bool chosen_ = false;       // the launch chooses the groups, not the caller
   bool in_one_ = false;       // one task sorts
