@@ -149,11 +149,7 @@ std::string ExprPrinter::PrintReduce(const Reduce& reduce, Context context) cons
 }
 
 std::string ExprPrinter::List(const std::vector<ExprId>& exprs) const {
-  std::string text;
-  for (ExprId expr : exprs) {
-    text += (text.empty() ? "" : ", ") + Expr(expr);
-  }
-  return text;
+  return Listed(exprs, [&](ExprId expr) { return Expr(expr); });
 }
 
 std::string ExprPrinter::Interval(ExprId lo, ExprId hi) const {
@@ -170,11 +166,7 @@ std::string ExprPrinter::OneAxis(const Axis& axis) const {
 }
 
 std::string ExprPrinter::Axes(const std::vector<Axis>& axes) const {
-  std::string text;
-  for (const Axis& axis : axes) {
-    text += (text.empty() ? "" : ", ") + OneAxis(axis);
-  }
-  return "(" + text + ")";
+  return "(" + Listed(axes, [&](const Axis& axis) { return OneAxis(axis); }) + ")";
 }
 
 std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& indices) const {
@@ -182,12 +174,10 @@ std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& ind
 }
 
 std::string ExprPrinter::Arguments(const std::vector<Argument>& args) const {
-  std::string text;
-  for (const Argument& arg : args) {
-    text += text.empty() ? "" : ", ";
-    text += arg.indices.empty() ? names_.Of(arg.tensor) : Element(arg.tensor, arg.indices);
-  }
-  return "(" + text + ")";
+  std::string list = Listed(args, [&](const Argument& arg) {
+    return arg.indices.empty() ? names_.Of(arg.tensor) : Element(arg.tensor, arg.indices);
+  });
+  return "(" + list + ")";
 }
 
 std::string ExprPrinter::Type(const Tensor& tensor) const {
@@ -205,11 +195,9 @@ std::string ExprPrinter::Type(const Tensor& tensor) const {
 std::string ExprPrinter::Ref(const EventRef& ref) const {
   PrintNames::State state = names_.Save();
   std::string axes = ref.axes.empty() ? "" : " for " + Axes(ref.axes);
-  std::string indices;
-  for (const EventIndex& index : ref.indices) {
-    indices += indices.empty() ? "" : ", ";
-    indices += index.all ? "*" : index.hi ? Interval(index.lo, index.hi) : Expr(index.lo);
-  }
+  std::string indices = Listed(ref.indices, [&](const EventIndex& index) {
+    return index.all ? "*" : index.hi ? Interval(index.lo, index.hi) : Expr(index.lo);
+  });
   std::string text = names_.Of(ref.event);
   text += indices.empty() ? "" : "[" + indices + "]";
   text += axes;
@@ -220,17 +208,25 @@ std::string ExprPrinter::Ref(const EventRef& ref) const {
 
 std::string ExprPrinter::EventHead(const Event& event) const {
   PrintNames::State state = names_.Save();
-  std::string dims;
-  for (const EventDim& dim : event.dims) {
-    dims += dims.empty() ? "" : ", ";
-    if (dim.var) {
-      dims += OneAxis({dim.var, {}, dim.extent});
-    } else {
-      dims += Expr(dim.extent);
-    }
-  }
+  std::string dims = Listed(event.dims, [&](const EventDim& dim) {
+    return dim.var ? OneAxis({dim.var, {}, dim.extent}) : Expr(dim.extent);
+  });
   std::string text = event.dims.empty() ? "" : "[" + dims + "]";
   text += " count " + Expr(event.count);
+  names_.Restore(std::move(state));
+  return text;
+}
+
+std::string ExprPrinter::Check(const etc::Check& check) const {
+  PrintNames::State state = names_.Save();
+  std::vector<std::string> axes(check.leading, "*");
+  for (SymbolId index : check.indices) {
+    names_.Declare(index);
+    axes.push_back(names_.Of(index));
+  }
+  std::string text =
+      fmt::format("check {}{}{};", names_.Of(check.tensor),
+                  axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")), Promise(check));
   names_.Restore(std::move(state));
   return text;
 }

@@ -14,6 +14,16 @@ namespace etc {
 
 constexpr size_t kPrintColumns = 100;
 
+/// The texts of the items with commas between them.
+template <class Items, class Text>
+std::string Listed(const Items& items, Text text) {
+  std::string list;
+  for (const auto& item : items) {
+    list += (list.empty() ? "" : ", ") + text(item);
+  }
+  return list;
+}
+
 /// The names under which things print. Inside a scope they are made unique, since a pass may leave
 /// two of one name in one kernel; without any declaration they are the names of the module.
 class PrintNames {
@@ -61,6 +71,16 @@ class ExprPrinter {
   std::string Type(const Tensor& tensor) const;
   std::string Ref(const EventRef& ref) const;
   std::string EventHead(const Event& event) const;
+  std::string Check(const etc::Check& check) const;
+  /// ` in 0..n distinct monotone counts %x`: of a parameter or a check.
+  template <class Promised>
+  std::string Promise(const Promised& of) const {
+    std::string text = of.value_lo ? " in " + Interval(of.value_lo, of.value_hi) : "";
+    text += of.distinct ? " distinct" : "";
+    text += of.monotone ? " monotone" : "";
+    text += of.counts ? " counts " + names_.Of(of.counts) : "";
+    return text;
+  }
 
  private:
   struct Context {
@@ -107,6 +127,16 @@ class PrintLayout {
   void Outdent() {
     --depth_;
     blank_ = false;
+  }
+  /// A block; `range` ends in its closing brace.
+  void Open(std::string_view head) {
+    Line(std::string(head) + " {");
+    Indent();
+  }
+  void Close(SourceRange range) {
+    BeforeEnd(range);
+    Outdent();
+    Verbatim("}");
   }
   bool Fits(std::string_view text) const { return 2 * depth_ + text.size() <= kPrintColumns; }
   std::string Take();

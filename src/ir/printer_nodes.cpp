@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include "ir/printer_blocks.h"
+
+namespace etc {
+
+std::string ScheduleText(std::optional<ScheduleKind> kind) {
+  return kind ? fmt::format(" schedule({})", Spelling(*kind)) : "";
+}
+
+void NodePrinter::Nodes(const std::vector<NodeId>& nodes) {
+  for (NodeId id : nodes) {
+    SourceRange range = module_.RangeOf(id);
+    layout_.Before(range);
+    std::visit([&](const auto& node) { Print(node, range); }, module_.nodes[id]);
+    layout_.After(range);
+  }
+}
+
+void NodePrinter::Print(const BufferDecl& buffer, SourceRange) {
+  const Tensor& tensor = module_.tensors[buffer.tensor];
+  std::string type = text_.Type(tensor);
+  std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
+  names_.Declare(buffer.tensor);
+  layout_.Line(fmt::format("{} = {} {}{}{};", names_.Of(buffer.tensor),
+                           tensor.offset ? "workspace" : "buffer", tensor.tagged ? "tagged " : "",
+                           type, offset));
+}
+
+void NodePrinter::Print(const EventDecl& decl, SourceRange) {
+  const Event& event = module_.events[decl.event];
+  std::string head = text_.EventHead(event);
+  names_.Declare(decl.event);
+  layout_.Line(fmt::format("event {}{}{};", names_.Of(decl.event), head,
+                           event.realisation == Realisation::Counter ? " via counter" : ""));
+}
+
+void NodePrinter::Print(const CallNode& call, SourceRange range) {
+  std::string head = fmt::format("call @{}{}{}", module_.devices[call.callee].name,
+                                 text_.Arguments(call.args), ScheduleText(call.schedule));
+  std::vector<std::string> clauses;
+  std::string line = head;
+  for (const auto& [word, edges] : {std::pair("wait", &call.waits), {"notify", &call.notifies}}) {
+    for (const Edge& edge : *edges) {
+      clauses.push_back(fmt::format("{} {}", word, EdgeText(edge)));
+      line += " " + clauses.back();
+    }
+  }
+  if (clauses.empty() || (layout_.Fits(line + ";") && !layout_.HasCommentBefore(range.end))) {
+    layout_.Line(line + ";");
+    return;
+  }
+  layout_.Line(head);
+  layout_.Indent();
+  layout_.Indent();
+  size_t next = 0;
+  for (const auto* edges : {&call.waits, &call.notifies}) {
+    for (const Edge& edge : *edges) {
+      layout_.Before(edge.coords.empty() ? edge.refs.front().range
+                                         : module_.symbols[edge.coords.front()].range);
+      bool last = next + 1 == clauses.size();
+      layout_.Line(clauses[next++] + (last ? ";" : ""));
+    }
+  }
+  layout_.Outdent();
+  layout_.Outdent();
+}
+
+void NodePrinter::Print(const Repeat& repeat, SourceRange range) {
+  PrintNames::State state = names_.Save();
+  std::string interval = text_.Interval(repeat.lo, repeat.hi);
+  names_.Declare(repeat.var);
+  layout_.Open(fmt::format("repeat {} in {}", names_.Of(repeat.var), interval));
+  Nodes(repeat.body);
+  layout_.Close(range);
+  names_.Restore(std::move(state));
+}
+
+void NodePrinter::Print(const Region& region, SourceRange range) {
+  PrintNames::State state = names_.Save();
+  layout_.Open("region" + ScheduleText(region.schedule));
+  Nodes(region.body);
+  layout_.Close(range);
+  names_.Restore(std::move(state));
+}
+
+void NodePrinter::Print(const Share& share, SourceRange range) {
+  PrintNames::State state = names_.Save();
+  std::string first = text_.Expr(share.first);
+  std::string axes = text_.Axes(share.axes);
+  std::string coordinates =
+      Listed(share.axes, [&](const Axis& axis) { return names_.Of(axis.var); });
+  std::string run = fmt::format("run @{}[{}]{};", module_.devices[share.callee].name, coordinates,
+                                text_.Arguments(share.args));
+  if (launches_) {
+    layout_.Line(fmt::format("launch {} {}", axes, run));
+    names_.Restore(std::move(state));
+    return;
+  }
+  layout_.Open(fmt::format("share {} from {}", axes, first));
+  if (share.pace) {
+    Loader(*share.pace, "");
+  }
+  SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
+  SignalBlock("enter", "wait", share.enter_waits, share.enter_checks);
+  Signals("wait", share.waits);
+  layout_.Line(run);
+  Signals("notify", share.notifies);
+  SignalBlock("leave", "notify", share.leave_notifies, {});
+  layout_.Close(range);
+  names_.Restore(std::move(state));
+}
+
+void NodePrinter::Loader(const Pace& pace, const std::string& depth) {
+  layout_.Before(pace.range);
+  std::string ahead = pace.ahead ? fmt::format(" ahead {}", *pace.ahead) : "";
+  layout_.Line(fmt::format("loader {}cap {} gap {}{};", depth, pace.cap, pace.gap, ahead));
+  layout_.After(pace.range);
+}
+
+void NodePrinter::Signals(std::string_view word, const std::vector<EventRef>& refs) {
+  for (const EventRef& ref : refs) {
+    layout_.Before(ref.range);
+    layout_.Line(fmt::format("{} {};", word, text_.Ref(ref)));
+  }
+}
+
+void NodePrinter::SignalBlock(std::string_view block, std::string_view word,
+                              const std::vector<EventRef>& refs, const std::vector<Check>& checks) {
+  if (refs.empty() && checks.empty()) {
+    return;
+  }
+  layout_.Before(refs.empty() ? checks.front().range : refs.front().range);
+  if (refs.size() == 1 && checks.empty()) {
+    std::string line = fmt::format("{} {{ {} {}; }}", block, word, text_.Ref(refs.front()));
+    if (layout_.Fits(line)) {
+      layout_.Line(line);
+      return;
+    }
+  }
+  layout_.Open(block);
+  Signals(word, refs);
+  for (const Check& check : checks) {
+    layout_.Line(text_.Check(check));
+  }
+  layout_.Close({});
+}
+
+std::string NodePrinter::EdgeText(const Edge& edge) {
+  PrintNames::State state = names_.Save();
+  std::string coords = Listed(edge.coords, [&](SymbolId id) {
+    names_.Declare(id);
+    return names_.Of(id);
+  });
+  std::string refs = Listed(edge.refs, [&](const EventRef& ref) { return text_.Ref(ref); });
+  names_.Restore(std::move(state));
+  return fmt::format("({}) => {}", coords, refs);
+}
+
+}  // namespace etc
