@@ -9,6 +9,7 @@
 #include "verify/accesses.h"
 #include "verify/checks.h"
 #include "verify/samples.h"
+#include "verify/wording.h"
 
 namespace etc {
 namespace {
@@ -141,7 +142,7 @@ class BoundsCheck {
         .Error(DiagnosticKind::Bounds, module_.RangeOf(index),
                fmt::format("index {} of `%{}` is {}, outside of 0 .. {}{}", axis, tensor.name,
                            value, extent, constant ? "" : Describe(module_, sizes_, variables)))
-        .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+        .notes.push_back(DeclaredHere(tensor));
   }
 
   const Module& module_;

@@ -9,6 +9,7 @@
 #include "verify/expr_checker.h"
 #include "verify/samples.h"
 #include "verify/tensors.h"
+#include "verify/wording.h"
 
 namespace etc {
 namespace {

@@ -6,16 +6,9 @@
 #include "ir/printer.h"
 #include "ir/walk.h"
 #include "verify/samples.h"
+#include "verify/wording.h"
 
 namespace etc {
-namespace {
-
-std::string Counted(size_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
-}  // namespace
-
 void CheckEvent(const Module& module, const Event& event, ExprChecker& exprs,
                 Diagnostics& diagnostics) {
   std::string what = fmt::format("an extent of `%{}`", event.name);
@@ -58,7 +51,7 @@ void CheckEdge(const Module& module, const Edge& edge, const Device& callee, Sou
         .Error(DiagnosticKind::Edge, at.IsValid() ? at : range,
                fmt::format("a task of `@{}` has {}, but the edge names {}", callee.name,
                            Counted(callee.tasks.size(), "coordinate"), edge.coords.size()))
-        .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
+        .notes.push_back(DeclaredHere(callee));
   }
   for (const EventRef& ref : edge.refs) {
     CheckRef(module, ref, range, exprs, diagnostics);
@@ -74,7 +67,7 @@ void CheckRef(const Module& module, const EventRef& ref, SourceRange range, Expr
                fmt::format("event `%{}` has {}, but the edge gives {} {}", event.name,
                            Counted(event.dims.size(), "dimension"), ref.indices.size(),
                            ref.indices.size() == 1 ? "index" : "indices"))
-        .notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
+        .notes.push_back(DeclaredHere(event));
   }
   std::string what = fmt::format("an index of event `%{}`", event.name);
   for (const EventIndex& index : ref.indices) {

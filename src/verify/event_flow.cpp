@@ -8,6 +8,7 @@
 #include "verify/event_program.h"
 #include "verify/event_walk.h"
 #include "verify/samples.h"
+#include "verify/wording.h"
 
 namespace etc {
 namespace {
@@ -134,7 +135,7 @@ class EventFlow {
                fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}{}", outside.axis,
                            event.name, outside.index, outside.extent,
                            Describe(module_, sizes, outside.variables)))
-        .notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
+        .notes.push_back(DeclaredHere(event));
   }
 
   void ReportCount(const Sizes& sizes, const EventWalk& walk, size_t event, int64_t element,
@@ -144,8 +145,7 @@ class EventFlow {
       return;
     }
     int64_t expected = walk.events()[event].expected[element];
-    std::string times = got == 0 ? "nothing notifies it"
-                                 : fmt::format("is notified {} time{}", got, got == 1 ? "" : "s");
+    std::string times = got == 0 ? "nothing notifies it" : "is notified " + Counted(got, "time");
     Diagnostic& error =
         diagnostics_.Error(DiagnosticKind::EventCount, declared.range,
                            fmt::format("`{}` counts {}, but {}{}", walk.Name(event, element),
@@ -173,10 +173,9 @@ class EventFlow {
     });
     for (const auto& [ref, step] : order) {
       const std::string& callee = program_.steps[step].callee;
-      error.notes.push_back(
-          {ref->range, got == 0 ? fmt::format("`@{}` waits for it here", callee)
-                                : fmt::format("`@{}` notifies it {} time{} here", callee,
-                                              parts[ref], parts[ref] == 1 ? "" : "s")});
+      error.notes.push_back({ref->range, got == 0 ? fmt::format("`@{}` waits for it here", callee)
+                                                  : fmt::format("`@{}` notifies it {} here", callee,
+                                                                Counted(parts[ref], "time"))});
     }
   }
 

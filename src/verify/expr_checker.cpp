@@ -5,6 +5,7 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
+#include "verify/wording.h"
 
 namespace etc {
 
@@ -50,10 +51,10 @@ void ExprChecker::CheckElement(TensorId id, const std::vector<ExprId>& indices, 
   if (indices.size() != tensor.shape.size()) {
     diagnostics_
         .Error(DiagnosticKind::Rank, range,
-               fmt::format("`%{}` has {} dimension{}, but {} {} given", tensor.name,
-                           tensor.shape.size(), tensor.shape.size() == 1 ? "" : "s", indices.size(),
+               fmt::format("`%{}` has {}, but {} {} given", tensor.name,
+                           Counted(tensor.shape.size(), "dimension"), indices.size(),
                            indices.size() == 1 ? "index is" : "indices are"))
-        .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+        .notes.push_back(DeclaredHere(tensor));
   }
   for (ExprId index : indices) {
     ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
@@ -186,9 +187,9 @@ ValueKind ExprChecker::KindOf(ExprId id, const Binary& binary) {
 ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
   std::string_view op = Spelling(call.op);
   if (static_cast<int>(call.args.size()) != Arity(call.op)) {
-    return Wrong(id, fmt::format("`{}` takes {} argument{}, but {} {} given", op, Arity(call.op),
-                                 Arity(call.op) == 1 ? "" : "s", call.args.size(),
-                                 call.args.size() == 1 ? "is" : "are"));
+    return Wrong(
+        id, fmt::format("`{}` takes {}, but {} {} given", op, Counted(Arity(call.op), "argument"),
+                        call.args.size(), call.args.size() == 1 ? "is" : "are"));
   }
   switch (call.op) {
     case Intrinsic::Min:

@@ -4,80 +4,19 @@
 #include <set>
 
 #include "ir/evaluate.h"
-#include "ir/printer.h"
-#include "ir/rewrite.h"
+#include "verify/arguments.h"
 #include "verify/checks.h"
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
-#include "verify/shapes.h"
+#include "verify/kernel_checks.h"
 #include "verify/tensors.h"
+#include "verify/wording.h"
 
 namespace etc {
 namespace {
 
 /// What a node stands in.
 enum class Place { Graph, Kernel };
-
-// The loader's numbers are 32 bits wide on the GPU, whose clock wraps around.
-constexpr int64_t kMostOfLoader = 1 << 30;
-
-void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
-  if (pace.cap < 1 || pace.cap > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Pace, pace.range,
-                      fmt::format("the loader's cap must be from 1 to {} slots, but it is {}",
-                                  kMostOfLoader, pace.cap));
-  }
-  if (pace.ahead && (*pace.ahead < 1 || *pace.ahead > pace.cap)) {
-    diagnostics.Error(DiagnosticKind::Pace, pace.range,
-                      fmt::format("the loader must be ahead by 1 slot or more and at most its cap "
-                                  "of {}, but it is by {}",
-                                  pace.cap, *pace.ahead));
-  }
-  if (pace.gap > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Pace, pace.range,
-                      fmt::format("the loader's gap must be at most {} cycles, but it is {}",
-                                  kMostOfLoader, pace.gap));
-  }
-}
-
-/// A task may take the next slot while the last one is on its way back.
-void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
-  if (depth < 2 || depth > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Pace, range,
-                      fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
-                                  kMostOfLoader, depth));
-  }
-}
-
-/// The slices and what is promised of them.
-void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
-                 Diagnostics& diagnostics) {
-  Tensor checked = module.tensors[check.tensor];
-  if (check.leading > 0 && check.leading >= checked.shape.size()) {
-    diagnostics.Error(
-        DiagnosticKind::Rank, check.range,
-        fmt::format("`%{}` has {} dimension{}, so {} `*` leave{} no slice to check", checked.name,
-                    checked.shape.size(), checked.shape.size() == 1 ? "" : "s", check.leading,
-                    check.leading == 1 ? "s" : ""));
-    return;
-  }
-  bool all_named = check.leading + check.indices.size() == checked.shape.size();
-  if (!check.indices.empty() && !all_named) {
-    diagnostics.Error(DiagnosticKind::Rank, check.range,
-                      fmt::format("`%{}` has {} dimension{}, but {} stand{} here", checked.name,
-                                  checked.shape.size(), checked.shape.size() == 1 ? "" : "s",
-                                  check.leading + check.indices.size(),
-                                  check.leading + check.indices.size() == 1 ? "s" : ""));
-    return;
-  }
-  checked.range = check.range;
-  checked.value_lo = check.value_lo;
-  checked.value_hi = check.value_hi;
-  checked.distinct = check.distinct;
-  checked.monotone = check.monotone;
-  checked.counts = check.counts;
-  CheckPromises(module, checked, exprs, diagnostics);
-}
 
 class GraphChecks {
  public:
@@ -160,10 +99,9 @@ class GraphChecks {
     if (share.axes.size() != callee.tasks.size()) {
       diagnostics_
           .Error(DiagnosticKind::Tasks, range,
-                 fmt::format("a task of `@{}` has {} coordinate{}, but the share has {}",
-                             callee.name, callee.tasks.size(), callee.tasks.size() == 1 ? "" : "s",
-                             share.axes.size()))
-          .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
+                 fmt::format("a task of `@{}` has {}, but the share has {}", callee.name,
+                             Counted(callee.tasks.size(), "coordinate"), share.axes.size()))
+          .notes.push_back(DeclaredHere(callee));
     }
     exprs_.CheckAxes(share.axes);
     exprs_.ExpectInt(share.first, "where a share starts");
@@ -216,14 +154,14 @@ class GraphChecks {
           fmt::format("the range of `repeat {}` is negative: {} .. {}", name, *lo, *hi));
     }
     if (lo && hi && *lo < *hi) {
-      first_iteration_[repeat.var] = *lo;
-      last_iteration_[repeat.var] = *hi - 1;
+      around_.first[repeat.var] = *lo;
+      around_.last[repeat.var] = *hi - 1;
     }
     ++repeat_depth_;
     Block(repeat.body);
     --repeat_depth_;
-    first_iteration_.erase(repeat.var);
-    last_iteration_.erase(repeat.var);
+    around_.first.erase(repeat.var);
+    around_.last.erase(repeat.var);
   }
 
   void Check(SourceRange range, const Region& region) {
@@ -237,17 +175,18 @@ class GraphChecks {
     if (args.size() != callee.params.size()) {
       diagnostics_
           .Error(DiagnosticKind::Argument, range,
-                 fmt::format("`@{}` takes {} argument{}, but {} {} given", callee.name,
-                             callee.params.size(), callee.params.size() == 1 ? "" : "s",
-                             args.size(), args.size() == 1 ? "is" : "are"))
-          .notes.push_back({callee.range, fmt::format("`@{}` is declared here", callee.name)});
+                 fmt::format("`@{}` takes {}, but {} {} given", callee.name,
+                             Counted(callee.params.size(), "argument"), args.size(),
+                             args.size() == 1 ? "is" : "are"))
+          .notes.push_back(DeclaredHere(callee));
       for (const Argument& arg : args) {
         written_.insert(arg.tensor);  // perhaps; one error is enough
       }
       return;
     }
     for (size_t i = 0; i < args.size(); ++i) {
-      Match(range, callee, args[i], module_.tensors[callee.params[i]]);
+      CheckArgument(module_, range, callee, args[i], module_.tensors[callee.params[i]], around_,
+                    exprs_, diagnostics_);
     }
     for (size_t i = 0; i < args.size(); ++i) {
       CheckAccess(args[i].range.IsValid() ? args[i].range : range, callee, args[i].tensor,
@@ -260,130 +199,6 @@ class GraphChecks {
     }
   }
 
-  void Match(SourceRange call, const Device& callee, const Argument& arg, const Tensor& param) {
-    const Tensor& tensor = module_.tensors[arg.tensor];
-    SourceRange range = arg.range.IsValid() ? arg.range : call;
-    for (ExprId index : arg.indices) {
-      exprs_.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
-    }
-    Note declared{param.range, fmt::format("parameter `%{}` of `@{}` is declared here", param.name,
-                                           callee.name)};
-    if (tensor.type != param.type) {
-      diagnostics_
-          .Error(DiagnosticKind::Argument, range,
-                 fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
-                             Spelling(tensor.type), param.name, callee.name, Spelling(param.type)))
-          .notes.push_back(declared);
-    }
-    if (arg.indices.size() > tensor.shape.size()) {
-      diagnostics_.Error(DiagnosticKind::Rank, range,
-                         fmt::format("`%{}` has {} dimension{}, but the slice gives {} indices",
-                                     tensor.name, tensor.shape.size(),
-                                     tensor.shape.size() == 1 ? "" : "s", arg.indices.size()));
-      return;
-    }
-    if (!tensor.tile.empty() && arg.indices.size() + 2 > tensor.shape.size()) {
-      diagnostics_
-          .Error(
-              DiagnosticKind::Layout, range,
-              fmt::format("the slice of `%{}` gives {} ind{}, but its last two axes are stored "
-                          "in tiles and stay whole",
-                          tensor.name, arg.indices.size(), arg.indices.size() == 1 ? "ex" : "ices"))
-          .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
-      return;
-    }
-    size_t rank = tensor.shape.size() - arg.indices.size();
-    if (rank != param.shape.size()) {
-      diagnostics_
-          .Error(
-              DiagnosticKind::Rank, range,
-              fmt::format("{} has {} dimension{}, but parameter `%{}` of `@{}` has {}",
-                          arg.indices.empty() ? fmt::format("`%{}`", tensor.name)
-                                              : fmt::format("the slice of `%{}`", tensor.name),
-                          rank, rank == 1 ? "" : "s", param.name, callee.name, param.shape.size()))
-          .notes.push_back(declared);
-      return;
-    }
-    for (size_t i = 0; i < rank; ++i) {
-      ExprId mine = tensor.shape[arg.indices.size() + i];
-      if (SameSize(module_, mine, param.shape[i])) {
-        continue;
-      }
-      Diagnostic& error = diagnostics_.Error(
-          DiagnosticKind::Shape, range,
-          fmt::format("dimension {} of `%{}` is `{}`{}, but parameter `%{}` of `@{}` has `{}`{}",
-                      arg.indices.size() + i, tensor.name, Print(module_, mine), Value(mine),
-                      param.name, callee.name, Print(module_, param.shape[i]),
-                      Value(param.shape[i])));
-      error.notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
-      error.notes.push_back(declared);
-    }
-    if (!SameLayout(tensor, param)) {
-      Diagnostic& error = diagnostics_.Error(
-          DiagnosticKind::Layout, range,
-          fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
-                      Layout(tensor), param.name, callee.name, Layout(param)));
-      error.notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
-      error.notes.push_back(declared);
-    }
-    SliceInside(arg, tensor);
-  }
-
-  bool SameLayout(const Tensor& a, const Tensor& b) const {
-    return std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
-                      [&](ExprId x, ExprId y) { return SameSize(module_, x, y); });
-  }
-
-  /// "stored in tiles of 8 x 32"
-  std::string Layout(const Tensor& tensor) const {
-    if (tensor.tile.empty()) {
-      return "row-major";
-    }
-    auto size = [&](ExprId id) {
-      auto value = EvaluateInt(module_, id, {});
-      return value ? fmt::format("{}", *value) : Print(module_, id);
-    };
-    return fmt::format("stored in tiles of {} x {}", size(tensor.tile[0]), size(tensor.tile[1]));
-  }
-
-  /// " = 64" for a constant that is not written as a number.
-  std::string Value(ExprId id) const {
-    auto value = EvaluateInt(module_, id, {});
-    bool literal = std::holds_alternative<IntLiteral>(module_.exprs[id]);
-    return value && !literal ? fmt::format(" = {}", *value) : "";
-  }
-
-  void SliceInside(const Argument& arg, const Tensor& tensor) {
-    for (size_t i = 0; i < arg.indices.size(); ++i) {
-      auto extent = EvaluateInt(module_, tensor.shape[i], {});
-      for (const Env* env : {&first_iteration_, &last_iteration_}) {
-        auto index = EvaluateInt(module_, arg.indices[i], *env);
-        if (index && (*index < 0 || (extent && *index >= *extent))) {
-          diagnostics_
-              .Error(DiagnosticKind::Bounds, module_.RangeOf(arg.indices[i]),
-                     fmt::format(
-                         "index {} of `%{}` is {}, outside of 0 .. {}{}", i, tensor.name, *index,
-                         extent ? fmt::format("{}", *extent) : Print(module_, tensor.shape[i]),
-                         env->empty() ? "" : Iteration(arg.indices[i], *env)))
-              .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
-          break;
-        }
-      }
-    }
-  }
-
-  /// ", where l = 28": the repeat variables of an expression.
-  std::string Iteration(ExprId id, const Env& env) const {
-    std::string text;
-    for (const auto& [symbol, value] : env) {
-      if (Mentions(module_, id, {symbol})) {
-        text += fmt::format("{}{} = {}", text.empty() ? ", where " : ", ",
-                            module_.symbols[symbol].name, value);
-      }
-    }
-    return text;
-  }
-
   void CheckAccess(SourceRange range, const Device& callee, TensorId id, const Tensor& param) {
     const Tensor& tensor = module_.tensors[id];
     bool writes = param.access != Access::In;
@@ -394,7 +209,7 @@ class GraphChecks {
                              fmt::format("`%{}` is an `in` parameter, but `@{}` writes it as `%{}`",
                                          tensor.name, callee.name, param.name));
       error.notes.push_back({tensor.range, "declare it `out` or `inout` to write it"});
-      error.notes.push_back({param.range, fmt::format("`%{}` is declared here", param.name)});
+      error.notes.push_back(DeclaredHere(param));
     }
     bool undefined = tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
     if (reads && undefined && !written_.contains(id)) {
@@ -402,7 +217,7 @@ class GraphChecks {
           .Error(DiagnosticKind::Access, range,
                  fmt::format("`@{}` reads `%{}`, {} that no earlier call has written", callee.name,
                              tensor.name, Describe(tensor)))
-          .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+          .notes.push_back(DeclaredHere(tensor));
       written_.insert(id);  // once is enough
     }
   }
@@ -417,22 +232,8 @@ class GraphChecks {
   ExprChecker exprs_;
   std::set<TensorId> written_;
   int repeat_depth_ = 0;
-  Env first_iteration_;  // of the repeats around the node
-  Env last_iteration_;
+  Iterations around_;
 };
-
-/// Before its first task a launch knows the parameters that it does not write alone.
-void CheckCheck(const Module& module, const Check& check, ExprChecker& exprs,
-                Diagnostics& diagnostics) {
-  const Tensor& checked = module.tensors[check.tensor];
-  if (checked.kind != TensorKind::Param || checked.access == Access::Out) {
-    diagnostics.Error(DiagnosticKind::Structure, check.range,
-                      fmt::format("`%{}` is {}, which has no elements yet when a launch begins",
-                                  checked.name, Describe(checked)));
-    return;
-  }
-  CheckSlices(module, check, exprs, diagnostics);
-}
 
 }  // namespace
 
@@ -460,7 +261,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   }
   ExprChecker exprs(module, diagnostics);
   for (const Check& check : kernel.checks) {
-    CheckCheck(module, check, exprs, diagnostics);
+    CheckLaunchCheck(module, check, exprs, diagnostics);
   }
   for (const Where& where : kernel.where) {
     for (ExprId bound : {where.lo, where.hi}) {

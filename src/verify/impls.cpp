@@ -8,6 +8,7 @@
 #include "ir/printer.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
+#include "verify/wording.h"
 
 namespace etc {
 namespace {
@@ -79,7 +80,7 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
                    fmt::format("`streams` names `%{}`, which the task only writes; an `in` "
                                "or `inout` parameter can be copied ahead",
                                tensor.name))
-            .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+            .notes.push_back(DeclaredHere(tensor));
       }
     }
     for (TensorId id : impl.tags) {
@@ -91,7 +92,7 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
                    fmt::format("`tags` names `%{}`, which {}; only an `in` or `out` parameter that "
                                "is not streamed can be tagged",
                                tensor.name, streamed ? "is streamed" : "is both read and written"))
-            .notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+            .notes.push_back(DeclaredHere(tensor));
       }
     }
     CheckArgs(module, impl, diagnostics);

@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "verify/samples.h"
 #include "verify/shapes.h"
+#include "verify/wording.h"
 
 namespace etc {
 namespace {
@@ -50,10 +51,9 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
     return;
   }
   if (tensor.shape.size() < 2) {
-    diagnostics.Error(
-        DiagnosticKind::Layout, range,
-        fmt::format("a tile covers the last two axes, but `%{}` has {} dimension{}", tensor.name,
-                    tensor.shape.size(), tensor.shape.size() == 1 ? "" : "s"));
+    diagnostics.Error(DiagnosticKind::Layout, range,
+                      fmt::format("a tile covers the last two axes, but `%{}` has {}", tensor.name,
+                                  Counted(tensor.shape.size(), "dimension")));
     return;
   }
   std::string what = fmt::format("the tile of `%{}`", tensor.name);
@@ -224,26 +224,6 @@ void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& expr
   if (tensor.counts) {
     CheckCounts(module, tensor, diagnostics);
   }
-}
-
-const char* Describe(const Tensor& tensor) {
-  switch (tensor.kind) {
-    case TensorKind::Buffer:
-      return "a buffer";
-    case TensorKind::Local:
-      return "a local";
-    case TensorKind::Param:
-      break;
-  }
-  switch (tensor.access) {
-    case Access::In:
-      return "an `in` parameter";
-    case Access::Out:
-      return "an `out` parameter";
-    case Access::InOut:
-      break;
-  }
-  return "an `inout` parameter";
 }
 
 }  // namespace etc

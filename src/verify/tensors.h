@@ -16,7 +16,4 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
 void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                    Diagnostics& diagnostics);
 
-/// "an `in` parameter", "a buffer", "a local".
-const char* Describe(const Tensor& tensor);
-
 }  // namespace etc

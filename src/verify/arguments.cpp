@@ -1,0 +1,160 @@
+#include "verify/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/printer.h"
+#include "ir/rewrite.h"
+#include "verify/shapes.h"
+#include "verify/wording.h"
+
+namespace etc {
+namespace {
+
+class ArgumentChecks {
+ public:
+  ArgumentChecks(const Module& module, const Iterations& around, ExprChecker& exprs,
+                 Diagnostics& diagnostics)
+      : module_(module), around_(around), exprs_(exprs), diagnostics_(diagnostics) {}
+
+  void Match(SourceRange call, const Device& callee, const Argument& arg, const Tensor& param) {
+    const Tensor& tensor = module_.tensors[arg.tensor];
+    SourceRange range = arg.range.IsValid() ? arg.range : call;
+    for (ExprId index : arg.indices) {
+      exprs_.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+    }
+    Note declared{param.range, fmt::format("parameter `%{}` of `@{}` is declared here", param.name,
+                                           callee.name)};
+    if (tensor.type != param.type) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
+                             Spelling(tensor.type), param.name, callee.name, Spelling(param.type)))
+          .notes.push_back(declared);
+    }
+    if (arg.indices.size() > tensor.shape.size()) {
+      diagnostics_.Error(
+          DiagnosticKind::Rank, range,
+          fmt::format("`%{}` has {}, but the slice gives {} indices", tensor.name,
+                      Counted(tensor.shape.size(), "dimension"), arg.indices.size()));
+      return;
+    }
+    if (!tensor.tile.empty() && arg.indices.size() + 2 > tensor.shape.size()) {
+      diagnostics_
+          .Error(
+              DiagnosticKind::Layout, range,
+              fmt::format("the slice of `%{}` gives {} ind{}, but its last two axes are stored "
+                          "in tiles and stay whole",
+                          tensor.name, arg.indices.size(), arg.indices.size() == 1 ? "ex" : "ices"))
+          .notes.push_back(DeclaredHere(tensor));
+      return;
+    }
+    size_t rank = tensor.shape.size() - arg.indices.size();
+    if (rank != param.shape.size()) {
+      diagnostics_
+          .Error(
+              DiagnosticKind::Rank, range,
+              fmt::format("{} has {}, but parameter `%{}` of `@{}` has {}",
+                          arg.indices.empty() ? fmt::format("`%{}`", tensor.name)
+                                              : fmt::format("the slice of `%{}`", tensor.name),
+                          Counted(rank, "dimension"), param.name, callee.name, param.shape.size()))
+          .notes.push_back(declared);
+      return;
+    }
+    for (size_t i = 0; i < rank; ++i) {
+      ExprId mine = tensor.shape[arg.indices.size() + i];
+      if (SameSize(module_, mine, param.shape[i])) {
+        continue;
+      }
+      Diagnostic& error = diagnostics_.Error(
+          DiagnosticKind::Shape, range,
+          fmt::format("dimension {} of `%{}` is `{}`{}, but parameter `%{}` of `@{}` has `{}`{}",
+                      arg.indices.size() + i, tensor.name, Print(module_, mine), Value(mine),
+                      param.name, callee.name, Print(module_, param.shape[i]),
+                      Value(param.shape[i])));
+      error.notes.push_back(DeclaredHere(tensor));
+      error.notes.push_back(declared);
+    }
+    if (!SameLayout(tensor, param)) {
+      Diagnostic& error = diagnostics_.Error(
+          DiagnosticKind::Layout, range,
+          fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
+                      Layout(tensor), param.name, callee.name, Layout(param)));
+      error.notes.push_back(DeclaredHere(tensor));
+      error.notes.push_back(declared);
+    }
+    SliceInside(arg, tensor);
+  }
+
+ private:
+  bool SameLayout(const Tensor& a, const Tensor& b) const {
+    return std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
+                      [&](ExprId x, ExprId y) { return SameSize(module_, x, y); });
+  }
+
+  /// "stored in tiles of 8 x 32"
+  std::string Layout(const Tensor& tensor) const {
+    if (tensor.tile.empty()) {
+      return "row-major";
+    }
+    auto size = [&](ExprId id) {
+      auto value = EvaluateInt(module_, id, {});
+      return value ? fmt::format("{}", *value) : Print(module_, id);
+    };
+    return fmt::format("stored in tiles of {} x {}", size(tensor.tile[0]), size(tensor.tile[1]));
+  }
+
+  /// " = 64" for a constant that is not written as a number.
+  std::string Value(ExprId id) const {
+    auto value = EvaluateInt(module_, id, {});
+    bool literal = std::holds_alternative<IntLiteral>(module_.exprs[id]);
+    return value && !literal ? fmt::format(" = {}", *value) : "";
+  }
+
+  void SliceInside(const Argument& arg, const Tensor& tensor) {
+    for (size_t i = 0; i < arg.indices.size(); ++i) {
+      auto extent = EvaluateInt(module_, tensor.shape[i], {});
+      for (const Env* env : {&around_.first, &around_.last}) {
+        auto index = EvaluateInt(module_, arg.indices[i], *env);
+        if (index && (*index < 0 || (extent && *index >= *extent))) {
+          diagnostics_
+              .Error(DiagnosticKind::Bounds, module_.RangeOf(arg.indices[i]),
+                     fmt::format(
+                         "index {} of `%{}` is {}, outside of 0 .. {}{}", i, tensor.name, *index,
+                         extent ? fmt::format("{}", *extent) : Print(module_, tensor.shape[i]),
+                         env->empty() ? "" : Iteration(arg.indices[i], *env)))
+              .notes.push_back(DeclaredHere(tensor));
+          break;
+        }
+      }
+    }
+  }
+
+  /// ", where l = 28": the repeat variables of an expression.
+  std::string Iteration(ExprId id, const Env& env) const {
+    std::string text;
+    for (const auto& [symbol, value] : env) {
+      if (Mentions(module_, id, {symbol})) {
+        text += fmt::format("{}{} = {}", text.empty() ? ", where " : ", ",
+                            module_.symbols[symbol].name, value);
+      }
+    }
+    return text;
+  }
+
+  const Module& module_;
+  const Iterations& around_;
+  ExprChecker& exprs_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void CheckArgument(const Module& module, SourceRange call, const Device& callee,
+                   const Argument& arg, const Tensor& param, const Iterations& around,
+                   ExprChecker& exprs, Diagnostics& diagnostics) {
+  ArgumentChecks(module, around, exprs, diagnostics).Match(call, callee, arg, param);
+}
+
+}  // namespace etc

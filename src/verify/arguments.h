@@ -1,0 +1,23 @@
+// What a call or a share passes to its device function.
+#pragma once
+
+#include "ir/evaluate.h"
+#include "ir/module.h"
+#include "support/diagnostics.h"
+#include "verify/expr_checker.h"
+
+namespace etc {
+
+/// The values of the variables of the repeats around a node in the first and the last iteration.
+struct Iterations {
+  Env first;
+  Env last;
+};
+
+/// The argument, which `call` makes, has the type, the sizes and the layout of the parameter of
+/// `callee`; a slice has the indices for that, and they are inside of the tensor.
+void CheckArgument(const Module& module, SourceRange call, const Device& callee,
+                   const Argument& arg, const Tensor& param, const Iterations& around,
+                   ExprChecker& exprs, Diagnostics& diagnostics);
+
+}  // namespace etc

@@ -1,0 +1,85 @@
+#include "verify/kernel_checks.h"
+
+#include <fmt/format.h>
+
+#include "verify/tensors.h"
+#include "verify/wording.h"
+
+namespace etc {
+namespace {
+
+// The loader's numbers are 32 bits wide on the GPU, whose clock wraps around.
+constexpr int64_t kMostOfLoader = 1 << 30;
+
+}  // namespace
+
+void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
+  if (pace.cap < 1 || pace.cap > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Pace, pace.range,
+                      fmt::format("the loader's cap must be from 1 to {} slots, but it is {}",
+                                  kMostOfLoader, pace.cap));
+  }
+  if (pace.ahead && (*pace.ahead < 1 || *pace.ahead > pace.cap)) {
+    diagnostics.Error(DiagnosticKind::Pace, pace.range,
+                      fmt::format("the loader must be ahead by 1 slot or more and at most its cap "
+                                  "of {}, but it is by {}",
+                                  pace.cap, *pace.ahead));
+  }
+  if (pace.gap > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Pace, pace.range,
+                      fmt::format("the loader's gap must be at most {} cycles, but it is {}",
+                                  kMostOfLoader, pace.gap));
+  }
+}
+
+/// A task may take the next slot while the last one is on its way back.
+void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
+  if (depth < 2 || depth > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Pace, range,
+                      fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
+                                  kMostOfLoader, depth));
+  }
+}
+
+void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
+                 Diagnostics& diagnostics) {
+  Tensor checked = module.tensors[check.tensor];
+  if (check.leading > 0 && check.leading >= checked.shape.size()) {
+    diagnostics.Error(DiagnosticKind::Rank, check.range,
+                      fmt::format("`%{}` has {}, so {} `*` leave{} no slice to check", checked.name,
+                                  Counted(checked.shape.size(), "dimension"), check.leading,
+                                  check.leading == 1 ? "s" : ""));
+    return;
+  }
+  bool all_named = check.leading + check.indices.size() == checked.shape.size();
+  if (!check.indices.empty() && !all_named) {
+    diagnostics.Error(DiagnosticKind::Rank, check.range,
+                      fmt::format("`%{}` has {}, but {} stand{} here", checked.name,
+                                  Counted(checked.shape.size(), "dimension"),
+                                  check.leading + check.indices.size(),
+                                  check.leading + check.indices.size() == 1 ? "s" : ""));
+    return;
+  }
+  checked.range = check.range;
+  checked.value_lo = check.value_lo;
+  checked.value_hi = check.value_hi;
+  checked.distinct = check.distinct;
+  checked.monotone = check.monotone;
+  checked.counts = check.counts;
+  CheckPromises(module, checked, exprs, diagnostics);
+}
+
+/// Before its first task a launch knows the parameters that it does not write alone.
+void CheckLaunchCheck(const Module& module, const Check& check, ExprChecker& exprs,
+                      Diagnostics& diagnostics) {
+  const Tensor& checked = module.tensors[check.tensor];
+  if (checked.kind != TensorKind::Param || checked.access == Access::Out) {
+    diagnostics.Error(DiagnosticKind::Structure, check.range,
+                      fmt::format("`%{}` is {}, which has no elements yet when a launch begins",
+                                  checked.name, Describe(checked)));
+    return;
+  }
+  CheckSlices(module, check, exprs, diagnostics);
+}
+
+}  // namespace etc

@@ -1,0 +1,23 @@
+// What only kernels say: how fast the loader runs ahead, and what launches check.
+#pragma once
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+#include "verify/expr_checker.h"
+
+namespace etc {
+
+void CheckPace(const Pace& pace, Diagnostics& diagnostics);
+
+/// Of the loader's ring, in slots.
+void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics);
+
+/// The slices that a check is of, and what it says of them.
+void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
+                 Diagnostics& diagnostics);
+
+/// A check that comes before the first task.
+void CheckLaunchCheck(const Module& module, const Check& check, ExprChecker& exprs,
+                      Diagnostics& diagnostics);
+
+}  // namespace etc
