@@ -107,6 +107,9 @@ struct Loader {
   }
   /// Announces all bytes that will be copied into the slot; for all lanes, before the copies.
   ETC_DEVICE void Expect(int bytes) {
+    if (bytes == 0) {
+      __syncwarp();  // the phase ends at once: all lanes have seen the one before
+    }
     if (lane == 0) {
       BarrierArriveExpect(ring.Full(), bytes);
     }
