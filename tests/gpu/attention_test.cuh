@@ -284,7 +284,7 @@ void TestAttention(Report& report) {
     int different = 0;
     k_cache.Write(keys);
     v_cache.Write(values);
-    for (int launch = 0; launch < 50; ++launch) {
+    for (int launch = 0; launch < kLaunches; ++launch) {
       out.Fill(0xff);
       partial.Fill(0xff);
       launcher.Launch(program);

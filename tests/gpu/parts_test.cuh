@@ -139,7 +139,7 @@ void TestParts(Report& report, const char* name, const std::vector<int>& batches
     std::string what = std::string(name) + " batch " + std::to_string(batch);
     std::vector<bf16> first;
     int different = 0;
-    for (int launch = 0; launch < 50; ++launch) {
+    for (int launch = 0; launch < kLaunches; ++launch) {
       residual.Fill(0xff), x.Fill(0xff), y.Fill(0xff), sums.Fill(0xff);
       launcher.Launch(program);
       auto result = y.Read();

@@ -67,7 +67,7 @@ void TestArgMaxOf(Report& report) {
   Buffer<i32> index(batch * Program::kChunks), token(batch);
   Launcher<Program> launcher;
   int different = 0;
-  for (int launch = 0; launch < 50; ++launch) {
+  for (int launch = 0; launch < kLaunches; ++launch) {
     value.Fill(0xff);
     index.Fill(0xff);
     token.Fill(0xff);
@@ -150,7 +150,7 @@ inline void TestNormGate(Report& report) {
   Launcher<NormGateProgram> launcher;
   std::vector<float> first;
   int different = 0;
-  for (int launch = 0; launch < 50; ++launch) {
+  for (int launch = 0; launch < kLaunches; ++launch) {
     y.Fill(0xff);
     out.Fill(0xff);
     launcher.Launch(program);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attention_test.cuh"
+#include "stopwatch.cuh"
 #include "stream_gemm_test.cuh"
 #include "tile/scalar.cuh"
 
@@ -74,10 +75,10 @@ void TimeStream() {
               max_batch, tiled ? "tiles" : "rows ");
   for (int cap : {slots, 3}) {
     args.x_0 = max_batch;
-    double alone = bytes / stream.Time({args, repeats, cap}, 5) * 1e-6;
-    double full = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
+    double alone = bytes / MedianTime(stream, {args, repeats, cap}, 5) * 1e-6;
+    double full = bytes / MedianTime(compute, {args, repeats, cap}, 5) * 1e-6;
     args.x_0 = 1;
-    double one = bytes / compute.Time({args, repeats, cap}, 5) * 1e-6;
+    double one = bytes / MedianTime(compute, {args, repeats, cap}, 5) * 1e-6;
     std::printf(" cap %d: ring alone %.2f, batch 1 %.2f, batch %d %.2f TB/s%s", cap, alone, one,
                 max_batch, full, cap == 3 ? "\n" : ";");
   }
@@ -121,7 +122,7 @@ void TimeCopy() {
   constexpr size_t total = size_t(2) << 30;
   Buffer<char> source(total);
   Launcher<CopyProgram<bytes>> launcher;
-  float time = launcher.Time({source.data(), int(total / bytes)}, 5);
+  float time = MedianTime(launcher, {source.data(), int(total / bytes)}, 5);
   std::printf("copies of %d bytes: %.2f TB/s\n", bytes, total / time * 1e-6);
 }
 
@@ -256,11 +257,11 @@ void TimeChain(Report& report, const char* name, int layers) {
   for (int cap : {6, 4, 3, 2}) {
     program.cap = cap, program.waits = true;
     program.up.x_0 = program.down.x_0 = max_batch;
-    float full = launcher.Time(program, 10);
+    float full = MedianTime(launcher, program, 10);
     program.up.x_0 = program.down.x_0 = 1;
-    float one = launcher.Time(program, 10);
+    float one = MedianTime(launcher, program, 10);
     program.waits = false;
-    float free_running = launcher.Time(program, 10);
+    float free_running = MedianTime(launcher, program, 10);
     std::printf(
         "  cap %2d: batch 1 %.0f us (%.0f%%), batch %d %.0f us, batch 1 without waits %.0f us\n",
         cap, one, 100 * floor / one, max_batch, full, free_running);
@@ -302,7 +303,7 @@ void TimeAttention(int batch, int position) {
     std::printf(" %s:", name);
     for (int cap : caps) {
       program.cap = cap;
-      float microseconds = launcher.Time(program, 10);
+      float microseconds = MedianTime(launcher, program, 10);
       std::printf(" %.1f us, %.2f TB/s;", microseconds, bytes / microseconds * 1e-6);
     }
   };

@@ -1,6 +1,7 @@
 // What WideGemm takes for the projections of a layer, one stage after the other.
 #pragma once
 
+#include "stopwatch.cuh"
 #include "stream_gemm_test.cuh"
 #include "tile/scalar.cuh"
 #include "tile/wide_gemm.cuh"
@@ -90,7 +91,7 @@ void TimeRows() {
   program.stages = stages, program.cap = Loader::kNoCap;
   Launcher<StagesProgram<Case>> launcher;
   std::printf(parts > 0 ? " %d/%d: %.1f" : " %d: %.1f", rows, parts > 0 ? parts : 0,
-              launcher.Time(program, 7) / stages);
+              MedianTime(launcher, program, 7) / stages);
 }
 
 template <int depth, int outputs, int max_batch, class Epilogue, int... rows>

@@ -1,0 +1,216 @@
+// Shared memory, its barriers, and copies into it.
+#include <cstring>
+
+#include "machine.h"
+
+namespace etc::emulator {
+namespace {
+
+Block& CurrentBlock() { return machine->current().warp.block; }
+
+Barrier& At(const char* name, uint32_t address) {
+  Shared(name, address, 8);
+  return CurrentBlock().barriers[address / 8];
+}
+
+Barrier& Initialised(const char* name, uint32_t address) {
+  Barrier& barrier = At(name, address);
+  if (!barrier.valid) {
+    Fail("%s at %u, where no barrier was initialised", name, address);
+  }
+  return barrier;
+}
+
+void CompletePhase(Barrier& barrier) {
+  if (barrier.pending == 0 && barrier.bytes == 0) {
+    ++barrier.phase;
+    barrier.pending = barrier.expected;
+    for (Lane* lane : barrier.waiting) {
+      machine->Wake(*lane);
+    }
+    barrier.waiting.clear();
+  }
+}
+
+bool IsPast(const Barrier& barrier, uint32_t parity) { return (barrier.phase & 1) != parity; }
+
+void MarkWritten(Lane& lane, uint32_t address, int bytes) {
+  std::vector<uint16_t>& writers = lane.warp.block.writers;
+  for (uint32_t granule = address / kGranule; granule * kGranule < address + uint32_t(bytes);
+       ++granule) {
+    if (writers[granule] != lane.place.thread.x + 1) {
+      writers[granule] = uint16_t(lane.place.thread.x + 1);
+      lane.unfenced.push_back(granule);
+    }
+  }
+}
+
+void LandPiece(Lane& lane, const Piece& piece) {
+  char* to = Shared("CopyPiece", piece.shared, 16);
+  if (piece.global != nullptr) {
+    std::memcpy(to, piece.global, 16);
+  } else {
+    std::memset(to, 0, 16);
+  }
+  MarkWritten(lane, piece.shared, 16);
+}
+
+}  // namespace
+
+char* SharedMemory() { return CurrentBlock().shared; }
+
+uint32_t SharedAddress(const void* pointer) {
+  const Block& block = CurrentBlock();
+  const auto* byte = static_cast<const char*>(pointer);
+  if (byte < block.shared || byte > block.shared + block.shared_bytes) {
+    Fail("SharedAddress of %p, which is not in its shared memory", pointer);
+  }
+  return kSharedBase + uint32_t(byte - block.shared);
+}
+
+char* Shared(const char* name, uint32_t address, int bytes) {
+  const Block& block = CurrentBlock();
+  if (address < kSharedBase ||
+      address + uint32_t(bytes) > kSharedBase + uint32_t(block.shared_bytes)) {
+    Fail("%s of %d bytes at %u, which is outside of shared memory", name, bytes, address);
+  }
+  if (address % uint32_t(bytes < 16 ? bytes : 16) != 0) {
+    Fail("%s of %d bytes at %u, which is not aligned", name, bytes, address);
+  }
+  return block.shared + (address - kSharedBase);
+}
+
+char* SharedStore(const char* name, uint32_t address, int bytes) {
+  char* memory = Shared(name, address, bytes);
+  MarkWritten(machine->current(), address, bytes);
+  machine->Preempt();
+  return memory;
+}
+
+void BarrierInit(uint32_t address, int arrivals) {
+  At("BarrierInit", address) = {true, arrivals, arrivals, 0, 0, {}};
+}
+
+void BarrierArrive(uint32_t address, int expected_bytes) {
+  Barrier& barrier = Initialised("BarrierArrive", address);
+  if (barrier.pending == 0) {
+    Fail("BarrierArrive at %u, where all %d arrivals of phase %u are there", address,
+         barrier.expected, barrier.phase);
+  }
+  barrier.bytes += expected_bytes;
+  --barrier.pending;
+  CompletePhase(barrier);
+  Progress();
+}
+
+void BarrierWait(uint32_t address, uint32_t parity) {
+  Barrier& barrier = Initialised("BarrierWait", address);
+  while (!IsPast(barrier, parity)) {
+    barrier.waiting.push_back(&machine->current());
+    machine->Suspend({"BarrierWait", address, parity, true});
+  }
+}
+
+bool BarrierTest(uint32_t address, uint32_t parity) {
+  return IsPast(Initialised("BarrierTest", address), parity);
+}
+
+void SyncNamed(int id, int threads) {
+  Lane& lane = machine->current();
+  Block& block = lane.warp.block;
+  NamedBarrier& barrier = block.named[id];
+  const int all = threads < 0 ? int(block.warps.size()) * 32 : threads;
+  if (!barrier.waiting.empty() && barrier.threads != all) {
+    Fail("is at barrier %d of %d threads, where others are at %d of %d", id, all, id,
+         barrier.threads);
+  }
+  barrier.threads = all;
+  if (int(barrier.waiting.size()) + 1 < all) {
+    barrier.waiting.push_back(&lane);
+    machine->Suspend({"a named barrier", uint32_t(id)});
+    return;
+  }
+  for (Lane* other : barrier.waiting) {
+    machine->Wake(*other);
+  }
+  barrier.waiting.clear();
+}
+
+void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier) {
+  struct Operands {
+    uint32_t shared;
+    const void* global;
+    int bytes;
+    uint32_t barrier;
+    bool operator==(const Operands&) const = default;
+  } mine{shared, global, bytes, barrier};
+  MeetWarp("BulkCopyElected", 0xffffffffU, &mine, [](void* const* lanes, uint32_t) {
+    const Operands operands = *static_cast<const Operands*>(lanes[0]);
+    for (int lane = 1; lane < 32; ++lane) {
+      if (*static_cast<const Operands*>(lanes[lane]) != operands) {
+        Fail("BulkCopyElected with other operands in lane %d than in lane 0", lane);
+      }
+    }
+    if (operands.bytes <= 0 || operands.bytes % 16 != 0 ||
+        reinterpret_cast<uintptr_t>(operands.global) % 16 != 0) {
+      Fail("BulkCopyElected of %d bytes from %p, which are no multiples of 16", operands.bytes,
+           operands.global);
+    }
+    Initialised("BulkCopyElected", operands.barrier);
+    std::memset(Shared("BulkCopyElected", operands.shared, operands.bytes), 0xff,
+                size_t(operands.bytes));
+    machine->transfers.push_back(
+        {&CurrentBlock(), operands.shared, operands.global, operands.bytes, operands.barrier});
+  });
+}
+
+void Land(const BulkTransfer& transfer) {
+  std::memcpy(transfer.block->shared + (transfer.shared - kSharedBase), transfer.global,
+              size_t(transfer.bytes));
+  Barrier& barrier = transfer.block->barriers[transfer.barrier / 8];
+  barrier.bytes -= transfer.bytes;
+  machine->Progress();
+  CompletePhase(barrier);
+}
+
+void CopyPiece(uint32_t shared, const void* global, bool exists) {
+  Lane& lane = machine->current();
+  if (exists) {
+    CheckGlobal("CopyPiece", global, 16);
+  }
+  std::memset(Shared("CopyPiece", shared, 16), 0xff, 16);
+  lane.pieces.push_back({shared, exists ? global : nullptr});
+  ++lane.open_pieces;
+}
+
+void CopyCommit() {
+  Lane& lane = machine->current();
+  lane.groups.push_back(lane.open_pieces);
+  lane.open_pieces = 0;
+}
+
+void CopyWait(int pending) {
+  Lane& lane = machine->current();
+  size_t landed = 0;
+  const size_t groups = lane.groups.size() - std::min(lane.groups.size(), size_t(pending));
+  for (size_t group = 0; group < groups; ++group) {
+    for (size_t i = 0; i < lane.groups[group]; ++i) {
+      LandPiece(lane, lane.pieces[landed++]);
+    }
+  }
+  lane.groups.erase(lane.groups.begin(), lane.groups.begin() + std::ptrdiff_t(groups));
+  lane.pieces.erase(lane.pieces.begin(), lane.pieces.begin() + std::ptrdiff_t(landed));
+}
+
+void WgmmaSharedFence() {
+  Lane& lane = machine->current();
+  std::vector<uint16_t>& writers = lane.warp.block.writers;
+  for (uint32_t granule : lane.unfenced) {
+    if (writers[granule] == lane.place.thread.x + 1) {
+      writers[granule] = 0;
+    }
+  }
+  lane.unfenced.clear();
+}
+
+}  // namespace etc::emulator

@@ -1,0 +1,36 @@
+// Runs the tests of tests/gpu on the emulated device: those named on the command line.
+#include <functional>
+#include <map>
+
+#include "attention_test.cuh"
+#include "parts_test.cuh"
+#include "small_ops_test.cuh"
+#include "stream_gemm_test.cuh"
+#include "tagged_test.cuh"
+#include "wide_gemm_test.cuh"
+
+int main(int argc, char** argv) {
+  using namespace etc::test;
+  const std::map<std::string, void (*)(Report&)> tests = {
+      {"argmax", TestArgMax},
+      {"norm_gate", TestNormGate},
+      {"gemms", TestGemms},
+      {"gemms_in_tiles", TestGemmsInTiles},
+      {"single_gemms", TestSingleGemms},
+      {"wide_gemms", TestWideGemms},
+      {"parts", TestProjectionsInParts},
+      {"attentions", TestAttentions},
+      {"tagged", TestTagged},
+  };
+  Report report;
+  for (int i = 1; i < argc; ++i) {
+    const auto test = tests.find(argv[i]);
+    if (test == tests.end()) {
+      std::printf("no test is named `%s`\n", argv[i]);
+      return 2;
+    }
+    test->second(report);
+  }
+  std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
+  return report.failed == 0 && report.passed > 0 ? 0 : 1;
+}
