@@ -19,15 +19,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool Contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
 class Explanation {
  public:
-  Explanation(Module& module, std::map<std::string, int64_t> sizes, const ExplainOptions& options,
+  Explanation(Module& module, std::map<std::string, int64_t> sizes,
+              std::map<std::string, int64_t> values, const ExplainOptions& options,
               Diagnostics& diagnostics)
-      : module_(module), sizes_(std::move(sizes)), options_(options), diagnostics_(diagnostics) {}
+      : module_(module),
+        sizes_(std::move(sizes)),
+        values_(std::move(values)),
+        options_(options),
+        diagnostics_(diagnostics) {}
 
   /// The kernels that serve the sizes asked for; empty after an error.
   std::vector<KernelId> Select() {
-    std::vector<std::string> dims, graphs;
+    std::vector<std::string> dims, graphs, integers;
     for (SymbolId symbol : module_.symbols.Ids()) {
       if (module_.symbols[symbol].kind == SymbolKind::Dim) {
         dims.push_back(module_.symbols[symbol].name);
@@ -36,17 +45,25 @@ class Explanation {
     std::vector<KernelId> kernels;
     for (KernelId id : module_.kernels.Ids()) {
       const std::string& graph = module_.kernels[id].graph;
-      if (std::find(graphs.begin(), graphs.end(), graph) == graphs.end()) {
+      if (!Contains(graphs, graph)) {
         graphs.push_back(graph);
+      }
+      for (TensorId param : module_.kernels[id].params) {
+        const Tensor& tensor = module_.tensors[param];
+        if ((tensor.type == DType::I32 || tensor.type == DType::I64) &&
+            !Contains(integers, tensor.name)) {
+          integers.push_back(tensor.name);
+        }
       }
       if ((options_.graph.empty() || options_.graph == graph) && Serves(id)) {
         kernels.push_back(id);
       }
     }
     bool dims_ok = CheckNames(sizes_, "--dim", "dimension", dims, diagnostics_);
+    bool values_ok = CheckNames(values_, "--value", "integer parameter", integers, diagnostics_);
     bool graph_ok = options_.graph.empty() ||
                     CheckName(options_.graph, "--graph", "graph", graphs, diagnostics_);
-    if (!dims_ok || !graph_ok) {
+    if (!dims_ok || !values_ok || !graph_ok) {
       return {};
     }
     if (kernels.empty()) {
@@ -109,6 +126,10 @@ class Explanation {
     return dims;
   }
 
+  KernelCost Cost(const Kernel& kernel, const Env& sizes) const {
+    return CostOf(module_, kernel, sizes, "sm_90a", machine_, values_);
+  }
+
   const std::string& CalleeOf(NodeId share) const {
     return module_.devices[std::get<Share>(module_.nodes[share]).callee].name;
   }
@@ -129,39 +150,60 @@ class Explanation {
   std::string Text(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
     Env dims = SizesOf(id);
-    KernelCost cost = CostOf(module_, kernel, dims);
+    KernelCost cost = Cost(kernel, dims);
+    double us = cost.times.Sum();
     std::string text = fmt::format("kernel @{} of @{}", kernel.name, kernel.graph);
     for (const auto& [dim, value] : dims) {
       text += fmt::format(", {} = {}", module_.symbols[dim].name, value);
+    }
+    for (const auto& [name, value] : values_) {
+      text += fmt::format(", %{} = {}", name, value);
     }
     text += fmt::format(", on {} SMs of an H200\n", machine_.sms);
     text +=
         fmt::format("  floor      {:.1f} us: {:.1f} MB read once at {:.2f} TB/s; {:.3f} GFLOP\n",
                     cost.floor_us, cost.bytes / 1e6, machine_.stream_bytes / 1e6, cost.flops / 1e9);
-    text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor\n", cost.us,
-                        cost.us > 0 ? 100 * cost.floor_us / cost.us : 0);
+    text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor; {}\n", us,
+                        Percent(cost.floor_us, us), LimitsText(cost.times));
     if (kernel.schedule == ScheduleKind::Kernels) {
       text += "             without the time from one launch to the next, which is not modelled\n";
     }
     text += LoaderText(kernel);
-    text +=
-        fmt::format("  {:<20} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8}\n",
-                    "call", "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB",
-                    "MFLOP", "floor us", "chain us", "us");
+    text += fmt::format(
+        "  {:<20} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>6}  {}\n",
+        "call", "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB", "MFLOP",
+        "floor us", "chain us", "us", "share", "limit");
     for (const StageCost& stage : cost.stages) {
+      double stage_us = stage.times.Sum();
       text += fmt::format(
           "  {:<20} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
-          "{:>8.2f} "
-          "{:>8.2f}\n",
+          "{:>8.2f} {:>8.2f} {:>5.0f}%  {}\n",
           "@" + CalleeOf(stage.share), stage.iterations, stage.tasks, stage.tasks_per_sm,
           100 * stage.balance, stage.streamed_bytes / 1e6, stage.read_bytes / 1e6,
-          stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us, stage.latency_us, stage.us);
+          stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us, stage.latency_us, stage_us,
+          Percent(static_cast<double>(stage.iterations) * stage_us, us),
+          Spelling(stage.times.Longest()));
       for (const EdgeCost& edge : stage.edges) {
         text += fmt::format("    %{} by {}: {}\n", module_.tensors[edge.tensor].name,
                             Spelling(edge.mechanism), ReasonOf(id, edge));
       }
     }
     return text;
+  }
+
+  static double Percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+  /// What sets the time, the longest first, down to half a percent.
+  static std::string LimitsText(const Times& times) {
+    std::vector<std::string> parts;
+    Times left = times;
+    for (Limit limit = left.Longest(); Percent(left[limit], times.Sum()) >= 0.5;
+         limit = left.Longest()) {
+      parts.push_back(
+          fmt::format("{} {:.0f} %", Spelling(limit), Percent(times[limit], times.Sum())));
+      left[limit] = 0;
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
   }
 
   std::string LoaderText(const Kernel& kernel) const {
@@ -193,7 +235,7 @@ class Explanation {
     std::vector<std::string> paces;
     for (NodeId share : choice.shares) {
       std::string text = PaceText(PaceOf(kernel, share));
-      if (std::find(paces.begin(), paces.end(), text) == paces.end()) {
+      if (!Contains(paces, text)) {
         paces.push_back(std::move(text));
       }
     }
@@ -221,6 +263,14 @@ class Explanation {
   /// Nanoseconds are more than the model knows.
   static double Rounded(double us) { return std::round(us * 1000) / 1000; }
 
+  static Json ToJson(const Times& times) {
+    Json json = Json::object();
+    for (size_t i = 0; i < kLimits; ++i) {
+      json[std::string(Spelling(static_cast<Limit>(i)))] = Rounded(times.us[i]);
+    }
+    return json;
+  }
+
   static Json ToJson(const std::optional<Pace>& pace) {
     Json json = {{"cap", nullptr}, {"gap", nullptr}, {"ahead", nullptr}};
     if (pace) {
@@ -236,7 +286,7 @@ class Explanation {
   Json ToJson(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
     Env sizes = SizesOf(id);
-    KernelCost cost = CostOf(module_, kernel, sizes);
+    KernelCost cost = Cost(kernel, sizes);
     Json dims = Json::object();
     for (const auto& [dim, value] : sizes) {
       dims[module_.symbols[dim].name] = value;
@@ -260,7 +310,8 @@ class Explanation {
                        {"flops", std::llround(stage.flops)},
                        {"floor_us", Rounded(stage.floor_us)},
                        {"chain_us", Rounded(stage.latency_us)},
-                       {"predicted_us", Rounded(stage.us)},
+                       {"predicted_us", Rounded(stage.times.Sum())},
+                       {"limits_us", ToJson(stage.times)},
                        {"edges", edges}});
     }
     Json loader = nullptr;
@@ -284,16 +335,18 @@ class Explanation {
     return {{"name", kernel.name},
             {"graph", kernel.graph},
             {"dims", dims},
+            {"values", values_},
             {"bytes", std::llround(cost.bytes)},
             {"flops", std::llround(cost.flops)},
             {"floor_us", Rounded(cost.floor_us)},
-            {"predicted_us", Rounded(cost.us)},
+            {"predicted_us", Rounded(cost.times.Sum())},
+            {"limits_us", ToJson(cost.times)},
             {"loader", loader},
             {"calls", calls}};
   }
 
   Module& module_;
-  std::map<std::string, int64_t> sizes_;
+  std::map<std::string, int64_t> sizes_, values_;
   const ExplainOptions& options_;
   Diagnostics& diagnostics_;
   Machine machine_;
@@ -304,7 +357,8 @@ class Explanation {
 ExitCode Execute(const ExplainOptions& options) {
   Session session(options.source.diagnostics);
   auto sizes = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
-  auto module = sizes ? LoadModule(options.source, session) : nullptr;
+  auto values = ParseIntAssignments(options.values, "--value", session.diagnostics());
+  auto module = sizes && values ? LoadModule(options.source, session) : nullptr;
   LoweringOptions lowering = options.lowering;
   lowering.schedule.tag_data = true;
   PhaseTimer timer;
@@ -312,7 +366,8 @@ ExitCode Execute(const ExplainOptions& options) {
                                                      lowering, timer, session))) {
     return session.Finish();
   }
-  Explanation explanation(*module, std::move(*sizes), options, session.diagnostics());
+  Explanation explanation(*module, std::move(*sizes), std::move(*values), options,
+                          session.diagnostics());
   if (auto kernels = explanation.Select(); !kernels.empty()) {
     (void)WriteStdout(options.json ? explanation.JsonText(kernels) : explanation.Text(kernels),
                       session.diagnostics());

@@ -150,7 +150,8 @@ struct ExplainOptions {
   SourceOptions source;
   LoweringOptions lowering;
   std::string graph;
-  std::vector<std::string> dims;  // name=value
+  std::vector<std::string> dims;    // name=value
+  std::vector<std::string> values;  // name=value
   bool json = false;
 };
 

@@ -14,7 +14,7 @@ using Symbols = std::set<SymbolId>;
 class BodyCounter {
  public:
   BodyCounter(const Module& module, const Device& device, const LaunchSizes& sizes)
-      : module_(module), sizes_(sizes), env_(sizes.dims) {
+      : module_(module), sizes_(sizes), env_(sizes.dims), last_(sizes.dims) {
     for (const Axis& axis : device.tasks) {
       tasks_.insert(axis.var);
       cost_.tasks = (cost_.tasks == 0 ? 1 : cost_.tasks) * Enter(axis);
@@ -39,8 +39,9 @@ class BodyCounter {
 
  private:
   /// The value of an integer expression; reads of tensors yield the largest element.
-  std::optional<int64_t> Int(ExprId id) const {
-    if (auto value = EvaluateInt(module_, id, env_, sizes_.ranges)) {
+  std::optional<int64_t> Int(ExprId id) const { return Int(id, env_); }
+  std::optional<int64_t> Int(ExprId id, const Env& env) const {
+    if (auto value = EvaluateInt(module_, id, env, sizes_.ranges)) {
       return value;
     }
     const Expr& expr = module_.exprs[id];
@@ -49,11 +50,11 @@ class BodyCounter {
       return element == sizes_.elements.end() ? std::nullopt : std::optional(element->second);
     }
     if (const auto* binary = std::get_if<Binary>(&expr)) {
-      auto a = Int(binary->left), b = Int(binary->right);
+      auto a = Int(binary->left, env), b = Int(binary->right, env);
       return a && b ? Apply(binary->op, *a, *b) : std::nullopt;
     }
     if (const auto* call = std::get_if<Call>(&expr); call != nullptr && call->args.size() == 2) {
-      auto a = Int(call->args[0]), b = Int(call->args[1]);
+      auto a = Int(call->args[0], env), b = Int(call->args[1], env);
       return a && b ? Apply(call->op, *a, *b) : std::nullopt;
     }
     return std::nullopt;
@@ -106,22 +107,29 @@ class BodyCounter {
     return EvaluateBool(module_, condition, env_, sizes_.ranges).value_or(true);
   }
 
-  /// Gives the axis its first value; the number of its values.
+  /// Gives the axis its first and its last value; the number of its values, in the mean of the
+  /// first and the last task.
   double Enter(const Axis& axis) {
-    std::optional<int64_t> lo = axis.lo ? Int(axis.lo) : 0;
-    std::optional<int64_t> hi = Int(axis.hi);
-    double rounds = lo && hi ? static_cast<double>(std::max<int64_t>(*hi - *lo, 0)) : 1;
-    env_[axis.var] = lo.value_or(0);
+    auto lo = [&](const Env& env) { return axis.lo ? Int(axis.lo, env) : 0; };
+    std::optional<int64_t> first = lo(env_), end = Int(axis.hi);
+    std::optional<int64_t> last_first = lo(last_), last_end = Int(axis.hi, last_);
+    auto count = [](const std::optional<int64_t>& from, const std::optional<int64_t>& to) {
+      return from && to ? static_cast<double>(std::max<int64_t>(*to - *from, 0)) : 1;
+    };
+    double rounds = count(first, end);
+    env_[axis.var] = first.value_or(0);
+    last_[axis.var] = last_end ? *last_end - 1 : last_first.value_or(0);
     rounds_[axis.var] = rounds;
-    Symbols& made_of = made_of_[axis.var];
-    made_of = {axis.var};
+    // The bounds move with the axes around this one, if at all, to one side.
+    all_[axis.var] = std::max({rounds, count(first, last_end), count(last_first, end)});
+    made_of_[axis.var] = {axis.var};
     if (axis.lo) {
-      made_of.merge(SymbolsOf(axis.lo));
+      starts_with_[axis.var] = WithStarts(SymbolsOf(axis.lo));
     }
-    return rounds;
+    return (rounds + count(last_first, last_end)) / 2;
   }
 
-  /// The axes that an expression varies with.
+  /// The axes that an expression varies with, but for those that only move an axis' bounds.
   Symbols SymbolsOf(ExprId id) const {
     Symbols symbols;
     VisitExprs(module_, id, [&](ExprId inner) {
@@ -131,6 +139,16 @@ class BodyCounter {
         }
       }
     });
+    return symbols;
+  }
+
+  /// With the axes that the lower bounds of axes vary with.
+  Symbols WithStarts(Symbols symbols) const {
+    for (SymbolId symbol : Symbols(symbols)) {
+      if (auto found = starts_with_.find(symbol); found != starts_with_.end()) {
+        symbols.insert(found->second.begin(), found->second.end());
+      }
+    }
     return symbols;
   }
 
@@ -160,6 +178,9 @@ class BodyCounter {
     Count(let.value);
     if (auto value = Int(let.value)) {
       env_[let.symbol] = *value;
+    }
+    if (auto value = Int(let.value, last_)) {
+      last_[let.symbol] = *value;
     }
     made_of_[let.symbol] = SymbolsOf(let.value);
   }
@@ -218,10 +239,15 @@ class BodyCounter {
       return;
     }
     double one = 1, all = 1;
+    Symbols varies;  // any index
     for (size_t i = 0; i < load.indices.size(); ++i) {
       double of_task = 1, of_all = 1;
-      for (SymbolId symbol : SymbolsOf(load.indices[i])) {
-        of_all *= rounds_[symbol];
+      Symbols symbols = SymbolsOf(load.indices[i]);
+      for (SymbolId symbol : symbols) {
+        of_all *= all_[symbol];
+      }
+      varies.insert(symbols.begin(), symbols.end());
+      for (SymbolId symbol : WithStarts(std::move(symbols))) {
         of_task *= tasks_.contains(symbol) ? 1 : rounds_[symbol];
       }
       auto extent = Int(module_.tensors[load.tensor].shape[i]);
@@ -229,6 +255,12 @@ class BodyCounter {
       one *= std::min(of_task, most);
       all *= std::min(of_all, most);
     }
+    // Several indices may vary with one axis, as a page and the place in it do.
+    double together = 1;
+    for (SymbolId symbol : varies) {
+      together *= all_[symbol];
+    }
+    all = std::min(all, together);
     ReadCount& count = cost_.reads[load.tensor];
     count.one_task += one;
     count.all_tasks += all;
@@ -236,9 +268,10 @@ class BodyCounter {
 
   const Module& module_;
   const LaunchSizes& sizes_;
-  Env env_;
-  std::map<SymbolId, double> rounds_;    // of axes
-  std::map<SymbolId, Symbols> made_of_;  // axes and lets: the axes that they vary with
+  Env env_, last_;                           // values in the first task and round, and in the last
+  std::map<SymbolId, double> rounds_, all_;  // values of axes, in one task and in all
+  std::map<SymbolId, Symbols> made_of_;      // axes and lets: the axes that they vary with
+  std::map<SymbolId, Symbols> starts_with_;  // axes: those that their lower bound varies with
   Symbols tasks_;
   std::set<TensorId> params_;
   double times_ = 1;

@@ -16,7 +16,7 @@ struct ReadCount {
 
 struct BodyCost {
   double tasks = 0;
-  double flops = 0;  // of the first task; a load, a store and index arithmetic are none
+  double flops = 0;                     // of a task; a load, a store and index arithmetic are none
   std::map<TensorId, ReadCount> reads;  // by parameter of the device function
 };
 

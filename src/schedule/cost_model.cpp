@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ir/walk.h"
 #include "support/diagnostics.h"
@@ -30,7 +31,8 @@ class KernelCounter {
       for (NodeId id : site.repeats) {
         const auto& repeat = std::get<Repeat>(module.nodes[id]);
         auto rounds = static_cast<int64_t>(Int(repeat.hi) - Int(repeat.lo));
-        stage.iterations *= std::max<int64_t>(rounds, 0);
+        stage.loops.push_back({id, std::max<int64_t>(rounds, 0)});
+        stage.iterations *= stage.loops.back().rounds;
       }
       Count(std::get<Share>(module.nodes[site.share]), stage);
       stages_.push_back(std::move(stage));
@@ -81,7 +83,7 @@ class KernelCounter {
       if (read == body.reads.end() || param.access == Access::Out) {
         continue;
       }
-      double element = static_cast<double>(BytesPerElement(tensor));
+      auto element = static_cast<double>(SizeInBytes(tensor.type));
       bool streams = impl != nullptr && std::find(impl->streams.begin(), impl->streams.end(),
                                                   callee.params[i]) != impl->streams.end();
       if (streams) {
@@ -89,13 +91,19 @@ class KernelCounter {
       } else if (!written_.contains(share.args[i].tensor)) {
         stage.read_bytes += element * read->second.all_tasks;
       } else {
-        stage.fetched_bytes += element * read->second.one_task * sms;
-        AddEdge(share, share.args[i].tensor, stage);
+        double one = element * read->second.one_task;
+        bool is_own = stage.tasks == 1 || read->second.all_tasks > read->second.one_task;
+        bool is_held = !is_own && one <= machine_.held_bytes;  // from one task to the next
+        stage.fetched_bytes += one * (is_held ? sms : static_cast<double>(stage.tasks));
+        stage.first_bytes += std::min(one, machine_.held_bytes);
+        Mechanism mechanism = AddEdge(share, share.args[i].tensor, stage);
+        stage.depends |=
+            is_own && (mechanism == Mechanism::Counter || mechanism == Mechanism::Hoisted);
       }
     }
   }
 
-  void AddEdge(const Share& share, TensorId tensor, StageCost& stage) const {
+  Mechanism AddEdge(const Share& share, TensorId tensor, StageCost& stage) const {
     EdgeCost edge{tensor};
     if (module_.tensors[tensor].tagged) {
       edge.mechanism = Mechanism::Tag;
@@ -105,6 +113,7 @@ class KernelCounter {
       edge.mechanism = Mechanism::Hoisted;
     }
     stage.edges.push_back(edge);
+    return edge.mechanism;
   }
 
   const Module& module_;
@@ -116,74 +125,106 @@ class KernelCounter {
   std::vector<StageCost> stages_;
 };
 
+/// Of the slowest edge into a stage.
+double TimeOf(const StageCost& stage, const PerSignal& signal) {
+  double time = 0;
+  for (const EdgeCost& edge : stage.edges) {
+    time = std::max(time, edge.mechanism == Mechanism::None  ? 0
+                          : edge.mechanism == Mechanism::Tag ? signal.tag
+                                                             : signal.counter);
+  }
+  return time;
+}
+
 /// Plays the stages in order: the loaders stream ahead as far as the ring holds, and each stage
-/// starts after the edges into it and ends when all it needs has come.
+/// starts after the edges into it and ends when its longest work is done and its stream has come.
 class Player {
  public:
   Player(KernelCost& cost, const Machine& machine) : cost_(cost), machine_(machine) {
     for (StageCost& stage : cost.stages) {
       stage.floor_us = (stage.streamed_bytes + stage.read_bytes) / machine.stream_bytes;
-      for (const EdgeCost& edge : stage.edges) {
-        double latency = edge.mechanism == Mechanism::None  ? 0
-                         : edge.mechanism == Mechanism::Tag ? machine.tag
-                                                            : machine.counter;
-        stage.latency_us = std::max(stage.latency_us, latency);
-      }
+      stage.latency_us = TimeOf(stage, machine.chain);
     }
   }
 
   void Run() {
     Pass(machine_.launch);
-    for (size_t i = 0; i < cost_.stages.size();) {
-      size_t end = i + 1;
-      while (end < cost_.stages.size() && cost_.stages[i].repeat &&
-             cost_.stages[end].repeat == cost_.stages[i].repeat) {
-        ++end;
-      }
-      for (int64_t round = 0; round < cost_.stages[i].iterations; ++round) {
-        for (size_t at = i; at < end; ++at) {
-          Play(cost_.stages[at]);
-        }
-      }
-      i = end;
-    }
+    cost_.times[Limit::Signals] += machine_.launch;
+    PlayRound(0, cost_.stages.size(), 0);
     for (StageCost& stage : cost_.stages) {
       auto iterations = static_cast<double>(std::max<int64_t>(stage.iterations, 1));
-      stage.us /= iterations;
+      for (size_t i = 0; i < kLimits; ++i) {
+        cost_.times.us[i] += stage.times.us[i];
+        stage.times.us[i] /= iterations;
+      }
       cost_.bytes += iterations * (stage.streamed_bytes + stage.read_bytes);
       cost_.flops += iterations * stage.flops;
     }
     cost_.floor_us = cost_.bytes / machine_.stream_bytes;
-    cost_.us = now_;
   }
 
  private:
-  void Play(StageCost& stage) {
-    double start = now_;
-    Pass(stage.latency_us);
-    Pass(stage.fetched_bytes / machine_.cache_bytes);
-    needed_ += stage.streamed_bytes;
-    // An SM with more tasks than the rest lets them wait.
-    Pass(
-        (stage.read_bytes / machine_.plain_bytes + stage.streamed_bytes / machine_.consumed_bytes) /
-        stage.balance);
-    double missing = needed_ - streamed_;
-    if (missing > 0) {
-      now_ += missing / machine_.stream_bytes;
-      streamed_ = needed_;
+  /// Stages that have `depth` loops around them in common.
+  void PlayRound(size_t begin, size_t end, size_t depth) {
+    std::vector<StageCost>& stages = cost_.stages;
+    while (begin < end) {
+      if (stages[begin].loops.size() == depth) {
+        Play(stages[begin++]);
+        continue;
+      }
+      const Loop& loop = stages[begin].loops[depth];
+      size_t last = begin + 1;
+      while (last < end && stages[last].loops.size() > depth &&
+             stages[last].loops[depth].repeat == loop.repeat) {
+        ++last;
+      }
+      for (int64_t round = 0; round < loop.rounds; ++round) {
+        PlayRound(begin, last, depth + 1);
+      }
+      begin = last;
     }
-    stage.us += now_ - start;
+  }
+
+  void Play(StageCost& stage) {
+    auto sms = static_cast<double>(machine_.sms);
+    double signals = stage.latency_us + stage.first_bytes * sms / machine_.cache_bytes;
+    Pass(signals);
+    stage.times[Limit::Signals] += signals;
+    needed_ += stage.streamed_bytes;
+    // The loaders stream meanwhile; what is missing then is waited for.
+    Times work = WorkOf(stage);
+    Limit limit = work.Longest();
+    Pass(work[limit]);
+    stage.times[limit] += work[limit];
+    double missing = std::max(needed_ - streamed_, 0.0);
+    streamed_ += missing;
+    stage.times[Limit::Memory] += missing / machine_.stream_bytes;
+  }
+
+  /// What a stage would take for each of its limits alone, once its operands are there and its
+  /// stream has come. An SM with more tasks than the rest lets them wait.
+  Times WorkOf(const StageCost& stage) const {
+    auto sms = static_cast<double>(std::min(stage.tasks, machine_.sms));
+    double fetched = std::max(stage.fetched_bytes - stage.first_bytes * sms, 0.0);
+    Times work;
+    work[Limit::Memory] =
+        (stage.read_bytes / machine_.plain_bytes + stage.streamed_bytes / machine_.consumed_bytes) /
+        stage.balance;
+    work[Limit::Cache] =
+        (stage.streamed_bytes + stage.read_bytes + fetched) / machine_.cache_bytes / stage.balance;
+    work[Limit::Operations] = stage.flops / machine_.flops / stage.balance;
+    work[Limit::Tasks] =
+        stage.depends ? machine_.task * static_cast<double>(stage.tasks_per_sm) : 0;
+    return work;
   }
 
   /// Time in which the loaders go on as far as the ring holds.
   void Pass(double us) {
-    now_ += us;
     streamed_ = std::min(streamed_ + us * machine_.stream_bytes, needed_ + machine_.ring_bytes);
   }
 
   KernelCost& cost_;
   const Machine& machine_;
-  double now_ = 0;
   double needed_ = 0;    // bytes that the stages so far consume
   double streamed_ = 0;  // bytes that the loaders have copied
 };
@@ -191,14 +232,16 @@ class Player {
 /// Shares that have one pace: the stages of a repeat delay each other, and none outside of it.
 struct Run {
   PaceChoice choice;
-  double chain = 0;     // us of latency
-  bool tagged = false;  // whether a part of the chain is of tagged words
+  double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
+  bool tagged = false;                          // whether a part of the chain is of tagged words
 
-  void Add(const StageCost& stage) {
+  void Add(const StageCost& stage, const Machine& machine) {
     tagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
                           [](const EdgeCost& edge) { return edge.mechanism == Mechanism::Tag; });
     auto iterations = static_cast<double>(stage.iterations);
     chain += iterations * stage.latency_us;
+    hidden += iterations * TimeOf(stage, machine.hidden);
+    streaming += iterations * TimeOf(stage, machine.streaming);
     choice.streamed_bytes += iterations * stage.streamed_bytes;
     if (stage.streamed_bytes > 0) {
       choice.shares.push_back(stage.share);
@@ -210,12 +253,12 @@ struct Run {
     choice.pace.cap = machine.loader_cap;
     std::string times =
         fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
-    if (stream < machine.hidden * chain && tagged) {
+    if (stream < hidden && tagged) {
       choice.pace.cap = machine.hidden_cap;
       choice.reason = times + ", so the ring is full, and what is on its way delays the words";
-    } else if (stream < machine.hidden * chain) {
+    } else if (stream < hidden) {
       choice.reason = times + ", so the ring is full, and a gap would only delay";
-    } else if (stream < machine.streaming * chain) {
+    } else if (stream < streaming) {
       double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
       choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
       choice.reason = times + ", so bursts would delay the signals";
@@ -243,6 +286,28 @@ std::string_view Spelling(Mechanism mechanism) {
       return "hoisted counter";
   }
   InternalError(__FILE__, __LINE__, "a mechanism without a spelling");
+}
+
+std::string_view Spelling(Limit limit) {
+  switch (limit) {
+    case Limit::Signals:
+      return "signals";
+    case Limit::Memory:
+      return "memory";
+    case Limit::Cache:
+      return "L2";
+    case Limit::Operations:
+      return "operations";
+    case Limit::Tasks:
+      return "tasks";
+  }
+  InternalError(__FILE__, __LINE__, "a limit without a spelling");
+}
+
+double Times::Sum() const { return std::accumulate(us.begin(), us.end(), 0.0); }
+
+Limit Times::Longest() const {
+  return static_cast<Limit>(std::max_element(us.begin(), us.end()) - us.begin());
 }
 
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
@@ -282,7 +347,7 @@ std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
       run = runs.insert(runs.end(), Run{});
       run->choice.repeat = stage.repeat;
     }
-    run->Add(stage);
+    run->Add(stage, machine);
   }
   std::vector<PaceChoice> choices;
   for (Run& run : runs) {

@@ -1,6 +1,7 @@
 // What a kernel's stages move and compute, and how long they take on the machine that etc knows.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,27 +14,34 @@
 
 namespace etc {
 
+/// Microseconds for each stage that waits, by how it does.
+struct PerSignal {
+  double tag, counter;
+};
+
 /// One NVIDIA H200 as measured: docs/results.md, "The cost model", has the source of each figure.
 /// Times are microseconds.
 struct Machine {
   int64_t sms = 132;
-  double cycles = 1980;             // of an SM's clock in a microsecond
-  double stream_bytes = 4.6e6;      // that bulk copies read in a microsecond
-  double consumed_bytes = 4.8e6;    // that all consumers take out of their rings
-  double plain_bytes = 4.2e6;       // that plain loads read
-  double cache_bytes = 12e6;        // that all SMs read of what other SMs have just written
-  double ring_bytes = 132 * 200e3;  // that the loaders of all SMs can be ahead
+  double cycles = 1980;              // of an SM's clock in a microsecond
+  double stream_bytes = 4.6e6;       // that bulk copies read in a microsecond
+  double consumed_bytes = 4.8e6;     // that all consumers take out of their rings
+  double plain_bytes = 4.2e6;        // that plain loads read
+  double cache_bytes = 7.5e6;        // that all SMs get from L2, from memory or not
+  double held_bytes = 256 * 96 * 4;  // of activations that the consumers of an SM hold
+  double flops = 535e6;              // of all tensor cores in a microsecond, as WideGemm uses them
+  double ring_bytes = 132 * 200e3;   // that the loaders of all SMs can be ahead
   double slot_bytes = 16384;
-  double tag = 1.0;           // from the last sum of a stage to the first of the next, by tags
-  double counter = 2.2;       // the same by an event counter
-  double launch = 3;          // of a kernel in a CUDA graph
-  int64_t loader_cap = 3;     // slots on their way at once: fewer stream slower, more delay signals
+  PerSignal chain{0.9, 1.3};  // from the last sum of a stage to the first of the next
+  double task = 1.0;       // of a task that reads an operand of its own behind an event, at least
+  double launch = 3;       // of a kernel in a CUDA graph
+  int64_t loader_cap = 3;  // slots on their way at once: fewer stream slower, more delay signals
   int64_t streaming_cap = 4;  // the same where the stream sets the time of a chain of tagged words
   int64_t hidden_cap = 2;     // the same where the stream hides behind a chain of tagged words
   int64_t ahead = 1;          // the same in a share that the consumers wait for, of events only
   double gap_share = 0.75;    // of the time of a slot at full bandwidth, where bursts delay signals
-  double hidden = 1.4;   // a run that streams less than so many times its chain hides the stream
-  double streaming = 5;  // and one that streams more than so many times is bound by bandwidth
+  PerSignal hidden{1.4, 3.08};  // a run that streams less for each signal hides the stream
+  PerSignal streaming{5, 11};   // and one that streams more is bound by bandwidth
 };
 
 /// How a share learns that an operand is there.
@@ -51,23 +59,53 @@ struct EdgeCost {
   Mechanism mechanism = Mechanism::None;
 };
 
+/// What sets the time.
+enum class Limit {
+  Signals,  // the edges into a stage, and the first look at what they bring
+  Memory,   // the bytes that the stage streams and reads
+  Cache,    // these and what the stage reads of other stages, out of L2
+  Operations,
+  Tasks,  // those of an SM one after the other, each from its first read to its last store
+};
+inline constexpr size_t kLimits = 5;
+std::string_view Spelling(Limit limit);
+
+/// Microseconds by what sets them.
+struct Times {
+  std::array<double, kLimits> us{};
+
+  double& operator[](Limit limit) { return us[static_cast<size_t>(limit)]; }
+  double operator[](Limit limit) const { return us[static_cast<size_t>(limit)]; }
+  [[nodiscard]] double Sum() const;
+  [[nodiscard]] Limit Longest() const;
+};
+
+/// A repeat around a share.
+struct Loop {
+  NodeId repeat;
+  int64_t rounds = 0;
+};
+
 /// One share; all numbers are of one iteration of the repeats around it.
 struct StageCost {
   NodeId share;
-  NodeId repeat;  // the innermost one around it
+  std::vector<Loop> loops;  // the repeats around it, outermost first
+  NodeId repeat;            // the innermost of them
   int64_t iterations = 1;
   int64_t tasks = 0;
   int64_t tasks_per_sm = 0;   // on the SM that has most
   double balance = 1;         // tasks over what that many on each SM would be
   double streamed_bytes = 0;  // by the loader, ahead of every wait
   double read_bytes = 0;      // other operands that the launch does not write
-  double fetched_bytes = 0;   // written in this launch and read again, by all SMs together
+  double fetched_bytes = 0;   // written in this launch and read again, by all tasks together
+  double first_bytes = 0;     // what an SM reads of them before its first operation
+  bool depends = false;       // a task reads an operand of its own behind an event
   double flops = 0;
   std::vector<EdgeCost> edges;
   // Filled by Predict, averages over the iterations.
   double floor_us = 0;    // to read what must be read once
   double latency_us = 0;  // of the edges into it
-  double us = 0;
+  Times times;
 };
 
 struct KernelCost {
@@ -75,7 +113,7 @@ struct KernelCost {
   double bytes = 0;               // that must be read once
   double flops = 0;
   double floor_us = 0;
-  double us = 0;
+  Times times;
 };
 
 /// What `arch` makes of the kernel at these sizes; `dims` has every dimension. Each element of an
