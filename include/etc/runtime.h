@@ -117,7 +117,7 @@ typedef struct etc_param_info {
   const char* value_min; /* as text, both included; null where there is no range */
   const char* value_max;
   int32_t has_tile; /* whether the last two axes are stored in tiles; else row-major */
-  int64_t tile[2];  /* their extents */
+  int64_t tile[2];  /* their extents; else 0 */
   int32_t distinct; /* no two elements are equal */
   int32_t monotone; /* along the last axis, no element is less than the one before */
 } etc_param_info;
@@ -148,7 +148,9 @@ ETC_API etc_status etc_program_kernel(const etc_program* program, const char* gr
 
 /* A parameter in tiles of A x B holds the elements of [..., n, k] in the order [..., n / A, k / B,
  * n % A, k % B]. Packing brings a dense row-major tensor into that order, unpacking takes it back.
- * `shape` has `rank` extents; source and destination have the same size and must not overlap. */
+ * `shape`, of the row-major tensor, has `rank` extents; source and destination have the same size
+ * and must not overlap. A packed tensor is bound by the shape that it has then, [..., n / A, k / B,
+ * A, B]: a row-major one cannot be bound in its place. */
 ETC_API etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
                             const int64_t* shape, int32_t rank, const void* row_major,
                             void* packed);
@@ -216,7 +218,8 @@ typedef struct etc_dl_tensor {
 } etc_dl_tensor;
 
 /* The description is copied, the data is not: it must live until the launches that use it end. A
- * failed bind leaves the earlier one in place. */
+ * failed bind leaves the earlier one in place. Where the parameter has a tile, the tensor is a
+ * packed one. */
 ETC_API etc_status etc_instance_bind(etc_instance* instance, const char* name,
                                      const etc_tensor* tensor);
 ETC_API etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,

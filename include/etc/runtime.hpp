@@ -27,6 +27,27 @@ inline void ThrowUnlessOk(etc_status status) {
   }
 }
 
+/// The shape by which a tensor [..., n, k] is bound once it is packed into tiles of A x B, those of
+/// etc_param_info: [..., n / A, k / B, A, B]. Without a layout (a tile of zeros) it stays as it is.
+inline std::vector<int64_t> PackedShape(std::vector<int64_t> shape, const int64_t* tile) {
+  if (tile[0] == 0) {
+    return shape;
+  }
+  if (shape.size() < 2) {
+    throw Error(ETC_ERROR_BIND, "a tensor in tiles has at least two axes");
+  }
+  for (size_t axis = shape.size() - 2, i = 0; i < 2; ++axis, ++i) {
+    if (shape[axis] % tile[i] != 0) {
+      throw Error(ETC_ERROR_BIND, "extent " + std::to_string(axis) + " is " +
+                                      std::to_string(shape[axis]) + ", but its tiles have " +
+                                      std::to_string(tile[i]));
+    }
+    shape[axis] /= tile[i];
+  }
+  shape.insert(shape.end(), tile, tile + 2);
+  return shape;
+}
+
 class Program {
  public:
   explicit Program(const std::string& path) {

@@ -81,7 +81,7 @@ def bench_batch(name, config, programs, weights, batch, context, options):
     inputs = decode_model.random_state(config, batch, context, "cuda")
     decoders = {}
     for schedule, program in programs.items():
-        decoders[schedule] = EtcDecoder(program, parameters, *inputs)
+        decoders[schedule] = EtcDecoder(program, program.as_packed(parameters), *inputs)
         decoders[schedule].pos.fill_(context)
         decoders[schedule].poison()
     steps = {schedule: captured(decoder.launch) for schedule, decoder in decoders.items()}

@@ -28,21 +28,20 @@ def compile_model(etc, name, folder, arch, schedule="static"):
 
 class EtcDecoder:
     """One batch of sequences. The caches are [layers, pages, kv heads, page size, head_dim], and
-    `page_table` [batch, max pages] says which pages a sequence has."""
+    `page_table` [batch, max pages] says which pages a sequence has. Weights are packed."""
 
     def __init__(self, program, weights, k_cache, v_cache, page_table):
         batch, max_pages = page_table.shape
         device = k_cache.device
-        vocab = weights["embed"].shape[0]
         self.k_cache, self.v_cache = k_cache, v_cache
         self.ids = torch.zeros(batch, dtype=torch.int32, device=device)
         self.pos = torch.zeros(batch, dtype=torch.int32, device=device)
-        self.logits = torch.empty(batch, vocab, dtype=torch.float32, device=device)
         self.token = torch.empty(batch, dtype=torch.int32, device=device)
         self.runtime = etcrt.Runtime(program)
         self.runtime.set_dim("batch", batch)
         self.runtime.set_dim("max_pages", max_pages)
         self.runtime.set_dim("num_pages", k_cache.shape[1])
+        self.logits = torch.empty(self.runtime.shape("logits"), dtype=torch.float32, device=device)
         self.runtime.bind(
             ids=self.ids,
             pos=self.pos,

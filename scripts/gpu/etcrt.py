@@ -134,6 +134,12 @@ def _name(text):
     return None if text is None else text.encode()
 
 
+def _seen_in_tiles(tensor, tile):
+    """The memory of a dense tensor by the shape of a packed one."""
+    *leading, rows, columns = tensor.shape
+    return tensor.view(*leading, rows // tile[0], columns // tile[1], *tile)
+
+
 class Program:
     """A loaded artifact."""
 
@@ -186,7 +192,7 @@ class Program:
         return tiles
 
     def pack(self, name, tensor, graph=None):
-        """A row-major torch tensor in the layout of a parameter: a new one of the same shape."""
+        """A row-major torch tensor in the layout of a parameter: a new one, of the shape of its tiles."""
         import torch
 
         tensor = tensor.contiguous()
@@ -198,7 +204,14 @@ class Program:
             _check(_lib().etc_pack_device(*words, _current_stream().cuda_stream))
         else:
             _check(_lib().etc_pack(*words))
-        return packed
+        return _seen_in_tiles(packed, self.tiles(graph)[name])
+
+    def as_packed(self, tensors, graph=None):
+        """A dict of tensors in which those whose parameters have a layout are packed ones already,
+        whatever their shapes say."""
+        tiles = self.tiles(graph).items()
+        return tensors | {name: _seen_in_tiles(tensors[name], tile)
+                          for name, tile in tiles if name in tensors}
 
     def pack_all(self, tensors, graph=None):
         """Packs, in a dict, the tensors whose parameters have a layout, one after another: a dict

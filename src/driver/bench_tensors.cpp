@@ -32,7 +32,11 @@ class BenchTensorMaker {
       instance_.SetDim(name, value);
     }
     for (const etc_param_info& param : graph_.params) {
-      made_.all.push_back({param.name, param.access, param.dtype, {}, 0, nullptr, nullptr, {}});
+      BenchTensor& tensor = made_.all.emplace_back();
+      tensor.name = param.name;
+      tensor.access = param.access;
+      tensor.dtype = param.dtype;
+      tensor.tile = {param.tile[0], param.tile[1]};
     }
     if (!ReadNpyFiles()) {
       return std::nullopt;
@@ -95,14 +99,15 @@ class BenchTensorMaker {
       if (file == sources_.inputs.end() || !IsNpyFile(file->second)) {
         continue;
       }
-      TensorData data{tensor.name, tensor.access, tensor.dtype, {}, {}, false};
+      TensorData data{tensor.name, tensor.access, tensor.dtype, {}, {}, tensor.tile};
       if (!ReadTensor(file->second, data, diagnostics_)) {
         ok = false;
         continue;
       }
       try {
         // The place's memory of it is made when all sizes are known.
-        instance_.Bind(tensor.name, Placeholder(), tensor.dtype, data.shape);
+        instance_.Bind(tensor.name, Placeholder(), tensor.dtype,
+                       PackedShape(data.shape, tensor.tile.data()));
       } catch (const Error& error) {
         if (error.status() != ETC_ERROR_BIND && error.status() != ETC_ERROR_DIM) {
           throw;
@@ -161,14 +166,13 @@ class BenchTensorMaker {
   std::optional<TensorData> DataFor(size_t index) {
     const etc_param_info& param = graph_.params[index];
     const BenchTensor& tensor = made_.all[index];
-    TensorData data{tensor.name, tensor.access,      tensor.dtype, tensor.shape,
-                    {},          param.has_tile != 0};
+    TensorData data{tensor.name, tensor.access, tensor.dtype, tensor.shape, {}, tensor.tile};
     if (auto file = sources_.inputs.find(tensor.name); file != sources_.inputs.end()) {
       if (!ReadTensor(file->second, data, diagnostics_) ||
           !CheckValues(instance_, param, data, file->second, diagnostics_)) {
         return std::nullopt;
       }
-      if (data.in_tiles) {
+      if (data.InTiles()) {
         const std::vector<char> row_major = data.bytes;
         program_.Pack(graph_.name.c_str(), data.name, data.shape, row_major.data(),
                       data.bytes.data());
@@ -231,7 +235,8 @@ void BenchTensors::BindTo(Instance& instance) const {
     instance.SetDim(name, value);
   }
   for (const BenchTensor& tensor : all) {
-    instance.Bind(tensor.name, tensor.data, tensor.dtype, tensor.shape);
+    instance.Bind(tensor.name, tensor.data, tensor.dtype,
+                  PackedShape(tensor.shape, tensor.tile.data()));
   }
 }
 

@@ -1,6 +1,7 @@
 // The tensors that all programs of a benchmark share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,6 +28,7 @@ struct BenchTensor {
   etc_access access = ETC_IN;
   etc_dtype dtype = ETC_F32;
   std::vector<int64_t> shape;
+  std::array<int64_t, 2> tile{};  // of a layout, in which the data is; else zeros
   int64_t bytes = 0;
   void* data = nullptr;
   void* original = nullptr;     // of an inout: what each launch starts from

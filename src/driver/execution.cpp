@@ -64,13 +64,13 @@ Execution::Execution(const Program& program, const std::string& graph, int32_t s
 Execution::~Execution() = default;
 
 const std::vector<char>& Execution::Source(const Bound& bound) const {
-  return bound.tensor->in_tiles ? bound.packed : bound.tensor->bytes;
+  return bound.tensor->InTiles() ? bound.packed : bound.tensor->bytes;
 }
 
 void Execution::Bind(const TensorData& tensor) {
   auto bound = std::make_unique<Bound>();
   bound->tensor = &tensor;
-  if (tensor.in_tiles) {
+  if (tensor.InTiles()) {
     bound->packed.resize(tensor.bytes.size());
     program_.Pack(graph_.c_str(), tensor.name, tensor.shape, tensor.bytes.data(),
                   bound->packed.data());
@@ -88,7 +88,7 @@ void Execution::Bind(const TensorData& tensor) {
   } else {
     data = const_cast<char*>(source.data());  // the program only reads an `in`
   }
-  instance_.Bind(tensor.name, data, tensor.dtype, tensor.shape);
+  instance_.Bind(tensor.name, data, tensor.dtype, PackedShape(tensor.shape, tensor.tile.data()));
   bound_.push_back(std::move(bound));
 }
 
@@ -124,7 +124,7 @@ Results Execution::Fetch() {
       ThrowUnlessOk(
           etc_device_copy_from(bytes.data(), bound->device, static_cast<int64_t>(bytes.size())));
     }
-    if (bound->tensor->in_tiles) {
+    if (bound->tensor->InTiles()) {
       const std::vector<char> packed = bytes;
       program_.Unpack(graph_.c_str(), bound->tensor->name, bound->tensor->shape, packed.data(),
                       bytes.data());

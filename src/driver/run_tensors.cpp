@@ -15,7 +15,8 @@ class TensorMaker {
 
   std::optional<RunTensors> Run() {
     for (const etc_param_info& param : graph_.params) {
-      run_.tensors.push_back({param.name, param.access, param.dtype, {}, {}, param.has_tile != 0});
+      run_.tensors.push_back(
+          {param.name, param.access, param.dtype, {}, {}, {param.tile[0], param.tile[1]}});
     }
     if (!CheckSourceNames() || !SetDims() || !BindNpyInputs() || !ResolveDims() || !BindOthers()) {
       return std::nullopt;

@@ -1,6 +1,7 @@
 // The elements of a parameter on this side of a launch: from and to files, random, poisoned.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,9 +18,10 @@ struct TensorData {
   etc_access access = ETC_IN;
   etc_dtype dtype = ETC_F32;
   std::vector<int64_t> shape;
-  std::vector<char> bytes;  // row-major
-  bool in_tiles = false;    // the parameter has a layout: it is given them packed
+  std::vector<char> bytes;        // row-major
+  std::array<int64_t, 2> tile{};  // of a layout, in which a launch takes them; else zeros
 
+  bool InTiles() const { return tile[0] != 0; }
   int64_t Elements() const;
 };
 

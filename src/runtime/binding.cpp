@@ -41,14 +41,14 @@ Status CheckExtent(const Graph& graph, const Param& param, size_t axis, int64_t 
 }
 
 Status CheckKnownExtents(const Graph& graph, const Param& param, const KnownDims& known,
-                         const etc_tensor& tensor) {
+                         const std::vector<int64_t>& shape) {
   std::vector<int64_t> dims;
   for (const std::optional<int64_t>& value : known) {
     dims.push_back(value.value_or(0));
   }
   for (size_t axis = 0; axis < param.shape.size(); ++axis) {
     const Expr& expr = param.shape[axis];
-    const int64_t given = tensor.shape[axis];
+    const int64_t given = shape[axis];
     if (given < 0) {
       return Misfit(param, "extent ", axis, " is ", given);
     }
@@ -65,13 +65,46 @@ Status CheckKnownExtents(const Graph& graph, const Param& param, const KnownDims
   return {};
 }
 
-Status CheckSize(const Param& param, const etc_tensor& tensor, int64_t element_bytes,
+/// The shape [..., n, k] of a tensor. That of a packed one is [..., n / A, k / B, A, B], so that a
+/// row-major tensor cannot be taken for it.
+Status ShapeOf(const Param& param, const etc_tensor& tensor, std::vector<int64_t>* shape) {
+  const size_t rank = param.shape.size();
+  const size_t bound_rank = rank + (param.tile ? 2 : 0);
+  if (tensor.rank != static_cast<int32_t>(bound_rank)) {
+    const std::string packed = param.tile
+                                   ? Cat(": a packed tensor (etc_pack) has the shape [..., n / ",
+                                         param.tile->rows, ", k / ", param.tile->columns, ", ",
+                                         param.tile->rows, ", ", param.tile->columns, "]")
+                                   : "";
+    return Misfit(param, "the rank is ", tensor.rank, ", but must be ", bound_rank, packed);
+  }
+  if (tensor.rank > 0 && tensor.shape == nullptr) {
+    return Misfit(param, "the shape is null");
+  }
+  shape->assign(tensor.shape, tensor.shape + rank);
+  if (!param.tile) {
+    return {};
+  }
+  const int64_t tile[] = {param.tile->rows, param.tile->columns};
+  for (size_t i = 0; i < 2; ++i) {
+    const size_t axis = rank - 2 + i;
+    const int64_t given = tensor.shape[rank + i];
+    if (given != tile[i]) {
+      return Misfit(param, "extent ", rank + i, " is ", given, ", but its tiles have ", tile[i]);
+    }
+    if (__builtin_mul_overflow(tensor.shape[axis], tile[i], &(*shape)[axis])) {
+      return Misfit(param, "its size in bytes overflows");
+    }
+  }
+  return {};
+}
+
+Status CheckSize(const Param& param, const std::vector<int64_t>& shape, int64_t element_bytes,
                  int64_t* elements) {
   int64_t bytes = element_bytes;
-  const bool is_empty =
-      std::find(tensor.shape, tensor.shape + tensor.rank, 0) != tensor.shape + tensor.rank;
-  for (int32_t axis = 0; axis < tensor.rank && !is_empty; ++axis) {
-    if (__builtin_mul_overflow(bytes, tensor.shape[axis], &bytes)) {
+  const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  for (size_t axis = 0; axis < shape.size() && !is_empty; ++axis) {
+    if (__builtin_mul_overflow(bytes, shape[axis], &bytes)) {
       return Misfit(param, "its size in bytes overflows");
     }
   }
@@ -182,18 +215,14 @@ Status CheckTensor(const Graph& graph, const Param& param, const KnownDims& know
     return Misfit(param, "the dtype is ", given != nullptr ? given->name : "unknown",
                   ", but must be ", expected->name);
   }
-  if (tensor.rank != static_cast<int32_t>(param.shape.size())) {
-    return Misfit(param, "the rank is ", tensor.rank, ", but must be ", param.shape.size());
-  }
-  if (tensor.rank > 0 && tensor.shape == nullptr) {
-    return Misfit(param, "the shape is null");
-  }
-  ETC_RETURN_IF_BAD(CheckKnownExtents(graph, param, known, tensor));
+  std::vector<int64_t> shape;
+  ETC_RETURN_IF_BAD(ShapeOf(param, tensor, &shape));
+  ETC_RETURN_IF_BAD(CheckKnownExtents(graph, param, known, shape));
   int64_t elements = 0;
-  ETC_RETURN_IF_BAD(CheckSize(param, tensor, expected->bytes, &elements));
+  ETC_RETURN_IF_BAD(CheckSize(param, shape, expected->bytes, &elements));
   ETC_RETURN_IF_BAD(CheckDense(param, tensor, elements));
   ETC_RETURN_IF_BAD(CheckData(param, tensor.data, elements));
-  *binding = {true, tensor.data, {tensor.shape, tensor.shape + tensor.rank}, elements};
+  *binding = {true, tensor.data, std::move(shape), elements};
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace etc::runtime {
 struct Binding {
   bool is_bound = false;
   void* data = nullptr;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;  // of the parameter, also where the tensor is packed
   int64_t elements = 0;
 };
 

@@ -98,5 +98,37 @@ TEST_CASE("an extent that only a tile refuses") {
         }).text == "parameter `table`: extent 1 is 4, but its tiles have 8");
 }
 
+TEST_CASE("a packed tensor is bound by the shape of its tiles, a row-major one not at all") {
+  Gather gather(TiledManifest());
+  alignas(16) float memory[128] = {};
+  const auto bind = [&](const std::vector<int64_t>& shape) {
+    return FailureOf([&] { gather.instance.Bind("table", memory, ETC_F32, shape); }).text;
+  };
+  const std::string hint = ": a packed tensor (etc_pack) has the shape [..., n / 2, k / 4, 2, 4]";
+  CHECK(bind({10, 8}) == "parameter `table`: the rank is 2, but must be 4" + hint);
+  CHECK(bind({5, 2, 4, 2}) == "parameter `table`: extent 2 is 4, but its tiles have 2");
+  CHECK(bind({5, 2, 2, 2}) == "parameter `table`: extent 3 is 2, but its tiles have 4");
+  CHECK(bind({6, 2, 2, 4}) == "parameter `table`: extent 0 is 12, but must be 10");
+  CHECK(bind({5, int64_t{1} << 62, 2, 4}) == "parameter `table`: its size in bytes overflows");
+
+  gather.instance.Bind("table", memory, ETC_F32, {5, 2, 2, 4});
+  CHECK(gather.instance.Dim("width") == 8);
+  const int64_t shape[] = {5, 2, 2, 4}, transposed[] = {16, 4, 8, 1};
+  CHECK(FailureOf([&] {
+          gather.instance.Bind("table", {memory, ETC_F32, 4, shape, transposed});
+        }).text ==
+        "parameter `table`: stride 2 is 8, but a dense row-major tensor of its shape has 4");
+}
+
+TEST_CASE("the shape of a packed tensor") {
+  const int64_t tile[] = {2, 4}, none[] = {0, 0};
+  CHECK(PackedShape({3, 10, 8}, tile) == std::vector<int64_t>{3, 5, 2, 2, 4});
+  CHECK(PackedShape({7}, none) == std::vector<int64_t>{7});
+  CHECK(FailureOf([&] {
+          PackedShape({10, 6}, tile);
+        }).text == "extent 1 is 6, but its tiles have 4");
+  CHECK(FailureOf([&] { PackedShape({8}, tile); }).status == ETC_ERROR_BIND);
+}
+
 }  // namespace
 }  // namespace etc::test
