@@ -8,6 +8,8 @@
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/tensor_data.h"
+#include "etc/runtime.hpp"
+#include "runtime/binding.h"
 #include "runtime/layout.h"
 #include "runtime/manifest_expr.h"
 
@@ -29,7 +31,9 @@ class PackJob {
     if (!IsNpyFile(options_.input) && !MakeShape(*dims, tensor.shape)) {
       return false;
     }
-    return ReadTensor(options_.input, tensor, diagnostics_) && Pack(tensor);
+    return ReadTensor(options_.input, tensor, diagnostics_) &&
+           (!options_.unpack || !IsNpyFile(options_.input) || TakeTiles(tensor.shape)) &&
+           Pack(tensor);
   }
 
  private:
@@ -108,19 +112,36 @@ class PackJob {
     return true;
   }
 
+  bool Fits(const runtime::Status& status) {
+    return status.Ok() || Report(DiagnosticKind::Data, fmt::format("`{}` does not fit: {}",
+                                                                   options_.input, status.message));
+  }
+
+  /// From the shape that a packed tensor has to the parameter's.
+  bool TakeTiles(std::vector<int64_t>& shape) {
+    const std::vector<int64_t> packed = shape;
+    return Fits(runtime::ShapeOf(
+        *param_,
+        {nullptr, param_->dtype, static_cast<int32_t>(packed.size()), packed.data(), nullptr},
+        &shape));
+  }
+
   bool Pack(const TensorData& tensor) {
     runtime::TiledShape tiled;
-    runtime::Status status = runtime::MakeTiledShape(
-        *graph_, *param_, tensor.shape.data(), static_cast<int32_t>(tensor.shape.size()), &tiled);
-    if (!status.Ok()) {
-      return Report(DiagnosticKind::Data,
-                    fmt::format("`{}` does not fit: {}", options_.input, status.message));
+    if (!Fits(runtime::MakeTiledShape(*graph_, *param_, tensor.shape.data(),
+                                      static_cast<int32_t>(tensor.shape.size()), &tiled))) {
+      return false;
     }
-    std::vector<char> result(tensor.bytes.size());
+    std::vector<char> bytes(tensor.bytes.size());
     auto packing = options_.unpack ? runtime::Packing::Unpack : runtime::Packing::Pack;
-    status = runtime::CopyOnHost(tiled, packing, tensor.bytes.data(), result.data());
+    runtime::Status status = runtime::CopyOnHost(tiled, packing, tensor.bytes.data(), bytes.data());
     ETC_CHECK(status.Ok());
-    return WriteFiles({{options_.output, FileContents(options_.output, tensor, result)}},
+    TensorData result{tensor.name, tensor.access, tensor.dtype, tensor.shape, {}};
+    if (!options_.unpack) {
+      const int64_t tile[] = {param_->tile->rows, param_->tile->columns};
+      result.shape = PackedShape(tensor.shape, tile);
+    }
+    return WriteFiles({{options_.output, FileContents(options_.output, result, bytes)}},
                       diagnostics_);
   }
 

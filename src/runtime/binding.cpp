@@ -65,40 +65,6 @@ Status CheckKnownExtents(const Graph& graph, const Param& param, const KnownDims
   return {};
 }
 
-/// The shape [..., n, k] of a tensor. That of a packed one is [..., n / A, k / B, A, B], so that a
-/// row-major tensor cannot be taken for it.
-Status ShapeOf(const Param& param, const etc_tensor& tensor, std::vector<int64_t>* shape) {
-  const size_t rank = param.shape.size();
-  const size_t bound_rank = rank + (param.tile ? 2 : 0);
-  if (tensor.rank != static_cast<int32_t>(bound_rank)) {
-    const std::string packed = param.tile
-                                   ? Cat(": a packed tensor (etc_pack) has the shape [..., n / ",
-                                         param.tile->rows, ", k / ", param.tile->columns, ", ",
-                                         param.tile->rows, ", ", param.tile->columns, "]")
-                                   : "";
-    return Misfit(param, "the rank is ", tensor.rank, ", but must be ", bound_rank, packed);
-  }
-  if (tensor.rank > 0 && tensor.shape == nullptr) {
-    return Misfit(param, "the shape is null");
-  }
-  shape->assign(tensor.shape, tensor.shape + rank);
-  if (!param.tile) {
-    return {};
-  }
-  const int64_t tile[] = {param.tile->rows, param.tile->columns};
-  for (size_t i = 0; i < 2; ++i) {
-    const size_t axis = rank - 2 + i;
-    const int64_t given = tensor.shape[rank + i];
-    if (given != tile[i]) {
-      return Misfit(param, "extent ", rank + i, " is ", given, ", but its tiles have ", tile[i]);
-    }
-    if (__builtin_mul_overflow(tensor.shape[axis], tile[i], &(*shape)[axis])) {
-      return Misfit(param, "its size in bytes overflows");
-    }
-  }
-  return {};
-}
-
 Status CheckSize(const Param& param, const std::vector<int64_t>& shape, int64_t element_bytes,
                  int64_t* elements) {
   int64_t bytes = element_bytes;
@@ -203,6 +169,38 @@ Status CheckDim(const manifest::Dim& dim, int64_t value) {
   }
   if (value % dim.multiple != 0) {
     return Fail(ETC_ERROR_DIM, "is ", value, ", but must be a multiple of ", dim.multiple);
+  }
+  return {};
+}
+
+Status ShapeOf(const Param& param, const etc_tensor& tensor, std::vector<int64_t>* shape) {
+  const size_t rank = param.shape.size();
+  const size_t bound_rank = rank + (param.tile ? 2 : 0);
+  if (tensor.rank != static_cast<int32_t>(bound_rank)) {
+    const std::string packed = param.tile
+                                   ? Cat(": a packed tensor (etc_pack) has the shape [..., n / ",
+                                         param.tile->rows, ", k / ", param.tile->columns, ", ",
+                                         param.tile->rows, ", ", param.tile->columns, "]")
+                                   : "";
+    return Misfit(param, "the rank is ", tensor.rank, ", but must be ", bound_rank, packed);
+  }
+  if (tensor.rank > 0 && tensor.shape == nullptr) {
+    return Misfit(param, "the shape is null");
+  }
+  shape->assign(tensor.shape, tensor.shape + rank);
+  if (!param.tile) {
+    return {};
+  }
+  const int64_t tile[] = {param.tile->rows, param.tile->columns};
+  for (size_t i = 0; i < 2; ++i) {
+    const size_t axis = rank - 2 + i;
+    const int64_t given = tensor.shape[rank + i];
+    if (given != tile[i]) {
+      return Misfit(param, "extent ", rank + i, " is ", given, ", but its tiles have ", tile[i]);
+    }
+    if (__builtin_mul_overflow(tensor.shape[axis], tile[i], &(*shape)[axis])) {
+      return Misfit(param, "its size in bytes overflows");
+    }
   }
   return {};
 }

@@ -24,6 +24,10 @@ using KnownDims = std::vector<std::optional<int64_t>>;
 /// The text of a failure completes "dim `batch` ...".
 Status CheckDim(const manifest::Dim& dim, int64_t value);
 
+/// The shape [..., n, k] of a tensor for the parameter. A packed one has [..., n / A, k / B, A, B],
+/// so that a row-major one cannot be taken for it.
+Status ShapeOf(const manifest::Param& param, const etc_tensor& tensor, std::vector<int64_t>* shape);
+
 /// Holds a tensor against its parameter: dtype, rank, density, alignment, null, the extents whose
 /// value is known, and the range of the dims that extents name.
 Status CheckTensor(const manifest::Graph& graph, const manifest::Param& param,
