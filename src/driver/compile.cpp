@@ -13,6 +13,7 @@
 #include "driver/pipeline.h"
 #include "driver/resource_report.h"
 #include "ir/printer.h"
+#include "support/stderr.h"
 
 namespace etc {
 namespace {
@@ -25,7 +26,7 @@ class CompileJob {
   ExitCode Run() {
     (void)(OptionsFit() && Phases());
     if (options_.time_passes) {
-      fmt::print(stderr, "{}", timer_.Report());
+      PrintToStderr("{}", timer_.Report());
     }
     return session_.Finish();
   }
@@ -84,7 +85,7 @@ class CompileJob {
         !CheckSpills(kernels, session_.diagnostics())) {
       return false;
     }
-    fmt::print(stderr, "{}", ResourceText(module, kernels));
+    PrintToStderr("{}", ResourceText(module, kernels));
     return true;
   }
 

@@ -8,6 +8,9 @@
 #include <cctype>
 #include <cstring>
 #include <memory>
+#include <sstream>
+
+#include "driver/files.h"
 
 namespace etc {
 namespace {
@@ -63,6 +66,14 @@ CLI::Validator Between(T min, T max) {
 CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
                      const std::string& help, const std::string& type) {
   return app->add_option(flags, values, help)->type_name(type)->take_all()->allow_extra_args(false);
+}
+
+/// An empty name would mean the default, where a shell put nothing for a variable.
+void AddOutput(CLI::App* app, std::string& file, const std::string& help) {
+  app->add_option("-o,--output", file, help)
+      ->check(CLI::Validator(
+          [](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""))
+      ->type_name("FILE");
 }
 
 void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format) {
@@ -171,8 +182,7 @@ void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
                 "Say which events were derived or removed, and why");
   opt->add_flag("--list-passes", options.list_passes, "List the passes");
   AddLowering(opt, options.lowering);
-  opt->add_option("-o,--output", options.output, "Where to write [standard output]")
-      ->type_name("FILE");
+  AddOutput(opt, options.output, "Where to write [standard output]");
   opt->callback([&, source] {
     if (!options.list_passes && source->empty()) {
       throw CLI::RequiredError("file");
@@ -185,11 +195,9 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   CLI::App* compile =
       app.add_subcommand("compile", "Compile a source to a binary and its manifest");
   AddSource(compile, options.source)->required();
-  compile
-      ->add_option("-o,--output", options.output,
-                   "The binary; the manifest is written beside it as .json [the source's name "
-                   "with .cubin or .so, in this folder]")
-      ->type_name("FILE");
+  AddOutput(compile, options.output,
+            "The binary; the manifest is written beside it as .json [the source's name with "
+            ".cubin or .so, in this folder]");
   AddChoice<std::string, std::string>(compile, "--arch", options.target.arch,
                                       "What to compile for [sm_90a]",
                                       {{"sm_90a", "sm_90a"}, {"host", "host"}});
@@ -302,8 +310,7 @@ void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
       ->type_name("X");
   AddChoice<BenchFormat, BenchFormat>(bench, "--format", options.format, "What to print [text]",
                                       {{"text", BenchFormat::Text}, {"json", BenchFormat::Json}});
-  bench->add_option("-o,--output", options.output, "Where to write [standard output]")
-      ->type_name("FILE");
+  AddOutput(bench, options.output, "Where to write [standard output]");
   AddTarget(bench, options.target);
   bench->callback([&] { command = options; });
 }
@@ -318,8 +325,7 @@ void AddGraphCommand(CLI::App& app, Command& command, GraphOptions& options) {
       graph, "--format", options.format,
       "What to write; SVG needs `dot` of Graphviz [svg for an output of that name, else dot]",
       {{"dot", PictureFormat::Dot}, {"svg", PictureFormat::Svg}});
-  graph->add_option("-o,--output", options.output, "Where to write [standard output]")
-      ->type_name("FILE");
+  AddOutput(graph, options.output, "Where to write [standard output]");
   graph->callback([&] { command = options; });
 }
 
@@ -447,8 +453,11 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& success) {  // --help, --version
-    app.exit(success);
-    return ExitCode::Ok;
+    std::ostringstream text;
+    app.exit(success, text);
+    Session session(DiagnosticsFormat::Text);
+    (void)WriteText("-", text.str(), session.diagnostics());
+    return session.Finish();
   } catch (const CLI::ParseError& error) {
     return ReportWrongCommandLine(error.what(), app, arguments);
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "ir/printer.h"
+#include "support/stderr.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
@@ -90,7 +91,7 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
     }
     const auto& names = options.print_after;
     if (print_all || std::find(names.begin(), names.end(), pass.name) != names.end()) {
-      fmt::print(stderr, "// after {}\n{}\n", pass.name, Print(module));
+      PrintToStderr("// after {}\n{}\n", pass.name, Print(module));
     }
   }
   return true;

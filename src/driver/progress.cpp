@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "support/stderr.h"
+
 namespace etc {
 
 Progress::Progress(std::string what) : what_(std::move(what)) {
@@ -31,12 +33,12 @@ void Progress::Show() {
   for (int seconds = 1;; ++seconds) {
     if (stop_changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stop_; })) {
       if (seconds > 1) {
-        fmt::print(stderr, "\r\033[K");
+        PrintToStderr("\r\033[K");
         std::fflush(stderr);
       }
       return;
     }
-    fmt::print(stderr, "\r\033[Ketc: {} … {} s", what_, seconds);
+    PrintToStderr("\r\033[Ketc: {} … {} s", what_, seconds);
     std::fflush(stderr);
   }
 }

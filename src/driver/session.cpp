@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "support/stderr.h"
+
 namespace etc {
 
 const SourceFile& Session::SetSource(std::string name, std::string text) {
@@ -24,15 +26,15 @@ ExitCode Session::Finish(ExitCode otherwise) {
   }
   std::fflush(stdout);
   if (format_ == DiagnosticsFormat::Json) {
-    fmt::print(stderr, "{}", RenderJson(diagnostics_, source_.get()));
+    PrintToStderr("{}", RenderJson(diagnostics_, source_.get()));
     return code;
   }
-  fmt::print(stderr, "{}", RenderText(diagnostics_, source_.get()));
+  PrintToStderr("{}", RenderText(diagnostics_, source_.get()));
   if (size_t errors = diagnostics_.error_count(); errors > 0) {
-    fmt::print(stderr, "{} error{}{}\n", errors, errors == 1 ? "" : "s",
-               errors > Diagnostics::kMaxErrors
-                   ? fmt::format(", the first {} of them shown", Diagnostics::kMaxErrors)
-                   : "");
+    PrintToStderr("{} error{}{}\n", errors, errors == 1 ? "" : "s",
+                  errors > Diagnostics::kMaxErrors
+                      ? fmt::format(", the first {} of them shown", Diagnostics::kMaxErrors)
+                      : "");
   }
   return code;
 }

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "support/stderr.h"
+
 namespace etc {
 
 std::string_view Name(DiagnosticKind kind) {
@@ -254,10 +256,10 @@ std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source)
 }
 
 void InternalError(const char* file, int line, std::string_view message) {
-  fmt::print(stderr,
-             "etc: internal error at {}:{}: {}\n"
-             "etc: this is a defect of the compiler: please report it with the input\n",
-             file, line, message);
+  PrintToStderr(
+      "etc: internal error at {}:{}: {}\n"
+      "etc: this is a defect of the compiler: please report it with the input\n",
+      file, line, message);
   std::exit(70);
 }
 
