@@ -40,8 +40,8 @@ bool Completeness::Before(NodeId share, size_t waits, TensorId tensor) const {
          std::all_of(writers->second.begin(), writers->second.end(), [&](size_t writer) {
            return writer < call->index &&
                   (state.program.launches ||
-                   FollowsAll(state.unknowns, state.relations, state.events, calls[writer], *call,
-                              [&](size_t wait) { return wait < waits; }));
+                   FollowsWrites(state.unknowns, state.relations, state.events, calls[writer],
+                                 *call, {tensor, {{}}}, [&](size_t wait) { return wait < waits; }));
          });
 }
 

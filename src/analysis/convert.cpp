@@ -1,8 +1,10 @@
 #include "analysis/convert.h"
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -181,19 +183,80 @@ void Converter::AddRange(const Tensor& declared, const std::vector<PwAff>& indic
   promise.related = promise.related || !IsUniform(module_, declared);
 }
 
-/// Whether a range reads nothing but whole tensors that keep their values.
+/// Whether a range reads nothing but tensors that keep their values.
 bool Converter::ReadsStable(const Tensor& declared) const {
   bool stable = true;
   for (ExprId bound : {declared.value_lo, declared.value_hi}) {
     VisitExprs(module_, bound, [&](ExprId id) {
       if (const auto* load = std::get_if<Load>(&module_.exprs[id])) {
         const Binding* binding = Find(load->tensor);
-        stable = stable && binding != nullptr && binding->slice.empty() &&
-                 unknowns_.IsStable(binding->tensor);
+        stable = stable && binding != nullptr && unknowns_.IsStable(binding->tensor);
       }
     });
   }
   return stable;
+}
+
+/// Binds the iteration of the call in which an index of a slice has this value; false where that
+/// takes more than a difference.
+bool Converter::Solve(const ProgramCall& call, ExprId index, const PwAff& value) {
+  const Expr& expr = module_.exprs[index];
+  const auto* ref = std::get_if<SymbolRef>(&expr);
+  auto is_own = [&](const EnclosingRepeat& repeat) { return repeat.var == ref->symbol; };
+  if (ref != nullptr && std::any_of(call.repeats.begin(), call.repeats.end(), is_own) &&
+      values_.try_emplace(ref->symbol, value).second) {
+    return true;
+  }
+  const auto* binary = std::get_if<Binary>(&expr);
+  auto offset = binary == nullptr ? std::nullopt : EvaluateInt(module_, binary->right, {});
+  if (offset && binary->op == BinaryOp::Add) {
+    return Solve(call, binary->left, value - unknowns_.Constant(*offset));
+  }
+  if (offset && binary->op == BinaryOp::Sub) {
+    return Solve(call, binary->left, value + unknowns_.Constant(*offset));
+  }
+  Set differs = KnowsIterations(call, index) ? Ne(Int(index), value) : unknowns_.All();
+  return IsEmpty(differs) || IsEmpty(unknowns_.CloseVariables(differs));
+}
+
+/// Whether all iterations of the call that the index depends on are bound.
+bool Converter::KnowsIterations(const ProgramCall& call, ExprId index) const {
+  return std::all_of(call.repeats.begin(), call.repeats.end(), [&](const EnclosingRepeat& repeat) {
+    return values_.contains(repeat.var) || !Mentions(module_, index, {repeat.var});
+  });
+}
+
+bool Converter::Enter(const ProgramCall& call, size_t arg, const std::vector<PwAff>& element) {
+  const std::vector<ExprId>& slice = call.args[arg].indices;
+  for (size_t i = 0; i < slice.size(); ++i) {
+    if (!Solve(call, slice[i], element[i])) {
+      return false;
+    }
+  }
+  for (const EnclosingRepeat& repeat : call.repeats) {
+    auto iteration = values_.find(repeat.var);
+    PwAff lo = unknowns_.Constant(repeat.iterations.lo);
+    PwAff hi = unknowns_.Constant(repeat.iterations.hi);
+    Set outside = iteration == values_.end()
+                      ? Lt(hi, lo)
+                      : Lt(iteration->second, lo) | Lt(hi, iteration->second);
+    if (!IsEmpty(outside) && !IsEmpty(unknowns_.CloseVariables(outside))) {
+      return false;
+    }
+  }
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    const std::vector<ExprId>& other = call.args[a].indices;
+    bool known = std::all_of(other.begin(), other.end(),
+                             [&](ExprId index) { return KnowsIterations(call, index); });
+    if (known) {
+      std::vector<PwAff> indices;
+      for (ExprId index : other) {
+        indices.push_back(Int(index));
+      }
+      BindTensor(call.device->params[a], call.args[a].tensor, std::move(indices));
+    }
+  }
+  return true;
 }
 
 /// What calls ask of a buffer that is written once holds wherever it is read.
@@ -203,42 +266,30 @@ void Converter::AddOthers(const Tensor& own, TensorId id, const std::vector<PwAf
   for (const ProgramCall& call : unknowns_.program().calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       const Tensor& param = module_.tensors[call.device->params[a]];
-      if (call.args[a].tensor != id || !call.args[a].indices.empty() ||
-          param.access != Access::In) {
+      size_t slice = call.args[a].indices.size();
+      if (call.args[a].tensor != id || slice > indices.size() || param.access != Access::In ||
+          !IsPromised(param)) {
+        continue;
+      }
+      Converter other(unknowns_);
+      other.written_ = written_;
+      other.asked_ = asked_;
+      if (!other.Enter(call, a, indices)) {
         continue;
       }
       if (param.value_lo && param.value_hi && &param != &own) {
-        if (IsUniform(module_, param)) {
-          if (!uniform) {
-            AddRange(param, indices, 0, promise);
-          }
-          uniform = true;
-        } else {
-          AddRelation(call, param, indices, promise);
+        bool once = IsUniform(module_, param);
+        if (once ? !uniform : other.ReadsStable(param)) {
+          other.AddRange(param, indices, slice, promise);
         }
+        uniform = uniform || once;
       }
       promise.monotone = promise.monotone || param.monotone;
       if (param.distinct) {
+        promise.slice = promise.distinct ? std::min(promise.slice, slice) : slice;
         promise.distinct = true;
-        promise.slice = 0;
       }
     }
-  }
-}
-
-/// A range that another call declares, by the tensors that are its arguments.
-void Converter::AddRelation(const ProgramCall& call, const Tensor& param,
-                            const std::vector<PwAff>& indices, Promise& promise) {
-  Converter other(unknowns_);
-  other.written_ = written_;
-  other.asked_ = asked_;
-  for (size_t a = 0; a < call.args.size(); ++a) {
-    if (call.args[a].indices.empty()) {
-      other.BindTensor(call.device->params[a], call.args[a].tensor, {});
-    }
-  }
-  if (other.ReadsStable(param)) {
-    other.AddRange(param, indices, 0, promise);
   }
 }
 

@@ -36,6 +36,10 @@ class Converter {
     return found == tensors_.end() ? nullptr : &found->second;
   }
 
+  /// Makes a new converter that of an iteration in which the call is given the slice that has an
+  /// element; false where none is known.
+  bool Enter(const ProgramCall& call, size_t arg, const std::vector<PwAff>& element);
+
   PwAff Times(const PwAff& a, const PwAff& b);
   /// The value of an integer expression, a term where it is not affine.
   PwAff Int(ExprId id);
@@ -64,8 +68,8 @@ class Converter {
                 Promise& promise);
   void AddOthers(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
                  Promise& promise);
-  void AddRelation(const ProgramCall& call, const Tensor& param, const std::vector<PwAff>& indices,
-                   Promise& promise);
+  bool Solve(const ProgramCall& call, ExprId index, const PwAff& value);
+  bool KnowsIterations(const ProgramCall& call, ExprId index) const;
   bool ReadsStable(const Tensor& declared) const;
   Condition Compare(const Binary& binary, bool wanted);
 

@@ -52,9 +52,12 @@ bool MeetsInElements(Unknowns& unknowns, const EventRelations& relations,
       if (!between || (notify.certain && wait.certain)) {
         continue;
       }
+      std::vector<std::string> elements = ElementNames(unknowns.module().events[event].dims.size());
+      for (const std::string& name : elements) {
+        second[name] = name;  // that of the notify
+      }
       Set both = notify.set & unknowns.Rename(wait.set, second);
-      both = ProjectOut(Identify(unknowns, both, pairs),
-                        ElementNames(unknowns.module().events[event].dims.size()));
+      both = ProjectOut(Identify(unknowns, both, pairs), elements);
       std::vector<std::string> others;  // variables of the edges, and elements by their names there
       for (const std::string& name : unknowns.Involved(both)) {
         const Term* term = unknowns.Find(name);

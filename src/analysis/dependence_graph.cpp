@@ -76,19 +76,19 @@ struct DependenceGraph::State {
   /// their range, counts and elements of events, and the range of tasks that they have to wait for.
   void AddSteering() {
     for (const ProgramCall& call : program.calls) {
-      std::set<TensorId> tensors = RangeTensors(unknowns, call);
+      SteeringReads reads = RangeReads(unknowns, call);
       for (const TaskEdge& edge : call.waits) {
-        tensors.merge(EdgeTensors(unknowns, edge, true));
+        reads.merge(EdgeReads(unknowns, call, edge, true));
       }
       for (const TaskEdge& edge : call.notifies) {
-        tensors.merge(EdgeTensors(unknowns, edge, false));
+        reads.merge(EdgeReads(unknowns, call, edge, false));
       }
       for (const ProgramCall& other : program.calls) {
         if (other.index < call.index && Meet(other.index, call.index)) {
-          tensors.merge(RangeTensors(unknowns, other));
+          reads.merge(RangeReads(unknowns, other));
         }
       }
-      for (TensorId tensor : tensors) {
+      for (const auto& [tensor, elements] : reads) {
         for (auto [regions, domains] :
              {std::pair{&first, &first_domains}, std::pair{&second, &second_domains}}) {
           AccessRegion whole;

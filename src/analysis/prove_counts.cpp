@@ -29,7 +29,7 @@ class CountProof {
     decided_.clear();
     elements_ = event.dims.size();
     Set used = Used(id);
-    if (CountsTheNotifier(id, used) || CountsTheChoices(id)) {
+    if (CountsTheNotifier(id, used) || CountsTheChoices(id, used)) {
       ++prover_.report.counts.proved;
       return true;
     }
@@ -60,8 +60,11 @@ class CountProof {
   Converter OfElement(const Event& event) const {
     Converter converter(unknowns_);
     for (size_t i = 0; i < event.dims.size(); ++i) {
+      PwAff index = unknowns_.Param(ElementName(i));
+      unknowns_.SetFacts(ElementName(i), Le(unknowns_.Constant(0), index) &
+                                             Lt(index, converter.Int(event.dims[i].extent)));
       if (event.dims[i].var) {
-        converter.Bind(event.dims[i].var, unknowns_.Param(ElementName(i)));
+        converter.Bind(event.dims[i].var, index);
       }
     }
     return converter;
@@ -112,35 +115,74 @@ class CountProof {
            IsSubset(WithoutData(used), ProjectOut(known, Variables(*only)));
   }
 
-  /// Whether element e counts how often e is in a tensor, and what notifies the event is one notify
-  /// for each element of the tensor, by its value.
-  bool CountsTheChoices(EventId id) {
+  /// Whether an element counts how often its last index is in a slice of a tensor, and what
+  /// notifies the event is one notify for each element of that slice, by its value, in an iteration
+  /// that the indices before decide.
+  bool CountsTheChoices(EventId id, const Set& used) {
     const Event& event = module_.events[id];
     const auto* count = std::get_if<Load>(&module_.exprs[event.count]);
     const EdgeRelation* only = OnlyNotify(id);
-    if (count == nullptr || only == nullptr || event.dims.size() != 1 || only->edge->ref->guard ||
-        !unknowns_.program().calls[only->call].repeats.empty() || count->indices.size() != 1) {
+    if (count == nullptr || only == nullptr || event.dims.empty() || only->edge->ref->guard) {
       return false;
     }
-    const auto* own = std::get_if<SymbolRef>(&module_.exprs[count->indices[0]]);
-    const EventIndex& index = only->edge->ref->indices[0];
+    const auto* own = std::get_if<SymbolRef>(&module_.exprs[count->indices.back()]);
+    const EventIndex& index = only->edge->ref->indices.back();
     const auto* choice =
         index.all || index.hi ? nullptr : std::get_if<Load>(&module_.exprs[index.lo]);
-    return own != nullptr && own->symbol == event.dims[0].var && choice != nullptr &&
-           CountsElements(unknowns_, count->tensor, choice->tensor) &&
-           IsEachElement(*only, *choice);
+    if (own == nullptr || own->symbol != event.dims.back().var || choice == nullptr) {
+      return false;
+    }
+    Converter element = OfElement(event);
+    std::vector<PwAff> counter;
+    for (ExprId each : count->indices) {
+      counter.push_back(element.Int(each));
+    }
+    auto slice = CountedSlice(unknowns_, count->tensor, counter, choice->tensor);
+    return slice && IsOneIteration(*only, used) && IsEachElement(*only, *choice, *slice);
   }
 
-  /// Whether the variables of the notify are the indices of the element, each over its extent.
-  bool IsEachElement(const EdgeRelation& notify, const Load& element) const {
+  /// Whether all notifies of an element are in one iteration of each repeat, and each that is used
+  /// has such an iteration, by its indices but the last.
+  bool IsOneIteration(const EdgeRelation& notify, const Set& used) const {
+    const ProgramCall& call = unknowns_.program().calls[notify.call];
+    std::vector<std::string> last{ElementName(elements_ - 1)};
+    Set known = ProjectOut(WithoutData(notify.set), last);
+    std::vector<std::string> iterations = IterationNames(call, 1);
+    return std::all_of(
+               iterations.begin(), iterations.end(),
+               [&](const std::string& name) { return bool{Decided(notify, known, name)}; }) &&
+           IsSubset(ProjectOut(WithoutData(used), last), ProjectOut(known, Variables(notify)));
+  }
+
+  /// Whether the variables of the notify are the last indices of the element, each over its extent,
+  /// and those before are these; only the last index of the event depends on them.
+  bool IsEachElement(const EdgeRelation& notify, const Load& element,
+                     const std::vector<PwAff>& slice) {
+    const ProgramCall& call = unknowns_.program().calls[notify.call];
     std::vector<SymbolId> variables = notify.edge->coords;
     for (const Axis& axis : notify.edge->ref->axes) {
       variables.push_back(axis.var);
     }
+    std::vector<EventIndex> before = notify.edge->ref->indices;
+    before.pop_back();
+    for (const EventIndex& index : before) {
+      if (index.all || index.hi || Mentions(module_, index.lo, variables)) {
+        return false;
+      }
+    }
     std::vector<std::string> names = Variables(notify);
+    names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(call.repeats.size()));
     Converter converter(unknowns_);
-    Set all = unknowns_.sizes();
+    Set all = unknowns_.sizes() & BindIterations(converter, call, 1);
+    Set known = WithoutData(notify.set);
     for (size_t i = 0; i < element.indices.size(); ++i) {
+      if (i < slice.size()) {
+        if (Mentions(module_, element.indices[i], variables) ||
+            !IsSubset(known, Eq(converter.Int(element.indices[i]), slice[i]))) {
+          return false;
+        }
+        continue;
+      }
       const auto* ref = std::get_if<SymbolRef>(&module_.exprs[element.indices[i]]);
       auto found = ref == nullptr ? variables.end()
                                   : std::find(variables.begin(), variables.end(), ref->symbol);

@@ -26,12 +26,12 @@ class MemoryProof {
           uses.push_back(call.index);
         }
       }
-      AddSteering(RangeTensors(unknowns_, call));
+      AddSteering(RangeReads(unknowns_, call));
       for (const TaskEdge& wait : call.waits) {
-        AddSteering(EdgeTensors(unknowns_, wait, true));
+        AddSteering(EdgeReads(unknowns_, call, wait, true));
       }
       for (const TaskEdge& notify : call.notifies) {
-        AddSteering(EdgeTensors(unknowns_, notify, false));
+        AddSteering(EdgeReads(unknowns_, call, notify, false));
       }
     }
   }
@@ -48,8 +48,10 @@ class MemoryProof {
   }
 
  private:
-  void AddSteering(const std::set<TensorId>& tensors) {
-    steering_.insert(tensors.begin(), tensors.end());
+  void AddSteering(const SteeringReads& reads) {
+    for (const auto& [tensor, elements] : reads) {
+      steering_.insert(tensor);
+    }
   }
 
   /// Of two that overlap; the first use of `a` does not stand behind that of `b`.

@@ -26,14 +26,14 @@ class SteeringProof {
   void Run() {
     for (const ProgramCall& call : calls_) {
       size_t all = call.waits.size();
-      Check(call, RangeTensors(unknowns_, call), call.range, "its task range",
+      Check(call, RangeReads(unknowns_, call), call.range, "its task range",
             [&](size_t wait) { return wait < all && call.waits[wait].common; });
       for (size_t k = 0; k < all; ++k) {
-        Check(call, EdgeTensors(unknowns_, call.waits[k], true), call.waits[k].range,
+        Check(call, EdgeReads(unknowns_, call, call.waits[k], true), call.waits[k].range,
               "what it waits for", [&](size_t wait) { return wait < k; });
       }
       for (const TaskEdge& notify : call.notifies) {
-        Check(call, EdgeTensors(unknowns_, notify, false), notify.range, "what it notifies",
+        Check(call, EdgeReads(unknowns_, call, notify, false), notify.range, "what it notifies",
               [](size_t) { return true; });
       }
     }
@@ -42,26 +42,27 @@ class SteeringProof {
  private:
   /// `counts`: which of the call's waits come before the tensors are read.
   template <class F>
-  void Check(const ProgramCall& call, const std::set<TensorId>& tensors, SourceRange range,
+  void Check(const ProgramCall& call, const SteeringReads& reads, SourceRange range,
              const std::string& what, const F& counts) {
-    for (TensorId tensor : tensors) {
-      for (size_t writer : writers_[tensor]) {
-        if (writer == call.index) {
+    for (const auto& read : reads) {
+      bool stable = unknowns_.IsStable(read.first);
+      for (size_t writer : writers_[read.first]) {
+        if (writer == call.index && call.repeats.empty()) {
           continue;  // a task's own elements, or found as a race on the tensor
         }
         prover_.context.SetBudget(kSteps);
         bool before = unknowns_.program().launches && writer < call.index;
-        if (before || (unknowns_.IsStable(tensor) && writer < call.index &&
-                       FollowsAll(unknowns_, relations_, trusted_, calls_[writer], call, counts))) {
+        if (before || (stable && FollowsWrites(unknowns_, relations_, trusted_, calls_[writer],
+                                               call, read, counts))) {
           ++prover_.report.races.proved;
           continue;
         }
         prover_.NotProved(
             prover_.report.races, DiagnosticKind::Race, range,
             fmt::format("`@{}` reads {} from `%{}` in order with `@{}`", call.device->name, what,
-                        unknowns_.module().tensors[tensor].name, calls_[writer].device->name),
-            unknowns_.IsStable(tensor) ? "no chain of events between all of their tasks is found"
-                                       : "it is written more than once");
+                        unknowns_.module().tensors[read.first].name, calls_[writer].device->name),
+            stable ? "no chain of events between all of their tasks is found"
+                   : "it is written more than once, or read before it is written");
       }
     }
   }

@@ -174,8 +174,11 @@ class RegionWalk {
       VisitExpr(index.lo);
       VisitExpr(index.hi);
       ElementRange range(task_.converter, index, event.dims[i]);
-      PwAff element = unknowns_.Param(ElementName(i));
-      scope_ = scope_ & Le(range.lo, element) & Lt(element, range.hi);
+      std::string name = unknowns_.Fresh("element");
+      PwAff element = unknowns_.Param(name);
+      Set indices = Le(range.lo, element) & Lt(element, range.hi);
+      unknowns_.SetFacts(name, indices);
+      scope_ = scope_ & indices;
       if (event.dims[i].var) {
         task_.converter.Bind(event.dims[i].var, element);
       }

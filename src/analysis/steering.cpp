@@ -9,14 +9,6 @@
 namespace etc {
 namespace {
 
-void AddLoads(const Module& module, ExprId id, std::set<TensorId>& tensors) {
-  VisitExprs(module, id, [&](ExprId inner) {
-    if (const auto* load = std::get_if<Load>(&module.exprs[inner])) {
-      tensors.insert(load->tensor);
-    }
-  });
-}
-
 /// The argument that a device function's parameter is bound to; null for a tensor of the program.
 const Argument* FindArgument(const ProgramCall& call, TensorId tensor) {
   for (size_t a = 0; a < call.args.size(); ++a) {
@@ -25,6 +17,22 @@ const Argument* FindArgument(const ProgramCall& call, TensorId tensor) {
     }
   }
   return nullptr;
+}
+
+/// Gives a visitor that adds what an expression itself reads, by what the converter knows.
+auto AddingTo(SteeringReads& reads, Converter& converter) {
+  return [&](ExprId id) {
+    const auto* load = std::get_if<Load>(&converter.unknowns().module().exprs[id]);
+    if (load == nullptr) {
+      return;
+    }
+    const Converter::Binding* bound = converter.Find(load->tensor);
+    std::vector<PwAff> indices = bound == nullptr ? std::vector<PwAff>() : bound->slice;
+    for (ExprId index : load->indices) {
+      indices.push_back(converter.Int(index));
+    }
+    reads[bound == nullptr ? load->tensor : bound->tensor].push_back(std::move(indices));
+  };
 }
 
 /// Compares expressions of the program with those of a call, over its device function's parameters.
@@ -110,31 +118,36 @@ class Comparison {
 
 }  // namespace
 
-std::set<TensorId> RangeTensors(const Unknowns& unknowns, const ProgramCall& call) {
-  std::set<TensorId> named, tensors;
+SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
+  SteeringReads reads;
+  TaskScope task(unknowns, call, 2);
   for (const Axis& axis : call.axes) {
-    AddLoads(unknowns.module(), axis.lo, named);
-    AddLoads(unknowns.module(), axis.hi, named);
+    VisitExprs(unknowns.module(), axis.lo, AddingTo(reads, task.converter));
+    VisitExprs(unknowns.module(), axis.hi, AddingTo(reads, task.converter));
   }
-  for (TensorId tensor : named) {
-    const Argument* bound = FindArgument(call, tensor);
-    tensors.insert(bound == nullptr ? tensor : bound->tensor);
-  }
-  return tensors;
+  return reads;
 }
 
-std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, bool wait) {
+SteeringReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
+                        bool wait) {
   const Module& module = unknowns.module();
-  std::set<TensorId> tensors;
-  VisitExprs(module, *edge.ref, [&](ExprId id) {
-    if (const auto* load = std::get_if<Load>(&module.exprs[id])) {
-      tensors.insert(load->tensor);
-    }
-  });
-  if (wait) {
-    AddLoads(module, module.events[edge.ref->event].count, tensors);
+  SteeringReads reads;
+  TaskScope task(unknowns, call, 2);
+  for (size_t i = 0; i < edge.coords.size(); ++i) {
+    task.converter.Bind(edge.coords[i], unknowns.Param(CoordinateName(i, 2)));
   }
-  return tensors;
+  VisitExprs(module, *edge.ref, AddingTo(reads, task.converter));
+  const Event& event = module.events[edge.ref->event];
+  for (size_t i = 0; i < event.dims.size(); ++i) {
+    const EventIndex& index = edge.ref->indices[i];
+    if (event.dims[i].var && !index.all && !index.hi) {
+      task.converter.Bind(event.dims[i].var, task.converter.Int(index.lo));
+    }
+  }
+  if (wait) {
+    VisitExprs(module, event.count, AddingTo(reads, task.converter));
+  }
+  return reads;
 }
 
 std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
@@ -149,9 +162,10 @@ std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
   return writers;
 }
 
-bool FollowsAll(Unknowns& unknowns, const EventRelations& all, const std::set<EventId>& trusted,
-                const ProgramCall& writer, const ProgramCall& call,
-                const std::function<bool(size_t wait)>& counts) {
+bool FollowsWrites(Unknowns& unknowns, const EventRelations& all, const std::set<EventId>& trusted,
+                   const ProgramCall& writer, const ProgramCall& call,
+                   const SteeringReads::value_type& reads,
+                   const std::function<bool(size_t wait)>& counts) {
   EventRelations relations;
   relations.notifies = all.notifies;
   for (const EdgeRelation& wait : all.waits) {
@@ -159,36 +173,61 @@ bool FollowsAll(Unknowns& unknowns, const EventRelations& all, const std::set<Ev
       relations.waits.push_back(wait);
     }
   }
+  TaskScope first(unknowns, writer, 1);
+  TaskScope second(unknowns, call, 2);
+  Set pairs = unknowns.All() - unknowns.All();
+  for (size_t a = 0; a < writer.args.size(); ++a) {
+    const Tensor& param = unknowns.module().tensors[writer.device->params[a]];
+    if (writer.args[a].tensor != reads.first || param.access == Access::In) {
+      continue;
+    }
+    const std::vector<PwAff>& slice = first.converter.Find(writer.device->params[a])->slice;
+    for (const std::vector<PwAff>& indices : reads.second) {
+      Set meet = unknowns.All();
+      for (size_t i = 0; i < std::min(slice.size(), indices.size()); ++i) {
+        meet = meet & Eq(slice[i], indices[i]);
+      }
+      pairs = pairs | meet;
+    }
+  }
+  pairs = pairs & first.domain & second.domain & unknowns.GlobalFacts();
+  if (writer.index == call.index) {
+    pairs = pairs - InOneIteration(unknowns, call.repeats.size());
+  }
+  if (IsEmpty(pairs)) {
+    return true;
+  }
   HappensBefore order(unknowns, relations, trusted);
   const Map& after = order.Between(writer.index, call.index);
-  Set tasks = TaskScope(unknowns, writer, 1).domain & TaskScope(unknowns, call, 2).domain;
-  return after && IsSubset(ToMap(unknowns, tasks & unknowns.GlobalFacts(), TaskNames(writer, 1),
-                                 TaskNames(call, 2)),
-                           after);
+  return after && IsSubset(ToMap(unknowns, pairs, TaskNames(writer, 1), TaskNames(call, 2)), after);
 }
 
-bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted) {
+std::optional<std::vector<PwAff>> CountedSlice(Unknowns& unknowns, TensorId counts,
+                                               const std::vector<PwAff>& element,
+                                               TensorId counted) {
   const Module& module = unknowns.module();
   if (!unknowns.IsStable(counts) || !unknowns.IsStable(counted)) {
-    return false;
+    return std::nullopt;
   }
   if (module.tensors[counts].counts == counted) {
-    return true;
+    return std::vector<PwAff>();
   }
   for (const ProgramCall& call : unknowns.program().calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       TensorId asked = module.tensors[call.device->params[a]].counts;
       const Argument* other = asked ? FindArgument(call, asked) : nullptr;
-      if (other != nullptr && call.args[a].tensor == counts && call.args[a].indices.empty() &&
-          other->tensor == counted && other->indices.empty()) {
-        return true;
+      Converter converter(unknowns);
+      if (other != nullptr && other->tensor == counted && call.args[a].tensor == counts &&
+          call.args[a].indices.size() + 1 == element.size() && converter.Enter(call, a, element) &&
+          converter.Find(asked) != nullptr) {
+        return converter.Find(asked)->slice;
       }
     }
   }
-  return false;
+  return std::nullopt;
 }
 
-bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call,
+bool CountsTasks(Unknowns& unknowns, ExprId sum, const ProgramCall& call,
                  const SameIndex& same_index) {
   const Module& module = unknowns.module();
   const auto* reduce = std::get_if<Reduce>(&module.exprs[sum]);
@@ -198,9 +237,9 @@ bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call,
       !Comparison(module, call, same_index).Same(reduce->axes, call.axes)) {
     return false;
   }
-  std::set<TensorId> tensors = RangeTensors(unknowns, call);
-  return std::all_of(tensors.begin(), tensors.end(),
-                     [&](TensorId tensor) { return unknowns.IsStable(tensor); });
+  SteeringReads reads = RangeReads(unknowns, call);
+  return std::all_of(reads.begin(), reads.end(),
+                     [&](const auto& read) { return unknowns.IsStable(read.first); });
 }
 
 }  // namespace etc

@@ -3,31 +3,42 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "analysis/events.h"
 
 namespace etc {
 
-/// The tensors of the program that the range of the call's tasks is read from.
-std::set<TensorId> RangeTensors(const Unknowns& unknowns, const ProgramCall& call);
+/// What is read of tensors of the program to steer tasks 2 of a call: for each tensor, the indices
+/// of its elements over the task.
+using SteeringReads = std::map<TensorId, std::vector<std::vector<PwAff>>>;
 
-/// The tensors that the elements and the condition of a wait or notify are read from, and, of a
-/// wait, the count of its event.
-std::set<TensorId> EdgeTensors(const Unknowns& unknowns, const TaskEdge& edge, bool wait);
+/// What the range of the call's tasks is read from.
+SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call);
 
-/// Whether each element of `counts` is promised to be the number of those of `counted` that are
-/// equal to its index, and both keep their values.
-bool CountsElements(const Unknowns& unknowns, TensorId counts, TensorId counted);
+/// What the elements and the condition of a wait or notify are read from, and, of a wait, the count
+/// of its event.
+SteeringReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
+                        bool wait);
+
+/// The slice of `counted` of which this element of `counts` is promised to be the number of
+/// elements that are equal to its last index. Nothing where none is, or they do not keep their
+/// values.
+std::optional<std::vector<PwAff>> CountedSlice(Unknowns& unknowns, TensorId counts,
+                                               const std::vector<PwAff>& element, TensorId counted);
 
 /// The calls that write each tensor.
 std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns);
 
-/// Whether every task of `call` comes after all of `writer`, through those of its own waits for
-/// which `counts` says so.
-bool FollowsAll(Unknowns& unknowns, const EventRelations& relations,
-                const std::set<EventId>& trusted, const ProgramCall& writer,
-                const ProgramCall& call, const std::function<bool(size_t wait)>& counts);
+/// Whether each task of `call` comes after what `writer` writes of these elements, through those of
+/// its own waits for which `counts` says so. What it writes itself in one iteration is not looked
+/// at.
+bool FollowsWrites(Unknowns& unknowns, const EventRelations& relations,
+                   const std::set<EventId>& trusted, const ProgramCall& writer,
+                   const ProgramCall& call, const SteeringReads::value_type& reads,
+                   const std::function<bool(size_t wait)>& counts);
 
 /// Whether an index in a sum and one in the ranges of a call's tasks, or of a slice that the call
 /// is given, have one value. Neither is over the axes of the sum or the coordinates of the task.
@@ -35,7 +46,7 @@ using SameIndex = std::function<bool(ExprId of_sum, ExprId of_call)>;
 
 /// Whether `sum`, an expression of the program, counts the tasks of the call: it adds 1 for each
 /// point of the same ranges, which are read from tensors that keep their values.
-bool CountsTasks(const Unknowns& unknowns, ExprId sum, const ProgramCall& call,
+bool CountsTasks(Unknowns& unknowns, ExprId sum, const ProgramCall& call,
                  const SameIndex& same_index);
 
 }  // namespace etc

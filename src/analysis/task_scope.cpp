@@ -40,6 +40,21 @@ std::vector<std::string> ElementNames(size_t rank) {
   return names;
 }
 
+Set BindIterations(Converter& converter, const ProgramCall& call, int instance) {
+  Unknowns& unknowns = converter.unknowns();
+  Set iterations = unknowns.All();
+  for (size_t i = 0; i < call.repeats.size(); ++i) {
+    const EnclosingRepeat& repeat = call.repeats[i];
+    PwAff iteration = unknowns.Param(IterationName(i, instance));
+    Set range = Le(unknowns.Constant(repeat.iterations.lo), iteration) &
+                Le(iteration, unknowns.Constant(repeat.iterations.hi));
+    unknowns.SetFacts(IterationName(i, instance), range);
+    iterations = iterations & range;
+    converter.Bind(repeat.var, iteration);
+  }
+  return iterations;
+}
+
 Set InOneIteration(const Unknowns& unknowns, size_t repeats) {
   Set set = unknowns.All();
   for (size_t i = 0; i < repeats; ++i) {
@@ -81,17 +96,9 @@ ElementRange::ElementRange(Converter& converter, const EventIndex& index, const 
                     : lo + converter.unknowns().Constant(1)) {}
 
 TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
-    : converter(unknowns), domain(unknowns.All()) {
+    : converter(unknowns) {
   unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
-  for (size_t i = 0; i < call.repeats.size(); ++i) {
-    const EnclosingRepeat& repeat = call.repeats[i];
-    PwAff iteration = unknowns.Param(IterationName(i, instance));
-    Set range = Le(unknowns.Constant(repeat.iterations.lo), iteration) &
-                Le(iteration, unknowns.Constant(repeat.iterations.hi));
-    unknowns.SetFacts(IterationName(i, instance), range);
-    domain = domain & range;
-    converter.Bind(repeat.var, iteration);
-  }
+  domain = BindIterations(converter, call, instance);
   for (size_t a = 0; a < call.args.size(); ++a) {
     std::vector<PwAff> slice;
     for (ExprId index : call.args[a].indices) {

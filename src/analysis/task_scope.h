@@ -19,6 +19,9 @@ std::vector<std::string> TaskNames(const ProgramCall& call, int instance);
 std::string ElementName(size_t axis);
 std::vector<std::string> ElementNames(size_t rank);
 
+/// Binds the variables of the repeats around a call, and gives the iterations.
+Set BindIterations(Converter& converter, const ProgramCall& call, int instance);
+
 /// Pairs of tasks 1 and 2 that are in one iteration of each of the outermost `repeats` repeats,
 /// which are around both.
 Set InOneIteration(const Unknowns& unknowns, size_t repeats);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "analysis/written_once.h"
 #include "ir/checked.h"
 
 namespace etc {
@@ -56,13 +57,7 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
       sizes_ = sizes_ & Eq(rest, Constant(0));
     }
   }
-  for (const ProgramCall& call : program.calls) {
-    for (size_t a = 0; a < call.args.size(); ++a) {
-      if (module.tensors[call.device->params[a]].access != Access::In) {
-        writers_[call.args[a].tensor] += call.repeats.empty() ? 1 : 2;
-      }
-    }
-  }
+  once_ = WrittenOnce(*this);
 }
 
 PwAff Unknowns::Constant(int64_t value) const {
@@ -185,11 +180,8 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
 /// A race with the writer would be found as a race on the tensor itself.
 bool Unknowns::IsStable(TensorId tensor) const {
   const Tensor& declared = module_.tensors[tensor];
-  if (declared.kind == TensorKind::Param) {
-    return declared.access == Access::In;
-  }
-  auto writers = writers_.find(tensor);
-  return writers == writers_.end() || writers->second == 1;
+  return declared.kind == TensorKind::Param ? declared.access == Access::In
+                                            : once_.contains(tensor);
 }
 
 PwAff Unknowns::Any(const std::string& text, const Facts& facts) {

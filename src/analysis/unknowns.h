@@ -22,8 +22,7 @@ struct Term {
   std::string name;  // of its parameter
   std::vector<PwAff> args;
   TensorId tensor;  // Element
-  // Element: the tensor is an input, or one call outside of any repeat writes it, and who reads it
-  // comes after that
+  // Element: the tensor is an input, or is written once before anybody reads it
   bool stable = false;
   bool promised = false;  // Element: of an input, and each value of the facts is allowed
   bool global = false;    // a function of the dimensions
@@ -84,7 +83,7 @@ class Unknowns {
   PwAff Any(const std::string& text, const Facts& facts);
 
   /// Whether all reads of an element that events put in order see one value: the tensor is an
-  /// input, or one call outside of any repeat writes it.
+  /// input, or `WrittenOnce` has it.
   bool IsStable(TensorId tensor) const;
 
   const std::vector<Term>& terms() const { return terms_; }
@@ -133,7 +132,7 @@ class Unknowns {
   const CallProgram& program_;
   IslContext& context_;
   Set sizes_;
-  std::map<TensorId, int> writers_;  // calls that write it; one in a repeat counts twice
+  std::set<TensorId> once_;  // buffers that are written once
   std::vector<SymbolId> dims_;
   std::map<std::string, Set> facts_;
   std::map<std::string, size_t> by_key_;

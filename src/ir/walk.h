@@ -61,6 +61,11 @@ inline bool ReadsTensor(const Module& module, ExprId id) {
   return bool{FindExpr(module, id, [](const Expr& e) { return std::holds_alternative<Load>(e); })};
 }
 
+/// Whether anything is said of the tensor's values.
+inline bool IsPromised(const Tensor& tensor) {
+  return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
+}
+
 /// Whether one value range holds for all elements: it depends neither on the element nor on other
 /// tensors.
 inline bool IsUniform(const Module& module, const Tensor& tensor) {

@@ -12,10 +12,6 @@
 namespace etc {
 namespace {
 
-bool IsPromised(const Tensor& tensor) {
-  return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
-}
-
 /// Collects what the tasks of one kernel rely on: of what is known before it begins, and of what it
 /// computes.
 class Checks {

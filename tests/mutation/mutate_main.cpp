@@ -273,11 +273,11 @@ class Campaign {
     if (!options_.save.empty()) {
       std::ofstream file(std::filesystem::path(options_.save) /
                          fmt::format("{}-{}.etir", static_cast<int>(outcome), ++saved_));
-      std::string quoted = "// " + messages;
-      for (size_t at = 0; (at = quoted.find('\n', at)) + 1 < quoted.size(); ++at) {
-        quoted.insert(at + 1, "// ");
+      file << "// " << base.name << ": " << what << '\n' << found << text;
+      std::stringstream lines(messages);
+      for (std::string line; std::getline(lines, line);) {
+        file << "// " << line << '\n';
       }
-      file << "// " << base.name << ": " << what << '\n' << found << text << quoted << '\n';
     }
   }
 
