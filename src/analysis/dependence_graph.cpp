@@ -12,8 +12,10 @@ namespace etc {
 namespace {
 
 constexpr unsigned long kSteps = 20'000'000;
-/// A tried event whose order takes longer is given up for a coarser one.
-constexpr unsigned long kStepsForOrder = 4'000'000;
+/// Chains of events that take longer to follow are not followed: the dependence gets an event of
+/// its own. Where one took too long others will, so each time the rest is given half of that.
+constexpr unsigned long kMostStepsForOrder = 400'000;
+constexpr unsigned long kLeastStepsForOrder = 20'000;
 
 /// What a dependence comes from, and the pairs of tasks: a set over tasks 1 and 2.
 struct Conflict {
@@ -163,7 +165,7 @@ struct DependenceGraph::State {
     return conflict;
   }
 
-  const Map& OrderOf(const Dependence& d) {
+  HappensBefore& Order() {
     if (!relations) {
       relations = MakeEventRelations(unknowns);
     }
@@ -181,7 +183,7 @@ struct DependenceGraph::State {
       }
       order.emplace(unknowns, left, trusted);
     }
-    return order->Between(d.from, d.to);
+    return *order;
   }
 
   Set Restrict(const Dependence& d, const Iterations& iterations) const {
@@ -302,6 +304,7 @@ struct DependenceGraph::State {
   std::set<const EventRef*> without;
   std::optional<EventRelations> relations;
   std::optional<HappensBefore> order;
+  unsigned long steps_for_order = kMostStepsForOrder;
 };
 
 std::vector<Dependence> DependencesBetween(const ProgramCall& from, const ProgramCall& to) {
@@ -336,14 +339,18 @@ bool DependenceGraph::Exists(const Dependence& dependence) {
 }
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
-  const Conflict& conflict = state_->ConflictOf(dependence);
-  state_->context.SetBudget(kStepsForOrder);
-  const Map& order = state_->OrderOf(dependence);
   const auto& calls = state_->program.calls;
-  return order &&
-         IsSubset(ToMap(state_->unknowns, conflict.pairs, TaskNames(calls[dependence.from], 1),
-                        TaskNames(calls[dependence.to], 2)),
-                  order);
+  Map pairs = ToMap(state_->unknowns, state_->ConflictOf(dependence).pairs,
+                    TaskNames(calls[dependence.from], 1), TaskNames(calls[dependence.to], 2));
+  state_->context.SetBudget(state_->steps_for_order);
+  HappensBefore& order = state_->Order();
+  auto covered_by = [&](const Map& ordered) { return ordered && IsSubset(pairs, ordered); };
+  bool ordered = covered_by(order.Directly(dependence.from, dependence.to)) ||
+                 covered_by(order.Between(dependence.from, dependence.to));
+  if (!ordered && state_->context.GaveUp()) {
+    state_->steps_for_order = std::max(state_->steps_for_order / 2, kLeastStepsForOrder);
+  }
+  return ordered;
 }
 
 std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {

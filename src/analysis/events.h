@@ -62,6 +62,8 @@ class HappensBefore {
   /// The pairs of a task of `from` and a task of `to` that comes after it; null where there is
   /// none.
   const Map& Between(size_t from, size_t to);
+  /// Those of them that a single event orders.
+  const Map& Directly(size_t from, size_t to) const { return direct_[from][to]; }
 
  private:
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,

@@ -128,6 +128,8 @@ class IslContext {
     isl_ctx_reset_operations(ctx_);
     isl_ctx_set_max_operations(ctx_, steps);
   }
+  /// Whether the budget was too small.
+  bool GaveUp() const { return isl_ctx_last_error(ctx_) == isl_error_quota; }
 
  private:
   isl_ctx* ctx_;
