@@ -52,8 +52,8 @@ void WriteConstants(TextWriter& out, const Module& module, const DimRanges& rang
     if (id == nullptr || module.symbols[*id].kind != SymbolKind::Const) {
       continue;
     }
-    out.Line("[[maybe_unused]] " + CxxConstant(module, CxxName(module, *id),
-                                               module.symbols[*id].value, ranges));
+    out.Line("[[maybe_unused]] " +
+             CxxConstant(module, CxxName(module, *id), module.symbols[*id].value, ranges));
   }
 }
 

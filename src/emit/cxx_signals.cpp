@@ -51,8 +51,7 @@ void SignalWriter::Write(const std::vector<EventRef>& refs, std::string_view met
     for (size_t i = 0; i < ref.indices.size(); ++i) {
       const EventIndex& index = ref.indices[i];
       std::string extent = CxxExpr(scope_, event.dims[i].extent);
-      std::string value =
-          index.all || index.hi ? fmt::format("x{}", i) : CxxExpr(scope_, index.lo);
+      std::string value = index.all || index.hi ? fmt::format("x{}", i) : CxxExpr(scope_, index.lo);
       if (index.all || index.hi) {
         loops += fmt::format("for (i64 {0} = {1}; {0} < {2}; ++{0}) ", value,
                              index.all ? "0LL" : CxxExpr(scope_, index.lo),
@@ -61,8 +60,8 @@ void SignalWriter::Write(const std::vector<EventRef>& refs, std::string_view met
       indices.push_back(value);
       flat = i == 0 ? value : fmt::format("({}) * {} + {}", flat, extent, value);
       if (event.dims[i].var) {
-        names += fmt::format("{}i64 {}", names.empty() ? "" : ", ",
-                             CxxName(module, event.dims[i].var));
+        names +=
+            fmt::format("{}i64 {}", names.empty() ? "" : ", ", CxxName(module, event.dims[i].var));
         values += (values.empty() ? "" : ", ") + value;
       }
     }
@@ -94,18 +93,18 @@ std::string SignalWriter::InsideOf(const Event& event,
     size_t number = CheckNumber(
         scope_.Texts(),
         fmt::format("index {} of event %{} is {{}}, outside of 0..{{}}", i, event.name));
-    inside += fmt::format("{}OpenChecks(params.event_memory).Inside({}, {}, {})",
-                          i == 0 ? "" : " && ", number, indices[i],
-                          CxxExpr(scope_, event.dims[i].extent));
+    inside +=
+        fmt::format("{}OpenChecks(params.event_memory).Inside({}, {}, {})", i == 0 ? "" : " && ",
+                    number, indices[i], CxxExpr(scope_, event.dims[i].extent));
   }
   return inside;
 }
 
 /// No event counts less than nothing, or more than its counter holds.
 std::string SignalWriter::CountChecked(const Event& event, const std::string& count) const {
-  size_t number = CheckNumber(
-      scope_.Texts(),
-      fmt::format("event %{} counts {{}} notifies, outside of {{}}..{{}}", event.name));
+  size_t number =
+      CheckNumber(scope_.Texts(),
+                  fmt::format("event %{} counts {{}} notifies, outside of {{}}..{{}}", event.name));
   return fmt::format("OpenChecks(params.event_memory).InRange({}, {}, 0, 1LL << 32)", number,
                      count);
 }

@@ -1,0 +1,236 @@
+// A libcuda.so.1 whose one device is the emulated one: the functions that the runtime looks up. A
+// binary is a shared object that nvcc.sh.in made of an emitted program. Work is done when a call
+// returns, so streams and events are in name only.
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "cuda_runtime.h"
+#include "machine.h"
+#include "runtime/cuda_driver.h"
+
+using namespace etc::runtime::cuda;
+
+namespace {
+
+constexpr Result kNotFound = 500;
+constexpr Result kNotSupported = 801;
+constexpr Result kInvalidImage = 200;
+
+char* Memory(DevicePointer address) { return reinterpret_cast<char*>(address); }
+
+/// The bytes of an image: its table of sections stands last.
+size_t ImageBytes(const void* image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof(header));
+  return header.e_shoff + size_t(header.e_shnum) * header.e_shentsize;
+}
+
+Memcpy3DSide At(const Memcpy3DSide& side, size_t line, size_t slice) {
+  Memcpy3DSide moved = side;
+  const size_t offset =
+      ((side.z + slice) * side.height + side.y + line) * side.pitch + side.x_bytes;
+  moved.host = static_cast<const char*>(side.host) + offset;
+  moved.device += offset;
+  return moved;
+}
+
+char* Address(const Memcpy3DSide& side) {
+  return side.memory_type == kMemoryDevice ? Memory(side.device)
+                                           : const_cast<char*>(static_cast<const char*>(side.host));
+}
+
+Context only_context() {
+  static char context;
+  return reinterpret_cast<Context>(&context);
+}
+Context current_context = nullptr;
+
+}  // namespace
+
+extern "C" {
+
+Result cuInit(unsigned) { return kSuccess; }
+Result cuGetErrorName(Result result, const char** name) {
+  *name = result == cudaErrorLaunchFailure ? "CUDA_ERROR_LAUNCH_FAILED" : "an emulated error";
+  return kSuccess;
+}
+Result cuGetErrorString(Result result, const char** text) {
+  *text = result == cudaErrorLaunchFailure ? "the emulator says above what is wrong" : "no text";
+  return kSuccess;
+}
+Result cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+Result cuDeviceGetCount(int* count) {
+  *count = 1;
+  return kSuccess;
+}
+Result cuDeviceGet(Device* device, int) {
+  *device = 0;
+  return kSuccess;
+}
+Result cuDeviceGetName(char* name, int bytes, Device) {
+  std::snprintf(name, size_t(bytes), "emulated device");
+  return kSuccess;
+}
+Result cuDeviceGetAttribute(int* value, int attribute, Device) {
+  switch (attribute) {
+    case kAttributeSms:
+      *value = etc::emulator::Sms();
+      break;
+    case kAttributeComputeMajor:
+      *value = 9;
+      break;
+    case kAttributeCooperativeLaunch:
+      *value = 1;
+      break;
+    case kAttributeMaxSharedOptin:
+      *value = 232448;
+      break;
+    default:
+      *value = 0;
+  }
+  return kSuccess;
+}
+Result cuDeviceTotalMem_v2(size_t* bytes, Device) {
+  *bytes = size_t(8) << 30;
+  return kSuccess;
+}
+Result cuDevicePrimaryCtxRetain(Context* context, Device) {
+  *context = only_context();
+  return kSuccess;
+}
+Result cuCtxGetCurrent(Context* context) {
+  *context = current_context;
+  return kSuccess;
+}
+Result cuCtxSetCurrent(Context context) {
+  current_context = context;
+  return kSuccess;
+}
+Result cuCtxPushCurrent_v2(Context) { return kSuccess; }
+Result cuCtxPopCurrent_v2(Context*) { return kSuccess; }
+Result cuCtxGetDevice(Device* device) {
+  *device = 0;
+  return kSuccess;
+}
+Result cuCtxSynchronize() { return kSuccess; }
+
+Result cuLibraryLoadData(Library* library, const void* image, int*, void**, unsigned, int*, void**,
+                         unsigned) {
+  const size_t bytes = ImageBytes(image);
+  const int file = memfd_create("etc-emulated", MFD_CLOEXEC);
+  if (file < 0 || write(file, image, bytes) != ssize_t(bytes)) {
+    return kInvalidImage;
+  }
+  void* object = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  if (object == nullptr) {
+    std::fprintf(stderr, "emulator: %s\n", dlerror());
+    return kInvalidImage;
+  }
+  *library = static_cast<Library>(object);
+  return kSuccess;
+}
+Result cuLibraryUnload(Library library) {
+  dlclose(library);
+  return kSuccess;
+}
+Result cuLibraryGetKernel(Kernel* kernel, Library library, const char* name) {
+  void* entry = dlsym(library, (std::string("etc_emulated_") + name).c_str());
+  *kernel = static_cast<Kernel>(entry);
+  return entry != nullptr ? kSuccess : kNotFound;
+}
+Result cuKernelGetFunction(Function* function, Kernel kernel) {
+  *function = reinterpret_cast<Function>(kernel);
+  return kSuccess;
+}
+Result cuFuncSetAttribute(Function, int, int) { return kSuccess; }
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int, size_t) {
+  *blocks = 1;
+  return kSuccess;
+}
+
+Result cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
+  void* memory = etc::emulator::Allocate(bytes);
+  *address = reinterpret_cast<DevicePointer>(memory);
+  return memory != nullptr ? kSuccess : kOutOfMemory;
+}
+Result cuMemFree_v2(DevicePointer address) {
+  etc::emulator::Release(Memory(address));
+  return kSuccess;
+}
+Result cuMemcpyHtoD_v2(DevicePointer to, const void* from, size_t bytes) {
+  std::memcpy(Memory(to), from, bytes);
+  return kSuccess;
+}
+Result cuMemcpyDtoH_v2(void* to, DevicePointer from, size_t bytes) {
+  std::memcpy(to, Memory(from), bytes);
+  return kSuccess;
+}
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream) {
+  std::memcpy(Memory(to), Memory(from), bytes);
+  return kSuccess;
+}
+Result cuMemcpy3DAsync_v2(const Memcpy3D* copy, Stream) {
+  for (size_t slice = 0; slice < copy->depth; ++slice) {
+    for (size_t line = 0; line < copy->height; ++line) {
+      std::memcpy(Address(At(copy->destination, line, slice)),
+                  Address(At(copy->source, line, slice)), copy->width_bytes);
+    }
+  }
+  return kSuccess;
+}
+Result cuMemsetD8Async(DevicePointer address, unsigned char byte, size_t bytes, Stream) {
+  std::memset(Memory(address), byte, bytes);
+  return kSuccess;
+}
+Result cuPointerGetAttribute(void* value, int, DevicePointer) {
+  const int type = kMemoryDevice;
+  std::memcpy(value, &type, sizeof(type));
+  return kSuccess;
+}
+
+Result cuStreamCreate(Stream* stream, unsigned) {
+  *stream = nullptr;
+  return kSuccess;
+}
+Result cuStreamDestroy_v2(Stream) { return kSuccess; }
+Result cuStreamBeginCapture_v2(Stream, int) { return kNotSupported; }
+Result cuStreamEndCapture(Stream, Graph*) { return kNotSupported; }
+Result cuStreamIsCapturing(Stream, int* state) {
+  *state = kCaptureNone;
+  return kSuccess;
+}
+Result cuStreamSynchronize(Stream) { return kSuccess; }
+Result cuGraphInstantiateWithFlags(GraphExec*, Graph, unsigned long long) { return kNotSupported; }
+Result cuGraphLaunch(GraphExec, Stream) { return kNotSupported; }
+Result cuGraphDestroy(Graph) { return kNotSupported; }
+Result cuGraphExecDestroy(GraphExec) { return kNotSupported; }
+
+Result cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
+  const auto entry = reinterpret_cast<void (*)(void**)>(function);
+  return etc::emulator::Launch(int(config->grid_x), int(config->block_x), config->shared_bytes,
+                               [entry, parameters] { entry(parameters); });
+}
+
+Result cuEventCreate(Event* event, unsigned) {
+  *event = nullptr;
+  return kSuccess;
+}
+Result cuEventRecord(Event, Stream) { return kSuccess; }
+Result cuEventSynchronize(Event) { return kSuccess; }
+Result cuEventElapsedTime(float* milliseconds, Event, Event) {
+  *milliseconds = 0;
+  return kSuccess;
+}
+Result cuEventDestroy_v2(Event) { return kSuccess; }
+
+}  // extern "C"
