@@ -11,6 +11,7 @@
 #include "driver/files.h"
 #include "driver/front.h"
 #include "driver/pipeline.h"
+#include "driver/sizes.h"
 #include "schedule/cost_model.h"
 #include "schedule/lower.h"
 
@@ -37,9 +38,13 @@ class Explanation {
   /// The kernels that serve the sizes asked for; empty after an error.
   std::vector<KernelId> Select() {
     std::vector<std::string> dims, graphs, integers;
+    bool sizes_ok = true;
     for (SymbolId symbol : module_.symbols.Ids()) {
       if (module_.symbols[symbol].kind == SymbolKind::Dim) {
         dims.push_back(module_.symbols[symbol].name);
+        auto size = sizes_.find(dims.back());
+        sizes_ok &=
+            size == sizes_.end() || CheckSize(module_, symbol, size->second, "--dim", diagnostics_);
       }
     }
     std::vector<KernelId> kernels;
@@ -63,7 +68,7 @@ class Explanation {
     bool values_ok = CheckNames(values_, "--value", "integer parameter", integers, diagnostics_);
     bool graph_ok = options_.graph.empty() ||
                     CheckName(options_.graph, "--graph", "graph", graphs, diagnostics_);
-    if (!dims_ok || !values_ok || !graph_ok) {
+    if (!sizes_ok || !dims_ok || !values_ok || !graph_ok) {
       return {};
     }
     if (kernels.empty()) {

@@ -5,6 +5,7 @@
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/front.h"
+#include "driver/sizes.h"
 #include "picture/picture.h"
 #include "schedule/lower.h"
 #include "toolchain/scratch_directory.h"
@@ -27,20 +28,14 @@ std::optional<Sizes> ReadSizes(const Module& module, const Dims& values, Diagnos
     }
     known.push_back(symbol.name);
     auto value = values.find(symbol.name);
-    auto range = RangeOfDim(module, id);
-    int64_t multiple = symbol.multiple ? EvaluateInt(module, symbol.multiple, {}).value_or(1) : 1;
     if (value == values.end()) {
       diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
                         fmt::format("`--dims` gives no value for `{}`", symbol.name));
       ok = false;
-    } else if (!range || value->second < range->lo || value->second > range->hi ||
-               value->second % multiple != 0) {
-      diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
-                        fmt::format("`--dims {}={}` is not a value of the dimension", symbol.name,
-                                    value->second));
-      ok = false;
-    } else {
+    } else if (CheckSize(module, id, value->second, "--dims", diagnostics)) {
       sizes.dims[id] = value->second;
+    } else {
+      ok = false;
     }
   }
   ok &= CheckNames(values, "--dims", "dimension", known, diagnostics);

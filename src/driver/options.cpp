@@ -133,6 +133,7 @@ void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dim
   AddList(app, "--input", inputs, "Elements of a parameter, .npy or raw; random where not given",
           "NAME=FILE");
   app->add_option("--seed", seed, "Seed of the random inputs")
+      ->check(Between<int64_t>(0, 1'000'000'000'000'000'000))
       ->type_name("N")
       ->capture_default_str();
   app->add_option("--scale", scale, "Standard deviation of random floats")
