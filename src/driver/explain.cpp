@@ -159,7 +159,8 @@ class Explanation {
     double us = cost.times.Sum();
     std::string text = fmt::format("kernel @{} of @{}", kernel.name, kernel.graph);
     for (const auto& [dim, value] : dims) {
-      text += fmt::format(", {} = {}", module_.symbols[dim].name, value);
+      const std::string& name = module_.symbols[dim].name;
+      text += fmt::format(", {} = {}{}", name, value, sizes_.contains(name) ? "" : " (the least)");
     }
     for (const auto& [name, value] : values_) {
       text += fmt::format(", %{} = {}", name, value);
@@ -174,20 +175,27 @@ class Explanation {
       text += "             without the time from one launch to the next, which is not modelled\n";
     }
     text += LoaderText(kernel);
+    size_t width = 4;
+    for (const StageCost& stage : cost.stages) {
+      width = std::max(width, CalleeOf(stage.share).size() + 1);
+    }
     text += fmt::format(
-        "  {:<20} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>6}  {}\n",
-        "call", "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB", "MFLOP",
-        "floor us", "chain us", "us", "share", "limit");
+        "  {:<{}} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>6}  {}\n",
+        "call", width, "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB",
+        "MFLOP", "floor us", "chain us", "us", "share", "limit");
     for (const StageCost& stage : cost.stages) {
       double stage_us = stage.times.Sum();
       text += fmt::format(
-          "  {:<20} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
+          "  {:<{}} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
           "{:>8.2f} {:>8.2f} {:>5.0f}%  {}\n",
-          "@" + CalleeOf(stage.share), stage.iterations, stage.tasks, stage.tasks_per_sm,
+          "@" + CalleeOf(stage.share), width, stage.iterations, stage.tasks, stage.tasks_per_sm,
           100 * stage.balance, stage.streamed_bytes / 1e6, stage.read_bytes / 1e6,
           stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us, stage.latency_us, stage_us,
           Percent(static_cast<double>(stage.iterations) * stage_us, us),
           Spelling(stage.times.Longest()));
+      if (stage.generated) {
+        text += "    has no implementation: predicted as if tuned, which a generated body is not\n";
+      }
       for (const EdgeCost& edge : stage.edges) {
         text += fmt::format("    %{} by {}: {}\n", module_.tensors[edge.tensor].name,
                             Spelling(edge.mechanism), ReasonOf(id, edge));
@@ -305,6 +313,7 @@ class Explanation {
                          {"reason", ReasonOf(id, edge)}});
       }
       calls.push_back({{"callee", CalleeOf(stage.share)},
+                       {"generated", stage.generated},
                        {"times", stage.iterations},
                        {"tasks", stage.tasks},
                        {"tasks_per_sm", stage.tasks_per_sm},

@@ -75,6 +75,7 @@ class KernelCounter {
                                            static_cast<double>(stage.tasks_per_sm * machine_.sms);
     stage.flops = body.flops * body.tasks;
     const Impl* impl = FindImpl(callee, arch_);
+    stage.generated = impl == nullptr;
     double sms = static_cast<double>(std::min(stage.tasks, machine_.sms));
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[callee.params[i]];

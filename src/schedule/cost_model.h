@@ -100,6 +100,7 @@ struct StageCost {
   double fetched_bytes = 0;   // written in this launch and read again, by all tasks together
   double first_bytes = 0;     // what an SM reads of them before its first operation
   bool depends = false;       // a task reads an operand of its own behind an event
+  bool generated = false;     // no implementation: its body is compiled as it is written
   double flops = 0;
   std::vector<EdgeCost> edges;
   // Filled by Predict, averages over the iterations.
