@@ -1,11 +1,28 @@
 #include "check.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "text/parser.h"
 #include "verify/verify.h"
 
 namespace etc::mutation {
+namespace {
+
+/// What a message says at its end: `…, where n = 3, l = 0`.
+std::map<std::string, int64_t> SizesIn(const std::string& message) {
+  const std::string where = ", where ";
+  std::map<std::string, int64_t> sizes;
+  size_t at = message.rfind(where);
+  std::stringstream rest(at == std::string::npos ? "" : message.substr(at + where.size()));
+  std::string name, equals, value;
+  while (rest >> name >> equals >> value) {
+    sizes[name] = std::stoll(value);
+  }
+  return sizes;
+}
+
+}  // namespace
 
 CheckResult Check(const std::string& text, const std::vector<Override>& constants) {
   CheckResult result;
@@ -28,6 +45,11 @@ CheckResult Check(const std::string& text, const std::vector<Override>& constant
     Diagnostics proofs;
     result.report = Prove(*result.module, true, proofs);
     result.proofs_refute = proofs.HasErrors();
+    for (const Diagnostic& diagnostic : proofs.all()) {
+      if (diagnostic.severity == Severity::Error) {
+        result.refuted_at.push_back(SizesIn(diagnostic.message));
+      }
+    }
     add_errors(proofs);
   }
   return result;

@@ -1,9 +1,11 @@
 // What `etc check` says about a text.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "analysis/proofs.h"
 #include "ir/module.h"
@@ -18,6 +20,7 @@ struct CheckResult {
   std::set<DiagnosticKind> errors;
   ProofReport report;          // empty where the program is ill-formed
   bool proofs_refute = false;  // they report an error, whatever the verifier says
+  std::vector<std::map<std::string, int64_t>> refuted_at;  // the sizes that each such error names
   std::string messages;
 
   bool Accepted() const { return verified && errors.empty(); }

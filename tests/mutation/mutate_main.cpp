@@ -229,18 +229,20 @@ class Campaign {
       ++ill_formed_;
       return false;
     }
-    JudgeOptions how{base.sizes, 13, 26, order % 10 == 0 ? size_t{1000} : 0, true};
-    Verdict verdict = Judge(*check.module, how);
+    Verdict verdict =
+        Judge(*check.module, {base.sizes, 13, 26, order % 10 == 0 ? size_t{1000} : 0, true});
     if (!verdict.judged) {
       ++not_judged_;
       return false;
     }
     Outcome outcome = Classify(check, verdict);
-    if (outcome == Outcome::RightRefuted) {
-      // Perhaps it goes wrong at larger sizes only, or where computed data are not as is asked.
-      how = {base.sizes, 60, 60, 0, false};
-      verdict = Judge(*check.module, how);
-      outcome = Classify(check, verdict);
+    if (check.proofs_refute) {
+      auto judged = OutcomeOfRefuted(check, outcome, verdict);
+      if (!judged) {
+        ++not_judged_;
+        return false;
+      }
+      outcome = *judged;
     }
     std::string reason = Reason(check, outcome);
     ++tried_;
@@ -263,6 +265,32 @@ class Campaign {
       Save(base, what, text, outcome, found, check.messages);
     }
     return true;
+  }
+
+  /// A refutation says what happens at the sizes that it names, so each is judged there: what goes
+  /// wrong at others does not make it right. What a task computes is not assumed to be as asked:
+  /// the program really does that. Nothing where that is too large to be judged and all else is
+  /// right.
+  static std::optional<Outcome> OutcomeOfRefuted(const CheckResult& check, Outcome outcome,
+                                                 Verdict& verdict) {
+    bool judged = false;
+    for (const auto& sizes : check.refuted_at) {
+      Verdict there;
+      for (uint64_t random_data : {2, 60}) {  // it takes some data, which may be rare
+        there = there.wrong.empty() ? Judge(*check.module, {{sizes}, 0, 0, 0, false, random_data})
+                                    : there;
+        there.wrong.erase(Wrong::Undefined);
+      }
+      judged = judged || there.judged;
+      if (there.judged && there.wrong.empty()) {
+        return Outcome::RightRefuted;
+      }
+      verdict.wrong.insert(there.wrong.begin(), there.wrong.end());
+    }
+    if (outcome != Outcome::RightRefuted) {
+      return outcome;
+    }
+    return judged ? std::optional(Classify(check, verdict)) : std::nullopt;
   }
 
   void Save(const Base& base, const std::string& what, const std::string& text, Outcome outcome,

@@ -243,8 +243,9 @@ Verdict Judge(const Module& module, const JudgeOptions& options) {
   std::vector<DataChoice> choices{{DataChoice::Kind::Least, 0}};
   if (HasIndexTensors(module)) {
     choices.push_back({DataChoice::Kind::Greatest, 0});
-    choices.push_back({DataChoice::Kind::Random, 1});
-    choices.push_back({DataChoice::Kind::Random, 2});
+    for (uint64_t seed = 1; seed <= options.random_data; ++seed) {
+      choices.push_back({DataChoice::Kind::Random, seed});
+    }
   }
   std::vector<Env> sizes =
       options.sizes.empty() ? SmallSizes(module, options) : Named(module, options.sizes);

@@ -47,6 +47,8 @@ struct JudgeOptions {
   size_t max_states = 0;
   /// Whether computed tensors are taken to be what device functions ask of them, and written.
   bool assumes = true;
+  /// How many random choices of data to judge, besides the least and the greatest values.
+  uint64_t random_data = 2;
 };
 
 /// Judges every graph and kernel. Nothing is said about sizes at which the program depends on data
