@@ -209,7 +209,7 @@ std::optional<std::vector<PwAff>> CountedSlice(Unknowns& unknowns, TensorId coun
   if (!unknowns.IsStable(counts) || !unknowns.IsStable(counted)) {
     return std::nullopt;
   }
-  if (module.tensors[counts].counts == counted) {
+  if (module.tensors[counts].counts == counted && element.size() == 1) {
     return std::vector<PwAff>();
   }
   for (const ProgramCall& call : unknowns.program().calls) {
