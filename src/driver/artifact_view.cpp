@@ -25,12 +25,13 @@ std::string ProblemOf(const manifest::Binary& expected, const std::string& bytes
   return "";
 }
 
-/// The value of a manifest's expression; reports one that has none.
-bool EvaluateTo(const manifest::Expr& expr, const std::vector<int64_t>& dims, int64_t& value,
-                Diagnostics& diagnostics) {
+/// The value of a manifest's expression, which says how large `what` is; reports one that has none.
+bool EvaluateTo(const manifest::Expr& expr, const std::vector<int64_t>& dims,
+                const std::string& what, int64_t& value, Diagnostics& diagnostics) {
   runtime::Status status = runtime::Evaluate(expr, dims, &value);
   if (!status.Ok()) {
-    diagnostics.Error(DiagnosticKind::Data, {}, status.message);
+    diagnostics.Error(DiagnosticKind::Data, {},
+                      fmt::format("the size of {} {}", what, status.message));
   }
   return status.Ok();
 }
@@ -104,15 +105,20 @@ std::optional<KernelNeeds> NeedsOf(const manifest::Graph& graph, const manifest:
     int64_t bytes = etc_dtype_bytes(param.dtype);
     for (const manifest::Expr& extent : param.shape) {
       int64_t value = 0;
-      if (!EvaluateTo(extent, needs.dims, value, diagnostics)) {
+      if (!EvaluateTo(extent, needs.dims, fmt::format("parameter `{}`", param.name), value,
+                      diagnostics)) {
         return std::nullopt;
       }
       bytes *= value;
     }
     needs.param_bytes += bytes;
   }
-  if (!EvaluateTo(kernel.workspace_bytes, needs.dims, needs.workspace_bytes, diagnostics) ||
-      !EvaluateTo(kernel.event_counters, needs.dims, needs.event_counters, diagnostics)) {
+  if (!EvaluateTo(kernel.workspace_bytes, needs.dims,
+                  fmt::format("the workspace of graph `{}`", graph.name), needs.workspace_bytes,
+                  diagnostics) ||
+      !EvaluateTo(kernel.event_counters, needs.dims,
+                  fmt::format("the event memory of graph `{}`", graph.name), needs.event_counters,
+                  diagnostics)) {
     return std::nullopt;
   }
   return needs;

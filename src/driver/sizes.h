@@ -8,7 +8,8 @@
 
 namespace etc {
 
-/// Reports a value that is outside of the dimension's range, or not of its multiple; `option` gave it.
+/// Reports a value that is outside of the dimension's range, or not of its multiple; `option` gave
+/// it.
 bool CheckSize(const Module& module, SymbolId dim, int64_t value, std::string_view option,
                Diagnostics& diagnostics);
 

@@ -17,6 +17,47 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kCheckTasks = 4096;  // any number: a launch has one CTA for each SM at most
 
+/// Adds the operands of `op`, however it is nested: `((a + b) + c)` has three.
+void AddOperands(const Json& expr, const Json& op, std::vector<Json>& operands) {
+  if (!expr.is_array() || expr[0] != op) {
+    operands.push_back(expr);
+    return;
+  }
+  for (size_t i = 1; i < expr.size(); ++i) {
+    AddOperands(expr[i], op, operands);
+  }
+}
+
+/// The same value with each sum and each maximum as a tree of least depth: a program may have
+/// hundreds of buffers, and the runtime takes no deep expression.
+Json Balanced(const Json& expr) {
+  if (!expr.is_array()) {
+    return expr;
+  }
+  const Json& op = expr[0];
+  if (op != "+" && op != "max") {
+    Json out = Json::array({op});
+    for (size_t i = 1; i < expr.size(); ++i) {
+      out.push_back(Balanced(expr[i]));
+    }
+    return out;
+  }
+  std::vector<Json> operands;
+  AddOperands(expr, op, operands);
+  for (Json& operand : operands) {
+    operand = Balanced(operand);
+  }
+  while (operands.size() > 1) {
+    std::vector<Json> pairs;
+    for (size_t i = 0; i < operands.size(); i += 2) {
+      pairs.push_back(i + 1 < operands.size() ? Json{op, operands[i], operands[i + 1]}
+                                              : operands[i]);
+    }
+    operands = std::move(pairs);
+  }
+  return operands[0];
+}
+
 class ManifestWriter {
  public:
   explicit ManifestWriter(const Module& module) : module_(module) {}
@@ -149,8 +190,8 @@ class ManifestWriter {
             {"where", where},
             {"threads", kernel.consumer_warps * 32 + 128},
             {"shared_bytes", kernel.shared_bytes},
-            {"workspace_bytes", workspace},
-            {"event_counters", counters}};
+            {"workspace_bytes", Balanced(workspace)},
+            {"event_counters", Balanced(counters)}};
   }
 
   /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.

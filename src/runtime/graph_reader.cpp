@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxExprDepth = 64;
+constexpr int kMaxExprDepth = 256;  // deeper than any expression of a source
 constexpr int kMaxRepeatDepth = 64;
 constexpr int64_t kMaxRank = 16;
 constexpr int64_t kMaxTile = 1 << 20;
