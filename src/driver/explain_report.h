@@ -1,0 +1,40 @@
+// What `etc explain` found of each kernel, as text or as JSON.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedule/cost_model.h"
+
+namespace etc {
+
+struct ExplainedKernel {
+  KernelId id;
+  Env sizes;  // of every dimension
+  KernelCost cost;
+  std::vector<PaceChoice> paces;
+  std::vector<std::vector<std::string>> reasons;  // of each stage, why its edges are what they are
+};
+
+struct ExplainReport {
+  const Module& module;
+  Machine machine;
+  std::map<std::string, int64_t> sizes;   // those that were asked for, by dimension
+  std::map<std::string, int64_t> values;  // the same, by integer parameter
+  std::vector<ExplainedKernel> kernels;
+
+  [[nodiscard]] const std::string& CalleeOf(NodeId share) const {
+    return module.devices[std::get<Share>(module.nodes[share]).callee].name;
+  }
+  /// Its own, or its kernel's.
+  [[nodiscard]] const std::optional<Pace>& PaceOf(const Kernel& kernel, NodeId share) const {
+    const auto& own = std::get<Share>(module.nodes[share]).pace;
+    return own ? own : kernel.pace;
+  }
+};
+
+std::string ExplainText(const ExplainReport& report);
+std::string ExplainJson(const ExplainReport& report);
+
+}  // namespace etc
