@@ -105,11 +105,9 @@ struct Loader {
     }
     return ring.slot;
   }
-  /// Announces all bytes that will be copied into the slot; for all lanes, before the copies.
+  /// Announces all bytes that will be copied into the slot; for all lanes, before the copies. None
+  /// end the phase at once: then all lanes must have seen the one before, so `Sync` comes first.
   ETC_DEVICE void Expect(int bytes) {
-    if (bytes == 0) {
-      __syncwarp();  // the phase ends at once: all lanes have seen the one before
-    }
     if (lane == 0) {
       BarrierArriveExpect(ring.Full(), bytes);
     }

@@ -40,7 +40,11 @@ struct WideGemm : WideGemmShape<Config, Args> {
       for (int block = 0; block < kBlocks; ++block) {
         int first = m * kPairs + block * kBlockPairs;
         u32 slot = loader.Acquire();
-        loader.Expect(max(0, min(PairsOf(block), kAllPairs - first)) * 2 * kTileRowBytes);
+        int pairs = max(0, min(PairsOf(block), kAllPairs - first));
+        if (kAllPairs % kPairs != 0 && pairs == 0) {
+          loader.Sync();
+        }
+        loader.Expect(pairs * 2 * kTileRowBytes);
 #pragma unroll
         for (int tile_row = 0; tile_row < 2 * PairsOf(block); ++tile_row) {
           int pair = first + tile_row / 2;
