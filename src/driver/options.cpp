@@ -1,7 +1,6 @@
 #include "driver/options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "driver/files.h"
+#include "driver/option_groups.h"
 
 namespace etc {
 namespace {
@@ -18,135 +18,6 @@ namespace {
 constexpr const char* kFooter =
     "exit codes: 0 ok, 1 the input is wrong, 2 the command line is wrong, 3 a proof failed,\n"
     "4 the toolchain failed, 5 no device or the device failed, 70 a bug in etc";
-
-CLI::Validator OneOf(std::vector<std::string> words) {
-  return CLI::Validator(
-      [words = std::move(words)](const std::string& text) {
-        return std::find(words.begin(), words.end(), text) != words.end()
-                   ? std::string()
-                   : fmt::format("`{}` is none of `{}`", text, fmt::join(words, "`, `"));
-      },
-      "");
-}
-
-/// An option whose value is one of a few words.
-template <class Target, class Choice>
-void AddChoice(CLI::App* app, const std::string& flags, Target& target, const std::string& help,
-               const std::vector<std::pair<std::string, Choice>>& choices) {
-  std::vector<std::string> words;
-  for (const auto& [word, choice] : choices) {
-    words.push_back(word);
-  }
-  auto store = [&target, choices](const std::string& text) {
-    for (const auto& [word, choice] : choices) {
-      if (word == text) {
-        target = choice;
-      }
-    }
-  };
-  app->add_option_function<std::string>(flags, store, help)
-      ->check(OneOf(words))
-      ->type_name(fmt::format("{}", fmt::join(words, "|")));
-}
-
-/// A number between two others, both included.
-template <class T>
-CLI::Validator Between(T min, T max) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        T value{};
-        return CLI::detail::lexical_cast(text, value) && value >= min && value <= max
-                   ? std::string()
-                   : fmt::format("`{}` is not a number from {} to {}", text, min, max);
-      },
-      "");
-}
-
-/// One value for each occurrence, so that a positional may follow.
-CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
-                     const std::string& help, const std::string& type) {
-  return app->add_option(flags, values, help)->type_name(type)->take_all()->allow_extra_args(false);
-}
-
-/// An empty name would mean the default, where a shell put nothing for a variable.
-void AddOutput(CLI::App* app, std::string& file, const std::string& help) {
-  app->add_option("-o,--output", file, help)
-      ->check(CLI::Validator(
-          [](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""))
-      ->type_name("FILE");
-}
-
-void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format) {
-  AddChoice<DiagnosticsFormat, DiagnosticsFormat>(
-      app, "--diagnostics-format", format, "How messages are printed on stderr [text]",
-      {{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}});
-}
-
-void AddConstants(CLI::App* app, SourceOptions& source) {
-  AddList(app, "-D,--define", source.defines, "Set a constant: an integer, a float, true or false",
-          "NAME=VALUE");
-  AddList(app, "--config", source.configs,
-          "Set constants from a JSON file; nested names are joined with `_`", "FILE");
-  AddDiagnostics(app, source.diagnostics);
-}
-
-CLI::Option* AddSource(CLI::App* app, SourceOptions& source) {
-  AddConstants(app, source);
-  return app->add_option("file", source.file, "The .etir source; `-` for standard input");
-}
-
-void AddLowering(CLI::App* app, LoweringOptions& lowering) {
-  AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
-      app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
-      {{"static", ScheduleKind::Static},
-       {"dynamic", ScheduleKind::Dynamic},
-       {"kernels", ScheduleKind::Kernels}});
-  app->add_option("--shared-bytes", lowering.schedule.shared_bytes,
-                  "Dynamic shared memory of a CTA")
-      ->check(Between<int64_t>(0, 232448))
-      ->type_name("N")
-      ->capture_default_str();
-  AddList(app, "--print-after", lowering.print_after,
-          "Print the module to stderr after a pass, or after `all`", "PASS")
-      ->delimiter(',');
-  app->add_flag("--verify-each", lowering.verify_each, "Verify the module after each pass");
-}
-
-void AddDebugChecks(CLI::App* app, LoweringOptions& lowering) {
-  app->add_flag("--debug-checks", lowering.schedule.debug_checks,
-                "Check in each launch what callers promise, and indices that depend on data");
-}
-
-void AddTarget(CLI::App* app, TargetOptions& target) {
-  AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
-                                "What compiles the CUDA text [nvrtc]",
-                                {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
-  AddList(app, "-I,--include", target.include_dirs,
-          "Look here for the headers of impls, before those built into etc", "DIR");
-}
-
-/// Which graph at which sizes, and its inputs.
-void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,
-                std::vector<std::string>& inputs, uint64_t& seed, double& scale) {
-  app->add_option("--graph", graph, "The graph [the only one]")->type_name("NAME");
-  AddList(app, "--dim", dims, "The value of a symbolic dimension", "NAME=VALUE");
-  AddList(app, "--input", inputs, "Elements of a parameter, .npy or raw; random where not given",
-          "NAME=FILE");
-  app->add_option("--seed", seed, "Seed of the random inputs")
-      ->check(Between<int64_t>(0, 1'000'000'000'000'000'000))
-      ->type_name("N")
-      ->capture_default_str();
-  app->add_option("--scale", scale, "Standard deviation of random floats")
-      ->check(Between(0.0, 1e30))
-      ->type_name("X")
-      ->capture_default_str();
-}
-
-void AddProofs(CLI::App* app, ProofOptions& proofs) {
-  app->add_flag("--no-proofs", proofs.skip, "Skip the proofs for every size");
-  app->add_flag("--remarks", proofs.remarks,
-                "Say what is derived, and what is not proved, and why");
-}
 
 void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {
   CLI::App* check = app.add_subcommand("check", "Parse, set constants, verify and prove");

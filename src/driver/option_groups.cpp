@@ -1,0 +1,100 @@
+#include "driver/option_groups.h"
+
+#include <algorithm>
+
+namespace etc {
+
+CLI::Validator OneOf(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) {
+        return std::find(words.begin(), words.end(), text) != words.end()
+                   ? std::string()
+                   : fmt::format("`{}` is none of `{}`", text, fmt::join(words, "`, `"));
+      },
+      "");
+}
+
+CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
+                     const std::string& help, const std::string& type) {
+  return app->add_option(flags, values, help)->type_name(type)->take_all()->allow_extra_args(false);
+}
+
+void AddOutput(CLI::App* app, std::string& file, const std::string& help) {
+  app->add_option("-o,--output", file, help)
+      ->check(CLI::Validator(
+          [](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""))
+      ->type_name("FILE");
+}
+
+void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format) {
+  AddChoice<DiagnosticsFormat, DiagnosticsFormat>(
+      app, "--diagnostics-format", format, "How messages are printed on stderr [text]",
+      {{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}});
+}
+
+void AddConstants(CLI::App* app, SourceOptions& source) {
+  AddList(app, "-D,--define", source.defines, "Set a constant: an integer, a float, true or false",
+          "NAME=VALUE");
+  AddList(app, "--config", source.configs,
+          "Set constants from a JSON file; nested names are joined with `_`", "FILE");
+  AddDiagnostics(app, source.diagnostics);
+}
+
+CLI::Option* AddSource(CLI::App* app, SourceOptions& source) {
+  AddConstants(app, source);
+  return app->add_option("file", source.file, "The .etir source; `-` for standard input");
+}
+
+void AddLowering(CLI::App* app, LoweringOptions& lowering) {
+  AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
+      app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
+      {{"static", ScheduleKind::Static},
+       {"dynamic", ScheduleKind::Dynamic},
+       {"kernels", ScheduleKind::Kernels}});
+  app->add_option("--shared-bytes", lowering.schedule.shared_bytes,
+                  "Dynamic shared memory of a CTA")
+      ->check(Between<int64_t>(0, 232448))
+      ->type_name("N")
+      ->capture_default_str();
+  AddList(app, "--print-after", lowering.print_after,
+          "Print the module to stderr after a pass, or after `all`", "PASS")
+      ->delimiter(',');
+  app->add_flag("--verify-each", lowering.verify_each, "Verify the module after each pass");
+}
+
+void AddDebugChecks(CLI::App* app, LoweringOptions& lowering) {
+  app->add_flag("--debug-checks", lowering.schedule.debug_checks,
+                "Check in each launch what callers promise, and indices that depend on data");
+}
+
+void AddTarget(CLI::App* app, TargetOptions& target) {
+  AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
+                                "What compiles the CUDA text [nvrtc]",
+                                {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
+  AddList(app, "-I,--include", target.include_dirs,
+          "Look here for the headers of impls, before those built into etc", "DIR");
+}
+
+void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,
+                std::vector<std::string>& inputs, uint64_t& seed, double& scale) {
+  app->add_option("--graph", graph, "The graph [the only one]")->type_name("NAME");
+  AddList(app, "--dim", dims, "The value of a symbolic dimension", "NAME=VALUE");
+  AddList(app, "--input", inputs, "Elements of a parameter, .npy or raw; random where not given",
+          "NAME=FILE");
+  app->add_option("--seed", seed, "Seed of the random inputs")
+      ->check(Between<int64_t>(0, 1'000'000'000'000'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--scale", scale, "Standard deviation of random floats")
+      ->check(Between(0.0, 1e30))
+      ->type_name("X")
+      ->capture_default_str();
+}
+
+void AddProofs(CLI::App* app, ProofOptions& proofs) {
+  app->add_flag("--no-proofs", proofs.skip, "Skip the proofs for every size");
+  app->add_flag("--remarks", proofs.remarks,
+                "Say what is derived, and what is not proved, and why");
+}
+
+}  // namespace etc

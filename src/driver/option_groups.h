@@ -1,0 +1,71 @@
+// Kinds of options, and the groups of them that several subcommands have.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/options.h"
+
+namespace etc {
+
+CLI::Validator OneOf(std::vector<std::string> words);
+
+/// An option whose value is one of a few words.
+template <class Target, class Choice>
+void AddChoice(CLI::App* app, const std::string& flags, Target& target, const std::string& help,
+               const std::vector<std::pair<std::string, Choice>>& choices) {
+  std::vector<std::string> words;
+  for (const auto& [word, choice] : choices) {
+    words.push_back(word);
+  }
+  auto store = [&target, choices](const std::string& text) {
+    for (const auto& [word, choice] : choices) {
+      if (word == text) {
+        target = choice;
+      }
+    }
+  };
+  app->add_option_function<std::string>(flags, store, help)
+      ->check(OneOf(words))
+      ->type_name(fmt::format("{}", fmt::join(words, "|")));
+}
+
+/// A number between two others, both included.
+template <class T>
+CLI::Validator Between(T min, T max) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        T value{};
+        return CLI::detail::lexical_cast(text, value) && value >= min && value <= max
+                   ? std::string()
+                   : fmt::format("`{}` is not a number from {} to {}", text, min, max);
+      },
+      "");
+}
+
+/// One value for each occurrence, so that a positional may follow.
+CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
+                     const std::string& help, const std::string& type);
+
+/// `-o`. An empty name would mean the default, where a shell put nothing for a variable.
+void AddOutput(CLI::App* app, std::string& file, const std::string& help);
+
+void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format);
+void AddConstants(CLI::App* app, SourceOptions& source);
+CLI::Option* AddSource(CLI::App* app, SourceOptions& source);
+void AddLowering(CLI::App* app, LoweringOptions& lowering);
+void AddDebugChecks(CLI::App* app, LoweringOptions& lowering);
+void AddTarget(CLI::App* app, TargetOptions& target);
+void AddProofs(CLI::App* app, ProofOptions& proofs);
+
+/// Which graph at which sizes, and its inputs.
+void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,
+                std::vector<std::string>& inputs, uint64_t& seed, double& scale);
+
+}  // namespace etc
