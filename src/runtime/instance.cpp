@@ -3,20 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/check_record.h"
 #include "runtime/dtype.h"
 #include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
 namespace {
-
-// The event memory: docs/runtime.md.
-constexpr int64_t kEventHeaderBytes = 128;
-constexpr int64_t kEventStride = 128;
-constexpr int64_t kMaxEventCounters = int64_t{1} << 32;
-constexpr uintptr_t kWorkspaceAlignment = 256;
-
-int64_t EventBytes(int64_t counters) { return kEventHeaderBytes + 2 * counters * kEventStride; }
 
 uint64_t Word(const void* data) { return reinterpret_cast<uintptr_t>(data); }
 
@@ -40,17 +31,10 @@ Instance::Instance(std::shared_ptr<const Program> program, const manifest::Graph
     : program_(std::move(program)),
       graph_(graph),
       backend_(std::move(backend)),
+      memory_(*backend_, program_->manifest().debug_checks),
       set_dims_(graph.dims.size()),
       bindings_(graph.params.size()),
       sms_(backend_->DefaultSms()) {}
-
-Instance::~Instance() {
-  Release(&workspace_);
-  Release(&events_);
-  for (const Memory& memory : retired_) {
-    backend_->Free(memory.data);
-  }
-}
 
 Status Instance::Create(std::shared_ptr<const Program> program, const char* graph,
                         std::unique_ptr<Instance>* instance) {
@@ -223,34 +207,21 @@ Status Instance::MakePlan(Plan* plan) const {
   ETC_RETURN_IF_BAD(SelectKernel(plan));
   const manifest::Kernel& kernel = graph_.kernels[plan->kernel];
   ETC_RETURN_IF_BAD(Size(kernel, kernel.workspace_bytes, "workspace_bytes", plan->dims, INT64_MAX,
-                         &plan->workspace_bytes));
+                         &plan->memory.workspace_bytes));
   ETC_RETURN_IF_BAD(Size(kernel, kernel.event_counters, "event_counters", plan->dims,
-                         kMaxEventCounters, &plan->event_counters));
+                         LaunchMemory::kMaxEventCounters, &plan->memory.event_counters));
   return ListLaunches(kernel, plan->dims, &plan->steps);
 }
 
 Status Instance::WorkspaceBytes(int64_t* bytes) const {
   Plan plan;
   ETC_RETURN_IF_BAD(MakePlan(&plan));
-  *bytes = plan.workspace_bytes;
+  *bytes = plan.memory.workspace_bytes;
   return {};
 }
 
 Status Instance::BindWorkspace(void* data, int64_t bytes) {
-  if (bytes < 0) {
-    return Fail(ETC_ERROR_ARGUMENT, "the workspace has ", bytes, " bytes");
-  }
-  if (reinterpret_cast<uintptr_t>(data) % kWorkspaceAlignment != 0) {
-    return Fail(ETC_ERROR_BIND, "the workspace is at ", data, ", but must be aligned to ",
-                kWorkspaceAlignment, " bytes");
-  }
-  if (data != nullptr) {
-    if (Status status = backend_->CheckPointer(data); !status.Ok()) {
-      return Fail(status.code, "the workspace ", status.message);
-    }
-  }
-  bound_workspace_ = {data, data != nullptr ? bytes : 0};
-  workspace_is_zeroed_ = false;
+  ETC_RETURN_IF_BAD(memory_.BindWorkspace(data, bytes));
   is_ready_ = false;
   return {};
 }
@@ -264,64 +235,11 @@ Status Instance::SetSms(int32_t sms) {
   return {};
 }
 
-bool Instance::HasMemoryFor(const Plan& plan) const {
-  const bool workspace_fits =
-      bound_workspace_.data != nullptr || workspace_.size >= plan.workspace_bytes;
-  return workspace_fits && workspace_is_zeroed_ && events_.data != nullptr &&
-         events_.size >= plan.event_counters;
-}
-
-void Instance::Release(Memory* memory) {
-  if (memory->data != nullptr) {
-    if (was_captured_) {
-      retired_.push_back(*memory);
-    } else {
-      backend_->Free(memory->data);
-    }
-  }
-  *memory = {};
-}
-
-/// No value in the memory outlives a launch, so the old goes before the new comes. Tags do, and are
-/// told apart by the epoch in the event memory: a workspace is used with one event memory only, and
-/// starts as zeros with it.
-Status Instance::Grow(const Plan& plan, void* stream) {
-  is_ready_ = false;
-  workspace_is_zeroed_ = false;
-  const bool events_fit = events_.data != nullptr && events_.size >= plan.event_counters;
-  if (bound_workspace_.data == nullptr &&
-      (workspace_.size < plan.workspace_bytes || (!events_fit && was_captured_))) {
-    const int64_t bytes = std::max(workspace_.size, plan.workspace_bytes);
-    Release(&workspace_);
-    if (bytes > 0) {
-      ETC_RETURN_IF_BAD(backend_->Allocate(bytes, &workspace_.data));
-      workspace_.size = bytes;
-    }
-  }
-  const Memory& workspace = bound_workspace_.data != nullptr ? bound_workspace_ : workspace_;
-  if (workspace.data != nullptr) {
-    ETC_RETURN_IF_BAD(backend_->Zero(workspace.data, workspace.size, stream));
-  }
-  workspace_is_zeroed_ = true;
-  if (!events_fit) {
-    // A failure that nobody has asked for goes with the memory that holds it.
-    ETC_RETURN_IF_BAD(CheckFailures(stream));
-    Release(&events_);
-    ETC_RETURN_IF_BAD(backend_->Allocate(EventBytes(plan.event_counters), &events_.data));
-    events_.size = plan.event_counters;
-    if (Status status = backend_->Zero(events_.data, EventBytes(events_.size), stream);
-        !status.Ok()) {
-      Release(&events_);
-      return status;
-    }
-  }
-  return {};
-}
-
 Status Instance::Reserve() {
   Plan plan;
   ETC_RETURN_IF_BAD(MakePlan(&plan));
-  ETC_RETURN_IF_BAD(Grow(plan, nullptr));
+  is_ready_ = false;
+  ETC_RETURN_IF_BAD(memory_.Grow(plan.memory, nullptr));
   // The launch may come on a stream that is not ordered after the default one.
   return backend_->Synchronize(nullptr);
 }
@@ -334,10 +252,9 @@ void Instance::FillBlock() {
   for (const int64_t dim : plan_.dims) {
     block_.push_back(static_cast<uint64_t>(dim));
   }
-  block_.push_back(
-      Word(bound_workspace_.data != nullptr ? bound_workspace_.data : workspace_.data));
-  block_.push_back(Word(events_.data));
-  block_.push_back(static_cast<uint64_t>(events_.size));
+  block_.push_back(Word(memory_.workspace()));
+  block_.push_back(Word(memory_.events()));
+  block_.push_back(static_cast<uint64_t>(memory_.event_counters()));
   block_.resize(block_.size() + RepeatDepth(graph_.kernels[plan_.kernel]));
 }
 
@@ -361,15 +278,12 @@ Status Instance::Launch(void* stream) {
     Plan plan;
     ETC_RETURN_IF_BAD(MakePlan(&plan));
     ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims));
-    if (bound_workspace_.data != nullptr && bound_workspace_.size < plan.workspace_bytes) {
-      return Fail(ETC_ERROR_BIND, "the workspace has ", bound_workspace_.size,
-                  " bytes, but the launch needs ", plan.workspace_bytes);
-    }
+    ETC_RETURN_IF_BAD(memory_.CheckWorkspace(plan.memory));
     plan_ = std::move(plan);
   }
   bool is_capturing = false;
   ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));
-  if (!HasMemoryFor(plan_)) {
+  if (!memory_.Fits(plan_.memory)) {
     if (is_capturing) {
       return Fail(
           ETC_ERROR_CAPTURE,
@@ -377,16 +291,19 @@ Status Instance::Launch(void* stream) {
           "can be allocated while the stream is being captured: reserve or launch once with "
           "these sizes before the capture");
     }
-    ETC_RETURN_IF_BAD(Grow(plan_, stream));
+    is_ready_ = false;
+    ETC_RETURN_IF_BAD(memory_.Grow(plan_.memory, stream));
   }
   if (!is_ready_) {
     FillBlock();
     is_ready_ = true;
   }
   if (backend_->IsHost()) {
-    ETC_RETURN_IF_BAD(backend_->Zero(events_.data, EventBytes(events_.size), stream));
+    ETC_RETURN_IF_BAD(memory_.ZeroEvents(stream));
   }
-  was_captured_ = was_captured_ || is_capturing;
+  if (is_capturing) {
+    memory_.NoteCapture();
+  }
   if (graph_.kernels[plan_.kernel].entry.empty()) {
     ETC_RETURN_IF_BAD(LaunchSteps(stream));
   } else {
@@ -396,19 +313,6 @@ Status Instance::Launch(void* stream) {
   return backend_->IsHost() ? CheckFailures(stream) : Status{};
 }
 
-Status Instance::CheckFailures(void* stream) {
-  const auto& checks = program_->manifest().debug_checks;
-  if (!checks || events_.data == nullptr) {
-    return {};
-  }
-  CheckRecord record{};
-  char* place = static_cast<char*>(events_.data) + kCheckRecordOffset;
-  ETC_RETURN_IF_BAD(backend_->Read(place, sizeof record, stream, &record));
-  if (record.failures == 0) {
-    return {};
-  }
-  ETC_RETURN_IF_BAD(backend_->Zero(place, sizeof record, stream));
-  return Fail(ETC_ERROR_VALUE, FailureText(*checks, record));
-}
+Status Instance::CheckFailures(void* stream) { return memory_.CheckFailures(stream); }
 
 }  // namespace etc::runtime

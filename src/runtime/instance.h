@@ -8,6 +8,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/binding.h"
+#include "runtime/launch_memory.h"
 #include "runtime/launches.h"
 #include "runtime/program.h"
 #include "runtime/status.h"
@@ -18,7 +19,6 @@ class Instance {
  public:
   static Status Create(std::shared_ptr<const Program> program, const char* graph,
                        std::unique_ptr<Instance>* instance);
-  ~Instance();
 
   Status SetDim(const char* name, int64_t value);
   Status ClearDim(const char* name);
@@ -39,13 +39,8 @@ class Instance {
   struct Plan {
     std::vector<int64_t> dims;
     size_t kernel = 0;
-    int64_t workspace_bytes = 0;
-    int64_t event_counters = 0;
+    MemorySizes memory;
     std::vector<LaunchStep> steps;  // of a kernel that is a list of launches
-  };
-  struct Memory {
-    void* data = nullptr;
-    int64_t size = 0;  // bytes of the workspace, counters of the event memory
   };
 
   Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
@@ -58,28 +53,17 @@ class Instance {
                  int64_t* value) const;
   Status MakePlan(Plan* plan) const;
   Status SelectKernel(Plan* plan) const;
-  bool HasMemoryFor(const Plan& plan) const;
-  Status Grow(const Plan& plan, void* stream);
-  void Release(Memory* memory);
   void FillBlock();
   Status LaunchSteps(void* stream);
 
   std::shared_ptr<const Program> program_;
   const manifest::Graph& graph_;
   std::unique_ptr<Backend> backend_;
+  LaunchMemory memory_;
 
   KnownDims set_dims_;
   std::vector<Binding> bindings_;
-  Memory bound_workspace_;
   int32_t sms_;
-
-  Memory workspace_;
-  bool workspace_is_zeroed_ = false;  // the bound one, or the own
-  Memory events_;
-  /// A captured graph holds addresses of the memory that it was captured with. What outgrew its use
-  /// after a capture is therefore kept until the instance goes.
-  bool was_captured_ = false;
-  std::vector<Memory> retired_;
 
   /// Of the last launch, valid until something is bound or set.
   bool is_ready_ = false;

@@ -1,0 +1,74 @@
+// The memory of launches beside their tensors: the workspace and the event memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.h"
+#include "runtime/status.h"
+
+namespace etc::runtime {
+
+/// What a launch needs.
+struct MemorySizes {
+  int64_t workspace_bytes = 0;
+  int64_t event_counters = 0;
+};
+
+class LaunchMemory {
+ public:
+  static constexpr int64_t kMaxEventCounters = int64_t{1} << 32;
+
+  /// `checks` are the texts of the debug checks that leave failures in the event memory, if any.
+  LaunchMemory(Backend& backend, const std::optional<std::vector<std::string>>& checks)
+      : backend_(backend), checks_(checks) {}
+  LaunchMemory(const LaunchMemory&) = delete;
+  LaunchMemory& operator=(const LaunchMemory&) = delete;
+  ~LaunchMemory();
+
+  /// The caller's workspace from now on; null: memory of our own.
+  Status BindWorkspace(void* data, int64_t bytes);
+  /// That a bound workspace is large enough.
+  Status CheckWorkspace(const MemorySizes& needed) const;
+
+  bool Fits(const MemorySizes& needed) const;
+  /// Makes it fit. No value in the memory outlives a launch, so the old goes before the new comes.
+  /// Tags do, and are told apart by the epoch in the event memory: a workspace is used with one
+  /// event memory only, and starts as zeros with it.
+  Status Grow(const MemorySizes& needed, void* stream);
+
+  /// A captured graph holds addresses of the memory that it was captured with. What outgrew its use
+  /// after a capture is therefore kept until the end.
+  void NoteCapture() { was_captured_ = true; }
+
+  Status ZeroEvents(void* stream);
+  /// The failure that a debug check has left behind, once.
+  Status CheckFailures(void* stream);
+
+  void* workspace() const { return Workspace().data; }
+  void* events() const { return events_.data; }
+  int64_t event_counters() const { return events_.size; }
+
+ private:
+  struct Memory {
+    void* data = nullptr;
+    int64_t size = 0;  // bytes of the workspace, counters of the event memory
+  };
+
+  const Memory& Workspace() const { return bound_.data != nullptr ? bound_ : workspace_; }
+  bool EventsFit(const MemorySizes& needed) const;
+  void Release(Memory* memory);
+
+  Backend& backend_;
+  const std::optional<std::vector<std::string>>& checks_;
+  Memory bound_;
+  Memory workspace_;
+  bool workspace_is_zeroed_ = false;  // the bound one, or the own
+  Memory events_;
+  bool was_captured_ = false;
+  std::vector<Memory> retired_;
+};
+
+}  // namespace etc::runtime
