@@ -11,27 +11,13 @@
 #include "ir/rewrite.h"
 #include "schedule/body_cost.h"
 #include "schedule/lower.h"
+#include "schedule/versions.h"
 #include "verify/checks.h"
 #include "verify/shapes.h"
 #include "verify/steering.h"
 
 namespace etc {
 namespace {
-
-struct Use {
-  size_t site;
-  size_t arg;
-  Access access;
-};
-
-/// How a buffer becomes a tensor of versions, each written once in a launch.
-struct Versions {
-  NodeId repeat;         // that writes a version in each iteration; absent: there is one version
-  bool initial = false;  // version 0 is written before the repeat
-  size_t writer = 0;     // the site in the repeat
-};
-
-using VersionsOf = std::map<TensorId, Versions>;
 
 struct Plan {
   VersionsOf tagged;
@@ -52,6 +38,7 @@ class Tagger {
         options_(options),
         ranges_(RangesOf(module, kernel)),
         sites_(SharesOf(module, kernel)),
+        buffer_versions_(module, sites_),
         steering_(SteeringTensors(module, kernel)) {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
@@ -82,10 +69,10 @@ class Tagger {
     }
     for (const auto& [buffer, versions] : best.tagged) {
       module_.tensors[buffer].tagged = true;
-      Privatise(buffer, versions);
+      buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
     for (const auto& [buffer, versions] : best.versions) {
-      Privatise(buffer, versions);
+      buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
     Drop(best.dropped);
   }
@@ -99,7 +86,7 @@ class Tagger {
     if (steering_.contains(id)) {
       return "task ranges or events are read from it";
     }
-    for (const Use& use : uses_[id]) {
+    for (const BufferUse& use : uses_[id]) {
       const std::string& callee = module_.devices[ShareAt(use.site).callee].name;
       size_t axis = ShareAt(use.site).args[use.arg].indices.size();
       if (!Taggable(use)) {
@@ -120,18 +107,18 @@ class Tagger {
   const Share& ShareAt(size_t site) const {
     return std::get<Share>(module_.nodes[sites_[site].share]);
   }
-  TensorId ParamOf(const Use& use) const {
+  TensorId ParamOf(const BufferUse& use) const {
     return module_.devices[ShareAt(use.site).callee].params[use.arg];
   }
 
   /// Whether the share has the whole buffer, of which there is one for each iteration.
-  bool IsWhole(const Use& use) const {
+  bool IsWhole(const BufferUse& use) const {
     return sites_[use.site].repeats.size() <= 1 &&
            ShareAt(use.site).args[use.arg].indices.empty() && use.access != Access::InOut;
   }
 
   /// Whether the CUDA implementation can take the operand as a tagged buffer.
-  bool Taggable(const Use& use) const {
+  bool Taggable(const BufferUse& use) const {
     return TakesTagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
   }
 
@@ -142,15 +129,17 @@ class Tagger {
 
   /// Tags double what a task reads of the activations, and the registers that they take, which
   /// pays where that is little.
-  bool IsSmall(const Tensor& tensor, const std::vector<Use>& uses) {
+  bool IsSmall(const Tensor& tensor, const std::vector<BufferUse>& uses) {
     return IsAtMost(tensor.shape.front(), options_.tagged_rows) &&
-           std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+           std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
              return ReadBy(use) <= static_cast<double>(options_.tagged_elements);
            });
   }
 
   /// Elements that a task reads at the largest sizes.
-  double ReadBy(const Use& use) { return ReadsOf(ShareAt(use.site).callee)[ParamOf(use)].one_task; }
+  double ReadBy(const BufferUse& use) {
+    return ReadsOf(ShareAt(use.site).callee)[ParamOf(use)].one_task;
+  }
 
   /// What tasks of the device function read at the largest sizes.
   std::map<TensorId, ReadCount>& ReadsOf(DeviceId callee) {
@@ -176,19 +165,19 @@ class Tagger {
 
   void Consider(TensorId buffer) {
     const Tensor tensor = module_.tensors[buffer];
-    const std::vector<Use>& uses = uses_[buffer];
-    auto is_whole = [&](const Use& use) { return IsWhole(use); };
+    const std::vector<BufferUse>& uses = uses_[buffer];
+    auto is_whole = [&](const BufferUse& use) { return IsWhole(use); };
     if (tensor.offset || tensor.tagged || tensor.shape.empty() || uses.empty() ||
         steering_.contains(buffer) || !std::all_of(uses.begin(), uses.end(), is_whole)) {
       return;
     }
-    std::optional<Versions> versions = FindVersions(uses);
+    std::optional<Versions> versions = buffer_versions_.Find(uses);
     if (!versions) {
       return;
     }
     bool words = tensor.type == DType::F32 ||
                  (tensor.type == DType::BF16 && IsMultiple(module_, tensor.shape.back(), 2));
-    auto taggable = [&](const Use& use) { return Taggable(use); };
+    auto taggable = [&](const BufferUse& use) { return Taggable(use); };
     if (words && tensor.tile.empty() && IsSmall(tensor, uses) &&
         std::all_of(uses.begin(), uses.end(), taggable)) {
       taggable_[buffer] = *versions;
@@ -200,55 +189,12 @@ class Tagger {
 
   /// Whether the versions of a buffer that is not tagged take as little memory as they may.
   bool HasRoom(const Tensor& tensor, const Versions& versions) {
-    ExprId bytes = MakeMul(module_, NumberOf(versions), MakeInt(module_, BytesPerElement(tensor)));
+    ExprId bytes = MakeMul(module_, buffer_versions_.NumberOf(versions),
+                           MakeInt(module_, BytesPerElement(tensor)));
     for (ExprId extent : tensor.shape) {
       bytes = MakeMul(module_, bytes, extent);
     }
     return IsAtMost(bytes, options_.version_bytes);
-  }
-
-  /// At most one share before the repeat and one in it write the buffer, and none reads it earlier.
-  std::optional<Versions> FindVersions(const std::vector<Use>& uses) const {
-    Versions versions;
-    bool written = false;
-    size_t last = sites_.size();
-    NodeId used_in;
-    for (const Use& use : uses) {
-      NodeId repeat = sites_[use.site].Innermost();
-      if (use.site == last) {
-        return std::nullopt;  // one share has it twice
-      }
-      last = use.site;
-      if (repeat && used_in && repeat != used_in) {
-        return std::nullopt;
-      }
-      used_in = repeat ? repeat : used_in;
-      if (use.access == Access::In) {
-        if (!written) {
-          return std::nullopt;
-        }
-      } else if (!repeat) {
-        if (written) {
-          return std::nullopt;
-        }
-        versions.initial = true;
-      } else {
-        if (versions.repeat || !HasIterations(repeat)) {
-          return std::nullopt;
-        }
-        versions.repeat = repeat;
-        versions.writer = use.site;
-      }
-      written |= use.access != Access::In;
-    }
-    return versions;
-  }
-
-  bool HasIterations(NodeId id) const {
-    const Repeat& repeat = std::get<Repeat>(module_.nodes[id]);
-    auto lo = EvaluateInt(module_, repeat.lo, {});
-    auto hi = EvaluateInt(module_, repeat.hi, {});
-    return lo && hi && *lo < *hi;
   }
 
   /// What can be tagged when the buffers of `versions` that are not tagged have versions.
@@ -268,7 +214,7 @@ class Tagger {
   /// Takes out what does not pay or cannot be: false when all that is left is well.
   bool Shrink(Plan& plan) const {
     for (const auto& [buffer, versions] : plan.tagged) {
-      for (const Use& use : uses_.at(buffer)) {
+      for (const BufferUse& use : uses_.at(buffer)) {
         if (!AllSharesAgree(plan, ShareAt(use.site).callee, use.arg) ||
             (use.access != Access::In && NotifiesOther(plan, ShareAt(use.site)))) {
           plan.tagged.erase(buffer);
@@ -302,7 +248,7 @@ class Tagger {
       module_.tensors[buffer].tagged = true;
     }
     for (const auto& [buffer, versions] : plan.versions) {
-      Privatise(buffer, versions);
+      buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
     size_t reports = Reports(plan.dropped);
     for (NodeId id : kernel_.declarations) {
@@ -319,7 +265,7 @@ class Tagger {
       module_.tensors[buffer].tagged = false;
     }
     for (const auto& [buffer, versions] : plan.versions) {
-      Rejoin(buffer);
+      buffer_versions_.Rejoin(buffer, uses_[buffer]);
     }
   }
 
@@ -353,50 +299,6 @@ class Tagger {
     return any;
   }
 
-  ExprId NumberOf(const Versions& versions) {
-    const Repeat repeat = std::get<Repeat>(module_.nodes[versions.repeat]);
-    int64_t first = EvaluateInt(module_, repeat.lo, {}).value();
-    int64_t initial = versions.initial ? 1 : 0;
-    return first == 0
-               ? MakeAdd(module_, repeat.hi, MakeInt(module_, initial))
-               : MakeInt(module_, EvaluateInt(module_, repeat.hi, {}).value() - first + initial);
-  }
-
-  /// Makes the buffer a tensor of versions; one that has only one stays as it is.
-  void Privatise(TensorId buffer, const Versions& versions) {
-    if (!versions.repeat) {
-      return;
-    }
-    const Repeat repeat = std::get<Repeat>(module_.nodes[versions.repeat]);
-    int64_t first = EvaluateInt(module_, repeat.lo, {}).value();
-    int64_t iterations = EvaluateInt(module_, repeat.hi, {}).value() - first;
-    int64_t initial = versions.initial ? 1 : 0;
-    ExprId extent = NumberOf(versions);
-    module_.tensors[buffer].shape.insert(module_.tensors[buffer].shape.begin(), extent);
-    for (const Use& use : uses_[buffer]) {
-      const ShareSite& site = sites_[use.site];
-      ExprId index;
-      if (site.Innermost()) {
-        bool new_version = use.site >= versions.writer;
-        index = MakeAdd(module_, MakeRef(module_, repeat.var),
-                        MakeInt(module_, (new_version ? initial : 0) - first));
-      } else if (use.site < versions.writer) {
-        index = MakeInt(module_, 0);
-      } else {
-        index = first == 0 && initial == 1 ? repeat.hi : MakeInt(module_, iterations + initial - 1);
-      }
-      std::get<Share>(module_.nodes[site.share]).args[use.arg].indices = {index};
-    }
-  }
-
-  /// Takes back what Privatise did.
-  void Rejoin(TensorId buffer) {
-    module_.tensors[buffer].shape.erase(module_.tensors[buffer].shape.begin());
-    for (const Use& use : uses_[buffer]) {
-      std::get<Share>(module_.nodes[sites_[use.site].share]).args[use.arg].indices.clear();
-    }
-  }
-
   void Drop(const std::set<EventId>& dropped) {
     auto is_dropped = [&](const EventRef& ref) { return dropped.contains(ref.event); };
     for (const ShareSite& site : sites_) {
@@ -417,8 +319,9 @@ class Tagger {
   const ScheduleOptions& options_;
   DimRanges ranges_;
   std::vector<ShareSite> sites_;
+  BufferVersions buffer_versions_;
   std::set<TensorId> steering_;  // the kernel reads them as they are
-  std::map<TensorId, std::vector<Use>> uses_;
+  std::map<TensorId, std::vector<BufferUse>> uses_;
   std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
   VersionsOf taggable_;
   VersionsOf versions_;  // what a buffer would have if it is not tagged
