@@ -4,16 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
 #include "accesses.h"
+#include "event_elements.h"
 #include "ir/rewrite.h"
 
 namespace etc::mutation {
 namespace {
 
 /// Far more than the small sizes need: beyond it a program is not judged.
-constexpr int64_t kMaxSignals = 4'000'000;
 constexpr size_t kMaxTasks = 20'000;
 
 class Builder {
@@ -22,7 +21,8 @@ class Builder {
       : module_(module),
         interpreter_(module, dims, ranges),
         data_(module, interpreter_, data),
-        accesses_(module, interpreter_, data_) {
+        accesses_(module, interpreter_, data_),
+        events_(module, interpreter_, program_) {
     interpreter_.on_choose = [this](int64_t n) {
       return data_.Choose(n, program_.tasks.size(), choices_++);
     };
@@ -38,9 +38,13 @@ class Builder {
   }
 
   ConcreteProgram Take() {
-    Outside(accesses_.outside());
+    program_.Outside(accesses_.outside());
     program_.overwritten = accesses_.overwritten();
-    NeedNotified();
+    for (size_t element : events_.NotifiedOnly()) {
+      if (!Stop()) {
+        events_.Need(element);
+      }
+    }
     program_.cell_tensors = accesses_.memory().TakeNames();
     program_.cell_given = accesses_.memory().TakeGiven();
     program_.unknown = Stop();
@@ -48,21 +52,9 @@ class Builder {
   }
 
  private:
-  /// The elements of an event.
-  struct Counters {
-    size_t base;
-    std::vector<int64_t> shape;
-  };
-
   bool Stop() const {
     return program_.unknown || interpreter_.unknown() || accesses_.unknown() ||
            !accesses_.outside().empty();
-  }
-
-  /// An integer that decides what happens.
-  int64_t Known(Value value) {
-    program_.unknown = program_.unknown || !value;
-    return value.value_or(0);
   }
 
   void Add(const BufferDecl& decl) {
@@ -70,78 +62,8 @@ class Builder {
       program_.unknown = true;  // a tagged word orders its own reads, which is not modelled
     }
   }
+  void Add(const EventDecl& decl) { events_.Declare(decl.event); }
   void Add(const Region& region) { Block(region.body); }
-
-  void Add(const EventDecl& decl) {
-    const Event& event = module_.events[decl.event];
-    std::vector<int64_t> extents;
-    int64_t size = 1;
-    for (const EventDim& dim : event.dims) {
-      extents.push_back(interpreter_.Eval(dim.extent).value_or(-1));
-      size *= extents.back();
-    }
-    if (size < 0 || size > kMaxSignals) {
-      program_.unknown = true;
-      return;
-    }
-    events_[decl.event] = {program_.needed.size(), extents};
-    for (int64_t i = 0; i < size; ++i) {
-      owners_.push_back(decl.event);
-      program_.element_names.push_back(
-          fmt::format("%{}[{}]", event.name, fmt::join(IndexOf(extents, i), ", ")));
-    }
-    counted_.resize(owners_.size());
-    program_.needed.resize(owners_.size());
-  }
-
-  static std::vector<int64_t> IndexOf(const std::vector<int64_t>& extents, int64_t number) {
-    std::vector<int64_t> index(extents.size(), 0);
-    for (size_t d = extents.size(); d-- > 0;) {
-      index[d] = number % extents[d];
-      number /= extents[d];
-    }
-    return index;
-  }
-
-  /// The count of an element, which may be read from a tensor: when a task waits for it.
-  void Need(size_t element) {
-    const Event& event = module_.events[owners_[element]];
-    const Counters& counters = events_[owners_[element]];
-    auto number = static_cast<int64_t>(element - counters.base);
-    std::vector<int64_t> index = IndexOf(counters.shape, number);
-    for (size_t d = 0; d < index.size(); ++d) {
-      if (event.dims[d].var) {
-        interpreter_.Set(event.dims[d].var, index[d]);
-      }
-    }
-    int64_t count = Known(interpreter_.Eval(event.count));
-    if (counted_[element] && program_.needed[element] != count) {
-      program_.unknown = true;  // two waits for one element that ask for different counts
-    }
-    counted_[element] = true;
-    program_.needed[element] = count;
-  }
-
-  /// The counts of elements that nothing waits for: no launch reads them, but they must be right.
-  void NeedNotified() {
-    std::vector<bool> notified(program_.needed.size(), false);
-    auto mark = [&](const std::vector<Signal>& signals) {
-      for (const Signal& signal : signals) {
-        notified[signal.element] = true;
-      }
-    };
-    for (const Task& task : program_.tasks) {
-      mark(task.notifies);
-    }
-    for (const Step& step : program_.steps) {
-      mark(step.leave);
-    }
-    for (size_t i = 0; i < notified.size() && !Stop(); ++i) {
-      if (notified[i] && !counted_[i]) {
-        Need(i);
-      }
-    }
-  }
 
   void Add(const Repeat& repeat) {
     Value lo = interpreter_.Eval(repeat.lo);
@@ -190,7 +112,7 @@ class Builder {
   void Add(const Share& share) {
     const Device& device = module_.devices[share.callee];
     Begin(device, share.args);
-    program_.steps.back().first = Known(interpreter_.Eval(share.first));
+    program_.steps.back().first = program_.Known(interpreter_.Eval(share.first));
     ReadRange(device, share.axes, share.range_waits);
     std::vector<Signal> enter;
     name_ = fmt::format("@{}[", device.name);
@@ -200,7 +122,7 @@ class Builder {
     std::vector<Signal> leave;
     accesses_.Note(&reads);
     for (const EventRef& ref : share.leave_notifies) {
-      AddElements(ref, leave);
+      events_.Add(ref, leave);
     }
     accesses_.Stop();
     program_.unknown = program_.unknown || !reads.empty();
@@ -274,7 +196,7 @@ class Builder {
     accesses_.Stop();
     ++program_.steps.back().tasks;
     if (!interpreter_.fault().empty()) {
-      Outside(fmt::format("{}: {}", name_, interpreter_.fault()));
+      program_.Outside(fmt::format("{}: {}", name_, interpreter_.fault()));
     }
   }
 
@@ -300,9 +222,9 @@ class Builder {
       std::vector<Signal> signals;
       std::vector<size_t> reads;
       accesses_.Note(&reads);
-      AddElements(ref, signals);
+      events_.Add(ref, signals);
       for (const Signal& signal : signals) {
-        Need(signal.element);
+        events_.Need(signal.element);
       }
       accesses_.Stop();
       if (!reads.empty()) {
@@ -319,7 +241,7 @@ class Builder {
       std::vector<Signal> signals;
       std::vector<size_t> reads;
       accesses_.Note(&reads);
-      AddElements(ref, signals);
+      events_.Add(ref, signals);
       accesses_.Stop();
       if (!reads.empty()) {
         Task& task = AddTask(Task::Runs::Once, false, {});
@@ -331,53 +253,12 @@ class Builder {
     }
   }
 
-  void AddElements(const EventRef& ref, std::vector<Signal>& signals) {
-    interpreter_.Loop(ref.axes, [&] {
-      bool holds = !ref.guard || Known(interpreter_.Eval(ref.guard)) != 0;
-      if (holds && events_.contains(ref.event)) {
-        AddElements(ref, events_[ref.event], 0, 0, signals);
-      }
-    });
-  }
-
-  void AddElements(const EventRef& ref, const Counters& event, size_t axis, int64_t offset,
-                   std::vector<Signal>& signals) {
-    if (axis == event.shape.size()) {
-      signals.push_back({event.base + static_cast<size_t>(offset), 1});
-      return;
-    }
-    const EventIndex& index = ref.indices[axis];
-    Value lo = index.all ? 0 : interpreter_.Eval(index.lo);
-    Value hi = index.all  ? event.shape[axis]
-               : index.hi ? interpreter_.Eval(index.hi)
-                          : (lo ? Value(*lo + 1) : lo);
-    if (!lo || !hi) {
-      program_.unknown = true;
-      return;
-    }
-    for (int64_t i = *lo; i < *hi; ++i) {
-      if (i < 0 || i >= event.shape[axis]) {
-        Outside(fmt::format("event `%{}` has no index {}", module_.events[ref.event].name, i));
-      } else {
-        AddElements(ref, event, axis + 1, offset * event.shape[axis] + i, signals);
-      }
-    }
-  }
-
-  void Outside(const std::string& text) {
-    if (program_.outside.empty()) {
-      program_.outside = text;
-    }
-  }
-
   const Module& module_;
   Interpreter interpreter_;
   CallerData data_;
   Accesses accesses_;
   ConcreteProgram program_;
-  std::map<EventId, Counters> events_;
-  std::vector<EventId> owners_;       // by element of an event
-  std::vector<bool> counted_;         // by element of an event
+  EventElements events_;
   std::string name_;                  // of the current task
   std::vector<int64_t> coordinates_;  // of the current task
   int64_t first_ = 0;

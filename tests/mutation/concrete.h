@@ -58,6 +58,14 @@ struct ConcreteProgram {
   std::string outside;                    // an index outside of its extent; empty when none is
   std::string overwritten;                // a read of what another buffer was stored over
   bool unknown = false;                   // it depends on what is not known
+
+  /// An integer that decides what happens.
+  int64_t Known(Value value) {
+    unknown = unknown || !value;
+    return value.value_or(0);
+  }
+  /// The first index that is outside counts.
+  void Outside(const std::string& text) { outside = outside.empty() ? text : outside; }
 };
 
 ConcreteProgram MakeConcrete(const Module& module, const Graph& graph, const Env& dims,
