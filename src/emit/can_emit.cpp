@@ -2,9 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+#include <string>
+
+#include "emit/callees.h"
 #include "ir/evaluate.h"
 
 namespace etc {
+
+namespace {
+
+/// The C++ struct of a device function's arguments has members for the extents of its parameters.
+bool HasClearNames(const Module& module, const Device& device, Diagnostics& diagnostics) {
+  std::map<std::string, const Tensor*> extents;
+  for (TensorId id : device.params) {
+    const Tensor& tensor = module.tensors[id];
+    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      extents[fmt::format("{}_{}", tensor.name, axis)] = &tensor;
+    }
+    for (size_t axis = 0; axis < tensor.tile.size(); ++axis) {
+      extents[fmt::format("{}_tile_{}", tensor.name, axis)] = &tensor;
+    }
+  }
+  bool ok = true;
+  for (TensorId id : device.params) {
+    const Tensor& tensor = module.tensors[id];
+    if (auto extent = extents.find(tensor.name); extent != extents.end()) {
+      const Tensor& other = *extent->second;
+      diagnostics
+          .Error(DiagnosticKind::DuplicateName, tensor.range,
+                 fmt::format("`{}` is the name of an extent of `%{}` in the C++ of `@{}`, so "
+                             "`%{}` needs another",
+                             tensor.name, other.name, device.name, tensor.name))
+          .notes.push_back({other.range, fmt::format("`%{}` is declared here", other.name)});
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+}  // namespace
 
 bool CanEmit(const Module& module, Diagnostics& diagnostics) {
   bool ok = true;
@@ -25,7 +63,11 @@ bool CanEmit(const Module& module, Diagnostics& diagnostics) {
   if (kernels == 0 && ok) {
     missing({}, "there is nothing to compile: the program has no graph");
   }
+  std::set<DeviceId> devices;
   for (const Kernel& kernel : module.kernels) {
+    for (DeviceId id : DevicesOf(module, kernel)) {
+      ok &= !devices.insert(id).second || HasClearNames(module, module.devices[id], diagnostics);
+    }
     bool first_tagged = false;
     for (NodeId id : kernel.declarations) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {

@@ -9,7 +9,7 @@ namespace etc {
 
 std::string DeviceScope::Pointer(TensorId id) const {
   const Tensor& tensor = module().tensors[id];
-  return tensor.kind == TensorKind::Local ? tensor.name + "_t"
+  return tensor.kind == TensorKind::Local ? "t_" + tensor.name
                                           : "args." + CxxIdentifier(tensor.name);
 }
 
@@ -136,8 +136,8 @@ class BodyWriter {
 
   void Serial(const LocalDecl& stmt) {
     const Tensor& tensor = module_.tensors[stmt.tensor];
-    out_.Line(
-        fmt::format("{} {}_t[{}];", CxxType(tensor.type), tensor.name, Elements(stmt.tensor)));
+    out_.Line(fmt::format("{} {}[{}];", CxxType(tensor.type), scope_.Pointer(stmt.tensor),
+                          Elements(stmt.tensor)));
   }
 
   void Serial(const Assign& stmt) {
@@ -244,8 +244,8 @@ class BodyWriter {
 
   void Shared(const LocalDecl& stmt) {
     const Tensor& tensor = module_.tensors[stmt.tensor];
-    out_.Line(fmt::format("{0}* const {1}_t = reinterpret_cast<{0}*>(consumer.scratch + {2});",
-                          CxxType(tensor.type), tensor.name, scratch_));
+    out_.Line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(consumer.scratch + {2});",
+                          CxxType(tensor.type), scope_.Pointer(stmt.tensor), scratch_));
     scratch_ += AlignedBytes(stmt.tensor);
   }
 

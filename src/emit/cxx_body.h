@@ -32,7 +32,7 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
 void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);
 
-/// `, i64 i_, i64 j_`: the task coordinates as parameters.
+/// `, i64 i_x, i64 i_y`: the task coordinates as parameters.
 std::string CoordinateParameters(const Module& module, const Device& device);
 
 }  // namespace etc

@@ -27,7 +27,7 @@ class CheckedScope : public DeviceScope {
   bool DependsOnData(ExprId expr) const;
 
   std::string name_;         // `@f, task [{}, {}]`
-  std::string coordinates_;  // `, i_, j_`: its values
+  std::string coordinates_;  // `, i_x, i_y`: its values
   size_t values_ = 0;        // how many
   const std::set<TensorId>& computed_;
   CheckTexts& texts_;

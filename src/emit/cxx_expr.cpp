@@ -201,8 +201,11 @@ std::string CxxIdentifier(const std::string& name) {
       "using",         "virtual",     "void",
       "volatile",      "wchar_t",     "while",
       "xor",           "xor_eq"};
-  bool keyword = std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
-  return keyword ? name + "_" : name;
+  // One that is a keyword but for underscores at its end gets one more, so that no two are equal.
+  std::string stem = name.substr(0, name.find_last_not_of('_') + 1);
+  bool reserved = stem == "dims" || stem == "checks" ||  // members of all arguments
+                  std::find(kKeywords.begin(), kKeywords.end(), stem) != kKeywords.end();
+  return reserved ? name + "_" : name;
 }
 
 std::string CxxName(const Module& module, SymbolId id) {
@@ -217,7 +220,7 @@ std::string CxxName(const Module& module, SymbolId id) {
     case SymbolKind::Index:
     case SymbolKind::RepeatVar:
     case SymbolKind::Let:
-      return symbol.name + "_";
+      return "i_" + symbol.name;
   }
   ETC_CHECK(!"unknown kind of symbol");
 }
@@ -284,9 +287,9 @@ int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis) {
 
 std::string CxxFor(const CxxScope& scope, const Axis& axis) {
   std::string name = CxxName(scope.module(), axis.var);
-  std::string lo = axis.lo ? CxxExpr(scope, axis.lo) : "0LL";
-  return fmt::format("for (i64 {0} = {1}, {0}end = {2}; {0} < {0}end; ++{0}) ", name, lo,
-                     CxxExpr(scope, axis.hi));
+  std::string end = "end_" + scope.module().symbols[axis.var].name;
+  return fmt::format("for (i64 {0} = {1}, {2} = {3}; {0} < {2}; ++{0}) ", name,
+                     axis.lo ? CxxExpr(scope, axis.lo) : "0LL", end, CxxExpr(scope, axis.hi));
 }
 
 }  // namespace etc

@@ -49,10 +49,13 @@ class CxxScope {
 /// Whether an integer is known to be in lo .. 2^31: then 32 bits divide it, several times faster.
 bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo);
 
-/// `i_` for an index or a `let`, `k_name` for a constant, `dims.n` for a dimension, `sms`.
+/// `i_name` for an index or a `let`, `k_name` for a constant, `dims.name` for a dimension, `sms`.
+/// What a name stands for is told by its beginning, so that none hides another: `b_` a buffer, `e_`
+/// an event, `t_` a local tensor, `end_` the end of a loop.
 std::string CxxName(const Module& module, SymbolId symbol);
 
-/// A name that is no C++ keyword: keywords get an underscore.
+/// A name that is no C++ keyword, and no member that all structs of arguments have; those get an
+/// underscore. Different names stay different.
 std::string CxxIdentifier(const std::string& name);
 
 /// The C++ type of an element: `bf16`, `f32`, …
@@ -73,7 +76,7 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
 /// The extent of a tensor's tile along the last axis but one (0) or the last (1).
 int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis);
 
-/// `for (i64 k_ = lo; k_ < hi; ++k_) ` for one axis.
+/// `for (i64 i_k = lo, end_k = hi; i_k < end_k; ++i_k) ` for one axis.
 std::string CxxFor(const CxxScope& scope, const Axis& axis);
 
 }  // namespace etc

@@ -37,7 +37,7 @@ class TaskLoop {
   /// The coordinates of the task whose number in its box is the variable `task`.
   void WriteCoordinates(std::string_view task = "task");
 
-  /// `, i_, j_`: the coordinates as arguments.
+  /// `, i_x, i_y`: the coordinates as arguments.
   std::string Coordinates() const;
 
  private:
