@@ -104,6 +104,9 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
   SignalBlock("enter", "wait", share.enter_waits, share.enter_checks);
   Signals("wait", share.waits);
+  if (!share.args.empty()) {
+    layout_.Before(share.args.front().range);
+  }
   layout_.Line(run);
   Signals("notify", share.notifies);
   SignalBlock("leave", "notify", share.leave_notifies, {});
@@ -141,6 +144,7 @@ void NodePrinter::SignalBlock(std::string_view block, std::string_view word,
   layout_.Open(block);
   Signals(word, refs);
   for (const Check& check : checks) {
+    layout_.Before(check.range);
     layout_.Line(text_.Check(check));
   }
   layout_.Close({});
