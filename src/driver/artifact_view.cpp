@@ -103,15 +103,23 @@ std::optional<KernelNeeds> NeedsOf(const manifest::Graph& graph, const manifest:
   }
   for (const manifest::Param& param : graph.params) {
     int64_t bytes = etc_dtype_bytes(param.dtype);
+    bool overflows = false;
     for (const manifest::Expr& extent : param.shape) {
       int64_t value = 0;
       if (!EvaluateTo(extent, needs.dims, fmt::format("parameter `{}`", param.name), value,
                       diagnostics)) {
         return std::nullopt;
       }
-      bytes *= value;
+      overflows |= __builtin_mul_overflow(bytes, value, &bytes);
     }
-    needs.param_bytes += bytes;
+    if (overflows || __builtin_add_overflow(needs.param_bytes, bytes, &needs.param_bytes)) {
+      diagnostics.Error(
+          DiagnosticKind::Data, {},
+          fmt::format("the parameters of graph `{}` have more than 2^63 bytes at these "
+                      "sizes; `--dim` sets others",
+                      graph.name));
+      return std::nullopt;
+    }
   }
   if (!EvaluateTo(kernel.workspace_bytes, needs.dims,
                   fmt::format("the workspace of graph `{}`", graph.name), needs.workspace_bytes,

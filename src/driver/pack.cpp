@@ -7,6 +7,7 @@
 #include "driver/assignments.h"
 #include "driver/commands.h"
 #include "driver/files.h"
+#include "driver/program_view.h"
 #include "driver/tensor_data.h"
 #include "etc/runtime.hpp"
 #include "runtime/binding.h"
@@ -155,7 +156,8 @@ class PackJob {
 
 ExitCode Execute(const PackOptions& options) {
   Session session(options.diagnostics);
-  (void)PackJob(options, session.diagnostics()).Run();
+  ReportFailures([&] { (void)PackJob(options, session.diagnostics()).Run(); },
+                 session.diagnostics());
   return session.Finish();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <thread>
 
 #include "driver/files.h"
@@ -127,7 +128,10 @@ bool ReportData(const std::string& file, const TensorData& tensor, const std::st
 int64_t TensorData::Elements() const {
   int64_t elements = 1;
   for (int64_t extent : shape) {
-    elements *= extent;
+    // So that the bytes of the widest type fit in 64 bits too.
+    if (__builtin_mul_overflow(elements, extent, &elements) || elements > INT64_MAX / 8) {
+      throw std::bad_alloc();
+    }
   }
   return elements;
 }

@@ -22,6 +22,7 @@ struct TensorData {
   std::array<int64_t, 2> tile{};  // of a layout, in which a launch takes them; else zeros
 
   bool InTiles() const { return tile[0] != 0; }
+  /// Throws std::bad_alloc for more than any memory holds.
   int64_t Elements() const;
 };
 

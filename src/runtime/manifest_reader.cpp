@@ -90,8 +90,8 @@ Status ReadManifest(const std::string& text, manifest::Manifest* manifest) {
     document = json::parse(text);
   } catch (const json::parse_error& error) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    return Fail(ETC_ERROR_MANIFEST, "is no JSON: unexpected text in line ",
-                std::count(text.begin(), end, '\n') + 1);
+    return Fail(ETC_ERROR_MANIFEST, "what stands in line ", std::count(text.begin(), end, '\n') + 1,
+                " is no JSON");
   } catch (const json::exception&) {
     return Fail(ETC_ERROR_MANIFEST, "has a number that is out of range");
   }

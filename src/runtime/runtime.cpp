@@ -35,7 +35,8 @@ thread_local std::string last_error;
 template <class T>
 Status Pick(const std::vector<T>& items, int32_t index, const char* what, const T** item) {
   if (index < 0 || static_cast<size_t>(index) >= items.size()) {
-    return Fail(ETC_ERROR_NOT_FOUND, "there is no ", what, " ", index, ", only ", items.size());
+    return Fail(ETC_ERROR_NOT_FOUND, "there is no ", what, " ", index, ": there are ", items.size(),
+                ", counted from 0");
   }
   *item = &items[static_cast<size_t>(index)];
   return {};

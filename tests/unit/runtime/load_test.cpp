@@ -83,7 +83,7 @@ TEST_CASE("asking for what there is not") {
   const Program program(WriteArtifact(dir, GatherManifest(), GatherBinary()));
   const Failure index = FailureOf([&] { program.Param(nullptr, 3); });
   CHECK(index.status == ETC_ERROR_NOT_FOUND);
-  CHECK(index.text == "there is no parameter 3, only 3");
+  CHECK(index.text == "there is no parameter 3: there are 3, counted from 0");
   CHECK(FailureOf([&] { program.Graph(-1); }).status == ETC_ERROR_NOT_FOUND);
   CHECK(FailureOf([&] { program.Dim(nullptr, 9); }).status == ETC_ERROR_NOT_FOUND);
   CHECK(FailureOf([&] { program.Kernel(nullptr, 9); }).status == ETC_ERROR_NOT_FOUND);

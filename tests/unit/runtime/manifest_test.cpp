@@ -140,15 +140,15 @@ TEST_CASE("every value of another type is an error, and none is a crash") {
 TEST_CASE("every beginning of a manifest is an error, and none is a crash") {
   const std::string text = Complete().dump();
   for (size_t length = 0; length < text.size(); ++length) {
-    CHECK(ErrorOf(text.substr(0, length)).find("is no JSON") == 0);
+    CHECK(ErrorOf(text.substr(0, length)).find("is no JSON") != std::string::npos);
   }
 }
 
 TEST_CASE("what is no manifest at all") {
-  CHECK(ErrorOf("{\n\"a\": }") == "is no JSON: unexpected text in line 2");
+  CHECK(ErrorOf("{\n\"a\": }") == "what stands in line 2 is no JSON");
   CHECK(ErrorOf("[]") == "is an array, but an object is expected");
   CHECK(ErrorOf("{\"etc_manifest\": 1e999}") == "has a number that is out of range");
-  CHECK(ErrorOf(std::string(100000, '[')).find("is no JSON") == 0);
+  CHECK(ErrorOf(std::string(100000, '[')).find("is no JSON") != std::string::npos);
   CHECK(ErrorWith("/etc_manifest", 2) ==
         "`etc_manifest` is version 2, but this library reads version 1");
 }
