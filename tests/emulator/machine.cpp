@@ -13,8 +13,9 @@ namespace etc::emulator {
 namespace {
 
 constexpr size_t kStackBytes = size_t(256) << 10;
-constexpr int64_t kIdleLooks = 400;   // of each thread, in vain, mean that nobody can go on
-constexpr int kMostOperations = 256;  // of a warp until another may run in between
+constexpr int64_t kIdleLooks = 400;        // of each thread, in vain, mean that nobody can go on
+constexpr int64_t kLooksUntilLanding = 2;  // of each thread
+constexpr int kMostOperations = 256;       // of a warp until another may run in between
 constexpr int kRegisters = 65536;
 
 size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -72,6 +73,8 @@ std::string Machine::Launch(int blocks, int threads, int shared_bytes,
   kernel_ = std::move(kernel);
   stopped_ = false;
   message_.clear();
+  ranked_ = Random() % 2 == 0;
+  landing_ = 4U << Random() % 4 * 3;  // picks of a warp for each that lands, on average
   live_ = int64_t(blocks) * threads;
   idle_ = 0;
   transfers.clear();
@@ -94,6 +97,7 @@ void Machine::MakeBlock(int number, int blocks, int threads, int shared_bytes) {
     if (thread % 32 == 0) {
       block.warps.push_back(std::make_unique<Warp>(block, thread / 32));
       block.warps.back()->registers = kRegisters / threads / 8 * 8;
+      block.warps.back()->rank = Random();
     }
     Warp& warp = *block.warps.back();
     Lane& lane =
@@ -139,7 +143,7 @@ void Machine::Wake(Lane& lane) {
 
 void Machine::Run() {
   while (live_ > 0 && !stopped_) {
-    if (!transfers.empty() && (ready_.empty() || Random() % 4 == 0)) {
+    if (LandsNow()) {
       const size_t which = Random() % transfers.size();
       const BulkTransfer transfer = transfers[which];
       transfers[which] = transfers.back();
@@ -151,8 +155,20 @@ void Machine::Run() {
       message_ = "deadlock:\n" + DescribeWaits();
       return;
     }
-    RunWarp(*ready_[Random() % ready_.size()]);
+    RunWarp(Draw());
   }
+}
+
+bool Machine::LandsNow() {
+  // Whoever looks in vain may wait for a copy.
+  return !transfers.empty() &&
+         (ready_.empty() || Random() % landing_ == 0 || idle_ > kLooksUntilLanding * live_);
+}
+
+Warp& Machine::Draw() {
+  Warp& warp = *ready_[Random() % ready_.size()];
+  Warp& other = *ready_[Random() % ready_.size()];
+  return ranked_ && other.rank < warp.rank ? other : warp;
 }
 
 /// Goes on with a warp for a while: its lanes by turns, so that they soon meet.

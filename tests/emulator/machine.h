@@ -89,6 +89,7 @@ struct Warp {
   int place_in_ready = -1;
   std::vector<Meeting> meetings;
   int registers = 0;
+  uint32_t rank = 0;  // drawn in each launch
 
   bool fenced = false;
   std::vector<Accumulator> accumulators;
@@ -176,6 +177,10 @@ class Machine {
   static void Enter(void* lane);
   void MakeBlock(int number, int blocks, int threads, int shared_bytes);
   void Run();
+  /// Whether a transfer ends before anybody goes on.
+  bool LandsNow();
+  /// Any warp that can go on; in a ranked launch, the better of two.
+  Warp& Draw();
   void RunWarp(Warp& warp);
   void RunLane(Lane& lane);
   void AddReady(Warp& warp);
@@ -189,6 +194,9 @@ class Machine {
   std::vector<Warp*> ready_;
   Fiber scheduler_;
   Lane* current_ = nullptr;
+  // The mood of a launch: whether some warps are slower throughout, and how late copies land.
+  bool ranked_ = false;
+  uint32_t landing_ = 0;
   int64_t live_ = 0;
   int64_t idle_ = 0;  // looks in vain since something happened
   int budget_ = 0;    // operations until the next preemption

@@ -108,13 +108,13 @@ void Execute(Warp& warp, const WarpMultiply& multiply) {
   }
   float a[16][16];
   GatherA(multiply.a, a);
-  const int per_lane = sums.columns / 2;
+  const auto per_lane = size_t(sums.columns / 2);
   for (int column = 0; column < sums.columns; column += 8) {
     float b[16][8];
     float c[16][8];
     GatherB(multiply.b, column, b);
     const auto at = [&](int lane, int i) -> float& {
-      return sums.values[size_t(lane * per_lane + column / 2 + i)];
+      return sums.values[size_t(lane) * per_lane + size_t(column / 2 + i)];
     };
     for (int lane = 0; lane < 32; ++lane) {
       for (int i = 0; i < 4; ++i) {
@@ -138,7 +138,7 @@ void GiveBack(const Accumulator& sums) {
       if (std::bit_cast<uint32_t>(sums.registers[lane][i]) != kPoison) {
         Fail("lane %d has written sums of a wgmma that runs", lane);
       }
-      sums.registers[lane][i] = sums.values[size_t(lane * per_lane + i)];
+      sums.registers[lane][i] = sums.values[size_t(lane) * size_t(per_lane) + size_t(i)];
     }
   }
 }
@@ -221,7 +221,7 @@ void LoadMatrices(uint32_t address, uint32_t (&words)[4]) {
       for (int lane = 0; lane < 32; ++lane) {
         const auto& row = *static_cast<const Rows*>(lanes[matrix * 8 + lane / 4]);
         std::memcpy(&static_cast<const Rows*>(lanes[lane])->words[matrix],
-                    Shared("ldmatrix", row.address, 16) + lane % 4 * 4, 4);
+                    Shared("ldmatrix", row.address, 16) + ptrdiff_t(lane % 4) * 4, 4);
       }
     }
   });

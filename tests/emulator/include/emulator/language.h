@@ -8,6 +8,7 @@
 
 #include "emulator/device.h"
 
+// NOLINTBEGIN(bugprone-reserved-identifier): CUDA has these words.
 #define __device__
 #define __host__
 #define __global__
@@ -82,3 +83,4 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   }
   return result;
 }
+// NOLINTEND(bugprone-reserved-identifier)
