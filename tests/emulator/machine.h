@@ -208,12 +208,12 @@ class Machine {
 /// Of the launch that runs.
 extern Machine* machine;
 
-/// How the lanes of `mask` and a thread are named in messages.
+/// How messages name a thread.
 std::string Name(const Lane& lane);
 
 /// Ends a transfer whose bytes have landed, which may complete the barrier's phase.
 void Land(const BulkTransfer& transfer);
-/// The address in words, with the barrier's state where there is one.
+/// What is waited for in words, with the state of an mbarrier.
 std::string Describe(const Block& block, const Wait& wait);
 
 }  // namespace etc::emulator

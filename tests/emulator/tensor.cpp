@@ -1,4 +1,4 @@
-// The tensor cores: fragments of a warp's lanes as matrices. docs of the layouts: kernels/arch.
+// The tensor cores: fragments of a warp's lanes as matrices, laid out as kernels/arch says.
 #include <array>
 #include <bit>
 #include <cmath>
