@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS etc RUNTIME)
-install(TARGETS etcrt EXPORT etc LIBRARY)
+install(TARGETS etcrt EXPORT etc LIBRARY INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/etc TYPE INCLUDE)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/etc)

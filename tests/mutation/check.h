@@ -20,7 +20,8 @@ struct CheckResult {
   std::set<DiagnosticKind> errors;
   ProofReport report;          // empty where the program is ill-formed
   bool proofs_refute = false;  // they report an error, whatever the verifier says
-  std::vector<std::map<std::string, int64_t>> refuted_at;  // the sizes that each such error names
+  /// The sizes that each such error names, but for those that only hold the program to a rule.
+  std::vector<std::map<std::string, int64_t>> refuted_at;
   std::string messages;
 
   bool Accepted() const { return verified && errors.empty(); }

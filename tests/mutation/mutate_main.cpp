@@ -267,32 +267,6 @@ class Campaign {
     return true;
   }
 
-  /// A refutation says what happens at the sizes that it names, so each is judged there: what goes
-  /// wrong at others does not make it right. What a task computes is not assumed to be as asked:
-  /// the program really does that. Nothing where that is too large to be judged and all else is
-  /// right.
-  static std::optional<Outcome> OutcomeOfRefuted(const CheckResult& check, Outcome outcome,
-                                                 Verdict& verdict) {
-    bool judged = false;
-    for (const auto& sizes : check.refuted_at) {
-      Verdict there;
-      for (uint64_t random_data : {2, 60}) {  // it takes some data, which may be rare
-        there = there.wrong.empty() ? Judge(*check.module, {{sizes}, 0, 0, 0, false, random_data})
-                                    : there;
-        there.wrong.erase(Wrong::Undefined);
-      }
-      judged = judged || there.judged;
-      if (there.judged && there.wrong.empty()) {
-        return Outcome::RightRefuted;
-      }
-      verdict.wrong.insert(there.wrong.begin(), there.wrong.end());
-    }
-    if (outcome != Outcome::RightRefuted) {
-      return outcome;
-    }
-    return judged ? std::optional(Classify(check, verdict)) : std::nullopt;
-  }
-
   void Save(const Base& base, const std::string& what, const std::string& text, Outcome outcome,
             const std::string& found, const std::string& messages) {
     if (IsDefect(outcome) && ++failures_ <= 20) {

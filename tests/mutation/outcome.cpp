@@ -85,6 +85,31 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
   return check.proofs_refute ? Outcome::RightRefuted : Outcome::RightVerifier;
 }
 
+std::optional<Outcome> OutcomeOfRefuted(const CheckResult& check, Outcome outcome,
+                                        Verdict& verdict) {
+  bool judged = false;
+  for (const auto& sizes : check.refuted_at) {
+    Verdict there;
+    for (uint64_t random_data : {2, 60}) {  // it takes some data, which may be rare
+      there = there.wrong.empty() ? Judge(*check.module, {{sizes}, 0, 0, 0, false, random_data})
+                                  : there;
+      there.wrong.erase(Wrong::Undefined);
+    }
+    judged = judged || there.judged;
+    if (there.judged && there.wrong.empty()) {
+      return Outcome::RightRefuted;
+    }
+    verdict.wrong.insert(there.wrong.begin(), there.wrong.end());
+  }
+  if (outcome != Outcome::RightRefuted) {
+    return outcome;
+  }
+  if (!check.verified && check.refuted_at.empty()) {
+    return Outcome::RightVerifier;
+  }
+  return judged ? std::optional(Classify(check, verdict)) : std::nullopt;
+}
+
 std::string Reason(const CheckResult& check, Outcome outcome) {
   if (outcome == Outcome::RightNotProved || outcome == Outcome::WrongNotProved) {
     std::string reason = check.report.not_proved[0];
