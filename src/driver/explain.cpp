@@ -86,13 +86,7 @@ class Explanation {
  private:
   /// The range of a dimension in a kernel.
   Interval RangeIn(const Kernel& kernel, SymbolId dim) const {
-    for (const Where& where : kernel.where) {
-      if (where.dim == dim) {
-        return {EvaluateInt(module_, where.lo, {}).value(),
-                EvaluateInt(module_, where.hi, {}).value()};
-      }
-    }
-    return RangeOfDim(module_, dim).value();
+    return RangeOfDim(module_, dim, RangesOf(module_, kernel)).value();
   }
 
   bool Serves(KernelId id) const {
