@@ -3,16 +3,14 @@
 
 #include <string>
 
-#include "analysis/proofs.h"
-#include "text/parser.h"
-#include "verify/verify.h"
+#include "proving.h"
 
 namespace etc {
 namespace {
 
 /// What is not proved of the memory of a kernel that launches `body`; its buffers have n elements.
 std::string OpenFacts(const std::string& body, const std::string& place_of_b = "0") {
-  SourceFile source("t.etir", R"(etir 1;
+  Proved proved = ProveText(R"(etir 1;
 dim n in 2..64;
 device @copy(%x: f32[n], %y: out f32[n]) tasks (i: n) { %y[i] = %x[i]; }
 device @most(%x: f32[n], %y: out f32[n]) tasks (i: n - 1) { %y[i] = %x[i]; }
@@ -20,16 +18,10 @@ graph @g(%x: f32[n], %y: out f32[n]) { call @copy(%x, %y); }
 kernel @k(%x: f32[n], %y: out f32[n]) of @g kernels {
   launch consumers 8 shared 0;
   %a = workspace f32[n] at 0;
-  %b = workspace f32[n] at )" + place_of_b +
-                                  "; on stream {" + body + "} }");
-  Diagnostics diagnostics;
-  auto module = Parse(source, diagnostics);
-  INFO(RenderText(diagnostics, &source));
-  REQUIRE(module != nullptr);
-  REQUIRE(Verify(*module, diagnostics));
-  Diagnostics proofs;
+  %b = workspace f32[n] at )" +
+                            place_of_b + "; on stream {" + body + "} }");
   std::string facts;
-  for (const std::string& fact : Prove(*module, false, proofs).not_proved) {
+  for (const std::string& fact : proved.report.not_proved) {
     bool shared = fact.find("hold no values at the same time") != std::string::npos;
     facts += shared ? fact + "\n" : "";
   }
