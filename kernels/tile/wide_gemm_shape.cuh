@@ -89,8 +89,12 @@ struct WideGemmShape {
   static constexpr int kSteps = kChunkUnits * kUnit / (kStepTiles * kTileColumns);  // of a chunk
   static constexpr int kStageSteps = kSteps / kChunkStages;
   static constexpr int kStagings = kSplits ? 2 : 1;  // by each warpgroup, or by both together
-  // Of few columns three, so that the ring has a slot more.
-  static constexpr int kWantedStages = (kColumns <= 32 ? 49152 : 81920) / (kStagings * kStageBytes);
+  // Of fewer columns less, so that the ring has a slot more.
+  static constexpr int kStagesBytes = kColumns <= 16   ? 32768
+                                      : kColumns <= 32 ? 49152
+                                      : kColumns <= 64 ? 65536
+                                                       : 81920;
+  static constexpr int kWantedStages = kStagesBytes / (kStagings * kStageBytes);
   static constexpr int kStages = kWantedStages < 3 ? 3 : (kWantedStages > 5 ? 5 : kWantedStages);
   // Who stages: thread t fetches k 8 (t % 8) and the next 7 of column t / 8 of each round.
   static constexpr int kFetchers = kSplits ? kGroupThreads : Consumer::kThreads;

@@ -234,6 +234,7 @@ class Player {
 struct Run {
   PaceChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
+  double fetched_bytes = 0;                     // of activations
   bool tagged = false;                          // whether a part of the chain is of tagged words
 
   void Add(const StageCost& stage, const Machine& machine) {
@@ -244,6 +245,7 @@ struct Run {
     hidden += iterations * TimeOf(stage, machine.hidden);
     streaming += iterations * TimeOf(stage, machine.streaming);
     choice.streamed_bytes += iterations * stage.streamed_bytes;
+    fetched_bytes += iterations * stage.fetched_bytes;
     if (stage.streamed_bytes > 0) {
       choice.shares.push_back(stage.share);
     }
@@ -267,8 +269,14 @@ struct Run {
       choice.pace.cap = tagged ? machine.streaming_cap : machine.loader_cap;
       choice.reason = times + ", so the stream sets the time, and a gap would add to it";
     }
-    if (chain > 0 && !tagged) {
+    if (chain == 0 || tagged) {
+      return;
+    }
+    if (fetched_bytes < machine.fetched_share * choice.streamed_bytes) {
       choice.pace.ahead = machine.ahead;
+    } else {
+      choice.pace.cap = machine.streaming_cap;
+      choice.reason += "; the consumers fetch so much beside it that it must not pause";
     }
   }
 };

@@ -36,10 +36,12 @@ struct Machine {
   double task = 1.0;       // of a task that reads an operand of its own behind an event, at least
   double launch = 3;       // of a kernel in a CUDA graph
   int64_t loader_cap = 3;  // slots on their way at once: fewer stream slower, more delay signals
-  int64_t streaming_cap = 4;  // the same where the stream sets the time of a chain of tagged words
+  int64_t streaming_cap = 4;  // the same where the stream sets the time of a chain of tagged words,
+                              // and where the consumers fetch fetched_share of what it brings
   int64_t hidden_cap = 2;     // the same where the stream hides behind a chain of tagged words
   int64_t ahead = 1;          // the same in a share that the consumers wait for, of events only
-  double gap_share = 0.75;    // of the time of a slot at full bandwidth, where bursts delay signals
+  double fetched_share = 0.65;
+  double gap_share = 0.75;  // of the time of a slot at full bandwidth, where bursts delay signals
   PerSignal hidden{1.4, 3.08};  // a run that streams less for each signal hides the stream
   PerSignal streaming{5, 11};   // and one that streams more is bound by bandwidth
 };
