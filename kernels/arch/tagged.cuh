@@ -91,8 +91,12 @@ ETC_DEVICE bool FetchMissing(u32& word, const u32* address) {
   LoadRelaxedIf(word, address, missing);
   return missing;
 }
+/// Whether any of four words is missing.
+ETC_DEVICE bool IsMissing(const Vec4& words) {
+  return words.x == 0 || words.y == 0 || words.z == 0 || words.w == 0;
+}
 ETC_DEVICE bool FetchMissing(Vec4& words, const u32* address) {
-  bool missing = words.x == 0 || words.y == 0 || words.z == 0 || words.w == 0;
+  bool missing = IsMissing(words);
   LoadRelaxedIf(words, address, missing);
   return missing;
 }

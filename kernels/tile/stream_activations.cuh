@@ -47,10 +47,9 @@ struct StreamActivations {
     }
   }
   /// Fetches what is missing of the tagged activations from a chunk on, as far as fragments are for
-  /// them, and says whether any of that chunk was. All are fetched before the first is looked at.
-  ETC_DEVICE bool Fetch(const Consumer& consumer, const Args& args, int chunk,
+  /// them.
+  ETC_DEVICE void Fetch(const Consumer& consumer, const Args& args, int chunk,
                         Vec4 (*words)[kTiles]) const {
-    bool missing = false;
 #pragma unroll
     for (int i = 0; i < kFragments; ++i) {
       int at = chunk + i / kBlocks;
@@ -60,8 +59,18 @@ struct StreamActivations {
       }
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        bool was = FetchMissing(words[i][tile], Words(consumer, args, at, block, tile));
-        missing |= was && i < kBlocks;
+        FetchMissing(words[i][tile], Words(consumer, args, at, block, tile));
+      }
+    }
+  }
+  /// Whether any word of a chunk is missing: a look that waits for no load of the chunks behind.
+  static ETC_DEVICE bool IsChunkMissing(int chunk, const Vec4 (*words)[kTiles]) {
+    bool missing = false;
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        missing |= block < Blocks(chunk) && IsMissing(words[block][tile]);
       }
     }
     return missing;
@@ -79,7 +88,8 @@ struct StreamActivations {
   /// Fetches until nothing of the chunk is missing, and turns its words into their data.
   ETC_DEVICE void FinishWords(const Consumer& consumer, const Args& args, int chunk,
                               Vec4 (*words)[kTiles]) const {
-    while (Fetch(consumer, args, chunk, words)) {
+    while (IsChunkMissing(chunk, words)) {
+      Fetch(consumer, args, chunk, words);
     }
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
