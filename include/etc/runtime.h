@@ -120,6 +120,7 @@ typedef struct etc_param_info {
   int64_t tile[2];  /* their extents; else 0 */
   int32_t distinct; /* no two elements are equal */
   int32_t monotone; /* along the last axis, no element is less than the one before */
+  int32_t swizzle;  /* whether the tiles are swizzled */
 } etc_param_info;
 
 typedef struct etc_kernel_info {
@@ -147,10 +148,12 @@ ETC_API etc_status etc_program_kernel(const etc_program* program, const char* gr
 /* ---- Layouts ---- */
 
 /* A parameter in tiles of A x B holds the elements of [..., n, k] in the order [..., n / A, k / B,
- * n % A, k % B]. Packing brings a dense row-major tensor into that order, unpacking takes it back.
- * `shape`, of the row-major tensor, has `rank` extents; source and destination have the same size
- * and must not overlap. A packed tensor is bound by the shape that it has then, [..., n / A, k / B,
- * A, B]: a row-major one cannot be bound in its place. */
+ * n % A, k % B]. In a swizzled tile what has the byte a in the tile by rows stands at
+ * a ^ ((a >> 7 & m) << 4), where m is one less than the 16-byte pieces of a tile's row: 1, 3 or 7,
+ * as the tensor cores read shared memory. Packing brings a dense row-major tensor into that order,
+ * unpacking takes it back. `shape`, of the row-major tensor, has `rank` extents; source and
+ * destination have the same size and must not overlap. A packed tensor is bound by the shape that
+ * it has then, [..., n / A, k / B, A, B]: a row-major one cannot be bound in its place. */
 ETC_API etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
                             const int64_t* shape, int32_t rank, const void* row_major,
                             void* packed);

@@ -39,12 +39,17 @@ ETC_DEVICE i64 CeilDiv(i64 a, i64 b) { return -FloorDiv(-a, b); }
 ETC_DEVICE i64 Align(i64 a, i64 b) { return CeilDiv(a, b) * b; }
 
 /// Where element (row, column) stands among rows x columns elements in tiles: [row / kRows,
-/// column / kColumns, row % kRows, column % kColumns].
-template <int kRows, int kColumns>
+/// column / kColumns, row % kRows, column % kColumns]. kSwizzled, of a swizzled tile: the bytes of
+/// an element.
+template <int kRows, int kColumns, int kSwizzled = 0>
 ETC_DEVICE i64 TileOffset(i64 row, i64 column, i64 columns) {
   u64 r = u64(row), c = u64(column);
-  return i64(r / kRows * kRows * u64(columns) + c / kColumns * (kRows * kColumns) +
-             r % kRows * kColumns + c % kColumns);
+  u64 place = r % kRows * kColumns + c % kColumns;
+  if constexpr (kSwizzled > 0) {
+    constexpr u64 last_piece = kColumns * kSwizzled / 16 - 1;
+    place ^= (place * kSwizzled >> 7 & last_piece) * (16 / kSwizzled);
+  }
+  return i64(r / kRows * kRows * u64(columns) + c / kColumns * (kRows * kColumns) + place);
 }
 
 ETC_DEVICE float Exp(float a) { return expf(a); }

@@ -12,6 +12,7 @@ The library is found by $ETCRT, else by name on the loader's path. Only the stan
 needed to import this; torch only to bind its tensors.
 """
 
+import collections
 import ctypes
 import os
 
@@ -75,6 +76,7 @@ class _ParamInfo(ctypes.Structure):
         ("tile", ctypes.c_int64 * 2),
         ("distinct", ctypes.c_int32),
         ("monotone", ctypes.c_int32),
+        ("swizzle", ctypes.c_int32),
     ]
 
 
@@ -137,7 +139,11 @@ def _name(text):
 def _seen_in_tiles(tensor, tile):
     """The memory of a dense tensor by the shape of a packed one."""
     *leading, rows, columns = tensor.shape
-    return tensor.view(*leading, rows // tile[0], columns // tile[1], *tile)
+    return tensor.view(*leading, rows // tile.rows, columns // tile.columns, tile.rows,
+                       tile.columns)
+
+
+Tile = collections.namedtuple("Tile", ["rows", "columns", "swizzle"])
 
 
 class Program:
@@ -183,12 +189,12 @@ class Program:
         return params
 
     def tiles(self, graph=None):
-        """Name -> (rows, columns) of the parameters that are stored in tiles."""
+        """Name -> (rows, columns, swizzle) of the parameters that are stored in tiles."""
         tiles, info = {}, _ParamInfo()
         for index in range(self._graph_info(graph).params):
             _check(_lib().etc_program_param(self.handle, _name(graph), index, ctypes.byref(info)))
             if info.has_tile:
-                tiles[info.name.decode()] = tuple(info.tile)
+                tiles[info.name.decode()] = Tile(*info.tile, info.swizzle != 0)
         return tiles
 
     def pack(self, name, tensor, graph=None):

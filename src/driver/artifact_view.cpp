@@ -155,7 +155,9 @@ std::string ValuesText(const manifest::Graph& graph, const manifest::Param& para
 }
 
 std::string LayoutText(const manifest::Param& param) {
-  return param.tile ? fmt::format("tile({}, {})", param.tile->rows, param.tile->columns) : "";
+  return param.tile ? fmt::format("tile({}, {}{})", param.tile->rows, param.tile->columns,
+                                  param.tile->swizzle ? ", swizzle" : "")
+                    : "";
 }
 
 std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel) {

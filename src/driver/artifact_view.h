@@ -49,7 +49,7 @@ struct KernelNeeds {
 /// `0..capacity`: the declared values of a parameter, both included; empty where none are declared.
 [[nodiscard]] std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param);
 
-/// `tile(8, 32)`, empty for a parameter that is row-major.
+/// `tile(8, 32)` or `tile(8, 32, swizzle)`, empty for a parameter that is row-major.
 [[nodiscard]] std::string LayoutText(const manifest::Param& param);
 
 /// `batch in 1..8`, empty for a kernel that serves every size.

@@ -113,7 +113,8 @@ std::string TypeOf(const etc_param_info& param) {
   std::string text = fmt::format("{}{}[{}]", kAccess[param.access], etc_dtype_name(param.dtype),
                                  fmt::join(extents, ", "));
   if (param.has_tile != 0) {
-    text += fmt::format(" tile({}, {})", param.tile[0], param.tile[1]);
+    text += fmt::format(" tile({}, {}{})", param.tile[0], param.tile[1],
+                        param.swizzle != 0 ? ", swizzle" : "");
   }
   if (param.has_value_range != 0) {
     text += fmt::format(" in {}..{}", param.value_min, param.value_max);

@@ -13,27 +13,31 @@ namespace etc {
 
 namespace {
 
-/// The C++ struct of a device function's arguments has members for the extents of its parameters.
+/// The C++ struct of a device function's arguments has members for the extents of its parameters,
+/// and for their layouts.
 bool HasClearNames(const Module& module, const Device& device, Diagnostics& diagnostics) {
-  std::map<std::string, const Tensor*> extents;
+  std::map<std::string, const Tensor*> members;
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-      extents[fmt::format("{}_{}", tensor.name, axis)] = &tensor;
+      members[fmt::format("{}_{}", tensor.name, axis)] = &tensor;
     }
     for (size_t axis = 0; axis < tensor.tile.size(); ++axis) {
-      extents[fmt::format("{}_tile_{}", tensor.name, axis)] = &tensor;
+      members[fmt::format("{}_tile_{}", tensor.name, axis)] = &tensor;
+    }
+    if (tensor.swizzled) {
+      members[tensor.name + "_swizzle"] = &tensor;
     }
   }
   bool ok = true;
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
-    if (auto extent = extents.find(tensor.name); extent != extents.end()) {
-      const Tensor& other = *extent->second;
+    if (auto member = members.find(tensor.name); member != members.end()) {
+      const Tensor& other = *member->second;
       diagnostics
           .Error(DiagnosticKind::DuplicateName, tensor.range,
-                 fmt::format("`{}` is the name of an extent of `%{}` in the C++ of `@{}`, so "
-                             "`%{}` needs another",
+                 fmt::format("`{}` says the shape or the layout of `%{}` in the C++ of `@{}`, so "
+                             "`%{}` needs another name",
                              tensor.name, other.name, device.name, tensor.name))
           .notes.push_back({other.range, fmt::format("`%{}` is declared here", other.name)});
       ok = false;

@@ -45,6 +45,9 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
       out.Line(fmt::format("static constexpr i64 {}_tile_{} = {};", tensor.name, axis,
                            TileSize(module, tensor, axis)));
     }
+    if (tensor.swizzled) {
+      out.Line(fmt::format("static constexpr bool {}_swizzle = true;", tensor.name));
+    }
   }
   out.Line("Dims dims;");
   if (checks) {

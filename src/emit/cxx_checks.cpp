@@ -30,8 +30,7 @@ class Elements {
     // Of many axes a message gives the number alone.
     by_number_ = 2 * extents_.size() + 1 > kValues;
     if (!tensor_.tile.empty()) {
-      tile_ = fmt::format("{}, {}", TileSize(scope.module(), tensor_, 0),
-                          TileSize(scope.module(), tensor_, 1));
+      tile_ = CxxTile(scope.module(), tensor_);
     }
   }
 

@@ -264,10 +264,8 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
       std::string rows = scope.Extent(tensor, axis), columns = scope.Extent(tensor, axis + 1);
       std::string leading =
           text.empty() ? "" : fmt::format("({}) * {} * {} + ", text, rows, columns);
-      return fmt::format("{}TileOffset<{}, {}>({}, {}, {})", leading,
-                         TileSize(scope.module(), declared, 0),
-                         TileSize(scope.module(), declared, 1), CxxExpr(scope, indices[axis]),
-                         CxxExpr(scope, indices[axis + 1]), columns);
+      return fmt::format("{}TileOffset<{}>({}, {}, {})", leading, CxxTile(scope.module(), declared),
+                         CxxExpr(scope, indices[axis]), CxxExpr(scope, indices[axis + 1]), columns);
     }
     if (axis > 0 && !text.empty()) {
       text = fmt::format("({}) * {}", text, scope.Extent(tensor, axis));
@@ -283,6 +281,11 @@ int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis) {
   auto value = EvaluateInt(module, tensor.tile[axis], {});
   ETC_CHECK(value);
   return *value;
+}
+
+std::string CxxTile(const Module& module, const Tensor& tensor) {
+  return fmt::format("{}, {}{}", TileSize(module, tensor, 0), TileSize(module, tensor, 1),
+                     tensor.swizzled ? fmt::format(", {}", SizeInBytes(tensor.type)) : "");
 }
 
 std::string CxxFor(const CxxScope& scope, const Axis& axis) {

@@ -76,6 +76,9 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
 /// The extent of a tensor's tile along the last axis but one (0) or the last (1).
 int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis);
 
+/// The arguments of TileOffset that say how a tensor's tiles are stored.
+std::string CxxTile(const Module& module, const Tensor& tensor);
+
 /// `for (i64 i_k = lo, end_k = hi; i_k < end_k; ++i_k) ` for one axis.
 std::string CxxFor(const CxxScope& scope, const Axis& axis);
 

@@ -136,6 +136,9 @@ class ManifestWriter {
                     {"alignment", 16}};
       if (!tensor.tile.empty()) {
         param["layout"] = {{"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
+        if (tensor.swizzled) {
+          param["layout"]["swizzle"] = true;
+        }
       }
       if (tensor.value_lo && IsUniform(module_, tensor)) {
         param["value_min"] = Expr(tensor.value_lo);

@@ -41,7 +41,10 @@ enum class TensorKind : uint8_t { Param, Buffer, Local };
 enum class Access : uint8_t { In, Out, InOut };
 
 /// A tensor: dense, and row-major unless it has a tile. With a tile of A x B its last two axes are
-/// stored tile by tile: [..., n / A, k / B, n % A, k % B].
+/// stored tile by tile: [..., n / A, k / B, n % A, k % B]. In a swizzled tile, whose rows have 32,
+/// 64 or 128 bytes, what has the byte a in the tile by rows stands at a ^ ((a >> 7 & m) << 4),
+/// where m is one less than the row's pieces of 16 bytes: as the tensor cores read shared memory
+/// (Swizzle<log2(m + 1), 4, 3> of CUTLASS).
 struct Tensor {
   std::string name;  // without `%`
   TensorKind kind;
@@ -53,6 +56,7 @@ struct Tensor {
   ExprId offset;    // Buffer of a kernel: byte offset in the workspace
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
+  bool swizzled = false;          // `layout tile(A, B, swizzle)`
   bool tagged = false;            // Buffer of a kernel: words of data and the launch's tag
   // Param of integers, what the caller promises of its elements:
   bool distinct = false;               // no two are equal

@@ -181,8 +181,9 @@ std::string ExprPrinter::Arguments(const std::vector<Argument>& args) const {
 }
 
 std::string ExprPrinter::Type(const Tensor& tensor) const {
-  std::string layout =
-      tensor.tile.empty() ? "" : fmt::format(" layout tile({})", List(tensor.tile));
+  std::string layout = tensor.tile.empty() ? ""
+                                           : fmt::format(" layout tile({}{})", List(tensor.tile),
+                                                         tensor.swizzled ? ", swizzle" : "");
   std::string extents;
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     bool named = !tensor.indices.empty() && tensor.indices[i];

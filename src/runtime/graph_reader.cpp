@@ -112,8 +112,8 @@ Status ReadAccess(const JsonObject& object, etc_access* access) {
 bool IsInteger(etc_dtype dtype) { return dtype == ETC_I64 || dtype == ETC_I32 || dtype == ETC_U8; }
 
 /// What is promised of the elements together.
-Status ReadPromise(const JsonObject& object, const char* key, const manifest::Param& param,
-                   bool* promised) {
+/// A boolean that may be left out.
+Status ReadFlag(const JsonObject& object, const char* key, bool* flag) {
   const json* value = object.Find(key);
   if (value == nullptr) {
     return {};
@@ -121,7 +121,13 @@ Status ReadPromise(const JsonObject& object, const char* key, const manifest::Pa
   if (!value->is_boolean()) {
     return Bad(object.At(key), "must be a boolean");
   }
-  *promised = value->get<bool>();
+  *flag = value->get<bool>();
+  return {};
+}
+
+Status ReadPromise(const JsonObject& object, const char* key, const manifest::Param& param,
+                   bool* promised) {
+  ETC_RETURN_IF_BAD(ReadFlag(object, key, promised));
   return !*promised || (IsInteger(param.dtype) && !param.shape.empty())
              ? Status{}
              : Bad(object.At(key), "is given, but only integer tensors with extents have it");
@@ -141,6 +147,16 @@ Status ReadValueRange(const JsonObject& object, const manifest::Graph& graph,
     return Bad(object.At("value_min"), "is given, but only integer tensors have a value range");
   }
   param->values = range;
+  return {};
+}
+
+Status ReadSwizzle(const JsonObject& layout, const manifest::Param& param, manifest::Tile* tile) {
+  ETC_RETURN_IF_BAD(ReadFlag(layout, "swizzle", &tile->swizzle));
+  const int64_t line = tile->columns * FindDType(param.dtype)->bytes;
+  if (tile->swizzle && (tile->rows % 8 != 0 || (line != 32 && line != 64 && line != 128))) {
+    return Bad(layout.At("swizzle"),
+               Cat("is given, but the tile has ", tile->rows, " rows of ", line, " bytes"));
+  }
   return {};
 }
 
@@ -171,8 +187,8 @@ Status ReadLayout(const JsonObject& param_object, manifest::Param* param) {
                                         rank - 2 + i, ", ", extent.value));
     }
   }
-  param->tile = manifest::Tile{sizes[0], sizes[1]};
-  return {};
+  param->tile = manifest::Tile{sizes[0], sizes[1], false};
+  return ReadSwizzle(object, *param, &*param->tile);
 }
 
 Status ReadParam(const json& value, const std::string& where, manifest::Graph* graph) {

@@ -44,6 +44,20 @@ Status CheckMemory(const TiledShape& shape, const void* from, const void* to) {
 
 }  // namespace
 
+int64_t TiledShape::SwizzleOf(int64_t row) const {
+  const int64_t mask = swizzle ? line_bytes / 16 - 1 : 0;
+  return (row * line_bytes >> 7 & mask) << 4;
+}
+
+int64_t TiledShape::RunBytes(int64_t row) const {
+  const int64_t swizzled = SwizzleOf(row);
+  return swizzled == 0 ? line_bytes : swizzled & -swizzled;
+}
+
+int64_t TiledShape::InTile(int64_t row, int64_t at) const {
+  return row * line_bytes + (at ^ SwizzleOf(row));
+}
+
 Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
                       const int64_t* shape, int32_t given_rank, TiledShape* tiled) {
   if (!param.tile) {
@@ -70,22 +84,28 @@ Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param
   tiled->rows = param.tile->rows;
   tiled->tiles = shape[rank - 1] / param.tile->columns;
   tiled->line_bytes = param.tile->columns * FindDType(param.dtype)->bytes;
+  tiled->swizzle = param.tile->swizzle;
   tiled->bands = bytes == 0 ? 0 : bytes / (tiled->rows * tiled->tiles * tiled->line_bytes);
   return {};
 }
 
 Status CopyOnHost(const TiledShape& shape, Packing packing, const void* from, void* to) {
   ETC_RETURN_IF_BAD(CheckMemory(shape, from, to));
-  const auto line = static_cast<size_t>(shape.line_bytes);
   const char* source = static_cast<const char*>(from);
   char* destination = static_cast<char*>(to);
+  const int64_t line = shape.line_bytes;
   for (int64_t band = 0; band < shape.bands; ++band) {
     for (int64_t row = 0; row < shape.rows; ++row) {
+      const int64_t run = shape.RunBytes(row);
       for (int64_t tile = 0; tile < shape.tiles; ++tile) {
-        const int64_t plain = ((band * shape.rows + row) * shape.tiles + tile) * shape.line_bytes;
-        const int64_t packed = ((band * shape.tiles + tile) * shape.rows + row) * shape.line_bytes;
-        const bool pack = packing == Packing::Pack;
-        std::memcpy(destination + (pack ? packed : plain), source + (pack ? plain : packed), line);
+        const int64_t plain = ((band * shape.rows + row) * shape.tiles + tile) * line;
+        const int64_t packed = (band * shape.tiles + tile) * shape.rows * line;
+        for (int64_t at = 0; at < line; at += run) {
+          const int64_t in_rows = plain + at, in_tiles = packed + shape.InTile(row, at);
+          const bool pack = packing == Packing::Pack;
+          std::memcpy(destination + (pack ? in_tiles : in_rows),
+                      source + (pack ? in_rows : in_tiles), static_cast<size_t>(run));
+        }
       }
     }
   }
@@ -106,27 +126,30 @@ Status CopyOnDevice(const TiledShape& shape, Packing packing, const void* from, 
   const auto line = static_cast<size_t>(shape.line_bytes);
   const auto rows = static_cast<size_t>(shape.rows);
   const auto tiles = static_cast<size_t>(shape.tiles);
-  for (size_t row = 0; row < rows; ++row) {
-    // The row's lines in all tiles of all bands. By rows a band is a slice of rows * tiles lines,
+  for (int64_t row = 0; row < shape.rows; ++row) {
+    // A run of the row in all tiles of all bands. By rows a band is a slice of rows * tiles lines,
     // of which the first `tiles` are this row's; in tiles the row's lines are a tile apart.
-    cuda::Memcpy3D copy = {};
-    cuda::Memcpy3DSide plain = {}, packed = {};
-    plain.device = row * tiles * line;
-    plain.pitch = line;
-    plain.height = rows * tiles;
-    packed.device = row * line;
-    packed.pitch = rows * line;
-    packed.height = tiles;
-    copy.source = packing == Packing::Pack ? plain : packed;
-    copy.destination = packing == Packing::Pack ? packed : plain;
-    copy.source.memory_type = copy.destination.memory_type = cuda::kMemoryDevice;
-    copy.source.device += reinterpret_cast<cuda::DevicePointer>(from);
-    copy.destination.device += reinterpret_cast<cuda::DevicePointer>(to);
-    copy.width_bytes = line;
-    copy.height = tiles;
-    copy.depth = static_cast<size_t>(shape.bands);
-    ETC_RETURN_IF_BAD(driver->Check(
-        driver->cuMemcpy3DAsync_v2(&copy, static_cast<cuda::Stream>(stream)), "cuMemcpy3DAsync"));
+    const int64_t run = shape.RunBytes(row);
+    for (int64_t at = 0; at < shape.line_bytes; at += run) {
+      cuda::Memcpy3D copy = {};
+      cuda::Memcpy3DSide plain = {}, packed = {};
+      plain.device = static_cast<size_t>(row) * tiles * line + static_cast<size_t>(at);
+      plain.pitch = line;
+      plain.height = rows * tiles;
+      packed.device = static_cast<size_t>(shape.InTile(row, at));
+      packed.pitch = rows * line;
+      packed.height = tiles;
+      copy.source = packing == Packing::Pack ? plain : packed;
+      copy.destination = packing == Packing::Pack ? packed : plain;
+      copy.source.memory_type = copy.destination.memory_type = cuda::kMemoryDevice;
+      copy.source.device += reinterpret_cast<cuda::DevicePointer>(from);
+      copy.destination.device += reinterpret_cast<cuda::DevicePointer>(to);
+      copy.width_bytes = static_cast<size_t>(run);
+      copy.height = tiles;
+      copy.depth = static_cast<size_t>(shape.bands);
+      ETC_RETURN_IF_BAD(driver->Check(
+          driver->cuMemcpy3DAsync_v2(&copy, static_cast<cuda::Stream>(stream)), "cuMemcpy3DAsync"));
+    }
   }
   return {};
 }

@@ -187,7 +187,8 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
              param->tile ? 1 : 0,
              {param->tile ? param->tile->rows : 0, param->tile ? param->tile->columns : 0},
              param->distinct ? 1 : 0,
-             param->monotone ? 1 : 0};
+             param->monotone ? 1 : 0,
+             param->tile && param->tile->swizzle ? 1 : 0};
     return {};
   });
 }

@@ -142,7 +142,8 @@ class Parser {
   /// are known in the range.
   template <class Promised>
   void Promises(Promised& of, const std::vector<Token>& names);
-  std::vector<ExprId> OptionalLayout();
+  void OptionalLayout(Tensor& tensor);
+  bool ExpectWord(std::string_view word);
   Impl ImplLine();
   std::vector<TensorId> Operands(TokenKind keyword);
   ImplArg OneImplArg();

@@ -86,7 +86,7 @@ Tensor Parser::Type(const Token& name, TensorKind kind, std::vector<Token>* name
   Take();
   tensor.type = *type;
   tensor.shape = names == nullptr ? Indices() : Extents(*names);
-  tensor.tile = OptionalLayout();
+  OptionalLayout(tensor);
   return tensor;
 }
 
@@ -111,22 +111,26 @@ Token Parser::OptionalIndexName() {
   return name;
 }
 
-std::vector<ExprId> Parser::OptionalLayout() {
-  std::vector<ExprId> tile;
-  if (!Accept(TokenKind::KeywordLayout)) {
-    return tile;
+void Parser::OptionalLayout(Tensor& tensor) {
+  if (!Accept(TokenKind::KeywordLayout) || !ExpectWord("tile")) {
+    return;
   }
-  if (!At(TokenKind::Name) || Peek().text != "tile") {
-    Unexpected("`tile`");
-    return tile;
+  Expect(TokenKind::LeftParen);
+  tensor.tile.push_back(Expression());
+  Expect(TokenKind::Comma);
+  tensor.tile.push_back(Expression());
+  tensor.swizzled = Accept(TokenKind::Comma) && ExpectWord("swizzle");
+  Expect(TokenKind::RightParen);
+}
+
+/// A name that means something in one place only.
+bool Parser::ExpectWord(std::string_view word) {
+  if (!At(TokenKind::Name) || Peek().text != word) {
+    Unexpected(fmt::format("`{}`", word));
+    return false;
   }
   Take();
-  Expect(TokenKind::LeftParen);
-  tile.push_back(Expression());
-  Expect(TokenKind::Comma);
-  tile.push_back(Expression());
-  Expect(TokenKind::RightParen);
-  return tile;
+  return true;
 }
 
 TensorId Parser::Param() {

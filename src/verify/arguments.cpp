@@ -89,11 +89,12 @@ class ArgumentChecks {
 
  private:
   bool SameLayout(const Tensor& a, const Tensor& b) const {
-    return std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
+    return a.swizzled == b.swizzled &&
+           std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
                       [&](ExprId x, ExprId y) { return SameSize(module_, x, y); });
   }
 
-  /// "stored in tiles of 8 x 32"
+  /// "stored in tiles of 8 x 32", "stored in swizzled tiles of 8 x 32"
   std::string Layout(const Tensor& tensor) const {
     if (tensor.tile.empty()) {
       return "row-major";
@@ -102,7 +103,8 @@ class ArgumentChecks {
       auto value = EvaluateInt(module_, id, {});
       return value ? fmt::format("{}", *value) : Print(module_, id);
     };
-    return fmt::format("stored in tiles of {} x {}", size(tensor.tile[0]), size(tensor.tile[1]));
+    return fmt::format("stored in {}tiles of {} x {}", tensor.swizzled ? "swizzled " : "",
+                       size(tensor.tile[0]), size(tensor.tile[1]));
   }
 
   /// " = 64" for a constant that is not written as a number.

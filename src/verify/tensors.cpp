@@ -40,6 +40,26 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
   }
 }
 
+/// A swizzled tile has what one period of the swizzle covers, or several.
+void CheckSwizzle(const Module& module, const Tensor& tensor, int64_t rows, int64_t columns,
+                  Diagnostics& diagnostics) {
+  int64_t bytes = 0;
+  bool overflows = __builtin_mul_overflow(columns, SizeInBytes(tensor.type), &bytes);
+  if (overflows || (bytes != 32 && bytes != 64 && bytes != 128)) {
+    diagnostics.Error(
+        DiagnosticKind::Layout, module.RangeOf(tensor.tile[1]),
+        fmt::format("a row of a swizzled tile has 32, 64 or 128 bytes, but one of `%{}` has {} "
+                    "elements of {}",
+                    tensor.name, columns, Spelling(tensor.type)));
+  }
+  if (rows % 8 != 0) {
+    diagnostics.Error(DiagnosticKind::Layout, module.RangeOf(tensor.tile[0]),
+                      fmt::format("a swizzled tile has a multiple of 8 rows, but that of `%{}` has "
+                                  "{}",
+                                  tensor.name, rows));
+  }
+}
+
 /// The tile's sizes are constants that divide the last two extents.
 void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics) {
@@ -57,6 +77,7 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
     return;
   }
   std::string what = fmt::format("the tile of `%{}`", tensor.name);
+  std::vector<int64_t> sizes;
   for (size_t i = 0; i < tensor.tile.size(); ++i) {
     ExprId size = tensor.tile[i];
     size_t before = diagnostics.error_count();
@@ -73,6 +94,7 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
           fmt::format("{} must be at least 1, but `{}` is {}", what, Print(module, size), *value));
       continue;
     }
+    sizes.push_back(*value);
     size_t axis = tensor.shape.size() - 2 + i;
     ExprId extent = tensor.shape[axis];
     if (!IsMultiple(module, extent, *value)) {
@@ -86,6 +108,9 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                              constant ? "not " : "not at every size ", *value))
           .notes.push_back({module.RangeOf(size), "the tile is declared here"});
     }
+  }
+  if (tensor.swizzled && sizes.size() == 2) {
+    CheckSwizzle(module, tensor, sizes[0], sizes[1], diagnostics);
   }
 }
 

@@ -232,5 +232,47 @@ graph @g(%x: i32[3, 2, n, 6] layout tile(2, 3), %y: out i32[n, 6] layout tile(2,
   }
 }
 
+TEST_CASE("a swizzle says where the pieces of a tile's row stand") {
+  Program program(R"(etir 1;
+dim n in 8..32 multiple 8;
+device @f(%x: bf16[n, 64] layout tile(8, 32, swizzle), %p: out f32[n, 64] layout tile(8, 8, swizzle))
+    tasks (i: n) {
+  for (j: 64) %p[i, j] = %x[i, j];
+}
+device @h(%p: f32[n, 64] layout tile(8, 8, swizzle), %y: out u8[n, 64]) tasks (i: n) {
+  for (j: 64) %y[i, j] = i32(%p[i, j]);
+}
+graph @g(%x: bf16[2, n, 64] layout tile(8, 32, swizzle), %p: out f32[n, 64] layout tile(8, 8, swizzle),
+         %y: out u8[n, 64]) {
+  event %done[n] count 1;
+  call @f(%x[1], %p) notify (i) => %done[i];
+  call @h(%p, %y) wait (i) => %done[i];
+}
+)");
+  constexpr size_t n = 16;
+  std::vector<uint16_t> x(2 * n * 64);
+  std::vector<float> p(n * 64);
+  std::vector<uint8_t> y(n * 64);
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < 64; ++j) {
+      // The four pieces of a row of 64 bytes.
+      const size_t place = (j / 8 % 4) ^ (i / 2 % 4);
+      const auto value = static_cast<float>((i * 5 + j) % 100);
+      x[n * 64 + (i / 8 * 2 + j / 32) * 256 + i % 8 * 32 + place * 8 + j % 8] =
+          static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+    }
+  }
+  program.Run({x.data(), p.data(), y.data()}, {n});
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < 64; ++j) {
+      // The two pieces of a row of 32 bytes: they change places in each second group of four rows.
+      const size_t place = (j / 4 % 2) ^ (i / 4 % 2);
+      const auto value = static_cast<uint8_t>((i * 5 + j) % 100);
+      CHECK(p[(i / 8 * 8 + j / 8) * 64 + i % 8 * 8 + place * 4 + j % 4] == value);
+      CHECK(y[i * 64 + j] == value);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace etc

@@ -294,5 +294,30 @@ TEST_CASE("packing is one copy of the driver for each row of a tile") {
         }).status == ETC_ERROR_DEVICE);
 }
 
+TEST_CASE("packing swizzled tiles is one copy for each run that stays together") {
+  FakeCuda& fake = OpenFakeCuda();
+  json manifest = DeviceManifest();
+  manifest["graphs"][0]["params"][1]["shape"] = {2, 8, "width"};
+  manifest["graphs"][0]["params"][1]["layout"] = {{"tile", {8, 16}}, {"swizzle", true}};
+  DeviceGather gather(manifest);
+  std::vector<float> plain(512), packed(512), expected(512), back(512);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    plain[i] = static_cast<float>(i);
+  }
+  gather.program.Pack(nullptr, "table", {2, 8, 32}, plain.data(), expected.data());
+  char* from = static_cast<char*>(gather.memory);
+  char* to = from + 4096;
+  REQUIRE(etc_device_copy_to(from, plain.data(), 2048) == ETC_OK);
+  gather.program.PackOnDevice(nullptr, "table", {2, 8, 32}, from, to, Stream(9));
+  // Two rows each of one run, of four, of two and of four.
+  CHECK(fake.copies == std::vector<void*>(22, Stream(9)));
+  REQUIRE(etc_device_copy_from(packed.data(), to, 2048) == ETC_OK);
+  CHECK(packed == expected);
+
+  gather.program.UnpackOnDevice(nullptr, "table", {2, 8, 32}, to, from + 8192);
+  REQUIRE(etc_device_copy_from(back.data(), from + 8192, 2048) == ETC_OK);
+  CHECK(back == plain);
+}
+
 }  // namespace
 }  // namespace etc::test

@@ -45,6 +45,38 @@ TEST_CASE("elements go tile by tile, and back") {
   CHECK(back == plain);
 }
 
+/// `table`, [16, width], in swizzled tiles of 8 rows.
+json SwizzledManifest(int64_t columns) {
+  json manifest = GatherManifest();
+  json& table = manifest["graphs"][0]["params"][1];
+  table["shape"][0] = 16;
+  table["layout"] = {{"tile", {8, columns}}, {"swizzle", true}};
+  return manifest;
+}
+
+TEST_CASE("the pieces of a swizzled tile's row change places") {
+  // Of 32, 64 and 128 bytes in a row. After each 128 bytes the pieces stand in another order.
+  for (const size_t columns : {8, 16, 32}) {
+    Gather gather(SwizzledManifest(static_cast<int64_t>(columns)));
+    CHECK(gather.program.Param(nullptr, 0).swizzle == 0);
+    CHECK(gather.program.Param(nullptr, 1).swizzle == 1);
+    const std::vector<float> plain = Numbers(16 * 64);
+    std::vector<float> packed(plain.size()), back(plain.size());
+    gather.program.Pack("gather", "table", {16, 64}, plain.data(), packed.data());
+    const size_t pieces = columns / 4, rows_of_an_order = 32 / columns;
+    for (size_t row = 0; row < 16; ++row) {
+      for (size_t column = 0; column < 64; ++column) {
+        const size_t tile = row / 8 * (64 / columns) + column / columns;
+        const size_t place = (column / 4 % pieces) ^ (row % 8 / rows_of_an_order % pieces);
+        CHECK(packed[tile * 8 * columns + row % 8 * columns + place * 4 + column % 4] ==
+              plain[row * 64 + column]);
+      }
+    }
+    gather.program.Unpack(nullptr, "table", {16, 64}, packed.data(), back.data());
+    CHECK(back == plain);
+  }
+}
+
 TEST_CASE("leading axes are rows") {
   json manifest = TiledManifest();
   manifest["graphs"][0]["params"][1]["shape"] = {3, 2, "width"};

@@ -56,6 +56,7 @@ TEST_CASE("a layout is read and held against the shape") {
   CHECK_FALSE(graph.params.at(0).tile.has_value());
   CHECK(graph.params.at(1).tile->rows == 2);
   CHECK(graph.params.at(1).tile->columns == 4);
+  CHECK_FALSE(graph.params.at(1).tile->swizzle);
 
   const char* table = "/graphs/0/params/1/layout";
   const std::string place = "`graphs[0].params[1].layout";
@@ -68,6 +69,28 @@ TEST_CASE("a layout is read and held against the shape") {
         place + ".tile` has 4, which does not divide extent 0, 10");
   CHECK(ErrorWith("/graphs/0/params/0/layout", {{"tile", {2, 4}}}) ==
         "`graphs[0].params[0].layout.tile` is given, but the parameter has 1 extents");
+}
+
+TEST_CASE("a swizzle is held against the tile") {
+  json manifest = Complete();
+  json& table = manifest["graphs"][0]["params"][1];
+  table["shape"][0] = 16;
+  table["layout"] = {{"tile", {8, 16}}, {"swizzle", true}};
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  CHECK(read.graphs.at(0).params.at(1).tile->swizzle);
+  const auto error_with = [&](const json& layout) {
+    table["layout"] = layout;
+    manifest::Manifest ignored;
+    return ReadManifest(manifest.dump(), &ignored).message;
+  };
+  const std::string place = "`graphs[0].params[1].layout.swizzle` ";
+  CHECK(error_with({{"tile", {8, 16}}, {"swizzle", 1}}) == place + "must be a boolean");
+  CHECK(error_with({{"tile", {8, 4}}, {"swizzle", true}}) ==
+        place + "is given, but the tile has 8 rows of 16 bytes");
+  CHECK(error_with({{"tile", {4, 16}}, {"swizzle", true}}) ==
+        place + "is given, but the tile has 4 rows of 64 bytes");
+  CHECK(error_with({{"tile", {4, 4}}, {"swizzle", false}}).empty());
 }
 
 TEST_CASE("the texts of debug checks may be there") {
