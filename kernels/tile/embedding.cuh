@@ -11,6 +11,7 @@
 namespace etc {
 
 ETC_TILED(TiledTable, table);
+ETC_SWIZZLED(SwizzledTable, table);
 
 /// Whether Args has `parts`.
 template <class Args, class = void>
@@ -27,6 +28,7 @@ struct Embedding {
   static constexpr int kElementBytes = int(sizeof(*Args::table));
   static constexpr int kRowBytes = int(Args::table_1) * kElementBytes;
   static constexpr bool kTiled = TiledTable<Args>::value;
+  static constexpr bool kSwizzled = SwizzledTable<Args>::value;
   static_assert(kRowBytes % 16 == 0, "a row of `table` has a multiple of 16 bytes");
   static_assert(sizeof(*Args::table) == sizeof(typename ElementOf<decltype(Args::x)>::type),
                 "`x` has the type of `table`");
@@ -38,11 +40,11 @@ struct Embedding {
   ETC_DEVICE Embedding(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
-    const char* source = Row(args, i64(args.ids[b]));
+    i64 row = args.ids[b];
     auto destination = args.x + i64(b) * args.x_1;
 #pragma unroll 1
     for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
-      Store(destination, i, LoadGlobal(source + InRow(i)));
+      Store(destination, i, LoadGlobal(Source(args, row, i)));
     }
     if constexpr (HasParts<Args>::value) {
       Clear(consumer, args, b);
@@ -75,15 +77,17 @@ struct Embedding {
 
   static constexpr int kTileRowBytes = kTileColumns * kElementBytes;
 
-  static ETC_DEVICE const char* Row(const Args& args, i64 row) {
+  /// The 16 bytes at byte i of a row of the table.
+  static ETC_DEVICE const char* Source(const Args& args, i64 row, int i) {
     const char* table = reinterpret_cast<const char*>(args.table);
-    return kTiled
-               ? table + row / kTileRows * (kTileRows * kRowBytes) + row % kTileRows * kTileRowBytes
-               : table + row * kRowBytes;
-  }
-  /// From the start of a row to its byte i.
-  static ETC_DEVICE int InRow(int i) {
-    return kTiled ? i / kTileRowBytes * (kTileRows * kTileRowBytes) + i % kTileRowBytes : i;
+    if constexpr (kTiled) {
+      const char* tile = table + row / kTileRows * (kTileRows * kRowBytes) +
+                         i / kTileRowBytes * (kTileRows * kTileRowBytes);
+      int place = int(row % kTileRows) * kTileRowBytes + i % kTileRowBytes;
+      return tile + InTile<kSwizzled, kTileRowBytes>(place);
+    } else {
+      return table + row * kRowBytes + i;
+    }
   }
 };
 

@@ -35,7 +35,7 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
       Shape::kFragments, Shape::kGated, Shape::kGroupRows, Shape::kGroups, Shape::kHalfStride,
       Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs, Shape::kPart,
       Shape::kPartStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
-      Shape::kSums, Shape::kTagged, Shape::kTiled, Shape::kTiles;
+      Shape::kSums, Shape::kSwizzled, Shape::kTagged, Shape::kTiled, Shape::kTiles;
   using typename Shape::Epilogue, typename Shape::Weights, typename Shape::X;
   using Reduction = StreamGemmReduction<Config, Args>;
 
@@ -335,8 +335,9 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
 
   /// The weights of a chunk, out of the ring; the result is made of all of them.
   ETC_DEVICE u32 LoadWeights(Consumer& consumer, int chunk, Vec4 (&weights)[kBlocks][2]) const {
-    u32 address = consumer.WaitAddress() + consumer.warp * X::Blocks(chunk) * kBlockStride +
-                  (kTiled ? consumer.lane * 16 : x_.group * kPieceStride + x_.quad * 16);
+    u32 address =
+        consumer.WaitAddress() + consumer.warp * X::Blocks(chunk) * kBlockStride +
+        (kTiled ? InTile<kSwizzled>(consumer.lane * 16) : x_.group * kPieceStride + x_.quad * 16);
     u32 read = 0;
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {

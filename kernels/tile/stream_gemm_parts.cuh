@@ -12,7 +12,7 @@
 namespace etc {
 
 // Weights: where row `row` of the `rows` rows of task m starts. Where kTiled, it is a multiple of
-// 8, and 8 rows start there.
+// 8, and 8 rows start there, in tiles that may be swizzled.
 
 ETC_TILED(TiledW, w);
 ETC_TILED(TiledWq, wq);
@@ -20,6 +20,12 @@ ETC_TILED(TiledWk, wk);
 ETC_TILED(TiledWv, wv);
 ETC_TILED(TiledGate, w_gate);
 ETC_TILED(TiledUp, w_up);
+ETC_SWIZZLED(SwizzledW, w);
+ETC_SWIZZLED(SwizzledWq, wq);
+ETC_SWIZZLED(SwizzledWk, wk);
+ETC_SWIZZLED(SwizzledWv, wv);
+ETC_SWIZZLED(SwizzledGate, w_gate);
+ETC_SWIZZLED(SwizzledUp, w_up);
 
 template <bool first, bool... others>
 struct OneLayout {
@@ -31,6 +37,8 @@ struct OneLayout {
 struct plain {
   template <class Args>
   static constexpr bool kTiled = TiledW<Args>::value;
+  template <class Args>
+  static constexpr bool kSwizzled = SwizzledW<Args>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     return args.w + (i64(m) * rows + row) * Args::x_1;
@@ -42,6 +50,9 @@ struct qkv {
   template <class Args>
   static constexpr bool kTiled =
       OneLayout<TiledWq<Args>::value, TiledWk<Args>::value, TiledWv<Args>::value>::value;
+  template <class Args>
+  static constexpr bool kSwizzled =
+      OneLayout<SwizzledWq<Args>::value, SwizzledWk<Args>::value, SwizzledWv<Args>::value>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     static_assert(Args::wq_0 % rows == 0 && Args::wk_0 % rows == 0 && Args::wv_0 % rows == 0,
@@ -63,6 +74,9 @@ struct qkv {
 struct gate_up {
   template <class Args>
   static constexpr bool kTiled = OneLayout<TiledGate<Args>::value, TiledUp<Args>::value>::value;
+  template <class Args>
+  static constexpr bool kSwizzled =
+      OneLayout<SwizzledGate<Args>::value, SwizzledUp<Args>::value>::value;
   template <int rows, class Args>
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     constexpr int half = rows / 2;

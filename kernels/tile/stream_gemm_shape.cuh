@@ -48,6 +48,7 @@ struct StreamGemmShape {
 
   // What a slot is copied in: row by row, or 8 rows of tiles at once.
   static constexpr bool kTiled = Weights::template kTiled<Args>;
+  static constexpr bool kSwizzled = Weights::template kSwizzled<Args>;
   static_assert(!kTiled || !kGated || kGroupRows == 16,
                 "`rows` is 16 where `w_gate` and `w_up` are in tiles");
   static constexpr int kPieceRows = kTiled ? kTileRows : 1;

@@ -9,30 +9,46 @@
 
 namespace etc::test {
 
+/// How weights are stored: by rows, or in tiles of 8 x 32, plain or swizzled.
+enum class Order { kRows, kTiles, kSwizzled };
+
 /// What Args of tensors in tiles has besides.
-template <bool tiled>
+template <Order order>
 struct Layouts {};
 template <>
-struct Layouts<true> {
+struct Layouts<Order::kTiles> {
   static constexpr long long w_tile_0 = 8, w_tile_1 = 32, wq_tile_0 = 8, wq_tile_1 = 32,
                              wk_tile_0 = 8, wk_tile_1 = 32, wv_tile_0 = 8, wv_tile_1 = 32,
                              w_gate_tile_0 = 8, w_gate_tile_1 = 32, w_up_tile_0 = 8,
                              w_up_tile_1 = 32, table_tile_0 = 8, table_tile_1 = 32;
 };
+template <>
+struct Layouts<Order::kSwizzled> : Layouts<Order::kTiles> {
+  static constexpr bool w_swizzle = true, wq_swizzle = true, wk_swizzle = true, wv_swizzle = true,
+                        w_gate_swizzle = true, w_up_swizzle = true, table_swizzle = true;
+};
 
-/// A row-major matrix of `columns` columns in tiles of 8 x 32.
-inline std::vector<bf16> InTiles(const std::vector<bf16>& matrix, int columns) {
-  std::vector<bf16> tiled(matrix.size());
+/// A row-major matrix of `columns` columns as it is stored. The four pieces of 8 columns of a
+/// swizzled tile's row change places with each second row.
+inline std::vector<bf16> Stored(const std::vector<bf16>& matrix, int columns, Order order) {
+  if (order == Order::kRows) {
+    return matrix;
+  }
+  std::vector<bf16> stored(matrix.size());
   for (size_t i = 0; i < matrix.size(); ++i) {
     size_t row = i / columns, column = i % columns;
     size_t tile = row / 8 * (columns / 32) + column / 32;
-    tiled[tile * 256 + row % 8 * 32 + column % 32] = matrix[i];
+    size_t piece = column / 8 % 4;
+    if (order == Order::kSwizzled) {
+      piece ^= row / 2 % 4;
+    }
+    stored[tile * 256 + row % 8 * 32 + piece * 8 + column % 8] = matrix[i];
   }
-  return tiled;
+  return stored;
 }
 
-template <int depth, bool tiled = false>
-struct CopyArgs : Layouts<tiled> {
+template <int depth, Order order = Order::kRows>
+struct CopyArgs : Layouts<order> {
   const bf16* table;
   static constexpr long long table_1 = depth;
   const i32* ids;
@@ -50,10 +66,10 @@ constexpr int OutputsToTest(int outputs, int rows, bool qkv) {
 /// Shapes: k, outputs n, rows of a task, the largest batch, the variant, and the kernel.
 template <int depth, int all_outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
           bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows,
-          bool in_tiles = false, template <class, class> class GemmKernel = StreamGemm,
+          Order order = Order::kRows, template <class, class> class GemmKernel = StreamGemm,
           bool is_single = false>
 struct GemmCase {
-  static constexpr bool kTiled = in_tiles;
+  static constexpr Order kOrder = order;
   static constexpr int outputs =
       OutputsToTest(all_outputs, tile_rows, std::is_same<Weights, qkv>::value);
   static constexpr int kDepth = depth, kOutputs = outputs, kMaxBatch = batch_limit;
@@ -68,7 +84,7 @@ struct GemmCase {
     static constexpr bool norm = has_norm, bias = has_bias, single = is_single;
     static constexpr float eps = 1e-6f;
   };
-  struct Args : Layouts<in_tiles> {
+  struct Args : Layouts<order> {
     const bf16* x;
     long long x_0;
     static constexpr long long x_1 = depth;
@@ -84,7 +100,7 @@ struct GemmCase {
 
 template <class Case>
 struct GemmProgram {
-  using CopyIn = CopyArgs<Case::kDepth, Case::kTiled>;
+  using CopyIn = CopyArgs<Case::kDepth, Case::kOrder>;
   using Copy = Embedding<void, CopyIn>;
   using Gemm = typename Case::Kernel;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
@@ -184,9 +200,7 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
   double absolute = 2e-5 * RootMeanSquare(expected);
   double relative = sizeof(typename Case::Out) == 2 ? 1.0 / 250 : 2e-5;
 
-  auto stored = [](const std::vector<bf16>& matrix) {
-    return Case::kTiled ? InTiles(matrix, depth) : matrix;
-  };
+  auto stored = [](const std::vector<bf16>& matrix) { return Stored(matrix, depth, Case::kOrder); };
   // A table in tiles has whole tiles of rows.
   auto rows = x;
   rows.resize(size_t(DivideUp(max_batch, 8)) * 8 * depth);
@@ -276,32 +290,40 @@ inline void TestGemms(Report& report) {
 inline void TestGemmsInTiles(Report& report) {
   using F = float;
   using H = bf16;
-  TestGemm<GemmCase<256, 2400, 8, 8, store, plain, false, true, F, 1024, true>>(
+  TestGemm<GemmCase<256, 2400, 8, 8, store, plain, false, true, F, 1024, Order::kTiles>>(
       report, "tiles k256 rows8 bias", {1, 2, 8});
-  TestGemm<GemmCase<1024, 2432, 8, 8, store, qkv, true, false, H, 1024, true>>(
+  TestGemm<GemmCase<1024, 2432, 8, 8, store, qkv, true, false, H, 1024, Order::kTiles>>(
       report, "tiles k1024 qkv norm", {1, 2, 8});
-  TestGemm<GemmCase<1024, 2400, 16, 16, silu_mul, plain, true, false, H, 1024, true>>(
+  TestGemm<GemmCase<1024, 2400, 16, 16, silu_mul, plain, true, false, H, 1024, Order::kTiles>>(
       report, "tiles k1024 rows16 norm silu", {1, 8, 9, 16});
-  TestGemm<GemmCase<2560, 2368, 8, 8, residual, plain, false, false, H, 1024, true>>(
+  TestGemm<GemmCase<2560, 2368, 8, 8, residual, plain, false, false, H, 1024, Order::kTiles>>(
       report, "tiles k2560 residual", {1, 3, 8});
-  TestGemm<GemmCase<2560, 2432, 16, 16, store, qkv, true, false, H, 1024, true>>(
+  TestGemm<GemmCase<2560, 2432, 16, 16, store, qkv, true, false, H, 1024, Order::kTiles>>(
       report, "tiles k2560 rows16 qkv norm", {1, 9, 16});
-  TestGemm<GemmCase<3072, 2400, 16, 16, residual, plain, false, false, H, 768, true>>(
+  TestGemm<GemmCase<3072, 2400, 16, 16, residual, plain, false, false, H, 768, Order::kTiles>>(
       report, "tiles k3072 rows16 chunk768 residual", {1, 9, 16});
-  TestGemm<GemmCase<8192, 2400, 16, 16, store, plain, true, false, F, 512, true>>(
+  TestGemm<GemmCase<8192, 2400, 16, 16, store, plain, true, false, F, 512, Order::kTiles>>(
       report, "tiles k8192 rows16 chunk512 norm", {1, 9, 16});
-  TestGemm<GemmCase<9728, 1280, 8, 8, residual, plain, false, false, H, 1024, true>>(
+  TestGemm<GemmCase<9728, 1280, 8, 8, residual, plain, false, false, H, 1024, Order::kTiles>>(
       report, "tiles k9728 residual", {1, 2, 8});
-  TestGemm<GemmCase<9728, 2400, 16, 32, residual, plain, false, false, H, 512, true>>(
+  TestGemm<GemmCase<9728, 2400, 16, 32, residual, plain, false, false, H, 512, Order::kTiles>>(
       report, "tiles k9728 rows16 residual", {1, 9, 17, 32});
+  TestGemm<GemmCase<256, 2400, 8, 8, store, plain, false, true, F, 1024, Order::kSwizzled>>(
+      report, "swizzled k256 rows8 bias", {1, 2, 8});
+  TestGemm<GemmCase<1024, 2432, 8, 8, store, qkv, true, false, H, 1024, Order::kSwizzled>>(
+      report, "swizzled k1024 qkv norm", {1, 8});
+  TestGemm<GemmCase<1024, 2400, 16, 16, silu_mul, plain, true, false, H, 1024, Order::kSwizzled>>(
+      report, "swizzled k1024 rows16 norm silu", {1, 9, 16});
+  TestGemm<GemmCase<2560, 2400, 16, 16, residual, plain, false, false, H, 512, Order::kSwizzled>>(
+      report, "swizzled k2560 rows16 residual", {1, 16});
 }
 
 /// Tasks of many rows, whose sums the consumers join themselves. Those of some cases are more than
 /// there are SMs, and the last task has fewer rows.
 template <int depth, int outputs, int rows, class Epilogue, class Weights, bool norm, bool bias,
-          class Output, bool tiled = true>
+          class Output, Order order = Order::kTiles>
 using SingleCase = GemmCase<depth, outputs, rows, 8, Epilogue, Weights, norm, bias, Output, 0,
-                            tiled, StreamGemm, true>;
+                            order, StreamGemm, true>;
 
 inline void TestSingleGemms(Report& report) {
   using F = float;
@@ -322,8 +344,12 @@ inline void TestSingleGemms(Report& report) {
       report, "single k8192 rows24 norm bias", {1, 2, 8});
   TestGemm<SingleCase<9728, 1304, 40, residual, plain, false, false, H>>(
       report, "single k9728 rows40 residual", {1, 3, 8});
-  TestGemm<SingleCase<9728, 2560, 64, residual, plain, false, false, H, false>>(
+  TestGemm<SingleCase<9728, 2560, 64, residual, plain, false, false, H, Order::kRows>>(
       report, "single k9728 rows64 residual by rows", {1, 8});
+  TestGemm<SingleCase<1024, 3080, 48, silu_mul, plain, true, false, H, Order::kSwizzled>>(
+      report, "single swizzled k1024 rows48 norm silu", {1, 8});
+  TestGemm<SingleCase<4096, 4128, 32, residual, plain, false, false, H, Order::kSwizzled>>(
+      report, "single swizzled k4096 rows32 residual", {3, 8});
 }
 
 }  // namespace etc::test

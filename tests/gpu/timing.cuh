@@ -54,11 +54,11 @@ struct StreamProgram {
   }
 };
 
-template <bool tiled, int depth, int outputs, int rows, int chunk, int max_batch,
+template <Order order, int depth, int outputs, int rows, int chunk, int max_batch,
           class Output = float>
 void TimeStream() {
   using Case =
-      GemmCase<depth, outputs, rows, max_batch, store, plain, false, false, Output, chunk, tiled>;
+      GemmCase<depth, outputs, rows, max_batch, store, plain, false, false, Output, chunk, order>;
   Buffer<bf16> weights(size_t(depth) * outputs), x(size_t(max_batch) * depth);
   weights.Fill(0x3c);
   x.Fill(0x3c);
@@ -72,7 +72,7 @@ void TimeStream() {
   Launcher<StreamProgram<Case, true>> compute;
   Launcher<StreamProgram<Case, false>> stream;
   std::printf("k %5d n %6d rows %2d chunk %4d max_batch %2d %s:", depth, outputs, rows, chunk,
-              max_batch, tiled ? "tiles" : "rows ");
+              max_batch, order == Order::kRows ? "rows " : "tiles");
   for (int cap : {slots, 3}) {
     args.x_0 = max_batch;
     double alone = bytes / MedianTime(stream, {args, repeats, cap}, 5) * 1e-6;
@@ -87,8 +87,8 @@ void TimeStream() {
 /// The same weights by rows and in tiles.
 template <int depth, int outputs, int rows, int chunk, int max_batch, class Output = float>
 void TimeLayouts() {
-  TimeStream<false, depth, outputs, rows, chunk, max_batch, Output>();
-  TimeStream<true, depth, outputs, rows, chunk, max_batch, Output>();
+  TimeStream<Order::kRows, depth, outputs, rows, chunk, max_batch, Output>();
+  TimeStream<Order::kTiles, depth, outputs, rows, chunk, max_batch, Output>();
 }
 
 /// What this card can stream: whole slots by one copy each.
@@ -128,12 +128,12 @@ void TimeCopy() {
 
 /// Layers of gate and up, then down, of a model of hidden size `hidden`: two dependent stages in
 /// each.
-template <int hidden, int inner, int up_rows, int down_rows, int max_batch, bool tiled>
+template <int hidden, int inner, int up_rows, int down_rows, int max_batch, Order order>
 struct ChainProgram {
   using UpCase = GemmCase<hidden, inner, up_rows, max_batch, silu_mul, plain, true, false, bf16,
-                          8192 / up_rows, tiled>;
+                          8192 / up_rows, order>;
   using DownCase = GemmCase<inner, hidden, down_rows, max_batch, residual, plain, false, false,
-                            bf16, 8192 / down_rows, tiled>;
+                            bf16, 8192 / down_rows, order>;
   using Up = typename UpCase::Kernel;
   using Down = typename DownCase::Kernel;
   static constexpr int kSlotBytes =
@@ -216,9 +216,9 @@ struct ChainProgram {
 };
 
 /// Times the chain, and checks that all launches give the same bits.
-template <int hidden, int inner, int up_rows, int down_rows, int max_batch, bool tiled>
+template <int hidden, int inner, int up_rows, int down_rows, int max_batch, Order order>
 void TimeChain(Report& report, const char* name, int layers) {
-  using Program = ChainProgram<hidden, inner, up_rows, down_rows, max_batch, tiled>;
+  using Program = ChainProgram<hidden, inner, up_rows, down_rows, max_batch, order>;
   Random random(3);
   Buffer<bf16> weights(Program::kLayerWeights * layers);
   auto block = random.Bf16(size_t(1) << 20, std::sqrt(3.0f / inner));
@@ -253,7 +253,7 @@ void TimeChain(Report& report, const char* name, int layers) {
                std::string(name) + ": " + std::to_string(different) + " launches differ");
   double floor = 2.0 * Program::kLayerWeights * layers / 4.72e6;
   std::printf("chain %s, %d stages, rows %d and %d, %s: floor %.0f us\n", name, 2 * layers, up_rows,
-              down_rows, tiled ? "tiles" : "rows", floor);
+              down_rows, order == Order::kRows ? "rows" : "tiles", floor);
   for (int cap : {6, 4, 3, 2}) {
     program.cap = cap, program.waits = true;
     program.up.x_0 = program.down.x_0 = max_batch;
@@ -335,12 +335,12 @@ inline void TimeAll(Report& report) {
   TimeLayouts<4096, 24576, 16, 1024, 8>();
   TimeLayouts<12288, 4096, 8, 1024, 8, bf16>();
   TimeLayouts<12288, 4096, 16, 512, 8, bf16>();
-  TimeChain<1024, 3072, 16, 8, 8, false>(report, "1024, 3072", 28);
-  TimeChain<1024, 3072, 16, 8, 8, true>(report, "1024, 3072", 28);
-  TimeChain<2048, 8192, 16, 8, 8, false>(report, "2048, 8192", 16);
-  TimeChain<2048, 8192, 16, 8, 8, true>(report, "2048, 8192", 16);
-  TimeChain<4096, 12288, 16, 16, 8, false>(report, "4096, 12288", 36);
-  TimeChain<4096, 12288, 16, 16, 8, true>(report, "4096, 12288", 36);
+  TimeChain<1024, 3072, 16, 8, 8, Order::kRows>(report, "1024, 3072", 28);
+  TimeChain<1024, 3072, 16, 8, 8, Order::kTiles>(report, "1024, 3072", 28);
+  TimeChain<2048, 8192, 16, 8, 8, Order::kRows>(report, "2048, 8192", 16);
+  TimeChain<2048, 8192, 16, 8, 8, Order::kTiles>(report, "2048, 8192", 16);
+  TimeChain<4096, 12288, 16, 16, 8, Order::kRows>(report, "4096, 12288", 36);
+  TimeChain<4096, 12288, 16, 16, 8, Order::kTiles>(report, "4096, 12288", 36);
   TimeAttentions<2, 128>();
   TimeAttentions<4, 128>();
   TimeAttentions<5, 128>();

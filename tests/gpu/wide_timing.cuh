@@ -10,10 +10,12 @@ namespace etc::test {
 
 /// A projection of `depth` k to `outputs` results, with part_count > 0 in parts of k.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int part_count>
-struct WideStage : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-                            std::conditional_t<(part_count > 0), float, bf16>, 0, true, WideGemm> {
-  using Base = GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-                        std::conditional_t<(part_count > 0), float, bf16>, 0, true, WideGemm>;
+struct WideStage
+    : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
+               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kTiles, WideGemm> {
+  using Base =
+      GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
+               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kTiles, WideGemm>;
   struct Config : Base::Config {
     static constexpr i64 parts = part_count;
   };
