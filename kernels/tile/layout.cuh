@@ -8,8 +8,8 @@ namespace etc {
 
 // In tiles of 8 x 32 elements of two bytes the 16 bytes of a tile at lane * 16 are what the lane
 // has of the tensor core's operand: row lane / 4, columns lane % 4 * 8 and the following. And 8
-// rows by any number of tiles are one piece of memory. Where they are swizzled the tensor cores can
-// read them themselves, by a descriptor of the 64-byte mode.
+// rows by any number of tiles are one piece of memory. Where they are swizzled, as for the 64-byte
+// mode of wgmma, ldmatrix reads 8 columns of the 8 rows from different banks.
 inline constexpr int kTileRows = 8;
 inline constexpr int kTileColumns = 32;
 

@@ -167,19 +167,16 @@ struct WideGemm : WideGemmShape<Config, Args> {
   }
 
   /// This warp's operands of a step, or where it has no pair, another's, so that the tensor cores
-  /// have some; gives a word made of all that it read of the slot. A tile has its 8 rows 64 bytes
-  /// apart, which would put every other one into the same banks: so at a time a row's lanes get
-  /// another 16 bytes of it than the rows two before and behind, and the four that they get in the
-  /// end are put in order.
+  /// have some; gives a word made of all that it read of the slot. The swizzle of a tile puts 8
+  /// neighbours in k of its 8 rows into different banks.
   ETC_DEVICE u32 LoadWeights(int lane, int block, int pair, u32 slot, int step,
                              u32 (&weights)[kStepTiles * 2][4]) const {
     if (!HasBlock(block)) {
       return 0;
     }
     u32 address = slot + min(pair, PairsOf(block) - 1) * 2 * kTileRowBytes +
-                  (x_.FirstK() + step * kStepTiles * kTileColumns) * kTileRows * 2 + lane % 8 * 64 +
-                  (lane / 8 ^ lane % 8 / 2) * 16;
-    bool odd = lane / 8 % 2 != 0, high = lane / 16 != 0;
+                  (x_.FirstK() + step * kStepTiles * kTileColumns) * kTileRows * 2 +
+                  InTile<true>(lane % 8 * 64 + lane / 8 * 16);
     u32 read = 0;
 #pragma unroll
     for (int tile = 0; tile < kStepTiles; ++tile) {
@@ -187,11 +184,10 @@ struct WideGemm : WideGemmShape<Config, Args> {
       for (int row = 0; row < 2; ++row) {
         Vec4 w = LoadMatrices(address + row * kTileRowBytes + tile * kTileRows * 64);
         read ^= w.x;
-        u32 x = odd ? w.y : w.x, y = odd ? w.x : w.y, z = odd ? w.w : w.z, t = odd ? w.z : w.w;
-        weights[2 * tile][row] = high ? z : x;
-        weights[2 * tile][row + 2] = high ? t : y;
-        weights[2 * tile + 1][row] = high ? x : z;
-        weights[2 * tile + 1][row + 2] = high ? y : t;
+        weights[2 * tile][row] = w.x;
+        weights[2 * tile][row + 2] = w.y;
+        weights[2 * tile + 1][row] = w.z;
+        weights[2 * tile + 1][row + 2] = w.w;
       }
     }
     return read;

@@ -32,7 +32,8 @@ struct WideGemmShape {
   static constexpr int kInputs = Epilogue::kInputs;
   static constexpr bool kGated = kInputs == 2;
   using Weights = typename Choose<kGated, gate_up, typename WideGemmWeights<Config>::type>::type;
-  static_assert(Weights::template kTiled<Args>, "the weights are in tiles of 8 x 32");
+  static_assert(Weights::template kTiled<Args> && Weights::template kSwizzled<Args>,
+                "the weights are in swizzled tiles of 8 x 32");
   static_assert(!WideGemmNorm<Config>::value, "AddNorm norms for it");
 
   static constexpr int kRows = int(Config::rows);

@@ -16,7 +16,7 @@ struct PartsProgram {
     static constexpr i64 rows = tile_rows, max_batch = batch_limit, parts = part_count;
     static constexpr float eps = 1e-6f;
   };
-  struct EmbeddingArgs : Layouts<Order::kTiles> {
+  struct EmbeddingArgs : Layouts<Order::kSwizzled> {
     const bf16* table;
     static constexpr long long table_1 = depth;
     const i32* ids;
@@ -35,7 +35,7 @@ struct PartsProgram {
     const bf16* norm;
     bf16* y;
   };
-  struct GemmArgs : Layouts<Order::kTiles> {
+  struct GemmArgs : Layouts<Order::kSwizzled> {
     const bf16* x;
     long long x_0;
     static constexpr long long x_1 = depth;
@@ -119,8 +119,8 @@ void TestParts(Report& report, const char* name, const std::vector<int>& batches
   for (int b = 0; b < max_batch; ++b) {
     ids[b] = (b * 7 + 3) % max_batch;
   }
-  Buffer<bf16> device_table(Stored(table, depth, Order::kTiles)),
-      device_weights(Stored(weights, depth, Order::kTiles));
+  Buffer<bf16> device_table(Stored(table, depth, Order::kSwizzled)),
+      device_weights(Stored(weights, depth, Order::kSwizzled));
   Buffer<bf16> device_norm(norm), device_next(next_norm);
   Buffer<bf16> residual(table.size()), x(table.size()), y(table.size());
   Buffer<i32> device_ids(ids);

@@ -9,7 +9,7 @@ namespace etc::test {
 template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights,
           class Output>
 using WideCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, false, Output,
-                          0, Order::kTiles, WideGemm>;
+                          0, Order::kSwizzled, WideGemm>;
 
 inline void TestWideGemms(Report& report) {
   using F = float;

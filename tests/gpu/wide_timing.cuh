@@ -12,10 +12,10 @@ namespace etc::test {
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int part_count>
 struct WideStage
     : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kTiles, WideGemm> {
+               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, WideGemm> {
   using Base =
       GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kTiles, WideGemm>;
+               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, WideGemm>;
   struct Config : Base::Config {
     static constexpr i64 parts = part_count;
   };
