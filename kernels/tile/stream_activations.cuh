@@ -46,12 +46,12 @@ struct StreamActivations {
       return args.x.Word(mine + apart);
     }
   }
-  /// Fetches what is missing of the tagged activations from a chunk on, as far as fragments are for
-  /// them.
+  /// Fetches what is missing of a lane's first `count` tagged loads from a chunk on.
+  template <int count>
   ETC_DEVICE void Fetch(const Consumer& consumer, const Args& args, int chunk,
                         Vec4 (*words)[kTiles]) const {
 #pragma unroll
-    for (int i = 0; i < kFragments; ++i) {
+    for (int i = 0; i < count; ++i) {
       int at = chunk + i / kBlocks;
       int block = i % kBlocks;
       if (at >= kChunks || block >= Blocks(at)) {
@@ -88,8 +88,14 @@ struct StreamActivations {
   /// Fetches until nothing of the chunk is missing, and turns its words into their data.
   ETC_DEVICE void FinishWords(const Consumer& consumer, const Args& args, int chunk,
                               Vec4 (*words)[kTiles]) const {
-    while (IsChunkMissing(chunk, words)) {
-      Fetch(consumer, args, chunk, words);
+    if (IsChunkMissing(chunk, words)) {
+      // No others meanwhile: to fetch many again and again delays the stores that they wait for.
+      do {
+        Fetch<kBlocks>(consumer, args, chunk, words);
+      } while (IsChunkMissing(chunk, words));
+      if constexpr (kFragments > kBlocks) {
+        Fetch<kFragments>(consumer, args, chunk, words);
+      }
     }
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
@@ -122,7 +128,7 @@ struct StreamActivations {
                           int at) {
       chunk = at;
       from.StartWords(args, words);
-      from.Fetch(consumer, args, chunk, words);
+      from.template Fetch<kBlocks>(consumer, args, chunk, words);
     }
     ETC_DEVICE void Finish(const StreamActivations& from, const Consumer& consumer, const A& args,
                            Vec4 (*to)[kTiles]) {

@@ -144,26 +144,21 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
     }
     if constexpr (kTagged) {
       consumer.AwaitOthers();
-      if (args.x_0 > kDirectRows) {
+      if (kHeld && args.x_0 > kDirectRows) {
         x_.AwaitOne(consumer, args);
       }
     }
     if constexpr (kHeld && kTagged) {
       x_.StartWords(args, fragments_);
-      x_.Fetch(consumer, args, 0, fragments_);
+      x_.template Fetch<kFragments>(consumer, args, 0, fragments_);
     } else if constexpr (kHeld) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         x_.LoadChunk(consumer, args, chunk, fragments_ + chunk * kBlocks);
       }
     }
-    if constexpr (!kHeld) {
-      if constexpr (kNorm) {
-        SumSquares(consumer, args);
-      }
-      if constexpr (!kSingle) {
-        x_.LoadChunk(consumer, args, 0, fragments_);
-      }
+    if constexpr (!kHeld && kNorm) {
+      SumSquares(consumer, args);
     }
   }
 
@@ -217,34 +212,39 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
         }
       }
     } else {
-      if constexpr (kSingle) {
-        x_.LoadChunk(consumer, args, 0, fragments_);
+      // Two chunks are on their way while one is multiplied.
+      typename X::NextChunk next[2];
+      next[0].Start(x_, consumer, args, 0);
+      if constexpr (kChunks > 1) {
+        next[1].Start(x_, consumer, args, 1);
       }
 #pragma unroll 1
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        // The loads for the next chunk, or for the next task's first, fly while this one is waited
-        // for.
-        typename X::NextChunk next;
-        if (!kSingle || chunk + 1 < kChunks) {
-          next.Start(x_, consumer, args, chunk + 1 < kChunks ? chunk + 1 : 0);
-        }
-        if constexpr (kNorm) {
-          Vec4 weights[kBlocks];
-          x_.LoadNorm(consumer, args, chunk, weights);
-          x_.ApplyNorm(chunk, weights, fragments_);
-        }
+      for (int pair = 0; pair < kChunks; pair += 2) {
 #pragma unroll
-        for (int group = 0; group < kGroups; ++group) {
-          if (group >= Groups(m)) {
+        for (int i = 0; i < 2; ++i) {
+          int chunk = pair + i;
+          if (chunk >= kChunks) {
             break;
           }
-          Vec4 weights[kBlocks][2];
-          u32 read = LoadWeights(consumer, chunk, weights);
-          MultiplyChunk(chunk, weights, fragments_, sums[group]);
-          consumer.Release(read);
-        }
-        if (!kSingle || chunk + 1 < kChunks) {
-          next.Finish(x_, consumer, args, fragments_);
+          next[i].Finish(x_, consumer, args, fragments_);
+          if (chunk + 2 < kChunks) {
+            next[i].Start(x_, consumer, args, chunk + 2);
+          }
+          if constexpr (kNorm) {
+            Vec4 weights[kBlocks];
+            x_.LoadNorm(consumer, args, chunk, weights);
+            x_.ApplyNorm(chunk, weights, fragments_);
+          }
+#pragma unroll
+          for (int group = 0; group < kGroups; ++group) {
+            if (group >= Groups(m)) {
+              break;
+            }
+            Vec4 weights[kBlocks][2];
+            u32 read = LoadWeights(consumer, chunk, weights);
+            MultiplyChunk(chunk, weights, fragments_, sums[group]);
+            consumer.Release(read);
+          }
         }
       }
     }
