@@ -32,4 +32,15 @@ ETC_DEVICE float GroupSum(float value) {
   return value;
 }
 
+/// The largest value among the lanes whose numbers differ in the bits from `lowest` on below `end`
+/// only, in each of them.
+template <int lowest, int end>
+ETC_DEVICE float LaneMax(float value) {
+#pragma unroll
+  for (int offset = lowest; offset < end; offset *= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  }
+  return value;
+}
+
 }  // namespace etc

@@ -2,6 +2,8 @@
 //
 // ArgMaxPartial. Config: chunk. Task (b, c): logits[b, c * chunk ..] to best_value and best_index
 // [B, C]. ArgMaxFinal. Task (b): best_value and best_index [B, C] to token [B].
+// ArgMaxOfBlocks. Task (b): logits [B, V] and the largest [V / n, B] of every n of them, as a GEMM
+// with the epilogue 'largest leaves them, to token [B].
 #pragma once
 
 #include "arch/math.cuh"
@@ -32,11 +34,30 @@ struct Candidate {
   static ETC_DEVICE Candidate None() { return {NegativeInfinity(), 0x7fffffff}; }
 };
 
+constexpr int kWinnersBytes = 2 * Consumer::kWarps * int(sizeof(Candidate));
+
+/// The winner among the candidates of all consumers, in thread 0. Two halves of scratch by turns.
+ETC_DEVICE Candidate JoinWarps(Consumer& consumer, int parity, Candidate best) {
+  best.MergeLanes();
+  Candidate* winners = reinterpret_cast<Candidate*>(consumer.scratch) + parity * Consumer::kWarps;
+  if (consumer.lane == 0) {
+    winners[consumer.warp] = best;
+  }
+  consumer.Sync();
+  if (consumer.thread == 0) {
+#pragma unroll
+    for (int warp = 1; warp < Consumer::kWarps; ++warp) {
+      best.Challenge(winners[warp].value, winners[warp].index);
+    }
+  }
+  return best;
+}
+
 template <class Config, class Args>
 struct ArgMaxPartial {
   static constexpr int kChunk = int(Config::chunk);
   static constexpr int kSlotBytes = 0;
-  static constexpr int kScratchBytes = 2 * Consumer::kWarps * int(sizeof(Candidate));
+  static constexpr int kScratchBytes = kWinnersBytes;
 
   // What a thread loads at once: 16 bytes where rows and chunks are made of such pieces.
   using Logit = typename ElementOf<decltype(Args::logits)>::type;
@@ -65,17 +86,8 @@ struct ArgMaxPartial {
         best.Challenge(ToFloat(piece.logits[j]), i + j);
       }
     }
-    best.MergeLanes();
-    Candidate* winners = reinterpret_cast<Candidate*>(consumer.scratch) + parity * Consumer::kWarps;
-    if (consumer.lane == 0) {
-      winners[consumer.warp] = best;
-    }
-    consumer.Sync();
+    best = JoinWarps(consumer, parity, best);
     if (consumer.thread == 0) {
-#pragma unroll
-      for (int warp = 1; warp < Consumer::kWarps; ++warp) {
-        best.Challenge(winners[warp].value, winners[warp].index);
-      }
       args.best_value[i64(b) * args.best_value_1 + c] = best.value;
       args.best_index[i64(b) * args.best_index_1 + c] = best.index;
     }
@@ -107,6 +119,42 @@ struct ArgMaxFinal {
     if (consumer.lane == 0) {
       args.token[b] = best.index;
     }
+  }
+};
+
+template <class Config, class Args>
+struct ArgMaxOfBlocks {
+  static constexpr int kBlock = int(Args::logits_1 / Args::largest_0);
+  static_assert(kBlock <= 32 && kBlock * Args::largest_0 == Args::logits_1, "blocks of equal size");
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = kWinnersBytes;
+
+  int parity = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  ETC_DEVICE ArgMaxOfBlocks(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    Candidate block = Candidate::None();
+#pragma unroll 16
+    for (int i = consumer.thread; i < int(args.largest_0); i += Consumer::kThreads) {
+      block.Challenge(args.largest[i64(i) * args.largest_1 + b], i);
+    }
+    block = JoinWarps(consumer, parity, block);
+    if (consumer.warp == 0) {
+      int first = __shfl_sync(0xffffffffu, block.index, 0) * kBlock;
+      Candidate best = Candidate::None();
+      if (consumer.lane < kBlock) {
+        int i = first + consumer.lane;
+        best = {args.logits[i64(b) * args.logits_1 + i], i};
+      }
+      best.MergeLanes();
+      if (consumer.lane == 0) {
+        args.token[b] = best.index;
+      }
+    }
+    parity ^= 1;
   }
 };
 

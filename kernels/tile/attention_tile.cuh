@@ -124,14 +124,6 @@ struct AttentionState {
   float top[2] = {NegativeInfinity(), NegativeInfinity()};  // largest scores
   float weight[2] = {};  // sums of the exponentials, of the positions g and g + 8 only
 
-  /// Maximum over the lanes of a head.
-  static ETC_DEVICE float HeadMax(float value) {
-#pragma unroll
-    for (int offset = 4; offset < 32; offset *= 2) {
-      value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
-    }
-    return value;
-  }
   static ETC_DEVICE float HeadSum(float value) {
 #pragma unroll
     for (int offset = 4; offset < 32; offset *= 2) {
@@ -148,7 +140,7 @@ struct AttentionState {
       float low = row < rows ? scores[i] : NegativeInfinity();
       float high = row + 8 < rows ? scores[i + 2] : NegativeInfinity();
       float old = top[i];
-      top[i] = fmaxf(old, HeadMax(fmaxf(low, high)));
+      top[i] = fmaxf(old, LaneMax<4, 32>(fmaxf(low, high)));
       float correction = SoftmaxFactor(old, top[i]);
       scores[i] = SoftmaxFactor(low, top[i]);
       scores[i + 2] = SoftmaxFactor(high, top[i]);

@@ -93,6 +93,7 @@ struct NoOperand {};
 
 /// y = sum
 struct store {
+  static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 1;
   template <class Args>
   static constexpr bool kReadsPlain = false;
@@ -107,8 +108,16 @@ struct store {
   }
 };
 
+/// y = sum, and largest [n / 16, b]: the largest of every 16 neighbouring outputs. So short columns
+/// of all b are stored whole, and the arg-max has a sixteenth to read.
+struct largest : store {
+  static constexpr bool kFindsLargest = true;
+  static constexpr int kBlock = 16;
+};
+
 /// y = residual + sum; both may be the same buffer.
 struct residual {
+  static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 1;
   template <class Args>
   static constexpr bool kReadsPlain = !IsTagged<decltype(Args::residual)>::value;
@@ -131,6 +140,7 @@ struct residual {
 
 /// y = silu(gate) * up
 struct silu_mul {
+  static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 2;
   template <class Args>
   static constexpr bool kReadsPlain = false;

@@ -117,6 +117,18 @@ class StreamGemmReduction : StreamGemmShape<Config, Args> {
       if (tile * 8 + column < args.x_0) {
         Epilogue::Apply(args, tile * 8 + column, n, sums[tile], operands[tile]);
       }
+      if constexpr (Epilogue::kFindsLargest) {
+        static_assert(kOutputs == Epilogue::kBlock, "a task has one block of outputs");
+        float largest = sums[tile][0][0];
+#pragma unroll
+        for (int i = 1; i < kRun; ++i) {
+          largest = fmaxf(largest, sums[tile][0][i]);
+        }
+        largest = LaneMax<1, 4>(largest);
+        if (row == 0 && tile * 8 + column < args.x_0) {
+          args.largest[i64(m) * args.x_0 + tile * 8 + column] = largest;
+        }
+      }
     }
   }
 

@@ -298,6 +298,17 @@ struct WideGemm : WideGemmShape<Config, Args> {
           }
         }
       }
+      if constexpr (Epilogue::kFindsLargest) {
+        static_assert(kPairOutputs == Epilogue::kBlock, "a pair has one block of outputs");
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float largest = LaneMax<4, 32>(fmaxf(value[i], value[i + 2]));
+          int b = first + quad * 2 + i;
+          if (row == 0 && b < args.x_0) {
+            args.largest[i64(pair) * args.x_0 + b] = largest;
+          }
+        }
+      }
     }
   }
 };

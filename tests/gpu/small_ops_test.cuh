@@ -1,4 +1,5 @@
-// ArgMaxPartial and ArgMaxFinal behind each other; RmsNorm and SiluMul behind each other.
+// ArgMaxPartial and ArgMaxFinal behind each other, ArgMaxOfBlocks; RmsNorm and SiluMul behind each
+// other.
 #pragma once
 
 #include "support.cuh"
@@ -76,10 +77,68 @@ void TestArgMaxOf(Report& report) {
   }
   report.Check(different == 0, "argmax: " + std::to_string(different) + " launches wrong");
 }
+struct BlocksProgram {
+  static constexpr int kBatch = 3, kVocabulary = 50304, kBlock = 16;
+  struct Args {
+    const float* logits;
+    static constexpr long long logits_1 = kVocabulary;
+    const float* largest;
+    static constexpr long long largest_0 = kVocabulary / kBlock;
+    long long largest_1;
+    i32* token;
+  };
+  using ArgMax = ArgMaxOfBlocks<void, Args>;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = ArgMax::kScratchBytes;
+
+  Args args;
+
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events&) const {
+    ArgMax op(consumer, args);
+    Share(kBatch, 0, [&](int b) { op.Run(consumer, args, b); });
+  }
+};
+
+/// Equals in one block, in several blocks, and in the last one.
+inline void TestArgMaxOfBlocks(Report& report) {
+  constexpr int n = BlocksProgram::kVocabulary, batch = BlocksProgram::kBatch;
+  constexpr int block = BlocksProgram::kBlock;
+  Random random(6);
+  std::vector<float> logits(size_t(batch) * n), largest(logits.size() / block, -1e30f);
+  for (float& value : logits) {
+    value = random.Value(8.0f) - 20.0f;
+  }
+  const std::vector<i32> expected = {705, 2047, n - 1};
+  for (int i : {705, 706, 711}) {
+    logits[i] = 9.0f;
+  }
+  for (int i : {2047, 2048, 40000}) {
+    logits[n + i] = -1.0f;
+  }
+  logits[2 * n + n - 1] = 0.0f;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    float& of_block = largest[i % n / block * batch + i / n];
+    of_block = std::max(of_block, logits[i]);
+  }
+  Buffer<float> device_logits(logits), device_largest(largest);
+  Buffer<i32> token(batch);
+  Launcher<BlocksProgram> launcher;
+  int different = 0;
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    token.Fill(0xff);
+    launcher.Launch({{device_logits.data(), device_largest.data(), batch, token.data()}});
+    different += !SameBits(token.Read(), expected);
+  }
+  report.Check(different == 0,
+               "argmax of blocks: " + std::to_string(different) + " launches wrong");
+}
+
 /// Element by element, and in pieces of 16 bytes.
 inline void TestArgMax(Report& report) {
   TestArgMaxOf<ArgMaxProgram<50257, 1024>>(report);
   TestArgMaxOf<ArgMaxProgram<50304, 9600>>(report);
+  TestArgMaxOfBlocks(report);
 }
 
 struct NormGateProgram {

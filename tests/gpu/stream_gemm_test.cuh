@@ -76,6 +76,7 @@ struct GemmCase {
   static constexpr bool kGated = Epilogue::kInputs == 2;
   static constexpr bool kQkv = std::is_same<Weights, qkv>::value;
   static constexpr bool kResidual = std::is_same<Epilogue, residual>::value;
+  static constexpr bool kLargest = Epilogue::kFindsLargest;
   using Out = Output;
   struct Config {
     static constexpr i64 rows = tile_rows, max_batch = batch_limit, chunk_k = chunk;
@@ -93,6 +94,7 @@ struct GemmCase {
     static constexpr long long residual_1 = outputs;
     Output* y;
     static constexpr long long y_1 = outputs;
+    float* largest;
   };
   using Kernel = GemmKernel<Config, Args>;
   static constexpr int kTasks = DivideUp(outputs, tile_rows / Epilogue::kInputs);
@@ -139,6 +141,22 @@ struct GemmProgram {
     }
   }
 };
+
+/// Of every 16 of the outputs [batch, outputs] the largest, [outputs / 16, batch]; behind them
+/// poison.
+template <class Out>
+std::vector<float> LargestOfBlocks(const std::vector<Out>& y, int batch, int outputs) {
+  std::vector<float> largest(y.size() / 16);
+  std::memset(largest.data(), 0xff, largest.size() * sizeof(float));
+  for (int n = 0; n < outputs; ++n) {
+    for (int b = 0; b < batch; ++b) {
+      float& of_block = largest[size_t(n / 16) * batch + b];
+      float value = y[size_t(b) * outputs + n];
+      of_block = n % 16 == 0 ? value : std::max(of_block, value);
+    }
+  }
+  return largest;
+}
 
 template <class Case>
 void TestGemm(Report& report, const char* name, const std::vector<int>& batches) {
@@ -213,6 +231,7 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
   }
   Buffer<i32> device_ids(ids);
   Buffer<typename Case::Out> y(expected.size());
+  Buffer<float> largest(expected.size() / 16);
   using Program = GemmProgram<Case>;
   Launcher<Program> launcher;
   for (int batch : batches) {
@@ -225,15 +244,20 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
     args.w = args.w_gate = args.wq = w, args.w_up = device_up.data();
     args.wk = w + size_t(args.wq_0) * depth, args.wv = args.wk + size_t(args.wk_0) * depth;
     args.norm = device_norm.data(), args.bias = device_bias.data();
-    args.residual = device_residual.data();
+    args.residual = device_residual.data(), args.largest = largest.data();
     std::string what = std::string(name) + " batch " + std::to_string(batch);
     std::vector<typename Case::Out> first;
     int different = 0;
     for (int launch = 0; launch < kLaunches; ++launch) {
       y.Fill(0xff);
+      largest.Fill(0xff);
       device_x.Fill(0xff);
       launcher.Launch(program);
       auto result = y.Read();
+      if constexpr (Case::kLargest) {
+        report.Check(SameBits(largest.Read(), LargestOfBlocks(result, batch, outputs)),
+                     what + ": the largest of a block");
+      }
       if (launch == 0) {
         first = result;
         report.CheckClose(result, expected, size_t(batch) * outputs, relative, absolute, what);
@@ -316,6 +340,8 @@ inline void TestGemmsInTiles(Report& report) {
       report, "swizzled k1024 rows16 norm silu", {1, 9, 16});
   TestGemm<GemmCase<2560, 2400, 16, 16, residual, plain, false, false, H, 512, Order::kSwizzled>>(
       report, "swizzled k2560 rows16 residual", {1, 16});
+  TestGemm<GemmCase<1024, 2400, 16, 8, largest, plain, true, false, F, 512, Order::kSwizzled>>(
+      report, "swizzled k1024 norm largest", {1, 3, 8});
 }
 
 /// Tasks of many rows, whose sums the consumers join themselves. Those of some cases are more than

@@ -34,6 +34,9 @@ inline void TestWideGemms(Report& report) {
                                                                {100, 128});
   TestGemm<WideCase<3072, 1024, 64, 128, residual, plain, H>>(report, "wide k3072 residual",
                                                               {100, 128});
+  TestGemm<WideCase<1024, 1072, 64, 16, largest, plain, F>>(report, "wide largest", {9, 16});
+  TestGemm<WideCase<1024, 2416, 128, 128, largest, plain, F>>(report, "wide rows128 largest",
+                                                              {65, 127, 128});
   // Warps without rows, warpgroups with fewer than the other, a second block, and the last task's
   // rest.
   TestGemm<WideCase<512, 1056, 16, 16, store, plain, H>>(report, "wide rows16", {9, 16});
