@@ -143,7 +143,9 @@ struct ArgMaxOfBlocks {
     }
     block = JoinWarps(consumer, parity, block);
     if (consumer.warp == 0) {
-      int first = __shfl_sync(0xffffffffu, block.index, 0) * kBlock;
+      // Of nothing but not-a-numbers no block wins.
+      int winner = min(__shfl_sync(0xffffffffu, block.index, 0), int(args.largest_0) - 1);
+      int first = winner * kBlock;
       Candidate best = Candidate::None();
       if (consumer.lane < kBlock) {
         int i = first + consumer.lane;
