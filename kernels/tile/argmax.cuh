@@ -136,20 +136,20 @@ struct ArgMaxOfBlocks {
   ETC_DEVICE ArgMaxOfBlocks(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
-    Candidate block = Candidate::None();
+    // The first of all, and of a block, where no logit is larger than minus infinity, as one that
+    // is not a number.
+    Candidate block{NegativeInfinity(), 0};
 #pragma unroll 16
     for (int i = consumer.thread; i < int(args.largest_0); i += Consumer::kThreads) {
       block.Challenge(args.largest[i64(i) * args.largest_1 + b], i);
     }
     block = JoinWarps(consumer, parity, block);
     if (consumer.warp == 0) {
-      // Of nothing but not-a-numbers no block wins.
-      int winner = min(__shfl_sync(0xffffffffu, block.index, 0), int(args.largest_0) - 1);
-      int first = winner * kBlock;
-      Candidate best = Candidate::None();
+      int first = __shfl_sync(0xffffffffu, block.index, 0) * kBlock;
+      Candidate best{NegativeInfinity(), first};
       if (consumer.lane < kBlock) {
         int i = first + consumer.lane;
-        best = {args.logits[i64(b) * args.logits_1 + i], i};
+        best.Challenge(args.logits[i64(b) * args.logits_1 + i], i);
       }
       best.MergeLanes();
       if (consumer.lane == 0) {

@@ -106,11 +106,11 @@ inline void TestArgMaxOfBlocks(Report& report) {
   constexpr int n = BlocksProgram::kVocabulary, batch = BlocksProgram::kBatch;
   constexpr int block = BlocksProgram::kBlock;
   Random random(6);
-  std::vector<float> logits(size_t(batch) * n), largest(logits.size() / block, -1e30f);
+  std::vector<float> logits(size_t(batch) * n), largest(logits.size() / block, std::nanf(""));
   for (float& value : logits) {
     value = random.Value(8.0f) - 20.0f;
   }
-  const std::vector<i32> expected = {705, 2047, n - 1, n - block};
+  const std::vector<i32> expected = {705, 2047, n - 1, 0};
   for (int i : {705, 706, 711}) {
     logits[i] = 9.0f;
   }
@@ -118,10 +118,11 @@ inline void TestArgMaxOfBlocks(Report& report) {
     logits[n + i] = -1.0f;
   }
   logits[2 * n + n - 1] = 0.0f;
+  logits[704] = std::nanf("");
   std::fill(logits.begin() + 3 * n, logits.end(), std::nanf(""));
   for (size_t i = 0; i < logits.size(); ++i) {
     float& of_block = largest[i % n / block * batch + i / n];
-    of_block = std::isnan(logits[i]) ? logits[i] : std::max(of_block, logits[i]);
+    of_block = std::fmax(of_block, logits[i]);
   }
   Buffer<float> device_logits(logits), device_largest(largest);
   Buffer<i32> token(batch);
