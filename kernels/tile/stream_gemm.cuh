@@ -186,25 +186,37 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
 
   using Sums = float[kGroups][kTiles][kChains][4];
 
+  /// Adds a chunk's products to the sums of all groups of rows; `prepare` makes its activations
+  /// ready, behind the first group's weights.
+  template <class Body>
+  ETC_DEVICE void MultiplyGroups(Consumer& consumer, int m, int chunk,
+                                 const Vec4 (*fragments)[kTiles], Sums& sums, Body prepare) {
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      if (group >= Groups(m)) {
+        break;
+      }
+      Vec4 weights[kBlocks][2];
+      u32 read = LoadWeights(consumer, chunk, weights);
+      if (group == 0) {
+        prepare();
+      }
+      MultiplyChunk(chunk, weights, fragments, sums[group]);
+      consumer.Release(read);
+    }
+  }
+
   /// The sums of a task's rows over this warp's slices of k.
   ETC_DEVICE void SumTask(Consumer& consumer, const Args& args, int m, Sums& sums) {
     if constexpr (kHeld) {
       Squares squares = {};
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-#pragma unroll
-        for (int group = 0; group < kGroups; ++group) {
-          if (group >= Groups(m)) {
-            break;
-          }
-          Vec4 weights[kBlocks][2];
-          u32 read = LoadWeights(consumer, chunk, weights);
-          if (group == 0 && IsFresh()) {
+        MultiplyGroups(consumer, m, chunk, fragments_ + chunk * kBlocks, sums, [&] {
+          if (IsFresh()) {
             Prepare(consumer, args, chunk, squares);
           }
-          MultiplyChunk(chunk, weights, fragments_ + chunk * kBlocks, sums[group]);
-          consumer.Release(read);
-        }
+        });
       }
       if constexpr (kNorm) {
         if (IsFresh()) {
@@ -235,16 +247,7 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
             x_.LoadNorm(consumer, args, chunk, weights);
             x_.ApplyNorm(chunk, weights, fragments_);
           }
-#pragma unroll
-          for (int group = 0; group < kGroups; ++group) {
-            if (group >= Groups(m)) {
-              break;
-            }
-            Vec4 weights[kBlocks][2];
-            u32 read = LoadWeights(consumer, chunk, weights);
-            MultiplyChunk(chunk, weights, fragments_, sums[group]);
-            consumer.Release(read);
-          }
+          MultiplyGroups(consumer, m, chunk, fragments_, sums, [] {});
         }
       }
     }

@@ -262,29 +262,44 @@ TEST_CASE("tensors must be where the device reaches them") {
         "parameter `ids`: the tensor is not on a CUDA device (DLPack type 1)");
 }
 
+/// Packs `table` of this row-major shape on the device, where it must become what it becomes on the
+/// host, and unpacks it again; the streams of the copies that packed it.
+std::vector<void*> PackAndUnpack(FakeCuda& fake, DeviceGather& gather,
+                                 const std::vector<int64_t>& shape) {
+  size_t elements = 1;
+  for (const int64_t extent : shape) {
+    elements *= static_cast<size_t>(extent);
+  }
+  std::vector<float> plain(elements), packed(elements), expected(elements), back(elements);
+  for (size_t i = 0; i < elements; ++i) {
+    plain[i] = static_cast<float>(i);
+  }
+  gather.program.Pack(nullptr, "table", shape, plain.data(), expected.data());
+  char* from = static_cast<char*>(gather.memory);
+  char* to = from + 4096;
+  const size_t bytes = elements * sizeof(float);
+  REQUIRE(etc_device_copy_to(from, plain.data(), bytes) == ETC_OK);
+  gather.program.PackOnDevice(nullptr, "table", shape, from, to, Stream(9));
+  std::vector<void*> copies = fake.copies;
+  REQUIRE(etc_device_copy_from(packed.data(), to, bytes) == ETC_OK);
+  CHECK(packed == expected);
+
+  gather.program.UnpackOnDevice(nullptr, "table", shape, to, from + 8192);
+  REQUIRE(etc_device_copy_from(back.data(), from + 8192, bytes) == ETC_OK);
+  CHECK(back == plain);
+  return copies;
+}
+
 TEST_CASE("packing is one copy of the driver for each row of a tile") {
   FakeCuda& fake = OpenFakeCuda();
   json manifest = DeviceManifest();
   manifest["graphs"][0]["params"][1]["shape"] = {3, 4, "width"};
   manifest["graphs"][0]["params"][1]["layout"]["tile"] = {2, 4};
   DeviceGather gather(manifest);
-  std::vector<float> plain(96), packed(96), expected(96), back(96);
-  for (size_t i = 0; i < plain.size(); ++i) {
-    plain[i] = static_cast<float>(i);
-  }
-  gather.program.Pack(nullptr, "table", {3, 4, 8}, plain.data(), expected.data());
+  CHECK(PackAndUnpack(fake, gather, {3, 4, 8}) == std::vector<void*>{Stream(9), Stream(9)});
+
   char* from = static_cast<char*>(gather.memory);
   char* to = from + 4096;
-  REQUIRE(etc_device_copy_to(from, plain.data(), 384) == ETC_OK);
-  gather.program.PackOnDevice(nullptr, "table", {3, 4, 8}, from, to, Stream(9));
-  CHECK(fake.copies == std::vector<void*>{Stream(9), Stream(9)});
-  REQUIRE(etc_device_copy_from(packed.data(), to, 384) == ETC_OK);
-  CHECK(packed == expected);
-
-  gather.program.UnpackOnDevice(nullptr, "table", {3, 4, 8}, to, from + 8192);
-  REQUIRE(etc_device_copy_from(back.data(), from + 8192, 384) == ETC_OK);
-  CHECK(back == plain);
-
   CHECK(FailureOf([&] {
           gather.program.PackOnDevice(nullptr, "table", {3, 4, 8}, from, from + 8);
         }).status == ETC_ERROR_ARGUMENT);
@@ -300,23 +315,8 @@ TEST_CASE("packing swizzled tiles is one copy for each run that stays together")
   manifest["graphs"][0]["params"][1]["shape"] = {2, 8, "width"};
   manifest["graphs"][0]["params"][1]["layout"] = {{"tile", {8, 16}}, {"swizzle", true}};
   DeviceGather gather(manifest);
-  std::vector<float> plain(512), packed(512), expected(512), back(512);
-  for (size_t i = 0; i < plain.size(); ++i) {
-    plain[i] = static_cast<float>(i);
-  }
-  gather.program.Pack(nullptr, "table", {2, 8, 32}, plain.data(), expected.data());
-  char* from = static_cast<char*>(gather.memory);
-  char* to = from + 4096;
-  REQUIRE(etc_device_copy_to(from, plain.data(), 2048) == ETC_OK);
-  gather.program.PackOnDevice(nullptr, "table", {2, 8, 32}, from, to, Stream(9));
   // Two rows each of one run, of four, of two and of four.
-  CHECK(fake.copies == std::vector<void*>(22, Stream(9)));
-  REQUIRE(etc_device_copy_from(packed.data(), to, 2048) == ETC_OK);
-  CHECK(packed == expected);
-
-  gather.program.UnpackOnDevice(nullptr, "table", {2, 8, 32}, to, from + 8192);
-  REQUIRE(etc_device_copy_from(back.data(), from + 8192, 2048) == ETC_OK);
-  CHECK(back == plain);
+  CHECK(PackAndUnpack(fake, gather, {2, 8, 32}) == std::vector<void*>(22, Stream(9)));
 }
 
 }  // namespace
