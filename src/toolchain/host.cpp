@@ -71,9 +71,15 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
   // An artifact is instrumented like the program that loads it: a sanitizer sees both or neither.
   output.flags = Concat(output.flags, Words(ETC_SANITIZER_FLAGS));
   output.flags = Concat(output.flags, options.extra_flags);
-  const ProcessResult result = RunProcess(
-      Concat(Concat(compiler, output.flags), {"-o", "etc.so", "etc.cpp"}), scratch.path());
+  const std::vector<std::string> command = Concat(compiler, output.flags);
+  // Compiled and linked apart: a cache like ccache keeps objects, and passes on what also links.
+  ProcessResult result =
+      RunProcess(Concat(command, {"-c", "-o", "etc.o", "etc.cpp"}), scratch.path());
   output.log = result.output;
+  if (result.Succeeded()) {
+    result = RunProcess(Concat(command, {"-o", "etc.so", "etc.o"}), scratch.path());
+    output.log += result.output;
+  }
   if (!result.Succeeded()) {
     output.log += fmt::format("{} ended with exit code {}\n", compiler[0], result.exit_code);
   } else if (std::optional<std::string> binary = scratch.Read("etc.so")) {
