@@ -3,9 +3,9 @@
 // of them at a time; the activations are the N side, staged in shared memory.
 //
 // Config: rows (weight rows in a task: a multiple of 16 up to 240), max_batch (the largest x_0, up
-// to 128); may have epilogue and weights, as StreamGemm has. With parts (without epilogue) task
-// (m, p) has of the K / 256 pieces of k those from p * K / 256 / parts to those of p + 1, and y is
-// f32 [parts, b, n].
+// to 128); may have epilogue and weights, as StreamGemm has, and first, the output with which the
+// tasks begin. With parts (without epilogue) task (m, p) has of the K / 256 pieces of k those from
+// p * K / 256 / parts to those of p + 1, and y is f32 [parts, b, n].
 //
 // Of up to 64 rows each of the two warpgroups has all, and every other 128 k; then they exchange
 // their sums, and each ends half of the columns. More rows are in one or two blocks of up to 128,
@@ -27,10 +27,11 @@ template <class Config, class Args>
 struct WideGemm : WideGemmShape<Config, Args> {
   using Shape = WideGemmShape<Config, Args>;
   using Shape::FirstChunk, Shape::PairsOf, Shape::kAllPairs, Shape::kBlockPairs, Shape::kBlocks,
-      Shape::kColumns, Shape::kEndColumns, Shape::kGated, Shape::kGroupThreads, Shape::kInParts,
-      Shape::kInputs, Shape::kOutputs, Shape::kPairOutputs, Shape::kPairs, Shape::kSlotDepth,
-      Shape::kSplits, Shape::kStageBytes, Shape::kStageSteps, Shape::kStages, Shape::kStepTiles,
-      Shape::kSteps, Shape::kTileRowBytes, Shape::kUnit, Shape::kUnitBytes;
+      Shape::kColumns, Shape::kEndColumns, Shape::kEven, Shape::kFirstPair, Shape::kGated,
+      Shape::kGroupThreads, Shape::kInParts, Shape::kInputs, Shape::kOutputs, Shape::kPairOutputs,
+      Shape::kPairs, Shape::kSlotDepth, Shape::kSplits, Shape::kStageBytes, Shape::kStageSteps,
+      Shape::kStages, Shape::kStepTiles, Shape::kSteps, Shape::kTileRowBytes, Shape::kUnit,
+      Shape::kUnitBytes;
   using typename Shape::Epilogue, typename Shape::Weights;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m, int p = 0) {
@@ -38,17 +39,17 @@ struct WideGemm : WideGemmShape<Config, Args> {
     for (int chunk = FirstChunk(p); chunk < FirstChunk(p + 1); ++chunk) {
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
-        int first = m * kPairs + block * kBlockPairs;
+        int first = kFirstPair + m * kPairs + block * kBlockPairs;
         u32 slot = loader.Acquire();
         int pairs = max(0, min(PairsOf(block), kAllPairs - first));
-        if (kAllPairs % kPairs != 0 && pairs == 0) {
+        if (!kEven && pairs == 0) {
           loader.Sync();
         }
         loader.Expect(pairs * 2 * kTileRowBytes);
 #pragma unroll
         for (int tile_row = 0; tile_row < 2 * PairsOf(block); ++tile_row) {
           int pair = first + tile_row / 2;
-          if (kAllPairs % kPairs == 0 || pair < kAllPairs) {
+          if (kEven || pair < kAllPairs) {
             const bf16* source = Weights::template Row<16>(args, pair, tile_row % 2 * kTileRows);
             loader.Copy(slot + tile_row * kTileRowBytes, source + chunk * kSlotDepth * kTileRows,
                         kTileRowBytes);
@@ -253,8 +254,8 @@ struct WideGemm : WideGemmShape<Config, Args> {
   ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int m, int p, int block,
                         const float (&sums)[kEndColumns / 2]) const {
     int in_block = PairInBlock(consumer);
-    int pair = m * kPairs + block * kBlockPairs + in_block;
-    if (in_block >= PairsOf(block) || (kAllPairs % kPairs != 0 && pair >= kAllPairs)) {
+    int pair = kFirstPair + m * kPairs + block * kBlockPairs + in_block;
+    if (in_block >= PairsOf(block) || (!kEven && pair >= kAllPairs)) {
       return;
     }
     Residuals residuals;

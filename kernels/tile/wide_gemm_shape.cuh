@@ -15,6 +15,7 @@ ETC_OPTION(WideGemmNorm, norm, bool, false);
 ETC_WORD_OPTION(WideGemmEpilogue, epilogue, store);
 ETC_WORD_OPTION(WideGemmWeights, weights, plain);
 ETC_OPTION(WideGemmParts, parts, int, 0);
+ETC_OPTION(WideGemmFirst, first, int, 0);
 
 /// The extent of `y` that is the number of outputs.
 template <class Args, bool in_parts>
@@ -58,6 +59,11 @@ struct WideGemmShape {
   static constexpr int kOutputs = WideOutputs<Args, kInParts>::value;
   static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
   static constexpr int kAllPairs = kOutputs / kPairOutputs;
+  static constexpr int kFirstPair = WideGemmFirst<Config>::value / kPairOutputs;
+  static_assert(WideGemmFirst<Config>::value % kPairOutputs == 0,
+                "`first` is a multiple of 16, gated of 8");
+  // Whether no task has fewer pairs than the others.
+  static constexpr bool kEven = (kAllPairs - kFirstPair) % kPairs == 0;
 
   // A slot is a chunk of k of a block: two units of 64 for each warpgroup.
   static constexpr int kDepth = int(Args::x_1);

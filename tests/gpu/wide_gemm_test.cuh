@@ -7,9 +7,9 @@
 namespace etc::test {
 
 template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights,
-          class Output>
+          class Output, int first = 0>
 using WideCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, false, Output,
-                          0, Order::kSwizzled, WideGemm>;
+                          0, Order::kSwizzled, WideGemm, false, first>;
 
 inline void TestWideGemms(Report& report) {
   using F = float;
@@ -58,6 +58,14 @@ inline void TestWideGemms(Report& report) {
                                                                {100, 128});
   TestGemm<WideCase<1024, 31936, 240, 128, store, plain, F>>(report, "wide rows240", {65, 128});
   TestGemm<WideCase<1024, 2496, 240, 64, store, qkv, H>>(report, "wide rows240 qkv", {33, 64});
+  // Not from the first output on: whole tasks, and a last one with a rest.
+  TestGemm<WideCase<1024, 1216, 64, 32, silu_mul, plain, H, 64>>(report, "wide from64 silu",
+                                                                 {17, 32});
+  TestGemm<WideCase<512, 1208, 64, 16, silu_mul, plain, H, 40>>(report, "wide from40 silu",
+                                                                {9, 16});
+  TestGemm<WideCase<1024, 2496, 64, 64, store, qkv, H, 112>>(report, "wide from112 qkv", {33, 64});
+  TestGemm<WideCase<1024, 2448, 192, 128, silu_mul, plain, H, 72>>(
+      report, "wide rows192 from72 silu", {100, 128});
 }
 
 }  // namespace etc::test
