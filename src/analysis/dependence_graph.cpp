@@ -135,7 +135,7 @@ struct DependenceGraph::State {
     conflict.pairs = unknowns.All() - unknowns.All();
     for (const AccessRegion& a : first[d.from]) {
       for (const AccessRegion& b : second[d.to]) {
-        if (a.tensor != b.tensor || (!a.write && !b.write)) {
+        if (a.tensor != b.tensor || (!a.write && !b.write) || a.ahead || b.ahead) {
           continue;
         }
         Set touched = Coalesce(a.set & b.set & base);

@@ -25,6 +25,7 @@ struct Use {
   Reader reader;
   std::vector<EventId> waits;     // that come before it
   std::vector<EventId> notifies;  // that come after it
+  bool ahead = false;  // read by a loader ahead of every wait: verified to meet no write at all
 };
 
 /// A call or a share.
@@ -164,9 +165,10 @@ class Dependences {
       }
     }
     for (size_t i = 0; i < args.size(); ++i) {
-      uses_[args[i].tensor].push_back({sites_.size(), args[i],
-                                       module_.tensors[device.params[i]].access, Reader::Task,
-                                       site.waits, site.notifies});
+      Access access = module_.tensors[device.params[i]].access;
+      bool ahead = access == Access::In && IsStreamed(device, device.params[i]);
+      uses_[args[i].tensor].push_back(
+          {sites_.size(), args[i], access, Reader::Task, site.waits, site.notifies, ahead});
     }
     Use use{sites_.size(), {}, Access::In, Reader::Event, {}, site.notifies};
     for (const EventRef* wait : steps.waits) {
@@ -181,6 +183,12 @@ class Dependences {
       VisitExprs(module_, *notify, [&](ExprId id) { AddRead(id, use, nullptr, args); });
     }
     sites_.push_back(std::move(site));
+  }
+
+  static bool IsStreamed(const Device& device, TensorId param) {
+    return std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
+      return std::find(impl.streams.begin(), impl.streams.end(), param) != impl.streams.end();
+    });
   }
 
   void AddReads(ExprId id, const Use& use, const Device* device,
@@ -297,7 +305,8 @@ class Dependences {
     // An SM without a task of the share says nothing of when it has read its range.
     bool unsaid = earlier.reader == Reader::Range && conflict;
     bool of_interest = write_order_ ? conflict : (writes && reads) || unsaid;
-    if (!of_interest || same_call || (!unsaid && InOrder(earlier, later)) ||
+    bool ahead = earlier.ahead || later.ahead;
+    if (!of_interest || same_call || ahead || (!unsaid && InOrder(earlier, later)) ||
         Apart(earlier.arg, later.arg, carrier) ||
         !reported_.insert({sites_[earlier.call].node, sites_[later.call].node}).second) {
       return;

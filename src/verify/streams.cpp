@@ -18,18 +18,34 @@
 namespace etc {
 namespace {
 
-bool Contains(const std::vector<TensorId>& tensors, TensorId id) {
-  return std::find(tensors.begin(), tensors.end(), id) != tensors.end();
+/// A call or a share.
+struct Site {
+  NodeId node;
+  DeviceId callee;
+  const std::vector<Argument>* args;
+  SourceRange range;
+};
+
+/// Null where `param` is no parameter of the device function.
+const Argument* ArgumentOf(const Module& module, const Site& site, TensorId param) {
+  const std::vector<TensorId>& params = module.devices[site.callee].params;
+  size_t i = std::find(params.begin(), params.end(), param) - params.begin();
+  return i < site.args->size() ? &(*site.args)[i] : nullptr;
 }
 
-/// Whether a read and a write of one tensor are of different elements, whichever tasks they are of.
+/// Whether a read and a write of one tensor are of different elements, whichever tasks of two calls
+/// they are of.
 class Apart {
  public:
-  /// `constant` are the parameters that nothing in the launch writes; the elements of `distinct`,
-  /// some of these, all differ.
-  Apart(const Module& module, const ElementAccess& read, const ElementAccess& write,
-        const std::vector<TensorId>& constant, const std::vector<TensorId>& distinct)
-      : module_(module), read_(read), write_(write), constant_(constant), distinct_(distinct) {}
+  /// Nothing in the launch writes the tensors `constant`.
+  Apart(const Module& module, const Site& reader, const ElementAccess& read, const Site& writer,
+        const ElementAccess& write, const std::set<TensorId>& constant)
+      : module_(module),
+        reader_(reader),
+        read_(read),
+        writer_(writer),
+        write_(write),
+        constant_(constant) {}
 
   bool Proven() {
     for (size_t i = 0; i < read_.indices.size(); ++i) {
@@ -52,7 +68,11 @@ class Apart {
     equal_.push_back({read, write});
     const auto* a = std::get_if<Load>(&module_.exprs[read]);
     const auto* b = std::get_if<Load>(&module_.exprs[write]);
-    if (a != nullptr && b != nullptr && a->tensor == b->tensor && Contains(distinct_, a->tensor)) {
+    if (a == nullptr || b == nullptr) {
+      return;
+    }
+    std::optional<TensorId> tensor = Constant(read_, a->tensor);
+    if (tensor && tensor == Constant(write_, b->tensor) && module_.tensors[*tensor].distinct) {
       for (size_t i = 0; i < a->indices.size(); ++i) {
         Assume(a->indices[i], b->indices[i]);
       }
@@ -151,7 +171,8 @@ class Apart {
     }
     if (const auto* load = std::get_if<Load>(&x)) {
       const auto& other = std::get<Load>(y);
-      return load->tensor == other.tensor && Contains(constant_, load->tensor) &&
+      std::optional<TensorId> tensor = Constant(a_access, load->tensor);
+      return tensor && tensor == Constant(b_access, other.tensor) &&
              all(load->indices, other.indices);
     }
     if (const auto* unary = std::get_if<Unary>(&x)) {
@@ -170,6 +191,14 @@ class Apart {
     return false;
   }
 
+  /// The constant tensor that a parameter is all of.
+  std::optional<TensorId> Constant(const ElementAccess& access, TensorId param) const {
+    const Argument* argument = ArgumentOf(module_, &access == &read_ ? reader_ : writer_, param);
+    bool constant =
+        argument != nullptr && argument->indices.empty() && constant_.contains(argument->tensor);
+    return constant ? std::optional(argument->tensor) : std::nullopt;
+  }
+
   bool EqualVariables(SymbolId read, SymbolId write) const {
     return std::any_of(equal_.begin(), equal_.end(), [&](const Equality& equality) {
       const auto* a = std::get_if<SymbolRef>(&module_.exprs[equality.first]);
@@ -179,19 +208,12 @@ class Apart {
   }
 
   const Module& module_;
+  const Site& reader_;
   const ElementAccess& read_;
+  const Site& writer_;
   const ElementAccess& write_;
-  const std::vector<TensorId>& constant_;
-  const std::vector<TensorId>& distinct_;
+  const std::set<TensorId>& constant_;
   std::vector<Equality> equal_;
-};
-
-/// A call or a share.
-struct Site {
-  NodeId node;
-  DeviceId callee;
-  const std::vector<Argument>* args;
-  SourceRange range;
 };
 
 class StreamChecks {
@@ -202,7 +224,12 @@ class StreamChecks {
   /// Calls without tasks at the sizes in `ranges` neither stream nor write there.
   void Check(const std::vector<NodeId>& body, const DimRanges& ranges) {
     sites_.clear();
+    written_.clear();
     Collect(body, ranges);
+    for (const Site& site : sites_) {
+      ForWritten(site,
+                 [&](TensorId, const Argument& argument) { written_.insert(argument.tensor); });
+    }
     for (const Site& site : sites_) {
       for (const Impl& impl : module_.devices[site.callee].impls) {
         for (TensorId param : impl.streams) {
@@ -232,63 +259,54 @@ class StreamChecks {
     }
   }
 
-  const Argument& ArgumentOf(const Site& site, TensorId param) const {
-    const std::vector<TensorId>& params = module_.devices[site.callee].params;
-    size_t i = std::find(params.begin(), params.end(), param) - params.begin();
-    ETC_CHECK(i < site.args->size());
-    return (*site.args)[i];
+  template <class Visit>
+  void ForWritten(const Site& site, const Visit& visit) const {
+    for (TensorId param : module_.devices[site.callee].params) {
+      if (module_.tensors[param].access != Access::In) {
+        visit(param, *ArgumentOf(module_, site, param));
+      }
+    }
   }
 
   void Check(const Site& site, const Impl& impl, TensorId param) {
-    const Argument& argument = ArgumentOf(site, param);
+    const Argument& argument = *ArgumentOf(module_, site, param);
     for (const Site& other : sites_) {
-      for (TensorId written : module_.devices[other.callee].params) {
-        if (module_.tensors[written].access == Access::In ||
-            ArgumentOf(other, written).tensor != argument.tensor) {
-          continue;
+      ForWritten(other, [&](TensorId written, const Argument& target) {
+        if (target.tensor != argument.tensor) {
+          return;
         }
-        std::optional<ElementAccess> meets;
-        if (other.callee == site.callee && written == param && SameStreams(site, other, impl)) {
-          meets = Meeting(site, impl, param);
-          if (!meets) {
-            continue;
-          }
+        std::optional<ElementAccess> meets = Meeting(site, impl, param, other, written);
+        if (meets && reported_.insert({site.node, param}).second) {
+          Report(site, argument, other, *meets);
         }
-        if (reported_.insert({site.node, param}).second) {
-          Report(site, argument, other, meets);
-        }
-        return;
-      }
+      });
     }
   }
 
-  /// Whether both calls have the same tensors for what the implementation only reads ahead.
-  bool SameStreams(const Site& a, const Site& b, const Impl& impl) const {
-    return std::all_of(impl.streams.begin(), impl.streams.end(), [&](TensorId param) {
-      const Argument& x = ArgumentOf(a, param);
-      const Argument& y = ArgumentOf(b, param);
-      bool whole = x.indices.empty() && y.indices.empty();
-      return x.tensor == y.tensor && (whole || module_.tensors[param].access != Access::In);
-    });
-  }
-
-  /// A write of the parameter that some read of it may meet.
-  std::optional<ElementAccess> Meeting(const Site& site, const Impl& impl, TensorId param) const {
-    std::vector<TensorId> constant, distinct;
-    for (TensorId stream : impl.streams) {
-      if (module_.tensors[stream].access == Access::In) {
-        constant.push_back(stream);
-        if (module_.tensors[ArgumentOf(site, stream).tensor].distinct) {
-          distinct.push_back(stream);
-        }
+  /// Index tensors that the implementation reads ahead and that no call writes.
+  std::set<TensorId> Constant(const Site& site, const Impl& impl) const {
+    std::set<TensorId> constant;
+    for (TensorId param : impl.streams) {
+      TensorId tensor = ArgumentOf(module_, site, param)->tensor;
+      if (!written_.contains(tensor)) {
+        constant.insert(tensor);
       }
     }
-    std::vector<ElementAccess> accesses = CollectAccesses(module_, module_.devices[site.callee]);
-    std::erase_if(accesses, [&](const ElementAccess& access) { return access.tensor != param; });
-    for (const ElementAccess& write : accesses) {
-      for (const ElementAccess& read : accesses) {
-        if (write.writes && !read.writes &&
-            !Apart(module_, read, write, constant, distinct).Proven()) {
+    return constant;
+  }
+
+  /// A write of a parameter that some read of a streamed one of the same tensor may meet. Slices of
+  /// one depth are the same, or have nothing in common.
+  std::optional<ElementAccess> Meeting(const Site& site, const Impl& impl, TensorId param,
+                                       const Site& other, TensorId written) const {
+    std::set<TensorId> constant = Constant(site, impl);
+    bool same_depth = ArgumentOf(module_, site, param)->indices.size() ==
+                      ArgumentOf(module_, other, written)->indices.size();
+    std::vector<ElementAccess> reads = CollectAccesses(module_, module_.devices[site.callee]);
+    for (const ElementAccess& write : CollectAccesses(module_, module_.devices[other.callee])) {
+      for (const ElementAccess& read : reads) {
+        if (write.tensor == written && write.writes && read.tensor == param && !read.writes &&
+            !(same_depth && Apart(module_, site, read, other, write, constant).Proven())) {
           return write;
         }
       }
@@ -297,7 +315,7 @@ class StreamChecks {
   }
 
   void Report(const Site& site, const Argument& argument, const Site& writer,
-              const std::optional<ElementAccess>& meets) {
+              const ElementAccess& meets) {
     const std::string& streaming = module_.devices[site.callee].name;
     const std::string& writing = module_.devices[writer.callee].name;
     const std::string& tensor = module_.tensors[argument.tensor].name;
@@ -306,9 +324,9 @@ class StreamChecks {
         fmt::format("`@{}` streams `%{}` ahead of every wait, but a call of this graph writes it",
                     streaming, tensor));
     error.notes.push_back({writer.range, fmt::format("`@{}` writes `%{}` here", writing, tensor)});
-    if (meets) {
+    if (!meets.indices.empty()) {
       error.notes.push_back(
-          {module_.RangeOf(meets->indices.front()),
+          {module_.RangeOf(meets.indices.front()),
            "an element that is read may be one that is written here, for all that the streamed "
            "index tensors and their `distinct` say"});
     }
@@ -317,6 +335,7 @@ class StreamChecks {
   const Module& module_;
   Diagnostics& diagnostics_;
   std::vector<Site> sites_;
+  std::set<TensorId> written_;  // by some call
   std::set<std::pair<NodeId, TensorId>> reported_;
 };
 

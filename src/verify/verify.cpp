@@ -32,8 +32,7 @@
 //   - `tags` names `in` and `out` parameters that are not streamed.
 // Streams (streams.cpp)
 //   - At no sizes does a call of a graph write what a call of it streams, but where each element
-//   that the device's
-//     body reads is proved to be none that it writes, in this task or any other.
+//     that the one's body reads is proved to be none that the other's writes, in any task.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
 //     `repeat`. A repeat's bounds are constant integers.
