@@ -1,13 +1,14 @@
 // One new token's attention over a paged KV cache, split over the positions: norm and rotary
 // embedding of q and k, the append of k and v to the cache, and one split's part of the softmax.
-// AttentionCombine joins the splits.
+// DecodeAttention makes all splits, and AttentionCombine joins them. Or PartAttention makes all but
+// the last, and LastAttention that one, beside them, and joins the others to it.
 //
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
 // Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
 // kv_pages.cuh has them; partial [B, H, S, D + 2]: the sum of exp(score - m) v, then m, then the
-// sum of exp(score - m).
-// Task (b, h, s): KV head h, with its group of query heads, and split s of the positions before
-// pos[b]. The last split has pos[b] too, and appends it.
+// sum of exp(score - m), S - 1 of them where the last split has none; there out [B, H D].
+// Task (b, h, s), of LastAttention (b, h): KV head h, with its group of query heads, and split s of
+// the positions before pos[b]. The last split has pos[b] too, and appends it.
 //
 // The loader brings the cached keys and values through the ring, ahead of every wait: the launch
 // writes position pos[b] of each sequence only, and that one is taken from qkv. A slot has the keys
@@ -21,11 +22,16 @@
 #include "tile/kv_pages.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
+#include "tile/split_records.cuh"
 
 namespace etc {
 
-template <class Config, class Args>
-struct DecodeAttention {
+/// Of a sequence, those that a kernel's tasks have.
+enum class Splits { All, AllButLast, Last };
+
+template <class Config, class Args, Splits kSplits>
+struct SplitAttention {
+  static constexpr bool kLast = kSplits == Splits::Last;
   using Pages = KvPages<Args>;
   static constexpr int kDim = Pages::kDim;
   static constexpr int kKvHeads = Pages::kKvHeads;
@@ -38,7 +44,8 @@ struct DecodeAttention {
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
-  static constexpr int kRecord = kDim + 2;  // of `partial`
+  static constexpr int kRecord = kDim + 2;         // of `partial`
+  static constexpr int kPairs = (kGroup + 1) / 2;  // of heads, which are merged together
 
   static constexpr int kSlotBytes = 16384;
   static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
@@ -48,7 +55,7 @@ struct DecodeAttention {
   static constexpr int kQueryBytes = 8 * kDim * 2;
   static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + kWarps * 2 * State::kRecord * 4;
 
-  static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s) {
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
     constexpr int window = 32;  // pages that the lanes look up at once
     Split split(args, b, s);
     int first = -window, pages = 0;
@@ -71,12 +78,12 @@ struct DecodeAttention {
     }
   }
 
-  ETC_DEVICE DecodeAttention(Consumer&, const Args&) {}
+  ETC_DEVICE SplitAttention(Consumer&, const Args&) {}
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s) {
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s = 0) {
     Split split(args, b, s);
     // Looked up first, used last: the look-up takes as long as a task's first half.
-    int new_page = split.appends ? Pages::Page(args, b, split.position) : 0;
+    [[maybe_unused]] int new_page = split.appends ? Pages::Page(args, b, split.position) : 0;
     Prepare(consumer, args, b, h, split);
     consumer.Sync();
     State state;
@@ -102,18 +109,17 @@ struct DecodeAttention {
       consumer.Release(read);
       turn = turn < kSlotWarps ? turn + kWarps - kSlotWarps : turn - kSlotWarps;
     }
-    if (split.appends) {
-      Append(consumer, args, Pages::Row(new_page, h, split.position));
+    if constexpr (kSplits != Splits::AllButLast) {
+      if (split.appends) {
+        Append(consumer, args, Pages::Row(new_page, h, split.position));
+      }
     }
     state.MergeLanes();
-    i64 splits = args.partial_2;
-    auto partial = args.partial + ((i64(b) * kHeads + h * kGroup) * splits + s) * kRecord;
-#pragma unroll 1
-    for (int head = 0; head < kGroup; head += 2) {
-      if (head > 0) {
-        consumer.Sync();
-      }
-      MergeWarps(consumer, state, head, partial, splits * kRecord);
+    auto partial = args.partial + (i64(b) * kHeads + h * kGroup) * args.partial_2 * kRecord;
+    if constexpr (!kLast) {
+      StorePart(consumer, args, state, partial + i64(s) * kRecord);
+    } else {
+      Join(consumer, args, state, partial, i64(b) * args.out_1 + h * kGroup * kDim);
     }
   }
 
@@ -125,12 +131,13 @@ struct DecodeAttention {
     bool appends;
 
     ETC_DEVICE Split(const Args& args, int b, int s) {
-      int splits = int(args.partial_2);
+      int splits = int(args.partial_2) + (kSplits == Splits::All ? 0 : 1);
+      s = kLast ? splits - 1 : s;
       position = args.pos[b];
       int chunk = (position + splits - 1) / splits;
       begin = min(position, s * chunk);
       end = min(position, begin + chunk);
-      appends = s == splits - 1;
+      appends = kSplits != Splits::AllButLast && s == splits - 1;
     }
     /// The end of the positions that share a slot with p, the first of them.
     ETC_DEVICE int SlotEnd(int p) const { return min(end, (p / kSlotRows + 1) * kSlotRows); }
@@ -159,7 +166,11 @@ struct DecodeAttention {
       int index = is_query ? h * kGroup + item : kHeads + h + (is_value ? kKvHeads : 0);
       HeadConstants<kDim> constants(args.inv_freq, lane);
       if constexpr (qk_norm) {
-        constants.LoadNorm(is_query ? args.q_norm : args.k_norm, lane);
+        auto weights = args.q_norm;
+        if constexpr (kSplits != Splits::AllButLast) {
+          weights = is_query ? weights : args.k_norm;
+        }
+        constants.LoadNorm(weights, lane);
       }
       Head<kDim> head(qkv + index * kDim, lane);
       if (!is_value) {
@@ -229,38 +240,89 @@ struct DecodeAttention {
     }
   }
 
-  /// Joins the warps for the heads `head` and `head` + 1, and stores the result.
-  template <class Pointer>
-  static ETC_DEVICE void MergeWarps(Consumer& consumer, const State& state, int head,
-                                    Pointer partial, i64 head_stride) {
-    float* records = Records(consumer);
-    state.Store(SharedAddress(records + consumer.warp * 2 * State::kRecord), head, consumer.lane);
+  /// What the warps found, for one element of a head.
+  struct Merged {
+    float top = NegativeInfinity(), sum = 0, weight = 0;
+  };
+
+  /// The thread's head of those that are merged together, and its element.
+  static ETC_DEVICE int HeadOf(const Consumer& consumer, int pair) {
+    return pair * 2 + consumer.thread / kDim;
+  }
+  static ETC_DEVICE int ElementOf(const Consumer& consumer) { return consumer.thread % kDim; }
+  static ETC_DEVICE bool IsMine(const Consumer& consumer, int pair) {
+    return consumer.thread / kDim < 2 && HeadOf(consumer, pair) < kGroup;
+  }
+
+  static ETC_DEVICE void StoreWarp(Consumer& consumer, const State& state, int pair) {
+    if (pair > 0) {
+      consumer.Sync();
+    }
+    float* records = Records(consumer) + consumer.warp * 2 * State::kRecord;
+    state.Store(SharedAddress(records), pair * 2, consumer.lane);
     consumer.Sync();
-    int i = consumer.thread / kDim;
-    int d = consumer.thread % kDim;
-    if (i < 2 && head + i < kGroup) {
-      const float* record = records + i * State::kRecord;
-      float top = NegativeInfinity();
+  }
+  static ETC_DEVICE Merged MergeWarps(const Consumer& consumer) {
+    const float* record = Records(consumer) + consumer.thread / kDim * State::kRecord;
+    int d = ElementOf(consumer);
+    Merged merged;
 #pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        top = fmaxf(top, record[warp * 2 * State::kRecord + kDim]);
-      }
-      float sum = 0, weight = 0;
+    for (int warp = 0; warp < kWarps; ++warp) {
+      merged.top = fmaxf(merged.top, record[warp * 2 * State::kRecord + kDim]);
+    }
 #pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        const float* other = record + warp * 2 * State::kRecord;
-        float factor = SoftmaxFactor(other[kDim], top);
-        sum = fmaf(factor, other[d], sum);
-        weight = fmaf(factor, other[kDim + 1], weight);
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const float* other = record + warp * 2 * State::kRecord;
+      float factor = SoftmaxFactor(other[kDim], merged.top);
+      merged.sum = fmaf(factor, other[d], merged.sum);
+      merged.weight = fmaf(factor, other[kDim + 1], merged.weight);
+    }
+    return merged;
+  }
+
+  template <class Pointer>
+  static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const State& state,
+                                   Pointer partial) {
+#pragma unroll 1
+    for (int pair = 0; pair < kPairs; ++pair) {
+      StoreWarp(consumer, state, pair);
+      if (IsMine(consumer, pair)) {
+        int d = ElementOf(consumer);
+        Merged merged = MergeWarps(consumer);
+        auto out = partial + HeadOf(consumer, pair) * args.partial_2 * kRecord;
+        StoreElement(out, d, merged.sum);
+        if (d == 0) {
+          StoreElement(out, kDim, merged.top * kLn2);
+          StoreElement(out, kDim + 1, merged.weight);
+        }
       }
-      auto out = partial + (head + i) * head_stride;
-      StoreElement(out, d, sum);
-      if (d == 0) {
-        StoreElement(out, kDim, top * kLn2);
-        StoreElement(out, kDim + 1, weight);
+    }
+  }
+
+  /// With the records of the other splits, which are on their way while the warps are merged.
+  template <class Pointer>
+  static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const State& state,
+                              Pointer partial, i64 out) {
+#pragma unroll 1
+    for (int pair = 0; pair < kPairs; ++pair) {
+      StoreWarp(consumer, state, pair);
+      if (IsMine(consumer, pair)) {
+        int head = HeadOf(consumer, pair), d = ElementOf(consumer);
+        SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
+                                           int(args.partial_2), d);
+        Merged merged = MergeWarps(consumer);
+        others.Join(merged.top, merged.sum, merged.weight);
+        StoreElement(args.out, out + head * kDim + d, __fdividef(merged.sum, merged.weight));
       }
     }
   }
 };
+
+template <class Config, class Args>
+using DecodeAttention = SplitAttention<Config, Args, Splits::All>;
+template <class Config, class Args>
+using PartAttention = SplitAttention<Config, Args, Splits::AllButLast>;
+template <class Config, class Args>
+using LastAttention = SplitAttention<Config, Args, Splits::Last>;
 
 }  // namespace etc

@@ -1,5 +1,6 @@
-// DecodeAttention and AttentionCombine, with an event for each KV head between them, against a
-// softmax in double; and RotaryAppend, which must leave the same cache.
+// DecodeAttention and AttentionCombine, or PartAttention and LastAttention, with an event for each
+// KV head between them, against a softmax in double; and RotaryAppend, which must leave the same
+// cache.
 #pragma once
 
 #include <numeric>
@@ -76,6 +77,45 @@ struct AttentionProgram {
     Share(batch * Case::kHeads, pairs * splits, [&](int task) {
       events.Wait(consumer, task / Case::kGroup, splits);
       combine.Run(consumer, args, task / Case::kHeads, task % Case::kHeads);
+    });
+  }
+};
+
+/// The last split joins the others.
+template <class Case>
+struct JoinedProgram {
+  using Part = PartAttention<typename Case::Config, typename Case::Args>;
+  using Last = LastAttention<typename Case::Config, typename Case::Args>;
+  static constexpr int kSlotBytes = Last::kSlotBytes;
+  static constexpr int kScratchBytes = Last::kScratchBytes;
+
+  typename Case::Args args;
+  int batch;
+  int cap;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+    loader.cap = cap;
+    int parts = int(args.partial_2), pairs = batch * Case::kKvHeads;
+    Share(pairs * parts, 0, [&](int task) {
+      int pair = task / parts;
+      Part::Load(loader, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % parts);
+    });
+    Share(pairs, pairs * parts, [&](int pair) {
+      Last::Load(loader, args, pair / Case::kKvHeads, pair % Case::kKvHeads);
+    });
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int parts = int(args.partial_2), pairs = batch * Case::kKvHeads;
+    Part part(consumer, args);
+    Share(pairs * parts, 0, [&](int task) {
+      int pair = task / parts;
+      part.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % parts);
+      events.Notify(consumer, pair, 1);
+    });
+    Last last(consumer, args);
+    Share(pairs, pairs * parts, [&](int pair) {
+      events.Wait(consumer, pair, parts);
+      last.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads);
     });
   }
 };
@@ -302,6 +342,11 @@ void TestAttention(Report& report) {
   for (int splits : {1, 2, 16}) {
     args.partial_2 = splits;
     check(launcher, program, name + " splits " + std::to_string(splits));
+  }
+  Launcher<JoinedProgram<Case>> joined;
+  for (int splits : {2, 5}) {
+    args.partial_2 = splits - 1;
+    check(joined, JoinedProgram<Case>{args, batch, 3}, name + " joined " + std::to_string(splits));
   }
   Launcher<WholeProgram<Case>> whole;
   check(whole, WholeProgram<Case>{args, batch, 3}, name + " whole");
