@@ -14,7 +14,7 @@ for schedule in static kernels; do
   "$ETC" compile ir-examples/qwen3.etir --config ir-examples/configs/qwen3-tiny.json \
     --schedule "$schedule" --debug-checks -o "$work/$schedule.cubin"
   for tool in memcheck racecheck; do
-    for batch in 3 20 70; do
+    for batch in 3 5 20 70; do
       timeout 300 compute-sanitizer --tool "$tool" --print-limit 10 "$ETC" run \
         "$work/$schedule.cubin" --dim batch="$batch" --dim max_pages=2 --dim num_pages=140 \
         --scale 0.3 >"$work/log" 2>&1 || true
