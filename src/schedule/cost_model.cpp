@@ -89,6 +89,7 @@ class KernelCounter {
                                                   callee.params[i]) != impl->streams.end();
       if (streams) {
         stage.streamed_bytes += element * read->second.all_tasks;
+        stage.streams.insert(share.args[i].tensor);
       } else if (!written_.contains(share.args[i].tensor)) {
         stage.read_bytes += element * read->second.all_tasks;
       } else {
@@ -191,15 +192,38 @@ class Player {
     double signals = stage.latency_us + stage.first_bytes * sms / machine_.cache_bytes;
     Pass(signals);
     stage.times[Limit::Signals] += signals;
-    needed_ += stage.streamed_bytes;
+    const StageCost* before = Beside(stage);
+    const StageCost* next = &stage == &cost_.stages.back() ? nullptr : &stage + 1;
+    needed_ += before ? 0 : stage.streamed_bytes;
+    needed_ += next && Beside(*next) ? next->streamed_bytes : 0;
     // The loaders stream meanwhile; what is missing then is waited for.
     Times work = WorkOf(stage);
+    if (before) {
+      Times meanwhile = WorkOf(*before);
+      for (size_t i = 0; i < kLimits; ++i) {
+        work.us[i] = std::max(work.us[i] - meanwhile.us[i], 0.0);
+      }
+    }
     Limit limit = work.Longest();
     Pass(work[limit]);
     stage.times[limit] += work[limit];
     double missing = std::max(needed_ - streamed_, 0.0);
     streamed_ += missing;
     stage.times[Limit::Memory] += missing / machine_.stream_bytes;
+  }
+
+  /// The stage before, where both are at work at once: their tasks are on different SMs, and stream
+  /// one tensor, so that they are parts of one work.
+  const StageCost* Beside(const StageCost& stage) const {
+    if (&stage == cost_.stages.data()) {
+      return nullptr;
+    }
+    const StageCost& before = *(&stage - 1);
+    bool fit = before.tasks + stage.tasks <= machine_.sms;
+    bool share_a_stream =
+        std::any_of(stage.streams.begin(), stage.streams.end(),
+                    [&](TensorId tensor) { return before.streams.contains(tensor); });
+    return before.repeat == stage.repeat && fit && share_a_stream ? &before : nullptr;
   }
 
   /// What a stage would take for each of its limits alone, once its operands are there and its

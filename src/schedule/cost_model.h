@@ -104,6 +104,7 @@ struct StageCost {
   bool depends = false;       // a task reads an operand of its own behind an event
   bool generated = false;     // no implementation: its body is compiled as it is written
   double flops = 0;
+  std::set<TensorId> streams;  // what the loader reads
   std::vector<EdgeCost> edges;
   // Filled by Predict, averages over the iterations.
   double floor_us = 0;    // to read what must be read once

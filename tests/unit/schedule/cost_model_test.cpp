@@ -152,6 +152,33 @@ TEST_CASE("a repeat in a repeat is played round by round") {
   CHECK(nested.times.Sum() == doctest::Approx(flat.times.Sum()));
 }
 
+TEST_CASE("two calls on different SMs that stream one tensor are at work at once") {
+  // Two halves of %w, by 64 tasks each, of which the second reads what the first made.
+  auto time = [](const std::string& second) {
+    std::string text = R"(etir 1;
+device @first(%w: bf16[16384, 8192], %y: out f32[64]) tasks (m: 64) {
+  impl sm_90a "g.cuh" G streams (%w);
+  %y[m] = sum(r: 128, k: 8192) %w[m * 128 + r, k];
+}
+device @second(%w: bf16[16384, 8192], %y: f32[64], %z: out f32[64]) tasks (m: 64) {
+  impl sm_90a "g.cuh" G streams (%w);
+  %z[m] = %y[m] + sum(r: 128, k: 8192) %w[8192 + m * 128 + r, k];
+}
+graph @g(%w: bf16[16384, 8192], %v: bf16[16384, 8192], %z: out f32[64]) {
+  %y = buffer f32[64];
+  event %done count 64;
+  call @first(%w, %y) notify (m) => %done;
+  call @second()" + second +
+                       R"(, %y, %z) wait (m) => %done;
+}
+)";
+    return Scheduled(text, 1, 1).Cost().times.Sum();
+  };
+  double stream = 64.0 * 128 * 8192 * 2 / Machine{}.stream_bytes;  // of one half
+  CHECK(time("%w") < 2.5 * stream);
+  CHECK(time("%v") > 3.5 * stream);
+}
+
 TEST_CASE("a prediction is no less than the floor, nor than the chain") {
   for (int width : {256, 1024, 4096, 8192}) {
     KernelCost cost = Scheduled(Products(8, width), 1, 1).Cost();
