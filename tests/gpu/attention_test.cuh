@@ -45,77 +45,70 @@ struct AttentionCase {
   };
 };
 
-template <class Case>
-struct AttentionProgram {
-  using Attention = DecodeAttention<typename Case::Config, typename Case::Args>;
-  using Combine = AttentionCombine<typename Case::Config, typename Case::Args>;
-  static constexpr int kSlotBytes = Attention::kSlotBytes;
-  static constexpr int kScratchBytes = Attention::kScratchBytes;
+/// Stores the splits of each sequence and KV head that Kernel makes, and then notifies their event.
+template <class Case, template <class, class> class Kernel>
+struct SplitsProgram {
+  using Splits = Kernel<typename Case::Config, typename Case::Args>;
+  static constexpr int kSlotBytes = Splits::kSlotBytes;
+  static constexpr int kScratchBytes = Splits::kScratchBytes;
 
   typename Case::Args args;
   int batch;
   int cap;
 
+  ETC_DEVICE int Pairs() const { return batch * Case::kKvHeads; }
+  ETC_DEVICE int Tasks() const { return Pairs() * int(args.partial_2); }
+
   ETC_DEVICE void Load(Loader& loader) const {
     loader.cap = cap;
     int splits = int(args.partial_2);
-    Share(batch * Case::kKvHeads * splits, 0, [&](int task) {
+    Share(Tasks(), 0, [&](int task) {
       int pair = task / splits;
-      Attention::Load(loader, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % splits);
+      Splits::Load(loader, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % splits);
     });
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
     int splits = int(args.partial_2);
-    int pairs = batch * Case::kKvHeads;
-    Attention attention(consumer, args);
-    Share(pairs * splits, 0, [&](int task) {
+    Splits made(consumer, args);
+    Share(Tasks(), 0, [&](int task) {
       int pair = task / splits;
-      attention.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % splits);
+      made.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % splits);
       events.Notify(consumer, pair, 1);
     });
-    Combine combine(consumer, args);
-    Share(batch * Case::kHeads, pairs * splits, [&](int task) {
-      events.Wait(consumer, task / Case::kGroup, splits);
-      combine.Run(consumer, args, task / Case::kHeads, task % Case::kHeads);
+  }
+};
+
+template <class Case>
+struct AttentionProgram : SplitsProgram<Case, DecodeAttention> {
+  using Combine = AttentionCombine<typename Case::Config, typename Case::Args>;
+
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    SplitsProgram<Case, DecodeAttention>::Consume(consumer, events);
+    Combine combine(consumer, this->args);
+    Share(this->batch * Case::kHeads, this->Tasks(), [&](int task) {
+      events.Wait(consumer, task / Case::kGroup, int(this->args.partial_2));
+      combine.Run(consumer, this->args, task / Case::kHeads, task % Case::kHeads);
     });
   }
 };
 
 /// The last split joins the others.
 template <class Case>
-struct JoinedProgram {
-  using Part = PartAttention<typename Case::Config, typename Case::Args>;
+struct JoinedProgram : SplitsProgram<Case, PartAttention> {
   using Last = LastAttention<typename Case::Config, typename Case::Args>;
-  static constexpr int kSlotBytes = Last::kSlotBytes;
-  static constexpr int kScratchBytes = Last::kScratchBytes;
-
-  typename Case::Args args;
-  int batch;
-  int cap;
 
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = cap;
-    int parts = int(args.partial_2), pairs = batch * Case::kKvHeads;
-    Share(pairs * parts, 0, [&](int task) {
-      int pair = task / parts;
-      Part::Load(loader, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % parts);
-    });
-    Share(pairs, pairs * parts, [&](int pair) {
-      Last::Load(loader, args, pair / Case::kKvHeads, pair % Case::kKvHeads);
+    SplitsProgram<Case, PartAttention>::Load(loader);
+    Share(this->Pairs(), this->Tasks(), [&](int pair) {
+      Last::Load(loader, this->args, pair / Case::kKvHeads, pair % Case::kKvHeads);
     });
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
-    int parts = int(args.partial_2), pairs = batch * Case::kKvHeads;
-    Part part(consumer, args);
-    Share(pairs * parts, 0, [&](int task) {
-      int pair = task / parts;
-      part.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads, task % parts);
-      events.Notify(consumer, pair, 1);
-    });
-    Last last(consumer, args);
-    Share(pairs, pairs * parts, [&](int pair) {
-      events.Wait(consumer, pair, parts);
-      last.Run(consumer, args, pair / Case::kKvHeads, pair % Case::kKvHeads);
+    SplitsProgram<Case, PartAttention>::Consume(consumer, events);
+    Last last(consumer, this->args);
+    Share(this->Pairs(), this->Tasks(), [&](int pair) {
+      events.Wait(consumer, pair, int(this->args.partial_2));
+      last.Run(consumer, this->args, pair / Case::kKvHeads, pair % Case::kKvHeads);
     });
   }
 };
