@@ -1,5 +1,7 @@
 #include "analysis/buffers.h"
 
+#include <algorithm>
+
 #include "analysis/convert.h"
 #include "analysis/events.h"
 #include "analysis/fresh_buffers.h"
@@ -9,28 +11,39 @@ namespace {
 
 constexpr unsigned long kSteps = 20'000'000;
 
-/// The bytes of a buffer: where they begin and end.
-std::pair<PwAff, PwAff> PlaceOf(Unknowns& unknowns, const Tensor& tensor) {
-  Converter converter(unknowns);
-  PwAff bytes = unknowns.Constant(BytesPerElement(tensor));
-  for (ExprId extent : tensor.shape) {
-    bytes = converter.Times(bytes, converter.Int(extent));
-  }
-  PwAff begin = converter.Int(tensor.offset);
-  return {begin, begin + bytes};
-}
-
 }  // namespace
 
-std::optional<Set> OverlapOf(Unknowns& unknowns, TensorId a, TensorId b) {
-  const Tensor& first = unknowns.module().tensors[a];
-  const Tensor& second = unknowns.module().tensors[b];
-  if (!first.offset || !second.offset) {
+const Overlaps::Place& Overlaps::PlaceOf(TensorId id) {
+  auto [known, fresh] = places_.try_emplace(id);
+  if (fresh) {
+    const Tensor& tensor = unknowns_.module().tensors[id];
+    Converter converter(unknowns_);
+    PwAff bytes = unknowns_.Constant(BytesPerElement(tensor));
+    for (ExprId extent : tensor.shape) {
+      bytes = converter.Times(bytes, converter.Int(extent));
+    }
+    PwAff begin = converter.Int(tensor.offset);
+    known->second = {begin, begin + bytes};
+  }
+  return known->second;
+}
+
+const std::optional<Set>& Overlaps::Of(TensorId a, TensorId b) {
+  auto [known, fresh] = overlaps_.try_emplace(std::minmax(a, b));
+  if (fresh) {
+    known->second = Find(a, b);
+  }
+  return known->second;
+}
+
+std::optional<Set> Overlaps::Find(TensorId a, TensorId b) {
+  const Module& module = unknowns_.module();
+  if (!module.tensors[a].offset || !module.tensors[b].offset) {
     return std::nullopt;
   }
-  auto [a_begin, a_end] = PlaceOf(unknowns, first);
-  auto [b_begin, b_end] = PlaceOf(unknowns, second);
-  Set overlap = unknowns.Close(Lt(a_begin, b_end) & Lt(b_begin, a_end));
+  const Place& first = PlaceOf(a);
+  const Place& second = PlaceOf(b);
+  Set overlap = unknowns_.Close(Lt(first.begin, second.end) & Lt(second.begin, first.end));
   return IsEmpty(overlap) ? std::nullopt : std::optional(overlap);
 }
 
@@ -94,21 +107,38 @@ const Map& Renewal::Touched(TensorId tensor) {
   return touched;
 }
 
-std::set<TensorId> BuffersStartedAfresh(const Module& module, const Kernel& kernel) {
-  CallProgram program = MakeCallProgram(module, kernel);
+struct FreshBuffers::State {
+  State(const Module& module, const Kernel& kernel)
+      : program(MakeCallProgram(module, kernel)), unknowns(module, program, context) {}
+
+  CallProgram program;
   IslContext context;
-  Unknowns unknowns(module, program, context);
-  ProgramAccesses accesses = AccessesOf(unknowns);
-  Renewal renewal(unknowns, accesses);
-  std::set<TensorId> seen, fresh;
-  for (const ProgramCall& call : program.calls) {
-    for (const AccessRegion& region : accesses.first[call.index]) {
-      if (seen.insert(region.tensor).second && renewal.StartsAfresh(call, region.tensor)) {
-        fresh.insert(region.tensor);
-      }
-    }
+  Unknowns unknowns;
+  std::map<TensorId, bool> known;
+};
+
+FreshBuffers::FreshBuffers(const Module& module, const Kernel& kernel)
+    : state_(std::make_unique<State>(module, kernel)) {}
+
+FreshBuffers::~FreshBuffers() = default;
+
+bool FreshBuffers::Has(TensorId buffer) {
+  auto [known, fresh] = state_->known.try_emplace(buffer, false);
+  if (!fresh) {
+    return known->second;
   }
-  return fresh;
+  const ProgramCall* first = nullptr;
+  ProgramAccesses accesses;
+  for (const ProgramCall& call : state_->program.calls) {
+    bool uses = std::any_of(call.args.begin(), call.args.end(),
+                            [&](const Argument& arg) { return arg.tensor == buffer; });
+    accesses.first.push_back(uses ? RegionsOf(state_->unknowns, call, {buffer})
+                                  : std::vector<AccessRegion>());
+    first = first == nullptr && !accesses.first.back().empty() ? &call : first;
+  }
+  known->second =
+      first != nullptr && Renewal(state_->unknowns, accesses).StartsAfresh(*first, buffer);
+  return known->second;
 }
 
 }  // namespace etc

@@ -9,9 +9,29 @@
 
 namespace etc {
 
-/// The sizes at which two buffers have bytes of the workspace in common: nothing where there are
-/// none, and where one of the tensors has no place in a workspace.
-std::optional<Set> OverlapOf(Unknowns& unknowns, TensorId a, TensorId b);
+/// Where buffers share memory. Remembers what was found of each two, as each two uses ask for it.
+class Overlaps {
+ public:
+  /// It must outlive this.
+  explicit Overlaps(Unknowns& unknowns) : unknowns_(unknowns) {}
+
+  /// The sizes at which two buffers have bytes of the workspace in common: nothing where there are
+  /// none, and where one of the tensors has no place in a workspace.
+  const std::optional<Set>& Of(TensorId a, TensorId b);
+
+ private:
+  /// The bytes of a buffer: where they begin and end.
+  struct Place {
+    PwAff begin;
+    PwAff end;
+  };
+  const Place& PlaceOf(TensorId tensor);
+  std::optional<Set> Find(TensorId a, TensorId b);
+
+  Unknowns& unknowns_;
+  std::map<TensorId, Place> places_;
+  std::map<std::pair<TensorId, TensorId>, std::optional<Set>> overlaps_;
+};
 
 /// Remembers what was found of each call and tensor.
 class Renewal {

@@ -31,9 +31,10 @@ Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::strin
 
 namespace {
 
-EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge) {
+/// `task`: of the call, as the edge names its own things in it.
+EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, TaskScope task,
+                    const TaskEdge& edge) {
   const Module& module = unknowns.module();
-  TaskScope task(unknowns, call, 1);
   for (size_t i = 0; i < edge.coords.size(); ++i) {
     task.converter.Bind(edge.coords[i], unknowns.Param(CoordinateName(i, 1)));
   }
@@ -85,11 +86,15 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, const TaskEdge&
 EventRelations MakeEventRelations(Unknowns& unknowns) {
   EventRelations relations;
   for (const ProgramCall& call : unknowns.program().calls) {
+    if (call.waits.empty() && call.notifies.empty()) {
+      continue;
+    }
+    TaskScope task(unknowns, call, 1);
     for (const TaskEdge& edge : call.waits) {
-      relations.waits.push_back(Relate(unknowns, call, edge));
+      relations.waits.push_back(Relate(unknowns, call, task, edge));
     }
     for (const TaskEdge& edge : call.notifies) {
-      relations.notifies.push_back(Relate(unknowns, call, edge));
+      relations.notifies.push_back(Relate(unknowns, call, task, edge));
     }
   }
   return relations;

@@ -22,6 +22,8 @@ Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::strin
 Map InOneIteration(Map pairs, size_t repeats);
 /// Those of which the second task is in a later iteration of the repeat inside of these.
 Map InLaterIteration(Map pairs, size_t repeats);
+/// Those of which it is in the next one.
+Map InNextIteration(Map pairs, size_t repeats);
 
 /// One wait or notify of a call: a set over its task, the variables of its `for`, and the element.
 struct EdgeRelation {

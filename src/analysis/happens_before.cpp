@@ -45,6 +45,16 @@ Map InLaterIteration(Map pairs, size_t repeats) {
   return Map(isl_map_order_lt(pairs.copy(), isl_dim_in, at, isl_dim_out, at));
 }
 
+Map InNextIteration(Map pairs, size_t repeats) {
+  pairs = InOneIteration(std::move(pairs), repeats);
+  isl_constraint* one =
+      isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(pairs.get())));
+  one = isl_constraint_set_coefficient_si(one, isl_dim_out, static_cast<int>(repeats), 1);
+  one = isl_constraint_set_coefficient_si(one, isl_dim_in, static_cast<int>(repeats), -1);
+  one = isl_constraint_set_constant_si(one, -1);
+  return Map(isl_map_add_constraint(pairs.copy(), one));
+}
+
 HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
                              const std::set<EventId>& trusted)
     : HappensBefore(unknowns, relations, &trusted) {}
@@ -217,13 +227,7 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
     return Map(isl_map_insert_dims(isl_map_insert_dims(map.copy(), isl_dim_in, at, 1), isl_dim_out,
                                    at, 1));
   };
-  isl_map* distance = isl_map_universe(isl_map_get_space(reached.get()));
-  isl_constraint* one =
-      isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(reached.get())));
-  one = isl_constraint_set_coefficient_si(one, isl_dim_out, static_cast<int>(repeats), 1);
-  one = isl_constraint_set_coefficient_si(one, isl_dim_in, static_cast<int>(repeats), -1);
-  one = isl_constraint_set_constant_si(one, -1);
-  Map step = InOneIteration(Map(isl_map_add_constraint(distance, one)), repeats);
+  Map step = InNextIteration(Map(isl_map_universe(isl_map_get_space(reached.get()))), repeats);
   auto in_range = [&](Map map) {
     for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
       map = Map(isl_map_lower_bound_si(map.copy(), type, at, static_cast<int>(iterations.lo)));

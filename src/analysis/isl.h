@@ -70,9 +70,9 @@ using PwAff = Isl<isl_pw_aff>;
 using PwPoly = Isl<isl_pw_qpolynomial>;
 using Val = Isl<isl_val>;
 
-inline Set operator&(const Set& a, const Set& b) {
-  return Set(isl_set_intersect(a.copy(), b.copy()));
-}
+/// isl's own intersection asks first whether both are equal, which costs several times as much as
+/// the rest, and of two basic sets as well whether the result is empty, which is for who needs it.
+Set operator&(const Set& a, const Set& b);
 inline Set operator|(const Set& a, const Set& b) { return Set(isl_set_union(a.copy(), b.copy())); }
 inline Set operator-(const Set& a, const Set& b) {
   return Set(isl_set_subtract(a.copy(), b.copy()));

@@ -17,7 +17,8 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
                   Diagnostics& diagnostics) {
   IslContext context;
   Unknowns unknowns(module, program, context);
-  Prover prover{unknowns, context, report, diagnostics, reported, remarks, graphs};
+  Overlaps overlaps(unknowns);
+  Prover prover{unknowns, context, overlaps, report, diagnostics, reported, remarks, graphs};
   if (program.open) {
     prover.NotProved(report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),

@@ -13,6 +13,10 @@ constexpr unsigned long kSteps = 20'000'000;
 void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   const Unknowns& unknowns = prover.unknowns;
   prover.context.SetBudget(kSteps);
+  if (use.inside) {
+    ++prover.report.bounds.proved;
+    return;
+  }
   Set outside = Lt(use.value, unknowns.Constant(0)) | Le(use.extent, use.value);
   // Mostly the ranges of the variables in it say enough.
   if (IsEmpty(outside) || IsEmpty(unknowns.CloseVariables(outside))) {

@@ -39,7 +39,7 @@ class MemoryProof {
   void Run() {
     for (auto a = uses_.begin(); a != uses_.end(); ++a) {
       for (auto b = std::next(a); b != uses_.end(); ++b) {
-        if (OverlapOf(unknowns_, a->first, b->first)) {
+        if (prover_.overlaps.Of(a->first, b->first)) {
           bool a_first = a->second.front() <= b->second.front();
           a_first ? Check(a->first, b->first) : Check(b->first, a->first);
         }

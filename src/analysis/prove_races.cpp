@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/barriers.h"
 #include "analysis/buffers.h"
 #include "analysis/missing_event.h"
 #include "analysis/prover.h"
@@ -24,7 +25,7 @@ class RaceProof {
         relations_(relations),
         trusted_(trusted),
         order_(unknowns_, relations, trusted),
-        possible_order_(unknowns_, relations),
+        barriers_(prover.unknowns, order_),
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
         second_(accesses.second),
@@ -55,25 +56,30 @@ class RaceProof {
   /// by one of its tasks, which comes after that of `x` and before that of `y`. So where those
   /// pairs are in order, what is farther away is, too.
   void CheckBefore(const ProgramCall& y) {
-    std::map<TensorId, size_t> renewed;
     for (size_t x = y.index; x-- > 0;) {
       for (TensorId tensor : CommonTensors(calls_[x], y)) {
-        auto between = renewed.find(tensor);
-        if (between != renewed.end() && in_order_.contains({x, between->second, tensor}) &&
-            RunsAfterEach(calls_[between->second], calls_[x])) {
+        bool follows = barriers_.Orders(calls_[x], y) || FollowsRenewal(calls_[x], y, tensor);
+        if (follows) {
           ForPairs(calls_[x], y, tensor, [&](const AccessRegion&, const AccessRegion&) {
             ++prover_.report.races.proved;
           });
+        }
+        if (follows || Check(calls_[x], y, tensor)) {
           in_order_.insert({x, y.index, tensor});
-        } else if (Check(calls_[x], y, tensor)) {
-          in_order_.insert({x, y.index, tensor});
-          if (between == renewed.end() && renewal_.Renews(calls_[x], tensor)) {
-            renewed[tensor] = x;
-          }
         }
       }
       CheckSharedMemory(calls_[x], y);
     }
+  }
+
+  /// Whether the pairs follow from those with the nearest call between that writes the tensor anew.
+  bool FollowsRenewal(const ProgramCall& x, const ProgramCall& y, TensorId tensor) {
+    for (size_t z = y.index; z-- > x.index + 1;) {
+      if (in_order_.contains({z, y.index, tensor}) && renewal_.Renews(calls_[z], tensor)) {
+        return in_order_.contains({x.index, z, tensor}) && RunsAfterEach(calls_[z], x);
+      }
+    }
+    return false;
   }
 
   /// Against tasks of the iterations before.
@@ -117,8 +123,12 @@ class RaceProof {
 
   void CheckShared(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
                    const AccessRegion& b) {
-    std::optional<Set> overlap = OverlapOf(unknowns_, a.tensor, b.tensor);
+    const std::optional<Set>& overlap = prover_.overlaps.Of(a.tensor, b.tensor);
     if (!overlap) {
+      return;
+    }
+    if (InBarriers(x, y)) {
+      ++prover_.report.races.proved;
       return;
     }
     const Tensor& first = unknowns_.module().tensors[a.tensor];
@@ -174,7 +184,14 @@ class RaceProof {
     if (x.index != y.index) {
       return x.index < y.index ? Coalesce(same | in_order) : in_order;
     }
-    for (size_t i = 0; i < x.axes.size(); ++i) {
+    return in_order | InOneIterationInOrder(x);
+  }
+
+  /// Of two tasks of one call in one iteration, each pair once.
+  Set InOneIterationInOrder(const ProgramCall& call) const {
+    Set same = InOneIteration(unknowns_, call.repeats.size());
+    Set in_order = unknowns_.All() - unknowns_.All();
+    for (size_t i = 0; i < call.axes.size(); ++i) {
       PwAff t1 = unknowns_.Param(CoordinateName(i, 1));
       PwAff t2 = unknowns_.Param(CoordinateName(i, 2));
       in_order = in_order | (same & Lt(t1, t2));
@@ -183,14 +200,38 @@ class RaceProof {
     return in_order;
   }
 
+  /// Whether all of the pairs are ordered by events between whole calls.
+  bool InBarriers(const ProgramCall& x, const ProgramCall& y) const {
+    return x.index < y.index ? barriers_.Orders(x, y)
+                             : x.index > y.index && barriers_.OrdersIterations(x, y);
+  }
+
+  /// Whether the pairs in one iteration are ordered by single events, or none of them conflict.
+  bool IsOrderedInIteration(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
+                            const AccessRegion& b) const {
+    Set pairs = x.index == y.index ? InOneIterationInOrder(x)
+                                   : InOneIteration(unknowns_, CommonRepeats(x, y));
+    Set conflict = Coalesce(a.set & b.set & pairs & sizes_);
+    const Map& direct = order_.Directly(x.index, y.index);
+    return IsEmpty(conflict) || (direct && IsSubset(Tasks(x, y, conflict), direct)) ||
+           (!(a.exact && b.exact) && IsEmpty(unknowns_.WithAxioms(conflict)));
+  }
+
   /// Counts the fact as proved, or reports it.
   bool Check(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
              const AccessRegion& b) {
-    Set conflict = Coalesce(a.set & b.set & InOrder(x, y) & sizes_);
-    bool proved = IsEmpty(conflict) || a.ahead || b.ahead;
     // The reader of a tagged buffer waits for each word.
-    proved = proved || (unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write);
-    proved = proved || IsCovered(x, y, conflict);
+    bool waits = unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write;
+    if (a.ahead || b.ahead || waits || InBarriers(x, y)) {
+      ++prover_.report.races.proved;
+      return true;
+    }
+    if (barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b)) {
+      ++prover_.report.races.proved;
+      return true;
+    }
+    Set conflict = Coalesce(a.set & b.set & InOrder(x, y) & sizes_);
+    bool proved = IsEmpty(conflict) || IsCovered(x, y, conflict);
     if (!proved && !(a.exact && b.exact)) {
       conflict = unknowns_.WithAxioms(conflict);
       proved = IsEmpty(conflict) || IsCovered(x, y, conflict) ||
@@ -201,7 +242,10 @@ class RaceProof {
       return true;
     }
     Map open = Tasks(x, y, conflict);
-    if (Map ordered = possible_order_.Between(x.index, y.index)) {
+    if (!possible_order_) {
+      possible_order_.emplace(unknowns_, relations_);
+    }
+    if (Map ordered = possible_order_->Between(x.index, y.index)) {
       open = open - ordered;
     }
     Report(x, y, a, b, conflict, open);
@@ -298,8 +342,9 @@ class RaceProof {
   const EventRelations& relations_;
   const std::set<EventId>& trusted_;
   HappensBefore order_;
-  HappensBefore possible_order_;
-  Set sizes_;  // with all that is known of terms over them
+  Barriers barriers_;
+  std::optional<HappensBefore> possible_order_;  // once something is open
+  Set sizes_;                                    // with all that is known of terms over them
   const std::vector<std::vector<AccessRegion>>& first_;
   const std::vector<std::vector<AccessRegion>>& second_;
   Renewal renewal_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/buffers.h"
 #include "analysis/events.h"
 #include "analysis/proofs.h"
 
@@ -18,6 +19,7 @@ using Point = std::map<std::string, int64_t>;
 struct Prover {
   Unknowns& unknowns;
   IslContext& context;
+  Overlaps& overlaps;
   ProofReport& report;
   Diagnostics& diagnostics;
   std::set<std::pair<DiagnosticKind, uint32_t>>&

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/accessed.h"
+#include "analysis/intervals.h"
 #include "ir/walk.h"
 
 namespace etc {
 namespace {
 
 constexpr unsigned long kStepsForCall = 20'000'000;
-
-using OnIndex = std::function<void(const IndexUse&)>;
 
 class RegionWalk {
  public:
@@ -22,8 +22,16 @@ class RegionWalk {
         tensors_(tensors),
         on_index_(on_index),
         task_(unknowns, call, 1),
+        intervals_(unknowns.module(), unknowns.program().ranges),
         scope_(task_.domain) {
     keep_ = TaskNames(call, 1);
+    for (const EnclosingRepeat& repeat : call.repeats) {
+      intervals_.Set(repeat.var, repeat.iterations);
+    }
+    for (size_t i = 0; i < call.axes.size(); ++i) {
+      intervals_.Set(call.axes[i].var, call.axes[i]);
+      intervals_.Set(call.task_symbols[i], call.axes[i]);
+    }
     for (const Impl& impl : call.device->impls) {
       ahead_.insert(impl.streams.begin(), impl.streams.end());
     }
@@ -51,10 +59,25 @@ class RegionWalk {
     exact_ = saved.exact;
   }
 
+  /// Of what accesses nothing of interest, scalars are read all the same: others are made of them.
   void Block(const std::vector<StmtId>& stmts) {
     for (StmtId id : stmts) {
-      std::visit([&](const auto& stmt) { Visit(stmt); }, module_.stmts[id]);
+      const Stmt& stmt = module_.stmts[id];
+      if (std::holds_alternative<Let>(stmt) || Matters(stmt)) {
+        std::visit([&](const auto& node) { Visit(node); }, stmt);
+      }
     }
+  }
+
+  bool IsWanted(TensorId tensor) const {
+    const Converter::Binding* binding = task_.converter.Find(tensor);
+    return !steers_ && binding != nullptr && tensors_.contains(binding->tensor);
+  }
+
+  /// Whether there may be anything to find in a part of the body.
+  template <class Part>
+  bool Matters(const Part& part) const {
+    return on_index_ || Accesses(module_, part, [&](TensorId id) { return IsWanted(id); });
   }
 
   void Visit(const For& loop) {
@@ -76,6 +99,7 @@ class RegionWalk {
     VisitExpr(let.value);
     if (KindOf(module_, let.value) == ValueKind::Int) {
       task_.converter.Bind(let.symbol, task_.converter.Int(let.value));
+      intervals_.Set(let.symbol, intervals_.Of(let.value));
     } else {
       task_.converter.BindLet(let.symbol, let.value);
     }
@@ -109,6 +133,7 @@ class RegionWalk {
       unknowns_.SetFacts(name, range);
       scope_ = scope_ & range;
       task_.converter.Bind(axis.var, variable);
+      intervals_.Set(axis.var, axis);
     }
   }
 
@@ -119,15 +144,16 @@ class RegionWalk {
   }
 
   void Element(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
-    std::vector<PwAff> values;
-    for (ExprId index : indices) {
-      VisitExpr(index);
-      values.push_back(task_.converter.Int(index));
+    VisitAll(indices);
+    for (size_t i = 0; on_index_ && i < indices.size(); ++i) {
+      CheckIndex(tensor, i, indices[i], exact_);
     }
-    CheckIndices(tensor, indices, values);
-    const Converter::Binding* binding = task_.converter.Find(tensor);
-    if (!steers_ && binding != nullptr && tensors_.contains(binding->tensor)) {
-      AddRegion(*binding, values, write, !write && ahead_.contains(tensor));
+    if (IsWanted(tensor)) {
+      std::vector<PwAff> values;
+      for (ExprId index : indices) {
+        values.push_back(task_.converter.Int(index));
+      }
+      AddRegion(*task_.converter.Find(tensor), values, write, !write && ahead_.contains(tensor));
     }
   }
 
@@ -192,19 +218,19 @@ class RegionWalk {
   void CheckSlices(const ProgramCall& call) {
     for (const Argument& arg : call.args) {
       for (size_t i = 0; on_index_ && i < arg.indices.size(); ++i) {
-        PwAff value = task_.converter.Int(arg.indices[i]);
-        PwAff extent = task_.converter.Int(module_.tensors[arg.tensor].shape[i]);
-        on_index_({arg.tensor, i, arg.indices[i], value, extent, &scope_, task_.exact});
+        CheckIndex(arg.tensor, i, arg.indices[i], task_.exact);
       }
     }
   }
 
-  void CheckIndices(TensorId tensor, const std::vector<ExprId>& indices,
-                    const std::vector<PwAff>& values) {
-    for (size_t i = 0; on_index_ && i < indices.size(); ++i) {
-      PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[i]);
-      on_index_({tensor, i, indices[i], values[i], extent, &scope_, exact_});
+  void CheckIndex(TensorId tensor, size_t axis, ExprId index, bool exact) {
+    if (intervals_.IsInside(index, module_.tensors[tensor].shape[axis])) {
+      on_index_({tensor, axis, index, true});
+      return;
     }
+    PwAff value = task_.converter.Int(index);
+    PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[axis]);
+    on_index_({tensor, axis, index, false, value, extent, &scope_, exact});
   }
 
   void AddRegion(const Converter::Binding& binding, const std::vector<PwAff>& values, bool write,
@@ -310,6 +336,9 @@ class RegionWalk {
   }
 
   void Visit(const Reduce& reduce) {
+    if (!Matters(reduce.axes) && !Matters(reduce.body)) {
+      return;
+    }
     Saved saved = Save();
     EnterAxes(reduce.axes);
     VisitExpr(reduce.body);
@@ -321,6 +350,7 @@ class RegionWalk {
   const std::set<TensorId>& tensors_;
   const OnIndex& on_index_;
   TaskScope task_;
+  Intervals intervals_;
   Set scope_;
   bool exact_ = true;
   bool steers_ = false;  // what is read now is not read by a body
@@ -328,44 +358,12 @@ class RegionWalk {
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 
-/// The regions of task 1, about task 2.
-std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
-                                std::vector<AccessRegion> regions) {
-  std::map<std::string, std::string> names;
-  std::vector<std::string> first = TaskNames(call, 1);
-  std::vector<std::string> second = TaskNames(call, 2);
-  for (size_t i = 0; i < first.size(); ++i) {
-    names[first[i]] = second[i];
-  }
-  for (AccessRegion& region : regions) {
-    region.set = unknowns.Rename(region.set, names);
-  }
-  return regions;
-}
-
 }  // namespace
 
-ProgramAccesses AccessesOf(
-    Unknowns& unknowns, const std::function<void(const ProgramCall&, const IndexUse&)>& on_index) {
-  std::set<TensorId> written;
-  for (const ProgramCall& call : unknowns.program().calls) {
-    for (size_t a = 0; a < call.args.size(); ++a) {
-      if (unknowns.module().tensors[call.device->params[a]].access != Access::In) {
-        written.insert(call.args[a].tensor);
-      }
-    }
-  }
-  ProgramAccesses accesses;
-  for (const ProgramCall& call : unknowns.program().calls) {
-    unknowns.context().SetBudget(kStepsForCall);
-    OnIndex here;
-    if (on_index) {
-      here = [&](const IndexUse& use) { on_index(call, use); };
-    }
-    accesses.first.push_back(RegionWalk(unknowns, call, written, here).regions);
-    accesses.second.push_back(Twins(unknowns, call, accesses.first.back()));
-  }
-  return accesses;
+std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
+                                    const std::set<TensorId>& tensors, const OnIndex& on_index) {
+  unknowns.context().SetBudget(kStepsForCall);
+  return RegionWalk(unknowns, call, tensors, on_index).regions;
 }
 
 }  // namespace etc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "analysis/task_scope.h"
@@ -25,11 +26,21 @@ struct IndexUse {
   TensorId tensor;  // as the body names it
   size_t axis;
   ExprId index;
-  PwAff value;
-  PwAff extent;
-  const Set* scope;  // where the access happens
-  bool exact;        // of `scope`
+  bool
+      inside;  // the ranges of the variables in it show that; then nothing of what follows is given
+  PwAff value = {};
+  PwAff extent = {};
+  const Set* scope = nullptr;  // where the access happens
+  bool exact = false;          // of `scope`
 };
+
+using OnIndex = std::function<void(const IndexUse&)>;
+
+/// What the tasks of one call access of some tensors. `on_index` sees each index of each access of
+/// task 1; without it, nothing else in the body is looked at.
+std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
+                                    const std::set<TensorId>& tensors,
+                                    const OnIndex& on_index = {});
 
 /// What the tasks of each call access of the tensors that any call writes.
 struct ProgramAccesses {

@@ -120,6 +120,9 @@ class Comparison {
 
 SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
   SteeringReads reads;
+  if (!ReadsTensor(unknowns.module(), call.axes)) {
+    return reads;
+  }
   TaskScope task(unknowns, call, 2);
   for (const Axis& axis : call.axes) {
     VisitExprs(unknowns.module(), axis.lo, AddingTo(reads, task.converter));
@@ -131,13 +134,16 @@ SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
 SteeringReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
                         bool wait) {
   const Module& module = unknowns.module();
+  const Event& event = module.events[edge.ref->event];
   SteeringReads reads;
+  if (!ReadsTensor(module, *edge.ref) && !(wait && ReadsTensor(module, event.count))) {
+    return reads;
+  }
   TaskScope task(unknowns, call, 2);
   for (size_t i = 0; i < edge.coords.size(); ++i) {
     task.converter.Bind(edge.coords[i], unknowns.Param(CoordinateName(i, 2)));
   }
   VisitExprs(module, *edge.ref, AddingTo(reads, task.converter));
-  const Event& event = module.events[edge.ref->event];
   for (size_t i = 0; i < event.dims.size(); ++i) {
     const EventIndex& index = edge.ref->indices[i];
     if (event.dims[i].var && !index.all && !index.hi) {

@@ -312,36 +312,6 @@ const Term* Unknowns::Find(const std::string& name) const {
   return found == by_name_.end() ? nullptr : &terms_[found->second];
 }
 
-Set Unknowns::Close(const Set& set) const { return Close(set, false); }
-
-Set Unknowns::CloseVariables(const Set& set) const { return Close(set, true); }
-
-Set Unknowns::Close(const Set& set, bool variables) const {
-  Set closed = set & sizes_;
-  std::set<std::string> done;
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string& name : Involved(closed)) {
-      auto facts = facts_.find(name);
-      if (facts != facts_.end() && (variables || Find(name)) && done.insert(name).second) {
-        closed = closed & facts->second;
-        again = true;
-      }
-    }
-  }
-  return closed;
-}
-
-Set Unknowns::GlobalFacts() const {
-  Set facts = sizes_;
-  for (const Term& term : terms_) {
-    if (term.global) {
-      facts = facts & facts_.at(term.name);
-    }
-  }
-  return facts;
-}
-
 std::vector<std::string> Unknowns::Involved(const Set& set) const {
   std::vector<std::string> names;
   isl_size count = isl_set_dim(set.get(), isl_dim_param);

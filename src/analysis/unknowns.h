@@ -71,7 +71,7 @@ class Unknowns {
   /// Terms made from here on belong to this task: those of others may have other ranges.
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   /// Says what holds of a variable wherever it has a value, in the scope.
-  void SetFacts(const std::string& name, Set facts) { facts_[name] = std::move(facts); }
+  void SetFacts(const std::string& name, Set facts);
 
   /// The term for an operation on `args`, the same for the same arguments.
   PwAff Quotient(const PwAff& a, const PwAff& b);
@@ -124,6 +124,7 @@ class Unknowns {
  private:
   bool IsGlobal(const Term& term) const;
   Set Close(const Set& set, bool variables) const;
+  const Set& FactsOf(const std::vector<std::string>& names) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
   std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
@@ -135,6 +136,8 @@ class Unknowns {
   std::set<TensorId> once_;  // buffers that are written once
   std::vector<SymbolId> dims_;
   std::map<std::string, Set> facts_;
+  /// The facts about all of some names, as the same sets are closed again and again.
+  mutable std::map<std::vector<std::string>, Set> joined_;
   std::map<std::string, size_t> by_key_;
   std::map<std::string, size_t> by_name_;
   std::vector<Term> terms_;

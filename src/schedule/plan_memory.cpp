@@ -136,8 +136,7 @@ class ShareOrder {
 /// The shares that touch one buffer.
 struct Lifetime {
   std::vector<size_t> uses;
-  bool one_block = true;      // all in the same repeat, or all outside
-  bool carries_value = true;  // an iteration may read what the one before it left
+  bool one_block = true;  // all in the same repeat, or all outside
 };
 
 class Planner {
@@ -146,11 +145,8 @@ class Planner {
       : module_(module),
         kernel_(kernel),
         sites_(SharesOf(module, kernel)),
-        steering_(SteeringTensors(module, kernel)) {
-    bool repeats = std::any_of(sites_.begin(), sites_.end(),
-                               [](const ShareSite& site) { return !site.repeats.empty(); });
-    fresh_ = repeats ? BuffersStartedAfresh(module, kernel) : std::set<TensorId>();
-  }
+        steering_(SteeringTensors(module, kernel)),
+        fresh_(module, kernel) {}
 
   /// Places the untagged buffers and gives the end of the last.
   ExprId PlaceShared() {
@@ -164,9 +160,8 @@ class Planner {
       TensorId buffer = declaration->tensor;
       lifetimes_[buffer] = LifetimeOf(buffer);
       auto fits = [&](const std::vector<TensorId>& slot) {
-        return std::all_of(slot.begin(), slot.end(), [&](TensorId other) {
-          return Disjoint(order, lifetimes_.at(buffer), lifetimes_.at(other));
-        });
+        return std::all_of(slot.begin(), slot.end(),
+                           [&](TensorId other) { return Disjoint(order, buffer, other); });
       };
       auto slot = std::find_if(slots.begin(), slots.end(), fits);
       if (slot == slots.end()) {
@@ -219,7 +214,6 @@ class Planner {
 
   Lifetime LifetimeOf(TensorId buffer) const {
     Lifetime life;
-    life.carries_value = !fresh_.contains(buffer);
     if (steering_.contains(buffer)) {
       return life;  // not only tasks read it
     }
@@ -238,7 +232,9 @@ class Planner {
   }
 
   /// Whether the two never hold a value at the same time.
-  bool Disjoint(const ShareOrder& order, const Lifetime& a, const Lifetime& b) const {
+  bool Disjoint(const ShareOrder& order, TensorId first, TensorId second) {
+    const Lifetime& a = lifetimes_.at(first);
+    const Lifetime& b = lifetimes_.at(second);
     if (a.uses.empty() || b.uses.empty() || !a.one_block || !b.one_block) {
       return false;
     }
@@ -256,17 +252,16 @@ class Planner {
     if (!repeat) {
       return all(a, b, false) || all(b, a, false);
     }
-    if (a.carries_value || b.carries_value) {
-      return false;
-    }
-    return (all(a, b, false) && all(b, a, true)) || (all(b, a, false) && all(a, b, true));
+    // No iteration may read what the one before it left.
+    bool ordered = (all(a, b, false) && all(b, a, true)) || (all(b, a, false) && all(a, b, true));
+    return ordered && fresh_.Has(first) && fresh_.Has(second);
   }
 
   Module& module_;
   Kernel& kernel_;
   std::vector<ShareSite> sites_;
   std::set<TensorId> steering_;
-  std::set<TensorId> fresh_;
+  FreshBuffers fresh_;
   std::map<TensorId, Lifetime> lifetimes_;
 };
 

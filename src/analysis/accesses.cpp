@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include "analysis/regions.h"
+
+namespace etc {
+namespace {
+
+/// The regions of task 1, about task 2.
+std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
+                                std::vector<AccessRegion> regions) {
+  std::map<std::string, std::string> names;
+  std::vector<std::string> first = TaskNames(call, 1);
+  std::vector<std::string> second = TaskNames(call, 2);
+  for (size_t i = 0; i < first.size(); ++i) {
+    names[first[i]] = second[i];
+  }
+  for (AccessRegion& region : regions) {
+    region.set = unknowns.Rename(region.set, names);
+  }
+  return regions;
+}
+
+}  // namespace
+
+ProgramAccesses AccessesOf(
+    Unknowns& unknowns, const std::function<void(const ProgramCall&, const IndexUse&)>& on_index) {
+  std::set<TensorId> written;
+  for (const ProgramCall& call : unknowns.program().calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      if (unknowns.module().tensors[call.device->params[a]].access != Access::In) {
+        written.insert(call.args[a].tensor);
+      }
+    }
+  }
+  ProgramAccesses accesses;
+  for (const ProgramCall& call : unknowns.program().calls) {
+    OnIndex here;
+    if (on_index) {
+      here = [&](const IndexUse& use) { on_index(call, use); };
+    }
+    accesses.first.push_back(RegionsOf(unknowns, call, written, here));
+    accesses.second.push_back(Twins(unknowns, call, accesses.first.back()));
+  }
+  return accesses;
+}
+
+}  // namespace etc
