@@ -6,24 +6,33 @@
 
 #include "analysis/prover.h"
 #include "ir/printer.h"
+#include "support/parallel.h"
 
 namespace etc {
 namespace {
 
 using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 
-void ProveProgram(const Module& module, const CallProgram& program, bool remarks,
-                  const ProofReport* graphs, Reported& reported, ProofReport& report,
-                  Diagnostics& diagnostics) {
+/// What the proofs of one program say.
+struct Outcome {
+  ProofReport report;
+  Diagnostics diagnostics;
+};
+
+Outcome ProveProgram(const Module& module, const CallProgram& program, bool remarks,
+                     const ProofReport* graphs) {
+  Outcome outcome;
+  Reported reported;
   IslContext context;
   Unknowns unknowns(module, program, context);
   Overlaps overlaps(unknowns);
-  Prover prover{unknowns, context, overlaps, report, diagnostics, reported, remarks, graphs};
+  Prover prover{unknowns, context, overlaps, outcome.report, outcome.diagnostics,
+                reported, remarks, graphs};
   if (program.open) {
-    prover.NotProved(report.races, DiagnosticKind::Race, program.range,
+    prover.NotProved(outcome.report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
                      "a repeat has no constant bounds");
-    return;
+    return outcome;
   }
   EventRelations relations = MakeEventRelations(unknowns);
   ProgramAccesses accesses = ProveBounds(prover, relations);
@@ -32,6 +41,49 @@ void ProveProgram(const Module& module, const CallProgram& program, bool remarks
   ProveSteering(prover, relations, trusted);
   ProveRaces(prover, relations, accesses, trusted);
   ProveMemory(prover, accesses);
+  return outcome;
+}
+
+/// The programs of the graphs and kernels, and what is proved of each.
+std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
+                                                const std::vector<std::vector<CallProgram>>& items,
+                                                bool remarks, const ProofReport* graphs) {
+  std::vector<std::pair<const CallProgram*, Outcome*>> work;
+  std::vector<std::vector<Outcome>> outcomes;
+  for (const std::vector<CallProgram>& programs : items) {
+    outcomes.emplace_back(programs.size());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      work.emplace_back(&programs[i], &outcomes.back()[i]);
+    }
+  }
+  ForEachInParallel(work.size(), [&](size_t i) {
+    *work[i].second = ProveProgram(module, *work[i].first, remarks, graphs);
+  });
+  return outcomes;
+}
+
+/// Adds what an earlier program has not said already.
+void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
+         Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : outcome.diagnostics.all()) {
+    bool known = diagnostic.severity == Severity::Error
+                     ? !reported.emplace(diagnostic.kind, diagnostic.range.begin).second
+                     : report.LeavesOpen(diagnostic.message);
+    if (!known) {
+      diagnostics.Add(diagnostic);
+    }
+  }
+  for (const std::string& fact : outcome.report.not_proved) {
+    if (!report.LeavesOpen(fact)) {
+      report.not_proved.push_back(fact);
+    }
+  }
+  for (ProofTally ProofReport::*group :
+       {&ProofReport::bounds, &ProofReport::counts, &ProofReport::order, &ProofReport::races}) {
+    (report.*group).proved += (outcome.report.*group).proved;
+    (report.*group).refuted += (outcome.report.*group).refuted;
+    (report.*group).not_proved += (outcome.report.*group).not_proved;
+  }
 }
 
 std::string PromiseText(const Module& module, const Tensor& tensor) {
@@ -91,30 +143,33 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
                   const ProofReport* graphs) {
   ProofReport report;
   Reported reported;
+  std::vector<std::vector<CallProgram>> items;
   for (const Item& item : module.items) {
-    std::vector<CallProgram> programs;
     if (const auto* graph = std::get_if<GraphId>(&item)) {
-      programs = MakeCallPrograms(module, module.graphs[*graph]);
+      items.push_back(MakeCallPrograms(module, module.graphs[*graph]));
     } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
-      programs = {MakeCallProgram(module, module.kernels[*kernel])};
+      items.push_back({MakeCallProgram(module, module.kernels[*kernel])});
     }
+  }
+  std::vector<std::vector<Outcome>> outcomes = ProvePrograms(module, items, remarks, graphs);
+  for (size_t i = 0; i < items.size(); ++i) {
     auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
-    for (const CallProgram& program : programs) {
-      ProveProgram(module, program, remarks, graphs, reported, report, diagnostics);
-    }
-    if (programs.empty()) {
+    if (items[i].empty()) {
       continue;
     }
-    AddAssumptions(module, programs[0], report);
+    for (const Outcome& outcome : outcomes[i]) {
+      Add(outcome, reported, report, diagnostics);
+    }
+    AddAssumptions(module, items[i][0], report);
     auto open = std::count_if(
         report.not_proved.begin() + before, report.not_proved.end(),
         [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
     if (open > 0 && !remarks) {
       diagnostics.Warning(
-          DiagnosticKind::NotProved, programs[0].range,
+          DiagnosticKind::NotProved, items[i][0].range,
           fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
                       "and why",
-                      open, open == 1 ? "" : "s", programs[0].name, open == 1 ? "is" : "are"));
+                      open, open == 1 ? "" : "s", items[i][0].name, open == 1 ? "is" : "are"));
     }
   }
   return report;

@@ -1,4 +1,5 @@
-// `etc compile`: load → prove → schedule → prove → emit → toolchain → write.
+// `etc compile`: load → prove → schedule → emit → toolchain → write, and a second proof beside the
+// last three.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -54,26 +55,35 @@ class CompileJob {
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled && WriteModule(*module);
     }
-    if (proofs_ && !from_kernels && !timer_.Time("prove-kernels", [&] { return Prove(*module); })) {
-      return false;
+    if (proofs_ && !from_kernels) {
+      kernel_proof_.emplace(*module, options_.proofs.remarks, *proofs_, session_);
     }
     if (lowering.schedule.debug_checks) {
       WarnOfUnchecked(*module, options_.target.arch, session_.diagnostics());
     }
     auto emitted = timer_.Time(
         "emit", [&] { return Emit(*module, options_.target, include_path_, session_); });
-    if (!emitted || options_.stop_after == StopAfter::Emit) {
-      return emitted && WriteText(options_.output, emitted->text, session_.diagnostics());
+    bool to_binary = emitted && options_.stop_after != StopAfter::Emit;
+    std::optional<CompileOutput> compiled;
+    if (to_binary) {
+      compiled = timer_.Time("toolchain",
+                             [&] { return Assemble(emitted->text, options_.target, session_); });
     }
-    auto compiled = timer_.Time("toolchain",
-                                [&] { return Assemble(emitted->text, options_.target, session_); });
+    if (!KernelsAreProved() || !emitted) {
+      return false;
+    }
+    if (!to_binary) {
+      return WriteText(options_.output, emitted->text, session_.diagnostics());
+    }
     return compiled && ResourcesFit(*module, *compiled) &&
            timer_.Time("write", [&] { return WriteArtifact(*module, *emitted, *compiled); });
   }
 
-  bool Prove(const Module& module) {
-    kernel_proofs_ = ProveKernels(module, options_.proofs.remarks, *proofs_, session_);
-    return kernel_proofs_.has_value();
+  bool KernelsAreProved() {
+    if (kernel_proof_) {
+      kernel_proofs_ = kernel_proof_->Finish(timer_);
+    }
+    return !kernel_proof_ || kernel_proofs_;
   }
 
   bool ResourcesFit(const Module& module, const CompileOutput& compiled) {
@@ -194,8 +204,9 @@ class CompileJob {
   const CompileOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  std::optional<ProofReport> proofs_;         // of the source
-  std::optional<ProofReport> kernel_proofs_;  // of what the passes make of its graphs
+  std::optional<ProofReport> proofs_;        // of the source
+  std::optional<KernelProof> kernel_proof_;  // of what the passes make of its graphs
+  std::optional<ProofReport> kernel_proofs_;
   IncludePath include_path_{options_.target.include_dirs};
 };
 

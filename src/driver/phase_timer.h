@@ -3,28 +3,38 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace etc {
 
 class PhaseTimer {
  public:
-  /// Runs `work`, notes how long it took under `name`, and yields its result.
+  /// Runs `work`, notes how long it took under `name`, and yields its result. Work of one name is
+  /// noted together.
   template <class Work>
-  auto Time(std::string name, Work work) {
-    auto start = std::chrono::steady_clock::now();
+  auto Time(const std::string& name, Work work) {
+    Clock::time_point start = Clock::now();
     auto result = work();
-    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    phases_.emplace_back(std::move(name), took.count());
+    Note(name, Clock::now() - start);
     return result;
   }
+
+  using Clock = std::chrono::steady_clock;
+  /// Notes work that went on beside other phases: it is no part of the sum.
+  void NoteBeside(std::string name, Clock::duration took);
 
   /// A table of milliseconds with their sum.
   [[nodiscard]] std::string Report() const;
 
  private:
-  std::vector<std::pair<std::string, double>> phases_;
+  struct Phase {
+    std::string name;
+    double milliseconds;
+    bool beside;
+  };
+  void Note(const std::string& name, Clock::duration took);
+
+  std::vector<Phase> phases_;
 };
 
 }  // namespace etc

@@ -34,12 +34,15 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
 }
 
 /// The module's printed form is what the reader of the messages can look at, so they point into it.
-void VerifyAfter(const Pass& pass, const Module& module) {
+/// `verified` is what is verified already: several passes have nothing to change.
+bool VerifyAfter(const Pass& pass, const Module& module, std::string& verified) {
+  std::string text = Print(module);
   Diagnostics diagnostics;
-  if (Verify(module, diagnostics)) {
-    return;
+  if (text == verified || Verify(module, diagnostics)) {
+    verified = std::move(text);
+    return true;
   }
-  SourceFile printed(fmt::format("after-{}.etir", pass.name), Print(module));
+  SourceFile printed(fmt::format("after-{}.etir", pass.name), std::move(text));
   Diagnostics again;
   auto reparsed = Parse(printed, again);
   if (reparsed) {
@@ -80,6 +83,7 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
       return ReportUnknownPass(name, session.diagnostics());
     }
   }
+  std::string verified = Print(module);
   for (const Pass& pass : passes) {
     bool ok = timer.Time(std::string(pass.name),
                          [&] { return pass.run(module, options.schedule, session.diagnostics()); });
@@ -87,7 +91,7 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
       return false;
     }
     if (kAlwaysVerify || options.verify_each) {
-      VerifyAfter(pass, module);
+      timer.Time("verify after passes", [&] { return VerifyAfter(pass, module, verified); });
     }
     const auto& names = options.print_after;
     if (print_all || std::find(names.begin(), names.end(), pass.name) != names.end()) {
@@ -97,16 +101,31 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
   return true;
 }
 
-std::optional<ProofReport> ProveKernels(const Module& module, bool remarks,
-                                        const ProofReport& graphs, Session& session) {
-  ProofReport report = Prove(module, remarks, session.diagnostics(), &graphs);
-  if (!session.diagnostics().HasErrors()) {
+KernelProof::KernelProof(const Module& module, bool remarks, const ProofReport& graphs,
+                         Session& session)
+    : graphs_(graphs),
+      session_(session),
+      before_(std::exchange(session.diagnostics(), {})),
+      report_(std::async(std::launch::async, [this, &module, remarks] {
+        auto start = PhaseTimer::Clock::now();
+        ProofReport report = Prove(module, remarks, diagnostics_, &graphs_);
+        took_ = PhaseTimer::Clock::now() - start;
+        return report;
+      })) {}
+
+std::optional<ProofReport> KernelProof::Finish(PhaseTimer& timer) {
+  ProofReport report = timer.Time("wait for prove-kernels", [&] { return report_.get(); });
+  timer.NoteBeside("prove-kernels", took_);
+  Diagnostics behind = std::exchange(session_.diagnostics(), std::move(before_));
+  session_.diagnostics().Add(diagnostics_);
+  if (!diagnostics_.HasErrors()) {
+    session_.diagnostics().Add(behind);
     return report;
   }
-  if (graphs.NotProved() == 0) {
+  if (graphs_.NotProved() == 0) {
     InternalError(__FILE__, __LINE__,
                   fmt::format("a kernel is wrong whose graph is proved\n{}",
-                              RenderText(session.diagnostics(), session.source())));
+                              RenderText(session_.diagnostics(), session_.source())));
   }
   return std::nullopt;
 }

@@ -39,6 +39,20 @@ Diagnostic& Diagnostics::Remark(DiagnosticKind kind, SourceRange range, std::str
   return Add(Severity::Remark, kind, range, std::move(message));
 }
 
+void Diagnostics::Add(Diagnostic diagnostic) {
+  if (diagnostic.severity != Severity::Error || ++error_count_ <= kMaxErrors) {
+    all_.push_back(std::move(diagnostic));
+  }
+}
+
+void Diagnostics::Add(const Diagnostics& others) {
+  size_t errors = error_count_ + others.error_count_;
+  for (const Diagnostic& diagnostic : others.all_) {
+    Add(diagnostic);
+  }
+  error_count_ = errors;
+}
+
 Diagnostic& Diagnostics::Add(Severity severity, DiagnosticKind kind, SourceRange range,
                              std::string message) {
   all_.push_back({severity, kind, range, std::move(message), {}});

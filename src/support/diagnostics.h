@@ -56,6 +56,10 @@ class Diagnostics {
   Diagnostic& Warning(DiagnosticKind kind, SourceRange range, std::string message);
   Diagnostic& Remark(DiagnosticKind kind, SourceRange range, std::string message);
 
+  /// Adds one that was collected elsewhere.
+  void Add(Diagnostic diagnostic);
+  void Add(const Diagnostics& others);
+
   bool HasErrors() const { return error_count_ > 0; }
   size_t error_count() const { return error_count_; }
   const std::vector<Diagnostic>& all() const { return all_; }

@@ -65,6 +65,10 @@
 //   - A call stands after all calls that complete what it waits for.
 #include "verify/verify.h"
 
+#include <functional>
+#include <vector>
+
+#include "support/parallel.h"
 #include "verify/checks.h"
 
 namespace etc {
@@ -78,6 +82,17 @@ void ForEachProgram(const Module& module, const GraphFn& on_graph, const KernelF
     } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
       on_kernel(module.kernels[*kernel]);
     }
+  }
+}
+
+using Checks = std::vector<std::function<void(Diagnostics&)>>;
+
+/// What each check finds comes in the order of the checks.
+void RunInParallel(const Checks& checks, Diagnostics& diagnostics) {
+  std::vector<Diagnostics> found(checks.size());
+  ForEachInParallel(checks.size(), [&](size_t i) { checks[i](found[i]); });
+  for (const Diagnostics& each : found) {
+    diagnostics.Add(each);
   }
 }
 
@@ -119,21 +134,21 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   if (diagnostics.error_count() != before) {
     return false;
   }
+  Checks checks;
   for (const Item& item : module.items) {
     if (const auto* id = std::get_if<DeviceId>(&item)) {
-      CheckBodyBounds(module, module.devices[*id], diagnostics);
+      const Device& device = module.devices[*id];
+      checks.push_back([&](Diagnostics& found) { CheckBodyBounds(module, device, found); });
     }
   }
-  ForEachProgram(
-      module,
-      [&](const Graph& graph) {
-        CheckStreams(module, graph, diagnostics);
-        CheckEventFlow(module, graph, diagnostics);
-      },
-      [&](const Kernel& kernel) {
-        CheckStreams(module, kernel, diagnostics);
-        CheckEventFlow(module, kernel, diagnostics);
-      });
+  auto check_program = [&](const auto& program) {
+    checks.push_back([&](Diagnostics& found) {
+      CheckStreams(module, program, found);
+      CheckEventFlow(module, program, found);
+    });
+  };
+  ForEachProgram(module, check_program, check_program);
+  RunInParallel(checks, diagnostics);
   return diagnostics.error_count() == before;
 }
 

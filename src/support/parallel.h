@@ -1,0 +1,30 @@
+// Work on several threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace etc {
+
+/// Calls `work` with 0 .. count - 1, once each and in no order, on as many threads as there are
+/// cores.
+template <class Work>
+void ForEachInParallel(size_t count, const Work& work) {
+  std::atomic<size_t> next = 0;
+  auto take = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      work(i);
+    }
+  };
+  size_t workers = std::min<size_t>(count, std::thread::hardware_concurrency());
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < workers; ++i) {
+    others.emplace_back(take);
+  }
+  take();
+}
+
+}  // namespace etc
