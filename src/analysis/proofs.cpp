@@ -6,7 +6,6 @@
 
 #include "analysis/prover.h"
 #include "ir/printer.h"
-#include "support/parallel.h"
 
 namespace etc {
 namespace {
@@ -47,7 +46,8 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
 /// The programs of the graphs and kernels, and what is proved of each.
 std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
                                                 const std::vector<std::vector<CallProgram>>& items,
-                                                bool remarks, const ProofReport* graphs) {
+                                                bool remarks, const ProofReport* graphs,
+                                                size_t threads) {
   std::vector<std::pair<const CallProgram*, Outcome*>> work;
   std::vector<std::vector<Outcome>> outcomes;
   for (const std::vector<CallProgram>& programs : items) {
@@ -56,9 +56,10 @@ std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
       work.emplace_back(&programs[i], &outcomes.back()[i]);
     }
   }
-  ForEachInParallel(work.size(), [&](size_t i) {
-    *work[i].second = ProveProgram(module, *work[i].first, remarks, graphs);
-  });
+  ForEachInParallel(
+      work.size(),
+      [&](size_t i) { *work[i].second = ProveProgram(module, *work[i].first, remarks, graphs); },
+      threads);
   return outcomes;
 }
 
@@ -140,7 +141,7 @@ bool ProofReport::LeavesOpen(const std::string& fact) const {
 }
 
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
-                  const ProofReport* graphs) {
+                  const ProofReport* graphs, size_t threads) {
   ProofReport report;
   Reported reported;
   std::vector<std::vector<CallProgram>> items;
@@ -151,7 +152,8 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
       items.push_back({MakeCallProgram(module, module.kernels[*kernel])});
     }
   }
-  std::vector<std::vector<Outcome>> outcomes = ProvePrograms(module, items, remarks, graphs);
+  std::vector<std::vector<Outcome>> outcomes =
+      ProvePrograms(module, items, remarks, graphs, threads);
   for (size_t i = 0; i < items.size(); ++i) {
     auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
     if (items[i].empty()) {

@@ -7,6 +7,7 @@
 
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "support/parallel.h"
 
 namespace etc {
 
@@ -34,8 +35,8 @@ struct ProofReport {
 /// Reports what is refuted as an error with a counterexample, and what is not proved as one warning
 /// for each program or, if asked, as a remark for each fact. No error means no more than that:
 /// `not_proved` has what is left. What the report of the graphs that kernels are made of has there
-/// is not said again.
+/// is not said again. Uses so many threads at most.
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
-                  const ProofReport* graphs = nullptr);
+                  const ProofReport* graphs = nullptr, size_t threads = Cores());
 
 }  // namespace etc

@@ -18,12 +18,13 @@ std::string NameOf(const TargetOptions& target) {
   return target.compiler == Compiler::Nvcc ? "nvcc" : "NVRTC";
 }
 
-CompileOutput Compile(const std::string& text, const TargetOptions& target) {
+CompileOutput Compile(const std::string& text, const TargetOptions& target,
+                      const std::atomic<bool>* in_vain) {
   Progress progress(fmt::format("{} compiles", NameOf(target)));
   if (target.IsHost()) {
     return CompileHost(text, {});
   }
-  CudaOptions options{target.arch, target.resource_usage != ResourceUsage::Off, {}};
+  CudaOptions options{target.arch, target.resource_usage != ResourceUsage::Off, {}, in_vain};
   return target.compiler == Compiler::Nvcc ? CompileWithNvcc(text, options)
                                            : CompileWithNvrtc(text, options);
 }
@@ -39,8 +40,8 @@ std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
 }
 
 std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptions& target,
-                                      Session& session) {
-  CompileOutput output = Compile(text, target);
+                                      Session& session, const std::atomic<bool>* in_vain) {
+  CompileOutput output = Compile(text, target, in_vain);
   output.log.erase(output.log.find_last_not_of('\n') + 1);
   if (!output.ok) {
     Diagnostic& error = session.diagnostics().Error(

@@ -1,6 +1,7 @@
 // The back half: from a scheduled module to the text of its target, its binary and its manifest.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +21,11 @@ namespace etc {
 [[nodiscard]] std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
                                           IncludePath& include_path, Session& session);
 
-/// Compiles the text; reports [toolchain] errors with the compiler's own messages.
+/// Compiles the text; reports [toolchain] errors with the compiler's own messages. NVRTC ends early
+/// once `in_vain` is set.
 [[nodiscard]] std::optional<CompileOutput> Assemble(const std::string& text,
-                                                    const TargetOptions& target, Session& session);
+                                                    const TargetOptions& target, Session& session,
+                                                    const std::atomic<bool>* in_vain = nullptr);
 
 /// Those of the source, and of the kernels that are made of its graphs.
 struct ModuleProofs {

@@ -1,10 +1,13 @@
-// `etc compile`: load → prove → schedule → emit → toolchain → write, and a second proof beside the
-// last three.
+// `etc compile`: load → schedule → emit → toolchain → write. The proofs run beside all that follows
+// the load, and end before anything is written.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "driver/backend.h"
 #include "driver/commands.h"
@@ -12,9 +15,11 @@
 #include "driver/files.h"
 #include "driver/front.h"
 #include "driver/pipeline.h"
+#include "driver/proof_beside.h"
 #include "driver/resource_report.h"
 #include "ir/printer.h"
 #include "support/stderr.h"
+#include "verify/verify.h"
 
 namespace etc {
 namespace {
@@ -40,50 +45,113 @@ class CompileJob {
     }
     ProofOptions proving = options_.proofs;
     proving.skip = proving.skip || options_.stop_after == StopAfter::Verify;
-    bool verified = timer_.Time("verify", [&] {
-      return CheckModule(*module, options_.source, proving, session_, proofs_);
-    });
-    if (!verified || options_.stop_after == StopAfter::Verify) {
-      return verified && WriteModule(*module);
+    bool prepared = timer_.Time(
+        "verify", [&] { return PrepareModule(*module, options_.source, proving, session_); });
+    if (!prepared) {
+      return false;
+    }
+    if (!proving.skip) {
+      // On a copy, as the passes change the module meanwhile.
+      auto prove = [this, source = std::make_shared<Module>(*module)](Diagnostics& diagnostics) {
+        return Prove(*source, options_.proofs.remarks, diagnostics, nullptr, SpareCores());
+      };
+      source_proof_.emplace("prove", std::move(prove), session_, in_vain_);
+    }
+    bool made = Make(*module, proving);
+    return Proved() && made && Write(*module);
+  }
+
+  /// What is to be written, in memory. Before the proofs end nobody may see anything of it.
+  bool Make(Module& module, const ProofOptions& proving) {
+    bool ordered =
+        timer_.Time("verify", [&] { return VerifyDependences(module, session_.diagnostics()); });
+    if (!ordered || options_.stop_after == StopAfter::Verify) {
+      return ordered;
     }
     LoweringOptions lowering = options_.lowering;
     lowering.schedule.tag_data = !options_.target.IsHost();
     lowering.schedule.remarks = options_.proofs.remarks && proving.skip;
-    bool from_kernels = IsScheduled(*module);
-    bool scheduled = from_kernels || RunPasses(*module, StaticPipeline(lowering.schedule), lowering,
-                                               timer_, session_);
-    if (!scheduled || options_.stop_after == StopAfter::Schedule) {
-      return scheduled && WriteModule(*module);
-    }
-    if (proofs_ && !from_kernels) {
-      kernel_proof_.emplace(*module, options_.proofs.remarks, *proofs_, session_);
-    }
-    if (lowering.schedule.debug_checks) {
-      WarnOfUnchecked(*module, options_.target.arch, session_.diagnostics());
-    }
-    auto emitted = timer_.Time(
-        "emit", [&] { return Emit(*module, options_.target, include_path_, session_); });
-    bool to_binary = emitted && options_.stop_after != StopAfter::Emit;
-    std::optional<CompileOutput> compiled;
-    if (to_binary) {
-      compiled = timer_.Time("toolchain",
-                             [&] { return Assemble(emitted->text, options_.target, session_); });
-    }
-    if (!KernelsAreProved() || !emitted) {
+    if (!lowering.print_after.empty() && !SourceIsProved()) {
       return false;
     }
-    if (!to_binary) {
-      return WriteText(options_.output, emitted->text, session_.diagnostics());
+    bool from_kernels = IsScheduled(module);
+    bool scheduled = from_kernels || RunPasses(module, StaticPipeline(lowering.schedule), lowering,
+                                               timer_, session_);
+    if (!scheduled || options_.stop_after == StopAfter::Schedule) {
+      return scheduled;
     }
-    return compiled && ResourcesFit(*module, *compiled) &&
-           timer_.Time("write", [&] { return WriteArtifact(*module, *emitted, *compiled); });
+    if (source_proof_ && !from_kernels) {
+      auto prove = [this, &module](Diagnostics& diagnostics) {
+        return Prove(module, options_.proofs.remarks, diagnostics, &*source_proof_->Report(),
+                     SpareCores());
+      };
+      kernel_proof_.emplace("prove-kernels", prove, session_, in_vain_, &*source_proof_);
+    }
+    if (lowering.schedule.debug_checks) {
+      WarnOfUnchecked(module, options_.target.arch, session_.diagnostics());
+    }
+    emitted_ =
+        timer_.Time("emit", [&] { return Emit(module, options_.target, include_path_, session_); });
+    if (!emitted_ || options_.stop_after == StopAfter::Emit) {
+      return emitted_.has_value();
+    }
+    if (!ToolchainStops() && !SourceIsProved()) {
+      return false;
+    }
+    compiled_ = timer_.Time("toolchain", [&] {
+      return Assemble(emitted_->text, options_.target, session_, &in_vain_);
+    });
+    return compiled_.has_value();
   }
 
-  bool KernelsAreProved() {
+  /// What cannot be stopped must not start in vain.
+  bool ToolchainStops() const {
+    return !options_.target.IsHost() && options_.target.compiler == Compiler::Nvrtc;
+  }
+
+  /// For the proofs. Where a toolchain runs beside them, one is left to it, and to all before it.
+  size_t SpareCores() const {
+    bool beside = options_.stop_after == StopAfter::Write && ToolchainStops();
+    return beside ? std::max<size_t>(1, Cores() - 1) : Cores();
+  }
+
+  bool SourceIsProved() {
+    return !source_proof_ ||
+           timer_.Time("wait for proofs", [&] { return source_proof_->Report().has_value(); });
+  }
+
+  /// Waits for the proofs. What they find counts before all that was made meanwhile. That a kernel
+  /// is wrong whose graph is proved is an internal error.
+  bool Proved() {
+    bool right = SourceIsProved();
     if (kernel_proof_) {
-      kernel_proofs_ = kernel_proof_->Finish(timer_);
+      kernel_proof_->Finish(timer_);
     }
-    return !kernel_proof_ || kernel_proofs_;
+    if (source_proof_) {
+      source_proof_->Finish(timer_);
+    }
+    bool kernels_right = !kernel_proof_ || kernel_proof_->Report();
+    if (right && !kernels_right && source_proof_->Report()->NotProved() == 0) {
+      InternalError(__FILE__, __LINE__,
+                    fmt::format("a kernel is wrong whose graph is proved\n{}",
+                                RenderText(session_.diagnostics(), session_.source())));
+    }
+    return right && kernels_right;
+  }
+
+  bool Write(const Module& module) {
+    if (options_.stop_after == StopAfter::Emit) {
+      return WriteText(options_.output, emitted_->text, session_.diagnostics());
+    }
+    if (options_.stop_after != StopAfter::Write) {
+      return WriteModule(module);
+    }
+    return ResourcesFit(module, *compiled_) &&
+           timer_.Time("write", [&] { return WriteArtifact(module, *emitted_, *compiled_); });
+  }
+
+  static std::optional<ProofReport> ReportOf(const std::optional<ProofBeside>& proof) {
+    return proof ? proof->Report() : std::nullopt;
   }
 
   bool ResourcesFit(const Module& module, const CompileOutput& compiled) {
@@ -109,7 +177,7 @@ class CompileJob {
     }
     std::string binary = BinaryPath();
     auto files = MakeArtifact(module, binary, emitted, std::move(compiled), options_.target,
-                              {proofs_, kernel_proofs_});
+                              {ReportOf(source_proof_), ReportOf(kernel_proof_)});
     if (options_.save_temps) {
       files.push_back({WithExtension(binary, TextExtension(options_.target)), emitted.text});
     }
@@ -204,10 +272,12 @@ class CompileJob {
   const CompileOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  std::optional<ProofReport> proofs_;        // of the source
-  std::optional<KernelProof> kernel_proof_;  // of what the passes make of its graphs
-  std::optional<ProofReport> kernel_proofs_;
   IncludePath include_path_{options_.target.include_dirs};
+  std::optional<Emitted> emitted_;
+  std::optional<CompileOutput> compiled_;
+  std::atomic<bool> in_vain_ = false;        // a proof has found something wrong
+  std::optional<ProofBeside> source_proof_;  // of the graphs
+  std::optional<ProofBeside> kernel_proof_;  // of what the passes make of them
 };
 
 }  // namespace

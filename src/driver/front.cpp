@@ -95,18 +95,22 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
   return module;
 }
 
+bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
+                   Session& session) {
+  Diagnostics& diagnostics = session.diagnostics();
+  ScheduleOptions schedule;
+  schedule.remarks = options.remarks;
+  return ApplyConstants(module, source, session) && VerifyAllButDependences(module, diagnostics) &&
+         (options.skip || DeriveEvents(module, schedule, diagnostics));
+}
+
 bool CheckModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                  Session& session, std::optional<ProofReport>& report) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!ApplyConstants(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
+  if (!PrepareModule(module, source, options, session)) {
     return false;
   }
   if (!options.skip) {
-    ScheduleOptions schedule;
-    schedule.remarks = options.remarks;
-    if (!DeriveEvents(module, schedule, diagnostics)) {
-      return false;
-    }
     report = Prove(module, options.remarks, diagnostics);
   }
   return !diagnostics.HasErrors() && VerifyDependences(module, diagnostics);

@@ -20,7 +20,12 @@ namespace etc {
 /// Parse → constants → verify. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);
 
-/// Sets constants, verifies, and unless `options` skip them makes the proofs. False after an error.
+/// Sets constants, verifies all but dependences, and unless `options` skip the proofs derives the
+/// events that are proved. False after an error.
+[[nodiscard]] bool PrepareModule(Module& module, const SourceOptions& source,
+                                 const ProofOptions& options, Session& session);
+
+/// `PrepareModule`, unless `options` skip them the proofs, and dependences. False after an error.
 /// `report` is empty where the proofs were skipped or did not come to pass.
 [[nodiscard]] bool CheckModule(Module& module, const SourceOptions& source,
                                const ProofOptions& options, Session& session,

@@ -101,33 +101,4 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
   return true;
 }
 
-KernelProof::KernelProof(const Module& module, bool remarks, const ProofReport& graphs,
-                         Session& session)
-    : graphs_(graphs),
-      session_(session),
-      before_(std::exchange(session.diagnostics(), {})),
-      report_(std::async(std::launch::async, [this, &module, remarks] {
-        auto start = PhaseTimer::Clock::now();
-        ProofReport report = Prove(module, remarks, diagnostics_, &graphs_);
-        took_ = PhaseTimer::Clock::now() - start;
-        return report;
-      })) {}
-
-std::optional<ProofReport> KernelProof::Finish(PhaseTimer& timer) {
-  ProofReport report = timer.Time("wait for prove-kernels", [&] { return report_.get(); });
-  timer.NoteBeside("prove-kernels", took_);
-  Diagnostics behind = std::exchange(session_.diagnostics(), std::move(before_));
-  session_.diagnostics().Add(diagnostics_);
-  if (!diagnostics_.HasErrors()) {
-    session_.diagnostics().Add(behind);
-    return report;
-  }
-  if (graphs_.NotProved() == 0) {
-    InternalError(__FILE__, __LINE__,
-                  fmt::format("a kernel is wrong whose graph is proved\n{}",
-                              RenderText(session_.diagnostics(), session_.source())));
-  }
-  return std::nullopt;
-}
-
 }  // namespace etc

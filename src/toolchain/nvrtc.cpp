@@ -25,7 +25,11 @@ struct Nvrtc {
   int (*cubin)(ProgramHandle, char*) = nullptr;
   int (*log_size)(ProgramHandle, size_t*) = nullptr;
   int (*log)(ProgramHandle, char*) = nullptr;
+  // Null before NVRTC 12.8. The callback says whether to stop.
+  int (*set_flow_callback)(ProgramHandle, int (*)(void* payload, void*), void* payload) = nullptr;
 };
+
+int Stops(void* in_vain, void*) { return *static_cast<const std::atomic<bool>*>(in_vain) ? 1 : 0; }
 
 std::vector<std::string> LibraryCandidates() {
   if (const char* chosen = std::getenv("ETC_NVRTC"); chosen != nullptr && *chosen != '\0') {
@@ -86,6 +90,7 @@ bool Load(Nvrtc& nvrtc, std::string& message) {
         Find(library, "nvrtcGetCUBIN", nvrtc.cubin) &&
         Find(library, "nvrtcGetProgramLogSize", nvrtc.log_size) &&
         Find(library, "nvrtcGetProgramLog", nvrtc.log)) {
+      (void)Find(library, "nvrtcSetFlowCallback", nvrtc.set_flow_callback);
       LoadBuiltins(library, nvrtc);
       return true;
     }
@@ -132,6 +137,9 @@ CompileOutput CompileWithNvrtc(const std::string& text, const CudaOptions& optio
   if (status != 0) {
     output.log = fmt::format("nvrtc: {}\n", nvrtc.error_string(status));
     return output;
+  }
+  if (options.in_vain != nullptr && nvrtc.set_flow_callback != nullptr) {
+    (void)nvrtc.set_flow_callback(program, Stops, const_cast<std::atomic<bool>*>(options.in_vain));
   }
   std::vector<const char*> flags;
   for (const std::string& flag : output.flags) {

@@ -1,6 +1,7 @@
 // The compilers that etc drives. None of this knows the IR.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct CudaOptions {
   std::string arch = "sm_90a";
   bool resource_usage = false;  // put ptxas' report of registers, spills, shared memory in the log
   std::vector<std::string> extra_flags = {};
+  const std::atomic<bool>* in_vain = nullptr;  // once set, NVRTC 12.8 and later stop with an error
 };
 
 /// Compiles CUDA C++ to a cubin with NVRTC, loaded at run time (libnvrtc.so.13 or .12 from the

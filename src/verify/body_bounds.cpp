@@ -26,9 +26,11 @@ class BoundsCheck {
   /// Whether the access was reported.
   bool Check(const ElementAccess& access) {
     const Tensor& tensor = module_.tensors[access.tensor];
-    for (size_t i = 0; i < access.indices.size(); ++i) {
+    auto intervals = IntervalsIn(access);
+    for (size_t i = 0; intervals && i < access.indices.size(); ++i) {
       auto extent = EvaluateInt(module_, tensor.shape[i], sizes_.dims, sizes_.ranges);
-      if (extent && !Proven(access, access.indices[i], *extent) && Witness(access, i, *extent)) {
+      if (extent && !IsInside(access.indices[i], *intervals, *extent) &&
+          Witness(access, i, *extent)) {
         return true;
       }
     }
@@ -36,8 +38,11 @@ class BoundsCheck {
   }
 
  private:
-  bool Proven(const ElementAccess& access, ExprId index, int64_t extent) {
-    std::map<SymbolId, Interval> intervals;
+  using Intervals = std::map<SymbolId, Interval>;
+
+  /// What the variables may be; nothing where a loop around the access is empty.
+  std::optional<Intervals> IntervalsIn(const ElementAccess& access) const {
+    Intervals intervals;
     for (const auto& [dim, value] : sizes_.dims) {
       intervals[dim] = {value, value};
     }
@@ -50,10 +55,14 @@ class BoundsCheck {
       }
       int64_t last = variable.is_let ? hi->hi : hi->hi - 1;
       if (last < lo->lo) {
-        return true;  // the loop is empty
+        return std::nullopt;
       }
       intervals[variable.symbol] = {lo->lo, last};
     }
+    return intervals;
+  }
+
+  bool IsInside(ExprId index, const Intervals& intervals, int64_t extent) const {
     auto bounds = Bounds(module_, index, intervals, sizes_.ranges);
     return bounds && bounds->lo >= 0 && bounds->hi < extent;
   }

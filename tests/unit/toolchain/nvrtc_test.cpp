@@ -38,6 +38,15 @@ TEST_CASE("nvrtc reports an error with its line") {
   CHECK(Contains(output.log, "etc.cu(2): error: identifier \"unknown_type\" is undefined"));
 }
 
+TEST_CASE("nvrtc stops once its work is in vain") {
+  const std::atomic<bool> in_vain = true;
+  CudaOptions options;
+  options.in_vain = &in_vain;
+  const CompileOutput output = CompileWithNvrtc(kLargeKernel, options);
+  CHECK_FALSE(output.ok);
+  CHECK(output.binary.empty());
+}
+
 TEST_CASE("nvrtc reports the resources of a kernel when asked") {
   const CompileOutput fitting = CompileWithNvrtc(kScaleKernel, {.resource_usage = true});
   REQUIRE(fitting.ok);
