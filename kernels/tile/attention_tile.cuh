@@ -161,25 +161,23 @@ struct AttentionState {
     weight[1] = HeadSum(weight[1]);
   }
 
-  /// Stores the heads `head` and the next as two records in shared memory, once the lanes are
-  /// merged: the sums, the largest score, the sum of the exponentials.
-  ETC_DEVICE void Store(u32 records, int head, int lane) const {
+  /// Stores this lane's two heads as records in shared memory, once the lanes are merged: the sums,
+  /// the largest score, the sum of the exponentials.
+  ETC_DEVICE void Store(u32 records, int lane) const {
     int g = lane / 4;
-    if (lane % 4 * 2 == head) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        u32 record = records + i * kRecord * 4;
+    for (int i = 0; i < 2; ++i) {
+      u32 record = records + i * kRecord * 4;
 #pragma unroll
-        for (int j = 0; j < kValueLoads; ++j) {
+      for (int j = 0; j < kValueLoads; ++j) {
 #pragma unroll
-          for (int pair = 0; pair < 4; ++pair) {
-            u32 element = record + (j * 64 + g * 8 + pair * 2) * 4;
-            StoreShared(element, sum[j][pair][i], sum[j][pair][i + 2]);
-          }
+        for (int pair = 0; pair < 4; ++pair) {
+          u32 element = record + (j * 64 + g * 8 + pair * 2) * 4;
+          StoreShared(element, sum[j][pair][i], sum[j][pair][i + 2]);
         }
-        if (g == 0) {
-          StoreShared(record + kDim * 4, top[i], weight[i]);
-        }
+      }
+      if (g == 0) {
+        StoreShared(record + kDim * 4, top[i], weight[i]);
       }
     }
   }

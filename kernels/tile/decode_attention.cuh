@@ -23,6 +23,7 @@
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
 #include "tile/split_records.cuh"
+#include "tile/warp_records.cuh"
 
 namespace etc {
 
@@ -44,8 +45,10 @@ struct SplitAttention {
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
-  static constexpr int kRecord = kDim + 2;         // of `partial`
-  static constexpr int kPairs = (kGroup + 1) / 2;  // of heads, which are merged together
+  static constexpr int kRecord = kDim + 2;  // of `partial`
+  // So many heads are joined at once: one element for each thread.
+  static constexpr int kRoundHeads = kGroup <= 2 ? 2 : Consumer::kThreads / kDim;
+  using Records = WarpRecords<kDim, kRoundHeads>;
 
   static constexpr int kSlotBytes = 16384;
   static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
@@ -53,7 +56,7 @@ struct SplitAttention {
   static_assert(Pages::kPageSize % kSlotRows == 0, "a page is a multiple of what a slot holds");
   static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
   static constexpr int kQueryBytes = 8 * kDim * 2;
-  static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + kWarps * 2 * State::kRecord * 4;
+  static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + Records::kBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
     constexpr int window = 32;  // pages that the lanes look up at once
@@ -150,7 +153,9 @@ struct SplitAttention {
     return reinterpret_cast<float*>(consumer.scratch + kQueryBytes);
   }
   static ETC_DEVICE float* NewValue(const Consumer& consumer) { return NewKey(consumer) + kDim; }
-  static ETC_DEVICE float* Records(const Consumer& consumer) { return NewValue(consumer) + kDim; }
+  static ETC_DEVICE Records RecordsOf(const Consumer& consumer) {
+    return {SharedAddress(NewValue(consumer) + kDim)};
+  }
 
   /// Leaves the queries in scratch; in the split that appends, the new key and value too. A warp
   /// for each head.
@@ -240,79 +245,65 @@ struct SplitAttention {
     }
   }
 
-  /// What the warps found, for one element of a head.
-  struct Merged {
-    float top = NegativeInfinity(), sum = 0, weight = 0;
+  /// What was found for one element of a head.
+  struct Joined {
+    float top = NegativeInfinity(), sum[1] = {}, weight = 0;
   };
-
-  /// The thread's head of those that are merged together, and its element.
-  static ETC_DEVICE int HeadOf(const Consumer& consumer, int pair) {
-    return pair * 2 + consumer.thread / kDim;
-  }
+  /// The thread's head of those that are joined together, and its element.
+  static ETC_DEVICE int HeadOf(const Consumer& consumer) { return consumer.thread / kDim; }
   static ETC_DEVICE int ElementOf(const Consumer& consumer) { return consumer.thread % kDim; }
-  static ETC_DEVICE bool IsMine(const Consumer& consumer, int pair) {
-    return consumer.thread / kDim < 2 && HeadOf(consumer, pair) < kGroup;
+  static ETC_DEVICE bool IsMine(const Consumer& consumer, int first) {
+    int head = HeadOf(consumer);
+    return head < kRoundHeads && first + head < kGroup;
   }
 
-  static ETC_DEVICE void StoreWarp(Consumer& consumer, const State& state, int pair) {
-    if (pair > 0) {
+  static ETC_DEVICE void StoreWarp(Consumer& consumer, const State& state, int first) {
+    if (first > 0) {
       consumer.Sync();
     }
-    float* records = Records(consumer) + consumer.warp * 2 * State::kRecord;
-    state.Store(SharedAddress(records), pair * 2, consumer.lane);
+    RecordsOf(consumer).Store(state, consumer, first);
     consumer.Sync();
   }
-  static ETC_DEVICE Merged MergeWarps(const Consumer& consumer) {
-    const float* record = Records(consumer) + consumer.thread / kDim * State::kRecord;
-    int d = ElementOf(consumer);
-    Merged merged;
-#pragma unroll
-    for (int warp = 0; warp < kWarps; ++warp) {
-      merged.top = fmaxf(merged.top, record[warp * 2 * State::kRecord + kDim]);
-    }
-#pragma unroll
-    for (int warp = 0; warp < kWarps; ++warp) {
-      const float* other = record + warp * 2 * State::kRecord;
-      float factor = SoftmaxFactor(other[kDim], merged.top);
-      merged.sum = fmaf(factor, other[d], merged.sum);
-      merged.weight = fmaf(factor, other[kDim + 1], merged.weight);
-    }
-    return merged;
+  static ETC_DEVICE Joined JoinWarps(const Consumer& consumer) {
+    Joined joined;
+    RecordsOf(consumer).Join(HeadOf(consumer), ElementOf(consumer), joined.top, joined.sum,
+                             joined.weight);
+    return joined;
   }
 
   template <class Pointer>
   static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const State& state,
                                    Pointer partial) {
 #pragma unroll 1
-    for (int pair = 0; pair < kPairs; ++pair) {
-      StoreWarp(consumer, state, pair);
-      if (IsMine(consumer, pair)) {
+    for (int first = 0; first < kGroup; first += kRoundHeads) {
+      StoreWarp(consumer, state, first);
+      if (IsMine(consumer, first)) {
         int d = ElementOf(consumer);
-        Merged merged = MergeWarps(consumer);
-        auto out = partial + HeadOf(consumer, pair) * args.partial_2 * kRecord;
-        StoreElement(out, d, merged.sum);
+        Joined joined = JoinWarps(consumer);
+        auto out = partial + (first + HeadOf(consumer)) * args.partial_2 * kRecord;
+        StoreElement(out, d, joined.sum[0]);
         if (d == 0) {
-          StoreElement(out, kDim, merged.top * kLn2);
-          StoreElement(out, kDim + 1, merged.weight);
+          StoreElement(out, kDim, joined.top * kLn2);
+          StoreElement(out, kDim + 1, joined.weight);
         }
       }
     }
   }
 
-  /// With the records of the other splits, which are on their way while the warps are merged.
+  /// With the records of the other splits, which are on their way while the warps are joined.
   template <class Pointer>
   static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const State& state,
                               Pointer partial, i64 out) {
 #pragma unroll 1
-    for (int pair = 0; pair < kPairs; ++pair) {
-      StoreWarp(consumer, state, pair);
-      if (IsMine(consumer, pair)) {
-        int head = HeadOf(consumer, pair), d = ElementOf(consumer);
+    for (int first = 0; first < kGroup; first += kRoundHeads) {
+      StoreWarp(consumer, state, first);
+      if (IsMine(consumer, first)) {
+        int head = first + HeadOf(consumer), d = ElementOf(consumer);
         SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
                                            int(args.partial_2), d);
-        Merged merged = MergeWarps(consumer);
-        others.Join(merged.top, merged.sum, merged.weight);
-        StoreElement(args.out, out + head * kDim + d, __fdividef(merged.sum, merged.weight));
+        Joined joined = JoinWarps(consumer);
+        others.Join(joined.top, joined.sum[0], joined.weight);
+        StoreElement(args.out, out + head * kDim + d, __fdividef(joined.sum[0], joined.weight));
       }
     }
   }

@@ -7,10 +7,10 @@
 // kv_pages.cuh has them; out [B, H D].
 // Task (b, h): KV head h, with its group of query heads, and all positions up to pos[b].
 //
-// The consumers only stream: what else a task needs the reducer does beside it. It prepares the
-// queries one task ahead, with the new position's score and value, which make its part in the
-// softmax, and it joins the warps' parts while they go on. A slot has the keys and then the values
-// of up to kSlotRows positions; the warps take 16 positions each, by turns (attention_tile.cuh).
+// The reducer prepares the queries one task ahead of the consumers, with the new position's score
+// and value, which make its part in the softmax. A slot has the keys and then the values of up to
+// kSlotRows positions; the warps take 16 positions each, by turns (attention_tile.cuh), and at the
+// end of a task they join what each has found.
 #pragma once
 
 #include "arch/math.cuh"
@@ -22,6 +22,7 @@
 #include "tile/kv_pages.cuh"
 #include "tile/options.cuh"
 #include "tile/roles.cuh"
+#include "tile/warp_records.cuh"
 
 namespace etc {
 
@@ -56,11 +57,13 @@ class WholeAttention {
     int position;
   };
   static constexpr int kPreparedBytes = (int(sizeof(Prepared)) + 15) / 16 * 16;
-  static constexpr int kRecord = State::kRecord;
-  static constexpr int kPart =
-      2 * kRecord;  // floats that a warp hands over: of two heads at a time
-  static constexpr int kPartsOffset = Exchange::kAhead * kPreparedBytes;
-  static constexpr int kScratchBytes = kPartsOffset + Exchange::kBuffers * kWarps * kPart * 4;
+  // So many heads are joined at once. A pair takes turns in two places: then no round of it waits
+  // for the readers of the one before.
+  static constexpr int kRoundHeads = kGroup <= 6 ? (kGroup + 1) / 2 * 2 : 4;
+  static constexpr int kPlaces = kRoundHeads == 2 ? 2 : 1;
+  using Records = WarpRecords<kDim, kRoundHeads>;
+  static constexpr int kRecordsOffset = Exchange::kAhead * kPreparedBytes;
+  static constexpr int kScratchBytes = kRecordsOffset + kPlaces * Records::kBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h) {
     constexpr int window = 32;  // pages that the lanes look up at once
@@ -96,14 +99,11 @@ class WholeAttention {
     }
   }
 
-  ETC_DEVICE WholeAttention(Consumer& consumer, const Args&)
-      : consumer_(consumer), turn_(consumer.warp) {
+  ETC_DEVICE WholeAttention(Consumer& consumer, const Args&) : turn_(consumer.warp) {
     consumer.Begin();
   }
-  /// The reducer reads scratch until then.
-  ETC_DEVICE ~WholeAttention() { consumer_.AwaitReducer(); }
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args&, int, int) {
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h) {
     const Prepared& prepared = PreparedAt(consumer.scratch, consumer.WaitPrepared());
     // Opaque, or a kernel that is short of registers reads it from local memory for each slot.
     const int lane = Opaque(consumer.lane);
@@ -135,12 +135,30 @@ class WholeAttention {
     }
     state.MergeLanes();
 #pragma unroll 1
-    for (int head = 0; head < kGroup; head += 2) {
-      consumer.AcquireParts();
-      u32 parts = Parts(consumer.scratch, consumer.exchange);
-      state.Store(parts + consumer.warp * kPart * 4, head, lane);
-      consumer.CommitParts();
+    for (int first = 0; first < kGroup; first += kRoundHeads) {
+      Records records{SharedAddress(consumer.scratch) + kRecordsOffset + place_ * Records::kBytes};
+      if constexpr (kPlaces == 2) {
+        place_ ^= 1;
+      } else {
+        consumer.Sync();
+      }
+      records.Store(state, consumer, first);
+      consumer.Sync();
+      int heads = min(kGroup - first, kRoundHeads);
+      i64 out = i64(b) * args.out_1 + (h * kGroup + first) * kDim;
+#pragma unroll 1
+      for (int i = Opaque(consumer.thread) * 2; i < heads * kDim; i += Consumer::kThreads * 2) {
+        int head = i / kDim, d = i % kDim;
+        float top = prepared.scores[first + head], weight = 1;
+        float sums[2] = {prepared.value[d], prepared.value[d + 1]};
+        records.Join(head, d, top, sums, weight);
+        sums[0] = __fdividef(sums[0], weight), sums[1] = __fdividef(sums[1], weight);
+        StoreRun(args.out, out + i, sums);
+      }
     }
+    // The reducer may prepare another task in this one's place.
+    consumer.AcquireParts();
+    consumer.CommitParts();
   }
 
   /// The reducer's side of a share.
@@ -153,8 +171,7 @@ class WholeAttention {
 
     ETC_DEVICE Reduction(Reducer& reducer, const Args& args)
         : query_constants_(args.inv_freq, reducer.lane),
-          key_constants_(args.inv_freq, reducer.lane),
-          place_(reducer.PreparedPlace()) {
+          key_constants_(args.inv_freq, reducer.lane) {
       if constexpr (kNorm) {
         query_constants_.LoadNorm(args.q_norm, reducer.lane);
         key_constants_.LoadNorm(args.k_norm, reducer.lane);
@@ -202,33 +219,15 @@ class WholeAttention {
       reducer.CommitPrepared();
     }
 
-    ETC_DEVICE void Run(Reducer& reducer, const Args& args, int b, int h) {
-      const Prepared& prepared = PreparedAt(reducer.scratch, place_);
-      place_ = (place_ + 1) % Exchange::kAhead;
-#pragma unroll 1
-      for (int head = 0; head < kGroup; head += 2) {
-        reducer.WaitParts();
-        u32 parts = Parts(reducer.scratch, reducer.exchange);
-        float out[2][kCount];
-        u32 read = Join(prepared, parts, head, reducer.lane, out[0]) ^
-                   Join(prepared, parts + kRecord * 4, head + 1, reducer.lane, out[1]);
-        reducer.ReleaseParts(read);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          if (head + i < kGroup) {
-            i64 first = i64(b) * args.out_1 + (h * kGroup + head + i) * kDim;
-            StoreRun(args.out, first + reducer.lane * kCount, out[i]);
-          }
-        }
-      }
+    ETC_DEVICE void Run(Reducer& reducer, const Args&, int, int) {
+      reducer.WaitParts();
+      reducer.ReleaseParts(0);
     }
 
    private:
-    static constexpr int kCount = kDim / 32;  // neighbours that a lane joins
     static constexpr bool kNorm = QkNormOption<Config>::value;
 
     HeadConstants<kDim> query_constants_, key_constants_;
-    int place_;  // where the next task to join was prepared
 
     /// Norm and rotation, as a reader of the stored bf16 sees them.
     static ETC_DEVICE void Turn(Head<kDim>& head, const HeadConstants<kDim>& constants,
@@ -239,55 +238,14 @@ class WholeAttention {
       head.Rotate(rotation);
       head.Round();
     }
-
-    /// The lane's elements of the attended values of one head, of the warps' records and the new
-    /// position. The result is made of all that was read. Of a head beyond the group it is nothing.
-    static ETC_DEVICE u32 Join(const Prepared& prepared, u32 record, int head, int lane,
-                               float (&out)[kCount]) {
-      float scores[kWarps][2];  // the largest, and the sum of the exponentials
-      float score = prepared.scores[head], top = score;
-#pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        LoadShared(record + (warp * kPart + kDim) * 4, scores[warp]);
-        top = fmaxf(top, scores[warp][0]);
-      }
-      float weight = SoftmaxFactor(score, top);
-      LoadShared(SharedAddress(prepared.value + lane * kCount), out);
-#pragma unroll
-      for (int j = 0; j < kCount; ++j) {
-        out[j] *= weight;
-      }
-#pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) {
-        float factor = SoftmaxFactor(scores[warp][0], top);
-        weight = fmaf(factor, scores[warp][1], weight);
-        float elements[kCount];
-        LoadShared(record + (warp * kPart + lane * kCount) * 4, elements);
-#pragma unroll
-        for (int j = 0; j < kCount; ++j) {
-          out[j] = fmaf(factor, elements[j], out[j]);
-        }
-      }
-      u32 read = 0;
-#pragma unroll
-      for (int j = 0; j < kCount; ++j) {
-        out[j] = __fdividef(out[j], weight);
-        read ^= FloatToBits(out[j]);
-      }
-      return read;
-    }
   };
 
  private:
-  const Consumer& consumer_;
-  int turn_;  // below kSlotWarps: the next slot is this warp's
+  int turn_;       // below kSlotWarps: the next slot is this warp's
+  int place_ = 0;  // of the next round's parts
 
   static ETC_DEVICE Prepared& PreparedAt(char* scratch, int place) {
     return *reinterpret_cast<Prepared*>(scratch + place * kPreparedBytes);
-  }
-  /// The parts of the exchange's next buffer: of each warp two records.
-  static ETC_DEVICE u32 Parts(const char* scratch, const Exchange& exchange) {
-    return SharedAddress(scratch) + kPartsOffset + exchange.buffers.Index() * kWarps * kPart * 4;
   }
 };
 
