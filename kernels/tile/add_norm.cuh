@@ -33,8 +33,9 @@ struct AddNorm {
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
     i64 row = i64(b) * kDepth;
-    Words olds[kRounds], norms[kRounds];
-    float values[kRounds][4];
+    // Zeros where the last round has none, or the compiler would keep the task before's.
+    Words olds[kRounds] = {}, norms[kRounds] = {};
+    float values[kRounds][4] = {};
     ForRounds(consumer, [&](int round, int k) {
       olds[round] = *reinterpret_cast<const Words*>(args.residual + row + k);
       norms[round] = *reinterpret_cast<const Words*>(args.norm + k);
@@ -89,7 +90,7 @@ struct AddNorm {
   static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 row,
                              const Words (&olds)[kRounds], float (&sums)[kRounds][4]) {
     i64 stride = args.parts_1 * kDepth;
-    Vec4 parts[kRounds][kParts];
+    Vec4 parts[kRounds][kParts] = {};
     ForRounds(consumer, [&](int round, int k) {
 #pragma unroll
       for (int p = 0; p < kParts; ++p) {
