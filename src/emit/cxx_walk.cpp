@@ -243,7 +243,7 @@ class WalkWriter {
     WriteNotifies(share.leave_notifies, device, "done");
   }
 
-  /// By the role that stores a kernel's results.
+  /// By the role that ends a kernel's tasks.
   void WriteNotifies(const std::vector<EventRef>& refs, const Device& device,
                      const std::string& amount) {
     if (refs.empty()) {
