@@ -115,7 +115,7 @@ struct AttentionTile {
 template <int kDim>
 struct AttentionState {
   static constexpr int kValueLoads = AttentionTile<kDim>::kValueLoads;
-  // Floats of a head's record in shared memory, which starts at a multiple of 16 bytes.
+  // Floats of a head's record in shared memory, which starts at a multiple of 8 bytes.
   static constexpr int kRecord = kDim + 4;
 
   // Element e of load i is d = i * 64 + g * 8 + e; sum[i][e / 2] has e for both heads, then e

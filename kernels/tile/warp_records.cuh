@@ -19,7 +19,7 @@ struct WarpRecords {
   static constexpr int kWarpBytes = kHeads / 2 * kPairBytes;
   static constexpr int kBytes = kWarps * kWarpBytes;
 
-  u32 address;  // shared, a multiple of 16
+  u32 address;  // shared, a multiple of 8
 
   /// The heads from `first` on, which is even, of this warp. Its lanes are merged.
   ETC_DEVICE void Store(const AttentionState<kDim>& state, const Consumer& consumer,
