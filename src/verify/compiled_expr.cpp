@@ -9,7 +9,15 @@ CompiledExpr::CompiledExpr(const Module& module, ExprId id, const Sizes& sizes,
   if (!id) {
     return;
   }
-  if (auto affine = AffineOf(module, id, sizes, slots)) {
+  ExprId dividend = id;
+  const auto* binary = std::get_if<Binary>(&module.exprs[id]);
+  if (binary != nullptr && binary->op == BinaryOp::Div) {
+    if (auto divisor = EvaluateInt(module, binary->right, sizes.dims, sizes.ranges)) {
+      dividend = binary->left;
+      divisor_ = *divisor;
+    }
+  }
+  if (auto affine = AffineOf(module, dividend, sizes, slots)) {
     affine_ = std::move(*affine);
     return;
   }
@@ -30,7 +38,7 @@ std::optional<int64_t> CompiledExpr::Evaluate(const Slots& slots) const {
       return std::nullopt;
     }
   }
-  return value;
+  return CheckedFloorDiv(*value, divisor_);
 }
 
 std::optional<CompiledExpr::Affine> CompiledExpr::Sum(const Affine& a, const Affine& b,

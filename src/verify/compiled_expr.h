@@ -32,7 +32,8 @@ class Slots {
   std::vector<int64_t> values_;
 };
 
-/// An integer expression at given sizes. Affine ones, nearly all, cost a few additions.
+/// An integer expression at given sizes. Affine ones and their quotients by a number, nearly all,
+/// cost a few additions.
 class CompiledExpr {
  public:
   CompiledExpr() = default;  // 0
@@ -52,12 +53,13 @@ class CompiledExpr {
   static std::optional<Affine> Sum(const Affine& a, const Affine& b, int64_t sign);
 
   Affine affine_;
-  const Module* module_ = nullptr;  // set when the expression is not affine
+  int64_t divisor_ = 1;             // of affine_
+  const Module* module_ = nullptr;  // set when the expression is none of these
   ExprId id_;
   const Sizes* sizes_ = nullptr;
 };
 
-/// The values of all variables, for evaluation of what is not affine.
+/// The values of all variables, for evaluation of any expression.
 Env EnvOf(const Sizes& sizes, const Slots& slots);
 
 }  // namespace etc

@@ -16,7 +16,7 @@ constexpr int kTasks = 5;
 /// An index into an axis of `extent` elements, in terms of the coordinates i and j and the axis s.
 std::string RandomIndex(std::mt19937& random, int extent) {
   const std::string e = std::to_string(extent);
-  switch (random() % 7) {
+  switch (random() % 8) {
     case 0:
       return "*";
     case 1:
@@ -29,6 +29,8 @@ std::string RandomIndex(std::mt19937& random, int extent) {
       return "min(s, " + e + " - 1)";
     case 5:
       return "(i * 2 + s) % " + e;
+    case 6:
+      return "(i * 2 - j + 1) / 4";
     default:
       return std::to_string(random() % extent);
   }
