@@ -5,10 +5,6 @@ namespace {
 
 constexpr unsigned long kSteps = 20'000'000;
 
-Map After(const Map& first, const Map& second) {
-  return Map(isl_map_apply_range(first.copy(), second.copy()));
-}
-
 }  // namespace
 
 Barriers::Barriers(Unknowns& unknowns, const HappensBefore& order)
@@ -44,14 +40,12 @@ bool Barriers::Orders(const ProgramCall& x, const ProgramCall& y) const {
   }
   // From any iteration to the last one, on to the first of the other repeat, and to any there.
   for (const ProgramCall& k : calls_) {
-    if (!(k.index == x.index || (same_[x.index][k.index] && links_[k.index])) ||
-        !(k.repeats.empty() || IsSpine(k.index))) {
+    if (!(k.index == x.index || (same_[x.index][k.index] && links_[k.index])) || !Passes(k.index)) {
       continue;
     }
     for (const ProgramCall& m : calls_) {
       if (across_[k.index][m.index] &&
-          (m.index == y.index || (same_[m.index][y.index] && links_[m.index])) &&
-          (m.repeats.empty() || IsSpine(m.index))) {
+          (m.index == y.index || (same_[m.index][y.index] && links_[m.index])) && Passes(m.index)) {
         return true;
       }
     }
@@ -147,13 +141,11 @@ void Barriers::Close() {
   };
   while (std::exchange(grown, false)) {
     for (size_t k = 0; k < calls_.size(); ++k) {
-      bool passes =
-          calls_[k].repeats.empty() || IsSpine(k);  // from the first iteration to the last
       for (size_t x = 0; links_[k] && x < calls_.size(); ++x) {
         for (size_t y = 0; y < calls_.size(); ++y) {
           add(same_, x, y, same_[x][k] && same_[k][y]);
           add(next_, x, y, (same_[x][k] && next_[k][y]) || (next_[x][k] && same_[k][y]));
-          bool outside = passes && across_[x][k] && across_[k][y];
+          bool outside = Passes(k) && across_[x][k] && across_[k][y];
           add(across_, x, y,
               (same_[x][k] && across_[k][y]) || (across_[x][k] && same_[k][y]) ||
                   (outside && !InOneBlock(x, y)));

@@ -32,6 +32,8 @@ class Barriers {
   void Close();
   /// Whether the tasks of the call in an iteration come after those in each earlier one.
   bool IsSpine(size_t call) const { return links_[call] && next_[call][call]; }
+  /// Whether order goes through it, from the first iteration to the last where it is in a repeat.
+  bool Passes(size_t call) const { return calls_[call].repeats.empty() || IsSpine(call); }
   bool IsOrSame(size_t x, size_t y) const { return x == y || same_[x][y]; }
 
   const Unknowns& unknowns_;

@@ -24,6 +24,8 @@ Map InOneIteration(Map pairs, size_t repeats);
 Map InLaterIteration(Map pairs, size_t repeats);
 /// Those of which it is in the next one.
 Map InNextIteration(Map pairs, size_t repeats);
+/// From where `first` begins to where `second` leads from its ends.
+Map After(const Map& first, const Map& second);
 
 /// One wait or notify of a call: a set over its task, the variables of its `for`, and the element.
 struct EdgeRelation {

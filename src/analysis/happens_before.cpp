@@ -15,11 +15,12 @@
 #include "analysis/events.h"
 
 namespace etc {
-namespace {
 
 Map After(const Map& first, const Map& second) {
   return Map(isl_map_apply_range(first.copy(), second.copy()));
 }
+
+namespace {
 
 /// Whether the sum has grown.
 bool AddTo(Map& sum, const Map& part) {

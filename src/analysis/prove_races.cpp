@@ -222,11 +222,8 @@ class RaceProof {
              const AccessRegion& b) {
     // The reader of a tagged buffer waits for each word.
     bool waits = unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write;
-    if (a.ahead || b.ahead || waits || InBarriers(x, y)) {
-      ++prover_.report.races.proved;
-      return true;
-    }
-    if (barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b)) {
+    if (a.ahead || b.ahead || waits || InBarriers(x, y) ||
+        (barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b))) {
       ++prover_.report.races.proved;
       return true;
     }

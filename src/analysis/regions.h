@@ -26,8 +26,7 @@ struct IndexUse {
   TensorId tensor;  // as the body names it
   size_t axis;
   ExprId index;
-  bool
-      inside;  // the ranges of the variables in it show that; then nothing of what follows is given
+  bool inside;  // its variables' ranges show that: then nothing of what follows is given
   PwAff value = {};
   PwAff extent = {};
   const Set* scope = nullptr;  // where the access happens
