@@ -19,7 +19,7 @@ struct PerSignal {
   double tag, counter;
 };
 
-/// One NVIDIA H200 as measured: docs/results.md, "The cost model", has the source of each figure.
+/// One NVIDIA H200 as measured: docs/log/2026-11-22-cost-model.md has the source of each figure.
 /// Times are microseconds.
 struct Machine {
   int64_t sms = 132;
