@@ -80,7 +80,7 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
                                      const Emitted& emitted, CompileOutput compiled,
                                      const TargetOptions& target, const ModuleProofs& proofs) {
   ManifestInfo info;
-  info.target = target.arch;
+  info.arch = target.arch;
   info.binary_file = std::filesystem::path(path).filename().string();
   info.binary_bytes = compiled.binary.size();
   info.binary_xxh3_128 = HashText(compiled.binary);

@@ -63,7 +63,8 @@ class BenchJob {
     report.graph = graph->name;
     report.dims = tensors->dims;
     report.launches = options_.launches;
-    report.bytes_read = module_ ? BytesRead(*module_, *tensors, graph->name) : std::nullopt;
+    report.bytes_read =
+        module_ ? BytesRead(*module_, *tensors, graph->name, *options_.machine) : std::nullopt;
     if (module_ && !report.bytes_read) {
       return Refuse(
           fmt::format("`{}` has no graph `{}` for these sizes", options_.source.file, graph->name));
@@ -135,7 +136,7 @@ class BenchJob {
     bool on_host =
         options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
     TargetOptions target = options_.target;
-    target.arch = on_host ? "host" : "sm_90a";
+    target.arch = on_host ? Arch::Host : options_.machine->arch;
     auto module = LoadUnscheduled(options_.files.front());
     for (const std::string& name : schedules) {
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
@@ -180,6 +181,7 @@ class BenchJob {
                                    bool on_host) {
     LoweringOptions lowering;
     lowering.schedule.schedule = kind;
+    lowering.schedule.target = options_.machine;
     lowering.schedule.tag_data = !on_host;
     PhaseTimer timer;
     auto scheduled = std::make_unique<Module>(module);

@@ -20,7 +20,7 @@ bool Serves(const Module& module, const Kernel& kernel, const Env& dims) {
 }  // namespace
 
 std::optional<int64_t> BytesRead(const Module& module, const BenchTensors& tensors,
-                                 const std::string& graph) {
+                                 const std::string& graph, const Target& target) {
   Env dims;
   for (SymbolId symbol : module.symbols.Ids()) {
     auto size = tensors.dims.find(module.symbols[symbol].name);
@@ -37,7 +37,7 @@ std::optional<int64_t> BytesRead(const Module& module, const BenchTensors& tenso
   for (KernelId id : module.kernels.Ids()) {
     const Kernel& kernel = module.kernels[id];
     if (kernel.graph == graph && Serves(module, kernel, dims)) {
-      return std::llround(CostOf(module, kernel, dims, "sm_90a", {}, elements).bytes);
+      return std::llround(CostOf(module, kernel, dims, target, elements).bytes);
     }
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "driver/bench_tensors.h"
 #include "ir/module.h"
+#include "target/target.h"
 
 namespace etc {
 
@@ -15,6 +16,6 @@ namespace etc {
 /// those counts as their mean, which is exact where it depends on them linearly. Nothing where the
 /// scheduled module has no such kernel.
 [[nodiscard]] std::optional<int64_t> BytesRead(const Module& module, const BenchTensors& tensors,
-                                               const std::string& graph);
+                                               const std::string& graph, const Target& target);
 
 }  // namespace etc

@@ -49,13 +49,14 @@ std::string GpuLine() {
   if (etc_device_available() != ETC_OK || etc_device_describe(&info) != ETC_OK) {
     return Line(false, "GPU", etc_last_error());
   }
-  bool fits = std::string_view(info.arch) == "sm_90";
+  Arch arch = DefaultTarget().arch;
+  bool fits = info.arch == DeviceOf(arch);
   return Line(
       fits, "GPU",
       fmt::format("{} ({}, {} SMs, {:.1f} GiB), driver for CUDA {}.{}{}", info.name, info.arch,
                   info.sms, static_cast<double>(info.memory_bytes) / (1024.0 * 1024 * 1024),
                   info.driver_version / 1000, info.driver_version % 1000 / 10,
-                  fits ? "" : "; programs for sm_90a do not run on it"));
+                  fits ? "" : fmt::format("; programs for {} do not run on it", Spelling(arch))));
 }
 
 std::string LibrariesLine() {

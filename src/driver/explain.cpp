@@ -72,8 +72,9 @@ class Explanation {
 
   ExplainedKernel Explain(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
-    ExplainedKernel explained{id, SizesOf(id), {}, ChoosePaces(module_, kernel), {}};
-    explained.cost = CostOf(module_, kernel, explained.sizes, "sm_90a", {}, values_);
+    const Target& target = *options_.lowering.schedule.target;
+    ExplainedKernel explained{id, SizesOf(id), {}, ChoosePaces(module_, kernel, target), {}};
+    explained.cost = CostOf(module_, kernel, explained.sizes, target, values_);
     for (const StageCost& stage : explained.cost.stages) {
       std::vector<std::string>& reasons = explained.reasons.emplace_back();
       for (const EdgeCost& edge : stage.edges) {
@@ -147,7 +148,7 @@ ExitCode Execute(const ExplainOptions& options) {
     return session.Finish();
   }
   Explanation explanation(*module, *sizes, *values, options, session.diagnostics());
-  ExplainReport report{*module, {}, *sizes, *values, {}};
+  ExplainReport report{*module, *options.lowering.schedule.target, *sizes, *values, {}};
   for (KernelId id : explanation.Select()) {
     report.kernels.push_back(explanation.Explain(id));
   }

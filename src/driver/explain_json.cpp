@@ -98,11 +98,13 @@ Json ToJson(const ExplainReport& report, const ExplainedKernel& explained) {
 }  // namespace
 
 std::string ExplainJson(const ExplainReport& report) {
-  const Machine& machine = report.machine;
-  Json json = {
-      {"machine",
-       {{"name", "H200"}, {"sms", machine.sms}, {"stream_bytes_per_us", machine.stream_bytes}}},
-      {"kernels", Json::array()}};
+  const Target& target = report.target;
+  Json json = {{"machine",
+                {{"name", target.product},
+                 {"measured", target.measured},
+                 {"sms", target.sms},
+                 {"stream_bytes_per_us", target.stream_bytes}}},
+               {"kernels", Json::array()}};
   for (const ExplainedKernel& kernel : report.kernels) {
     json["kernels"].push_back(ToJson(report, kernel));
   }

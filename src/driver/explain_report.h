@@ -19,7 +19,7 @@ struct ExplainedKernel {
 
 struct ExplainReport {
   const Module& module;
-  Machine machine;
+  const Target& target;
   std::map<std::string, int64_t> sizes;   // those that were asked for, by dimension
   std::map<std::string, int64_t> values;  // the same, by integer parameter
   std::vector<ExplainedKernel> kernels;

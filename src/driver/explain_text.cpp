@@ -27,10 +27,11 @@ class TextWriter {
     for (const auto& [name, value] : report_.values) {
       text += fmt::format(", %{} = {}", name, value);
     }
-    text += fmt::format(", on {} SMs of an H200\n", report_.machine.sms);
+    text += fmt::format(", on {} SMs of an {}{}\n", report_.target.sms, report_.target.product,
+                        report_.target.measured ? "" : " (published figures, not measured)");
     text += fmt::format(
         "  floor      {:.1f} us: {:.1f} MB read once at {:.2f} TB/s; {:.3f} GFLOP\n", cost.floor_us,
-        cost.bytes / 1e6, report_.machine.stream_bytes / 1e6, cost.flops / 1e9);
+        cost.bytes / 1e6, report_.target.stream_bytes / 1e6, cost.flops / 1e9);
     text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor; {}\n", us,
                         Percent(cost.floor_us, us), LimitsText(cost.times));
     if (kernel.schedule == ScheduleKind::Kernels) {

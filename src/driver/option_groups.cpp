@@ -45,17 +45,31 @@ CLI::Option* AddSource(CLI::App* app, SourceOptions& source) {
   return app->add_option("file", source.file, "The .etir source; `-` for standard input");
 }
 
+void AddMachine(CLI::App* app, const Target*& machine) {
+  std::vector<std::pair<std::string, const Target*>> targets;
+  for (const Target& target : Targets()) {
+    targets.emplace_back(target.name, &target);
+  }
+  AddChoice<const Target*, const Target*>(
+      app, "--target", machine,
+      fmt::format("The machine that schedules are chosen for [{}]", machine->name), targets);
+}
+
 void AddLowering(CLI::App* app, LoweringOptions& lowering) {
   AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
       app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
       {{"static", ScheduleKind::Static},
        {"dynamic", ScheduleKind::Dynamic},
        {"kernels", ScheduleKind::Kernels}});
+  AddMachine(app, lowering.schedule.target);
+  int64_t most = 0;
+  for (const Target& target : Targets()) {
+    most = std::max(most, target.shared_bytes);
+  }
   app->add_option("--shared-bytes", lowering.schedule.shared_bytes,
-                  "Dynamic shared memory of a CTA")
-      ->check(Between<int64_t>(0, 232448))
-      ->type_name("N")
-      ->capture_default_str();
+                  "Dynamic shared memory of a CTA [all that the target has]")
+      ->check(Between<int64_t>(0, most))
+      ->type_name("N");
   AddList(app, "--print-after", lowering.print_after,
           "Print the module to stderr after a pass, or after `all`", "PASS")
       ->delimiter(',');

@@ -17,17 +17,17 @@ namespace etc {
 CLI::Validator OneOf(std::vector<std::string> words);
 
 /// An option whose value is one of a few words.
-template <class Target, class Choice>
-void AddChoice(CLI::App* app, const std::string& flags, Target& target, const std::string& help,
+template <class Value, class Choice>
+void AddChoice(CLI::App* app, const std::string& flags, Value& value, const std::string& help,
                const std::vector<std::pair<std::string, Choice>>& choices) {
   std::vector<std::string> words;
   for (const auto& [word, choice] : choices) {
     words.push_back(word);
   }
-  auto store = [&target, choices](const std::string& text) {
+  auto store = [&value, choices](const std::string& text) {
     for (const auto& [word, choice] : choices) {
       if (word == text) {
-        target = choice;
+        value = choice;
       }
     }
   };
@@ -59,6 +59,7 @@ void AddOutput(CLI::App* app, std::string& file, const std::string& help);
 void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format);
 void AddConstants(CLI::App* app, SourceOptions& source);
 CLI::Option* AddSource(CLI::App* app, SourceOptions& source);
+void AddMachine(CLI::App* app, const Target*& machine);
 void AddLowering(CLI::App* app, LoweringOptions& lowering);
 void AddDebugChecks(CLI::App* app, LoweringOptions& lowering);
 void AddTarget(CLI::App* app, TargetOptions& target);

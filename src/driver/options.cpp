@@ -70,9 +70,13 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   AddOutput(compile, options.output,
             "The binary; the manifest is written beside it as .json [the source's name with "
             ".cubin or .so, in this folder]");
-  AddChoice<std::string, std::string>(compile, "--arch", options.target.arch,
-                                      "What to compile for [sm_90a]",
-                                      {{"sm_90a", "sm_90a"}, {"host", "host"}});
+  std::vector<std::pair<std::string, Arch>> archs;
+  for (Arch arch : {Arch::Sm90a, Arch::Host}) {
+    archs.emplace_back(Spelling(arch), arch);
+  }
+  AddChoice<Arch, Arch>(compile, "--arch", options.target.arch,
+                        fmt::format("What to compile for [{}]", Spelling(options.target.arch)),
+                        archs);
   AddProofs(compile, options.proofs);
   AddTarget(compile, options.target);
   AddLowering(compile, options.lowering);
@@ -184,6 +188,7 @@ void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
                                       {{"text", BenchFormat::Text}, {"json", BenchFormat::Json}});
   AddOutput(bench, options.output, "Where to write [standard output]");
   AddTarget(bench, options.target);
+  AddMachine(bench, options.machine);
   bench->callback([&] { command = options; });
 }
 

@@ -35,12 +35,12 @@ enum class ResourceUsage { Off, Print, Strict };
 
 /// How kernels become a binary.
 struct TargetOptions {
-  std::string arch = "sm_90a";
+  Arch arch = DefaultTarget().arch;
   Compiler compiler = Compiler::Nvrtc;
   std::vector<std::string> include_dirs;
   ResourceUsage resource_usage = ResourceUsage::Off;
 
-  bool IsHost() const { return arch == "host"; }
+  bool IsHost() const { return arch == Arch::Host; }
 };
 
 struct ProofOptions {
@@ -121,6 +121,7 @@ struct RunOptions {
 enum class BenchFormat { Text, Json };
 
 struct BenchOptions {
+  const Target* machine = &DefaultTarget();
   std::vector<std::string> files;  // one source, or artifacts
   SourceOptions source;            // of the artifacts, where they are what is measured
   TargetOptions target;

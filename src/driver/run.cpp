@@ -110,11 +110,11 @@ class RunJob {
 
   std::optional<Program> Build(RunDevice device) {
     TargetOptions target = options_.target;
-    target.arch = device == RunDevice::Host ? "host" : "sm_90a";
+    target.arch = device == RunDevice::Host ? Arch::Host : options_.lowering.schedule.target->arch;
     if (options_.lowering.schedule.debug_checks) {
       WarnOfUnchecked(*module_, target.arch, session_.diagnostics());
     }
-    return builder_.Build(*module_, target, target.arch);
+    return builder_.Build(*module_, target, std::string(Spelling(target.arch)));
   }
 
   void Refuse(std::string message) {

@@ -34,8 +34,7 @@ bool HasWord(const std::string& text, const std::string& name) {
 
 class CudaWriter {
  public:
-  CudaWriter(const Module& module, const std::string& arch, const HeaderReader& headers,
-             Diagnostics& diagnostics)
+  CudaWriter(const Module& module, Arch arch, const HeaderReader& headers, Diagnostics& diagnostics)
       : module_(module), arch_(arch), diagnostics_(diagnostics), headers_(headers, diagnostics) {}
 
   std::optional<Emitted> Run() {
@@ -88,7 +87,7 @@ class CudaWriter {
 
  private:
   bool AppendImplHeader(const Device& device) {
-    const Impl* impl = FindImpl(device, arch_);
+    const Impl* impl = FindImpl(device, Spelling(arch_));
     if (impl == nullptr || impl->header.empty()) {
       return true;
     }
@@ -201,7 +200,7 @@ class CudaWriter {
   }
 
   void WriteImpl(TextWriter& out, const DeviceScope& scope, const Device& device) {
-    const Impl* impl = FindImpl(device, arch_);
+    const Impl* impl = FindImpl(device, Spelling(arch_));
     if (impl == nullptr) {
       WriteBody(out, scope, device, BodyStyle::Parallel);
       out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
@@ -281,7 +280,7 @@ class CudaWriter {
   }
 
   const Module& module_;
-  const std::string& arch_;
+  Arch arch_;
   Diagnostics& diagnostics_;
   HeaderText headers_;
   std::string text_;
@@ -290,8 +289,8 @@ class CudaWriter {
 
 }  // namespace
 
-std::optional<Emitted> EmitCuda(const Module& module, const std::string& arch,
-                                const HeaderReader& headers, Diagnostics& diagnostics) {
+std::optional<Emitted> EmitCuda(const Module& module, Arch arch, const HeaderReader& headers,
+                                Diagnostics& diagnostics) {
   if (!CanEmit(module, diagnostics)) {
     return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emit/entries.h"
+#include "target/arch.h"
 
 namespace etc {
 namespace {
@@ -17,7 +18,7 @@ void WriteRing(TextWriter& out, const std::string& entry, const std::string& mem
 void OpenEntry(TextWriter& out, const Kernel& kernel, const std::string& space,
                const std::string& entry) {
   out.Line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)",
-                       kernel.consumer_warps * 32 + 128));
+                       ThreadsOf(kernel.consumer_warps)));
   out.Open(fmt::format("{}(const __grid_constant__ {}::Params params) {{", entry, space));
 }
 

@@ -10,15 +10,14 @@
 
 namespace etc {
 
-void OpenLoop(TextWriter& out, const std::string& arch, const std::string& head) {
-  if (arch != "host") {
+void OpenLoop(TextWriter& out, Arch arch, const std::string& head) {
+  if (arch != Arch::Host) {
     out.Line("#pragma unroll 1");
   }
   out.Open(head);
 }
 
-TaskLoop::TaskLoop(TextWriter& out, const KernelScope& scope, const Share& share,
-                   const std::string& arch)
+TaskLoop::TaskLoop(TextWriter& out, const KernelScope& scope, const Share& share, Arch arch)
     : out_(out), scope_(scope), share_(share), arch_(arch) {
   for (size_t i = 0; i < share.axes.size(); ++i) {
     if (Mentions(scope.module(), share.axes, {share.axes[i].var})) {

@@ -5,11 +5,12 @@
 #include <string_view>
 
 #include "emit/cxx_kernel.h"
+#include "target/arch.h"
 
 namespace etc {
 
 /// Opens a loop that stays one: its body holds whole tile kernels.
-void OpenLoop(TextWriter& out, const std::string& arch, const std::string& head);
+void OpenLoop(TextWriter& out, Arch arch, const std::string& head);
 
 /// The tasks of a share are numbered row-major over its axes. The axes from the first on that
 /// others' ranges depend on are loops; the rest, the box, has a size for each of their values, and
@@ -18,7 +19,7 @@ void OpenLoop(TextWriter& out, const std::string& arch, const std::string& head)
 /// box on; `box`, the number of tasks of the box in a nest.
 class TaskLoop {
  public:
-  TaskLoop(TextWriter& out, const KernelScope& scope, const Share& share, const std::string& arch);
+  TaskLoop(TextWriter& out, const KernelScope& scope, const Share& share, Arch arch);
 
   /// Whether loops stand around the box.
   bool IsNest() const { return outer_ > 0; }
@@ -49,7 +50,7 @@ class TaskLoop {
   TextWriter& out_;
   const KernelScope& scope_;
   const Share& share_;
-  const std::string& arch_;
+  Arch arch_;
   size_t outer_ = 0;  // how many axes are loops
 };
 

@@ -23,8 +23,8 @@ std::string Reduction(const Device& device) {
 
 class WalkWriter {
  public:
-  WalkWriter(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
-             const std::string& arch, bool launch)
+  WalkWriter(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role, Arch arch,
+             bool launch)
       : out_(out),
         scope_(scope),
         module_(scope.module()),
@@ -56,7 +56,7 @@ class WalkWriter {
     std::string guard =
         role_ == Role::Reducer ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
     out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
-    if (arch_ != "host") {
+    if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
     if (ReadsTensor(module_, share.axes)) {
@@ -90,7 +90,7 @@ class WalkWriter {
 
  private:
   bool Streams(const Share& share) const {
-    const Impl* impl = FindImpl(module_.devices[share.callee], arch_);
+    const Impl* impl = FindImpl(module_.devices[share.callee], Spelling(arch_));
     return impl != nullptr && !impl->streams.empty();
   }
 
@@ -121,7 +121,7 @@ class WalkWriter {
     if (role_ != Role::Consumer || checks.empty()) {
       return;
     }
-    const char* threads = arch_ == "host" ? "1" : "Consumer::kThreads";
+    const char* threads = arch_ == Arch::Host ? "1" : "Consumer::kThreads";
     out_.Open("{");
     out_.Line("const Checks checks = OpenChecks(params.event_memory);");
     for (const Check& check : checks) {
@@ -184,12 +184,12 @@ class WalkWriter {
   void WriteTasks(const Share& share, const Device& device, TaskLoop& loop) {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
-      if (arch_ != "host") {
+      if (arch_ != Arch::Host) {
         WritePrefetch(device, loop);
       }
       // Waits that hold for all tasks come first, so that one object can serve all of them.
       signals_.WriteWaits(share.enter_waits);
-      bool scratch_only = arch_ != "host" && share.enter_waits.empty();
+      bool scratch_only = arch_ != Arch::Host && share.enter_waits.empty();
       out_.Line(fmt::format(
           "{}consumer.Sync();",
           scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
@@ -249,7 +249,7 @@ class WalkWriter {
     if (refs.empty()) {
       return;
     }
-    bool guarded = arch_ != "host" && role_ == Role::Consumer;
+    bool guarded = arch_ != Arch::Host && role_ == Role::Consumer;
     if (guarded) {
       out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
     }
@@ -265,7 +265,7 @@ class WalkWriter {
   const Module& module_;
   const Kernel& kernel_;
   Role role_;
-  const std::string& arch_;
+  Arch arch_;
   bool launch_;  // what comes before this launch has ended
   SignalWriter signals_;
 };
@@ -273,12 +273,12 @@ class WalkWriter {
 }  // namespace
 
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
-               const std::string& arch) {
+               Arch arch) {
   WalkWriter(out, scope, kernel, role, arch, false).WriteNodes(kernel.body);
 }
 
 void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                 const ShareSite& launch, Role role, const std::string& arch) {
+                 const ShareSite& launch, Role role, Arch arch) {
   const Module& module = scope.module();
   for (size_t i = 0; i < launch.repeats.size(); ++i) {
     SymbolId var = std::get<Repeat>(module.nodes[launch.repeats[i]]).var;

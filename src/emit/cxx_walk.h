@@ -4,6 +4,7 @@
 #include <string>
 
 #include "emit/cxx_kernel.h"
+#include "target/arch.h"
 
 namespace etc {
 
@@ -13,10 +14,10 @@ enum class Role { Consumer, Loader, Reducer, Prefetch };
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
 /// shares whose implementation for `arch` streams operands.
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
-               const std::string& arch);
+               Arch arch);
 
 /// What one role does in a launch of a kernel of the schedule `kernels`.
 void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                 const ShareSite& launch, Role role, const std::string& arch);
+                 const ShareSite& launch, Role role, Arch arch);
 
 }  // namespace etc

@@ -9,6 +9,7 @@
 
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "target/arch.h"
 
 namespace etc {
 
@@ -28,7 +29,7 @@ struct Emitted {
 
 /// One self-contained CUDA C++ translation unit with an entry for each kernel of the module.
 /// Nothing when an error was reported (an impl's header that does not exist, say).
-[[nodiscard]] std::optional<Emitted> EmitCuda(const Module& module, const std::string& arch,
+[[nodiscard]] std::optional<Emitted> EmitCuda(const Module& module, Arch arch,
                                               const HeaderReader& headers,
                                               Diagnostics& diagnostics);
 
@@ -51,7 +52,7 @@ struct ManifestProofs {
 
 /// Warns of what a device function asks of a tensor that the program computes, where a kernel with
 /// checks has none for it: `distinct` and `monotone`, and values that an implementation reads.
-void WarnOfUnchecked(const Module& module, const std::string& arch, Diagnostics& diagnostics);
+void WarnOfUnchecked(const Module& module, Arch arch, Diagnostics& diagnostics);
 
 /// Named numbers of a kernel, in the order in which they are printed.
 struct ManifestResources {
@@ -61,7 +62,7 @@ struct ManifestResources {
 
 /// What the manifest says beyond the module.
 struct ManifestInfo {
-  std::string target;       // "sm_90a" or "host"
+  Arch arch = Arch::Host;
   std::string binary_file;  // name, relative to the manifest
   uint64_t binary_bytes = 0;
   std::string binary_xxh3_128;  // hexadecimal

@@ -50,7 +50,7 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
     out.Open(fmt::format(
         "inline void Consume{}(const Params& params, Consumer& consumer, i64 sm, i64 sms) {{", i));
     WriteDeclarations(out, scope, kernel);
-    WriteLaunch(out, scope, kernel, sites[i], Role::Consumer, "host");
+    WriteLaunch(out, scope, kernel, sites[i], Role::Consumer, Arch::Host);
     out.Close();
   }
   out.Line("}");
@@ -112,7 +112,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
       "inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
       "i64 sm, i64 sms) {");
   WriteDeclarations(out, kernel_scope, kernel);
-  WriteWalk(out, kernel_scope, kernel, Role::Consumer, "host");
+  WriteWalk(out, kernel_scope, kernel, Role::Consumer, Arch::Host);
   out.Close();
   out.Line("}");
   out.Line("}");

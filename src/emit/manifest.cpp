@@ -191,7 +191,7 @@ class ManifestWriter {
     return {{launches ? "launches" : "entry", entries},
             {"schedule", Spelling(kernel.schedule)},
             {"where", where},
-            {"threads", kernel.consumer_warps * 32 + 128},
+            {"threads", ThreadsOf(kernel.consumer_warps)},
             {"shared_bytes", kernel.shared_bytes},
             {"workspace_bytes", Balanced(workspace)},
             {"event_counters", Balanced(counters)}};
@@ -310,7 +310,7 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   ManifestWriter writer(module);
   Json manifest = {
       {"etc_manifest", 1},
-      {"target", info.target},
+      {"target", Spelling(info.arch)},
       {"binary",
        {{"file", info.binary_file},
         {"bytes", info.binary_bytes},

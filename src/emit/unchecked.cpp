@@ -10,13 +10,12 @@
 namespace etc {
 namespace {
 
-void WarnOf(const Device& device, const Tensor& param, const std::string& arch,
-            Diagnostics& diagnostics) {
+void WarnOf(const Device& device, const Tensor& param, Arch arch, Diagnostics& diagnostics) {
   std::string what = param.distinct   ? "`distinct`"
                      : param.monotone ? "`monotone`"
                      : param.counts   ? "`counts`"
                                       : "";
-  if (param.value_lo && FindImpl(device, arch) != nullptr) {
+  if (param.value_lo && FindImpl(device, Spelling(arch)) != nullptr) {
     what = what.empty() ? "the range of its values" : "the range of its values, and " + what;
   }
   if (!what.empty()) {
@@ -43,7 +42,7 @@ bool ChecksArgument(const Share& share, const Tensor& param, TensorId argument) 
 
 }  // namespace
 
-void WarnOfUnchecked(const Module& module, const std::string& arch, Diagnostics& diagnostics) {
+void WarnOfUnchecked(const Module& module, Arch arch, Diagnostics& diagnostics) {
   std::set<TensorId> warned;
   for (const Kernel& kernel : module.kernels) {
     if (!kernel.check_accesses) {

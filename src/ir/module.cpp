@@ -59,7 +59,7 @@ void CollectShares(const Module& module, const std::vector<NodeId>& nodes,
 
 }  // namespace
 
-const Impl* FindImpl(const Device& device, const std::string& arch) {
+const Impl* FindImpl(const Device& device, std::string_view arch) {
   auto it = std::find_if(device.impls.begin(), device.impls.end(),
                          [&](const Impl& impl) { return impl.arch == arch; });
   return it == device.impls.end() ? nullptr : &*it;

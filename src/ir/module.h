@@ -119,7 +119,7 @@ struct Device {
 };
 
 /// The device's implementation for a target, or null.
-const Impl* FindImpl(const Device& device, const std::string& arch);
+const Impl* FindImpl(const Device& device, std::string_view arch);
 
 /// Whether an implementation can take the parameter as a tagged buffer.
 bool TakesTagged(const Device& device, TensorId param);

@@ -14,10 +14,9 @@ namespace {
 
 class KernelCounter {
  public:
-  KernelCounter(const Module& module, const Kernel& kernel, const Env& dims,
-                const std::string& arch, const Machine& machine,
+  KernelCounter(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                 const std::map<std::string, int64_t>& elements)
-      : module_(module), arch_(arch), machine_(machine), elements_(elements) {
+      : module_(module), target_(target), elements_(elements) {
     sizes_.dims = dims;
     sizes_.ranges = RangesOf(module, kernel);
     std::vector<ShareSite> sites = SharesOf(module, kernel);
@@ -69,14 +68,14 @@ class KernelCounter {
     }
     BodyCost body = CostOfBody(module_, callee, sizes_);
     stage.tasks = static_cast<int64_t>(body.tasks);
-    stage.tasks_per_sm = (stage.tasks + machine_.sms - 1) / machine_.sms;
+    stage.tasks_per_sm = (stage.tasks + target_.sms - 1) / target_.sms;
     stage.balance = stage.tasks == 0 ? 1
                                      : static_cast<double>(stage.tasks) /
-                                           static_cast<double>(stage.tasks_per_sm * machine_.sms);
+                                           static_cast<double>(stage.tasks_per_sm * target_.sms);
     stage.flops = body.flops * body.tasks;
-    const Impl* impl = FindImpl(callee, arch_);
+    const Impl* impl = FindImpl(callee, Spelling(target_.arch));
     stage.generated = impl == nullptr;
-    double sms = static_cast<double>(std::min(stage.tasks, machine_.sms));
+    double sms = static_cast<double>(std::min(stage.tasks, target_.sms));
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[callee.params[i]];
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
@@ -95,9 +94,9 @@ class KernelCounter {
       } else {
         double one = element * read->second.one_task;
         bool is_own = stage.tasks == 1 || read->second.all_tasks > read->second.one_task;
-        bool is_held = !is_own && one <= machine_.held_bytes;  // from one task to the next
+        bool is_held = !is_own && one <= target_.held_bytes;  // from one task to the next
         stage.fetched_bytes += one * (is_held ? sms : static_cast<double>(stage.tasks));
-        stage.first_bytes += std::min(one, machine_.held_bytes);
+        stage.first_bytes += std::min(one, target_.held_bytes);
         Mechanism mechanism = AddEdge(share, share.args[i].tensor, stage);
         stage.depends |=
             is_own && (mechanism == Mechanism::Counter || mechanism == Mechanism::Hoisted);
@@ -119,8 +118,7 @@ class KernelCounter {
   }
 
   const Module& module_;
-  const std::string& arch_;
-  const Machine& machine_;
+  const Target& target_;
   const std::map<std::string, int64_t>& elements_;
   LaunchSizes sizes_;
   std::set<TensorId> written_;
@@ -142,16 +140,16 @@ double TimeOf(const StageCost& stage, const PerSignal& signal) {
 /// starts after the edges into it and ends when its longest work is done and its stream has come.
 class Player {
  public:
-  Player(KernelCost& cost, const Machine& machine) : cost_(cost), machine_(machine) {
+  Player(KernelCost& cost, const Target& target) : cost_(cost), target_(target) {
     for (StageCost& stage : cost.stages) {
-      stage.floor_us = (stage.streamed_bytes + stage.read_bytes) / machine.stream_bytes;
-      stage.latency_us = TimeOf(stage, machine.chain);
+      stage.floor_us = (stage.streamed_bytes + stage.read_bytes) / target.stream_bytes;
+      stage.latency_us = TimeOf(stage, target.chain);
     }
   }
 
   void Run() {
-    Pass(machine_.launch);
-    cost_.times[Limit::Signals] += machine_.launch;
+    Pass(target_.launch);
+    cost_.times[Limit::Signals] += target_.launch;
     PlayRound(0, cost_.stages.size(), 0);
     for (StageCost& stage : cost_.stages) {
       auto iterations = static_cast<double>(std::max<int64_t>(stage.iterations, 1));
@@ -162,7 +160,7 @@ class Player {
       cost_.bytes += iterations * (stage.streamed_bytes + stage.read_bytes);
       cost_.flops += iterations * stage.flops;
     }
-    cost_.floor_us = cost_.bytes / machine_.stream_bytes;
+    cost_.floor_us = cost_.bytes / target_.stream_bytes;
   }
 
  private:
@@ -188,8 +186,8 @@ class Player {
   }
 
   void Play(StageCost& stage) {
-    auto sms = static_cast<double>(machine_.sms);
-    double signals = stage.latency_us + stage.first_bytes * sms / machine_.cache_bytes;
+    auto sms = static_cast<double>(target_.sms);
+    double signals = stage.latency_us + stage.first_bytes * sms / target_.cache_bytes;
     Pass(signals);
     stage.times[Limit::Signals] += signals;
     const StageCost* before = Beside(stage);
@@ -209,7 +207,7 @@ class Player {
     stage.times[limit] += work[limit];
     double missing = std::max(needed_ - streamed_, 0.0);
     streamed_ += missing;
-    stage.times[Limit::Memory] += missing / machine_.stream_bytes;
+    stage.times[Limit::Memory] += missing / target_.stream_bytes;
   }
 
   /// The stage before, where both are at work at once: their tasks are on different SMs, and stream
@@ -219,7 +217,7 @@ class Player {
       return nullptr;
     }
     const StageCost& before = *(&stage - 1);
-    bool fit = before.tasks + stage.tasks <= machine_.sms;
+    bool fit = before.tasks + stage.tasks <= target_.sms;
     bool share_a_stream =
         std::any_of(stage.streams.begin(), stage.streams.end(),
                     [&](TensorId tensor) { return before.streams.contains(tensor); });
@@ -229,27 +227,26 @@ class Player {
   /// What a stage would take for each of its limits alone, once its operands are there and its
   /// stream has come. An SM with more tasks than the rest lets them wait.
   Times WorkOf(const StageCost& stage) const {
-    auto sms = static_cast<double>(std::min(stage.tasks, machine_.sms));
+    auto sms = static_cast<double>(std::min(stage.tasks, target_.sms));
     double fetched = std::max(stage.fetched_bytes - stage.first_bytes * sms, 0.0);
     Times work;
     work[Limit::Memory] =
-        (stage.read_bytes / machine_.plain_bytes + stage.streamed_bytes / machine_.consumed_bytes) /
+        (stage.read_bytes / target_.plain_bytes + stage.streamed_bytes / target_.consumed_bytes) /
         stage.balance;
     work[Limit::Cache] =
-        (stage.streamed_bytes + stage.read_bytes + fetched) / machine_.cache_bytes / stage.balance;
-    work[Limit::Operations] = stage.flops / machine_.flops / stage.balance;
-    work[Limit::Tasks] =
-        stage.depends ? machine_.task * static_cast<double>(stage.tasks_per_sm) : 0;
+        (stage.streamed_bytes + stage.read_bytes + fetched) / target_.cache_bytes / stage.balance;
+    work[Limit::Operations] = stage.flops / target_.flops / stage.balance;
+    work[Limit::Tasks] = stage.depends ? target_.task * static_cast<double>(stage.tasks_per_sm) : 0;
     return work;
   }
 
   /// Time in which the loaders go on as far as the ring holds.
   void Pass(double us) {
-    streamed_ = std::min(streamed_ + us * machine_.stream_bytes, needed_ + machine_.ring_bytes);
+    streamed_ = std::min(streamed_ + us * target_.stream_bytes, needed_ + target_.RingBytes());
   }
 
   KernelCost& cost_;
-  const Machine& machine_;
+  const Target& target_;
   double needed_ = 0;    // bytes that the stages so far consume
   double streamed_ = 0;  // bytes that the loaders have copied
 };
@@ -261,13 +258,13 @@ struct Run {
   double fetched_bytes = 0;                     // of activations
   bool tagged = false;                          // whether a part of the chain is of tagged words
 
-  void Add(const StageCost& stage, const Machine& machine) {
+  void Add(const StageCost& stage, const Target& target) {
     tagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
                           [](const EdgeCost& edge) { return edge.mechanism == Mechanism::Tag; });
     auto iterations = static_cast<double>(stage.iterations);
     chain += iterations * stage.latency_us;
-    hidden += iterations * TimeOf(stage, machine.hidden);
-    streaming += iterations * TimeOf(stage, machine.streaming);
+    hidden += iterations * TimeOf(stage, target.hidden);
+    streaming += iterations * TimeOf(stage, target.streaming);
     choice.streamed_bytes += iterations * stage.streamed_bytes;
     fetched_bytes += iterations * stage.fetched_bytes;
     if (stage.streamed_bytes > 0) {
@@ -275,31 +272,31 @@ struct Run {
     }
   }
 
-  void Choose(const Machine& machine) {
-    double stream = choice.streamed_bytes / machine.stream_bytes;
-    choice.pace.cap = machine.loader_cap;
+  void Choose(const Target& target) {
+    double stream = choice.streamed_bytes / target.stream_bytes;
+    choice.pace.cap = target.loader_cap;
     std::string times =
         fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
     if (stream < hidden && tagged) {
-      choice.pace.cap = machine.hidden_cap;
+      choice.pace.cap = target.hidden_cap;
       choice.reason = times + ", so the ring is full, and what is on its way delays the words";
     } else if (stream < hidden) {
       choice.reason = times + ", so the ring is full, and a gap would only delay";
     } else if (stream < streaming) {
-      double slot = machine.slot_bytes * static_cast<double>(machine.sms) / machine.stream_bytes;
-      choice.pace.gap = std::lround(slot * machine.cycles * machine.gap_share / 100) * 100;
+      double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
+      choice.pace.gap = std::lround(slot * target.cycles * target.gap_share / 100) * 100;
       choice.reason = times + ", so bursts would delay the signals";
     } else {
-      choice.pace.cap = tagged ? machine.streaming_cap : machine.loader_cap;
+      choice.pace.cap = tagged ? target.streaming_cap : target.loader_cap;
       choice.reason = times + ", so the stream sets the time, and a gap would add to it";
     }
     if (chain == 0 || tagged) {
       return;
     }
-    if (fetched_bytes < machine.fetched_share * choice.streamed_bytes) {
-      choice.pace.ahead = machine.ahead;
+    if (fetched_bytes < target.fetched_share * choice.streamed_bytes) {
+      choice.pace.ahead = target.ahead;
     } else {
-      choice.pace.cap = machine.streaming_cap;
+      choice.pace.cap = target.streaming_cap;
       choice.reason += "; the consumers fetch so much beside it that it must not pause";
     }
   }
@@ -343,12 +340,11 @@ Limit Times::Longest() const {
   return static_cast<Limit>(std::max_element(us.begin(), us.end()) - us.begin());
 }
 
-KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
-                  const std::string& arch, const Machine& machine,
+KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                   const std::map<std::string, int64_t>& elements) {
   KernelCost cost;
-  cost.stages = KernelCounter(module, kernel, dims, arch, machine, elements).Take();
-  Player(cost, machine).Run();
+  cost.stages = KernelCounter(module, kernel, dims, target, elements).Take();
+  Player(cost, target).Run();
   return cost;
 }
 
@@ -370,8 +366,8 @@ Env LeastSizes(const Module& module, const Kernel& kernel) {
 }
 
 std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
-                                    const Machine& machine) {
-  KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), "sm_90a", machine);
+                                    const Target& target) {
+  KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), target);
   std::vector<Run> runs;
   for (const StageCost& stage : cost.stages) {
     auto run = std::find_if(runs.begin(), runs.end(),
@@ -380,12 +376,12 @@ std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
       run = runs.insert(runs.end(), Run{});
       run->choice.repeat = stage.repeat;
     }
-    run->Add(stage, machine);
+    run->Add(stage, target);
   }
   std::vector<PaceChoice> choices;
   for (Run& run : runs) {
     if (run.choice.streamed_bytes > 0) {
-      run.Choose(machine);
+      run.Choose(target);
       choices.push_back(std::move(run.choice));
     }
   }

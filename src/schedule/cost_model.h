@@ -1,4 +1,4 @@
-// What a kernel's stages move and compute, and how long they take on the machine that etc knows.
+// What a kernel's stages move and compute, and how long they take on a target.
 #pragma once
 
 #include <array>
@@ -11,40 +11,9 @@
 
 #include "ir/module.h"
 #include "schedule/body_cost.h"
+#include "target/target.h"
 
 namespace etc {
-
-/// Microseconds for each stage that waits, by how it does.
-struct PerSignal {
-  double tag, counter;
-};
-
-/// One NVIDIA H200 as measured: docs/log/2026-11-22-cost-model.md has the source of each figure.
-/// Times are microseconds.
-struct Machine {
-  int64_t sms = 132;
-  double cycles = 1980;              // of an SM's clock in a microsecond
-  double stream_bytes = 4.6e6;       // that bulk copies read in a microsecond
-  double consumed_bytes = 4.8e6;     // that all consumers take out of their rings
-  double plain_bytes = 4.2e6;        // that plain loads read
-  double cache_bytes = 7.5e6;        // that all SMs get from L2, from memory or not
-  double held_bytes = 256 * 96 * 4;  // of activations that the consumers of an SM hold
-  double flops = 535e6;              // of all tensor cores in a microsecond, as WideGemm uses them
-  double ring_bytes = 132 * 200e3;   // that the loaders of all SMs can be ahead
-  double slot_bytes = 16384;
-  PerSignal chain{0.9, 1.3};  // from the last sum of a stage to the first of the next
-  double task = 1.0;       // of a task that reads an operand of its own behind an event, at least
-  double launch = 3;       // of a kernel in a CUDA graph
-  int64_t loader_cap = 3;  // slots on their way at once: fewer stream slower, more delay signals
-  int64_t streaming_cap = 4;  // the same where the stream sets the time of a chain of tagged words,
-                              // and where the consumers fetch fetched_share of what it brings
-  int64_t hidden_cap = 2;     // the same where the stream hides behind a chain of tagged words
-  int64_t ahead = 1;          // the same in a share that the consumers wait for, of events only
-  double fetched_share = 0.65;
-  double gap_share = 0.75;  // of the time of a slot at full bandwidth, where bursts delay signals
-  PerSignal hidden{1.4, 3.08};  // a run that streams less for each signal hides the stream
-  PerSignal streaming{5, 11};   // and one that streams more is bound by bandwidth
-};
 
 /// How a share learns that an operand is there.
 enum class Mechanism {
@@ -120,11 +89,10 @@ struct KernelCost {
   Times times;
 };
 
-/// What `arch` makes of the kernel at these sizes; `dims` has every dimension. Each element of an
-/// integer parameter counts as the value that `elements` has for its name, else as the largest that
-/// it may be.
-KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims,
-                  const std::string& arch = "sm_90a", const Machine& machine = {},
+/// What the target makes of the kernel at these sizes; `dims` has every dimension. Each element of
+/// an integer parameter counts as the value that `elements` has for its name, else as the largest
+/// that it may be.
+KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                   const std::map<std::string, int64_t>& elements = {});
 
 /// The pace of the loader in the shares of one repeat, or in those that no repeat holds, and why.
@@ -141,6 +109,6 @@ Env LeastSizes(const Module& module, const Kernel& kernel);
 
 /// One for each run of shares that streams, in program order.
 std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
-                                    const Machine& machine = {});
+                                    const Target& target);
 
 }  // namespace etc

@@ -20,9 +20,6 @@
 namespace etc {
 namespace {
 
-/// An event with an element for some of a call's tasks costs a signal for each task, one for all of
-/// them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
-constexpr int64_t kTasksAtOnce = 132;
 /// The most elements of an axis that a task waits for one by one.
 constexpr int64_t kMostWaits = 4;
 
@@ -258,7 +255,9 @@ class Derivation {
       }
     }
     auto tasks = EvaluateInt(module_, plan_.TaskCount(call), smallest, program_.ranges);
-    return tasks && *tasks <= kTasksAtOnce;
+    // An event with an element for some of a call's tasks costs a signal for each task, one for all
+    // of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
+    return tasks && *tasks <= options_.target->sms;
   }
 
   /// Lets what a call before a repeat writes count as that of the iteration before the first, where

@@ -12,7 +12,7 @@ class Lowering : KernelBuilder {
   std::optional<Kernel> Run(const DimRange* range) {
     Kernel kernel = Begin(range);
     kernel.schedule = ScheduleKind::Kernels;
-    kernel.shared_bytes = options_.shared_bytes;
+    kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     LowerBlock(graph_.body, kernel.declarations, kernel.body);
     return kernel;
   }

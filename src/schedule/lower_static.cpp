@@ -21,7 +21,7 @@ class Lowering : KernelBuilder {
       return std::nullopt;
     }
     Kernel kernel = Begin(range);
-    kernel.shared_bytes = options_.shared_bytes;
+    kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     ExprId first = MakeInt(module_, 0);
     if (!LowerBlock(graph_.body, graph_.schedule, first, kernel.declarations, kernel.body)) {
       return std::nullopt;

@@ -5,10 +5,10 @@
 
 namespace etc {
 
-bool PaceLoader(Module& module, const ScheduleOptions&, Diagnostics&) {
+bool PaceLoader(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
     Kernel& kernel = module.kernels[id];
-    std::vector<PaceChoice> choices = ChoosePaces(module, kernel);
+    std::vector<PaceChoice> choices = ChoosePaces(module, kernel, *options.target);
     if (choices.empty()) {
       continue;
     }

@@ -9,14 +9,16 @@
 
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "target/target.h"
 
 namespace etc {
 
 struct ScheduleOptions {
   std::optional<ScheduleKind> schedule;  // overrides what the source says
+  const Target* target = &DefaultTarget();
   int64_t consumer_warps = 8;
-  int64_t shared_bytes = 232448;     // dynamic shared memory of a CTA: all that sm_90 allows
-  bool tag_data = false;             // the pipeline has tag-data: for CUDA only
+  std::optional<int64_t> shared_bytes;  // dynamic shared memory of a CTA: all that there is
+  bool tag_data = false;                // the pipeline has tag-data: for CUDA only
   int64_t tagged_rows = 8;           // the most rows of a buffer that tag-data tags, and the most
   int64_t tagged_elements = 262144;  // elements of it that a task reads
   int64_t version_bytes = 64 << 20;  // the most that the versions of an untagged buffer may take

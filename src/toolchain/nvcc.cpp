@@ -71,7 +71,7 @@ CompileOutput CompileWithNvcc(const std::string& text, const CudaOptions& option
     return output;
   }
   output.toolchain = VersionName(RunProcess({*nvcc, "--version"}, scratch.path()).output);
-  const std::string_view number = ArchNumber(options.arch);
+  const std::string_view number = ArchNumber(Spelling(options.arch));
   output.flags = {"-cubin", "-gencode", fmt::format("arch=compute_{0},code=sm_{0}", number),
                   "-std=c++17", "--fmad=true"};
   if (options.resource_usage) {

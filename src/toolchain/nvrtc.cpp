@@ -125,8 +125,8 @@ CompileOutput CompileWithNvrtc(const std::string& text, const CudaOptions& optio
   int minor = 0;
   nvrtc.version(&major, &minor);
   output.toolchain = fmt::format("nvrtc {}.{}", major, minor);
-  output.flags = {"--gpu-architecture=" + options.arch, "--std=c++17", "-default-device",
-                  "--fmad=true"};
+  output.flags = {fmt::format("--gpu-architecture={}", Spelling(options.arch)), "--std=c++17",
+                  "-default-device", "--fmad=true"};
   if (options.resource_usage) {
     output.flags.push_back("--ptxas-options=-v");
   }

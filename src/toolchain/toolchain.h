@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "target/arch.h"
+
 namespace etc {
 
 /// What a compiler made of one translation unit. `log` has its messages, warnings included.
@@ -17,7 +19,7 @@ struct CompileOutput {
 };
 
 struct CudaOptions {
-  std::string arch = "sm_90a";
+  Arch arch = Arch::Sm90a;
   bool resource_usage = false;  // put ptxas' report of registers, spills, shared memory in the log
   std::vector<std::string> extra_flags = {};
   const std::atomic<bool>* in_vain = nullptr;  // once set, NVRTC 12.8 and later stop with an error

@@ -6,6 +6,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "target/arch.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
 #include "verify/wording.h"
@@ -13,7 +14,10 @@
 namespace etc {
 namespace {
 
-constexpr std::string_view kArchs[] = {"sm_90a"};
+bool IsKnownGpu(std::string_view arch) {
+  auto known = ArchOf(arch);
+  return known && *known != Arch::Host;
+}
 
 bool HasValue(const Module& module, ExprId id) {
   switch (KindOf(module, id)) {
@@ -60,10 +64,10 @@ void CheckArgs(const Module& module, const Impl& impl, Diagnostics& diagnostics)
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics) {
   std::map<std::string, SourceRange> archs;
   for (const Impl& impl : device.impls) {
-    if (std::find(std::begin(kArchs), std::end(kArchs), impl.arch) == std::end(kArchs)) {
-      diagnostics.Error(
-          DiagnosticKind::Impl, impl.range,
-          fmt::format("`{}` is not a known architecture; known is `sm_90a`", impl.arch));
+    if (!IsKnownGpu(impl.arch)) {
+      diagnostics.Error(DiagnosticKind::Impl, impl.range,
+                        fmt::format("`{}` is not a known architecture; known is `{}`", impl.arch,
+                                    Spelling(Arch::Sm90a)));
     }
     auto [first, is_new] = archs.emplace(impl.arch, impl.range);
     if (!is_new) {

@@ -31,7 +31,7 @@ TEST_CASE("the runtime reads the sizes of a kernel with hundreds of buffers and 
   REQUIRE(module);
 
   ManifestInfo info;
-  info.target = "host";
+  info.arch = Arch::Host;
   info.binary_file = "g.so";
   info.binary_xxh3_128 = std::string(32, '0');
   manifest::Manifest manifest;

@@ -72,7 +72,7 @@ struct Scheduled {
     }
   }
   const Kernel& kernel() const { return module->kernels[KernelId{0}]; }
-  KernelCost Cost() const { return CostOf(*module, kernel(), dims); }
+  KernelCost Cost() const { return CostOf(*module, kernel(), dims, DefaultTarget()); }
 };
 
 TEST_CASE("bytes and operations are counted from the bodies") {
@@ -174,7 +174,7 @@ graph @g(%w: bf16[16384, 8192], %v: bf16[16384, 8192], %z: out f32[64]) {
 )";
     return Scheduled(text, 1, 1).Cost().times.Sum();
   };
-  double stream = 64.0 * 128 * 8192 * 2 / Machine{}.stream_bytes;  // of one half
+  double stream = 64.0 * 128 * 8192 * 2 / DefaultTarget().stream_bytes;  // of one half
   CHECK(time("%w") < 2.5 * stream);
   CHECK(time("%v") > 3.5 * stream);
 }
@@ -218,7 +218,8 @@ device @wide(%x: bf16[batch, width], %w: bf16[262144, width], %y: out f32[batch,
 }
 )");
   const Scheduled scheduled(text, 1, 1);
-  std::vector<PaceChoice> choices = ChoosePaces(*scheduled.module, scheduled.kernel());
+  std::vector<PaceChoice> choices =
+      ChoosePaces(*scheduled.module, scheduled.kernel(), DefaultTarget());
   REQUIRE(choices.size() == 2);
   const PaceChoice& wide = choices[0];
   CHECK_FALSE(wide.repeat);

@@ -1,0 +1,26 @@
+// What code can be made for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace etc {
+
+enum class Arch : uint8_t {
+  Host,   // C++ for this machine, one thread for each SM
+  Sm90a,  // CUDA for compute capability 9.0 with its own features
+};
+
+/// As on the command line, in manifests and behind `impl`.
+std::string_view Spelling(Arch arch);
+std::optional<Arch> ArchOf(std::string_view spelling);
+
+/// What the driver calls a device that runs it, `sm_90`; empty for the host.
+std::string_view DeviceOf(Arch arch);
+
+/// The threads of a CTA with that many consumer warps: one more warpgroup has the loader and the
+/// epilogue warp, since registers are handed over between whole warpgroups.
+int64_t ThreadsOf(int64_t consumer_warps);
+
+}  // namespace etc

@@ -1,0 +1,66 @@
+#include "target/target.h"
+
+namespace etc {
+namespace {
+
+Target H200() {
+  return {
+      .name = "h200",
+      .product = "H200",
+      .measured = true,
+      .arch = Arch::Sm90a,
+      .sms = 132,
+      .shared_bytes = 232448,
+      .cycles = 1980,
+      .stream_bytes = 4.6e6,
+      .consumed_bytes = 4.8e6,
+      .plain_bytes = 4.2e6,
+      .cache_bytes = 7.5e6,
+      .held_bytes = 256 * 96 * 4,
+      .flops = 535e6,
+      .sm_ring_bytes = 200e3,
+      .slot_bytes = 16384,
+      .chain = {.tag = 0.9, .counter = 1.3},
+      .task = 1.0,
+      .launch = 3,
+      .loader_cap = 3,
+      .streaming_cap = 4,
+      .hidden_cap = 2,
+      .ahead = 1,
+      .fetched_share = 0.65,
+      .gap_share = 0.75,
+      .hidden = {.tag = 1.4, .counter = 3.08},
+      .streaming = {.tag = 5, .counter = 11},
+  };
+}
+
+/// The H100 SXM5 80 GB has the SMs and the clock of the H200, and a memory of 3.35 TB/s for 4.8
+/// (NVIDIA H100 and H200 data sheets). What depends on memory is in that proportion.
+Target H100() {
+  Target target = H200();
+  constexpr double kMemory = 3.35 / 4.8;
+  target.name = "h100";
+  target.product = "H100 SXM5";
+  target.measured = false;
+  target.stream_bytes *= kMemory;
+  target.plain_bytes *= kMemory;
+  return target;
+}
+
+}  // namespace
+
+const std::vector<Target>& Targets() {
+  static const std::vector<Target> kTargets = {H200(), H100()};
+  return kTargets;
+}
+
+const Target* FindTarget(std::string_view name) {
+  for (const Target& target : Targets()) {
+    if (target.name == name) {
+      return &target;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace etc
