@@ -1,6 +1,7 @@
 /* The runtime library: loads what `etc compile` wrote, binds tensors by name, launches.
  * docs/runtime.md shows it in use. C ABI; every function may be called from any thread. A program
- * may be shared between threads; an instance belongs to one thread at a time. */
+ * may be shared between threads; an instance belongs to one thread at a time, and a call that comes
+ * while another thread is inside of one with the same instance is ETC_ERROR_BUSY. */
 #ifndef ETC_RUNTIME_H_
 #define ETC_RUNTIME_H_
 
@@ -31,7 +32,8 @@ typedef enum etc_status {
   ETC_ERROR_OUT_OF_MEMORY = 11,
   ETC_ERROR_NO_DEVICE = 12, /* no CUDA driver, or no device that fits the program */
   ETC_ERROR_DEVICE = 13,    /* a call of the CUDA driver failed */
-  ETC_ERROR_INTERNAL = 14
+  ETC_ERROR_INTERNAL = 14,
+  ETC_ERROR_BUSY = 15 /* another thread is inside of a call with the same instance */
 } etc_status;
 
 /* What the last failed call of this thread had to say; "" before the first. Valid until the next

@@ -34,7 +34,7 @@ bool HasNoTags(const Module& module, Diagnostics& diagnostics) {
 template <class Run>
 void WriteEntry(TextWriter& out, const Kernel& kernel, const std::string& name, Run run) {
   out.Line("");
-  out.Open(fmt::format("extern \"C\" void {}(const uint64_t* block, int sm, int sms) {{", name));
+  out.Open(fmt::format("ETC_ENTRY void {}(const uint64_t* block, int sm, int sms) {{", name));
   out.Line(fmt::format("etc::kernel_{}::Params params;", kernel.name));
   out.Line("std::memcpy(&params, block, sizeof params);");
   out.Line("etc::Consumer consumer;");

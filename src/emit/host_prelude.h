@@ -1,17 +1,22 @@
 // What generated C++ for the host target stands on: the types of kernels/arch/types.cuh, and the
-// roles and events of kernels/tile for one thread per SM.
+// roles and events of kernels/tile for one thread per SM. Nothing here needs the C++ runtime: an
+// artifact is linked with libc and libm only. Nor is there an inline variable, which would keep the
+// shared object in the process for good.
 #pragma once
+
+#include <sched.h>
 
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #define ETC_DEVICE inline
+#define ETC_ENTRY extern "C" __attribute__((visibility("default")))
+#ifndef ETC_MEETING  // a test may put delays where threads are about to meet
+#define ETC_MEETING()
+#endif
 
 namespace etc {
 
@@ -76,37 +81,6 @@ inline f16 FromFloat<f16>(float value) {
   return {u16(sign | ((bits + 0xfff + (bits >> 13 & 1)) >> 13) - (112 << 10))};
 }
 
-/// Random delays where threads meet, so that they meet in other orders: a test aid, seeded by the
-/// environment variable ETC_INTERLEAVE and off without it.
-class Interleaving {
- public:
-  static void Point() {
-    static const char* const seed = std::getenv("ETC_INTERLEAVE");
-    if (seed != nullptr) {
-      static std::atomic<u64> threads{std::strtoull(seed, nullptr, 10) << 32};
-      static thread_local u64 state = 0;
-      // Threads are new in each launch but for one, which goes on where it left off.
-      if (state == 0) {
-        state = (threads.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15;
-      }
-      state ^= state << 13;
-      state ^= state >> 7;
-      state ^= state << 17;
-      Delay(state >> 32);
-    }
-  }
-
- private:
-  /// Nothing, a yield, or up to a tenth of a millisecond.
-  static void Delay(u64 random) {
-    if (random % 16 == 0) {
-      std::this_thread::sleep_for(std::chrono::microseconds(random / 16 % 100));
-    } else if (random % 4 == 0) {
-      std::this_thread::yield();
-    }
-  }
-};
-
 inline u32 LoadAcquire(const u32* address) {
   return std::atomic_ref<u32>(const_cast<u32&>(*address)).load(std::memory_order_acquire);
 }
@@ -116,7 +90,29 @@ inline u32 FetchAddAcquireRelease(u32* address, u32 amount) {
 inline void AddRelease(u32* address, u32 amount) {
   std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_release);
 }
-inline void PollAgain() { std::this_thread::yield(); }
+inline void PollAgain() { sched_yield(); }
+
+/// A wait for another thread: a short one keeps the core, a long one gives it to whom it waits for,
+/// as there may be more threads than cores.
+class Patience {
+ public:
+  void Again() {
+    if (spins_ == kSpins) {
+      sched_yield();
+      return;
+    }
+    ++spins_;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+
+ private:
+  static constexpr int kSpins = 16;
+  int spins_ = 0;
+};
 
 /// The one thread of an SM.
 struct Consumer {
@@ -132,23 +128,21 @@ struct Events {
   explicit Events(void* memory) : counters(static_cast<u32*>(memory) + kStride) {}
 
   void WaitOne(const Consumer&, i64 index, u32 count) const {
-    Interleaving::Point();
-    std::atomic_ref<u32> counter(counters[index * kStride]);
-    while (counter.load(std::memory_order_acquire) < count) {
-      std::this_thread::yield();
+    ETC_MEETING();
+    for (Patience patience; LoadAcquire(&counters[index * kStride]) < count; patience.Again()) {
     }
   }
   /// In debug builds, of an event that may never be complete once a check has failed.
   template <class Checks>
   void WaitOne(const Consumer&, const Checks& checks, i64 index, u32 count) const {
-    Interleaving::Point();
-    while (LoadAcquire(&counters[index * kStride]) < count && !checks.Failed()) {
-      std::this_thread::yield();
+    ETC_MEETING();
+    for (Patience patience; LoadAcquire(&counters[index * kStride]) < count && !checks.Failed();
+         patience.Again()) {
     }
   }
   void NotifyOne(const Consumer&, i64 index, u32 amount) const {
-    Interleaving::Point();
-    std::atomic_ref<u32>(counters[index * kStride]).fetch_add(amount, std::memory_order_release);
+    ETC_MEETING();
+    AddRelease(&counters[index * kStride], amount);
   }
 };
 

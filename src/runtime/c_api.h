@@ -16,7 +16,7 @@ etc_status Guard(Function function) {
   try {
     return Report(function());
   } catch (const std::bad_alloc&) {
-    return Report(Fail(ETC_ERROR_OUT_OF_MEMORY, "out of memory"));
+    return Report({ETC_ERROR_OUT_OF_MEMORY, "out of memory"});  // a text that needs none
   } catch (const std::exception& error) {
     return Report(Fail(ETC_ERROR_INTERNAL, "unexpected: ", error.what()));
   }

@@ -1,12 +1,11 @@
 // Kernels as functions of a shared object, one thread for each SM.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 #include <thread>
 
 #include "runtime/backend.h"
+#include "runtime/host_threads.h"
 #include "runtime/launches.h"
 
 namespace etc::runtime {
@@ -16,23 +15,6 @@ constexpr int kMaxThreads = 4096;
 constexpr int64_t kAlignment = 256;
 constexpr int32_t kDlCpu = 1;
 constexpr int32_t kDlCudaHost = 3;
-
-/// Holds the threads back until all of them exist: they wait for one another inside the kernel, so
-/// either all run it or none does.
-class Gate {
- public:
-  void Open(bool go) {
-    state_.store(go ? 1 : 2);
-    state_.notify_all();
-  }
-  bool Pass() {
-    state_.wait(0);
-    return state_.load() == 1;
-  }
-
- private:
-  std::atomic<int> state_{0};
-};
 
 class HostBackend : public Backend {
  public:
@@ -77,36 +59,12 @@ class HostBackend : public Backend {
 
   Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                 void* /*stream*/) override {
-    const HostBinary::Entry entry = entries_[request.kernel][request.entry];
-    const int sms = request.sms;
-    Gate gate;
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<size_t>(sms - 1));
-    Status status;
-    try {
-      for (int sm = 1; sm < sms; ++sm) {
-        threads.emplace_back([&gate, &block, entry, sm, sms] {
-          if (gate.Pass()) {
-            entry(block.data(), sm, sms);
-          }
-        });
-      }
-    } catch (const std::system_error&) {
-      status = Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot start ", sms, " threads, only ",
-                    threads.size() + 1);
-    }
-    gate.Open(status.Ok());
-    if (status.Ok()) {
-      entry(block.data(), 0, sms);
-    }
-    for (std::thread& thread : threads) {
-      thread.join();
-    }
-    return status;
+    return threads_.Run(entries_[request.kernel][request.entry], block.data(), request.sms);
   }
 
  private:
   std::vector<std::vector<HostBinary::Entry>> entries_;  // of each kernel of the graph
+  HostThreads threads_;
 };
 
 }  // namespace

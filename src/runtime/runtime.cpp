@@ -2,6 +2,7 @@
 #include "etc/runtime.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <variant>
@@ -24,6 +25,7 @@ struct etc_program {
 
 struct etc_instance {
   std::unique_ptr<Instance> instance;
+  mutable std::atomic<bool> in_use{false};
 };
 
 namespace etc::runtime {
@@ -62,6 +64,31 @@ etc_constant_info Describe(const manifest::Constant& constant) {
 
 namespace {
 
+/// A call with an instance, for as long as the object lives.
+class Use {
+ public:
+  explicit Use(const etc_instance* instance)
+      : in_use_(instance->in_use), is_ours_(!in_use_.exchange(true, std::memory_order_acquire)) {}
+  ~Use() {
+    if (is_ours_) {
+      in_use_.store(false, std::memory_order_release);
+    }
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+  Status Check() const {
+    return is_ours_ ? Status{}
+                    : Fail(ETC_ERROR_BUSY,
+                           "another thread is inside of a call with this instance: make one "
+                           "instance for each thread");
+  }
+
+ private:
+  std::atomic<bool>& in_use_;
+  const bool is_ours_;
+};
+
 /// What a call of packing works on.
 Status FindTiled(const etc_program* program, const char* graph, const char* name,
                  const int64_t* extents, int32_t rank, TiledShape* shape) {
@@ -89,6 +116,8 @@ etc_status Report(const Status& status) {
 }
 
 }  // namespace etc::runtime
+
+using etc::runtime::Use;
 
 const char* etc_last_error(void) { return etc::runtime::last_error.c_str(); }
 
@@ -272,6 +301,8 @@ void etc_instance_free(etc_instance* instance) { delete instance; }
 etc_status etc_instance_set_dim(etc_instance* instance, const char* name, int64_t value) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->SetDim(name, value);
   });
 }
@@ -279,6 +310,8 @@ etc_status etc_instance_set_dim(etc_instance* instance, const char* name, int64_
 etc_status etc_instance_clear_dim(etc_instance* instance, const char* name) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->ClearDim(name);
   });
 }
@@ -286,6 +319,8 @@ etc_status etc_instance_clear_dim(etc_instance* instance, const char* name) {
 etc_status etc_instance_dim(const etc_instance* instance, const char* name, int64_t* value) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name, value);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->DimValue(name, value);
   });
 }
@@ -294,6 +329,8 @@ etc_status etc_instance_param_shape(const etc_instance* instance, const char* na
                                     int64_t* extents, int32_t capacity) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     std::vector<int64_t> shape;
     ETC_RETURN_IF_BAD(instance->instance->ParamShape(name, &shape));
     if (capacity < 0 || shape.size() > static_cast<size_t>(capacity) ||
@@ -310,6 +347,8 @@ etc_status etc_instance_value_range(const etc_instance* instance, const char* na
                                     int64_t* max) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name, min, max);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->ValueRange(name, min, max);
   });
 }
@@ -317,6 +356,8 @@ etc_status etc_instance_value_range(const etc_instance* instance, const char* na
 etc_status etc_instance_bind(etc_instance* instance, const char* name, const etc_tensor* tensor) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name, tensor);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->Bind(name, *tensor);
   });
 }
@@ -325,6 +366,8 @@ etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,
                                     const etc_dl_tensor* tensor) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, name, tensor);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->BindDlpack(name, *tensor);
   });
 }
@@ -332,6 +375,8 @@ etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,
 etc_status etc_instance_workspace_bytes(const etc_instance* instance, int64_t* bytes) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, bytes);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->WorkspaceBytes(bytes);
   });
 }
@@ -339,6 +384,8 @@ etc_status etc_instance_workspace_bytes(const etc_instance* instance, int64_t* b
 etc_status etc_instance_bind_workspace(etc_instance* instance, void* data, int64_t bytes) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->BindWorkspace(data, bytes);
   });
 }
@@ -346,6 +393,8 @@ etc_status etc_instance_bind_workspace(etc_instance* instance, void* data, int64
 etc_status etc_instance_reserve(etc_instance* instance) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->Reserve();
   });
 }
@@ -353,6 +402,8 @@ etc_status etc_instance_reserve(etc_instance* instance) {
 etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->SetSms(sms);
   });
 }
@@ -360,6 +411,8 @@ etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms) {
 etc_status etc_instance_launch(etc_instance* instance, void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->Launch(stream);
   });
 }
@@ -367,6 +420,8 @@ etc_status etc_instance_launch(etc_instance* instance, void* stream) {
 etc_status etc_instance_check(etc_instance* instance, void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
     return instance->instance->CheckFailures(stream);
   });
 }

@@ -67,17 +67,21 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
   output.toolchain = FirstLine(RunProcess(Concat(compiler, {"--version"}), scratch.path()).output);
   // No contraction: the host's results must not depend on whether the machine has fused
   // multiply-add.
-  output.flags = {"-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-ffp-contract=off"};
+  std::vector<std::string> flags = {
+      "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-ffp-contract=off"};
   // An artifact is instrumented like the program that loads it: a sanitizer sees both or neither.
-  output.flags = Concat(output.flags, Words(ETC_SANITIZER_FLAGS));
-  output.flags = Concat(output.flags, options.extra_flags);
-  const std::vector<std::string> command = Concat(compiler, output.flags);
+  flags = Concat(flags, Words(ETC_SANITIZER_FLAGS));
+  flags = Concat(flags, options.extra_flags);
+  // What a C++ compiler links by itself beyond libc is left out where nothing uses it.
+  const std::vector<std::string> link_flags = {"-shared", "-static-libgcc", "-Wl,--as-needed"};
+  output.flags = Concat(link_flags, flags);
   // Compiled and linked apart: a cache like ccache keeps objects, and passes on what also links.
   ProcessResult result =
-      RunProcess(Concat(command, {"-c", "-o", "etc.o", "etc.cpp"}), scratch.path());
+      RunProcess(Concat(compiler, Concat(flags, {"-c", "-o", "etc.o", "etc.cpp"})), scratch.path());
   output.log = result.output;
   if (result.Succeeded()) {
-    result = RunProcess(Concat(command, {"-o", "etc.so", "etc.o"}), scratch.path());
+    result = RunProcess(Concat(compiler, Concat(output.flags, {"-o", "etc.so", "etc.o"})),
+                        scratch.path());
     output.log += result.output;
   }
   if (!result.Succeeded()) {

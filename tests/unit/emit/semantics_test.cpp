@@ -8,14 +8,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <vector>
 
-#include "emit/emit.h"
-#include "schedule/passes.h"
-#include "text/parser.h"
-#include "toolchain/toolchain.h"
-#include "verify/verify.h"
+#include "emit/host_binary.h"
 
 namespace etc {
 namespace {
@@ -24,23 +19,9 @@ namespace {
 class Program {
  public:
   explicit Program(const std::string& text) {
-    SourceFile source("test.etir", text);
-    Diagnostics diagnostics;
-    std::unique_ptr<Module> module = Parse(source, diagnostics);
-    bool ok = module && Verify(*module, diagnostics);
-    for (const Pass& pass : StaticPipeline()) {
-      ok = ok && pass.run(*module, {}, diagnostics);
-    }
-    INFO(RenderText(diagnostics, &source));
-    REQUIRE(ok);
-    std::optional<Emitted> code = EmitHost(*module, diagnostics);
-    REQUIRE(code);
-    CompileOutput output = CompileHost(code->text, {});
-    INFO(output.log);
-    REQUIRE(output.ok);
     path_ = std::filesystem::temp_directory_path() /
             ("etc_semantics_" + std::to_string(getpid()) + "_" + std::to_string(count_++) + ".so");
-    std::ofstream(path_, std::ios::binary) << output.binary;
+    std::ofstream(path_, std::ios::binary) << HostBinaryOf(text).binary;
     library_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE(library_ != nullptr);
     entry_ = reinterpret_cast<Entry>(dlsym(library_, "etc_g"));

@@ -1,10 +1,11 @@
 #include <doctest/doctest.h>
+#include <link.h>
 
 #include <filesystem>
 #include <memory>
 
 #include "etc/device.h"
-#include "runtime/artifact.h"
+#include "runtime/gather_run.h"
 
 namespace etc::test {
 namespace {
@@ -211,6 +212,29 @@ TEST_CASE("a binary replaced while its old code is in use is refused, and taken 
   instance.reset();
   first.reset();
   CHECK(FailureOf([&] { const Instance taken(second); }).status == ETC_OK);
+}
+
+int LoadedObjects() {
+  int count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info*, size_t, void* number) { return ++*static_cast<int*>(number), 0; }, &count);
+  return count;
+}
+
+TEST_CASE("a host binary leaves the process with the last that uses it") {
+  const TempDir dir;
+  const int before = LoadedObjects();
+  {
+    const Program program(WriteArtifact(dir, GatherManifest(), GatherBinary()));
+    CHECK(LoadedObjects() == before);
+    Instance instance(program);
+    CHECK(LoadedObjects() == before + 1);
+    GatherTensors tensors(4, 8);
+    tensors.Bind(instance);
+    instance.SetSms(3);
+    instance.Launch();
+  }
+  CHECK(LoadedObjects() == before);
 }
 
 TEST_CASE("a program for a GPU can be looked at without one") {

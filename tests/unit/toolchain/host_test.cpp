@@ -15,8 +15,10 @@ bool Contains(const std::string& text, const char* part) {
 }
 
 TEST_CASE("the host compiler makes a shared object that runs") {
-  const CompileOutput output =
-      CompileHost("extern \"C\" int Square(int x) { return x * x; }\n", {});
+  const CompileOutput output = CompileHost(
+      "extern \"C\" __attribute__((visibility(\"default\"))) int Square(int x) {\n"
+      "  return x * x;\n}\n",
+      {});
   INFO(output.log);
   REQUIRE(output.ok);
   CHECK(output.log.empty());
