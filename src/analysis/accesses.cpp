@@ -22,8 +22,7 @@ std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
 
 }  // namespace
 
-ProgramAccesses AccessesOf(
-    Unknowns& unknowns, const std::function<void(const ProgramCall&, const IndexUse&)>& on_index) {
+ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader) {
   std::set<TensorId> written;
   for (const ProgramCall& call : unknowns.program().calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
@@ -34,11 +33,7 @@ ProgramAccesses AccessesOf(
   }
   ProgramAccesses accesses;
   for (const ProgramCall& call : unknowns.program().calls) {
-    OnIndex here;
-    if (on_index) {
-      here = [&](const IndexUse& use) { on_index(call, use); };
-    }
-    accesses.first.push_back(RegionsOf(unknowns, call, written, here));
+    accesses.first.push_back(RegionsOf(unknowns, call, written, reader));
     accesses.second.push_back(Twins(unknowns, call, accesses.first.back()));
   }
   return accesses;

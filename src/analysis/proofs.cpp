@@ -34,7 +34,7 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
     return outcome;
   }
   EventRelations relations = MakeEventRelations(unknowns);
-  ProgramAccesses accesses = ProveBounds(prover, relations);
+  ProgramAccesses accesses = ProveBodies(prover, relations);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
   ProveSteering(prover, relations, trusted);
@@ -80,7 +80,8 @@ void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
     }
   }
   for (ProofTally ProofReport::*group :
-       {&ProofReport::bounds, &ProofReport::counts, &ProofReport::order, &ProofReport::races}) {
+       {&ProofReport::bounds, &ProofReport::counts, &ProofReport::order, &ProofReport::races,
+        &ProofReport::iterations}) {
     (report.*group).proved += (outcome.report.*group).proved;
     (report.*group).refuted += (outcome.report.*group).refuted;
     (report.*group).not_proved += (outcome.report.*group).not_proved;

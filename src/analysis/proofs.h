@@ -23,11 +23,13 @@ struct ProofReport {
   ProofTally counts;                     // an event counts as many notifies as it gets
   ProofTally order;                      // a wait comes after all that it waits for
   ProofTally races;                      // conflicting accesses are ordered
+  ProofTally iterations;                 // those of a `for` do not depend on each other
   std::vector<std::string> assumptions;  // what the proofs take for given
   std::vector<std::string> not_proved;   // what and why
 
   int64_t NotProved() const {
-    return bounds.not_proved + counts.not_proved + order.not_proved + races.not_proved;
+    return bounds.not_proved + counts.not_proved + order.not_proved + races.not_proved +
+           iterations.not_proved;
   }
   bool LeavesOpen(const std::string& fact) const;
 };

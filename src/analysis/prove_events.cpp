@@ -1,4 +1,4 @@
-// Indices are in bounds, and a wait stands after all that it waits for.
+// Bodies and edges stay in bounds, and a wait stands after all that it waits for.
 #include <fmt/format.h>
 
 #include "analysis/prover.h"
@@ -127,10 +127,15 @@ Map Late(const Map& pairs, size_t repeats, bool notifier_stands_before) {
 
 }  // namespace
 
-ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations) {
-  ProgramAccesses accesses = AccessesOf(
-      prover.unknowns,
-      [&](const ProgramCall& call, const IndexUse& use) { ProveIndex(prover, call, use); });
+ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations) {
+  BodyReader reader;
+  reader.on_index = [&](const ProgramCall& call, const IndexUse& use) {
+    ProveIndex(prover, call, use);
+  };
+  reader.on_loop = [&](const ProgramCall& call, const BodyLoops& loops, Converter& converter) {
+    ProveIterations(prover, call, loops, converter);
+  };
+  ProgramAccesses accesses = AccessesOf(prover.unknowns, &reader);
   for (const auto* group : {&relations.waits, &relations.notifies}) {
     for (const EdgeRelation& relation : *group) {
       ProveEdge(prover, prover.unknowns.program().calls[relation.call], relation);

@@ -48,8 +48,12 @@ std::string TaskText(const ProgramCall& call, const Point& point, int instance);
 /// `%p[0, 3]`
 std::string ElementText(const std::string& name, size_t rank, const Point& point);
 
-/// Gives what the tasks access, as the proof walks over it.
-ProgramAccesses ProveBounds(Prover& prover, const EventRelations& relations);
+/// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
+/// what the tasks access, as the proof walks over it.
+ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations);
+/// Two iterations of the innermost loop that touch an element, one of them writing.
+void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& loops,
+                     Converter& converter);
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);

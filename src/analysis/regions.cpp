@@ -5,6 +5,7 @@
 
 #include "analysis/accessed.h"
 #include "analysis/intervals.h"
+#include "analysis/region_list.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -16,15 +17,18 @@ class RegionWalk {
  public:
   /// Regions are those of `tensors`.
   RegionWalk(Unknowns& unknowns, const ProgramCall& call, const std::set<TensorId>& tensors,
-             const OnIndex& on_index)
+             const BodyReader* reader)
       : unknowns_(unknowns),
         module_(unknowns.module()),
+        call_(call),
         tensors_(tensors),
-        on_index_(on_index),
+        reader_(reader),
         task_(unknowns, call, 1),
         intervals_(unknowns.module(), unknowns.program().ranges),
-        scope_(task_.domain) {
-    keep_ = TaskNames(call, 1);
+        loops_(unknowns.module(), unknowns.program().ranges,
+               [this](const BodyLoops& loops) { reader_->on_loop(call_, loops, task_.converter); }),
+        scope_(task_.domain),
+        regions_(unknowns, TaskNames(call, 1)) {
     for (const EnclosingRepeat& repeat : call.repeats) {
       intervals_.Set(repeat.var, repeat.iterations);
     }
@@ -35,7 +39,8 @@ class RegionWalk {
     for (const Impl& impl : call.device->impls) {
       ahead_.insert(impl.streams.begin(), impl.streams.end());
     }
-    if (on_index_) {
+    if (reader_ != nullptr) {
+      FindStored();
       CheckRange(call);
     }
     if (!IsEmpty(scope_)) {  // else no task at these sizes
@@ -45,7 +50,7 @@ class RegionWalk {
     }
   }
 
-  std::vector<AccessRegion> regions;
+  std::vector<AccessRegion> Take() { return regions_.Take(); }
 
  private:
   /// What holds inside of a loop or a branch.
@@ -64,6 +69,8 @@ class RegionWalk {
     for (StmtId id : stmts) {
       const Stmt& stmt = module_.stmts[id];
       if (std::holds_alternative<Let>(stmt) || Matters(stmt)) {
+        stmt_ = id;
+        here_ = module_.RangeOf(id);
         std::visit([&](const auto& node) { Visit(node); }, stmt);
       }
     }
@@ -77,14 +84,39 @@ class RegionWalk {
   /// Whether there may be anything to find in a part of the body.
   template <class Part>
   bool Matters(const Part& part) const {
-    return on_index_ || Accesses(module_, part, [&](TensorId id) { return IsWanted(id); });
+    return reader_ != nullptr || Accesses(module_, part, [&](TensorId id) { return IsWanted(id); });
+  }
+
+  /// The parameters whose elements the call may store to, by this name or another.
+  void FindStored() {
+    const std::vector<TensorId>& params = call_.device->params;
+    for (size_t a = 0; a < params.size(); ++a) {
+      for (size_t b = 0; b < params.size(); ++b) {
+        if (call_.args[a].tensor == call_.args[b].tensor &&
+            module_.tensors[params[b]].access != Access::In) {
+          stored_.insert(params[a]);
+        }
+      }
+    }
+  }
+
+  /// What the iterations of a loop access is told when `body` has been read.
+  template <class Body>
+  void Independent(const std::vector<Axis>& axes, const Body& body) {
+    Saved saved = Save();
+    if (reader_ != nullptr) {
+      loops_.Enter(stmt_, unknowns_.Mark());
+    }
+    EnterAxes(axes, true);
+    body();
+    if (reader_ != nullptr) {
+      loops_.Leave();
+    }
+    Restore(std::move(saved));
   }
 
   void Visit(const For& loop) {
-    Saved saved = Save();
-    EnterAxes(loop.axes);
-    Block(loop.body);
-    Restore(std::move(saved));
+    Independent(loop.axes, [&] { Block(loop.body); });
   }
 
   void Visit(const If& branch) {
@@ -100,30 +132,40 @@ class RegionWalk {
     if (KindOf(module_, let.value) == ValueKind::Int) {
       task_.converter.Bind(let.symbol, task_.converter.Int(let.value));
       intervals_.Set(let.symbol, intervals_.Of(let.value));
+      loops_.Let(let.symbol, let.value);
     } else {
       task_.converter.BindLet(let.symbol, let.value);
     }
   }
 
-  void Visit(const LocalDecl&) {}
+  void Visit(const LocalDecl& decl) { loops_.Declare(decl.tensor); }
 
   void Visit(const Assign& assign) {
+    SourceRange range = here_;
     VisitExpr(assign.value);
-    Element(assign.tensor, assign.indices, true);
+    Store(assign.tensor, assign.indices, range);
   }
 
+  /// Values are read for each rank anew.
   void Visit(const TopK& topk) {
-    Saved saved = Save();
-    EnterAxes({topk.axis});
-    VisitExpr(topk.body);
-    Restore(saved);
-    EnterAxes({topk.rank});
-    Element(topk.values, topk.value_indices, true);
-    Element(topk.positions, topk.position_indices, true);
-    Restore(std::move(saved));
+    SourceRange range = here_;
+    Independent({topk.rank}, [&] {
+      Saved saved = Save();
+      EnterAxes({topk.axis});
+      VisitExpr(topk.body);
+      Restore(std::move(saved));
+      Store(topk.values, topk.value_indices, range);
+      Store(topk.positions, topk.position_indices, range);
+    });
   }
 
-  void EnterAxes(const std::vector<Axis>& axes) {
+  void Store(TensorId tensor, const std::vector<ExprId>& indices, SourceRange range) {
+    here_ = range;
+    Element(tensor, indices, true);
+  }
+
+  /// `independent`: those of the loop that was entered.
+  void EnterAxes(const std::vector<Axis>& axes, bool independent = false) {
     for (const Axis& axis : axes) {
       VisitExpr(axis.lo);
       VisitExpr(axis.hi);
@@ -134,6 +176,10 @@ class RegionWalk {
       scope_ = scope_ & range;
       task_.converter.Bind(axis.var, variable);
       intervals_.Set(axis.var, axis);
+      loops_.Know(axis.var);
+      if (independent && reader_ != nullptr) {
+        loops_.AddVariable(axis.var, name);
+      }
     }
   }
 
@@ -144,16 +190,23 @@ class RegionWalk {
   }
 
   void Element(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
+    SourceRange range = here_;
     VisitAll(indices);
-    for (size_t i = 0; on_index_ && i < indices.size(); ++i) {
+    if (reader_ != nullptr && !steers_ &&
+        (stored_.contains(tensor) || module_.tensors[tensor].kind == TensorKind::Local)) {
+      loops_.Add({tensor, indices, write, range, scope_, exact_});
+    }
+    for (size_t i = 0; reader_ != nullptr && i < indices.size(); ++i) {
       CheckIndex(tensor, i, indices[i], exact_);
     }
     if (IsWanted(tensor)) {
-      std::vector<PwAff> values;
+      const Converter::Binding& binding = *task_.converter.Find(tensor);
+      std::vector<PwAff> element = binding.slice;
       for (ExprId index : indices) {
-        values.push_back(task_.converter.Int(index));
+        element.push_back(task_.converter.Int(index));
       }
-      AddRegion(*task_.converter.Find(tensor), values, write, !write && ahead_.contains(tensor));
+      regions_.Add({binding.tensor, write, !write && ahead_.contains(tensor), exact_}, element,
+                   scope_);
     }
   }
 
@@ -172,7 +225,8 @@ class RegionWalk {
   void CheckEdges(const ProgramCall& call) {
     steers_ = true;
     for (const TaskEdge& wait : call.waits) {
-      CheckEdge(wait, on_index_ && ReadsTensor(module_, module_.events[wait.ref->event].count));
+      CheckEdge(wait,
+                reader_ != nullptr && ReadsTensor(module_, module_.events[wait.ref->event].count));
     }
     for (const TaskEdge& notify : call.notifies) {
       CheckEdge(notify, false);
@@ -182,7 +236,7 @@ class RegionWalk {
 
   /// What is read to know the elements of a wait or notify, and the count that a wait is for.
   void CheckEdge(const TaskEdge& edge, bool count) {
-    if (!on_index_ || !(count || ReadsTensor(module_, *edge.ref))) {
+    if (reader_ == nullptr || !(count || ReadsTensor(module_, *edge.ref))) {
       return;
     }
     for (size_t i = 0; i < edge.coords.size(); ++i) {
@@ -217,7 +271,7 @@ class RegionWalk {
 
   void CheckSlices(const ProgramCall& call) {
     for (const Argument& arg : call.args) {
-      for (size_t i = 0; on_index_ && i < arg.indices.size(); ++i) {
+      for (size_t i = 0; reader_ != nullptr && i < arg.indices.size(); ++i) {
         CheckIndex(arg.tensor, i, arg.indices[i], task_.exact);
       }
     }
@@ -225,73 +279,17 @@ class RegionWalk {
 
   void CheckIndex(TensorId tensor, size_t axis, ExprId index, bool exact) {
     if (intervals_.IsInside(index, module_.tensors[tensor].shape[axis])) {
-      on_index_({tensor, axis, index, true});
+      reader_->on_index(call_, {tensor, axis, index, true});
       return;
     }
     PwAff value = task_.converter.Int(index);
     PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[axis]);
-    on_index_({tensor, axis, index, false, value, extent, &scope_, exact});
-  }
-
-  void AddRegion(const Converter::Binding& binding, const std::vector<PwAff>& values, bool write,
-                 bool ahead) {
-    std::vector<PwAff> all = binding.slice;
-    all.insert(all.end(), values.begin(), values.end());
-    std::vector<std::string> keep = keep_;
-    Set set = scope_;
-    for (size_t i = 0; i < all.size(); ++i) {
-      keep.push_back(ElementName(i));
-      set = set & Eq(unknowns_.Param(ElementName(i)), all[i]);
-    }
-    set = unknowns_.Close(set);
-    bool exact = exact_ && !OnData(unknowns_, set);
-    bool possible = exact_;
-    size_t elements = 0;  // of index tensors that the set is about
-    bool of_any_iteration = false;
-    for (const Term* term : unknowns_.TermsIn(set)) {
-      if (!term->global) {
-        possible = possible && term->promised;
-        ++elements;
-        of_any_iteration = of_any_iteration || !unknowns_.DependsOnlyOn(term->name, keep);
-      }
-    }
-    possible = possible && (!of_any_iteration || elements == 1);
-    set = Coalesce(ProjectOut(set, Locals(set, keep)));
-    for (AccessRegion& region : regions) {
-      if (region.tensor == binding.tensor && region.write == write && region.ahead == ahead &&
-          region.exact == exact && region.possible == possible &&
-          region.of_any_iteration == of_any_iteration) {
-        if (!IsSubset(set, region.set)) {
-          region.set = Coalesce(region.set | set);
-        }
-        return;
-      }
-    }
-    regions.push_back({binding.tensor, write, ahead, exact, possible, of_any_iteration, set});
-  }
-
-  /// The loop variables in the set, and the terms that depend on them. Elements of distinct tensors
-  /// and those related to others stay, with the variables that they depend on: what is known of two
-  /// of them needs both.
-  std::vector<std::string> Locals(const Set& set, const std::vector<std::string>& keep) const {
-    std::set<std::string> known;
-    for (const Term* term : unknowns_.TermsIn(set)) {
-      if (term->distinct || term->related) {
-        unknowns_.AddNames(*term, known);
-      }
-    }
-    std::vector<std::string> locals;
-    for (const std::string& name : unknowns_.Involved(set)) {
-      bool kept = known.contains(name) || std::find(keep.begin(), keep.end(), name) != keep.end();
-      if (!kept && !unknowns_.IsDim(name) && !unknowns_.DependsOnlyOn(name, keep)) {
-        locals.push_back(name);
-      }
-    }
-    return locals;
+    reader_->on_index(call_, {tensor, axis, index, false, value, extent, &scope_, exact});
   }
 
   void VisitExpr(ExprId id) {
     if (id) {
+      here_ = module_.RangeOf(id);
       std::visit([&](const auto& expr) { Visit(expr); }, module_.exprs[id]);
     }
   }
@@ -347,23 +345,28 @@ class RegionWalk {
 
   Unknowns& unknowns_;
   const Module& module_;
+  const ProgramCall& call_;
   const std::set<TensorId>& tensors_;
-  const OnIndex& on_index_;
+  const BodyReader* reader_;
   TaskScope task_;
   Intervals intervals_;
+  BodyLoops loops_;
+  std::set<TensorId> stored_;
+  StmtId stmt_;       // that is being read
+  SourceRange here_;  // of the statement or the expression
   Set scope_;
+  RegionList regions_;
   bool exact_ = true;
-  bool steers_ = false;  // what is read now is not read by a body
-  std::vector<std::string> keep_;
+  bool steers_ = false;       // what is read now is not read by a body
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 
 }  // namespace
 
 std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
-                                    const std::set<TensorId>& tensors, const OnIndex& on_index) {
+                                    const std::set<TensorId>& tensors, const BodyReader* reader) {
   unknowns.context().SetBudget(kStepsForCall);
-  return RegionWalk(unknowns, call, tensors, on_index).regions;
+  return RegionWalk(unknowns, call, tensors, reader).Take();
 }
 
 }  // namespace etc

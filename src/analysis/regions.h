@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/body_loops.h"
 #include "analysis/task_scope.h"
 
 namespace etc {
@@ -33,13 +34,18 @@ struct IndexUse {
   bool exact = false;          // of `scope`
 };
 
-using OnIndex = std::function<void(const IndexUse&)>;
+/// What a proof looks at while the body of task 1 is read.
+struct BodyReader {
+  std::function<void(const ProgramCall&, const IndexUse&)> on_index;  // each index of an access
+  /// Each loop with independent iterations; the converter binds what its accesses are made of.
+  std::function<void(const ProgramCall&, const BodyLoops&, Converter&)> on_loop;
+};
 
-/// What the tasks of one call access of some tensors. `on_index` sees each index of each access of
-/// task 1; without it, nothing else in the body is looked at.
+/// What the tasks of one call access of some tensors. Without a reader, nothing else in the body is
+/// looked at.
 std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
                                     const std::set<TensorId>& tensors,
-                                    const OnIndex& on_index = {});
+                                    const BodyReader* reader = nullptr);
 
 /// What the tasks of each call access of the tensors that any call writes.
 struct ProgramAccesses {
@@ -47,9 +53,6 @@ struct ProgramAccesses {
   std::vector<std::vector<AccessRegion>> second;  // of task 2
 };
 
-/// `on_index` sees each index of each access of task 1, if it is given.
-ProgramAccesses AccessesOf(
-    Unknowns& unknowns,
-    const std::function<void(const ProgramCall&, const IndexUse&)>& on_index = {});
+ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader = nullptr);
 
 }  // namespace etc

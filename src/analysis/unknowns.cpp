@@ -272,6 +272,53 @@ std::string Unknowns::TwinOf(const std::string& name, std::map<std::string, std:
   return twin;
 }
 
+Set Unknowns::RenameSince(size_t mark, const Set& set, std::map<std::string, std::string>& names) {
+  KeepOlder(mark, set, names);
+  return Rename(set, names);
+}
+
+/// Has what is older than the mark, in the set and in the facts about what it is made of, stand for
+/// itself.
+void Unknowns::KeepOlder(size_t mark, const Set& set,
+                         std::map<std::string, std::string>& names) const {
+  std::vector<std::string> ahead = Involved(set);
+  std::set<std::string> seen;
+  for (size_t i = 0; i < ahead.size(); ++i) {
+    std::string name = ahead[i];
+    if (!seen.insert(name).second) {
+      continue;
+    }
+    if (!IsSince(mark, name)) {
+      names.emplace(name, name);
+      continue;
+    }
+    if (auto facts = facts_.find(name); facts != facts_.end()) {
+      std::vector<std::string> more = Involved(facts->second);
+      ahead.insert(ahead.end(), more.begin(), more.end());
+    }
+    if (const Term* term = Find(name)) {
+      for (const PwAff& arg : term->args) {
+        std::vector<std::string> more = InvolvedIn(arg);
+        ahead.insert(ahead.end(), more.begin(), more.end());
+      }
+    }
+  }
+}
+
+/// Whether a variable was made since the mark, or a term of one.
+bool Unknowns::IsSince(size_t mark, const std::string& name) const {
+  const Term* term = Find(name);
+  if (term != nullptr && term->kind != Term::Kind::Any) {
+    return std::any_of(term->args.begin(), term->args.end(), [&](const PwAff& arg) {
+      std::vector<std::string> inner = InvolvedIn(arg);
+      return std::any_of(inner.begin(), inner.end(),
+                         [&](const std::string& part) { return IsSince(mark, part); });
+    });
+  }
+  size_t number = name.find('#');
+  return number != std::string::npos && std::stoull(name.substr(number + 1)) >= mark;
+}
+
 bool Unknowns::IsDim(const std::string& name) const {
   return std::any_of(dims_.begin(), dims_.end(),
                      [&](SymbolId dim) { return DimName(dim) == name; });

@@ -68,6 +68,8 @@ class Unknowns {
 
   /// A name that no other parameter has.
   std::string Fresh(const std::string& stem);
+  /// Tells what is made from here on from what was made before.
+  size_t Mark() const { return fresh_; }
   /// Terms made from here on belong to this task: those of others may have other ranges.
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   /// Says what holds of a variable wherever it has a value, in the scope.
@@ -95,6 +97,9 @@ class Unknowns {
   /// The set with other variables, as `names` says; what is made of them gets a twin of its own,
   /// with the same facts, and a place in `names`.
   Set Rename(const Set& set, std::map<std::string, std::string>& names);
+  /// The set with a twin for each variable that was made since `mark`, and for what is made of
+  /// them: the rest has one value in both.
+  Set RenameSince(size_t mark, const Set& set, std::map<std::string, std::string>& names);
 
   /// Adds the names of the term and of all that it is made of.
   void AddNames(const Term& term, std::set<std::string>& names) const;
@@ -127,6 +132,8 @@ class Unknowns {
   const Set& FactsOf(const std::vector<std::string>& names) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
+  void KeepOlder(size_t mark, const Set& set, std::map<std::string, std::string>& names) const;
+  bool IsSince(size_t mark, const std::string& name) const;
   std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
 
   const Module& module_;

@@ -66,7 +66,8 @@ ManifestProofs RecordOf(const ProofReport& report) {
   ManifestProofs record;
   for (const auto& [name, tally] :
        {std::pair{"bounds", report.bounds}, std::pair{"counts", report.counts},
-        std::pair{"order", report.order}, std::pair{"races", report.races}}) {
+        std::pair{"order", report.order}, std::pair{"races", report.races},
+        std::pair{"iterations", report.iterations}}) {
     record.groups.push_back({name, tally.proved, tally.not_proved});
   }
   record.assumptions = report.assumptions;

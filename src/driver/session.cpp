@@ -48,6 +48,7 @@ ExitCode ExitCodeOf(DiagnosticKind kind) {
     case DiagnosticKind::CountProof:
     case DiagnosticKind::OrderProof:
     case DiagnosticKind::Race:
+    case DiagnosticKind::IterationRace:
       return ExitCode::ProofFailed;
     case DiagnosticKind::Toolchain:
     case DiagnosticKind::Spill:

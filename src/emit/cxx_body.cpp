@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/pending_reads.h"
 #include "ir/rewrite.h"
 #include "support/diagnostics.h"
 
@@ -68,12 +69,19 @@ namespace {
 
 class BodyWriter {
  public:
-  BodyWriter(TextWriter& out, const DeviceScope& scope, BodyStyle style)
-      : out_(out), scope_(scope), module_(scope.module()), style_(style) {}
+  BodyWriter(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style)
+      : out_(out),
+        scope_(scope),
+        module_(scope.module()),
+        style_(style),
+        pending_(scope.module(), device) {}
 
   void WriteTask(const std::vector<StmtId>& body) {
     if (style_ == BodyStyle::Parallel) {
       WriteShared(body);
+      if (pending_.HasLocals()) {
+        Barrier();
+      }
     } else {
       WriteSerial(body);
     }
@@ -189,7 +197,21 @@ class BodyWriter {
 
   void WriteShared(const std::vector<StmtId>& body) {
     for (StmtId id : body) {
+      if (!std::holds_alternative<If>(module_.stmts[id])) {  // which looks at each in it
+        BarrierBeforeStores(id);
+      }
       std::visit([&](const auto& stmt) { Shared(stmt); }, module_.stmts[id]);
+    }
+  }
+
+  void Barrier() {
+    out_.Line("consumer.Sync();");
+    pending_.Clear();
+  }
+
+  void BarrierBeforeStores(StmtId id) {
+    if (pending_.MeetStores(id)) {
+      Barrier();
     }
   }
 
@@ -213,6 +235,11 @@ class BodyWriter {
                             axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", i, CxxExpr(scope_, axis.hi),
                             i));
       total += (total.empty() ? "n" : " * n") + std::to_string(i);
+      pending_.Add(axis.lo);
+      pending_.Add(axis.hi);
+    }
+    for (StmtId id : stmt.body) {
+      BarrierBeforeStores(id);
     }
     out_.Open(fmt::format(
         "for (i64 step = consumer.thread, steps = {}; step < steps; step += Consumer::kThreads) {{",
@@ -234,16 +261,22 @@ class BodyWriter {
     out_.Close();
     out_.Close();
     out_.Close();
-    out_.Line("consumer.Sync();");
+    Barrier();
   }
 
   void Shared(const If& stmt) {
+    pending_.Add(stmt.condition);
+    PendingReads without = pending_;
     out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, stmt.condition)));
     WriteShared(stmt.body);
     out_.Close();
+    pending_.Add(without);
   }
 
-  void Shared(const Let& stmt) { Serial(stmt); }
+  void Shared(const Let& stmt) {
+    pending_.Add(stmt.value);
+    Serial(stmt);
+  }
 
   void Shared(const LocalDecl& stmt) {
     const Tensor& tensor = module_.tensors[stmt.tensor];
@@ -260,20 +293,21 @@ class BodyWriter {
     out_.Open("if (consumer.thread == 0) {");
     Serial(stmt);
     out_.Close();
-    out_.Line("consumer.Sync();");
+    Barrier();
   }
 
   TextWriter& out_;
   const DeviceScope& scope_;
   const Module& module_;
   BodyStyle style_;
+  PendingReads pending_;
   int64_t scratch_ = 0;
 };
 
 }  // namespace
 
 void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style) {
-  BodyWriter body(out, scope, style);
+  BodyWriter body(out, scope, device, style);
   out.Open(fmt::format("struct Body_{} {{", device.name));
   bool parallel = style == BodyStyle::Parallel;
   out.Line("static constexpr int kSlotBytes = 0;");

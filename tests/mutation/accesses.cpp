@@ -34,12 +34,17 @@ Accesses::Accesses(const Module& module, Interpreter& interpreter, CallerData& d
 bool Accesses::Bind(const Device& device, const std::vector<Argument>& args) {
   callee_ = device.name;
   bound_.clear();
+  stored_.clear();
+  dependent_.clear();
   for (size_t i = 0; i < args.size(); ++i) {
     Bound bound{args[i].tensor, interpreter_.Shape(module_.tensors[device.params[i]]), {}};
     for (ExprId id : args[i].indices) {
       Value index = interpreter_.Eval(id);
       unknown_ = unknown_ || !index;
       bound.slice.push_back(index.value_or(0));
+    }
+    if (module_.tensors[device.params[i]].access != Access::In) {
+      stored_.insert(args[i].tensor);
     }
     bound_[device.params[i]] = std::move(bound);
   }
@@ -50,6 +55,18 @@ bool Accesses::Bind(const Device& device, const std::vector<Argument>& args) {
 void Accesses::Note(std::vector<size_t>* reads, std::vector<size_t>* writes) {
   reads_ = reads;
   writes_ = writes;
+  touches_.Clear();
+}
+
+/// What bodies touch: `Note` has been given writes.
+void Accesses::TouchInIteration(TensorId named, TensorId tensor, Memory::Cells cells, bool write) {
+  if (writes_ == nullptr || !stored_.contains(tensor)) {
+    return;
+  }
+  if (auto names = touches_.Add(cells.first, interpreter_.place(), named, write)) {
+    dependent_.insert(names->first);
+    dependent_.insert(names->second);
+  }
 }
 
 void Accesses::Stop() {
@@ -118,6 +135,7 @@ Value Accesses::Read(TensorId named, const std::vector<int64_t>& index) {
   if (reads_ != nullptr && (writes_ != nullptr || !constant)) {
     Touch(*cells, *reads_);
   }
+  TouchInIteration(named, element->first, *cells, false);
   if (overwritten_.empty() && memory_.IsOverwritten(element->first, *cells)) {
     overwritten_ = fmt::format("`@{}` reads `%{}`, which another buffer was stored over", callee_,
                                tensor.name);
@@ -132,6 +150,7 @@ void Accesses::Write(TensorId named, const std::vector<int64_t>& index, Value va
     bool integer = KindOf(module_.tensors[element->first].type) == ValueKind::Int;
     memory_.Set(element->first, *cells, integer, value);
     Touch(*cells, *writes_);
+    TouchInIteration(named, element->first, *cells, true);
   }
 }
 

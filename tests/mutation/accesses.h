@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ class Accesses {
   const std::string& outside() const { return outside_; }
   /// A read of what another tensor in the same memory was stored over; empty when there is none.
   const std::string& overwritten() const { return overwritten_; }
+  /// Names, in bodies, through which two iterations of a task touch an element, one writing.
+  const std::set<TensorId>& dependent() const { return dependent_; }
   /// A tensor is too large, or the value of an index is not known.
   bool unknown() const { return unknown_; }
 
@@ -54,12 +57,16 @@ class Accesses {
   void Write(TensorId named, const std::vector<int64_t>& index, Value value);
   Value Held(const Element& element, Memory::Cells cells);
   void Outside(const std::string& text);
+  void TouchInIteration(TensorId named, TensorId tensor, Memory::Cells cells, bool write);
 
   const Module& module_;
   Interpreter& interpreter_;
   CallerData& data_;
   Memory memory_;
   std::map<TensorId, Bound> bound_;  // by parameter of the device function
+  std::set<TensorId> stored_;        // what it may store to
+  IterationTouches<size_t> touches_;
+  std::set<TensorId> dependent_;
   std::string callee_;
   std::vector<size_t>* reads_ = nullptr;
   std::vector<size_t>* writes_ = nullptr;

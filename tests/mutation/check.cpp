@@ -61,10 +61,10 @@ CheckResult Check(const std::string& text, const std::vector<Override>& constant
 
 bool CheckResult::IllFormed() const {
   static const std::set<DiagnosticKind> kOurs = {
-      DiagnosticKind::Bounds,      DiagnosticKind::EventCount, DiagnosticKind::EventRange,
-      DiagnosticKind::EventOrder,  DiagnosticKind::EventCycle, DiagnosticKind::EventUnused,
-      DiagnosticKind::BoundsProof, DiagnosticKind::CountProof, DiagnosticKind::OrderProof,
-      DiagnosticKind::Race};
+      DiagnosticKind::Bounds,      DiagnosticKind::EventCount,   DiagnosticKind::EventRange,
+      DiagnosticKind::EventOrder,  DiagnosticKind::EventCycle,   DiagnosticKind::EventUnused,
+      DiagnosticKind::BoundsProof, DiagnosticKind::CountProof,   DiagnosticKind::OrderProof,
+      DiagnosticKind::Race,        DiagnosticKind::IterationRace};
   return !module || !std::all_of(errors.begin(), errors.end(),
                                  [](DiagnosticKind kind) { return kOurs.contains(kind); });
 }

@@ -195,6 +195,11 @@ class Builder {
     interpreter_.RunTask(device.body);
     accesses_.Stop();
     ++program_.steps.back().tasks;
+    for (const auto* names : {&accesses_.dependent(), &interpreter_.dependent()}) {
+      for (TensorId tensor : *names) {
+        program_.dependent.emplace(device.name, module_.tensors[tensor].name);
+      }
+    }
     if (!interpreter_.fault().empty()) {
       program_.Outside(fmt::format("{}: {}", name_, interpreter_.fault()));
     }

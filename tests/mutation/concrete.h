@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,9 @@ struct ConcreteProgram {
   std::vector<bool> cell_given;           // holds something when the launch starts
   std::string outside;                    // an index outside of its extent; empty when none is
   std::string overwritten;                // a read of what another buffer was stored over
-  bool unknown = false;                   // it depends on what is not known
+  /// Device functions of which iterations depend on each other, and the tensors in question.
+  std::set<std::pair<std::string, std::string>> dependent;
+  bool unknown = false;  // it depends on what is not known
 
   /// An integer that decides what happens.
   int64_t Known(Value value) {

@@ -202,6 +202,21 @@ void Interpreter::Loop(const std::vector<Axis>& axes, const std::function<void()
   }
 }
 
+/// Like `Loop`, of iterations that are told apart.
+void Interpreter::Iterate(const std::vector<Axis>& axes, const std::function<void()>& visit,
+                          size_t axis) {
+  if (axis == axes.size()) {
+    visit();
+    return;
+  }
+  size_t run = ++runs_;
+  Loop({axes[axis]}, [&] {
+    place_.push_back({run, *Get(axes[axis].var)});
+    Iterate(axes, visit, axis + 1);
+    place_.pop_back();
+  });
+}
+
 std::optional<std::vector<int64_t>> Interpreter::Index(const std::vector<ExprId>& indices) {
   std::vector<int64_t> index;
   for (ExprId id : indices) {
@@ -227,6 +242,12 @@ void Interpreter::CheckLocal(const Tensor& tensor, const std::vector<int64_t>& i
   }
 }
 
+void Interpreter::TouchLocal(TensorId tensor, const std::vector<int64_t>& index, bool write) {
+  if (touches_.Add({declared_[tensor], index}, place_, tensor, write)) {
+    dependent_.insert(tensor);
+  }
+}
+
 Value Interpreter::Of(const Load& load) {
   auto index = Index(load.indices);
   if (!index) {
@@ -237,6 +258,7 @@ Value Interpreter::Of(const Load& load) {
     return on_read(load.tensor, *index);
   }
   CheckLocal(tensor, *index);
+  TouchLocal(load.tensor, *index, false);
   auto found = locals_.find({load.tensor, *index});
   return found == locals_.end() ? std::nullopt : found->second;
 }
@@ -252,6 +274,7 @@ void Interpreter::Write(TensorId id, const std::vector<ExprId>& indices, Value v
     return;
   }
   CheckLocal(tensor, *index);
+  TouchLocal(id, *index, true);
   if (KindOf(tensor.type) == ValueKind::Int) {
     locals_[{id, *index}] = value;
   }
@@ -259,6 +282,8 @@ void Interpreter::Write(TensorId id, const std::vector<ExprId>& indices, Value v
 
 void Interpreter::RunTask(const std::vector<StmtId>& body) {
   locals_.clear();
+  touches_.Clear();
+  dependent_.clear();
   Run(body);
 }
 
@@ -266,13 +291,15 @@ void Interpreter::Run(const std::vector<StmtId>& body) {
   for (StmtId id : body) {
     const Stmt& stmt = module_.stmts[id];
     if (const auto* loop = std::get_if<For>(&stmt)) {
-      Loop(loop->axes, [&] { Run(loop->body); });
+      Iterate(loop->axes, [&] { Run(loop->body); });
     } else if (const auto* branch = std::get_if<If>(&stmt)) {
       if (Known(Eval(branch->condition)).value_or(1) != 0) {
         Run(branch->body);
       }
     } else if (const auto* let = std::get_if<Let>(&stmt)) {
       Set(let->symbol, Eval(let->value));
+    } else if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
+      declared_[local->tensor] = ++runs_;
     } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
       Write(assign->tensor, assign->indices, Eval(assign->value));
     } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
@@ -282,13 +309,19 @@ void Interpreter::Run(const std::vector<StmtId>& body) {
 }
 
 void Interpreter::Run(const TopK& topk) {
+  int64_t ranks = 0;
+  Loop({topk.rank}, [&] { ++ranks; });
+  size_t run = ++runs_;
+  place_.push_back({run, ranks > 1 ? kEachIteration : 0});
   std::vector<int64_t> largest = Largest(topk);
+  place_.pop_back();
   size_t rank = 0;
   Loop({topk.rank}, [&] {
     Value position = rank < largest.size() ? Value(largest[rank]) : std::nullopt;
-    ++rank;
+    place_.push_back({run, static_cast<int64_t>(rank++)});
     Write(topk.values, topk.value_indices, std::nullopt);
     Write(topk.positions, topk.position_indices, position);
+    place_.pop_back();
   });
 }
 

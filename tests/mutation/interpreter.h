@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ir/evaluate.h"
 #include "ir/module.h"
+#include "iteration_touches.h"
 
 namespace etc::mutation {
 
@@ -42,6 +44,11 @@ class Interpreter {
   void Loop(const std::vector<Axis>& axes, const std::function<void()>& visit, size_t axis = 0);
   std::vector<int64_t> Shape(const Tensor& tensor);
 
+  /// Where in the loops of the body the task is: those of a `for`, and the ranks of a `topk`.
+  const LoopPlace& place() const { return place_; }
+  /// Names of a local of which two iterations touch an element, one writing.
+  const std::set<TensorId>& dependent() const { return dependent_; }
+
   /// Something that decides what happens was not known.
   bool unknown() const { return unknown_; }
   /// An element of a local array, or a division by zero, that the body must not reach.
@@ -58,6 +65,8 @@ class Interpreter {
   void Run(const TopK& topk);
   std::vector<int64_t> Largest(const TopK& topk);
   void Write(TensorId tensor, const std::vector<ExprId>& indices, Value value);
+  void Iterate(const std::vector<Axis>& axes, const std::function<void()>& visit, size_t axis = 0);
+  void TouchLocal(TensorId tensor, const std::vector<int64_t>& index, bool write);
   void CheckLocal(const Tensor& tensor, const std::vector<int64_t>& index);
   std::optional<std::vector<int64_t>> Index(const std::vector<ExprId>& indices);
 
@@ -65,6 +74,11 @@ class Interpreter {
   DimRanges ranges_;
   std::vector<Value> values_;                                          // by symbol
   std::map<std::pair<TensorId, std::vector<int64_t>>, Value> locals_;  // integers of this task
+  LoopPlace place_;
+  size_t runs_ = 0;                      // of loops and declarations
+  std::map<TensorId, size_t> declared_;  // which array of its own a local is now
+  IterationTouches<std::pair<size_t, std::vector<int64_t>>> touches_;
+  std::set<TensorId> dependent_;
   bool unknown_ = false;
   std::string fault_;
 };

@@ -2,32 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "mutation_collector.h"
 
 namespace etc::mutation {
 namespace {
 
-ExprId Copy(Module& module, ExprId id) { return module.AddExpr(module.exprs[id]); }
-
-/// Puts `make(copy of the expression)` in the expression's place.
-void Replace(Module& module, ExprId id, const std::function<Expr(ExprId)>& make) {
-  ExprId copy = Copy(module, id);
-  module.exprs[id] = make(copy);
-}
-
-void AddTo(Module& module, ExprId id, int64_t amount) {
-  Replace(module, id, [&](ExprId copy) {
-    BinaryOp op = amount > 0 ? BinaryOp::Add : BinaryOp::Sub;
-    return Expr(Binary{op, copy, MakeInt(module, amount > 0 ? amount : -amount)});
-  });
-}
-
-class Collector {
+class Collector : public MutationCollector {
  public:
-  explicit Collector(const Module& module) : module_(module) {}
+  explicit Collector(const Module& module) : MutationCollector(module), module_(module) {}
 
   std::vector<Mutation> Run() {
     for (TensorId id : module_.tensors.Ids()) {
@@ -46,96 +30,10 @@ class Collector {
         AddBlock(module_.kernels[id].body, [id](Module& m) { return &m.kernels[id].body; });
       }
     }
-    return std::move(mutations_);
+    return Take();
   }
 
  private:
-  template <class T>
-  using In = std::function<T(Module&)>;
-
-  void Add(std::string what, std::function<void(Module&)> apply) {
-    mutations_.push_back({std::move(what), std::move(apply)});
-  }
-
-  void AddShift(const std::string& what, ExprId id) {
-    Add("shift " + what, [id](Module& m) { AddTo(m, id, 1); });
-    Add("shift " + what, [id](Module& m) { AddTo(m, id, -1); });
-  }
-
-  /// Damage inside of an expression: other operators, other numbers, one side of a min or max.
-  void AddInside(const std::string& what, ExprId id) {
-    if (!id) {
-      return;
-    }
-    const Expr& expr = module_.exprs[id];
-    if (const auto* call = std::get_if<Call>(&expr)) {
-      if (call->op == Intrinsic::Min || call->op == Intrinsic::Max) {
-        for (ExprId arg : call->args) {
-          Add("drop a limit in " + what,
-              [id, arg](Module& m) { m.exprs[id] = Expr(m.exprs[arg]); });
-        }
-      }
-      if (call->op == Intrinsic::CeilDiv) {
-        Add("round down in " + what, [id](Module& m) {
-          auto args = std::get<Call>(m.exprs[id]).args;
-          m.exprs[id] = Binary{BinaryOp::Div, args[0], args[1]};
-        });
-      }
-      for (ExprId arg : call->args) {
-        AddInside(what, arg);
-      }
-    } else if (const auto* binary = std::get_if<Binary>(&expr)) {
-      for (const auto& [from, to] :
-           {std::pair{BinaryOp::Lt, BinaryOp::Le}, std::pair{BinaryOp::Le, BinaryOp::Lt},
-            std::pair{BinaryOp::Gt, BinaryOp::Ge}, std::pair{BinaryOp::Ge, BinaryOp::Gt},
-            std::pair{BinaryOp::Eq, BinaryOp::Ne}}) {
-        if (binary->op == from) {
-          Add("change a comparison in " + what,
-              [id, op = to](Module& m) { std::get<Binary>(m.exprs[id]).op = op; });
-        }
-      }
-      AddInside(what, binary->left);
-      AddInside(what, binary->right);
-    } else if (const auto* literal = std::get_if<IntLiteral>(&expr)) {
-      int64_t value = literal->value;
-      Add("change a number in " + what,
-          [id, value](Module& m) { m.exprs[id] = IntLiteral{value + 1}; });
-      if (value > 0) {
-        Add("change a number in " + what,
-            [id, value](Module& m) { m.exprs[id] = IntLiteral{value - 1}; });
-      }
-    } else if (const auto* load = std::get_if<Load>(&expr)) {
-      AddElement("a read", load->indices);
-    } else if (const auto* reduce = std::get_if<Reduce>(&expr)) {
-      for (const Axis& axis : reduce->axes) {
-        AddAxis("a reduction", axis);
-      }
-      AddInside(what, reduce->body);
-    } else if (const auto* cast = std::get_if<Cast>(&expr)) {
-      AddInside(what, cast->operand);
-    }
-  }
-
-  void AddElement(const std::string& what, const std::vector<ExprId>& indices) {
-    for (ExprId index : indices) {
-      AddShift("an index of " + what, index);
-      AddInside("an index of " + what, index);
-    }
-    if (indices.size() >= 2) {
-      Add("swap indices of " + what,
-          [a = indices[0], b = indices[1]](Module& m) { std::swap(m.exprs[a], m.exprs[b]); });
-    }
-  }
-
-  void AddAxis(const std::string& what, const Axis& axis) {
-    AddShift("the end of " + what, axis.hi);
-    AddInside("the end of " + what, axis.hi);
-    if (axis.lo) {
-      AddShift("the start of " + what, axis.lo);
-      AddInside("the start of " + what, axis.lo);
-    }
-  }
-
   void AddPromise(TensorId id) {
     const Tensor& tensor = module_.tensors[id];
     if (tensor.distinct) {
@@ -151,29 +49,7 @@ class Collector {
     for (const Axis& axis : module_.devices[id].tasks) {
       AddAxis("a task range", axis);
     }
-    AddBody(module_.devices[id].body);
-  }
-
-  void AddBody(const std::vector<StmtId>& body) {
-    for (StmtId id : body) {
-      const Stmt& stmt = module_.stmts[id];
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        for (const Axis& axis : loop->axes) {
-          AddAxis("a loop", axis);
-        }
-        AddBody(loop->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        Add("drop a guard of a body",
-            [id](Module& m) { m.exprs[std::get<If>(m.stmts[id]).condition] = BoolLiteral{true}; });
-        AddInside("a guard of a body", branch->condition);
-        AddBody(branch->body);
-      } else if (const auto* let = std::get_if<Let>(&stmt)) {
-        AddInside("a value", let->value);
-      } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
-        AddElement("a write", assign->indices);
-        AddInside("a value", assign->value);
-      }
-    }
+    AddBodyMutations(*this, id);
   }
 
   void AddBlock(const std::vector<NodeId>& nodes, const In<std::vector<NodeId>*>& block) {
@@ -277,6 +153,11 @@ class Collector {
           Add("use another buffer", [list, a, other](Module& m) { (*list(m))[a].tensor = other; });
         }
       }
+      for (size_t b = 0; b < args.size(); ++b) {
+        if (args[b].tensor != args[a].tensor && Alike(mine, module_.tensors[args[b].tensor])) {
+          Add("give a tensor twice", [list, a, b](Module& m) { (*list(m))[a] = (*list(m))[b]; });
+        }
+      }
     }
     if (args.size() >= 3 && args[0].tensor != args[1].tensor) {
       Add("swap arguments", [list](Module& m) { std::swap((*list(m))[0], (*list(m))[1]); });
@@ -372,7 +253,6 @@ class Collector {
   }
 
   const Module& module_;
-  std::vector<Mutation> mutations_;
 };
 
 }  // namespace

@@ -83,6 +83,11 @@ class Judging {
     if (program_.unknown) {
       return;
     }
+    for (const auto& [device, tensor] : program_.dependent) {
+      verdict_.dependent.emplace(device, tensor);
+      Add(Wrong::Iterations,
+          fmt::format("iterations of `@{}` touch an element of `%{}`", device, tensor));
+    }
     CheckCounts();
     FindUndefined();
     FindConflicts();
@@ -230,6 +235,8 @@ const char* Name(Wrong wrong) {
       return "hang";
     case Wrong::Race:
       return "race";
+    case Wrong::Iterations:
+      return "dependent iterations";
     case Wrong::Count:
       return "count";
     case Wrong::Undefined:

@@ -16,6 +16,7 @@ enum class Wrong {
   Overwritten,  // a task reads a buffer that another one in the same memory was stored over
   Hang,         // some launch never ends
   Race,         // two tasks that touch a cell, one writing, in an order that is not the program's
+  Iterations,   // two iterations of a `for` in a task that touch a cell, one writing
   Count,        // an element that is used has another number of notifies than its count: a rule of
                 // the language, which some programs that break it survive
   Undefined,    // a read of what no task before it in program order has written
@@ -33,6 +34,7 @@ struct Verdict {
     auto operator<=>(const Racing&) const = default;
   };
   std::set<Racing> racing;
+  std::set<std::pair<std::string, std::string>> dependent;  // device functions and their tensors
   int64_t explored = 0;       // launches of which every state was visited as well
   int64_t disagreements = 0;  // of these, with another result: a defect of the oracle
 };

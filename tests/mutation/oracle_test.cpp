@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "check.h"
 #include "generator.h"
 #include "ir/printer.h"
@@ -198,8 +200,10 @@ TEST_CASE("where data choose the element, each choice is possible") {
   std::string text = R"(etir 1;
 dim n in 1..5;
 device @route(%x: f32[n, 3], %which: out i32[n], %tokens: out i32[3]) tasks (one: 1) {
-  local %best: f32[1];
-  for (i: n) (%best[s], %which[i + s]) = topk(s: 1; e: 3) %x[i, e];
+  for (i: n) {
+    local %best: f32[1];
+    (%best[s], %which[i + s]) = topk(s: 1; e: 3) %x[i, e];
+  }
   for (e: 3) %tokens[e] = 0;
 }
 device @send(%x: f32[n, 3], %which: i32[n], %y: out f32[n]) tasks (i: n) { %y[i] = %x[i, 0]; }
@@ -244,6 +248,36 @@ TEST_CASE("kernels: hoisted waits and notifies, and places in the workspace") {
   CHECK(WrongWith(KernelText("28", "wait %first;")) ==
         Found{Wrong::Overwritten, Wrong::Race});  // n = 8 overlaps
   CHECK(WrongWith(KernelText("32", "")) == Found{Wrong::Race});
+}
+
+/// One task over `%x`, `%y` and their sizes.
+std::vector<Wrong> WrongInBody(const std::string& body) {
+  return WrongWith(R"(etir 1;
+dim n in 1..6;
+device @f(%x: f32[n], %p: i32[n] in 0..n, %y: inout f32[n], %v: inout f32[4], %i: inout i32[4])
+    tasks (one: 1) { )" +
+                   body + R"( }
+graph @g(%x: f32[n], %p: i32[n] in 0..n, %y: inout f32[n], %v: inout f32[4], %i: inout i32[4]) {
+  call @f(%x, %p, %y, %v, %i);
+})");
+}
+
+TEST_CASE("iterations of a loop that touch an element, one of them writing") {
+  CHECK(WrongInBody("for (i: n) %y[i] = %y[i] + %x[i];").empty());
+  CHECK(WrongInBody("for (i: n) %y[n - 1 - i] = %x[i]; for (i: 1..n) %y[i] = %x[i - 1];").empty());
+  CHECK(WrongInBody("for (i: n) { local %s: f32[1]; %s[0] = %x[i]; %y[i] = %s[0]; }").empty());
+  CHECK(WrongInBody("for (i: 2, j: 2) %v[i * 2 + j] = %x[0];").empty());
+  CHECK(WrongInBody("(%v[s], %i[s]) = topk(s: 1; e: 4) %v[e];").empty());
+  for (const char* body :
+       {"for (i: 1..n) %y[i] = %y[i - 1];", "for (i: n) %y[0] = %x[i];",
+        "for (i: n) %y[%p[i]] = %x[i];", "for (i: n) for (j: 2) %y[i] = %y[i] + %x[i];",
+        "for (i: 2, j: 2) %v[i + j] = %x[0];",
+        "local %s: f32[1]; for (i: n) { %s[0] = %x[i]; %y[i] = %s[0]; }",
+        "(%v[s], %i[s]) = topk(s: 4; e: 4) %v[e];", "(%v[0], %i[s]) = topk(s: 4; e: 4) %x[0];"}) {
+    INFO(body);
+    std::vector<Wrong> wrong = WrongInBody(body);
+    CHECK(std::count(wrong.begin(), wrong.end(), Wrong::Iterations) == 1);
+  }
 }
 
 TEST_CASE("of three notifies any two complete a count of two") {

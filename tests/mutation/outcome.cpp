@@ -37,6 +37,19 @@ bool RacesAreOpen(const CheckResult& check, const Verdict& verdict) {
   });
 }
 
+/// Whether each device function whose iterations depend on each other is said to be open in that,
+/// for a tensor that they depend on.
+bool IterationsAreOpen(const ProofReport& report, const Verdict& verdict) {
+  return std::all_of(verdict.dependent.begin(), verdict.dependent.end(), [&](const auto& each) {
+    return std::any_of(verdict.dependent.begin(), verdict.dependent.end(), [&](const auto& other) {
+      std::string where = "`%" + other.second + "` of `@" + each.first + "` independently";
+      return other.first == each.first &&
+             std::any_of(report.not_proved.begin(), report.not_proved.end(),
+                         [&](const auto& text) { return text.find(where) != std::string::npos; });
+    });
+  });
+}
+
 /// Whether what shares memory is not proved to be used at different times.
 bool MemoryIsOpen(const ProofReport& report) {
   return std::any_of(report.not_proved.begin(), report.not_proved.end(), [](const auto& text) {
@@ -61,12 +74,13 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
   bool overwritten = verdict.wrong.contains(Wrong::Overwritten);
   bool hang = verdict.wrong.contains(Wrong::Hang);
   bool race = verdict.wrong.contains(Wrong::Race);
+  bool dependent = verdict.wrong.contains(Wrong::Iterations);
   const ProofReport& report = check.report;
-  if (outside || overwritten || hang || race) {
-    bool open = (outside && report.bounds.not_proved > 0) ||
-                (overwritten && MemoryIsOpen(report)) ||
-                (hang && report.counts.not_proved + report.order.not_proved > 0) ||
-                (race && RacesAreOpen(check, verdict));
+  if (outside || overwritten || hang || race || dependent) {
+    bool open =
+        (outside && report.bounds.not_proved > 0) || (overwritten && MemoryIsOpen(report)) ||
+        (hang && report.counts.not_proved + report.order.not_proved > 0) ||
+        (race && RacesAreOpen(check, verdict)) || (dependent && IterationsAreOpen(report, verdict));
     if (!check.verified) {
       return check.proofs_refute || open ? Outcome::WrongVerifier : Outcome::WrongProved;
     }

@@ -1,0 +1,64 @@
+#include "emit/pending_reads.h"
+
+#include <algorithm>
+
+#include "ir/walk.h"
+
+namespace etc {
+
+PendingReads::PendingReads(const Module& module, const Device& device) : module_(module) {
+  for (const Node& node : module.nodes) {
+    const auto* share = std::get_if<Share>(&node);
+    if (share == nullptr || &module.devices[share->callee] != &device) {
+      continue;
+    }
+    for (size_t a = 0; a < share->args.size(); ++a) {
+      for (size_t b = 0; b < share->args.size(); ++b) {
+        if (a != b && share->args[a].tensor == share->args[b].tensor) {
+          aliases_.emplace(device.params[a], device.params[b]);
+        }
+      }
+    }
+  }
+}
+
+void PendingReads::Add(ExprId expr) {
+  VisitExprs(module_, expr, [&](ExprId id) {
+    if (const auto* load = std::get_if<Load>(&module_.exprs[id])) {
+      tensors_.insert(load->tensor);
+    }
+  });
+}
+
+bool PendingReads::IsPending(TensorId stored) const {
+  return std::any_of(tensors_.begin(), tensors_.end(), [&](TensorId read) {
+    return read == stored || aliases_.contains({read, stored});
+  });
+}
+
+bool PendingReads::MeetStores(StmtId id) const {
+  auto any = [&](const std::vector<StmtId>& body) {
+    return std::any_of(body.begin(), body.end(), [&](StmtId each) { return MeetStores(each); });
+  };
+  const Stmt& stmt = module_.stmts[id];
+  if (const auto* loop = std::get_if<For>(&stmt)) {
+    return any(loop->body);
+  }
+  if (const auto* branch = std::get_if<If>(&stmt)) {
+    return any(branch->body);
+  }
+  if (const auto* assign = std::get_if<Assign>(&stmt)) {
+    return IsPending(assign->tensor);
+  }
+  if (const auto* topk = std::get_if<TopK>(&stmt)) {
+    return IsPending(topk->values) || IsPending(topk->positions);
+  }
+  return false;
+}
+
+bool PendingReads::HasLocals() const {
+  return std::any_of(tensors_.begin(), tensors_.end(),
+                     [&](TensorId id) { return module_.tensors[id].kind == TensorKind::Local; });
+}
+
+}  // namespace etc

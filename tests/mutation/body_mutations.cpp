@@ -1,0 +1,126 @@
+// Damage to bodies: other elements, and iterations that depend on each other.
+#include <algorithm>
+
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "mutation_collector.h"
+
+namespace etc::mutation {
+namespace {
+
+class BodyMutations {
+ public:
+  explicit BodyMutations(MutationCollector& collector)
+      : out_(collector), module_(collector.module()) {}
+
+  void AddBody(const std::vector<StmtId>& body, const In<std::vector<StmtId>*>& block) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      StmtId id = body[i];
+      const Stmt& stmt = module_.stmts[id];
+      bool stores = std::holds_alternative<Assign>(stmt) || std::holds_alternative<TopK>(stmt);
+      if (stores || std::holds_alternative<For>(stmt)) {
+        AddLoopAround(block, i);
+      }
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        for (const Axis& axis : loop->axes) {
+          out_.AddAxis("a loop", axis);
+          around_.push_back(axis.var);
+        }
+        AddSharedLocals(block, i, *loop);
+        AddBody(loop->body, [id](Module& m) { return &std::get<For>(m.stmts[id]).body; });
+        around_.resize(around_.size() - loop->axes.size());
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        out_.Add("drop a guard of a body", [id](Module& m) {
+          m.exprs[std::get<If>(m.stmts[id]).condition] = BoolLiteral{true};
+        });
+        out_.AddInside("a guard of a body", branch->condition);
+        AddBody(branch->body, [id](Module& m) { return &std::get<If>(m.stmts[id]).body; });
+      } else if (const auto* let = std::get_if<Let>(&stmt)) {
+        out_.AddInside("a value", let->value);
+      } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
+        out_.AddElement("a write", assign->indices);
+        out_.AddInside("a value", assign->value);
+        AddDependence(id, *assign);
+      } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
+        out_.AddElement("a write", topk->value_indices);
+        out_.AddElement("a write", topk->position_indices);
+      }
+    }
+  }
+
+ private:
+  /// Iterations that do the same.
+  void AddLoopAround(const In<std::vector<StmtId>*>& block, size_t i) {
+    out_.Add("run a statement in each iteration of a loop", [block, i](Module& m) {
+      Symbol symbol{"again", SymbolKind::Index, {}, {}, {}, {}, {}};
+      Axis axis{m.symbols.Add(std::move(symbol)), {}, MakeInt(m, 2)};
+      StmtId inner = (*block(m))[i];
+      StmtId loop = m.AddStmt(For{{axis}, {inner}});
+      (*block(m))[i] = loop;
+    });
+  }
+
+  /// A local of each iteration becomes one of all.
+  void AddSharedLocals(const In<std::vector<StmtId>*>& block, size_t i, const For& loop) {
+    StmtId id = (loop.body.empty() ? StmtId{} : loop.body[0]);
+    if (id && std::holds_alternative<LocalDecl>(module_.stmts[id])) {
+      out_.Add("share a local between iterations", [block, i, id](Module& m) {
+        std::vector<StmtId>& around = *block(m);
+        std::vector<StmtId>& body = std::get<For>(m.stmts[around[i]]).body;
+        body.erase(body.begin());
+        around.insert(around.begin() + static_cast<std::ptrdiff_t>(i), id);
+      });
+    }
+  }
+
+  /// What lets iterations of the loops around a store depend on each other.
+  void AddDependence(StmtId id, const Assign& assign) {
+    if (around_.empty()) {
+      return;
+    }
+    for (ExprId index : assign.indices) {
+      VisitExprs(module_, index, [&](ExprId part) {
+        const auto* ref = std::get_if<SymbolRef>(&module_.exprs[part]);
+        if (ref != nullptr &&
+            std::find(around_.begin(), around_.end(), ref->symbol) != around_.end()) {
+          out_.Add("take a loop's variable from a write",
+                   [part](Module& m) { m.exprs[part] = IntLiteral{0}; });
+        }
+      });
+      for (BinaryOp op : {BinaryOp::Div, BinaryOp::Mod}) {
+        out_.Add("divide an index of a write", [index, op](Module& m) {
+          Replace(m, index, [&](ExprId copy) { return Expr(Binary{op, copy, MakeInt(m, 2)}); });
+        });
+      }
+    }
+    for (int64_t shift : {0, 1}) {
+      out_.Add("read what a loop writes", [id, shift](Module& m) {
+        const auto& old = std::get<Assign>(m.stmts[id]);
+        Load load{old.tensor, old.indices};
+        ExprId value = old.value;
+        if (!load.indices.empty()) {
+          ExprId before = m.AddExpr(Binary{BinaryOp::Sub, load.indices.back(), MakeInt(m, shift)});
+          load.indices.back() = m.AddExpr(Call{Intrinsic::Max, {before, MakeInt(m, 0)}});
+        }
+        Tensor& tensor = m.tensors[load.tensor];
+        tensor.access = tensor.kind == TensorKind::Param ? Access::InOut : tensor.access;
+        ExprId read = m.AddExpr(std::move(load));
+        ExprId sum = m.AddExpr(Binary{BinaryOp::Add, value, read});
+        std::get<Assign>(m.stmts[id]).value = sum;
+      });
+    }
+  }
+
+  MutationCollector& out_;
+  const Module& module_;
+  std::vector<SymbolId> around_;  // variables of the loops around a statement
+};
+
+}  // namespace
+
+void AddBodyMutations(MutationCollector& collector, DeviceId device) {
+  BodyMutations(collector).AddBody(collector.module().devices[device].body,
+                                   [device](Module& m) { return &m.devices[device].body; });
+}
+
+}  // namespace etc::mutation
