@@ -5,6 +5,7 @@
 #ifndef ETC_RUNTIME_H_
 #define ETC_RUNTIME_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__GNUC__)
@@ -65,9 +66,12 @@ ETC_API int64_t etc_dtype_bytes(etc_dtype dtype);
 
 typedef struct etc_program etc_program;
 
-/* `path` names the manifest (.json) or the binary that it lies beside. Reads and checks both;
- * needs no device. */
+/* `path` names an artifact in one file (.etca), or of one in two files the manifest (.json) or the
+ * binary that it lies beside. Reads and checks all of it; needs no device. The files are not needed
+ * afterwards. */
 ETC_API etc_status etc_program_load(const char* path, etc_program** program);
+/* The bytes of an artifact in one file; they are not needed afterwards. */
+ETC_API etc_status etc_program_load_memory(const void* data, size_t bytes, etc_program** program);
 /* Instances of the program stay usable. Null is allowed. */
 ETC_API void etc_program_free(etc_program* program);
 

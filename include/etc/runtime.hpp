@@ -1,6 +1,7 @@
 // C++ wrapper of the runtime library: RAII, errors as exceptions. Header only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -54,6 +55,13 @@ class Program {
     etc_program* program = nullptr;
     ThrowUnlessOk(etc_program_load(path.c_str(), &program));
     program_.reset(program);
+  }
+
+  /// An artifact in one file, from its bytes.
+  static Program FromMemory(const void* data, size_t bytes) {
+    etc_program* program = nullptr;
+    ThrowUnlessOk(etc_program_load_memory(data, bytes, &program));
+    return Program(program);
   }
 
   const etc_program* get() const { return program_.get(); }
@@ -114,6 +122,8 @@ class Program {
   }
 
  private:
+  explicit Program(etc_program* program) : program_(program) {}
+
   struct Free {
     void operator()(etc_program* program) const { etc_program_free(program); }
   };

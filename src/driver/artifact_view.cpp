@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "driver/files.h"
-#include "driver/hash.h"
+#include "runtime/container.h"
+#include "runtime/hash.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/manifest_reader.h"
 
@@ -19,7 +20,7 @@ std::string ProblemOf(const manifest::Binary& expected, const std::string& bytes
   if (static_cast<int64_t>(bytes.size()) != expected.bytes) {
     return fmt::format("it has {} bytes; the manifest says {}", bytes.size(), expected.bytes);
   }
-  if (std::string hash = HashText(bytes); hash != expected.xxh3_128) {
+  if (std::string hash = runtime::HashText(bytes); hash != expected.xxh3_128) {
     return fmt::format("its hash is {}; the manifest says {}", hash, expected.xxh3_128);
   }
   return "";
@@ -36,6 +37,46 @@ bool EvaluateTo(const manifest::Expr& expr, const std::vector<int64_t>& dims,
   return status.Ok();
 }
 
+bool ReadInto(ArtifactView& view, std::string_view text, Diagnostics& diagnostics) {
+  runtime::Status status = runtime::ReadManifest(text, &view.manifest);
+  if (!status.Ok()) {
+    diagnostics.Error(DiagnosticKind::Data, {},
+                      fmt::format("`{}`: {}", view.manifest_path, status.message));
+  }
+  return status.Ok();
+}
+
+/// Holds the binary against the manifest, if there is one.
+void HoldBinary(ArtifactView& view, const std::optional<std::string>& bytes,
+                Diagnostics& diagnostics) {
+  if (!bytes) {
+    view.binary_state = BinaryState::Missing;
+  } else if (std::string problem = ProblemOf(view.manifest.binary, *bytes); !problem.empty()) {
+    view.binary_state = BinaryState::Mismatch;
+    diagnostics.Error(DiagnosticKind::Mismatch, {},
+                      fmt::format("`{}` is not the binary of `{}`: {}", view.binary_path,
+                                  view.manifest_path, problem));
+  }
+}
+
+std::optional<ArtifactView> ViewContainer(const std::string& path, const std::string& bytes,
+                                          Diagnostics& diagnostics) {
+  ArtifactView view;
+  view.manifest_path = view.binary_path = path;
+  runtime::ContainerParts parts;
+  runtime::Status status = runtime::ReadContainer(bytes, &parts);
+  if (!status.Ok()) {
+    diagnostics.Error(DiagnosticKind::Mismatch, {},
+                      fmt::format("artifact `{}` {}", path, status.message));
+    return std::nullopt;
+  }
+  if (!ReadInto(view, parts.manifest, diagnostics)) {
+    return std::nullopt;
+  }
+  HoldBinary(view, std::string(parts.binary), diagnostics);
+  return view;
+}
+
 }  // namespace
 
 std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& diagnostics) {
@@ -45,38 +86,36 @@ std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& d
         fmt::format("`{}` is a source; `etc compile` makes an artifact of it", DisplayName(path)));
     return std::nullopt;
   }
+  const bool is_manifest = fs::path(path).extension() == ".json";
+  std::optional<std::string> given;
+  if (!is_manifest) {
+    given = ReadInput(path, diagnostics);
+    if (!given) {
+      return std::nullopt;
+    }
+    if (runtime::IsContainer(*given) || path.ends_with(runtime::kContainerExtension)) {
+      return ViewContainer(path, *given, diagnostics);
+    }
+  }
   ArtifactView view;
   view.manifest_path = fs::path(path).replace_extension(".json").string();
   auto text = ReadInput(view.manifest_path, diagnostics);
-  if (!text) {
-    return std::nullopt;
-  }
-  runtime::Status status = runtime::ReadManifest(*text, &view.manifest);
-  if (!status.Ok()) {
-    diagnostics.Error(DiagnosticKind::Data, {},
-                      fmt::format("`{}`: {}", view.manifest_path, status.message));
+  if (!text || !ReadInto(view, *text, diagnostics)) {
     return std::nullopt;
   }
   view.binary_path =
       (fs::path(view.manifest_path).parent_path() / view.manifest.binary.file).string();
-  if (fs::path given(path);
-      given.extension() != ".json" && given.filename().string() != view.manifest.binary.file) {
+  if (fs::path name = fs::path(path).filename();
+      !is_manifest && name.string() != view.manifest.binary.file) {
     diagnostics.Error(DiagnosticKind::Mismatch, {},
                       fmt::format("`{}` describes `{}`, not `{}`", view.manifest_path,
-                                  view.manifest.binary.file, given.filename().string()));
+                                  view.manifest.binary.file, name.string()));
     return std::nullopt;
   }
-  auto bytes = ReadInput(view.binary_path, diagnostics);
-  if (!bytes) {
-    view.binary_state = BinaryState::Missing;
-    return view;
+  if (!given) {
+    given = ReadInput(view.binary_path, diagnostics);
   }
-  if (std::string problem = ProblemOf(view.manifest.binary, *bytes); !problem.empty()) {
-    view.binary_state = BinaryState::Mismatch;
-    diagnostics.Error(DiagnosticKind::Mismatch, {},
-                      fmt::format("`{}` is not the binary of `{}`: {}", view.binary_path,
-                                  view.manifest_path, problem));
-  }
+  HoldBinary(view, given, diagnostics);
   return view;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -22,7 +22,7 @@ struct ArtifactView {
   BinaryState binary_state = BinaryState::Ok;
 };
 
-/// Loads the manifest at `path`, or the one beside the binary at `path`, and holds the binary
+/// Loads the manifest at `path`, in it, or beside the binary at `path`, and holds the binary
 /// against it. Reports a manifest that cannot be read, and a binary that is missing or does not
 /// fit.
 [[nodiscard]] std::optional<ArtifactView> ViewArtifact(const std::string& path,

@@ -4,8 +4,10 @@
 
 #include <filesystem>
 
-#include "driver/hash.h"
 #include "driver/progress.h"
+#include "runtime/container.h"
+#include "runtime/hash.h"
+#include "runtime/manifest_seal.h"
 #include "toolchain/resources.h"
 
 namespace etc {
@@ -82,9 +84,11 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
                                      const TargetOptions& target, const ModuleProofs& proofs) {
   ManifestInfo info;
   info.arch = target.arch;
-  info.binary_file = std::filesystem::path(path).filename().string();
+  const std::string binary_path =
+      IsContainerPath(path) ? WithExtension(path, BinaryExtension(target)) : path;
+  info.binary_file = std::filesystem::path(binary_path).filename().string();
   info.binary_bytes = compiled.binary.size();
-  info.binary_xxh3_128 = HashText(compiled.binary);
+  info.binary_xxh3_128 = runtime::HashText(compiled.binary);
   info.toolchain = compiled.toolchain;
   info.flags = compiled.flags;
   if (target.resource_usage != ResourceUsage::Off) {
@@ -109,8 +113,15 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
   if (proofs.kernels) {
     info.kernel_proofs = RecordOf(*proofs.kernels);
   }
-  return {{path, std::move(compiled.binary)},
-          {WithExtension(path, ".json"), EmitManifest(module, info)}};
+  std::string manifest = runtime::SealManifest(EmitManifest(module, info));
+  if (IsContainerPath(path)) {
+    return {{path, runtime::WriteContainer(manifest, compiled.binary)}};
+  }
+  return {{path, std::move(compiled.binary)}, {WithExtension(path, ".json"), std::move(manifest)}};
+}
+
+bool IsContainerPath(const std::string& path) {
+  return path.ends_with(runtime::kContainerExtension);
 }
 
 std::string WithExtension(const std::string& path, const std::string& extension) {

@@ -33,11 +33,15 @@ struct ModuleProofs {
   std::optional<ProofReport> kernels;
 };
 
-/// The binary at `path` and the manifest beside it, in the order in which they must appear.
+/// The binary at `path` and the manifest beside it, in the order in which they must appear; or both
+/// in one file, where `path` asks for that.
 [[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                                    const Emitted& emitted, CompileOutput compiled,
                                                    const TargetOptions& target,
                                                    const ModuleProofs& proofs);
+
+/// Whether an output of that name holds the binary and the manifest.
+[[nodiscard]] bool IsContainerPath(const std::string& path);
 
 /// `path` with its extension replaced.
 [[nodiscard]] std::string WithExtension(const std::string& path, const std::string& extension);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "driver/compare.h"
-#include "driver/hash.h"
+#include "runtime/hash.h"
 
 namespace etc {
 namespace {
@@ -26,7 +26,7 @@ std::string HashOf(BenchPlace& place, const void* data, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kChunkBytes) {
     int64_t size = std::min(kChunkBytes, bytes - at);
     place.Fetch(chunk.data(), static_cast<const char*>(data) + at, size);
-    hash += HashText({chunk.data(), static_cast<size_t>(size)});
+    hash += runtime::HashText({chunk.data(), static_cast<size_t>(size)});
   }
   return hash;
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "driver/hash.h"
+#include "runtime/hash.h"
 
 namespace etc {
 namespace {
@@ -113,7 +113,7 @@ std::string Summarise(const TensorData& tensor, const std::vector<char>& bytes) 
   return fmt::format("%{}: {}, {}{}, checksum {}\n", tensor.name,
                      TypeText(tensor.dtype, tensor.shape), range,
                      nans == 0 ? "" : fmt::format(", {} NaN", nans),
-                     HashText({bytes.data(), bytes.size()}).substr(0, 16));
+                     runtime::HashText({bytes.data(), bytes.size()}).substr(0, 16));
 }
 
 }  // namespace etc

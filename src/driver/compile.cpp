@@ -238,7 +238,10 @@ class CompileJob {
   /// No output may take the place of another or of an input: `--config model.json -o model.cubin`
   /// would put the manifest over the configuration.
   bool OutputsDiffer() {
-    std::vector<std::string> outputs{BinaryPath(), WithExtension(BinaryPath(), ".json")};
+    std::vector<std::string> outputs{BinaryPath()};
+    if (!IsContainerPath(BinaryPath())) {
+      outputs.push_back(WithExtension(BinaryPath(), ".json"));
+    }
     if (options_.save_temps) {
       outputs.push_back(WithExtension(BinaryPath(), TextExtension(options_.target)));
     }

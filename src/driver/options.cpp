@@ -155,8 +155,9 @@ void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
   CLI::App* bench =
       app.add_subcommand("bench", "Time schedules of a source, or artifacts, by turns");
   bench
-      ->add_option("files", options.files,
-                   "A source (.etir, `-` for standard input), or artifacts (.cubin, .so, .json)")
+      ->add_option(
+          "files", options.files,
+          "A source (.etir, `-` for standard input), or artifacts (.etca, .cubin, .so, .json)")
       ->type_name("FILE")
       ->required();
   AddConstants(bench, options.source);

@@ -7,6 +7,8 @@
 #include <new>
 #include <string_view>
 
+#include "runtime/container.h"
+
 namespace etc {
 namespace {
 
@@ -43,7 +45,8 @@ std::vector<std::string> NamesOf(const std::vector<etc_param_info>& params, Keep
 
 bool IsArtifact(const std::string& file) {
   std::string extension = std::filesystem::path(file).extension().string();
-  return extension == ".json" || extension == ".cubin" || extension == ".so";
+  return extension == ".json" || extension == ".cubin" || extension == ".so" ||
+         extension == runtime::kContainerExtension;
 }
 
 bool IsForHost(const Program& program) {

@@ -11,7 +11,7 @@
 
 namespace etc {
 
-/// Whether a file's name is that of an artifact: a manifest or a binary.
+/// Whether a file's name is that of an artifact: a manifest, a binary, or both in one.
 [[nodiscard]] bool IsArtifact(const std::string& file);
 
 /// Whether the program runs on this machine's threads.

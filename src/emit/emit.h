@@ -74,7 +74,8 @@ struct ManifestInfo {
   std::vector<ManifestResources> resources;     // empty when they were not asked for
 };
 
-/// The manifest as JSON text; docs/runtime.md has its schema. Ends with a line break.
+/// The manifest as JSON text, without the hash of itself (SealManifest of the runtime library adds
+/// it); docs/runtime.md has its schema. Ends with a line break.
 [[nodiscard]] std::string EmitManifest(const Module& module, const ManifestInfo& info);
 
 }  // namespace etc

@@ -1,12 +1,15 @@
 // The manifest; docs/runtime.md has its schema. The compiler's only use of JSON but for reading a
 // model's configuration.
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "emit/cxx_expr.h"
 #include "emit/emit.h"
 #include "emit/entries.h"
+#include "emit/json_text.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -58,6 +61,13 @@ Json Balanced(const Json& expr) {
   return operands[0];
 }
 
+/// JSON has no number that is not finite.
+Json Number(double value) {
+  return std::isfinite(value) ? Json(value)
+         : std::isnan(value)  ? Json("nan")
+                              : Json(value > 0 ? "inf" : "-inf");
+}
+
 class ManifestWriter {
  public:
   explicit ManifestWriter(const Module& module) : module_(module) {}
@@ -78,7 +88,7 @@ class ManifestWriter {
           out[symbol.name] = EvaluateBool(module_, symbol.value, {}).value();
           break;
         default:
-          out[symbol.name] = EvaluateFloat(module_, symbol.value, {}).value();
+          out[symbol.name] = Number(EvaluateFloat(module_, symbol.value, {}).value());
       }
     }
     return out;
@@ -100,6 +110,10 @@ class ManifestWriter {
     return out;
   }
 
+  /// What of the schema the graphs use that not every program does. A reader refuses a name that it
+  /// does not know: each new key that changes what the others mean needs one.
+  const std::set<std::string>& Features() const { return features_; }
+
  private:
   Json Dims() const {
     Json out = Json::array();
@@ -118,7 +132,7 @@ class ManifestWriter {
     return out;
   }
 
-  Json Params(const Kernel& kernel) const {
+  Json Params(const Kernel& kernel) {
     Json out = Json::array();
     for (TensorId id : kernel.params) {
       const Tensor& tensor = module_.tensors[id];
@@ -135,19 +149,24 @@ class ManifestWriter {
                     {"shape", shape},
                     {"alignment", 16}};
       if (!tensor.tile.empty()) {
+        features_.insert("tiles");
         param["layout"] = {{"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
         if (tensor.swizzled) {
+          features_.insert("swizzle");
           param["layout"]["swizzle"] = true;
         }
       }
       if (tensor.value_lo && IsUniform(module_, tensor)) {
+        features_.insert("value_ranges");
         param["value_min"] = Expr(tensor.value_lo);
         param["value_max"] = Folded("-", Expr(tensor.value_hi), 1);  // inclusive
       }
       if (tensor.distinct) {
+        features_.insert("distinct");
         param["distinct"] = true;
       }
       if (tensor.monotone) {
+        features_.insert("monotone");
         param["monotone"] = true;
       }
       out.push_back(std::move(param));
@@ -159,6 +178,7 @@ class ManifestWriter {
     ranges_ = RangesOf(module_, kernel);
     Json where = Json::array();
     for (const Where& range : kernel.where) {
+      features_.insert("where");
       where.push_back({{"dim", module_.symbols[range.dim].name},
                        {"min", EvaluateInt(module_, range.lo, {}).value()},
                        {"max", EvaluateInt(module_, range.hi, {}).value()}});
@@ -181,6 +201,9 @@ class ManifestWriter {
       }
     }
     bool launches = kernel.schedule == ScheduleKind::Kernels;
+    if (launches) {
+      features_.insert("launches");
+    }
     size_t next = 0;
     Json entries = launches ? Launches(kernel, kernel.body, next) : Json(EntryName(kernel));
     if (launches && HasChecks(kernel)) {
@@ -198,10 +221,11 @@ class ManifestWriter {
   }
 
   /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.
-  Json Launches(const Kernel& kernel, const std::vector<NodeId>& nodes, size_t& next) const {
+  Json Launches(const Kernel& kernel, const std::vector<NodeId>& nodes, size_t& next) {
     Json out = Json::array();
     for (NodeId id : nodes) {
       if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
+        features_.insert("repeats");
         out.push_back({{"repeat",
                         {EvaluateInt(module_, repeat->lo, {}).value(),
                          EvaluateInt(module_, repeat->hi, {}).value()}},
@@ -292,6 +316,7 @@ class ManifestWriter {
 
   const Module& module_;
   DimRanges ranges_;  // of the kernel whose sizes are being written
+  std::set<std::string> features_;
 };
 
 Json RecordOf(const ManifestProofs& proofs) {
@@ -308,8 +333,14 @@ Json RecordOf(const ManifestProofs& proofs) {
 
 std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   ManifestWriter writer(module);
+  Json graphs = writer.Graphs();
+  std::set<std::string> features = writer.Features();
+  if (info.debug_checks) {
+    features.insert("debug_checks");
+  }
   Json manifest = {
-      {"etc_manifest", 1},
+      {"etc_manifest", 2},
+      {"features", features},
       {"target", Spelling(info.arch)},
       {"binary",
        {{"file", info.binary_file},
@@ -317,7 +348,7 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
         {"xxh3_128", info.binary_xxh3_128}}},
       {"producer", {{"etc", ETC_VERSION}, {"toolchain", info.toolchain}, {"flags", info.flags}}},
       {"constants", writer.Constants()},
-      {"graphs", writer.Graphs()},
+      {"graphs", std::move(graphs)},
   };
   for (const ManifestResources& kernel : info.resources) {
     for (const auto& [name, number] : kernel.numbers) {
@@ -333,7 +364,7 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   if (info.kernel_proofs) {
     manifest["kernel_proofs"] = RecordOf(*info.kernel_proofs);
   }
-  return manifest.dump(2) + "\n";
+  return JsonText(manifest);
 }
 
 }  // namespace etc

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "runtime/program.h"
 #include "runtime/status.h"
 
@@ -44,9 +44,11 @@ class Backend {
   virtual Status Read(const void* data, int64_t bytes, void* stream, void* to) = 0;
   virtual Status IsCapturing(void* stream, bool* capturing) = 0;
 
-  /// Whether kernels can reach the memory; the text of a failure completes "the data ...".
-  virtual Status CheckPointer(const void* data) = 0;
-  virtual Status CheckDlpackDevice(int32_t type, int32_t id) = 0;
+  /// Whether kernels can reach the memory, all of it; the text of a failure completes "the data
+  /// ...".
+  virtual Status CheckPointer(const void* data, int64_t bytes) = 0;
+  /// Whether the place that DLPack names is one that kernels reach, and the memory's own.
+  virtual Status CheckDlpackDevice(int32_t type, int32_t id, const void* data) = 0;
 
   virtual Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                         void* stream) = 0;

@@ -1,94 +1,134 @@
 #include "runtime/binary.h"
 
 #include <dlfcn.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <map>
-#include <memory>
+#include <utility>
+
+#include "runtime/hash.h"
 
 namespace etc::runtime {
 namespace {
 
-std::string Xxh3(const std::string& bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  std::string hex;
-  for (const unsigned char byte : canonical.digest) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
+/// An open file, closed with its scope unless it is released.
+class File {
+ public:
+  explicit File(int number) : number_(number) {}
+  ~File() {
+    if (number_ >= 0) {
+      close(number_);
+    }
   }
-  return hex;
-}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number() const { return number_; }
+  int Release() { return std::exchange(number_, -1); }
 
-/// The dynamic linker knows a shared object by its path: asked for a file that was replaced since,
-/// it answers with the old code. This remembers what was opened under a path.
-Status CheckNotReplaced(const std::string& path, const std::string& hash) {
-  static std::mutex mutex;
-  static std::map<std::string, std::string> opened;
-  const std::lock_guard lock(mutex);
-  const auto [entry, is_new] = opened.try_emplace(path, hash);
-  if (is_new || entry->second == hash) {
-    return {};
+ private:
+  int number_;
+};
+
+Status WriteWhole(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return Fail(errno == ENOSPC ? ETC_ERROR_OUT_OF_MEMORY : ETC_ERROR_FILE,
+                  "cannot copy it to memory: ", std::strerror(errno));
+    }
+    bytes.remove_prefix(static_cast<size_t>(count));
   }
-  if (void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
-    dlclose(loaded);
-    return Fail(ETC_ERROR_BINARY, "binary `", path,
-                "` has changed since this process opened it, and the old one is still in use");
-  }
-  entry->second = hash;
   return {};
 }
+
+std::string PathOf(int file) { return "/proc/self/fd/" + std::to_string(file); }
 
 }  // namespace
 
 Status ReadFile(const std::string& path, std::string* bytes) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (file == nullptr) {
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) {
     return Fail(ETC_ERROR_FILE, "cannot open `", path, "`: ", std::strerror(errno));
   }
-  char chunk[1 << 16];
+  struct stat status {};
+  if (fstat(file.number(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+    return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is no regular file");
+  }
+  size_t size = 0;
   bytes->clear();
-  while (const size_t count = std::fread(chunk, 1, sizeof(chunk), file.get())) {
-    bytes->append(chunk, count);
+  for (;;) {
+    // One byte more than a regular file has, so that the read that finds its end needs no growth.
+    const auto expected = static_cast<size_t>(status.st_size);
+    bytes->resize(size <= expected ? expected + 1 : size + (1 << 16));
+    const ssize_t count = read(file.number(), bytes->data() + size, bytes->size() - size);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: ", std::strerror(errno));
+    }
+    size += static_cast<size_t>(count);
+    if (count == 0) {
+      bytes->resize(size);
+      return {};
+    }
   }
-  if (std::ferror(file.get()) != 0) {
-    return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: ", std::strerror(errno));
-  }
-  return {};
 }
 
-Status ReadBinary(const std::string& path, const manifest::Binary& expected, std::string* bytes) {
-  ETC_RETURN_IF_BAD(ReadFile(path, bytes));
-  if (static_cast<int64_t>(bytes->size()) != expected.bytes) {
-    return Fail(ETC_ERROR_BINARY, "binary `", path, "` has ", bytes->size(),
+Status CheckBinary(const std::string& name, const manifest::Binary& expected,
+                   std::string_view bytes) {
+  if (static_cast<int64_t>(bytes.size()) != expected.bytes) {
+    return Fail(ETC_ERROR_BINARY, "binary `", name, "` has ", bytes.size(),
                 " bytes, but its manifest says ", expected.bytes);
   }
-  const std::string hash = Xxh3(*bytes);
+  const std::string hash = HashText(bytes);
   if (hash != expected.xxh3_128) {
-    return Fail(ETC_ERROR_BINARY, "binary `", path, "` has the hash ", hash,
+    return Fail(ETC_ERROR_BINARY, "binary `", name, "` has the hash ", hash,
                 ", but its manifest says ", expected.xxh3_128);
   }
   return {};
 }
 
 HostBinary::~HostBinary() {
-  if (handle_ != nullptr) {
-    dlclose(handle_);
+  if (handle_ == nullptr) {
+    return;
+  }
+  dlclose(handle_);
+  // The dynamic linker knows a shared object by its path, here the number of a file. One that could
+  // not be unloaded keeps its number, so that no later one is taken for it.
+  const std::string path = PathOf(file_);
+  if (void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+    dlclose(loaded);
+  } else {
+    close(file_);
   }
 }
 
 Status HostBinary::Open() {
-  ETC_RETURN_IF_BAD(CheckNotReplaced(path_, hash_));
-  handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-  return handle_ != nullptr
-             ? Status{}
-             : Fail(ETC_ERROR_BINARY, "cannot open binary `", path_, "`: ", dlerror());
+  File file(memfd_create(name_.substr(name_.rfind('/') + 1).substr(0, 200).c_str(),
+                         MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.number() < 0) {
+    return Fail(errno == ENOMEM ? ETC_ERROR_OUT_OF_MEMORY : ETC_ERROR_BINARY,
+                "cannot open binary `", name_, "`: memfd_create: ", std::strerror(errno));
+  }
+  if (Status status = WriteWhole(file.number(), image_); !status.Ok()) {
+    return Fail(status.code, "cannot open binary `", name_, "`: ", status.message);
+  }
+  fcntl(file.number(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  handle_ = dlopen(PathOf(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    return Fail(ETC_ERROR_BINARY, "cannot open binary `", name_, "`: ", dlerror());
+  }
+  file_ = file.Release();
+  image_ = {};
+  return {};
 }
 
 Status HostBinary::FindEntry(const std::string& name, Entry* entry) {
@@ -99,7 +139,7 @@ Status HostBinary::FindEntry(const std::string& name, Entry* entry) {
   *entry = reinterpret_cast<Entry>(dlsym(handle_, name.c_str()));
   return *entry != nullptr
              ? Status{}
-             : Fail(ETC_ERROR_BINARY, "binary `", path_, "` has no entry `", name, "`");
+             : Fail(ETC_ERROR_BINARY, "binary `", name_, "` has no entry `", name, "`");
 }
 
 DeviceBinary::~DeviceBinary() {
@@ -117,13 +157,13 @@ Status DeviceBinary::FindEntry(const cuda::Driver& driver, const std::string& na
                                  "cuLibraryLoadData");
     if (!status.Ok()) {
       library_ = nullptr;
-      return Fail(ETC_ERROR_BINARY, "cannot load binary `", path_, "`: ", status.message);
+      return Fail(ETC_ERROR_BINARY, "cannot load binary `", name_, "`: ", status.message);
     }
     driver_ = &driver;
   }
   cuda::Kernel kernel = nullptr;
   if (driver.cuLibraryGetKernel(&kernel, library_, name.c_str()) != cuda::kSuccess) {
-    return Fail(ETC_ERROR_BINARY, "binary `", path_, "` has no entry `", name, "`");
+    return Fail(ETC_ERROR_BINARY, "binary `", name_, "` has no entry `", name, "`");
   }
   return driver.Check(driver.cuKernelGetFunction(function, kernel), "cuKernelGetFunction");
 }

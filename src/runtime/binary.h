@@ -5,24 +5,28 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
-#include "etc/manifest.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
 
 Status ReadFile(const std::string& path, std::string* bytes);
 
-/// Reads the binary and holds its size and hash against the manifest.
-Status ReadBinary(const std::string& path, const manifest::Binary& expected, std::string* bytes);
+/// Holds a binary against its manifest; `name` is what messages call it.
+Status CheckBinary(const std::string& name, const manifest::Binary& expected,
+                   std::string_view bytes);
 
-/// A shared object with an entry for each kernel.
+/// A shared object with an entry for each kernel. What is opened is the image that was checked, not
+/// a file that may have changed since.
 class HostBinary {
  public:
   using Entry = void (*)(const uint64_t* block, int sm, int sms);
 
-  HostBinary(std::string path, std::string hash) : path_(std::move(path)), hash_(std::move(hash)) {}
+  HostBinary(std::string name, std::string image)
+      : name_(std::move(name)), image_(std::move(image)) {}
   ~HostBinary();
   HostBinary(const HostBinary&) = delete;
   HostBinary& operator=(const HostBinary&) = delete;
@@ -33,16 +37,17 @@ class HostBinary {
   Status Open();
 
   std::mutex mutex_;
-  std::string path_;
-  std::string hash_;
+  std::string name_;
+  std::string image_;  // until it is opened
+  int file_ = -1;      // the image in memory, while it is open
   void* handle_ = nullptr;
 };
 
 /// A cubin, usable in every context.
 class DeviceBinary {
  public:
-  DeviceBinary(std::string path, std::string image)
-      : path_(std::move(path)), image_(std::move(image)) {}
+  DeviceBinary(std::string name, std::string image)
+      : name_(std::move(name)), image_(std::move(image)) {}
   ~DeviceBinary();
   DeviceBinary(const DeviceBinary&) = delete;
   DeviceBinary& operator=(const DeviceBinary&) = delete;
@@ -52,7 +57,7 @@ class DeviceBinary {
 
  private:
   std::mutex mutex_;
-  std::string path_;
+  std::string name_;
   std::string image_;
   const cuda::Driver* driver_ = nullptr;
   cuda::Library library_ = nullptr;

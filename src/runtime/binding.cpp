@@ -25,8 +25,14 @@ Status ExtentValue(const Graph& graph, const Param& param, size_t axis,
                             ToText(param.shape[axis], graph.dims), "`, ", status.message);
 }
 
+/// `reason` is asked where the extent is wrong.
+template <class Reason>
 Status CheckExtent(const Graph& graph, const Param& param, size_t axis, int64_t given,
-                   const std::vector<int64_t>& dims, const std::string& reason) {
+                   const std::vector<int64_t>& dims, Reason reason) {
+  const Expr& extent = param.shape[axis];
+  if (extent.kind == Expr::Kind::Dim && dims[static_cast<size_t>(extent.value)] == given) {
+    return {};
+  }
   int64_t expected = 0;
   ETC_RETURN_IF_BAD(ExtentValue(graph, param, axis, dims, &expected));
   if (given == expected) {
@@ -37,7 +43,7 @@ Status CheckExtent(const Graph& graph, const Param& param, size_t axis, int64_t 
     return Misfit(param, "extent ", axis, " is ", given, ", but must be ", expected);
   }
   return Misfit(param, "extent ", axis, " is ", given, ", but `", ToText(expr, graph.dims), "` is ",
-                expected, reason);
+                expected, reason());
 }
 
 Status CheckKnownExtents(const Graph& graph, const Param& param, const KnownDims& known,
@@ -53,7 +59,7 @@ Status CheckKnownExtents(const Graph& graph, const Param& param, const KnownDims
       return Misfit(param, "extent ", axis, " is ", given);
     }
     if (IsKnown(expr, known)) {
-      ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, given, dims, ""));
+      ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, given, dims, [] { return ""; }));
     } else if (expr.kind == Expr::Kind::Dim) {
       if (Status status = CheckDim(graph.dims[static_cast<size_t>(expr.value)], given);
           !status.Ok()) {
@@ -93,8 +99,8 @@ Status CheckDense(const Param& param, const etc_tensor& tensor, int64_t elements
   return {};
 }
 
-Status CheckData(const Param& param, const void* data, int64_t elements) {
-  if (elements == 0) {
+Status CheckData(const Param& param, const void* data, int64_t bytes) {
+  if (bytes == 0) {
     return {};
   }
   if (data == nullptr) {
@@ -104,6 +110,9 @@ Status CheckData(const Param& param, const void* data, int64_t elements) {
   if (address % static_cast<uintptr_t>(param.alignment) != 0) {
     return Misfit(param, "the data is at ", data, ", but must be aligned to ", param.alignment,
                   " bytes");
+  }
+  if (address > UINTPTR_MAX - static_cast<uintptr_t>(bytes)) {
+    return Misfit(param, "the data goes beyond the end of the address space");
   }
   return {};
 }
@@ -156,6 +165,20 @@ Status CheckOverlaps(const Graph& graph, const std::vector<Binding>& bindings) {
     any = any == nullptr || span.end > any->end ? &span : any;
     if (is_written) {
       written = written == nullptr || span.end > written->end ? &span : written;
+    }
+  }
+  return {};
+}
+
+Status CheckWorkspace(const Graph& graph, const std::vector<Binding>& bindings,
+                      const MemorySpan& workspace) {
+  const auto begin = reinterpret_cast<uintptr_t>(workspace.data);
+  const uintptr_t end = begin + static_cast<uintptr_t>(workspace.bytes);
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const auto data = reinterpret_cast<uintptr_t>(bindings[i].data);
+    const int64_t bytes = bindings[i].elements * FindDType(graph.params[i].dtype)->bytes;
+    if (bytes > 0 && data < end && begin < data + static_cast<uintptr_t>(bytes)) {
+      return Misfit(graph.params[i], "the data overlaps the workspace that is bound");
     }
   }
   return {};
@@ -219,7 +242,7 @@ Status CheckTensor(const Graph& graph, const Param& param, const KnownDims& know
   int64_t elements = 0;
   ETC_RETURN_IF_BAD(CheckSize(param, shape, expected->bytes, &elements));
   ETC_RETURN_IF_BAD(CheckDense(param, tensor, elements));
-  ETC_RETURN_IF_BAD(CheckData(param, tensor.data, elements));
+  ETC_RETURN_IF_BAD(CheckData(param, tensor.data, elements * expected->bytes));
   *binding = {true, tensor.data, std::move(shape), elements};
   return {};
 }
@@ -240,18 +263,20 @@ KnownDims InferDims(const Graph& graph, const std::vector<Binding>& bindings,
 }
 
 Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, const KnownDims& set,
-                     const std::vector<int64_t>& dims) {
+                     const std::vector<int64_t>& dims, const MemorySpan& workspace) {
   for (size_t i = 0; i < bindings.size(); ++i) {
     const Param& param = graph.params[i];
     if (!bindings[i].is_bound) {
       return Fail(ETC_ERROR_UNBOUND, "parameter `", param.name, "` has no tensor");
     }
     for (size_t axis = 0; axis < param.shape.size(); ++axis) {
-      ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, bindings[i].shape[axis], dims,
-                                    Reason(graph, bindings, set, param.shape[axis])));
+      ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, bindings[i].shape[axis], dims, [&] {
+        return Reason(graph, bindings, set, param.shape[axis]);
+      }));
     }
   }
-  return CheckOverlaps(graph, bindings);
+  ETC_RETURN_IF_BAD(CheckOverlaps(graph, bindings));
+  return CheckWorkspace(graph, bindings, workspace);
 }
 
 }  // namespace etc::runtime

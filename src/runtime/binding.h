@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
@@ -16,6 +16,11 @@ struct Binding {
   void* data = nullptr;
   std::vector<int64_t> shape;  // of the parameter, also where the tensor is packed
   int64_t elements = 0;
+};
+
+struct MemorySpan {
+  const void* data = nullptr;
+  int64_t bytes = 0;
 };
 
 /// Values of the graph's dims, where known.
@@ -38,8 +43,10 @@ KnownDims InferDims(const manifest::Graph& graph, const std::vector<Binding>& bi
                     const KnownDims& set);
 
 /// Everything that only all dims and tensors together can show: each is bound, every extent has the
-/// value of its expression, and no tensor that is written overlaps another.
+/// value of its expression, no tensor that is written overlaps another, and none overlaps the
+/// caller's workspace.
 Status CheckTogether(const manifest::Graph& graph, const std::vector<Binding>& bindings,
-                     const KnownDims& set, const std::vector<int64_t>& dims);
+                     const KnownDims& set, const std::vector<int64_t>& dims,
+                     const MemorySpan& workspace);
 
 }  // namespace etc::runtime

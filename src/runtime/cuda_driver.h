@@ -36,6 +36,14 @@ inline constexpr int kAttributeMaxSharedOptin = 97;
 
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
+inline constexpr int kPointerIsManaged = 8;
+inline constexpr int kPointerOrdinal = 9;
+inline constexpr int kPointerIsLegacyIpc = 10;
+inline constexpr int kPointerRangeStart = 11;
+inline constexpr int kPointerRangeSize = 12;
+inline constexpr int kPointerAccess = 16;
+inline constexpr int kPointerMempool = 17;
+inline constexpr int kMemoryHost = 1;
 inline constexpr int kMemoryDevice = 2;
 inline constexpr int kCaptureNone = 0;
 inline constexpr int kCaptureThreadLocal = 1;
@@ -91,6 +99,7 @@ struct Memcpy3D {
   F(cuDeviceGetName, char*, int, Device)                                                      \
   F(cuDeviceGetAttribute, int*, int, Device)                                                  \
   F(cuDeviceTotalMem_v2, size_t*, Device)                                                     \
+  F(cuDeviceCanAccessPeer, int*, Device, Device)                                              \
   F(cuDevicePrimaryCtxRetain, Context*, Device)                                               \
   F(cuCtxGetCurrent, Context*)                                                                \
   F(cuCtxSetCurrent, Context)                                                                 \
@@ -112,6 +121,7 @@ struct Memcpy3D {
   F(cuMemcpy3DAsync_v2, const Memcpy3D*, Stream)                                              \
   F(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream)                            \
   F(cuPointerGetAttribute, void*, int, DevicePointer)                                         \
+  F(cuPointerGetAttributes, unsigned, int*, void**, DevicePointer)                            \
   F(cuStreamCreate, Stream*, unsigned)                                                        \
   F(cuStreamDestroy_v2, Stream)                                                               \
   F(cuStreamBeginCapture_v2, Stream, int)                                                     \

@@ -5,6 +5,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/device_pointer.h"
 #include "runtime/launches.h"
 
 namespace etc::runtime {
@@ -125,27 +126,28 @@ class DeviceBackend : public Backend {
     return {};
   }
 
-  Status CheckPointer(const void* data) override {
+  Status CheckPointer(const void* data, int64_t bytes) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
-    int kind = 0;
-    const cuda::Result result =
-        driver_.cuPointerGetAttribute(&kind, cuda::kPointerMemoryType, Address(data));
-    if (result == cuda::kInvalidValue) {
-      return pageable_ != 0 ? Status{}
-                            : Fail(ETC_ERROR_BIND, "is at ", data,
-                                   ", which is no memory that the device can reach");
-    }
-    return driver_.Check(result, "cuPointerGetAttribute");
+    return CheckDevicePointer({&driver_, device_, pageable_ != 0}, data, bytes);
   }
-  Status CheckDlpackDevice(int32_t type, int32_t id) override {
+  Status CheckDlpackDevice(int32_t type, int32_t id, const void* data) override {
     if (type != kDlCuda && type != kDlCudaHost && type != kDlCudaManaged) {
       return Fail(ETC_ERROR_BIND, "the tensor is not on a CUDA device (DLPack type ", type, ")");
     }
-    return type != kDlCuda || id == device_
-               ? Status{}
-               : Fail(ETC_ERROR_BIND, "the tensor is on device ", id,
-                      ", but the instance belongs to device ", device_);
+    if (type != kDlCuda || id == device_ || data == nullptr) {
+      return {};
+    }
+    // Legal where the access is enabled, which CheckPointer finds out for the device that it is on.
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    cuda::Device owner = 0;
+    ETC_RETURN_IF_BAD(
+        driver_.Check(driver_.cuPointerGetAttribute(&owner, cuda::kPointerOrdinal, Address(data)),
+                      "cuPointerGetAttribute"));
+    return owner == id ? Status{}
+                       : Fail(ETC_ERROR_BIND, "the tensor is said to be on device ", id,
+                              ", but its data is on device ", owner);
   }
 
   Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block, void* stream) override {

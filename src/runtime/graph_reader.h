@@ -1,15 +1,12 @@
-// Reads one graph of a manifest: its dims, parameters and kernels.
+// Reads the graphs of a manifest.
 #pragma once
 
-#include <string>
-
-#include "etc/manifest.h"
 #include "runtime/json_object.h"
+#include "runtime/manifest.h"
 
 namespace etc::runtime {
 
-/// Adds the graph at `where` to those of the manifest.
-Status ReadGraph(const nlohmann::json& value, const std::string& where,
-                 manifest::Manifest* manifest);
+/// Adds one to the manifest.
+Status ReadGraph(const JsonValue& value, manifest::Manifest* manifest);
 
 }  // namespace etc::runtime

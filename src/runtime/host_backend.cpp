@@ -49,8 +49,8 @@ class HostBackend : public Backend {
     return {};
   }
 
-  Status CheckPointer(const void* /*data*/) override { return {}; }
-  Status CheckDlpackDevice(int32_t type, int32_t /*id*/) override {
+  Status CheckPointer(const void* /*data*/, int64_t /*bytes*/) override { return {}; }
+  Status CheckDlpackDevice(int32_t type, int32_t /*id*/, const void* /*data*/) override {
     return type == kDlCpu || type == kDlCudaHost
                ? Status{}
                : Fail(ETC_ERROR_BIND, "the tensor is on a device (DLPack type ", type,

@@ -146,7 +146,8 @@ Status Instance::Bind(const char* name, const etc_tensor& tensor) {
   ETC_RETURN_IF_BAD(FindParam(name, &index));
   ETC_RETURN_IF_BAD(CheckTensor(graph_, graph_.params[index], set_dims_, tensor, &binding));
   if (binding.elements > 0) {
-    if (Status status = backend_->CheckPointer(binding.data); !status.Ok()) {
+    const int64_t bytes = binding.elements * FindDType(graph_.params[index].dtype)->bytes;
+    if (Status status = backend_->CheckPointer(binding.data, bytes); !status.Ok()) {
       return Fail(status.code, "parameter `", name, "`: the data ", status.message);
     }
   }
@@ -158,8 +159,8 @@ Status Instance::Bind(const char* name, const etc_tensor& tensor) {
 Status Instance::BindDlpack(const char* name, const etc_dl_tensor& tensor) {
   size_t index = 0;
   ETC_RETURN_IF_BAD(FindParam(name, &index));
-  if (Status status =
-          backend_->CheckDlpackDevice(tensor.device.device_type, tensor.device.device_id);
+  if (Status status = backend_->CheckDlpackDevice(tensor.device.device_type,
+                                                  tensor.device.device_id, tensor.data);
       !status.Ok()) {
     return Fail(status.code, "parameter `", name, "`: ", status.message);
   }
@@ -169,6 +170,11 @@ Status Instance::BindDlpack(const char* name, const etc_dl_tensor& tensor) {
     return Fail(ETC_ERROR_BIND, "parameter `", name, "`: the DLPack dtype (code ",
                 int{tensor.dtype.code}, ", ", int{tensor.dtype.bits}, " bits, ", tensor.dtype.lanes,
                 " lanes) has no counterpart");
+  }
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.data);
+  if (tensor.byte_offset > UINTPTR_MAX - begin) {
+    return Fail(ETC_ERROR_BIND, "parameter `", name, "`: the DLPack byte offset ",
+                tensor.byte_offset, " goes beyond the end of the address space");
   }
   void* data =
       tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
@@ -277,7 +283,7 @@ Status Instance::Launch(void* stream) {
   if (!is_ready_) {
     Plan plan;
     ETC_RETURN_IF_BAD(MakePlan(&plan));
-    ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims));
+    ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims, memory_.BoundSpan()));
     ETC_RETURN_IF_BAD(memory_.CheckWorkspace(plan.memory));
     plan_ = std::move(plan);
   }

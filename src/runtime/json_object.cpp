@@ -1,97 +1,125 @@
 #include "runtime/json_object.h"
 
-#include <utility>
-
 namespace etc::runtime {
 
-using nlohmann::json;
+using Kind = JsonValue::Kind;
 
-Status Bad(const std::string& where, const std::string& what) {
-  return Fail(ETC_ERROR_MANIFEST, "`", where, "` ", what);
+Status Bad(const JsonValue& value, const std::string& what) {
+  const std::string place = PlaceOf(value);
+  return place.empty() ? Fail(ETC_ERROR_MANIFEST, what)
+                       : Fail(ETC_ERROR_MANIFEST, "`", place, "` ", what);
 }
 
-std::string_view KindOf(const json& value) {
-  switch (value.type()) {
-    case json::value_t::null:
+std::string_view KindOf(const JsonValue& value) {
+  switch (value.kind) {
+    case Kind::Null:
       return "null";
-    case json::value_t::object:
+    case Kind::Object:
       return "an object";
-    case json::value_t::array:
+    case Kind::Array:
       return "an array";
-    case json::value_t::string:
+    case Kind::String:
       return "a string";
-    case json::value_t::boolean:
+    case Kind::Bool:
       return "a boolean";
-    case json::value_t::number_integer:
-    case json::value_t::number_unsigned:
+    case Kind::Integer:
+    case Kind::Large:
       return "an integer";
-    default:
-      return "a number with a fraction";
+    case Kind::Float:
+      break;
   }
+  return "a number with a fraction";
 }
 
-Status WrongKind(const std::string& where, const json& value, std::string_view expected) {
-  return Bad(where, Cat("is ", KindOf(value), ", but ", expected, " is expected"));
+Status WrongKind(const JsonValue& value, std::string_view expected) {
+  return Bad(value, Cat("is ", KindOf(value), ", but ", expected, " is expected"));
 }
 
-Status Read(const json& value, const std::string& where, std::string* out) {
-  if (!value.is_string()) {
-    return WrongKind(where, value, "a string");
+Status Read(const JsonValue& value, std::string* out) {
+  if (value.kind != Kind::String) {
+    return WrongKind(value, "a string");
   }
-  *out = value.get<std::string>();
   // Names go out as C strings.
-  if (out->find('\0') != std::string::npos) {
-    return Bad(where, "has a null character");
+  if (value.text.find('\0') != std::string_view::npos) {
+    return Bad(value, "has a null character");
+  }
+  out->assign(value.text);
+  return {};
+}
+
+Status Read(const JsonValue& value, int64_t* out) {
+  if (value.kind == Kind::Large) {
+    return Bad(value, Cat("is ", value.large, ", which is too large"));
+  }
+  if (value.kind != Kind::Integer) {
+    return WrongKind(value, "an integer");
+  }
+  *out = value.integer;
+  return {};
+}
+
+Status Read(const JsonValue& value, bool* out) {
+  if (value.kind != Kind::Bool) {
+    return WrongKind(value, "a boolean");
+  }
+  *out = value.boolean;
+  return {};
+}
+
+Status ReadWithin(const JsonValue& value, int64_t min, int64_t max, int64_t* out) {
+  ETC_RETURN_IF_BAD(Read(value, out));
+  if (*out < min || *out > max) {
+    return Bad(value, Cat("is ", *out, ", but must be in ", min, "..", max));
   }
   return {};
 }
 
-Status Read(const json& value, const std::string& where, int64_t* out) {
-  if (!value.is_number_integer()) {
-    return WrongKind(where, value, "an integer");
-  }
-  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) {
-    return Bad(where, Cat("is ", value.get<uint64_t>(), ", which is too large"));
-  }
-  *out = value.get<int64_t>();
-  return {};
-}
-
-Status JsonObject::Open(const json& value, std::string where, JsonObject* object) {
-  if (!value.is_object()) {
-    return WrongKind(where, value, "an object");
+Status JsonObject::Open(const JsonValue& value, JsonObject* object) {
+  if (value.kind != Kind::Object) {
+    return WrongKind(value, "an object");
   }
   object->value_ = &value;
-  object->where_ = std::move(where);
   return {};
 }
 
-std::string JsonObject::At(std::string_view key) const {
-  return where_.empty() ? std::string(key) : Cat(where_, ".", key);
+const JsonValue* JsonObject::Find(std::string_view key) const {
+  for (const JsonValue* member = value_->first; member != nullptr; member = member->next) {
+    if (member->key == key) {
+      member->is_read = true;
+      return member;
+    }
+  }
+  return nullptr;
 }
 
-const json* JsonObject::Find(const char* key) const {
-  const auto found = value_->find(key);
-  return found == value_->end() ? nullptr : &*found;
-}
-
-Status JsonObject::Need(const char* key, const json** value) const {
+Status JsonObject::Need(std::string_view key, const JsonValue** value) const {
   *value = Find(key);
-  return *value != nullptr ? Status{} : Bad(At(key), "is missing");
+  if (*value != nullptr) {
+    return {};
+  }
+  const std::string place = PlaceOf(*value_);
+  return Fail(ETC_ERROR_MANIFEST, "`", place, place.empty() ? "" : ".", key, "` is missing");
 }
 
-Status JsonObject::Get(const char* key, int64_t min, int64_t max, int64_t* out) const {
-  ETC_RETURN_IF_BAD(Get(key, out));
-  if (*out < min || *out > max) {
-    return Bad(At(key), Cat("is ", *out, ", but must be in ", min, "..", max));
+Status JsonObject::CheckKeys() const {
+  for (const JsonValue* member = value_->first; member != nullptr; member = member->next) {
+    if (!member->is_read) {
+      return Bad(*member, "is a key that has no meaning here to this library");
+    }
   }
   return {};
 }
 
-Status JsonObject::GetObject(const char* key, JsonObject* out) const {
-  const json* value = nullptr;
+Status JsonObject::Get(std::string_view key, int64_t min, int64_t max, int64_t* out) const {
+  const JsonValue* value = nullptr;
   ETC_RETURN_IF_BAD(Need(key, &value));
-  return Open(*value, At(key), out);
+  return ReadWithin(*value, min, max, out);
+}
+
+Status JsonObject::GetObject(std::string_view key, JsonObject* out) const {
+  const JsonValue* value = nullptr;
+  ETC_RETURN_IF_BAD(Need(key, &value));
+  return Open(*value, out);
 }
 
 }  // namespace etc::runtime

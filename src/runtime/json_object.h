@@ -2,59 +2,69 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "runtime/json_document.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
 
-Status Bad(const std::string& where, const std::string& what);
+Status Bad(const JsonValue& value, const std::string& what);
 
 /// `an object`, `a string`, …
-std::string_view KindOf(const nlohmann::json& value);
-Status WrongKind(const std::string& where, const nlohmann::json& value, std::string_view expected);
+std::string_view KindOf(const JsonValue& value);
+Status WrongKind(const JsonValue& value, std::string_view expected);
 
-Status Read(const nlohmann::json& value, const std::string& where, std::string* out);
-Status Read(const nlohmann::json& value, const std::string& where, int64_t* out);
+Status Read(const JsonValue& value, std::string* out);
+Status Read(const JsonValue& value, int64_t* out);
+Status Read(const JsonValue& value, bool* out);
+/// Both bounds included.
+Status ReadWithin(const JsonValue& value, int64_t min, int64_t max, int64_t* out);
 
-/// One object and its place in the text.
+/// Calls `read(element)` for each element of the array.
+template <class ReadElement>
+Status ReadEach(const JsonValue& array, ReadElement read) {
+  if (array.kind != JsonValue::Kind::Array) {
+    return WrongKind(array, "an array");
+  }
+  for (const JsonValue* element = array.first; element != nullptr; element = element->next) {
+    ETC_RETURN_IF_BAD(read(*element));
+  }
+  return {};
+}
+
+/// One object. Each key has a meaning, so one that nobody asks for is an error: CheckKeys.
 class JsonObject {
  public:
-  static Status Open(const nlohmann::json& value, std::string where, JsonObject* object);
+  static Status Open(const JsonValue& value, JsonObject* object);
 
-  std::string At(std::string_view key) const;
   /// The member, or null.
-  const nlohmann::json* Find(const char* key) const;
-  Status Need(const char* key, const nlohmann::json** value) const;
+  const JsonValue* Find(std::string_view key) const;
+  Status Need(std::string_view key, const JsonValue** value) const;
+  /// That every member was found.
+  Status CheckKeys() const;
 
   template <class T>
-  Status Get(const char* key, T* out) const {
-    const nlohmann::json* value = nullptr;
+  Status Get(std::string_view key, T* out) const {
+    const JsonValue* value = nullptr;
     ETC_RETURN_IF_BAD(Need(key, &value));
-    return Read(*value, At(key), out);
+    return Read(*value, out);
   }
-  Status Get(const char* key, int64_t min, int64_t max, int64_t* out) const;
-  Status GetObject(const char* key, JsonObject* out) const;
+  Status Get(std::string_view key, int64_t min, int64_t max, int64_t* out) const;
+  Status GetObject(std::string_view key, JsonObject* out) const;
 
-  /// Calls `read(element, place)` for each element of the array.
   template <class ReadElement>
-  Status ForEach(const char* key, ReadElement read) const {
-    const nlohmann::json* array = nullptr;
+  Status ForEach(std::string_view key, ReadElement read) const {
+    const JsonValue* array = nullptr;
     ETC_RETURN_IF_BAD(Need(key, &array));
-    if (!array->is_array()) {
-      return WrongKind(At(key), *array, "an array");
-    }
-    for (size_t i = 0; i < array->size(); ++i) {
-      ETC_RETURN_IF_BAD(read((*array)[i], Cat(At(key), "[", i, "]")));
-    }
-    return {};
+    return ReadEach(*array, read);
   }
+
+  const JsonValue& value() const { return *value_; }
 
  private:
-  const nlohmann::json* value_ = nullptr;
-  std::string where_;
+  const JsonValue* value_ = nullptr;
 };
 
 }  // namespace etc::runtime

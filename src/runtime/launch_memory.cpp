@@ -28,12 +28,15 @@ Status LaunchMemory::BindWorkspace(void* data, int64_t bytes) {
   if (bytes < 0) {
     return Fail(ETC_ERROR_ARGUMENT, "the workspace has ", bytes, " bytes");
   }
+  if (reinterpret_cast<uintptr_t>(data) > UINTPTR_MAX - static_cast<uintptr_t>(bytes)) {
+    return Fail(ETC_ERROR_BIND, "the workspace goes beyond the end of the address space");
+  }
   if (reinterpret_cast<uintptr_t>(data) % kWorkspaceAlignment != 0) {
     return Fail(ETC_ERROR_BIND, "the workspace is at ", data, ", but must be aligned to ",
                 kWorkspaceAlignment, " bytes");
   }
   if (data != nullptr) {
-    if (Status status = backend_.CheckPointer(data); !status.Ok()) {
+    if (Status status = backend_.CheckPointer(data, bytes); !status.Ok()) {
       return Fail(status.code, "the workspace ", status.message);
     }
   }

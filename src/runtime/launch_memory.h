@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/binding.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
@@ -30,6 +31,8 @@ class LaunchMemory {
 
   /// The caller's workspace from now on; null: memory of our own.
   Status BindWorkspace(void* data, int64_t bytes);
+  /// The caller's workspace; empty without one. All of it is zeroed before its first use.
+  MemorySpan BoundSpan() const { return {bound_.data, bound_.size}; }
   /// That a bound workspace is large enough.
   Status CheckWorkspace(const MemorySizes& needed) const;
 

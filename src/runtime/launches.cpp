@@ -7,8 +7,6 @@
 namespace etc::runtime {
 namespace {
 
-constexpr int kMaxSteps = 1 << 20;  // a larger number is no program but a broken manifest
-
 void CollectNames(const std::vector<manifest::Launch>& launches, std::vector<std::string>* names) {
   for (const manifest::Launch& launch : launches) {
     if (launch.is_repeat) {
@@ -17,6 +15,14 @@ void CollectNames(const std::vector<manifest::Launch>& launches, std::vector<std
       names->push_back(launch.entry);
     }
   }
+}
+
+size_t CountEntries(const std::vector<manifest::Launch>& launches) {
+  size_t count = 0;
+  for (const manifest::Launch& launch : launches) {
+    count += launch.is_repeat ? CountEntries(launch.launches) : 1;
+  }
+  return count;
 }
 
 size_t Depth(const std::vector<manifest::Launch>& launches) {
@@ -30,9 +36,8 @@ size_t Depth(const std::vector<manifest::Launch>& launches) {
 /// Walks a block; `entry` is the number of its first entry, and then that of what follows it.
 class Walk {
  public:
-  Walk(const manifest::Kernel& kernel, const std::vector<int64_t>& dims,
-       std::vector<LaunchStep>* steps)
-      : kernel_(kernel), dims_(dims), steps_(steps) {}
+  Walk(const std::vector<int64_t>& dims, std::vector<LaunchStep>* steps)
+      : dims_(dims), steps_(steps) {}
 
   Status Block(const std::vector<manifest::Launch>& launches, size_t* entry) {
     for (const manifest::Launch& launch : launches) {
@@ -44,16 +49,13 @@ class Walk {
  private:
   Status Repeat(const manifest::Launch& launch, size_t* entry) {
     const size_t first = *entry;
-    std::vector<std::string> names;
-    CollectNames(launch.launches, &names);
     iterations_.push_back(launch.begin);
     for (; iterations_.back() < launch.end; ++iterations_.back()) {
       *entry = first;
-      ETC_RETURN_IF_BAD(Count());
       ETC_RETURN_IF_BAD(Block(launch.launches, entry));
     }
     iterations_.pop_back();
-    *entry = first + names.size();
+    *entry = first + CountEntries(launch.launches);
     return {};
   }
 
@@ -65,20 +67,12 @@ class Walk {
     if (tasks > 0) {
       steps_->push_back({entry, tasks, iterations_});
     }
-    return Count();
+    return {};
   }
 
-  Status Count() {
-    return ++count_ <= kMaxSteps ? Status{}
-                                 : Fail(ETC_ERROR_MANIFEST, "kernel `", NameOf(kernel_),
-                                        "` has more than ", kMaxSteps, " launches");
-  }
-
-  const manifest::Kernel& kernel_;
   const std::vector<int64_t>& dims_;
   std::vector<LaunchStep>* steps_;
   std::vector<int64_t> iterations_;
-  int count_ = 0;  // of iterations and launches
 };
 
 }  // namespace
@@ -102,7 +96,7 @@ size_t RepeatDepth(const manifest::Kernel& kernel) { return Depth(kernel.launche
 Status ListLaunches(const manifest::Kernel& kernel, const std::vector<int64_t>& dims,
                     std::vector<LaunchStep>* steps) {
   size_t entry = 0;
-  return Walk(kernel, dims, steps).Block(kernel.launches, &entry);
+  return Walk(dims, steps).Block(kernel.launches, &entry);
 }
 
 }  // namespace etc::runtime

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {

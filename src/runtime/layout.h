@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {

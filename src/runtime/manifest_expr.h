@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {

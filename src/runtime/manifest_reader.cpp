@@ -1,47 +1,102 @@
 #include "runtime/manifest_reader.h"
 
-#include <algorithm>
+#include <cctype>
+#include <limits>
 #include <utility>
 
+#include "runtime/features.h"
 #include "runtime/graph_reader.h"
+#include "runtime/hash.h"
+#include "runtime/manifest_seal.h"
 
 namespace etc::runtime {
 namespace {
 
-using nlohmann::json;
+using Kind = JsonValue::Kind;
+
+Status ReadTexts(const JsonObject& object, std::string_view key, std::vector<std::string>* texts) {
+  return object.ForEach(key,
+                        [&](const JsonValue& text) { return Read(text, &texts->emplace_back()); });
+}
+
+Status ReadTarget(const JsonObject& root, std::string* target) {
+  const JsonValue* value = nullptr;
+  ETC_RETURN_IF_BAD(root.Need("target", &value));
+  ETC_RETURN_IF_BAD(Read(*value, target));
+  const auto is_digit = [&](size_t at) {
+    return std::isdigit(static_cast<unsigned char>((*target)[at])) != 0;
+  };
+  const bool is_arch =
+      target->size() >= 5 && target->compare(0, 3, "sm_") == 0 && is_digit(3) && is_digit(4);
+  return *target == "host" || is_arch
+             ? Status{}
+             : Bad(*value, Cat("is `", Shown(*target),
+                               "`, but must be `host` or an arch such as `sm_90a`"));
+}
+
+/// JSON has no spelling for what is no finite number, so these are strings.
+Status ReadFloat(const JsonValue& value, double* number) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const auto& [spelling, meant] :
+       {std::pair("inf", kInfinity), std::pair("-inf", -kInfinity),
+        std::pair("nan", std::numeric_limits<double>::quiet_NaN())}) {
+    if (value.text == spelling) {
+      *number = meant;
+      return {};
+    }
+  }
+  return WrongKind(value, "a number or a boolean");
+}
+
+Status ReadConstant(const JsonValue& value, manifest::Constant* constant) {
+  if (value.key.empty() || value.key.find('\0') != std::string_view::npos) {
+    return Bad(value, "has no name that a constant can have");
+  }
+  constant->name = value.key;
+  switch (value.kind) {
+    case Kind::Bool:
+      constant->value = value.boolean;
+      return {};
+    case Kind::Float:
+      constant->value = value.number;
+      return {};
+    case Kind::String:
+      return ReadFloat(value, &constant->value.emplace<double>());
+    case Kind::Integer:
+    case Kind::Large:
+      return Read(value, &constant->value.emplace<int64_t>());
+    default:
+      return WrongKind(value, "a number or a boolean");
+  }
+}
 
 Status ReadConstants(const JsonObject& root, manifest::Manifest* manifest) {
-  const json* values = nullptr;
-  ETC_RETURN_IF_BAD(root.Need("constants", &values));
-  if (!values->is_object()) {
-    return WrongKind("constants", *values, "an object");
-  }
-  for (const auto& [name, value] : values->items()) {
-    const std::string where = Cat("constants.", name);
-    manifest::Constant constant{name, false};
-    if (value.is_boolean()) {
-      constant.value = value.get<bool>();
-    } else if (value.is_number_float()) {
-      constant.value = value.get<double>();
-    } else {
-      int64_t number = 0;
-      ETC_RETURN_IF_BAD(Read(value, where, &number));
-      constant.value = number;
-    }
-    manifest->constants.push_back(std::move(constant));
+  JsonObject constants;
+  ETC_RETURN_IF_BAD(root.GetObject("constants", &constants));
+  for (const JsonValue* value = constants.value().first; value != nullptr; value = value->next) {
+    ETC_RETURN_IF_BAD(ReadConstant(*value, &manifest->constants.emplace_back()));
   }
   return {};
 }
 
 Status ReadBinary(const JsonObject& root, manifest::Binary* binary) {
   JsonObject object;
+  const JsonValue* file = nullptr;
+  const JsonValue* hash = nullptr;
   ETC_RETURN_IF_BAD(root.GetObject("binary", &object));
-  ETC_RETURN_IF_BAD(object.Get("file", &binary->file));
-  if (binary->file.empty() || binary->file.find('/') != std::string::npos) {
-    return Bad(object.At("file"), Cat("is `", binary->file, "`, but must name a file beside it"));
+  ETC_RETURN_IF_BAD(object.Need("file", &file));
+  ETC_RETURN_IF_BAD(Read(*file, &binary->file));
+  if (binary->file.empty() || binary->file == "." || binary->file == ".." ||
+      binary->file.find('/') != std::string::npos) {
+    return Bad(*file, Cat("is `", Shown(binary->file), "`, but must name a file beside it"));
   }
   ETC_RETURN_IF_BAD(object.Get("bytes", 0, INT64_MAX, &binary->bytes));
-  return object.Get("xxh3_128", &binary->xxh3_128);
+  ETC_RETURN_IF_BAD(object.Need("xxh3_128", &hash));
+  ETC_RETURN_IF_BAD(Read(*hash, &binary->xxh3_128));
+  if (!IsHash(binary->xxh3_128)) {
+    return Bad(*hash, Cat("is `", Shown(binary->xxh3_128), "`, but must be 32 hexadecimal digits"));
+  }
+  return object.CheckKeys();
 }
 
 Status ReadProducer(const JsonObject& root, manifest::Producer* producer) {
@@ -49,53 +104,88 @@ Status ReadProducer(const JsonObject& root, manifest::Producer* producer) {
   ETC_RETURN_IF_BAD(root.GetObject("producer", &object));
   ETC_RETURN_IF_BAD(object.Get("etc", &producer->etc));
   ETC_RETURN_IF_BAD(object.Get("toolchain", &producer->toolchain));
-  return object.ForEach("flags", [&](const json& flag, const std::string& place) {
-    return Read(flag, place, &producer->flags.emplace_back());
-  });
+  return ReadTexts(object, "flags", &producer->flags);  // other keys change nothing
 }
 
-Status ReadRoot(const json& document, manifest::Manifest* manifest) {
-  if (!document.is_object()) {
-    return Fail(ETC_ERROR_MANIFEST, "is ", KindOf(document), ", but an object is expected");
+Status ReadProofs(const JsonObject& root, const char* key, std::optional<manifest::Proofs>* out) {
+  if (root.Find(key) == nullptr) {
+    return {};
   }
-  JsonObject root;
+  JsonObject object;
+  manifest::Proofs& proofs = out->emplace();
+  ETC_RETURN_IF_BAD(root.GetObject(key, &object));
+  ETC_RETURN_IF_BAD(ReadTexts(object, "assumptions", &proofs.assumptions));
+  ETC_RETURN_IF_BAD(ReadTexts(object, "not_proved", &proofs.not_proved));
+  for (const JsonValue* value = object.value().first; value != nullptr; value = value->next) {
+    if (value->is_read) {
+      continue;
+    }
+    JsonObject tally;
+    manifest::Proof& proof = proofs.tallies.emplace_back();
+    proof.property = value->key;
+    ETC_RETURN_IF_BAD(JsonObject::Open(*value, &tally));
+    ETC_RETURN_IF_BAD(tally.Get("proved", 0, INT64_MAX, &proof.proved));
+    ETC_RETURN_IF_BAD(tally.Get("not_proved", 0, INT64_MAX, &proof.not_proved));
+    ETC_RETURN_IF_BAD(tally.CheckKeys());
+  }
+  return {};
+}
+
+Status ReadVersion(const JsonObject& root) {
+  const JsonValue* value = nullptr;
   int64_t version = 0;
-  ETC_RETURN_IF_BAD(JsonObject::Open(document, "", &root));
-  ETC_RETURN_IF_BAD(root.Get("etc_manifest", &version));
-  if (version != manifest::kVersion) {
-    return Bad("etc_manifest", Cat("is version ", version, ", but this library reads version ",
-                                   manifest::kVersion));
+  ETC_RETURN_IF_BAD(root.Need("etc_manifest", &value));
+  ETC_RETURN_IF_BAD(Read(*value, &version));
+  return version == manifest::kVersion
+             ? Status{}
+             : Bad(*value, Cat("is version ", version, ", but this library reads version ",
+                               manifest::kVersion));
+}
+
+/// That the text is whole and the library knows what it uses.
+Status CheckWhole(const JsonObject& root, std::string_view text, manifest::Manifest* manifest) {
+  const JsonValue* seal = nullptr;
+  ETC_RETURN_IF_BAD(ReadVersion(root));
+  ETC_RETURN_IF_BAD(root.Need(kSealKey, &seal));
+  ETC_RETURN_IF_BAD(CheckSeal(text, &manifest->hash));
+  if (seal->next != nullptr || seal->kind != Kind::String || seal->text != manifest->hash) {
+    return Bad(*seal, "must be the last key, the hash of the text");
   }
-  ETC_RETURN_IF_BAD(root.Get("target", &manifest->target));
+  ETC_RETURN_IF_BAD(ReadTexts(root, "features", &manifest->features));
+  return CheckFeaturesKnown(manifest->features);
+}
+
+Status ReadRoot(const JsonObject& root, manifest::Manifest* manifest) {
+  const JsonValue* graphs = nullptr;
+  ETC_RETURN_IF_BAD(ReadTarget(root, &manifest->target));
   ETC_RETURN_IF_BAD(ReadBinary(root, &manifest->binary));
   ETC_RETURN_IF_BAD(ReadProducer(root, &manifest->producer));
   ETC_RETURN_IF_BAD(ReadConstants(root, manifest));
-  ETC_RETURN_IF_BAD(root.ForEach("graphs", [&](const json& graph, const std::string& place) {
-    return ReadGraph(graph, place, manifest);
-  }));
-  if (root.Find("debug_checks") != nullptr) {
-    manifest->debug_checks.emplace();
-    ETC_RETURN_IF_BAD(root.ForEach("debug_checks", [&](const json& text, const std::string& place) {
-      return Read(text, place, &manifest->debug_checks->emplace_back());
-    }));
+  ETC_RETURN_IF_BAD(root.Need("graphs", &graphs));
+  ETC_RETURN_IF_BAD(
+      ReadEach(*graphs, [&](const JsonValue& graph) { return ReadGraph(graph, manifest); }));
+  if (manifest->graphs.empty()) {
+    return Bad(*graphs, "is empty");
   }
-  return manifest->graphs.empty() ? Bad("graphs", "is empty") : Status{};
+  if (root.Find("debug_checks") != nullptr) {
+    ETC_RETURN_IF_BAD(ReadTexts(root, "debug_checks", &manifest->debug_checks.emplace()));
+  }
+  ETC_RETURN_IF_BAD(ReadProofs(root, "proofs", &manifest->proofs));
+  ETC_RETURN_IF_BAD(ReadProofs(root, "kernel_proofs", &manifest->kernel_proofs));
+  root.Find("resources");  // for readers: changes nothing
+  ETC_RETURN_IF_BAD(root.CheckKeys());
+  return CheckFeaturesListed(*manifest);
 }
 
 }  // namespace
 
-Status ReadManifest(const std::string& text, manifest::Manifest* manifest) {
-  json document;
-  try {
-    document = json::parse(text);
-  } catch (const json::parse_error& error) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    return Fail(ETC_ERROR_MANIFEST, "what stands in line ", std::count(text.begin(), end, '\n') + 1,
-                " is no JSON");
-  } catch (const json::exception&) {
-    return Fail(ETC_ERROR_MANIFEST, "has a number that is out of range");
-  }
-  return ReadRoot(document, manifest);
+Status ReadManifest(std::string_view text, manifest::Manifest* manifest) {
+  JsonDocument document;
+  JsonObject root;
+  ETC_RETURN_IF_BAD(document.Parse(text));
+  ETC_RETURN_IF_BAD(JsonObject::Open(document.root(), &root));
+  ETC_RETURN_IF_BAD(CheckWhole(root, text, manifest));
+  return ReadRoot(root, manifest);
 }
 
 }  // namespace etc::runtime

@@ -1,15 +1,14 @@
-// From the manifest's JSON to its types.
+// From the text of a manifest to its types.
 #pragma once
 
-#include <string>
+#include <string_view>
 
-#include "etc/manifest.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
 
-/// Keys that are not known are passed over, so that a manifest may say more than this library
-/// reads. An error names the place, for example `graphs[0].params[2].dtype`.
-Status ReadManifest(const std::string& text, manifest::Manifest* manifest);
+/// Also holds the text against its own hash. Errors name the place: `graphs[0].dims[1].min`.
+Status ReadManifest(std::string_view text, manifest::Manifest* manifest);
 
 }  // namespace etc::runtime

@@ -1,16 +1,19 @@
 #include "runtime/program.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
-#include <string_view>
+#include <iterator>
+#include <utility>
 
+#include "runtime/container.h"
 #include "runtime/launches.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/manifest_reader.h"
 
 namespace etc::runtime {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string WhereText(const manifest::Kernel& kernel, const manifest::Graph& graph) {
   std::string text;
@@ -24,48 +27,70 @@ std::string WhereText(const manifest::Kernel& kernel, const manifest::Graph& gra
 }  // namespace
 
 Status Program::Load(const std::string& path, std::shared_ptr<const Program>* program) {
-  const std::filesystem::path given(path);
   auto loaded = std::make_shared<Program>();
-  const bool is_manifest = given.extension() == ".json";
-  loaded->path_ =
-      (is_manifest ? given : std::filesystem::path(given).replace_extension(".json")).string();
-
-  std::string text;
-  ETC_RETURN_IF_BAD(ReadFile(loaded->path_, &text));
-  if (Status status = ReadManifest(text, &loaded->manifest_); !status.Ok()) {
-    return Fail(status.code, "manifest `", loaded->path_, "`: ", status.message);
-  }
-  const manifest::Binary& expected = loaded->manifest_.binary;
-  if (!is_manifest && given.filename() != expected.file) {
-    return Fail(ETC_ERROR_BINARY, "manifest `", loaded->path_, "` describes `", expected.file,
-                "`, not `", given.filename().string(), "`");
-  }
-  ETC_RETURN_IF_BAD(loaded->CheckTarget());
-
-  const std::string binary_path =
-      std::filesystem::absolute(given).replace_filename(expected.file).string();
-  std::string image;
-  ETC_RETURN_IF_BAD(ReadBinary(binary_path, expected, &image));
-  if (loaded->IsHost()) {
-    loaded->host_ = std::make_unique<HostBinary>(binary_path, expected.xxh3_128);
+  std::string bytes;
+  ETC_RETURN_IF_BAD(ReadFile(path, &bytes));
+  if (IsContainer(bytes) || fs::path(path).extension() == kContainerExtension) {
+    ETC_RETURN_IF_BAD(loaded->TakeContainer(path, bytes));
   } else {
-    loaded->device_ = std::make_unique<DeviceBinary>(binary_path, std::move(image));
+    ETC_RETURN_IF_BAD(loaded->LoadFiles(path, std::move(bytes)));
   }
-  loaded->WriteTexts();
   *program = std::move(loaded);
   return {};
 }
 
-Status Program::CheckTarget() const {
-  const std::string_view target = manifest_.target;
-  const bool is_arch = target.size() >= 5 && target.substr(0, 3) == "sm_" &&
-                       std::isdigit(static_cast<unsigned char>(target[3])) != 0 &&
-                       std::isdigit(static_cast<unsigned char>(target[4])) != 0;
-  if (IsHost() || is_arch) {
-    return {};
+Status Program::LoadMemory(std::string_view bytes, std::shared_ptr<const Program>* program) {
+  auto loaded = std::make_shared<Program>();
+  ETC_RETURN_IF_BAD(loaded->TakeContainer("(memory)", bytes));
+  *program = std::move(loaded);
+  return {};
+}
+
+Status Program::TakeContainer(const std::string& name, std::string_view bytes) {
+  ContainerParts parts;
+  if (Status status = ReadContainer(bytes, &parts); !status.Ok()) {
+    return Fail(status.code, "artifact `", name, "` ", status.message);
   }
-  return Fail(ETC_ERROR_MANIFEST, "manifest `", path_, "`: `target` is `", target,
-              "`, but must be `host` or an arch such as `sm_90a`");
+  ETC_RETURN_IF_BAD(TakeManifest(name, parts.manifest));
+  return TakeBinary(name, std::string(parts.binary));
+}
+
+Status Program::LoadFiles(const std::string& path, std::string given) {
+  const fs::path given_path(path);
+  if (given_path.extension() == ".json") {
+    ETC_RETURN_IF_BAD(TakeManifest(path, given));
+    const std::string binary_path =
+        fs::path(given_path).replace_filename(manifest_.binary.file).string();
+    ETC_RETURN_IF_BAD(ReadFile(binary_path, &given));
+    return TakeBinary(binary_path, std::move(given));
+  }
+  const std::string manifest_path = fs::path(given_path).replace_extension(".json").string();
+  std::string text;
+  ETC_RETURN_IF_BAD(ReadFile(manifest_path, &text));
+  ETC_RETURN_IF_BAD(TakeManifest(manifest_path, text));
+  if (given_path.filename() != manifest_.binary.file) {
+    return Fail(ETC_ERROR_BINARY, "manifest `", manifest_path, "` describes `",
+                manifest_.binary.file, "`, not `", given_path.filename().string(), "`");
+  }
+  return TakeBinary(path, std::move(given));
+}
+
+Status Program::TakeManifest(const std::string& name, std::string_view text) {
+  if (Status status = ReadManifest(text, &manifest_); !status.Ok()) {
+    return Fail(status.code, "manifest `", name, "`: ", status.message);
+  }
+  WriteTexts();
+  return {};
+}
+
+Status Program::TakeBinary(const std::string& name, std::string image) {
+  ETC_RETURN_IF_BAD(CheckBinary(name, manifest_.binary, image));
+  if (IsHost()) {
+    host_ = std::make_unique<HostBinary>(name, std::move(image));
+  } else {
+    device_ = std::make_unique<DeviceBinary>(name, std::move(image));
+  }
+  return {};
 }
 
 void Program::WriteTexts() {

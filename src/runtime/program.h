@@ -4,10 +4,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "etc/manifest.h"
 #include "runtime/binary.h"
+#include "runtime/manifest.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
@@ -23,15 +24,16 @@ struct GraphText {
 
 class Program {
  public:
+  /// `path` names a container, a manifest, or a binary that its manifest lies beside.
   static Status Load(const std::string& path, std::shared_ptr<const Program>* program);
+  /// A container, which need not outlive the call.
+  static Status LoadMemory(std::string_view bytes, std::shared_ptr<const Program>* program);
 
   const manifest::Manifest& manifest() const { return manifest_; }
   const GraphText& text(const manifest::Graph& graph) const {
     return texts_[static_cast<size_t>(&graph - manifest_.graphs.data())];
   }
   bool IsHost() const { return manifest_.target == "host"; }
-  const std::string& path() const { return path_; }  // of the manifest
-
   /// `name` may be null when there is one graph.
   Status FindGraph(const char* name, const manifest::Graph** graph) const;
 
@@ -40,10 +42,13 @@ class Program {
   DeviceBinary& device_binary() const { return *device_; }
 
  private:
-  Status CheckTarget() const;
+  /// `name` is what messages call the container, the manifest or the binary.
+  Status TakeContainer(const std::string& name, std::string_view bytes);
+  Status TakeManifest(const std::string& name, std::string_view text);
+  Status TakeBinary(const std::string& name, std::string image);
+  Status LoadFiles(const std::string& path, std::string given);
   void WriteTexts();
 
-  std::string path_;
   manifest::Manifest manifest_;
   std::vector<GraphText> texts_;
   std::unique_ptr<HostBinary> host_;

@@ -141,6 +141,17 @@ etc_status etc_program_load(const char* path, etc_program** program) {
   });
 }
 
+etc_status etc_program_load_memory(const void* data, size_t bytes, etc_program** program) {
+  return Guard([&]() -> Status {
+    ETC_NEED(data, program);
+    auto loaded = std::make_unique<etc_program>();
+    ETC_RETURN_IF_BAD(
+        Program::LoadMemory({static_cast<const char*>(data), bytes}, &loaded->program));
+    *program = loaded.release();
+    return {};
+  });
+}
+
 void etc_program_free(etc_program* program) { delete program; }
 
 etc_status etc_program_describe(const etc_program* program, etc_program_info* info) {

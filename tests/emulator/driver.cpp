@@ -198,6 +198,21 @@ Result cuPointerGetAttribute(void* value, int, DevicePointer) {
   return kSuccess;
 }
 
+/// The emulator keeps no sizes, so a range has none.
+Result cuPointerGetAttributes(unsigned count, int* names, void** values, DevicePointer) {
+  for (unsigned i = 0; i < count; ++i) {
+    const uint64_t value = names[i] == kPointerMemoryType ? kMemoryDevice : 0;
+    std::memcpy(values[i], &value,
+                names[i] == kPointerMemoryType || names[i] == kPointerOrdinal ? sizeof(int)
+                                                                              : sizeof(value));
+  }
+  return kSuccess;
+}
+Result cuDeviceCanAccessPeer(int* can, Device, Device) {
+  *can = 0;
+  return kSuccess;
+}
+
 Result cuStreamCreate(Stream* stream, unsigned) {
   *stream = nullptr;
   return kSuccess;

@@ -19,6 +19,46 @@ constexpr std::string_view kFragments[] = {
     "\"\"\"", "//",       "\n", "'w", "sum(k: 4)",           "max(", "bf16(", "sms",
     "\xff",   "\xc3\xa9", "$"};
 
+constexpr std::string_view kJsonFragments[] = {"0",
+                                               "1",
+                                               "-1",
+                                               "9223372036854775807",
+                                               "9223372036854775808",
+                                               "1e999",
+                                               "1.5",
+                                               "null",
+                                               "true",
+                                               "{",
+                                               "}",
+                                               "[",
+                                               "]",
+                                               ",",
+                                               ":",
+                                               "\"",
+                                               "\\",
+                                               "\\u0000",
+                                               "\xff",
+                                               "\xc3\xa9",
+                                               "\"\"",
+                                               "[]",
+                                               "{}",
+                                               "\"n\"",
+                                               "\"+\"",
+                                               "\"/\"",
+                                               "\"select\"",
+                                               "[\"/\",1,0]",
+                                               "[\"*\",\"n\",\"n\"]",
+                                               "\"launches\":[]",
+                                               "\"repeat\":[0,1000000000000000000]",
+                                               "\"layout\":{\"tile\":[8,32],\"swizzle\":true}",
+                                               "\"kernels\"",
+                                               "\"static\"",
+                                               "\"i32\"",
+                                               "\"name\"",
+                                               "\"min\"",
+                                               "\"max\"",
+                                               "\"shape\""};
+
 /// Words, runs of blanks, and single other bytes.
 std::vector<std::string_view> Split(std::string_view text) {
   auto kind = [](char c) {
@@ -37,9 +77,9 @@ std::vector<std::string_view> Split(std::string_view text) {
   return pieces;
 }
 
-}  // namespace
-
-std::string Mutate(const std::string& text, unsigned number) {
+template <size_t kCount>
+std::string MutateWith(const std::string_view (&fragments)[kCount], const std::string& text,
+                       unsigned number) {
   std::minstd_rand random(number + 1);
   std::vector<std::string_view> pieces = Split(text);
   auto below = [&](size_t n) { return random() % std::max<size_t>(n, 1); };
@@ -60,10 +100,10 @@ std::string Mutate(const std::string& text, unsigned number) {
         std::swap(pieces[where], pieces[below(pieces.size())]);
         break;
       case 3:
-        pieces[where] = kFragments[below(std::size(kFragments))];
+        pieces[where] = fragments[below(kCount)];
         break;
       case 4:
-        pieces.insert(at(where), kFragments[below(std::size(kFragments))]);
+        pieces.insert(at(where), fragments[below(kCount)]);
         break;
       default:
         pieces.resize(where);
@@ -73,6 +113,45 @@ std::string Mutate(const std::string& text, unsigned number) {
   std::string mutated;
   for (std::string_view piece : pieces) {
     mutated += piece;
+  }
+  return mutated;
+}
+
+}  // namespace
+
+std::string Mutate(const std::string& text, unsigned number) {
+  return MutateWith(kFragments, text, number);
+}
+
+std::string MutateJson(const std::string& text, unsigned number) {
+  return MutateWith(kJsonFragments, text, number);
+}
+
+std::string MutateBytes(const std::string& bytes, unsigned number) {
+  std::minstd_rand random(number + 1);
+  std::string mutated = bytes;
+  auto below = [&](size_t n) { return random() % std::max<size_t>(n, 1); };
+  for (size_t rounds = 1 + below(3); rounds > 0 && !mutated.empty(); --rounds) {
+    // The header is small beside the rest, and what matters most.
+    size_t where = below(below(2) == 0 ? std::min<size_t>(mutated.size(), 64) : mutated.size());
+    size_t length = std::min(1 + below(16), mutated.size() - where);
+    switch (below(5)) {
+      case 0:
+        mutated[where] = static_cast<char>(below(256));
+        break;
+      case 1:
+        mutated[where] = static_cast<char>(mutated[where] ^ (1 << below(8)));
+        break;
+      case 2:
+        mutated.erase(where, length);
+        break;
+      case 3:
+        mutated.insert(below(mutated.size()), mutated.substr(where, length));
+        break;
+      default:
+        mutated.resize(where);
+        break;
+    }
   }
   return mutated;
 }

@@ -7,6 +7,7 @@
 #include "emit/emit.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/manifest_reader.h"
+#include "runtime/manifest_seal.h"
 #include "text/parser.h"
 
 namespace etc {
@@ -35,7 +36,8 @@ TEST_CASE("the runtime reads the sizes of a kernel with hundreds of buffers and 
   info.binary_file = "g.so";
   info.binary_xxh3_128 = std::string(32, '0');
   manifest::Manifest manifest;
-  const runtime::Status status = runtime::ReadManifest(EmitManifest(*module, info), &manifest);
+  const std::string sealed = runtime::SealManifest(EmitManifest(*module, info));
+  const runtime::Status status = runtime::ReadManifest(sealed, &manifest);
   INFO(status.message);
   REQUIRE(status.Ok());
   const manifest::Kernel& kernel = manifest.graphs.at(0).kernels.at(0);

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <stdexcept>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "runtime/hash.h"
+#include "runtime/manifest_seal.h"
 
 namespace etc::test {
 namespace {
@@ -81,7 +81,10 @@ void TempDir::Write(const std::string& name, const std::string& bytes) const {
 }
 
 json GatherManifest() {
-  return {{"etc_manifest", 1},
+  return {{"etc_manifest", 2},
+          {"features",
+           {"debug_checks", "distinct", "launches", "monotone", "repeats", "swizzle", "tiles",
+            "value_ranges", "where"}},
           {"target", "host"},
           {"binary", {{"file", "gather.so"}}},
           {"producer", {{"etc", "0.1.0"}, {"toolchain", "g++ 12"}, {"flags", {"-O1"}}}},
@@ -112,17 +115,6 @@ json GatherManifest() {
              {"kernels", {Kernel("gather_small", 1, 8), Kernel("gather_large", 9, 64)}}}}}};
 }
 
-std::string Xxh3(const std::string& bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  std::string hex;
-  for (const unsigned char byte : canonical.digest) {
-    hex += "0123456789abcdef"[byte / 16];
-    hex += "0123456789abcdef"[byte % 16];
-  }
-  return hex;
-}
-
 std::string Compile(const std::string& text) {
   const TempDir dir;
   dir.Write("text.cpp", text);
@@ -140,11 +132,17 @@ const std::string& GatherBinary() {
   return binary;
 }
 
-std::string WriteArtifact(const TempDir& dir, json manifest, const std::string& binary) {
+std::string Sealed(const json& manifest) { return runtime::SealManifest(manifest.dump(1)); }
+
+std::string ManifestText(json manifest, const std::string& binary) {
   manifest["binary"]["bytes"] = binary.size();
-  manifest["binary"]["xxh3_128"] = Xxh3(binary);
+  manifest["binary"]["xxh3_128"] = runtime::HashText(binary);
+  return Sealed(manifest);
+}
+
+std::string WriteArtifact(const TempDir& dir, const json& manifest, const std::string& binary) {
   dir.Write(manifest["binary"]["file"].get<std::string>(), binary);
-  dir.Write("gather.json", manifest.dump(1));
+  dir.Write("gather.json", ManifestText(manifest, binary));
   return dir.File("gather.json");
 }
 

@@ -31,10 +31,15 @@ nlohmann::json GatherManifest();
 /// The shared object of `gather`, compiled once for the process.
 const std::string& GatherBinary();
 
-/// Writes `gather.json` and its binary. `size` and `hash` of the binary are filled in.
-std::string WriteArtifact(const TempDir& dir, nlohmann::json manifest, const std::string& binary);
+/// The text of a manifest for the binary, whose size and hash are filled in, as is its own hash.
+std::string ManifestText(nlohmann::json manifest, const std::string& binary);
+/// The same without a binary: size and hash stay.
+std::string Sealed(const nlohmann::json& manifest);
 
-std::string Xxh3(const std::string& bytes);
+/// Writes `gather.json` and its binary.
+std::string WriteArtifact(const TempDir& dir, const nlohmann::json& manifest,
+                          const std::string& binary);
+
 std::string Compile(const std::string& text);
 
 struct Failure {

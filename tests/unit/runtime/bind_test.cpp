@@ -178,11 +178,13 @@ TEST_CASE("a failed bind leaves the earlier one in place") {
 
 TEST_CASE("an extent whose expression has no value blames the manifest") {
   json manifest = GatherManifest();
-  manifest["graphs"][0]["params"][2]["shape"] = json::array({json::array({"/", 8, 0})});
+  manifest["graphs"][0]["params"][2]["shape"] = json::array({{"/", 8, {"-", "batch", "batch"}}});
   Gather gather(manifest);
+  gather.instance.SetDim("batch", 4);
   const Failure failure = FailureOf([&] { gather.instance.Bind("out", memory, ETC_F32, {8}); });
   CHECK(failure.status == ETC_ERROR_MANIFEST);
-  CHECK(failure.text == "parameter `out`: extent 0, `8/0`, divides by zero or overflows");
+  CHECK(failure.text ==
+        "parameter `out`: extent 0, `8/(batch - batch)`, divides by zero or overflows");
 }
 
 TEST_CASE("DLPack descriptions") {

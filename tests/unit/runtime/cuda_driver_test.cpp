@@ -47,6 +47,14 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kFunctionMaxDynamicShared ==
         static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
   CHECK(kPointerMemoryType == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
+  CHECK(kPointerIsManaged == static_cast<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED));
+  CHECK(kPointerOrdinal == static_cast<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
+  CHECK(kPointerIsLegacyIpc == static_cast<int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE));
+  CHECK(kPointerRangeStart == static_cast<int>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR));
+  CHECK(kPointerRangeSize == static_cast<int>(CU_POINTER_ATTRIBUTE_RANGE_SIZE));
+  CHECK(kPointerAccess == static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS));
+  CHECK(kPointerMempool == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE));
+  CHECK(kMemoryHost == static_cast<int>(CU_MEMORYTYPE_HOST));
   CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
   CHECK(kCaptureThreadLocal == static_cast<int>(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

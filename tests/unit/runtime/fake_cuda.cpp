@@ -9,6 +9,7 @@
 namespace {
 
 using etc::test::FakeCuda;
+using etc::test::FakeMemory;
 namespace cuda = etc::runtime::cuda;
 
 FakeCuda state;
@@ -23,6 +24,29 @@ cuda::Result ResultOf(const char* function) {
 }
 
 void* Pointer(cuda::DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+/// The memory at an address; no bytes where there is none.
+struct Found {
+  cuda::DevicePointer begin = 0;
+  FakeMemory memory;
+};
+
+Found Find(cuda::DevicePointer address) {
+  Found found;
+  const auto take = [&](void* data, const FakeMemory& memory) {
+    const auto begin = reinterpret_cast<cuda::DevicePointer>(data);
+    if (address >= begin && address < begin + memory.bytes) {
+      found = {begin, memory};
+    }
+  };
+  for (const auto& [data, bytes] : state.allocations) {
+    take(data, {bytes, 2, 0, true});
+  }
+  for (const auto& [data, memory] : state.memory) {
+    take(data, memory);
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -193,16 +217,37 @@ cuda::Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t
   state.memsets.push_back({Pointer(to), bytes, stream});
   return cuda::kSuccess;
 }
-cuda::Result cuPointerGetAttribute(void* value, int, cuda::DevicePointer address) {
-  const auto after = state.allocations.upper_bound(Pointer(address));
-  if (after == state.allocations.begin()) {
+cuda::Result cuPointerGetAttribute(void* value, int name, cuda::DevicePointer address) {
+  FAIL_IF_ASKED
+  const Found found = Find(address);
+  if (found.memory.bytes == 0) {
     return cuda::kInvalidValue;
   }
-  const auto& [data, bytes] = *std::prev(after);
-  if (static_cast<char*>(Pointer(address)) >= static_cast<char*>(data) + bytes) {
-    return cuda::kInvalidValue;
+  const int answer = name == cuda::kPointerAccess ? found.memory.access : found.memory.ordinal;
+  std::memcpy(value, &answer, sizeof(answer));
+  return cuda::kSuccess;
+}
+cuda::Result cuPointerGetAttributes(unsigned count, int* names, void** values,
+                                    cuda::DevicePointer address) {
+  FAIL_IF_ASKED
+  const Found found = Find(address);
+  const std::map<int, uint64_t> known = {
+      {cuda::kPointerMemoryType, static_cast<uint64_t>(found.memory.type)},
+      {cuda::kPointerIsManaged, found.memory.is_managed ? 1 : 0},
+      {cuda::kPointerOrdinal, static_cast<uint64_t>(found.memory.ordinal)},
+      {cuda::kPointerIsLegacyIpc, found.memory.is_legacy ? 1 : 0},
+      {cuda::kPointerRangeStart, found.begin},
+      {cuda::kPointerRangeSize, found.memory.bytes},
+      {cuda::kPointerMempool, 0}};
+  for (unsigned i = 0; i < count; ++i) {
+    const uint64_t value = found.memory.bytes == 0 ? 0 : known.at(names[i]);
+    const bool is_int = names[i] == cuda::kPointerMemoryType || names[i] == cuda::kPointerOrdinal;
+    std::memcpy(values[i], &value, is_int ? sizeof(int) : sizeof(value));
   }
-  *static_cast<int*>(value) = 2;
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceCanAccessPeer(int* can, cuda::Device, cuda::Device) {
+  *can = state.peers_can_access ? 1 : 0;
   return cuda::kSuccess;
 }
 cuda::Result cuStreamCreate(void** stream, unsigned) {

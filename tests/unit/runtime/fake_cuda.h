@@ -27,6 +27,16 @@ struct FakeMemset {
   void* stream = nullptr;
 };
 
+/// Memory that is there without an allocation of the test's.
+struct FakeMemory {
+  size_t bytes = 0;
+  int type = 2;  // 1: of the host, 2: of a device
+  int ordinal = 0;
+  bool is_legacy = false;  // of cuMemAlloc
+  bool is_managed = false;
+  int access = 3;  // of the current device
+};
+
 struct FakeCuda {
   // What the device is like.
   int major = 9;
@@ -35,6 +45,9 @@ struct FakeCuda {
   int max_shared = 232448;
   int resident_blocks = 1;
   size_t block_words = 8;  // of every kernel
+
+  std::map<void*, FakeMemory> memory;
+  bool peers_can_access = false;
 
   // What is to happen.
   std::set<void*> capturing;

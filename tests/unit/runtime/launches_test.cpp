@@ -171,23 +171,29 @@ TEST_CASE("a broken list of launches") {
                   "`graphs[0].kernels[0].launches[0].tasks` is missing"));
   CHECK(ends_with(failure(json::array({Launch("", 1)})),
                   "`graphs[0].kernels[0].launches[0].entry` is empty"));
-  CHECK(ends_with(failure(json::array({Repeat(3, 2, json::array())})),
+  CHECK(ends_with(failure(json::array({Repeat(3, 2, json::array({Launch("a", 1)}))})),
                   "`graphs[0].kernels[0].launches[0].repeat` must be the first iteration and the "
                   "one behind the last"));
-  json deep = json::array();
+  json deep = json::array({Launch("a", 1)});
   for (int i = 0; i < 100; ++i) {
     deep = json::array({Repeat(0, 1, deep)});
   }
   CHECK(ends_with(failure(deep), "is nested too deep"));
 
-  const TempDir dir;
-  const json endless = json::array({Repeat(0, 1 << 30, json::array({Launch("gather_small", 0)}))});
-  const Program program(WriteArtifact(dir, ListManifest(endless), GatherBinary()));
-  Instance instance(program);
-  GatherTensors tensors(4, 8);
-  tensors.Bind(instance);
-  CHECK(FailureOf([&] { instance.Launch(); }).text ==
-        "kernel `gather_small` has more than 1048576 launches");
+  const std::string first = "`graphs[0].kernels[0].launches";
+  const auto steps = [](int64_t times, json inner) {
+    return json::array({json{{"repeat", {0, times}}, {"launches", std::move(inner)}}});
+  };
+  const json once = json::array({Launch("gather_small", 0)});
+  const std::string too_many = "[0]` brings the kernel to more than 1048576 launches";
+  CHECK(ends_with(failure(steps(int64_t{1} << 30, once)), first + too_many));
+  CHECK(ends_with(failure(steps(INT64_MAX, steps(INT64_MAX, once))), first + too_many));
+  CHECK(ends_with(failure(steps(1 << 10, steps(1 << 10, once))),
+                  first + "[0].launches[0]` brings the kernel to more than 1048576 launches"));
+  CHECK(ends_with(failure(json::array()), first + "` is empty"));
+  CHECK(ends_with(failure(steps(2, json::array())), first + "[0].launches` is empty"));
+  CHECK(ends_with(failure(steps(-1, once)),
+                  "` must be the first iteration and the one behind the last"));
 }
 
 }  // namespace

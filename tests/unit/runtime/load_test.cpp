@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "etc/device.h"
+#include "runtime/container.h"
 #include "runtime/gather_run.h"
+#include "runtime/hash.h"
 
 namespace etc::test {
 namespace {
@@ -119,7 +121,7 @@ TEST_CASE("files that are absent or unreadable") {
 
   std::filesystem::create_directory(dir.File("folder.json"));
   CHECK(LoadFailure(dir.File("folder.json")).text ==
-        "cannot read `" + dir.File("folder.json") + "`: Is a directory");
+        "cannot read `" + dir.File("folder.json") + "`: it is no regular file");
 }
 
 TEST_CASE("a malformed manifest names its file and the place") {
@@ -156,8 +158,9 @@ TEST_CASE("a binary that is not the manifest's") {
   dir.Write("gather.so", changed);
   const Failure mismatch = LoadFailure(path);
   CHECK(mismatch.status == ETC_ERROR_BINARY);
-  CHECK(mismatch.text == "binary `" + dir.File("gather.so") + "` has the hash " + Xxh3(changed) +
-                             ", but its manifest says " + Xxh3(binary));
+  CHECK(mismatch.text == "binary `" + dir.File("gather.so") + "` has the hash " +
+                             runtime::HashText(changed) + ", but its manifest says " +
+                             runtime::HashText(binary));
 
   dir.Write("gather.cubin", binary);
   CHECK(LoadFailure(dir.File("gather.cubin")).text ==
@@ -168,8 +171,8 @@ TEST_CASE("the hash is XXH3 with 128 bits, in the canonical byte order") {
   const TempDir dir;
   json manifest = GatherManifest();
   manifest["binary"]["bytes"] = 0;
-  manifest["binary"]["xxh3_128"] = "0";
-  dir.Write("gather.json", manifest.dump());
+  manifest["binary"]["xxh3_128"] = std::string(32, '0');
+  dir.Write("gather.json", Sealed(manifest));
   dir.Write("gather.so", "");
   CHECK(LoadFailure(dir.File("gather.json")).text.find("99aa06d3014798d86001c324468d497f") !=
         std::string::npos);
@@ -192,26 +195,97 @@ TEST_CASE("a host binary that cannot be opened, or lacks an entry") {
   CHECK(failure.text == "binary `" + other.File("gather.so") + "` has no entry `scatter`");
 }
 
-TEST_CASE("a binary replaced while its old code is in use is refused, and taken when it is not") {
+TEST_CASE("what is opened is what was checked, whatever becomes of the file") {
   const TempDir dir;
   const std::string path = WriteArtifact(dir, GatherManifest(), GatherBinary());
-  auto first = std::make_unique<Program>(path);
-  auto instance = std::make_unique<Instance>(*first);
-
+  Program first(path);
   const std::string other = Compile(
       "#include <cstdint>\n"
       "extern \"C\" void gather_small(const uint64_t*, int, int) {}\n"
       "extern \"C\" void gather_large(const uint64_t*, int, int) {}\n");
-  std::filesystem::remove(dir.File("gather.so"));
-  WriteArtifact(dir, GatherManifest(), other);
+  WriteArtifact(dir, GatherManifest(), other);  // over the file that was not opened yet
   const Program second(path);
-  const Failure failure = FailureOf([&] { const Instance refused(second); });
-  CHECK(failure.status == ETC_ERROR_BINARY);
-  CHECK(failure.text.find("has changed since this process opened it") != std::string::npos);
+  Instance of_first(first);
+  Instance of_second(second);
+  std::filesystem::remove(dir.File("gather.so"));
+  for (Instance* instance : {&of_first, &of_second, &of_first}) {
+    GatherTensors tensors(3, 8);
+    tensors.Bind(*instance);
+    instance->SetSms(2);
+    instance->Launch();
+    CHECK(tensors.IsRight() == (instance == &of_first));
+  }
+}
 
-  instance.reset();
-  first.reset();
-  CHECK(FailureOf([&] { const Instance taken(second); }).status == ETC_OK);
+TEST_CASE("programs come and go without taking each other's code") {
+  for (int i = 0; i < 4; ++i) {
+    const std::string binary = Compile(
+        "#include <cstdint>\n"
+        "extern \"C\" void gather_small(const uint64_t* block, int, int) {\n"
+        "  reinterpret_cast<float*>(block[2])[0] = " +
+        std::to_string(i) +
+        ";\n}\n"
+        "extern \"C\" void gather_large(const uint64_t*, int, int) {}\n");
+    const TempDir dir;
+    const Program program(WriteArtifact(dir, GatherManifest(), binary));
+    Instance instance(program);
+    GatherTensors tensors(3, 8);
+    tensors.Bind(instance);
+    instance.SetSms(1);
+    instance.Launch();
+    CHECK(tensors.out[0] == static_cast<float>(i));
+  }
+}
+
+TEST_CASE("one file, and memory") {
+  const TempDir dir;
+  const std::string text = ManifestText(GatherManifest(), GatherBinary());
+  const std::string bytes = runtime::WriteContainer(text, GatherBinary());
+  dir.Write("gather.etca", bytes);
+  dir.Write("another.name", bytes);
+  for (const char* name : {"gather.etca", "another.name"}) {
+    const Program program(dir.File(name));
+    Instance instance(program);
+    GatherTensors tensors(9, 8);
+    tensors.Bind(instance);
+    instance.SetSms(2);
+    instance.Launch();
+    CHECK(tensors.IsRight());
+  }
+  auto passing = std::make_unique<std::string>(bytes);
+  const Program program = Program::FromMemory(passing->data(), passing->size());
+  passing.reset();
+  Instance instance(program);
+  GatherTensors tensors(9, 8);
+  tensors.Bind(instance);
+  instance.SetSms(2);
+  instance.Launch();
+  CHECK(tensors.IsRight());
+}
+
+TEST_CASE("a container that is not whole") {
+  const std::string text = ManifestText(GatherManifest(), "binary");
+  const std::string bytes = runtime::WriteContainer(text, "binary");
+  const auto failure = [](const std::string& changed) {
+    return FailureOf([&] { Program::FromMemory(changed.data(), changed.size()); });
+  };
+  CHECK(failure("").text == "artifact `(memory)` does not begin like one");
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    CHECK(failure(bytes.substr(0, length)).status == ETC_ERROR_BINARY);
+  }
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string changed = bytes;
+    changed[at] ^= 4;
+    CHECK(failure(changed).status == ETC_ERROR_BINARY);
+  }
+  CHECK(failure(bytes + " ").text.find("but its header says") != std::string::npos);
+  // Right in itself, but of two artifacts.
+  CHECK(failure(runtime::WriteContainer(text, "BINARY")).text.find("has the hash") !=
+        std::string::npos);
+  const TempDir dir;
+  dir.Write("gather.etca", text);
+  CHECK(LoadFailure(dir.File("gather.etca")).text ==
+        "artifact `" + dir.File("gather.etca") + "` does not begin like one");
 }
 
 int LoadedObjects() {

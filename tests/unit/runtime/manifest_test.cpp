@@ -4,6 +4,7 @@
 
 #include "runtime/artifact.h"
 #include "runtime/manifest_reader.h"
+#include "runtime/manifest_seal.h"
 
 namespace etc::test {
 namespace {
@@ -15,7 +16,7 @@ using runtime::Status;
 json Complete() {
   json manifest = GatherManifest();
   manifest["binary"]["bytes"] = 3;
-  manifest["binary"]["xxh3_128"] = "00";
+  manifest["binary"]["xxh3_128"] = std::string(32, '0');
   return manifest;
 }
 
@@ -30,12 +31,12 @@ std::string ErrorOf(const std::string& text) {
 std::string ErrorWith(const char* pointer, const json& value) {
   json manifest = Complete();
   manifest[json::json_pointer(pointer)] = value;
-  return ErrorOf(manifest.dump());
+  return ErrorOf(Sealed(manifest));
 }
 
 TEST_CASE("a manifest is read whole") {
   manifest::Manifest manifest;
-  REQUIRE(ReadManifest(Complete().dump(), &manifest).Ok());
+  REQUIRE(ReadManifest(Sealed(Complete()), &manifest).Ok());
   CHECK(manifest.target == "host");
   CHECK(manifest.producer.flags == std::vector<std::string>{"-O1"});
   CHECK(manifest.constants.size() == 3);
@@ -51,7 +52,7 @@ TEST_CASE("a layout is read and held against the shape") {
   json manifest = Complete();
   manifest["graphs"][0]["params"][1]["layout"]["tile"] = {2, 4};
   manifest::Manifest read;
-  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
   const manifest::Graph& graph = read.graphs.at(0);
   CHECK_FALSE(graph.params.at(0).tile.has_value());
   CHECK(graph.params.at(1).tile->rows == 2);
@@ -77,15 +78,16 @@ TEST_CASE("a swizzle is held against the tile") {
   table["shape"][0] = 16;
   table["layout"] = {{"tile", {8, 16}}, {"swizzle", true}};
   manifest::Manifest read;
-  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
   CHECK(read.graphs.at(0).params.at(1).tile->swizzle);
   const auto error_with = [&](const json& layout) {
     table["layout"] = layout;
     manifest::Manifest ignored;
-    return ReadManifest(manifest.dump(), &ignored).message;
+    return ReadManifest(Sealed(manifest), &ignored).message;
   };
   const std::string place = "`graphs[0].params[1].layout.swizzle` ";
-  CHECK(error_with({{"tile", {8, 16}}, {"swizzle", 1}}) == place + "must be a boolean");
+  CHECK(error_with({{"tile", {8, 16}}, {"swizzle", 1}}) ==
+        place + "is an integer, but a boolean is expected");
   CHECK(error_with({{"tile", {8, 4}}, {"swizzle", true}}) ==
         place + "is given, but the tile has 8 rows of 16 bytes");
   CHECK(error_with({{"tile", {4, 16}}, {"swizzle", true}}) ==
@@ -96,22 +98,95 @@ TEST_CASE("a swizzle is held against the tile") {
 TEST_CASE("the texts of debug checks may be there") {
   json manifest = Complete();
   manifest::Manifest read;
-  REQUIRE(ReadManifest(manifest.dump(), &read).Ok());
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
   CHECK_FALSE(read.debug_checks.has_value());
   manifest["debug_checks"] = json::array({"[{}] is {}"});
   manifest::Manifest checked;
-  REQUIRE(ReadManifest(manifest.dump(), &checked).Ok());
+  REQUIRE(ReadManifest(Sealed(manifest), &checked).Ok());
   CHECK(checked.debug_checks == std::vector<std::string>{"[{}] is {}"});
   CHECK(ErrorWith("/debug_checks", json::array({1})) ==
         "`debug_checks[0]` is an integer, but a string is expected");
 }
 
-TEST_CASE("keys that are not known are passed over") {
+TEST_CASE("keys that are not known are errors, but where they change nothing") {
   json manifest = Complete();
-  manifest["proved"] = {1, 2};
-  manifest["graphs"][0]["params"][0]["strides"] = "tiled";
+  manifest["producer"]["host"] = "somewhere";
+  manifest["resources"] = {{"gather_small", {{"registers", 168}}}};
   manifest::Manifest read;
-  CHECK(ReadManifest(manifest.dump(), &read).Ok());
+  CHECK(ReadManifest(Sealed(manifest), &read).Ok());
+  const std::string end = "` is a key that has no meaning here to this library";
+  for (const char* place : {"strides", "binary.offset", "graphs[0].outputs",
+                            "graphs[0].dims[0].unit", "graphs[0].params[1].strides",
+                            "graphs[0].params[1].layout.order", "graphs[0].kernels[0].cluster",
+                            "graphs[0].kernels[0].where[0].not", "graphs[0].kernels[0].launches"}) {
+    json changed = Complete();
+    changed["graphs"][0]["params"][1]["layout"]["tile"] = {2, 4};
+    std::string pointer = "/";
+    for (const char* c = place; *c != '\0'; ++c) {
+      pointer += *c == '.' || *c == '[' ? "/" : *c == ']' ? "" : std::string(1, *c);
+    }
+    changed[json::json_pointer(pointer)] = 1;
+    CHECK(ErrorOf(Sealed(changed)) == "`" + std::string(place) + end);
+  }
+}
+
+TEST_CASE("what a manifest uses it must list, and what it lists must be known") {
+  json manifest = Complete();
+  manifest["features"].push_back("clusters");
+  CHECK(ErrorOf(Sealed(manifest)) ==
+        "needs the feature `clusters`, which this library does not have");
+  manifest = Complete();
+  manifest["features"] = {"where"};
+  CHECK(ErrorOf(Sealed(manifest)) ==
+        "`features` does not list `value_ranges`, which graph `gather` uses");
+  manifest["features"] = {"where", "value_ranges"};
+  manifest["debug_checks"] = json::array({"[{}] is {}"});
+  CHECK(ErrorOf(Sealed(manifest)) ==
+        "`features` does not list `debug_checks`, which the program uses");
+}
+
+TEST_CASE("a manifest that was changed after it was written") {
+  const std::string text = Sealed(Complete());
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(text, &read).Ok());
+  CHECK(read.hash.size() == 32);
+  std::string changed = text;
+  changed.replace(changed.find("1024"), 4, "2048");
+  CHECK(ErrorOf(changed).find("it was changed after it was written") != std::string::npos);
+  changed = text;
+  changed.insert(changed.find("\"binary\""), " ");
+  CHECK(ErrorOf(changed).find("it was changed after it was written") != std::string::npos);
+  CHECK(ErrorOf(Complete().dump()) == "`xxh3_128` is missing");
+  json early = json::parse(text);
+  early["z"] = 1;
+  CHECK(ErrorOf(early.dump()).find("does not end with `xxh3_128`") == 0);
+}
+
+TEST_CASE("a key that is given twice") {
+  std::string text = Complete().dump();
+  text.replace(text.find("\"max\":64"), 8, "\"max\":64,\"max\":65");
+  CHECK(ErrorOf(runtime::SealManifest(text)) == "`graphs[0].dims[0].max` is given twice");
+}
+
+TEST_CASE("proofs are read for who asks") {
+  json manifest = Complete();
+  manifest["proofs"] = {{"bounds", {{"proved", 7}, {"not_proved", 1}}},
+                        {"assumptions", {"%ids in 0 .. 9"}},
+                        {"not_proved", {"x"}}};
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
+  CHECK(read.proofs->tallies.at(0).property == "bounds");
+  CHECK(read.proofs->tallies.at(0).proved == 7);
+  CHECK(read.proofs->assumptions.at(0) == "%ids in 0 .. 9");
+  CHECK_FALSE(read.kernel_proofs.has_value());
+}
+
+TEST_CASE("constants that are no finite numbers") {
+  json manifest = Complete();
+  manifest["constants"]["scale"] = "-inf";
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
+  CHECK(std::get<double>(read.constants.at(2).value) < -1e308);
 }
 
 TEST_CASE("every key of the schema is needed") {
@@ -124,22 +199,23 @@ TEST_CASE("every key of the schema is needed") {
     const std::string key = path.back();
     path.pop_back();
     json& parent = manifest[path];
-    if (!parent.is_object() || pointer.rfind("/constants", 0) == 0) {
+    if (!parent.is_object() || pointer.rfind("/constants", 0) == 0 ||
+        pointer.rfind("/features", 0) == 0) {
       continue;
     }
     parent.erase(key);
     CAPTURE(pointer);
     const std::string end = key + "` is missing";
-    const std::string error = ErrorOf(manifest.dump());
+    const std::string error = ErrorOf(Sealed(manifest));
     REQUIRE(error.size() > end.size());
     CHECK(error.substr(error.size() - end.size()) == end);
     ++keys;
   }
   CHECK(keys > 20);
-  for (const char* key : {"binary", "producer", "constants", "graphs"}) {
+  for (const char* key : {"binary", "producer", "constants", "features", "graphs"}) {
     json manifest = complete;
     manifest.erase(key);
-    CHECK(ErrorOf(manifest.dump()) == "`" + std::string(key) + "` is missing");
+    CHECK(ErrorOf(Sealed(manifest)) == "`" + std::string(key) + "` is missing");
   }
 }
 
@@ -155,7 +231,7 @@ TEST_CASE("every value of another type is an error, and none is a crash") {
       manifest[json::json_pointer(pointer)] = other;
       CAPTURE(pointer);
       CAPTURE(other.dump());
-      CHECK_FALSE(ErrorOf(manifest.dump()).empty());
+      CHECK_FALSE(ErrorOf(Sealed(manifest)).empty());
     }
   }
 }
@@ -171,9 +247,11 @@ TEST_CASE("what is no manifest at all") {
   CHECK(ErrorOf("{\n\"a\": }") == "what stands in line 2 is no JSON");
   CHECK(ErrorOf("[]") == "is an array, but an object is expected");
   CHECK(ErrorOf("{\"etc_manifest\": 1e999}") == "has a number that is out of range");
-  CHECK(ErrorOf(std::string(100000, '[')).find("is no JSON") != std::string::npos);
-  CHECK(ErrorWith("/etc_manifest", 2) ==
-        "`etc_manifest` is version 2, but this library reads version 1");
+  CHECK(ErrorOf(std::string(100000, '[')) == "is nested more than 400 levels deep");
+  CHECK(ErrorOf(std::string((16 << 20) + 1, ' ')) ==
+        "has 16777217 bytes, but must not have more than 16777216");
+  CHECK(ErrorWith("/etc_manifest", 1) ==
+        "`etc_manifest` is version 1, but this library reads version 2");
 }
 
 TEST_CASE("errors name the place") {
@@ -207,7 +285,7 @@ TEST_CASE("errors name the place") {
   CHECK(ErrorWith("/constants", json::array()) ==
         "`constants` is an array, but an object is expected");
   CHECK(ErrorWith("/constants/rows", "ten") ==
-        "`constants.rows` is a string, but an integer is expected");
+        "`constants.rows` is a string, but a number or a boolean is expected");
   CHECK(ErrorWith("/target", std::string("ho\0st", 5)) == "`target` has a null character");
 }
 
@@ -215,7 +293,7 @@ TEST_CASE("a value range is for integer tensors") {
   json manifest = Complete();
   manifest["graphs"][0]["params"][1]["value_min"] = 0;
   manifest["graphs"][0]["params"][1]["value_max"] = 1;
-  CHECK(ErrorOf(manifest.dump()) ==
+  CHECK(ErrorOf(Sealed(manifest)) ==
         "`graphs[0].params[1].value_min` is given, but only integer tensors have a value range");
 }
 
@@ -237,7 +315,14 @@ TEST_CASE("bad expressions") {
   for (int i = 0; i < 1000; ++i) {
     deep = {"+", deep, 1};
   }
+  CHECK(ErrorWith(place, deep) == "is nested more than 400 levels deep");
+  deep = 1;
+  for (int i = 0; i < 300; ++i) {
+    deep = {"+", deep, 1};
+  }
   CHECK(ErrorWith(place, deep).find("is nested too deeply") != std::string::npos);
+  CHECK(ErrorWith(place, {"/", 1, 0}) == where + "divides by zero or overflows");
+  CHECK(ErrorWith(place, -1) == where + "is -1, but must be in 0..9223372036854775807");
   CHECK(ErrorWith("/graphs/0/params/0/shape", json(std::vector<int>(17, 1))) ==
         "`graphs[0].params[0].shape` has more than 16 extents");
 }

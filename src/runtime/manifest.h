@@ -1,5 +1,5 @@
-// The manifest's schema as types: what `etc compile` writes and the runtime reads. docs/runtime.md
-// has the JSON.
+// The manifest's schema as types: what the runtime reads, and the tools that look into artifacts.
+// docs/runtime.md has the JSON.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace etc::manifest {
 
-inline constexpr int64_t kVersion = 1;
+inline constexpr int64_t kVersion = 2;
 
 enum class Op : uint8_t {
   Add,
@@ -127,14 +127,31 @@ struct Producer {
   std::vector<std::string> flags;
 };
 
+/// What was proved of one property.
+struct Proof {
+  std::string property;  // "bounds", "counts", ...
+  int64_t proved = 0;
+  int64_t not_proved = 0;
+};
+
+struct Proofs {
+  std::vector<Proof> tallies;
+  std::vector<std::string> assumptions;
+  std::vector<std::string> not_proved;  // what, one by one
+};
+
 struct Manifest {
-  std::string target;  // "host" or an arch, for example "sm_90a"
+  std::string hash;                   // of its own text
+  std::vector<std::string> features;  // that a reader must know
+  std::string target;                 // "host" or an arch, for example "sm_90a"
   Binary binary;
   Producer producer;
   std::vector<Constant> constants;
   std::vector<Graph> graphs;
   /// What the debug checks say, by number, with `{}` for each value; absent without such checks.
   std::optional<std::vector<std::string>> debug_checks;
+  std::optional<Proofs> proofs;         // of the source; absent when they were skipped
+  std::optional<Proofs> kernel_proofs;  // of what was made of its graphs
 };
 
 }  // namespace etc::manifest

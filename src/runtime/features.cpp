@@ -1,0 +1,81 @@
+#include "runtime/features.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "runtime/json_document.h"
+
+namespace etc::runtime {
+namespace {
+
+using manifest::Graph;
+using manifest::Kernel;
+using manifest::Launch;
+using manifest::Param;
+
+struct Feature {
+  std::string_view name;
+  bool (*of_param)(const Param& param);
+  bool (*of_kernel)(const Kernel& kernel);
+};
+
+bool HasRepeat(const Kernel& kernel) {
+  return std::any_of(kernel.launches.begin(), kernel.launches.end(),
+                     [](const Launch& launch) { return launch.is_repeat; });
+}
+
+constexpr Feature kFeatures[] = {
+    {"distinct", [](const Param& param) { return param.distinct; }, nullptr},
+    {"monotone", [](const Param& param) { return param.monotone; }, nullptr},
+    {"value_ranges", [](const Param& param) { return param.values.has_value(); }, nullptr},
+    {"tiles", [](const Param& param) { return param.tile.has_value(); }, nullptr},
+    {"swizzle", [](const Param& param) { return param.tile && param.tile->swizzle; }, nullptr},
+    {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
+    {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
+    {"repeats", nullptr, HasRepeat},
+};
+constexpr std::string_view kDebugChecks = "debug_checks";
+
+bool Lists(const std::vector<std::string>& features, std::string_view name) {
+  return std::find(features.begin(), features.end(), name) != features.end();
+}
+
+bool Uses(const Graph& graph, const Feature& feature) {
+  return feature.of_param != nullptr
+             ? std::any_of(graph.params.begin(), graph.params.end(), feature.of_param)
+             : std::any_of(graph.kernels.begin(), graph.kernels.end(), feature.of_kernel);
+}
+
+Status NotListed(std::string_view name, const std::string& user) {
+  return Fail(ETC_ERROR_MANIFEST, "`features` does not list `", name, "`, which ", user, " uses");
+}
+
+}  // namespace
+
+Status CheckFeaturesKnown(const std::vector<std::string>& features) {
+  for (const std::string& name : features) {
+    if (name != kDebugChecks &&
+        std::none_of(std::begin(kFeatures), std::end(kFeatures),
+                     [&](const Feature& feature) { return feature.name == name; })) {
+      return Fail(ETC_ERROR_MANIFEST, "needs the feature `", Shown(name),
+                  "`, which this library does not have");
+    }
+  }
+  return {};
+}
+
+Status CheckFeaturesListed(const manifest::Manifest& manifest) {
+  for (const Feature& feature : kFeatures) {
+    for (const Graph& graph : manifest.graphs) {
+      if (Uses(graph, feature) && !Lists(manifest.features, feature.name)) {
+        return NotListed(feature.name, Cat("graph `", graph.name, "`"));
+      }
+    }
+  }
+  return manifest.debug_checks && !Lists(manifest.features, kDebugChecks)
+             ? NotListed(kDebugChecks, "the program")
+             : Status{};
+}
+
+}  // namespace etc::runtime

@@ -1,0 +1,141 @@
+#include "runtime/kernel_reader.h"
+
+#include <utility>
+
+#include "runtime/expr_reader.h"
+#include "runtime/launch_memory.h"
+
+namespace etc::runtime {
+namespace {
+
+using manifest::Kernel;
+using manifest::Launch;
+
+constexpr int kMaxRepeatDepth = 64;
+constexpr int64_t kMaxSteps = 1 << 20;  // a larger number is no program but a broken manifest
+constexpr int64_t kThreadsOfWarp = 32;
+constexpr int64_t kMaxThreads = 1024;
+
+Status ReadWhere(const JsonValue& value, const manifest::Graph& graph, Kernel* kernel) {
+  JsonObject object;
+  manifest::Where range;
+  const JsonValue* dim = nullptr;
+  ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
+  ETC_RETURN_IF_BAD(object.Need("dim", &dim));
+  ETC_RETURN_IF_BAD(FindDim(*dim, graph, &range.dim));
+  ETC_RETURN_IF_BAD(object.Get("min", &range.min));
+  ETC_RETURN_IF_BAD(object.Get("max", range.min, INT64_MAX, &range.max));
+  kernel->where.push_back(range);
+  return object.CheckKeys();
+}
+
+Status ReadEntry(const JsonObject& object, std::string* entry) {
+  const JsonValue* value = nullptr;
+  ETC_RETURN_IF_BAD(object.Need("entry", &value));
+  ETC_RETURN_IF_BAD(Read(*value, entry));
+  return entry->empty() ? Bad(*value, "is empty") : Status{};
+}
+
+Status ReadRepeat(const JsonValue& value, Launch* launch) {
+  std::vector<int64_t> bounds;
+  ETC_RETURN_IF_BAD(
+      ReadEach(value, [&](const JsonValue& bound) { return Read(bound, &bounds.emplace_back()); }));
+  if (bounds.size() != 2 || bounds[0] < 0 || bounds[0] > bounds[1]) {
+    return Bad(value, "must be the first iteration and the one behind the last");
+  }
+  launch->is_repeat = true;
+  launch->begin = bounds[0];
+  launch->end = bounds[1];
+  return {};
+}
+
+/// `times` is how often the block runs; `steps` counts the launches and iterations of the kernel.
+Status ReadLaunches(const JsonValue& block, const manifest::Graph& graph, int depth, int64_t times,
+                    int64_t* steps, std::vector<Launch>* launches) {
+  if (block.kind == JsonValue::Kind::Array && block.size == 0) {
+    return Bad(block, "is empty");
+  }
+  return ReadEach(block, [&](const JsonValue& value) -> Status {
+    JsonObject object;
+    Launch& launch = launches->emplace_back();
+    int64_t inner_times = times;
+    ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
+    const JsonValue* repeat = object.Find("repeat");
+    if (repeat != nullptr) {
+      ETC_RETURN_IF_BAD(ReadRepeat(*repeat, &launch));
+      if (depth == 0) {
+        return Bad(value, "is nested too deep");
+      }
+      if (__builtin_mul_overflow(times, launch.end - launch.begin, &inner_times)) {
+        inner_times = INT64_MAX;
+      }
+    }
+    if (__builtin_add_overflow(*steps, inner_times, steps) || *steps > kMaxSteps) {
+      return Bad(value, Cat("brings the kernel to more than ", kMaxSteps, " launches"));
+    }
+    if (repeat == nullptr) {
+      ETC_RETURN_IF_BAD(ReadEntry(object, &launch.entry));
+      const JsonValue* tasks = nullptr;
+      ETC_RETURN_IF_BAD(object.Need("tasks", &tasks));
+      ETC_RETURN_IF_BAD(ReadExpr(*tasks, graph, 0, INT64_MAX, &launch.tasks));
+    } else {
+      const JsonValue* inner = nullptr;
+      ETC_RETURN_IF_BAD(object.Need("launches", &inner));
+      ETC_RETURN_IF_BAD(
+          ReadLaunches(*inner, graph, depth - 1, inner_times, steps, &launch.launches));
+    }
+    return object.CheckKeys();
+  });
+}
+
+/// The schedule says which of the two a kernel has.
+Status ReadEntries(const JsonObject& object, const manifest::Graph& graph, Kernel* kernel) {
+  const JsonValue* schedule = nullptr;
+  ETC_RETURN_IF_BAD(object.Need("schedule", &schedule));
+  ETC_RETURN_IF_BAD(Read(*schedule, &kernel->schedule));
+  if (kernel->schedule == "kernels") {
+    const JsonValue* launches = nullptr;
+    int64_t steps = 0;
+    ETC_RETURN_IF_BAD(object.Need("launches", &launches));
+    return ReadLaunches(*launches, graph, kMaxRepeatDepth, 1, &steps, &kernel->launches);
+  }
+  if (kernel->schedule != "static" && kernel->schedule != "dynamic") {
+    return Bad(*schedule, Cat("is `", Shown(kernel->schedule),
+                              "`, but must be `static`, `dynamic` or `kernels`"));
+  }
+  return ReadEntry(object, &kernel->entry);
+}
+
+Status ReadThreads(const JsonObject& object, int64_t* threads) {
+  const JsonValue* value = nullptr;
+  ETC_RETURN_IF_BAD(object.Need("threads", &value));
+  ETC_RETURN_IF_BAD(ReadWithin(*value, 1, kMaxThreads, threads));
+  return *threads % kThreadsOfWarp == 0
+             ? Status{}
+             : Bad(*value, Cat("is ", *threads, ", which is no multiple of ", kThreadsOfWarp));
+}
+
+}  // namespace
+
+Status ReadKernel(const JsonValue& value, manifest::Graph* graph) {
+  JsonObject object;
+  Kernel kernel;
+  const JsonValue* workspace = nullptr;
+  const JsonValue* counters = nullptr;
+  ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
+  ETC_RETURN_IF_BAD(ReadEntries(object, *graph, &kernel));
+  ETC_RETURN_IF_BAD(object.ForEach(
+      "where", [&](const JsonValue& range) { return ReadWhere(range, *graph, &kernel); }));
+  ETC_RETURN_IF_BAD(ReadThreads(object, &kernel.threads));
+  ETC_RETURN_IF_BAD(object.Get("shared_bytes", 0, INT32_MAX, &kernel.shared_bytes));
+  ETC_RETURN_IF_BAD(object.Need("workspace_bytes", &workspace));
+  ETC_RETURN_IF_BAD(ReadExpr(*workspace, *graph, 0, INT64_MAX, &kernel.workspace_bytes));
+  ETC_RETURN_IF_BAD(object.Need("event_counters", &counters));
+  ETC_RETURN_IF_BAD(
+      ReadExpr(*counters, *graph, 0, LaunchMemory::kMaxEventCounters, &kernel.event_counters));
+  ETC_RETURN_IF_BAD(object.CheckKeys());
+  graph->kernels.push_back(std::move(kernel));
+  return {};
+}
+
+}  // namespace etc::runtime

@@ -1,0 +1,167 @@
+#include "runtime/param_reader.h"
+
+#include <utility>
+
+#include "runtime/dtype.h"
+#include "runtime/expr_reader.h"
+#include "runtime/names.h"
+
+namespace etc::runtime {
+namespace {
+
+using manifest::Expr;
+using manifest::Param;
+
+constexpr size_t kMaxRank = 16;
+constexpr int64_t kMaxTile = 1 << 20;
+constexpr int64_t kMaxAlignment = int64_t{1} << 30;
+
+Status ReadAccess(const JsonObject& object, etc_access* access) {
+  const JsonValue* value = nullptr;
+  std::string text;
+  ETC_RETURN_IF_BAD(object.Need("access", &value));
+  ETC_RETURN_IF_BAD(Read(*value, &text));
+  for (const auto& [spelling, meant] :
+       {std::pair("in", ETC_IN), std::pair("out", ETC_OUT), std::pair("inout", ETC_INOUT)}) {
+    if (text == spelling) {
+      *access = meant;
+      return {};
+    }
+  }
+  return Bad(*value, Cat("is `", Shown(text), "`, but must be `in`, `out` or `inout`"));
+}
+
+Status ReadDType(const JsonObject& object, etc_dtype* dtype) {
+  const JsonValue* value = nullptr;
+  std::string text;
+  ETC_RETURN_IF_BAD(object.Need("dtype", &value));
+  ETC_RETURN_IF_BAD(Read(*value, &text));
+  const DTypeInfo* info = FindDType(text);
+  if (info == nullptr) {
+    return Bad(*value, Cat("is `", Shown(text), "`, which is no dtype"));
+  }
+  *dtype = info->dtype;
+  return {};
+}
+
+Status ReadShape(const JsonObject& object, const manifest::Graph& graph, Param* param) {
+  const JsonValue* shape = nullptr;
+  ETC_RETURN_IF_BAD(object.Need("shape", &shape));
+  ETC_RETURN_IF_BAD(ReadEach(*shape, [&](const JsonValue& extent) {
+    return ReadExpr(extent, graph, 0, INT64_MAX, &param->shape.emplace_back());
+  }));
+  return param->shape.size() <= kMaxRank ? Status{}
+                                         : Bad(*shape, Cat("has more than ", kMaxRank, " extents"));
+}
+
+Status ReadAlignment(const JsonObject& object, Param* param) {
+  const JsonValue* value = nullptr;
+  ETC_RETURN_IF_BAD(object.Need("alignment", &value));
+  ETC_RETURN_IF_BAD(ReadWithin(*value, 1, kMaxAlignment, &param->alignment));
+  return (param->alignment & (param->alignment - 1)) == 0
+             ? Status{}
+             : Bad(*value, Cat("is ", param->alignment, ", which is no power of two"));
+}
+
+bool IsInteger(etc_dtype dtype) { return dtype == ETC_I64 || dtype == ETC_I32 || dtype == ETC_U8; }
+
+/// What is promised of the elements together.
+Status ReadPromise(const JsonObject& object, const char* key, const Param& param, bool* promised) {
+  const JsonValue* value = object.Find(key);
+  if (value == nullptr) {
+    return {};
+  }
+  ETC_RETURN_IF_BAD(Read(*value, promised));
+  return !*promised || (IsInteger(param.dtype) && !param.shape.empty())
+             ? Status{}
+             : Bad(*value, "is given, but only integer tensors with extents have it");
+}
+
+Status ReadValueRange(const JsonObject& object, const manifest::Graph& graph, Param* param) {
+  const JsonValue* min = object.Find("value_min");
+  const JsonValue* max = object.Find("value_max");
+  if (min == nullptr && max == nullptr) {
+    return {};
+  }
+  ETC_RETURN_IF_BAD(object.Need("value_min", &min));
+  ETC_RETURN_IF_BAD(object.Need("value_max", &max));
+  manifest::ValueRange range;
+  ETC_RETURN_IF_BAD(ReadExpr(*min, graph, INT64_MIN, INT64_MAX, &range.min));
+  ETC_RETURN_IF_BAD(ReadExpr(*max, graph, INT64_MIN, INT64_MAX, &range.max));
+  if (!IsInteger(param->dtype)) {
+    return Bad(*min, "is given, but only integer tensors have a value range");
+  }
+  param->values = std::move(range);
+  return {};
+}
+
+Status ReadSwizzle(const JsonObject& layout, const Param& param, manifest::Tile* tile) {
+  const JsonValue* value = layout.Find("swizzle");
+  if (value == nullptr) {
+    return {};
+  }
+  ETC_RETURN_IF_BAD(Read(*value, &tile->swizzle));
+  const int64_t line = tile->columns * FindDType(param.dtype)->bytes;
+  if (tile->swizzle && (tile->rows % 8 != 0 || (line != 32 && line != 64 && line != 128))) {
+    return Bad(*value, Cat("is given, but the tile has ", tile->rows, " rows of ", line, " bytes"));
+  }
+  return {};
+}
+
+Status ReadTile(const JsonObject& layout, Param* param) {
+  const JsonValue* value = nullptr;
+  std::vector<int64_t> sizes;
+  ETC_RETURN_IF_BAD(layout.Need("tile", &value));
+  ETC_RETURN_IF_BAD(ReadEach(*value, [&](const JsonValue& size) {
+    return ReadWithin(size, 1, kMaxTile, &sizes.emplace_back());
+  }));
+  if (sizes.size() != 2) {
+    return Bad(*value, Cat("has ", sizes.size(), " sizes, but must have 2"));
+  }
+  const size_t rank = param->shape.size();
+  if (rank < 2) {
+    return Bad(*value, Cat("is given, but the parameter has ", rank, " extents"));
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const Expr& extent = param->shape[rank - 2 + i];
+    if (extent.kind == Expr::Kind::Int && extent.value % sizes[i] != 0) {
+      return Bad(*value, Cat("has ", sizes[i], ", which does not divide extent ", rank - 2 + i,
+                             ", ", extent.value));
+    }
+  }
+  param->tile = manifest::Tile{sizes[0], sizes[1], false};
+  return {};
+}
+
+Status ReadLayout(const JsonObject& object, Param* param) {
+  if (object.Find("layout") == nullptr) {
+    return {};
+  }
+  JsonObject layout;
+  ETC_RETURN_IF_BAD(object.GetObject("layout", &layout));
+  ETC_RETURN_IF_BAD(ReadTile(layout, param));
+  ETC_RETURN_IF_BAD(ReadSwizzle(layout, *param, &*param->tile));
+  return layout.CheckKeys();
+}
+
+}  // namespace
+
+Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
+  JsonObject object;
+  Param param;
+  ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
+  ETC_RETURN_IF_BAD(ReadNewName(object, graph->params, &param.name));
+  ETC_RETURN_IF_BAD(ReadAccess(object, &param.access));
+  ETC_RETURN_IF_BAD(ReadDType(object, &param.dtype));
+  ETC_RETURN_IF_BAD(ReadShape(object, *graph, &param));
+  ETC_RETURN_IF_BAD(ReadAlignment(object, &param));
+  ETC_RETURN_IF_BAD(ReadValueRange(object, *graph, &param));
+  ETC_RETURN_IF_BAD(ReadPromise(object, "distinct", param, &param.distinct));
+  ETC_RETURN_IF_BAD(ReadPromise(object, "monotone", param, &param.monotone));
+  ETC_RETURN_IF_BAD(ReadLayout(object, &param));
+  ETC_RETURN_IF_BAD(object.CheckKeys());
+  graph->params.push_back(std::move(param));
+  return {};
+}
+
+}  // namespace etc::runtime
