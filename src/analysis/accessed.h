@@ -43,9 +43,11 @@ bool Accesses(const Module& module, const Stmt& stmt, const F& is_wanted) {
         if constexpr (std::is_same_v<T, For>) {
           return in(node.axes) || in_block(node.body);
         } else if constexpr (std::is_same_v<T, If>) {
-          return in(node.condition) || in_block(node.body);
+          return in(node.condition) || in_block(node.body) || in_block(node.otherwise);
         } else if constexpr (std::is_same_v<T, Let>) {
           return in(node.value);
+        } else if constexpr (std::is_same_v<T, LetPair>) {
+          return in(node.reduction);
         } else if constexpr (std::is_same_v<T, Assign>) {
           return is_wanted(node.tensor) || in(node.value) || in(node.indices);
         } else if constexpr (std::is_same_v<T, TopK>) {

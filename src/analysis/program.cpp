@@ -45,6 +45,7 @@ class Builder {
   void Add(SourceRange range, const CallNode& call) {
     const Device& device = module_.devices[call.callee];
     ProgramCall mine = Make(range, device, device.tasks, call.args);
+    mine.scalars = call.scalars;
     for (const auto& [edges, to] :
          {std::pair{&call.waits, &mine.waits}, std::pair{&call.notifies, &mine.notifies}}) {
       for (const Edge& edge : *edges) {
@@ -59,6 +60,7 @@ class Builder {
   /// each of them.
   void Add(SourceRange range, const Share& share) {
     ProgramCall mine = Make(range, module_.devices[share.callee], share.axes, share.args);
+    mine.scalars = share.scalars;
     std::vector<SymbolId> coords;
     for (const Axis& axis : share.axes) {
       coords.push_back(axis.var);

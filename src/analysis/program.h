@@ -37,6 +37,7 @@ struct ProgramCall {
   std::vector<Axis> axes;
   std::vector<SymbolId> task_symbols;  // what the device's body calls them
   std::vector<Argument> args;
+  std::vector<ExprId> scalars;
   std::vector<TaskEdge> waits;
   std::vector<TaskEdge> notifies;
   std::vector<EnclosingRepeat> repeats;  // the outermost first

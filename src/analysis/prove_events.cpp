@@ -1,6 +1,8 @@
 // Bodies and edges stay in bounds, and a wait stands after all that it waits for.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/prover.h"
 #include "analysis/wait_cycle.h"
 #include "ir/printer.h"
@@ -10,6 +12,41 @@ namespace {
 
 constexpr unsigned long kSteps = 20'000'000;
 
+/// What is to be in a range: `index 1 of `%x``.
+std::string Subject(const Module& module, const ProgramCall& call, const IndexUse& use) {
+  switch (use.kind) {
+    case IndexUse::Kind::Element:
+      return fmt::format("index {} of `%{}`", use.axis, module.tensors[use.tensor].name);
+    case IndexUse::Kind::Scalar:
+      return fmt::format("`{}` of `@{}`", module.symbols[call.device->scalars[use.axis]].name,
+                         call.device->name);
+    case IndexUse::Kind::TopK:
+      return "`topk`";
+  }
+  ETC_CHECK(!"unknown kind of index");
+}
+
+/// What a point outside of the range says: `index 1 of `%x` is 4, outside of 0 .. 4`.
+std::string Finding(const Module& module, const ProgramCall& call, const IndexUse& use,
+                    const Point& point) {
+  int64_t value = point.at("index@"), extent = point.at("extent@");
+  if (use.kind == IndexUse::Kind::TopK) {
+    return fmt::format("`topk` takes {} of {} elements", value + 1, std::max<int64_t>(extent, 0));
+  }
+  return fmt::format("{} is {}, outside of {} .. {}", Subject(module, call, use), value,
+                     point.at("least@"), extent);
+}
+
+/// Where the other half stands.
+Note DeclarationOf(const Module& module, const ProgramCall& call, const IndexUse& use) {
+  if (use.kind == IndexUse::Kind::Scalar) {
+    const Symbol& scalar = module.symbols[call.device->scalars[use.axis]];
+    return {scalar.range, fmt::format("`{}` is declared here", scalar.name)};
+  }
+  const Tensor& tensor = module.tensors[use.tensor];
+  return {tensor.range, fmt::format("`%{}` is declared here", tensor.name)};
+}
+
 void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   const Unknowns& unknowns = prover.unknowns;
   prover.context.SetBudget(kSteps);
@@ -17,7 +54,7 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
     ++prover.report.bounds.proved;
     return;
   }
-  Set outside = Lt(use.value, unknowns.Constant(0)) | Le(use.extent, use.value);
+  Set outside = Lt(use.value, use.least) | Le(use.extent, use.value);
   // Mostly the ranges of the variables in it say enough.
   if (IsEmpty(outside) || IsEmpty(unknowns.CloseVariables(outside))) {
     ++prover.report.bounds.proved;
@@ -34,25 +71,28 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
     return;
   }
   const Module& module = unknowns.module();
-  const Tensor& tensor = module.tensors[use.tensor];
-  Set with_value =
-      outside & Eq(unknowns.Param("index@"), use.value) & Eq(unknowns.Param("extent@"), use.extent);
+  Set with_value = outside & Eq(unknowns.Param("index@"), use.value) &
+                   Eq(unknowns.Param("least@"), use.least) &
+                   Eq(unknowns.Param("extent@"), use.extent);
   auto point = use.exact ? FindWitness(unknowns, with_value) : std::nullopt;
   SourceRange range = module.RangeOf(use.index);
   if (!point) {
     prover.NotProved(prover.report.bounds, DiagnosticKind::BoundsProof, range,
-                     fmt::format("index {} of `%{}` is in bounds", use.axis, tensor.name),
+                     use.kind == IndexUse::Kind::TopK
+                         ? "`topk` takes no more elements than there are"
+                         : Subject(module, call, use) + " is in bounds",
                      ReasonOf(unknowns, outside));
     return;
   }
   Diagnostic* error =
       prover.Refuted(prover.report.bounds, DiagnosticKind::BoundsProof, range,
-                     fmt::format("index {} of `%{}` is {}, outside of 0 .. {}, in {}{}", use.axis,
-                                 tensor.name, point->at("index@"), point->at("extent@"),
+                     fmt::format("{}, in {}{}", Finding(module, call, use, *point),
                                  TaskText(call, *point, 1), SizesText(unknowns, *point, &call, 1)));
   if (error != nullptr) {
     error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
-    error->notes.push_back({tensor.range, fmt::format("`%{}` is declared here", tensor.name)});
+    if (use.kind != IndexUse::Kind::TopK) {
+      error->notes.push_back(DeclarationOf(module, call, use));
+    }
   }
 }
 

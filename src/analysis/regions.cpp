@@ -32,6 +32,9 @@ class RegionWalk {
     for (const EnclosingRepeat& repeat : call.repeats) {
       intervals_.Set(repeat.var, repeat.iterations);
     }
+    for (size_t i = 0; i < call.scalars.size(); ++i) {
+      intervals_.Set(call.device->scalars[i], intervals_.Of(call.scalars[i]));
+    }
     for (size_t i = 0; i < call.axes.size(); ++i) {
       intervals_.Set(call.axes[i].var, call.axes[i]);
       intervals_.Set(call.task_symbols[i], call.axes[i]);
@@ -45,6 +48,7 @@ class RegionWalk {
     }
     if (!IsEmpty(scope_)) {  // else no task at these sizes
       CheckSlices(call);
+      CheckScalars(call);
       CheckEdges(call);
       Block(call.device->body);
     }
@@ -68,7 +72,8 @@ class RegionWalk {
   void Block(const std::vector<StmtId>& stmts) {
     for (StmtId id : stmts) {
       const Stmt& stmt = module_.stmts[id];
-      if (std::holds_alternative<Let>(stmt) || Matters(stmt)) {
+      bool names = std::holds_alternative<Let>(stmt) || std::holds_alternative<LetPair>(stmt);
+      if (names || Matters(stmt)) {
         stmt_ = id;
         here_ = module_.RangeOf(id);
         std::visit([&](const auto& node) { Visit(node); }, stmt);
@@ -116,7 +121,14 @@ class RegionWalk {
   }
 
   void Visit(const For& loop) {
-    Independent(loop.axes, [&] { Block(loop.body); });
+    if (!loop.sequential) {
+      Independent(loop.axes, [&] { Block(loop.body); });
+      return;
+    }
+    Saved saved = Save();
+    EnterAxes(loop.axes);
+    Block(loop.body);
+    Restore(std::move(saved));
   }
 
   void Visit(const If& branch) {
@@ -124,6 +136,9 @@ class RegionWalk {
     Saved saved = Save();
     EnterBranch(branch.condition, true);
     Block(branch.body);
+    Restore(saved);
+    EnterBranch(branch.condition, false);
+    Block(branch.otherwise);
     Restore(std::move(saved));
   }
 
@@ -138,17 +153,30 @@ class RegionWalk {
     }
   }
 
+  void Visit(const LetPair& pair) {
+    VisitExpr(pair.reduction);
+    task_.converter.Bind(pair.index, task_.converter.Int(pair.reduction));
+    intervals_.Set(pair.index, intervals_.Of(pair.reduction));
+    task_.converter.Bind(pair.value, unknowns_.Any("the value of a reduction",
+                                                   [&](const PwAff&) { return unknowns_.All(); }));
+  }
+
   void Visit(const LocalDecl& decl) { loops_.Declare(decl.tensor); }
 
   void Visit(const Assign& assign) {
     SourceRange range = here_;
     VisitExpr(assign.value);
+    if (assign.adds) {
+      here_ = range;
+      Touch(assign.tensor, assign.indices, false);
+    }
     Store(assign.tensor, assign.indices, range);
   }
 
   /// Values are read for each rank anew.
   void Visit(const TopK& topk) {
     SourceRange range = here_;
+    CheckRanks(topk);
     Independent({topk.rank}, [&] {
       Saved saved = Save();
       EnterAxes({topk.axis});
@@ -192,12 +220,18 @@ class RegionWalk {
   void Element(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
     SourceRange range = here_;
     VisitAll(indices);
-    if (reader_ != nullptr && !steers_ &&
-        (stored_.contains(tensor) || module_.tensors[tensor].kind == TensorKind::Local)) {
-      loops_.Add({tensor, indices, write, range, scope_, exact_});
-    }
     for (size_t i = 0; reader_ != nullptr && i < indices.size(); ++i) {
       CheckIndex(tensor, i, indices[i], exact_);
+    }
+    here_ = range;
+    Touch(tensor, indices, write);
+  }
+
+  /// Of an element whose indices are read and checked.
+  void Touch(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
+    if (reader_ != nullptr && !steers_ &&
+        (stored_.contains(tensor) || module_.tensors[tensor].kind == TensorKind::Local)) {
+      loops_.Add({tensor, indices, write, here_, scope_, exact_});
     }
     if (IsWanted(tensor)) {
       const Converter::Binding& binding = *task_.converter.Find(tensor);
@@ -278,13 +312,61 @@ class RegionWalk {
   }
 
   void CheckIndex(TensorId tensor, size_t axis, ExprId index, bool exact) {
+    using Kind = IndexUse::Kind;
     if (intervals_.IsInside(index, module_.tensors[tensor].shape[axis])) {
-      reader_->on_index(call_, {tensor, axis, index, true});
+      reader_->on_index(call_, {Kind::Element, tensor, axis, index, true});
       return;
     }
     PwAff value = task_.converter.Int(index);
     PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[axis]);
-    reader_->on_index(call_, {tensor, axis, index, false, value, extent, &scope_, exact});
+    reader_->on_index(call_, {Kind::Element, tensor, axis, index, false, value,
+                              unknowns_.Constant(0), extent, &scope_, exact});
+  }
+
+  /// The values of scalar parameters are in the ranges that the device function declares.
+  void CheckScalars(const ProgramCall& call) {
+    Converter& converter = task_.converter;
+    for (size_t i = 0; reader_ != nullptr && i < call.scalars.size(); ++i) {
+      const Symbol& scalar = module_.symbols[call.device->scalars[i]];
+      if (scalar.lo) {
+        PwAff value = converter.Int(call.scalars[i]);
+        PwAff lo = converter.Int(scalar.lo), hi = converter.Int(scalar.hi);
+        reader_->on_index(call, {IndexUse::Kind::Scalar,
+                                 {},
+                                 i,
+                                 call.scalars[i],
+                                 false,
+                                 value,
+                                 lo,
+                                 hi,
+                                 &scope_,
+                                 task_.exact});
+      }
+    }
+  }
+
+  /// There are as many elements as are taken.
+  void CheckRanks(const TopK& topk) {
+    if (reader_ == nullptr) {
+      return;
+    }
+    PwAff taken = task_.converter.Int(topk.rank.hi);
+    PwAff there = task_.converter.Int(topk.axis.hi);
+    if (topk.axis.lo) {
+      there = there - task_.converter.Int(topk.axis.lo);
+    }
+    PwAff one = unknowns_.Constant(1);
+    Set some = scope_ & Le(one, taken);
+    reader_->on_index(call_, {IndexUse::Kind::TopK,
+                              {},
+                              0,
+                              topk.rank.hi,
+                              false,
+                              taken - one,
+                              unknowns_.Constant(0),
+                              there,
+                              &some,
+                              exact_});
   }
 
   void VisitExpr(ExprId id) {

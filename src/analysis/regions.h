@@ -22,14 +22,19 @@ struct AccessRegion {
   Set set;
 };
 
-/// An index of an access, for the proof that it is in bounds.
+/// A value that must be in a range, for the proof that it is: an index of an access in its extent,
+/// the value of a scalar parameter in what is declared, or the rank of the last element that a
+/// `topk` takes in the number of those that there are.
 struct IndexUse {
-  TensorId tensor;  // as the body names it
-  size_t axis;
+  enum class Kind { Element, Scalar, TopK };
+  Kind kind;
+  TensorId tensor;  // Element: as the body names it
+  size_t axis;      // Element; Scalar: number of the parameter
   ExprId index;
   bool inside;  // its variables' ranges show that: then nothing of what follows is given
   PwAff value = {};
-  PwAff extent = {};
+  PwAff least = {};
+  PwAff extent = {};           // one above the largest
   const Set* scope = nullptr;  // where the access happens
   bool exact = false;          // of `scope`
 };

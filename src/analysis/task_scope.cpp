@@ -99,6 +99,14 @@ TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
     : converter(unknowns) {
   unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
   domain = BindIterations(converter, call, instance);
+  for (size_t i = 0; i < call.scalars.size(); ++i) {
+    SymbolId scalar = call.device->scalars[i];
+    if (unknowns.module().symbols[scalar].type == ValueKind::Int) {
+      converter.Bind(scalar, converter.Int(call.scalars[i]));
+    } else {
+      converter.BindLet(scalar, call.scalars[i]);
+    }
+  }
   for (size_t a = 0; a < call.args.size(); ++a) {
     std::vector<PwAff> slice;
     for (ExprId index : call.args[a].indices) {

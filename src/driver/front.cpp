@@ -92,6 +92,7 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
       !Verify(*module, session.diagnostics())) {
     return nullptr;
   }
+  LowerSlices(*module);
   return module;
 }
 
@@ -100,8 +101,11 @@ bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptio
   Diagnostics& diagnostics = session.diagnostics();
   ScheduleOptions schedule;
   schedule.remarks = options.remarks;
-  return ApplyConstants(module, source, session) && VerifyAllButDependences(module, diagnostics) &&
-         (options.skip || DeriveEvents(module, schedule, diagnostics));
+  if (!ApplyConstants(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
+    return false;
+  }
+  LowerSlices(module);
+  return options.skip || DeriveEvents(module, schedule, diagnostics);
 }
 
 bool CheckModule(Module& module, const SourceOptions& source, const ProofOptions& options,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/pending_reads.h"
 #include "ir/rewrite.h"
 #include "support/diagnostics.h"
@@ -50,6 +52,14 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
       out.Line(fmt::format("static constexpr bool {}_swizzle = true;", tensor.name));
     }
   }
+  if (!device.scalars.empty()) {
+    out.Open("struct {");
+    for (SymbolId id : device.scalars) {
+      const Symbol& scalar = module.symbols[id];
+      out.Line(fmt::format("{} {};", CxxType(scalar.type), CxxIdentifier(scalar.name)));
+    }
+    out.Close("} scalars;");
+  }
   out.Line("Dims dims;");
   if (checks) {
     out.Line("Checks checks;");
@@ -87,7 +97,7 @@ class BodyWriter {
     }
   }
 
-  /// Scratch that the locals at the top of a body take, in bytes.
+  /// Scratch that the locals take which all threads share, in bytes.
   int64_t ScratchBytes(const std::vector<StmtId>& body) const {
     int64_t bytes = 0;
     for (StmtId id : body) {
@@ -95,7 +105,9 @@ class BodyWriter {
       if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
         bytes += AlignedBytes(local->tensor);
       } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        bytes += ScratchBytes(branch->body);
+        bytes += ScratchBytes(branch->body) + ScratchBytes(branch->otherwise);
+      } else if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && IsShared(*loop)) {
+        bytes += ScratchBytes(loop->body);
       }
     }
     return bytes;
@@ -114,6 +126,19 @@ class BodyWriter {
 
   int64_t AlignedBytes(TensorId id) const {
     return (Elements(id) * SizeInBytes(module_.tensors[id].type) + 15) / 16 * 16;
+  }
+
+  /// Whether a scan has something to share among threads; else one of them runs all of it.
+  bool IsShared(const For& loop) const { return loop.sequential && HasParallel(loop.body); }
+
+  bool HasParallel(const std::vector<StmtId>& body) const {
+    return std::any_of(body.begin(), body.end(), [&](StmtId id) {
+      if (const auto* loop = std::get_if<For>(&module_.stmts[id])) {
+        return !loop->sequential || HasParallel(loop->body);
+      }
+      const auto* branch = std::get_if<If>(&module_.stmts[id]);
+      return branch != nullptr && (HasParallel(branch->body) || HasParallel(branch->otherwise));
+    });
   }
 
   // One thread runs everything.
@@ -137,12 +162,34 @@ class BodyWriter {
   void Serial(const If& stmt) {
     out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, stmt.condition)));
     WriteSerial(stmt.body);
+    if (!stmt.otherwise.empty()) {
+      out_.Reopen("} else {");
+      WriteSerial(stmt.otherwise);
+    }
     out_.Close();
   }
 
   void Serial(const Let& stmt) {
     out_.Line(fmt::format("const auto {} = {};", CxxName(module_, stmt.symbol),
                           CxxExpr(scope_, stmt.value)));
+  }
+
+  void Serial(const LetPair& stmt) {
+    const auto& reduce = std::get<Reduce>(module_.exprs[stmt.reduction]);
+    const Axis& axis = reduce.axes[0];
+    std::string_view type = CxxType(KindOf(module_, reduce.body));
+    std::string value = CxxName(module_, stmt.value), index = CxxName(module_, stmt.index);
+    out_.Line(fmt::format("[[maybe_unused]] {} {}; [[maybe_unused]] i64 {};", type, value, index));
+    out_.Open("{");
+    out_.Line(fmt::format("{0} top = Lowest<{0}>(); i64 best = {1}; bool any = false;", type,
+                          axis.lo ? CxxExpr(scope_, axis.lo) : "0LL"));
+    out_.Open(CxxFor(scope_, axis) + "{");
+    out_.Line(fmt::format("const {} value = {};", type, CxxExpr(scope_, reduce.body)));
+    out_.Line(fmt::format("if (!any || value > top) {{ any = true; top = value; best = {}; }}",
+                          CxxName(module_, axis.var)));
+    out_.Close();
+    out_.Line(fmt::format("{} = top; {} = best;", value, index));
+    out_.Close();
   }
 
   void Serial(const LocalDecl& stmt) {
@@ -152,32 +199,42 @@ class BodyWriter {
   }
 
   void Serial(const Assign& stmt) {
-    out_.Line(Store(stmt.tensor, stmt.indices, CxxExpr(scope_, stmt.value)));
+    if (!stmt.adds) {
+      out_.Line(Store(stmt.tensor, stmt.indices, CxxExpr(scope_, stmt.value)));
+      return;
+    }
+    std::string_view type = CxxType(KindOf(module_.tensors[stmt.tensor].type));
+    out_.Line(Store(stmt.tensor, stmt.indices,
+                    fmt::format("{} + {}({})", CxxElement(scope_, stmt.tensor, stmt.indices), type,
+                                CxxExpr(scope_, stmt.value))));
   }
 
-  /// Each rank takes the largest candidate that comes after the one of the rank before it.
+  /// Each rank takes the largest candidate that comes after the one of the rank before it. Where
+  /// there is none any more, the value is the least and the index the lower bound.
   void Serial(const TopK& stmt) {
-    std::string type = KindOf(module_, stmt.body) == ValueKind::Int ? "i64" : "float";
+    std::string_view type = CxxType(KindOf(module_, stmt.body));
     std::string index = CxxName(module_, stmt.axis.var);
-    std::string rank = CxxName(module_, stmt.rank.var);
     out_.Open("{");
-    out_.Line(fmt::format("{} last = {}(0); i64 last_index = -1;", type, type));
+    if (std::string check = scope_.RankCheck(stmt); !check.empty()) {
+      out_.Line(check);
+    }
+    out_.Line(
+        fmt::format("{0} last = Lowest<{0}>(); i64 last_index = 0; bool first = true;", type));
     out_.Open(CxxFor(scope_, stmt.rank) + "{");
-    out_.Line(fmt::format("{} top = {}(0); i64 top_index = -1;", type, type));
+    out_.Line(fmt::format("{0} top = Lowest<{0}>(); i64 top_index = {1}; bool found = false;", type,
+                          stmt.axis.lo ? CxxExpr(scope_, stmt.axis.lo) : "0LL"));
     out_.Open(CxxFor(scope_, stmt.axis) + "{");
     out_.Line(fmt::format("const {} value = {};", type, CxxExpr(scope_, stmt.body)));
+    out_.Line(fmt::format(
+        "const bool later = first || value < last || (value == last && {} > last_index);", index));
     out_.Line(
-        fmt::format("const bool later = last_index < 0 || value < last || (value == last && "
-                    "{} > last_index);",
-                    index));
-    out_.Line(
-        fmt::format("if (later && (top_index < 0 || value > top)) {{ top = value; top_index "
+        fmt::format("if (later && (!found || value > top)) {{ found = true; top = value; top_index "
                     "= {}; }}",
                     index));
     out_.Close();
     out_.Line(Store(stmt.values, stmt.value_indices, "top"));
     out_.Line(Store(stmt.positions, stmt.position_indices, "top_index"));
-    out_.Line("last = top; last_index = top_index;");
+    out_.Line("if (found) { first = false; last = top; last_index = top_index; }");
     out_.Close();
     out_.Close();
   }
@@ -197,7 +254,10 @@ class BodyWriter {
 
   void WriteShared(const std::vector<StmtId>& body) {
     for (StmtId id : body) {
-      if (!std::holds_alternative<If>(module_.stmts[id])) {  // which looks at each in it
+      const auto* loop = std::get_if<For>(&module_.stmts[id]);
+      bool looks_itself = std::holds_alternative<If>(module_.stmts[id]) ||
+                          (loop != nullptr && IsShared(*loop));  // at each in it
+      if (!looks_itself) {
         BarrierBeforeStores(id);
       }
       std::visit([&](const auto& stmt) { Shared(stmt); }, module_.stmts[id]);
@@ -216,6 +276,34 @@ class BodyWriter {
   }
 
   void Shared(const For& stmt) {
+    if (IsShared(stmt)) {
+      Scan(stmt);
+    } else if (stmt.sequential) {
+      OneThread(stmt);
+    } else {
+      Distribute(stmt);
+    }
+  }
+
+  /// All threads walk through the iterations together.
+  void Scan(const For& stmt) {
+    std::string head;
+    for (const Axis& axis : stmt.axes) {
+      head += CxxFor(scope_, axis);
+    }
+    pending_.Add(stmt.axes);
+    PendingReads without = pending_;
+    out_.Open(head + "{");
+    WriteShared(stmt.body);
+    pending_.Add(stmt.axes);  // the bounds of inner axes, once more
+    if (pending_.MeetStores(stmt.body)) {
+      Barrier();  // in front of the next iteration
+    }
+    out_.Close();
+    pending_.Add(without);  // there may be no iteration
+  }
+
+  void Distribute(const For& stmt) {
     // Axes whose bounds depend on an earlier axis of the same loop stay serial.
     std::vector<SymbolId> vars;
     size_t flat = 0;
@@ -238,8 +326,8 @@ class BodyWriter {
       pending_.Add(axis.lo);
       pending_.Add(axis.hi);
     }
-    for (StmtId id : stmt.body) {
-      BarrierBeforeStores(id);
+    if (pending_.MeetStores(stmt.body)) {
+      Barrier();
     }
     out_.Open(fmt::format(
         "for (i64 step = consumer.thread, steps = {}; step < steps; step += Consumer::kThreads) {{",
@@ -269,12 +357,22 @@ class BodyWriter {
     PendingReads without = pending_;
     out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, stmt.condition)));
     WriteShared(stmt.body);
+    pending_.Swap(without);
+    if (!stmt.otherwise.empty()) {
+      out_.Reopen("} else {");
+      WriteShared(stmt.otherwise);
+    }
     out_.Close();
     pending_.Add(without);
   }
 
   void Shared(const Let& stmt) {
     pending_.Add(stmt.value);
+    Serial(stmt);
+  }
+
+  void Shared(const LetPair& stmt) {
+    pending_.Add(stmt.reduction);
     Serial(stmt);
   }
 

@@ -15,16 +15,21 @@ class DeviceScope : public CxxScope {
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
+
+  /// A statement that holds the number of elements of a `topk` against what it takes; empty when
+  /// that is proved or refuted.
+  virtual std::string RankCheck(const TopK& /*topk*/) const { return ""; }
 };
 
 /// How the iterations of a body's outermost loops are executed.
 enum class BodyStyle {
   Serial,    // one thread runs the task
-  Parallel,  // the consumer threads of a block share them, with a barrier after each statement
+  Parallel,  // the consumer threads of a block share them, with barriers between statements
 };
 
 /// `struct Args_NAME`: for each parameter its pointer `p` and extents `p_0`, `p_1`, …, those that
-/// are constant as constants; and the values of the dimensions. `tagged` are those bound to tagged
+/// are constant as constants; the scalar parameters, as members of `scalars`; and the values of the
+/// dimensions. `tagged` are those bound to tagged
 /// buffers, which have a tag besides; with `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
                const std::set<TensorId>& tagged, bool checks);

@@ -256,11 +256,15 @@ void CheckedScope::Learn(const std::vector<StmtId>& body) {
     } else if (const auto* branch = std::get_if<If>(&stmt)) {
       LearnInside(branch->condition);
       Learn(branch->body);
+      Learn(branch->otherwise);
     } else if (const auto* let = std::get_if<Let>(&stmt)) {
       LearnInside(let->value);
       if (DependsOnData(let->value)) {
         data_.insert(let->symbol);
       }
+    } else if (const auto* pair = std::get_if<LetPair>(&stmt)) {
+      LearnInside(pair->reduction);
+      data_.insert({pair->value, pair->index});  // both are found among elements
     } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
       LearnInside(assign->value);
     } else if (const auto* top = std::get_if<TopK>(&stmt)) {
@@ -291,6 +295,19 @@ std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices)
                          CxxExpr(*this, indices[axis]), Extent(id, axis), coordinates_);
   }
   return guard;
+}
+
+std::string CheckedScope::RankCheck(const TopK& topk) const {
+  if (!DependsOnData(topk.axis.lo) && !DependsOnData(topk.axis.hi) &&
+      !DependsOnData(topk.rank.hi)) {
+    return "";
+  }
+  size_t number = CheckNumber(
+      texts_, fmt::format("{}: `topk` takes an element of rank {{}}, outside of 0..{{}}", name_));
+  std::string taken = CxxExpr(*this, topk.rank.hi);
+  std::string lo = topk.axis.lo ? CxxExpr(*this, topk.axis.lo) : "0LL";
+  return fmt::format("if ({0} > 0) {{ (void)args.checks.Inside({1}, {0} - 1, {2} - {3}{4}); }}",
+                     taken, number, CxxExpr(*this, topk.axis.hi), lo, coordinates_);
 }
 
 std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indices,

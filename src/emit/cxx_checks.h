@@ -19,6 +19,7 @@ class CheckedScope : public DeviceScope {
   std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
   std::string Checked(TensorId tensor, const std::vector<ExprId>& indices,
                       std::string value) const override;
+  std::string RankCheck(const TopK& topk) const override;
 
  private:
   void Learn(const std::vector<StmtId>& body);

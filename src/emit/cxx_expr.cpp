@@ -31,20 +31,6 @@ std::string IntText(int64_t value) {
   return value < 0 ? fmt::format("({}LL)", value) : fmt::format("{}LL", value);
 }
 
-std::string_view CxxType(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::Int:
-      return "i64";
-    case ValueKind::Float:
-      return "float";
-    case ValueKind::Bool:
-      return "bool";
-    case ValueKind::Error:
-      break;
-  }
-  ETC_CHECK(!"an expression without a kind reached emission");
-}
-
 /// The name of a scalar function in kernels/tile/scalar.cuh.
 std::string_view FunctionName(Intrinsic op) {
   switch (op) {
@@ -75,16 +61,7 @@ class Printer {
   std::string Text(ExprId, const BoolLiteral& e) const { return e.value ? "true" : "false"; }
   std::string Text(ExprId, const SymbolRef& e) const { return scope_.Scalar(e.symbol); }
 
-  std::string Text(ExprId, const Load& e) const {
-    std::string element =
-        fmt::format("{}[{}]", scope_.Pointer(e.tensor), CxxOffset(scope_, e.tensor, e.indices));
-    ValueKind kind = KindOf(module_.tensors[e.tensor].type);
-    std::string value =
-        fmt::format("{}({})", kind == ValueKind::Float ? "ToFloat" : CxxType(kind), element);
-    value = scope_.Checked(e.tensor, e.indices, std::move(value));
-    std::string guard = scope_.Guard(e.tensor, e.indices);
-    return guard.empty() ? value : fmt::format("({} ? {} : {}(0))", guard, value, CxxType(kind));
-  }
+  std::string Text(ExprId, const Load& e) const { return CxxElement(scope_, e.tensor, e.indices); }
 
   std::string Text(ExprId, const Cast& e) const {
     switch (KindOf(e.type)) {
@@ -203,7 +180,8 @@ std::string CxxIdentifier(const std::string& name) {
       "xor",           "xor_eq"};
   // One that is a keyword but for underscores at its end gets one more, so that no two are equal.
   std::string stem = name.substr(0, name.find_last_not_of('_') + 1);
-  bool reserved = stem == "dims" || stem == "checks" ||  // members of all arguments
+  bool reserved = stem == "dims" || stem == "checks" ||
+                  stem == "scalars" ||  // members of arguments
                   std::find(kKeywords.begin(), kKeywords.end(), stem) != kKeywords.end();
   return reserved ? name + "_" : name;
 }
@@ -217,12 +195,28 @@ std::string CxxName(const Module& module, SymbolId id) {
       return "dims." + CxxIdentifier(symbol.name);
     case SymbolKind::Sms:
       return "sms";
+    case SymbolKind::Scalar:
+      return "args.scalars." + CxxIdentifier(symbol.name);
     case SymbolKind::Index:
     case SymbolKind::RepeatVar:
     case SymbolKind::Let:
       return "i_" + symbol.name;
   }
   ETC_CHECK(!"unknown kind of symbol");
+}
+
+std::string_view CxxType(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::Int:
+      return "i64";
+    case ValueKind::Float:
+      return "float";
+    case ValueKind::Bool:
+      return "bool";
+    case ValueKind::Error:
+      break;
+  }
+  ETC_CHECK(!"an expression without a kind reached emission");
 }
 
 std::string CxxType(DType type) {
@@ -237,6 +231,17 @@ bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo) {
 std::string CxxScope::Scalar(SymbolId symbol) const { return CxxName(module_, symbol); }
 
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }
+
+std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {
+  std::string element =
+      fmt::format("{}[{}]", scope.Pointer(tensor), CxxOffset(scope, tensor, indices));
+  ValueKind kind = KindOf(scope.module().tensors[tensor].type);
+  std::string value =
+      fmt::format("{}({})", kind == ValueKind::Float ? "ToFloat" : CxxType(kind), element);
+  value = scope.Checked(tensor, indices, std::move(value));
+  std::string guard = scope.Guard(tensor, indices);
+  return guard.empty() ? value : fmt::format("({} ? {} : {}(0))", guard, value, CxxType(kind));
+}
 
 std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
                         const DimRanges& ranges) {

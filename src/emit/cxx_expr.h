@@ -60,10 +60,15 @@ std::string CxxIdentifier(const std::string& name);
 
 /// The C++ type of an element: `bf16`, `f32`, …
 std::string CxxType(DType type);
+/// That of a value: `i64`, `float` or `bool`.
+std::string_view CxxType(ValueKind kind);
 
 /// An expression of C++ type i64, float or bool by its value kind. Literals are `LL` or `f`, so
 /// that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
+
+/// The value of an element, as a Load of it has.
+std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
 
 /// `constexpr i64 name = 4LL;`, or of type bool or float by the value's kind, at sizes in `ranges`.
 std::string CxxConstant(const Module& module, const std::string& name, ExprId value,

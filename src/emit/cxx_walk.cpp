@@ -153,6 +153,11 @@ class WalkWriter {
         }
       }
     }
+    for (size_t i = 0; i < share.scalars.size(); ++i) {
+      const Symbol& scalar = module_.symbols[device.scalars[i]];
+      out_.Line(fmt::format("args.scalars.{} = {}({});", CxxIdentifier(scalar.name),
+                            CxxType(scalar.type), CxxExpr(scope_, share.scalars[i])));
+    }
     out_.Line("args.dims = dims;");
     if (scope_.ChecksAccesses()) {
       out_.Line("args.checks = OpenChecks(params.event_memory);");

@@ -30,22 +30,30 @@ void PendingReads::Add(ExprId expr) {
   });
 }
 
+void PendingReads::Add(const std::vector<Axis>& axes) {
+  for (const Axis& axis : axes) {
+    Add(axis.lo);
+    Add(axis.hi);
+  }
+}
+
 bool PendingReads::IsPending(TensorId stored) const {
   return std::any_of(tensors_.begin(), tensors_.end(), [&](TensorId read) {
     return read == stored || aliases_.contains({read, stored});
   });
 }
 
+bool PendingReads::MeetStores(const std::vector<StmtId>& body) const {
+  return std::any_of(body.begin(), body.end(), [&](StmtId each) { return MeetStores(each); });
+}
+
 bool PendingReads::MeetStores(StmtId id) const {
-  auto any = [&](const std::vector<StmtId>& body) {
-    return std::any_of(body.begin(), body.end(), [&](StmtId each) { return MeetStores(each); });
-  };
   const Stmt& stmt = module_.stmts[id];
   if (const auto* loop = std::get_if<For>(&stmt)) {
-    return any(loop->body);
+    return MeetStores(loop->body);
   }
   if (const auto* branch = std::get_if<If>(&stmt)) {
-    return any(branch->body);
+    return MeetStores(branch->body) || MeetStores(branch->otherwise);
   }
   if (const auto* assign = std::get_if<Assign>(&stmt)) {
     return IsPending(assign->tensor);

@@ -15,13 +15,16 @@ class PendingReads {
 
   /// All threads read what the expression does.
   void Add(ExprId expr);
+  void Add(const std::vector<Axis>& axes);
   void Add(const PendingReads& other) {
     tensors_.insert(other.tensors_.begin(), other.tensors_.end());
   }
+  void Swap(PendingReads& other) { tensors_.swap(other.tensors_); }
   /// All threads have passed a barrier.
   void Clear() { tensors_.clear(); }
   /// Whether a statement may store to what is read.
   bool MeetStores(StmtId stmt) const;
+  bool MeetStores(const std::vector<StmtId>& body) const;
   /// Whether a local is read, which the next task stores to.
   bool HasLocals() const;
 

@@ -52,6 +52,10 @@ class Bounder {
     if (symbol.kind == SymbolKind::Dim) {
       return RangeOfDim(module_, ref.symbol, ranges_);
     }
+    if (symbol.kind == SymbolKind::Scalar && symbol.lo) {
+      Result lo = Of(symbol.lo), hi = Of(symbol.hi);
+      return lo && hi && lo->lo < hi->hi ? Result(Interval{lo->lo, hi->hi - 1}) : std::nullopt;
+    }
     if (symbol.kind == SymbolKind::Const) {
       std::optional<int64_t> value = EvaluateInt(module_, symbol.value, {}, ranges_);
       return value ? Result(Interval{*value, *value}) : std::nullopt;

@@ -41,6 +41,9 @@ class KindFinder {
 
   ValueKind Of(const SymbolRef& ref) {
     const Symbol& symbol = module_.symbols[ref.symbol];
+    if (symbol.kind == SymbolKind::Scalar) {
+      return symbol.type;
+    }
     if (symbol.kind != SymbolKind::Const && symbol.kind != SymbolKind::Let) {
       return ValueKind::Int;
     }
@@ -48,8 +51,7 @@ class KindFinder {
     if (!is_new) {
       return found->second;
     }
-    ExprId value = symbol.kind == SymbolKind::Const ? symbol.value : ValueOfLet(ref.symbol);
-    ValueKind kind = value ? Find(value) : ValueKind::Error;
+    ValueKind kind = KindOfNamed(ref.symbol);
     known_[ref.symbol] = kind;
     return kind;
   }
@@ -97,14 +99,25 @@ class KindFinder {
     return reduce.op == Reduction::ArgMax ? ValueKind::Int : Find(reduce.body);
   }
 
-  ExprId ValueOfLet(SymbolId symbol) const {
+  /// Of a constant or a `let`.
+  ValueKind KindOfNamed(SymbolId symbol) {
+    if (module_.symbols[symbol].kind == SymbolKind::Const) {
+      return Find(module_.symbols[symbol].value);
+    }
     for (const Stmt& stmt : module_.stmts) {
-      const auto* let = std::get_if<Let>(&stmt);
-      if (let != nullptr && let->symbol == symbol) {
-        return let->value;
+      if (const auto* let = std::get_if<Let>(&stmt); let != nullptr && let->symbol == symbol) {
+        return Find(let->value);
+      }
+      const auto* pair = std::get_if<LetPair>(&stmt);
+      if (pair != nullptr && pair->index == symbol) {
+        return ValueKind::Int;
+      }
+      if (pair != nullptr && pair->value == symbol) {
+        const auto* reduce = std::get_if<Reduce>(&module_.exprs[pair->reduction]);
+        return reduce == nullptr ? ValueKind::Error : Find(reduce->body);
       }
     }
-    return {};
+    return ValueKind::Error;
   }
 
   const Module& module_;

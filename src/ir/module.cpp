@@ -59,6 +59,11 @@ void CollectShares(const Module& module, const std::vector<NodeId>& nodes,
 
 }  // namespace
 
+bool HasFreeAxes(const Argument& argument) {
+  return std::any_of(argument.indices.begin(), argument.indices.end(),
+                     [](ExprId index) { return !index; });
+}
+
 const Impl* FindImpl(const Device& device, std::string_view arch) {
   auto it = std::find_if(device.impls.begin(), device.impls.end(),
                          [&](const Impl& impl) { return impl.arch == arch; });

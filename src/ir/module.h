@@ -23,6 +23,7 @@ enum class SymbolKind : uint8_t {
   Index,      // a task coordinate, a `for` or reduction variable, an edge's coordinate name
   RepeatVar,  // the variable of a `repeat`
   Let,        // a scalar of a body
+  Scalar,     // a scalar parameter of a device function
   Sms,        // `sms`: the number of SMs the kernel runs on, known at launch
 };
 
@@ -32,9 +33,10 @@ struct Symbol {
   SymbolKind kind;
   SourceRange range;
   ExprId value;     // Const
-  ExprId lo;        // Dim: inclusive
-  ExprId hi;        // Dim: inclusive
+  ExprId lo;        // Dim: inclusive; Scalar: inclusive, absent when there is no range
+  ExprId hi;        // Dim: inclusive; Scalar: not included
   ExprId multiple;  // Dim: absent when none
+  ValueKind type = ValueKind::Int;  // Scalar
 };
 
 enum class TensorKind : uint8_t { Param, Buffer, Local };
@@ -111,6 +113,7 @@ struct Impl {
 struct Device {
   std::string name;
   std::vector<TensorId> params;
+  std::vector<SymbolId> scalars;  // `l: int in 0..layers`, behind the tensors
   std::vector<Axis> tasks;
   std::vector<Impl> impls;
   std::vector<StmtId> body;

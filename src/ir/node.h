@@ -39,12 +39,16 @@ struct Edge {
   std::vector<EventRef> refs;
 };
 
-/// `%w` or `%w[l]`: a tensor, or its slice at the given leading indices.
+/// `%w` or `%w[l]`: a tensor, or its slice at the given leading indices. In a graph an axis before
+/// the last index may stay free, `%w[*, l]`: its index is absent.
 struct Argument {
   TensorId tensor;
   std::vector<ExprId> indices;
   SourceRange range = {};
 };
+
+/// Whether an axis in front of an index is free.
+bool HasFreeAxes(const Argument& argument);
 
 /// `%p = buffer f32[n];` in a graph, `%p = workspace f32[n] at 0;` in a kernel.
 struct BufferDecl {
@@ -54,10 +58,11 @@ struct BufferDecl {
 struct EventDecl {
   EventId event;
 };
-/// `call @f(%a, %b) wait … notify …;`, in graphs only.
+/// `call @f(%a, %b, l + 1) wait … notify …;`, in graphs only.
 struct CallNode {
   DeviceId callee;
   std::vector<Argument> args;
+  std::vector<ExprId> scalars;  // the values of the callee's scalar parameters
   std::vector<Edge> waits;
   std::vector<Edge> notifies;
   std::optional<ScheduleKind> schedule;
@@ -126,6 +131,7 @@ struct Share {
   std::vector<EventRef> waits;
   DeviceId callee;
   std::vector<Argument> args;
+  std::vector<ExprId> scalars;
   std::vector<EventRef> notifies;
   std::vector<EventRef> leave_notifies;
 };

@@ -54,7 +54,11 @@ class Printer {
     const Device& device = module_.devices[id];
     StartItem(device.range, true);
     PrintNames::State state = names_.Save();
-    Head(fmt::format("device @{}", device.name), device.params, device.braces,
+    std::vector<ParamText> params = Params(device.params);
+    for (SymbolId scalar : device.scalars) {
+      params.push_back({Scalar(scalar), module_.symbols[scalar].range});
+    }
+    Head(fmt::format("device @{}", device.name), params, device.braces,
          [&] { return " tasks " + text_.Axes(device.tasks); });
     for (const Impl& impl : device.impls) {
       Print(impl);
@@ -68,7 +72,7 @@ class Printer {
     const Graph& graph = module_.graphs[id];
     StartItem(graph.range, true);
     PrintNames::State state = names_.Save();
-    Head(fmt::format("graph @{}", graph.name), graph.params, graph.braces, [&] {
+    Head(fmt::format("graph @{}", graph.name), Params(graph.params), graph.braces, [&] {
       std::string tail = ScheduleText(graph.schedule);
       if (graph.specialisation) {
         std::string ranges = Listed(graph.specialisation->ranges, [&](const DimRange& range) {
@@ -87,7 +91,7 @@ class Printer {
     const Kernel& kernel = module_.kernels[id];
     StartItem(kernel.range, true);
     PrintNames::State state = names_.Save();
-    Head(fmt::format("kernel @{}", kernel.name), kernel.params, kernel.braces, [&] {
+    Head(fmt::format("kernel @{}", kernel.name), Params(kernel.params), kernel.braces, [&] {
       std::string ranges = Listed(kernel.where, [&](const Where& where) {
         return names_.Of(where.dim) + " in " + text_.Interval(where.lo, where.hi);
       });
@@ -129,17 +133,27 @@ class Printer {
     after_function_ = function;
   }
 
+  struct ParamText {
+    std::string text;
+    SourceRange range;
+  };
+
+  std::vector<ParamText> Params(const std::vector<TensorId>& params) {
+    std::vector<ParamText> texts;
+    for (TensorId id : params) {
+      texts.push_back({Param(id), module_.tensors[id].range});
+    }
+    return texts;
+  }
+
   /// `kind @name(params)tail {`, with a line for each parameter where one line is too short. The
   /// tail may use the parameters.
   template <class Tail>
-  void Head(const std::string& name, const std::vector<TensorId>& params, SourceRange braces,
+  void Head(const std::string& name, const std::vector<ParamText>& params, SourceRange braces,
             Tail tail) {
-    std::vector<std::string> texts;
-    for (TensorId id : params) {
-      texts.push_back(Param(id));
-    }
     std::string end = ")" + tail();
-    std::string line = fmt::format("{}({}{} {{", name, fmt::join(texts, ", "), end);
+    std::string list = Listed(params, [](const ParamText& param) { return param.text; });
+    std::string line = fmt::format("{}({}{} {{", name, list, end);
     bool commented = layout_.HasCommentBefore(braces.begin);
     if (layout_.Fits(line) && !commented) {
       layout_.Verbatim(line);
@@ -150,8 +164,8 @@ class Printer {
     layout_.Verbatim(name + "(");
     layout_.Indent();
     for (size_t i = 0; i < params.size(); ++i) {
-      layout_.Before(module_.tensors[params[i]].range);
-      layout_.Line(texts[i] + (i + 1 < params.size() ? "," : ""));
+      layout_.Before(params[i].range);
+      layout_.Line(params[i].text + (i + 1 < params.size() ? "," : ""));
     }
     layout_.Before(braces);
     layout_.Outdent();
@@ -169,6 +183,13 @@ class Printer {
     names_.Restore(std::move(state));
     names_.Declare(id);
     return fmt::format("{}: {}{}{}", names_.Of(id), access, type, promise);
+  }
+
+  std::string Scalar(SymbolId id) {
+    const Symbol& symbol = module_.symbols[id];
+    std::string range = symbol.lo ? " in " + text_.Interval(symbol.lo, symbol.hi) : "";
+    names_.Declare(id);
+    return fmt::format("{}: {}{}", names_.Of(id), Spelling(symbol.type), range);
   }
 
   void Print(const Impl& impl) {

@@ -20,6 +20,7 @@ class BodyPrinter {
 
  private:
   void Statement(StmtId id);
+  void Otherwise(const If& branch);
   bool IsAssignment(StmtId id) const;
   const std::vector<StmtId>* BlockBody(StmtId id) const;
   std::optional<std::string> BlockHead(StmtId id);

@@ -24,10 +24,36 @@ void BodyPrinter::Statement(StmtId id) {
     names_.Restore(state);
     layout_.Open(*BlockHead(id));
     Statements(*BlockBody(id));
+    names_.Restore(state);
+    if (const auto* branch = std::get_if<If>(&module_.stmts[id])) {
+      Otherwise(*branch);
+    }
     layout_.Close(range);
     names_.Restore(std::move(state));
   }
   layout_.After(range);
+}
+
+/// `} else if (c) {` and `} else {` with their bodies, up to the last brace.
+void BodyPrinter::Otherwise(const If& branch) {
+  if (branch.otherwise.empty()) {
+    return;
+  }
+  layout_.Before(branch.else_range);
+  layout_.Outdent();
+  StmtId first = branch.otherwise.front();
+  const auto* next = std::get_if<If>(&module_.stmts[first]);
+  if (next != nullptr && branch.otherwise.size() == 1 &&
+      !layout_.HasCommentBefore(module_.RangeOf(first).begin)) {
+    PrintNames::State state = names_.Save();
+    layout_.Open("} else " + *BlockHead(first));
+    Statements(next->body);
+    names_.Restore(std::move(state));
+    Otherwise(*next);
+    return;
+  }
+  layout_.Open("} else");
+  Statements(branch.otherwise);
 }
 
 bool BodyPrinter::IsAssignment(StmtId id) const {
@@ -48,7 +74,7 @@ const std::vector<StmtId>* BodyPrinter::BlockBody(StmtId id) const {
 std::optional<std::string> BodyPrinter::BlockHead(StmtId id) {
   const Stmt& stmt = module_.stmts[id];
   if (const auto* loop = std::get_if<For>(&stmt)) {
-    return "for " + text_.Axes(loop->axes);
+    return (loop->sequential ? "scan " : "for ") + text_.Axes(loop->axes);
   }
   if (const auto* branch = std::get_if<If>(&stmt)) {
     return "if (" + text_.Expr(branch->condition) + ")";
@@ -61,6 +87,9 @@ void BodyPrinter::DeclareOf(StmtId id) {
   const Stmt& stmt = module_.stmts[id];
   if (const auto* let = std::get_if<Let>(&stmt)) {
     names_.Declare(let->symbol);
+  } else if (const auto* pair = std::get_if<LetPair>(&stmt)) {
+    names_.Declare(pair->value);
+    names_.Declare(pair->index);
   } else if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
     names_.Declare(local->tensor);
   }
@@ -69,7 +98,9 @@ void BodyPrinter::DeclareOf(StmtId id) {
 /// The statement on one line, or nothing where it needs a block: `for (i: n) %x[i] = 0.0;`.
 std::optional<std::string> BodyPrinter::Flat(StmtId id) {
   if (const auto* body = BlockBody(id)) {
-    if (body->size() != 1 || !IsAssignment(body->front())) {
+    const auto* branch = std::get_if<If>(&module_.stmts[id]);
+    bool has_else = branch != nullptr && !branch->otherwise.empty();
+    if (has_else || body->size() != 1 || !IsAssignment(body->front())) {
       return std::nullopt;
     }
     std::string head = *BlockHead(id);
@@ -82,14 +113,21 @@ std::optional<std::string> BodyPrinter::Flat(StmtId id) {
       printer.names_.Declare(let.symbol);
       return fmt::format("let {} = {};", printer.names_.Of(let.symbol), value);
     }
+    std::string operator()(const LetPair& pair) const {
+      std::string reduction = printer.text_.Expr(pair.reduction);
+      printer.names_.Declare(pair.value);
+      printer.names_.Declare(pair.index);
+      return fmt::format("let ({}, {}) = {};", printer.names_.Of(pair.value),
+                         printer.names_.Of(pair.index), reduction);
+    }
     std::string operator()(const LocalDecl& local) const {
       std::string type = printer.text_.Type(printer.module_.tensors[local.tensor]);
       printer.names_.Declare(local.tensor);
       return fmt::format("local {}: {};", printer.names_.Of(local.tensor), type);
     }
     std::string operator()(const Assign& assign) const {
-      return fmt::format("{} = {};", printer.text_.Element(assign.tensor, assign.indices),
-                         printer.text_.Expr(assign.value));
+      return fmt::format("{} {} {};", printer.text_.Element(assign.tensor, assign.indices),
+                         assign.adds ? "+=" : "=", printer.text_.Expr(assign.value));
     }
     std::string operator()(const TopK& topk) const { return printer.FlatTopK(topk); }
     std::string operator()(const For&) const { return {}; }

@@ -149,7 +149,7 @@ std::string ExprPrinter::PrintReduce(const Reduce& reduce, Context context) cons
 }
 
 std::string ExprPrinter::List(const std::vector<ExprId>& exprs) const {
-  return Listed(exprs, [&](ExprId expr) { return Expr(expr); });
+  return Listed(exprs, [&](ExprId expr) { return expr ? Expr(expr) : "*"; });
 }
 
 std::string ExprPrinter::Interval(ExprId lo, ExprId hi) const {
@@ -173,11 +173,12 @@ std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& ind
   return fmt::format("{}[{}]", names_.Of(tensor), List(indices));
 }
 
-std::string ExprPrinter::Arguments(const std::vector<Argument>& args) const {
+std::string ExprPrinter::Arguments(const std::vector<Argument>& args,
+                                   const std::vector<ExprId>& scalars) const {
   std::string list = Listed(args, [&](const Argument& arg) {
     return arg.indices.empty() ? names_.Of(arg.tensor) : Element(arg.tensor, arg.indices);
   });
-  return "(" + list + ")";
+  return fmt::format("({}{}{})", list, list.empty() || scalars.empty() ? "" : ", ", List(scalars));
 }
 
 std::string ExprPrinter::Type(const Tensor& tensor) const {

@@ -67,7 +67,8 @@ class ExprPrinter {
   std::string OneAxis(const Axis& axis) const;
   std::string Axes(const std::vector<Axis>& axes) const;
   std::string Element(TensorId tensor, const std::vector<ExprId>& indices) const;
-  std::string Arguments(const std::vector<Argument>& args) const;
+  std::string Arguments(const std::vector<Argument>& args,
+                        const std::vector<ExprId>& scalars) const;
   std::string Type(const Tensor& tensor) const;
   std::string Ref(const EventRef& ref) const;
   std::string EventHead(const Event& event) const;

@@ -36,8 +36,9 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
 }
 
 void NodePrinter::Print(const CallNode& call, SourceRange range) {
-  std::string head = fmt::format("call @{}{}{}", module_.devices[call.callee].name,
-                                 text_.Arguments(call.args), ScheduleText(call.schedule));
+  std::string head =
+      fmt::format("call @{}{}{}", module_.devices[call.callee].name,
+                  text_.Arguments(call.args, call.scalars), ScheduleText(call.schedule));
   std::vector<std::string> clauses;
   std::string line = head;
   for (const auto& [word, edges] : {std::pair("wait", &call.waits), {"notify", &call.notifies}}) {
@@ -91,7 +92,7 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   std::string coordinates =
       Listed(share.axes, [&](const Axis& axis) { return names_.Of(axis.var); });
   std::string run = fmt::format("run @{}[{}]{};", module_.devices[share.callee].name, coordinates,
-                                text_.Arguments(share.args));
+                                text_.Arguments(share.args, share.scalars));
   if (launches_) {
     layout_.Line(fmt::format("launch {} {}", axes, run));
     names_.Restore(std::move(state));

@@ -66,11 +66,7 @@ class Cloner {
     if (found == tensors_.end()) {
       return {load.tensor, Copy(load.indices)};
     }
-    Load copy{found->second.tensor, found->second.indices};
-    for (ExprId index : load.indices) {
-      copy.indices.push_back(Copy(index));
-    }
-    return copy;
+    return {found->second.tensor, Behind(found->second.indices, Copy(load.indices))};
   }
   Cast CopyOf(const Cast& cast) { return {cast.type, Copy(cast.operand)}; }
   Unary CopyOf(const Unary& unary) { return {unary.op, Copy(unary.operand)}; }
@@ -117,6 +113,16 @@ struct Mention {
 };
 
 }  // namespace
+
+std::vector<ExprId> Behind(const std::vector<ExprId>& slice, const std::vector<ExprId>& indices) {
+  std::vector<ExprId> all;
+  size_t next = 0;
+  for (ExprId index : slice) {
+    all.push_back(index ? index : indices[next++]);
+  }
+  all.insert(all.end(), indices.begin() + static_cast<std::ptrdiff_t>(next), indices.end());
+  return all;
+}
 
 ExprId Clone(Module& module, ExprId expr, const Substitution& symbols,
              const TensorSubstitution& tensors) {

@@ -9,7 +9,7 @@ namespace etc {
 
 /// What a symbol becomes: another expression.
 using Substitution = std::map<SymbolId, ExprId>;
-/// What a tensor becomes: another one, or its slice, with which the indices go on.
+/// What a tensor becomes: another one, or its slice, of which the indices fill the free axes.
 using TensorSubstitution = std::map<TensorId, Argument>;
 
 /// A copy of `expr` with symbols (and tensors) replaced; an absent id stays absent.
@@ -17,6 +17,9 @@ ExprId Clone(Module& module, ExprId expr, const Substitution& symbols,
              const TensorSubstitution& tensors = {});
 EventRef Clone(Module& module, const EventRef& ref, const Substitution& symbols,
                const TensorSubstitution& tensors = {});
+
+/// The indices in a tensor of an element of its slice.
+std::vector<ExprId> Behind(const std::vector<ExprId>& slice, const std::vector<ExprId>& indices);
 
 /// New symbols in the place of those that are present, and what the old ones become.
 Substitution CopyIndices(Module& module, std::vector<SymbolId>& indices);

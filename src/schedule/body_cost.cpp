@@ -22,6 +22,13 @@ class BodyCounter {
     for (TensorId param : device.params) {
       params_.insert(param);
     }
+    for (SymbolId id : device.scalars) {
+      const Symbol& scalar = module.symbols[id];
+      auto lo = scalar.lo ? Int(scalar.lo) : std::nullopt;
+      auto hi = scalar.hi ? Int(scalar.hi) : std::nullopt;
+      env_[id] = lo.value_or(0);
+      last_[id] = hi ? *hi - 1 : env_[id];
+    }
     Statements(device.body);
   }
 
@@ -172,6 +179,9 @@ class BodyCounter {
     // What another task may do is read, but not computed by this one.
     times_ *= MayHold(branch.condition) ? 1 : 0;
     Statements(branch.body);
+    bool always = EvaluateBool(module_, branch.condition, env_, sizes_.ranges).value_or(false);
+    times_ = always ? 0 : outside;
+    Statements(branch.otherwise);
     times_ = outside;
   }
   void Count(const Let& let) {
@@ -184,10 +194,18 @@ class BodyCounter {
     }
     made_of_[let.symbol] = SymbolsOf(let.value);
   }
+  void Count(const LetPair& pair) {
+    Count(pair.reduction);
+    made_of_[pair.index] = SymbolsOf(pair.reduction);
+  }
   void Count(const LocalDecl&) {}
   void Count(const Assign& assign) {
     for (ExprId index : assign.indices) {
       Count(index);
+    }
+    if (assign.adds) {
+      cost_.flops += KindOf(module_.tensors[assign.tensor].type) == ValueKind::Float ? times_ : 0;
+      CountRead({assign.tensor, assign.indices});
     }
     Count(assign.value);
   }

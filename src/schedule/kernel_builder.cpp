@@ -132,6 +132,9 @@ Share KernelBuilder::CopyCall(const CallNode& call) {
     }
     share.args.push_back(std::move(mine));
   }
+  for (ExprId scalar : call.scalars) {
+    share.scalars.push_back(Clone(module_, scalar, symbols_));
+  }
   share.axes = CopyAxes(device, share.args);
   return share;
 }

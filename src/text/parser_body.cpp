@@ -10,6 +10,7 @@ void Parser::Statement(std::vector<StmtId>& body) {
   }
   switch (Peek().kind) {
     case TokenKind::KeywordFor:
+    case TokenKind::KeywordScan:
       return ForStatement(body);
     case TokenKind::KeywordIf:
       return IfStatement(body);
@@ -39,9 +40,11 @@ std::vector<StmtId> Parser::Body() {
 }
 
 void Parser::ForStatement(std::vector<StmtId>& body) {
-  uint32_t begin = Take().range.begin;
+  const Token& word = Take();
+  uint32_t begin = word.range.begin;
   Scope scope(*this);
   For loop;
+  loop.sequential = word.kind == TokenKind::KeywordScan;
   loop.axes = Axes();
   loop.body = Body();
   body.push_back(module_->AddStmt(std::move(loop), RangeFrom(begin)));
@@ -54,11 +57,18 @@ void Parser::IfStatement(std::vector<StmtId>& body) {
   branch.condition = Expression();
   Expect(TokenKind::RightParen);
   branch.body = Body();
+  if (At(TokenKind::KeywordElse)) {
+    branch.else_range = Take().range;
+    branch.otherwise = Body();
+  }
   body.push_back(module_->AddStmt(std::move(branch), RangeFrom(begin)));
 }
 
 void Parser::LetStatement(std::vector<StmtId>& body) {
   uint32_t begin = Take().range.begin;
+  if (At(TokenKind::LeftParen)) {
+    return LetPairStatement(body, begin);
+  }
   Token name = Expect(TokenKind::Name);
   Expect(TokenKind::Equal);
   Let let;
@@ -66,6 +76,22 @@ void Parser::LetStatement(std::vector<StmtId>& body) {
   let.symbol = Declare(name, SymbolKind::Let);
   ExpectSemicolon();
   body.push_back(module_->AddStmt(let, RangeFrom(begin)));
+}
+
+/// `let (v, i) = argmax(k: n) x;`
+void Parser::LetPairStatement(std::vector<StmtId>& body, uint32_t begin) {
+  Expect(TokenKind::LeftParen);
+  Token value = Expect(TokenKind::Name);
+  Expect(TokenKind::Comma);
+  Token index = Expect(TokenKind::Name);
+  Expect(TokenKind::RightParen);
+  Expect(TokenKind::Equal);
+  LetPair pair;
+  pair.reduction = Expression();
+  pair.value = Declare(value, SymbolKind::Let);
+  pair.index = Declare(index, SymbolKind::Let);
+  ExpectSemicolon();
+  body.push_back(module_->AddStmt(pair, RangeFrom(begin)));
 }
 
 void Parser::LocalStatement(std::vector<StmtId>& body) {
@@ -81,7 +107,10 @@ void Parser::AssignStatement(std::vector<StmtId>& body) {
   uint32_t begin = Here();
   Assign assign;
   std::tie(assign.tensor, assign.indices) = Element();
-  Expect(TokenKind::Equal);
+  assign.adds = Accept(TokenKind::PlusEqual);
+  if (!assign.adds) {
+    Expect(TokenKind::Equal);
+  }
   assign.value = Expression();
   ExpectSemicolon();
   body.push_back(module_->AddStmt(std::move(assign), RangeFrom(begin)));

@@ -114,7 +114,7 @@ void Parser::CallStatement(std::vector<NodeId>& body) {
   if (!callee.text.empty()) {
     call.callee = FindDevice(callee);
   }
-  call.args = Arguments();
+  call.args = Arguments(call.scalars);
   call.schedule = OptionalSchedule();
   while (At(TokenKind::KeywordWait) || At(TokenKind::KeywordNotify)) {
     bool wait = Take().kind == TokenKind::KeywordWait;
@@ -149,10 +149,17 @@ void Parser::RegionNode(std::vector<NodeId>& body) {
   body.push_back(module_->AddNode(std::move(region), RangeFrom(begin)));
 }
 
-std::vector<Argument> Parser::Arguments() {
+std::vector<Argument> Parser::Arguments(std::vector<ExprId>& scalars) {
   std::vector<Argument> args;
   Expect(TokenKind::LeftParen);
   List(TokenKind::RightParen, [&] {
+    if (!scalars.empty() && At(TokenKind::Tensor)) {
+      return Unexpected("the value of a scalar, as tensors come first");
+    }
+    if (!At(TokenKind::Tensor)) {
+      scalars.push_back(Expression());
+      return;
+    }
     uint32_t begin = Here();
     Argument arg;
     Token name = Expect(TokenKind::Tensor);
@@ -160,12 +167,25 @@ std::vector<Argument> Parser::Arguments() {
       arg.tensor = FindTensor(name);
     }
     if (At(TokenKind::LeftBracket)) {
-      arg.indices = Indices();
+      arg.indices = SliceIndices();
     }
     arg.range = RangeFrom(begin);
     args.push_back(std::move(arg));
   });
   return args;
+}
+
+/// `[*, l]`: an axis in front of an index may stay free; those behind the last one do by
+/// themselves.
+std::vector<ExprId> Parser::SliceIndices() {
+  std::vector<ExprId> indices;
+  Expect(TokenKind::LeftBracket);
+  List(TokenKind::RightBracket,
+       [&] { indices.push_back(Accept(TokenKind::Star) ? ExprId{} : BracketedExpression()); });
+  while (!indices.empty() && !indices.back()) {
+    indices.pop_back();
+  }
+  return indices;
 }
 
 Edge Parser::OneEdge() {

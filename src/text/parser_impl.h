@@ -132,8 +132,10 @@ class Parser {
   void DeviceItem();
   void GraphItem();
   void KernelItem();
-  std::vector<TensorId> Params();
+  /// With `scalars`, those may follow the tensors.
+  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr);
   TensorId Param();
+  SymbolId ScalarParam();
   /// With `names`, axes may have them, as in `[t: n]`.
   Tensor Type(const Token& name, TensorKind kind, std::vector<Token>* names = nullptr);
   std::vector<ExprId> Extents(std::vector<Token>& names);
@@ -169,6 +171,7 @@ class Parser {
   void ForStatement(std::vector<StmtId>& body);
   void IfStatement(std::vector<StmtId>& body);
   void LetStatement(std::vector<StmtId>& body);
+  void LetPairStatement(std::vector<StmtId>& body, uint32_t begin);
   void LocalStatement(std::vector<StmtId>& body);
   void AssignStatement(std::vector<StmtId>& body);
   void TopKStatement(std::vector<StmtId>& body);
@@ -200,7 +203,9 @@ class Parser {
   ScheduleKind ScheduleWord();
   std::optional<ScheduleKind> OptionalSchedule();
   std::optional<Specialisation> OptionalSpecialise();
-  std::vector<Argument> Arguments();
+  /// Tensors and their slices, then the values of scalars.
+  std::vector<Argument> Arguments(std::vector<ExprId>& scalars);
+  std::vector<ExprId> SliceIndices();
   Edge OneEdge();
   EventRef Ref();
   std::vector<EventIndex> EventIndices();

@@ -146,11 +146,39 @@ TensorId Parser::Param() {
   return Declare(name, std::move(tensor));
 }
 
-std::vector<TensorId> Parser::Params() {
+std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars) {
   std::vector<TensorId> params;
   Expect(TokenKind::LeftParen);
-  List(TokenKind::RightParen, [&] { params.push_back(Param()); });
+  List(TokenKind::RightParen, [&] {
+    if (scalars == nullptr || (scalars->empty() && At(TokenKind::Tensor))) {
+      params.push_back(Param());
+    } else if (At(TokenKind::Name)) {
+      scalars->push_back(ScalarParam());
+    } else {
+      Unexpected(scalars->empty() ? "a parameter" : "a scalar parameter, as tensors come first");
+    }
+  });
   return params;
+}
+
+/// `l: int in 0..layers`. The types of scalars are words here only.
+SymbolId Parser::ScalarParam() {
+  Token name = Take();
+  Expect(TokenKind::Colon);
+  Symbol symbol{std::string(name.text), SymbolKind::Scalar, name.range, {}, {}, {}, {}};
+  std::string_view type = Peek().text;
+  if (type == "float") {
+    symbol.type = ValueKind::Float;
+  } else if (type == "bool") {
+    symbol.type = ValueKind::Bool;
+  } else if (type != "int") {
+    Unexpected("`int`, `float` or `bool`");
+  }
+  Take();
+  if (symbol.type == ValueKind::Int && Accept(TokenKind::KeywordIn)) {
+    std::tie(symbol.lo, symbol.hi) = Interval();
+  }
+  return DeclareSymbol(name, std::move(symbol));
 }
 
 void Parser::DeviceItem() {
@@ -161,7 +189,7 @@ void Parser::DeviceItem() {
   device.range = name.range;
   {
     Scope scope(*this);
-    device.params = Params();
+    device.params = Params(&device.scalars);
     Expect(TokenKind::KeywordTasks);
     device.tasks = Axes();
     device.braces = BlockAfterHeader([&] {

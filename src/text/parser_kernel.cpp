@@ -277,7 +277,7 @@ void Parser::RunLine(Share& share) {
     diagnostics_.Error(DiagnosticKind::Syntax, RangeFrom(begin),
                        "expected the variables of the share, in their order");
   }
-  share.args = Arguments();
+  share.args = Arguments(share.scalars);
   ExpectSemicolon();
 }
 

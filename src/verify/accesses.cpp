@@ -7,6 +7,9 @@ class Collector {
  public:
   Collector(const Module& module, const Device& device) : module_(module) {
     AddAxes(device.tasks);
+    for (SymbolId scalar : device.scalars) {
+      variables_.push_back({scalar, module.symbols[scalar].lo, module.symbols[scalar].hi});
+    }
     Block(device.body);
   }
 
@@ -32,6 +35,8 @@ class Collector {
     VisitExpr(branch.condition);
     guards_.push_back({branch.condition, true});
     Block(branch.body);
+    guards_.back().wanted = false;
+    Block(branch.otherwise);
     guards_.pop_back();
   }
 
@@ -40,10 +45,18 @@ class Collector {
     variables_.push_back({let.symbol, let.value, {}, true});
   }
 
+  void Visit(const LetPair& pair) {
+    VisitExpr(pair.reduction);
+    variables_.push_back({pair.index, pair.reduction, {}, true});
+  }
+
   void Visit(const LocalDecl&) {}
 
   void Visit(const Assign& assign) {
     Element(assign.tensor, assign.indices, true);
+    if (assign.adds) {
+      Element(assign.tensor, assign.indices, false);
+    }
     VisitExpr(assign.value);
   }
 

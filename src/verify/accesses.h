@@ -7,12 +7,15 @@
 
 namespace etc {
 
-/// A variable in scope: of an axis, or of a `let` (then `lo` is its value and `hi` is absent).
+/// A variable in scope: of an axis, a scalar parameter (without a range if `hi` is absent), or of a
+/// `let` (then `lo` is its value and `hi` is absent).
 struct BodyVariable {
   SymbolId symbol;
   ExprId lo;
   ExprId hi;
   bool is_let = false;
+
+  bool IsFree() const { return !is_let && !hi; }
 };
 
 /// A condition under which an access happens.

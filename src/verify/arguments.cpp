@@ -6,6 +6,7 @@
 
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "verify/shapes.h"
 #include "verify/wording.h"
 
@@ -22,7 +23,9 @@ class ArgumentChecks {
     const Tensor& tensor = module_.tensors[arg.tensor];
     SourceRange range = arg.range.IsValid() ? arg.range : call;
     for (ExprId index : arg.indices) {
-      exprs_.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+      if (index) {
+        exprs_.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+      }
     }
     Note declared{param.range, fmt::format("parameter `%{}` of `@{}` is declared here", param.name,
                                            callee.name)};
@@ -50,7 +53,11 @@ class ArgumentChecks {
           .notes.push_back(DeclaredHere(tensor));
       return;
     }
-    size_t rank = tensor.shape.size() - arg.indices.size();
+    std::vector<size_t> axes = FreeAxes(arg, tensor);
+    if (HasFreeAxes(arg)) {
+      NeedsCopy(range, callee, arg, param);
+    }
+    size_t rank = axes.size();
     if (rank != param.shape.size()) {
       diagnostics_
           .Error(
@@ -63,16 +70,15 @@ class ArgumentChecks {
       return;
     }
     for (size_t i = 0; i < rank; ++i) {
-      ExprId mine = tensor.shape[arg.indices.size() + i];
+      ExprId mine = tensor.shape[axes[i]];
       if (SameSize(module_, mine, param.shape[i])) {
         continue;
       }
       Diagnostic& error = diagnostics_.Error(
           DiagnosticKind::Shape, range,
           fmt::format("dimension {} of `%{}` is `{}`{}, but parameter `%{}` of `@{}` has `{}`{}",
-                      arg.indices.size() + i, tensor.name, Print(module_, mine), Value(mine),
-                      param.name, callee.name, Print(module_, param.shape[i]),
-                      Value(param.shape[i])));
+                      axes[i], tensor.name, Print(module_, mine), Value(mine), param.name,
+                      callee.name, Print(module_, param.shape[i]), Value(param.shape[i])));
       error.notes.push_back(DeclaredHere(tensor));
       error.notes.push_back(declared);
     }
@@ -88,6 +94,58 @@ class ArgumentChecks {
   }
 
  private:
+  /// The axes that the slice leaves.
+  static std::vector<size_t> FreeAxes(const Argument& arg, const Tensor& tensor) {
+    std::vector<size_t> axes;
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      if (i >= arg.indices.size() || !arg.indices[i]) {
+        axes.push_back(i);
+      }
+    }
+    return axes;
+  }
+
+  /// What a slice with a free axis in front of an index is given to: its elements lie apart.
+  void NeedsCopy(SourceRange range, const Device& callee, const Argument& arg,
+                 const Tensor& param) {
+    const std::string& name = module_.tensors[arg.tensor].name;
+    if (!callee.impls.empty()) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("an implementation of `@{}` takes `%{}` as one piece of memory, but "
+                             "the slice of `%{}` has a free axis in front of an index",
+                             callee.name, param.name, name))
+          .notes.push_back({callee.impls.front().range, "the implementation is here"});
+    }
+    if (param.distinct || param.monotone || param.counts || !IsUniform(module_, param) ||
+        IsReadInHead(callee, param)) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("the head of `@{}` says more of `%{}` than one range of its values, "
+                             "but the slice of `%{}` has a free axis in front of an index",
+                             callee.name, param.name, name))
+          .notes.push_back(DeclaredHere(param));
+    }
+  }
+
+  /// Whether task ranges or what is said of other parameters depend on the parameter.
+  bool IsReadInHead(const Device& callee, const Tensor& param) const {
+    auto reads = [&](ExprId id) {
+      return FindExpr(module_, id, [&](const Expr& expr) {
+               const auto* load = std::get_if<Load>(&expr);
+               return load != nullptr && &module_.tensors[load->tensor] == &param;
+             }).value != ExprId::kNone;
+    };
+    auto in_promise = [&](TensorId id) {
+      const Tensor& other = module_.tensors[id];
+      bool counts = other.counts && &module_.tensors[other.counts] == &param;
+      return counts || reads(other.value_lo) || reads(other.value_hi);
+    };
+    return std::any_of(callee.params.begin(), callee.params.end(), in_promise) ||
+           std::any_of(callee.tasks.begin(), callee.tasks.end(),
+                       [&](const Axis& axis) { return reads(axis.lo) || reads(axis.hi); });
+  }
+
   bool SameLayout(const Tensor& a, const Tensor& b) const {
     return a.swizzled == b.swizzled &&
            std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
@@ -118,6 +176,9 @@ class ArgumentChecks {
     for (size_t i = 0; i < arg.indices.size(); ++i) {
       auto extent = EvaluateInt(module_, tensor.shape[i], {});
       for (const Env* env : {&around_.first, &around_.last}) {
+        if (!arg.indices[i]) {
+          break;
+        }
         auto index = EvaluateInt(module_, arg.indices[i], *env);
         if (index && (*index < 0 || (extent && *index >= *extent))) {
           diagnostics_

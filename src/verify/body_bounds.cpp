@@ -47,6 +47,9 @@ class BoundsCheck {
       intervals[dim] = {value, value};
     }
     for (const BodyVariable& variable : access.variables) {
+      if (variable.IsFree()) {
+        continue;
+      }
       auto lo = variable.lo ? Bounds(module_, variable.lo, intervals, sizes_.ranges)
                             : std::optional(Interval{0, 0});
       auto hi = variable.is_let ? lo : Bounds(module_, variable.hi, intervals, sizes_.ranges);
@@ -99,7 +102,7 @@ class BoundsCheck {
         used = Mentions(module_, access.variables[j].lo, symbol) ||
                Mentions(module_, access.variables[j].hi, symbol);
       }
-      moves[i] = used && !access.variables[i].is_let;
+      moves[i] = used && !access.variables[i].is_let && !access.variables[i].IsFree();
     }
     return moves;
   }
@@ -110,6 +113,9 @@ class BoundsCheck {
     Env env = sizes_.dims;
     for (size_t i = 0; i < access.variables.size(); ++i) {
       const BodyVariable& variable = access.variables[i];
+      if (variable.IsFree()) {
+        continue;
+      }
       auto lo = variable.lo ? EvaluateInt(module_, variable.lo, env, sizes_.ranges)
                             : std::optional<int64_t>(0);
       if (variable.is_let) {

@@ -335,6 +335,9 @@ class Dependences {
   /// of one iteration and the second of a later one.
   bool Apart(const Argument& a, const Argument& b, const std::optional<Carrier>& carrier) const {
     for (size_t i = 0; i < std::min(a.indices.size(), b.indices.size()); ++i) {
+      if (!a.indices[i] || !b.indices[i]) {
+        continue;  // a free axis
+      }
       auto x = EvaluateInt(module_, a.indices[i], {});
       auto y = EvaluateInt(module_, b.indices[i], {});
       bool numbers_differ = x && y && *x != *y;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <utility>
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
@@ -23,6 +24,7 @@ class DeviceChecks {
     for (TensorId param : device_.params) {
       CheckTensor(module_, module_.tensors[param], exprs_, diagnostics_);
     }
+    Scalars();
     Tasks();
     Block(device_.body);
     for (TensorId param : device_.params) {
@@ -36,11 +38,33 @@ class DeviceChecks {
   }
 
  private:
+  void Scalars() {
+    for (SymbolId id : device_.scalars) {
+      const Symbol& scalar = module_.symbols[id];
+      for (ExprId bound : {scalar.lo, scalar.hi}) {
+        std::string what = fmt::format("a bound of `{}`", scalar.name);
+        if (bound && exprs_.CheckClosed(bound, true, what, DiagnosticKind::Type)) {
+          exprs_.ExpectInt(bound, what);
+        }
+      }
+    }
+  }
+
   void Tasks() {
     size_t before = diagnostics_.error_count();
     exprs_.CheckAxes(device_.tasks);
     for (const Axis& axis : device_.tasks) {
       for (ExprId bound : {axis.lo, axis.hi}) {
+        ExprId scalar = FindExpr(module_, bound, [&](const Expr& expr) {
+          const auto* ref = std::get_if<SymbolRef>(&expr);
+          return ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Scalar;
+        });
+        if (scalar) {
+          diagnostics_.Error(
+              DiagnosticKind::Tasks, module_.RangeOf(scalar),
+              fmt::format("the range of `{}` may not depend on a scalar parameter, but `{}` is one",
+                          module_.symbols[axis.var].name, Print(module_, scalar)));
+        }
         ExprId load = !bound ? ExprId{} : FindExpr(module_, bound, [&](const Expr& expr) {
           const auto* read = std::get_if<Load>(&expr);
           return read != nullptr && module_.tensors[read->tensor].access != Access::In;
@@ -90,18 +114,76 @@ class DeviceChecks {
       Reads(axis.lo);
       Reads(axis.hi);
     }
-    Block(loop.body);
+    bool guarded = guarded_;
+    guarded_ = guarded_ || Mentions(module_, loop.axes, scanned_);
+    if (loop.sequential) {
+      Scan(loop);
+    } else {
+      Block(loop.body);
+    }
+    guarded_ = guarded;
+  }
+
+  /// An iteration may read what one before it has written further down in the text: where the read
+  /// has a condition, or a range that may be empty in the first iteration.
+  void Scan(const For& scan) {
+    size_t outside = scanned_.size();
+    for (const Axis& axis : scan.axes) {
+      scanned_.push_back(axis.var);
+    }
+    std::set<TensorId> carried = carried_;
+    CollectWritten(scan.body);
+    guarded_ = guarded_ && outside > 0;
+    Block(scan.body);
+    carried_ = std::move(carried);
+    scanned_.resize(outside);
+  }
+
+  void CollectWritten(const std::vector<StmtId>& body) {
+    for (StmtId id : body) {
+      const Stmt& stmt = module_.stmts[id];
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        CollectWritten(loop->body);
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        CollectWritten(branch->body);
+        CollectWritten(branch->otherwise);
+      } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
+        carried_.insert(assign->tensor);
+      } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
+        carried_.insert({topk->values, topk->positions});
+      }
+    }
   }
 
   void Check(StmtId, const If& branch) {
     exprs_.ExpectBool(branch.condition, "the condition of `if`");
     Reads(branch.condition);
+    bool guarded = std::exchange(guarded_, true);
+    std::set<TensorId> before = written_;
     Block(branch.body);
+    std::swap(before, written_);  // the other branch sees nothing of this one
+    Block(branch.otherwise);
+    written_.merge(before);
+    guarded_ = guarded;
   }
 
   void Check(StmtId, const Let& let) {
     exprs_.DeclareLet(let.symbol, exprs_.Check(let.value));
     Reads(let.value);
+  }
+
+  void Check(StmtId id, const LetPair& pair) {
+    exprs_.DeclareLet(pair.index, exprs_.Check(pair.reduction));
+    const auto* reduce = std::get_if<Reduce>(&module_.exprs[pair.reduction]);
+    if (reduce == nullptr || reduce->op != Reduction::ArgMax) {
+      diagnostics_.Error(DiagnosticKind::Type, module_.RangeOf(id),
+                         fmt::format("a pair of names takes an `argmax` alone, but `{}` is none",
+                                     Print(module_, pair.reduction)));
+      exprs_.DeclareLet(pair.value, ValueKind::Error);
+      return;
+    }
+    exprs_.DeclareLet(pair.value, KindOf(module_, reduce->body));
+    Reads(pair.reduction);
   }
 
   void Check(StmtId, const LocalDecl& local) {
@@ -116,7 +198,16 @@ class DeviceChecks {
     const Tensor& tensor = module_.tensors[assign.tensor];
     exprs_.Expect(
         assign.value, KindOf(tensor.type),
-        fmt::format("a value stored in `%{}`, which is {},", tensor.name, Spelling(tensor.type)));
+        fmt::format("a value {} `%{}`, which is {},", assign.adds ? "added to" : "stored in",
+                    tensor.name, Spelling(tensor.type)));
+    if (assign.adds) {
+      ReadOf(assign.tensor, module_.RangeOf(id), false);
+      if (KindOf(tensor.type) == ValueKind::Bool) {
+        diagnostics_.Error(
+            DiagnosticKind::Type, module_.RangeOf(id),
+            fmt::format("`+=` adds numbers, but the elements of `%{}` are booleans", tensor.name));
+      }
+    }
     Reads(assign.value);
     Writes(assign.tensor, module_.RangeOf(id));
   }
@@ -153,20 +244,46 @@ class DeviceChecks {
 
   void Reads(ExprId id) {
     VisitExprs(module_, id, [&](ExprId inner) {
-      const auto* load = std::get_if<Load>(&module_.exprs[inner]);
-      if (load == nullptr || written_.contains(load->tensor)) {
-        return;
-      }
-      const Tensor& tensor = module_.tensors[load->tensor];
-      bool undefined = tensor.kind == TensorKind::Local ||
-                       (tensor.kind == TensorKind::Param && tensor.access == Access::Out);
-      if (undefined) {
-        diagnostics_.Error(DiagnosticKind::Access, module_.RangeOf(inner),
-                           fmt::format("`%{}` is {}, and it is read before anything is written to "
-                                       "it",
-                                       tensor.name, Describe(tensor)));
+      if (const auto* load = std::get_if<Load>(&module_.exprs[inner])) {
+        bool carried = carried_.contains(load->tensor);
+        ReadOf(load->tensor, module_.RangeOf(inner), carried && MayBeSkipped(id, inner));
       }
     });
+  }
+
+  /// Whether a part of an expression may be left out: a side of `select`, `&&` or `||`, or a
+  /// reduction whose range a scan changes.
+  bool MayBeSkipped(ExprId whole, ExprId part) const {
+    auto has_part = [&](ExprId id) {
+      bool has = false;
+      VisitExprs(module_, id, [&](ExprId inner) { has = has || inner == part; });
+      return has;
+    };
+    bool skipped = false;
+    VisitExprs(module_, whole, [&](ExprId id) {
+      const Expr& expr = module_.exprs[id];
+      if (const auto* call = std::get_if<Call>(&expr); call && call->op == Intrinsic::Select) {
+        skipped = skipped || has_part(call->args[1]) || has_part(call->args[2]);
+      } else if (const auto* binary = std::get_if<Binary>(&expr)) {
+        bool lazy = binary->op == BinaryOp::And || binary->op == BinaryOp::Or;
+        skipped = skipped || (lazy && has_part(binary->right));
+      } else if (const auto* reduce = std::get_if<Reduce>(&expr)) {
+        skipped = skipped || (Mentions(module_, reduce->axes, scanned_) && has_part(reduce->body));
+      }
+    });
+    return skipped;
+  }
+
+  void ReadOf(TensorId id, SourceRange range, bool guarded) {
+    const Tensor& tensor = module_.tensors[id];
+    bool undefined = tensor.kind == TensorKind::Local ||
+                     (tensor.kind == TensorKind::Param && tensor.access == Access::Out);
+    bool carried = carried_.contains(id) && (guarded || guarded_);
+    if (undefined && !carried && !written_.contains(id)) {
+      diagnostics_.Error(DiagnosticKind::Access, range,
+                         fmt::format("`%{}` is {}, and it is read before anything is written to it",
+                                     tensor.name, Describe(tensor)));
+    }
   }
 
   void Writes(TensorId id, SourceRange range) {
@@ -185,6 +302,9 @@ class DeviceChecks {
   Diagnostics& diagnostics_;
   ExprChecker exprs_;
   std::set<TensorId> written_;
+  std::set<TensorId> carried_;     // what the scans around write somewhere
+  std::vector<SymbolId> scanned_;  // the variables of the scans around
+  bool guarded_ = false;           // what is here may not happen in a scan's first iteration
 };
 
 }  // namespace

@@ -120,6 +120,7 @@ ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
       return found != lets_.end() ? found->second : ValueKind::Error;
     }
     case SymbolKind::Const:
+    case SymbolKind::Scalar:
       return etc::KindOf(module_, id);
     case SymbolKind::Dim:
     case SymbolKind::Index:

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "ir/walk.h"
 #include "verify/arguments.h"
 #include "verify/checks.h"
 #include "verify/edges.h"
@@ -84,6 +86,7 @@ class GraphChecks {
     }
     const Device& callee = module_.devices[call.callee];
     Arguments(range, callee, call.args);
+    Scalars(range, callee, call.scalars);
     for (const auto* edges : {&call.waits, &call.notifies}) {
       for (const Edge& edge : *edges) {
         CheckEdge(module_, edge, callee, range, exprs_, diagnostics_);
@@ -109,6 +112,7 @@ class GraphChecks {
       CheckPace(*share.pace, diagnostics_);
     }
     Arguments(range, callee, share.args);
+    Scalars(range, callee, share.scalars);
     Tags(range, callee, share.args);
     for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
                              &share.leave_notifies}) {
@@ -185,6 +189,10 @@ class GraphChecks {
       return;
     }
     for (size_t i = 0; i < args.size(); ++i) {
+      if (place_ == Place::Kernel && HasFreeAxes(args[i])) {
+        Misplaced(args[i].range, "a slice with a free axis stands in a graph, not in a kernel");
+        continue;
+      }
       CheckArgument(module_, range, callee, args[i], module_.tensors[callee.params[i]], around_,
                     exprs_, diagnostics_);
     }
@@ -195,6 +203,37 @@ class GraphChecks {
     for (size_t i = 0; i < args.size(); ++i) {
       if (module_.tensors[callee.params[i]].access != Access::In) {
         written_.insert(args[i].tensor);
+      }
+    }
+  }
+
+  /// The values of scalar parameters are made of constants, dimensions and the variables of
+  /// repeats.
+  void Scalars(SourceRange range, const Device& callee, const std::vector<ExprId>& values) {
+    if (values.size() != callee.scalars.size()) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("`@{}` takes {}, but {} {} given", callee.name,
+                             Counted(callee.scalars.size(), "scalar"), values.size(),
+                             values.size() == 1 ? "is" : "are"))
+          .notes.push_back(DeclaredHere(callee));
+      return;
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Symbol& scalar = module_.symbols[callee.scalars[i]];
+      exprs_.Expect(values[i], scalar.type,
+                    fmt::format("the value of `{}` of `@{}`", scalar.name, callee.name));
+      ExprId load = FindExpr(module_, values[i], [&](const Expr& expr) {
+        const auto* ref = std::get_if<SymbolRef>(&expr);
+        return std::holds_alternative<Load>(expr) || std::holds_alternative<Reduce>(expr) ||
+               (ref != nullptr && ref->symbol == module_.sms);
+      });
+      if (load) {
+        diagnostics_.Error(
+            DiagnosticKind::Argument, module_.RangeOf(load),
+            fmt::format("the value of `{}` of `@{}` is made of constants, dimensions and variables "
+                        "of repeats, but `{}` is none of them",
+                        scalar.name, callee.name, Print(module_, load)));
       }
     }
   }

@@ -112,7 +112,7 @@ class Apart {
   bool Contradicts(const Equality& equality) const {
     const auto* ref = std::get_if<SymbolRef>(&module_.exprs[equality.first]);
     const BodyVariable* variable = ref == nullptr ? nullptr : Find(read_, ref->symbol);
-    return variable != nullptr && !variable->is_let && AtMost(variable->hi, equality.second);
+    return variable != nullptr && variable->hi && AtMost(variable->hi, equality.second);
   }
 
   /// Whether `bound`, of the read, is at most `limit`, of the write.

@@ -31,11 +31,15 @@ Accesses::Accesses(const Module& module, Interpreter& interpreter, CallerData& d
   };
 }
 
-bool Accesses::Bind(const Device& device, const std::vector<Argument>& args) {
+bool Accesses::Bind(const Device& device, const std::vector<Argument>& args,
+                    const std::vector<ExprId>& scalars) {
   callee_ = device.name;
   bound_.clear();
   stored_.clear();
   dependent_.clear();
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    interpreter_.Set(device.scalars[i], interpreter_.Eval(scalars[i]));
+  }
   for (size_t i = 0; i < args.size(); ++i) {
     Bound bound{args[i].tensor, interpreter_.Shape(module_.tensors[device.params[i]]), {}};
     for (ExprId id : args[i].indices) {

@@ -20,9 +20,11 @@ class Accesses {
   /// Answers the interpreter's accesses.
   Accesses(const Module& module, Interpreter& interpreter, CallerData& data);
 
-  /// The parameters of `device` stand for `args` from now on. False where what the launch has
-  /// computed is not as the device function asks: the proofs assume that it is, and say so.
-  bool Bind(const Device& device, const std::vector<Argument>& args);
+  /// The parameters of `device` stand for `args` and `scalars` from now on. False where what the
+  /// launch has computed is not as the device function asks: the proofs assume that it is, and say
+  /// so.
+  bool Bind(const Device& device, const std::vector<Argument>& args,
+            const std::vector<ExprId>& scalars);
 
   /// From now on cells that are accessed are added to these. Without `writes`, what is read is to
   /// steer tasks, and the caller's constants are left out: nothing can race with them.

@@ -35,6 +35,8 @@ class BodyMutations {
         });
         out_.AddInside("a guard of a body", branch->condition);
         AddBody(branch->body, [id](Module& m) { return &std::get<If>(m.stmts[id]).body; });
+        AddBody(branch->otherwise,
+                [id](Module& m) { return &std::get<If>(m.stmts[id]).otherwise; });
       } else if (const auto* let = std::get_if<Let>(&stmt)) {
         out_.AddInside("a value", let->value);
       } else if (const auto* assign = std::get_if<Assign>(&stmt)) {

@@ -80,7 +80,7 @@ class Builder {
 
   void Add(const CallNode& call) {
     const Device& device = module_.devices[call.callee];
-    Begin(device, call.args);
+    Begin(device, call.args, call.scalars);
     program_.steps.back().first = first_;
     std::vector<EventRef> common;
     for (const Edge& edge : call.waits) {
@@ -111,7 +111,7 @@ class Builder {
 
   void Add(const Share& share) {
     const Device& device = module_.devices[share.callee];
-    Begin(device, share.args);
+    Begin(device, share.args, share.scalars);
     program_.steps.back().first = program_.Known(interpreter_.Eval(share.first));
     ReadRange(device, share.axes, share.range_waits);
     std::vector<Signal> enter;
@@ -142,8 +142,9 @@ class Builder {
     End();
   }
 
-  void Begin(const Device& device, const std::vector<Argument>& args) {
-    if (!accesses_.Bind(device, args) && data_.assumes()) {
+  void Begin(const Device& device, const std::vector<Argument>& args,
+             const std::vector<ExprId>& scalars) {
+    if (!accesses_.Bind(device, args, scalars) && data_.assumes()) {
       program_.unknown = true;
     }
     program_.steps.emplace_back();

@@ -291,21 +291,46 @@ void Interpreter::Run(const std::vector<StmtId>& body) {
   for (StmtId id : body) {
     const Stmt& stmt = module_.stmts[id];
     if (const auto* loop = std::get_if<For>(&stmt)) {
-      Iterate(loop->axes, [&] { Run(loop->body); });
+      if (loop->sequential) {
+        Loop(loop->axes, [&] { Run(loop->body); });
+      } else {
+        Iterate(loop->axes, [&] { Run(loop->body); });
+      }
     } else if (const auto* branch = std::get_if<If>(&stmt)) {
       if (Known(Eval(branch->condition)).value_or(1) != 0) {
         Run(branch->body);
+      } else {
+        Run(branch->otherwise);
       }
+    } else if (const auto* pair = std::get_if<LetPair>(&stmt)) {
+      Run(*pair);
     } else if (const auto* let = std::get_if<Let>(&stmt)) {
       Set(let->symbol, Eval(let->value));
     } else if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
       declared_[local->tensor] = ++runs_;
     } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
-      Write(assign->tensor, assign->indices, Eval(assign->value));
+      Value value = Eval(assign->value);
+      if (assign->adds) {
+        Value before = Of(Load{assign->tensor, assign->indices});
+        value = before && value ? Value(*before + *value) : std::nullopt;
+      }
+      Write(assign->tensor, assign->indices, value);
     } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
       Run(*topk);
     }
   }
+}
+
+void Interpreter::Run(const LetPair& pair) {
+  const auto& reduce = std::get<Reduce>(module_.exprs[pair.reduction]);
+  Value index = Eval(pair.reduction);
+  Set(pair.value, std::nullopt);
+  Loop(reduce.axes, [&] {
+    if (Get(reduce.axes[0].var) == index) {
+      Set(pair.value, Eval(reduce.body));
+    }
+  });
+  Set(pair.index, index);
 }
 
 void Interpreter::Run(const TopK& topk) {
@@ -315,9 +340,10 @@ void Interpreter::Run(const TopK& topk) {
   place_.push_back({run, ranks > 1 ? kEachIteration : 0});
   std::vector<int64_t> largest = Largest(topk);
   place_.pop_back();
+  Value lo = topk.axis.lo ? Known(Eval(topk.axis.lo)) : 0;
   size_t rank = 0;
   Loop({topk.rank}, [&] {
-    Value position = rank < largest.size() ? Value(largest[rank]) : std::nullopt;
+    Value position = rank < largest.size() ? Value(largest[rank]) : lo;
     place_.push_back({run, static_cast<int64_t>(rank++)});
     Write(topk.values, topk.value_indices, std::nullopt);
     Write(topk.positions, topk.position_indices, position);

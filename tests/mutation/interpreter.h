@@ -62,6 +62,7 @@ class Interpreter {
   Value Of(const Reduce& reduce);
   Value ArgMax(const Reduce& reduce);
   void Run(const std::vector<StmtId>& body);
+  void Run(const LetPair& pair);
   void Run(const TopK& topk);
   std::vector<int64_t> Largest(const TopK& topk);
   void Write(TensorId tensor, const std::vector<ExprId>& indices, Value value);
