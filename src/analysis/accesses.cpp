@@ -3,9 +3,7 @@
 #include "analysis/regions.h"
 
 namespace etc {
-namespace {
 
-/// The regions of task 1, about task 2.
 std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
                                 std::vector<AccessRegion> regions) {
   std::map<std::string, std::string> names;
@@ -19,8 +17,6 @@ std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
   }
   return regions;
 }
-
-}  // namespace
 
 ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader) {
   std::set<TensorId> written;

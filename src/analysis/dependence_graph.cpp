@@ -189,12 +189,12 @@ struct DependenceGraph::State {
   Set Restrict(const Dependence& d, const Iterations& iterations) const {
     Set set = ConflictPairs(d);
     const auto& repeats = program.calls[d.from].repeats;
-    for (size_t i = d.Related(); iterations.latest_from && i < repeats.size(); ++i) {
-      set = set &
-            Eq(unknowns.Param(IterationName(i, 1)), unknowns.Constant(repeats[i].iterations.hi));
+    for (size_t i = d.Related(); iterations.latest_from > 0 && i < repeats.size(); ++i) {
+      int64_t before = repeats[i].iterations.hi - iterations.latest_from;
+      set = set & Lt(unknowns.Constant(before), unknowns.Param(IterationName(i, 1)));
     }
-    if (iterations.first_to) {
-      set = set & FirstIterations(d);
+    if (iterations.first_to > 0) {
+      set = set & FirstIterations(d, iterations.first_to);
     }
     if (iterations.distance > 0) {
       set = set &
@@ -206,12 +206,12 @@ struct DependenceGraph::State {
   const Set& ConflictPairs(const Dependence& d) const { return conflicts.at(d).pairs; }
 
   /// The tasks of `to` in the first iterations of the repeats inside of those of the dependence.
-  Set FirstIterations(const Dependence& d) const {
+  Set FirstIterations(const Dependence& d, int64_t number) const {
     const auto& repeats = program.calls[d.to].repeats;
     Set set = unknowns.All();
     for (size_t i = d.Related(); i < repeats.size(); ++i) {
-      set = set &
-            Eq(unknowns.Param(IterationName(i, 2)), unknowns.Constant(repeats[i].iterations.lo));
+      int64_t behind = repeats[i].iterations.lo + number;
+      set = set & Lt(unknowns.Param(IterationName(i, 2)), unknowns.Constant(behind));
     }
     return set;
   }
@@ -219,8 +219,8 @@ struct DependenceGraph::State {
   /// The iterations of `to` that the restriction itself leaves.
   Set RestrictedTo(const Dependence& d, const Iterations& iterations) const {
     Set set = second_domains[d.to];
-    if (iterations.first_to) {
-      set = set & FirstIterations(d);
+    if (iterations.first_to > 0) {
+      set = set & FirstIterations(d, iterations.first_to);
     }
     if (iterations.distance > 0) {
       int64_t earliest = program.calls[d.to].repeats[d.repeats].iterations.lo + iterations.distance;
@@ -360,6 +360,17 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
                unknowns.Param(IterationName(dependence.repeats, 2));
   auto largest = LargestOn(conflict.pairs, back, unknowns);
   return largest ? std::optional(-*largest) : std::nullopt;
+}
+
+std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
+  const auto& calls = state_->program.calls;
+  Map open = ToMap(state_->unknowns, state_->ConflictOf(dependence).pairs,
+                   TaskNames(calls[dependence.from], 1), TaskNames(calls[dependence.to], 2));
+  state_->context.SetBudget(kSteps);
+  if (const Map& ordered = state_->Order().Between(dependence.from, dependence.to)) {
+    open = open - ordered;
+  }
+  return LeastDistance(open, dependence.repeats);
 }
 
 std::optional<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,

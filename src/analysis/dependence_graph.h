@@ -35,9 +35,9 @@ std::vector<Dependence> DependencesBetween(const ProgramCall& from, const Progra
 
 /// Of the iterations that a dependence connects, those of interest.
 struct Iterations {
-  bool latest_from = false;  // the last of each repeat around `from` alone
-  bool first_to = false;     // the first of each repeat around `to` alone
-  int64_t distance = 0;      // Carried: exactly so many later; 0 for any
+  int64_t latest_from = 0;  // so many last ones of each repeat around `from` alone; 0 for all
+  int64_t first_to = 0;     // so many first ones of each repeat around `to` alone; 0 for all
+  int64_t distance = 0;     // Carried: exactly so many later; 0 for any
 };
 
 /// What a task of `to` needs of one coordinate of the tasks of `from`.
@@ -75,6 +75,8 @@ class DependenceGraph {
   bool IsOrdered(const Dependence& dependence);
   /// The smallest distance of a carried dependence in iterations.
   std::optional<int64_t> Distance(const Dependence& dependence);
+  /// The smallest one of what the events do not put in order; nothing where that is none of it.
+  std::optional<int64_t> OpenDistance(const Dependence& dependence);
   /// Nothing where the dependence does not connect these iterations.
   std::optional<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations);
 

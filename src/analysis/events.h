@@ -22,8 +22,11 @@ Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::strin
 Map InOneIteration(Map pairs, size_t repeats);
 /// Those of which the second task is in a later iteration of the repeat inside of these.
 Map InLaterIteration(Map pairs, size_t repeats);
-/// Those of which it is in the next one.
-Map InNextIteration(Map pairs, size_t repeats);
+/// Those of which it is in the next one, or exactly `distance` iterations later.
+Map InNextIteration(Map pairs, size_t repeats, int64_t distance = 1);
+/// How many iterations later, at least, the second task is in the repeat inside of the outermost
+/// `repeats` ones. Nothing where there are no pairs.
+std::optional<int64_t> LeastDistance(const Map& pairs, size_t repeats);
 /// From where `first` begins to where `second` leads from its ends.
 Map After(const Map& first, const Map& second);
 
@@ -79,7 +82,25 @@ class HappensBefore {
     std::vector<Map> tasks;      // of each call
     std::vector<size_t> growth;  // how often each has grown
     /// The growth of `from` when it was last followed to `to`: what has not grown leads no further.
-    std::map<std::tuple<size_t, size_t, Step, size_t>, size_t> followed;
+    std::map<std::tuple<size_t, size_t, Step, size_t, int64_t>, size_t> followed;
+  };
+  /// From the tasks of a call to those of the same call any number of laps later, each of as many
+  /// iterations.
+  struct Spine {
+    int64_t lap;
+    Map tasks;
+    size_t crossings;  // from an iteration to a later one, in the chain that makes a lap
+  };
+  /// How a single event leads from a call to another one in later iterations of a repeat.
+  struct Crossing {
+    size_t from;
+    size_t to;
+    std::vector<int64_t> distances;  // the smallest ones
+  };
+  /// The order between the calls of a repeat as far as it shows without their tasks.
+  struct Laps {
+    std::vector<Crossing> crossings;
+    std::vector<std::pair<size_t, size_t>> same;  // in one iteration
   };
   /// Calls that follow each other: all of a repeat or of a segment.
   struct Calls {
@@ -90,15 +111,17 @@ class HappensBefore {
   static void Add(Reach& reach, size_t to, const Map& tasks);
   template <class EdgeOf>
   void Follow(Reach& reach, size_t source, size_t from, size_t to, Step step, size_t repeats,
-              const EdgeOf& edge_of);
+              const EdgeOf& edge_of, int64_t lap = 0);
   void Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats);
   void WithinIteration(Reach& reach, size_t source, Calls calls, size_t repeats);
   void ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
-  void WithinTwoIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
+  void WithinIterations(Reach& reach, size_t source, Calls calls, size_t repeats, size_t crossings);
   void AddItem(Reach& reach, size_t source, Calls item, size_t repeats);
   Calls ItemAt(size_t call, size_t repeats) const;
-  const Map& Spine(size_t call, Calls repeat, size_t repeats);
-  Map MakeSpine(size_t call, Calls repeat, size_t repeats);
+  const Laps& LapsOf(Calls repeat, size_t repeats);
+  std::map<int64_t, size_t> LapsThrough(size_t call, Calls repeat, size_t repeats);
+  const std::vector<Spine>& Spines(size_t call, Calls repeat, size_t repeats);
+  Map MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap, size_t crossings);
 
   const std::vector<ProgramCall>& calls_;
   std::vector<Calls> segments_;
@@ -106,7 +129,9 @@ class HappensBefore {
   std::vector<Reach> reach_;
   std::vector<bool> may_lack_;  // whether data decide which tasks of the call exist
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
-  std::vector<std::vector<std::optional<Map>>> spines_;  // for each call and repeat around it
+  /// For each call and repeat around it.
+  std::vector<std::vector<std::optional<std::vector<Spine>>>> spines_;
+  std::map<std::pair<size_t, size_t>, Laps> laps_;  // by the first call of a repeat, and its depth
 };
 
 /// Whether task 2 of each pair in the set, of `y`, waits for an element that task 1, of `x`,

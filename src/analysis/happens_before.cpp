@@ -3,14 +3,20 @@
 // A graph is a straight line of segments, each a call or a repeat, so one pass over it composes all
 // chains of events. Inside a repeat two passes cover the same iteration and the next one. For
 // further iterations a call is a spine: if P relates its tasks in any iteration with those in the
-// next, and P is contained in P after P, then P relates any iteration with any later one, by
-// induction. The cost does not depend on the number of iterations.
+// one that comes a lap later, and P is contained in P after P, then P relates any iteration with
+// any that comes some laps later, by induction. The cost does not depend on the number of
+// iterations. A lap is mostly one iteration, and as many as a ring of buffers has places where what
+// refills a place waits for what has used it. Which laps there are shows from the calls alone: they
+// are the lengths of cycles of events (happens_before_laps.cpp).
 //
 // An iteration of a repeat is again a straight line of calls and repeats: a pass over it closes
 // each repeat inside of it in the same way, at equal iterations of those around. To a spine of the
 // outer repeat the iterations of the inner ones are coordinates like others.
+#include <fmt/format.h>
 #include <isl/constraint.h>
 #include <isl/local_space.h>
+
+#include <algorithm>
 
 #include "analysis/events.h"
 
@@ -21,6 +27,32 @@ Map After(const Map& first, const Map& second) {
 }
 
 namespace {
+
+/// Of a relation between tasks of one call, the pairs of which the second is some laps later in the
+/// repeat inside of the outermost `repeats` ones, and in one iteration of each of those.
+Map LapsLater(Map pairs, size_t repeats, int64_t lap) {
+  pairs = InLaterIteration(std::move(pairs), repeats);
+  if (lap == 1) {
+    return pairs;
+  }
+  isl_ctx* ctx = isl_map_get_ctx(pairs.get());
+  Map laps(isl_map_read_from_str(
+      ctx, fmt::format("{{ [a] -> [b] : (b - a) mod {} = 0 }}", lap).c_str()));
+  auto at = static_cast<unsigned>(repeats);
+  for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
+    auto behind = static_cast<unsigned>(isl_map_dim(pairs.get(), type)) - at - 1;
+    laps = Map(isl_map_insert_dims(laps.copy(), type, 1, behind));
+    laps = Map(isl_map_insert_dims(laps.copy(), type, 0, at));
+  }
+  return Map(isl_map_intersect(pairs.copy(), laps.copy()));
+}
+
+/// Whether a relation is of all of some tasks to all of some others.
+bool IsProduct(const Map& pairs) {
+  return IsSubset(
+      Map(isl_map_from_domain_and_range(isl_map_domain(pairs.copy()), isl_map_range(pairs.copy()))),
+      pairs);
+}
 
 /// Whether the sum has grown.
 bool AddTo(Map& sum, const Map& part) {
@@ -46,13 +78,13 @@ Map InLaterIteration(Map pairs, size_t repeats) {
   return Map(isl_map_order_lt(pairs.copy(), isl_dim_in, at, isl_dim_out, at));
 }
 
-Map InNextIteration(Map pairs, size_t repeats) {
+Map InNextIteration(Map pairs, size_t repeats, int64_t distance) {
   pairs = InOneIteration(std::move(pairs), repeats);
   isl_constraint* one =
       isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(pairs.get())));
   one = isl_constraint_set_coefficient_si(one, isl_dim_out, static_cast<int>(repeats), 1);
   one = isl_constraint_set_coefficient_si(one, isl_dim_in, static_cast<int>(repeats), -1);
-  one = isl_constraint_set_constant_si(one, -1);
+  one = isl_constraint_set_constant_si(one, static_cast<int>(-distance));
   return Map(isl_map_add_constraint(pairs.copy(), one));
 }
 
@@ -99,11 +131,12 @@ void HappensBefore::Add(Reach& reach, size_t to, const Map& tasks) {
 /// that need not exist does not wait for what those come after.
 template <class EdgeOf>
 void HappensBefore::Follow(Reach& reach, size_t source, size_t from, size_t to, Step step,
-                           size_t repeats, const EdgeOf& edge_of) {
+                           size_t repeats, const EdgeOf& edge_of, int64_t lap) {
   if (from != source && !reach.tasks[from]) {
     return;
   }
-  auto [known, first] = reach.followed.try_emplace({from, to, step, repeats}, reach.growth[from]);
+  auto [known, first] =
+      reach.followed.try_emplace({from, to, step, repeats, lap}, reach.growth[from]);
   if (!first && known->second == reach.growth[from]) {
     return;
   }
@@ -153,11 +186,14 @@ void HappensBefore::ToLaterIterations(Reach& reach, size_t source, Calls calls, 
 }
 
 /// Chains inside of one iteration of the innermost of the `repeats` repeats around the calls, and
-/// on into one later iteration.
-void HappensBefore::WithinTwoIterations(Reach& reach, size_t source, Calls calls, size_t repeats) {
+/// on into later iterations, so many times.
+void HappensBefore::WithinIterations(Reach& reach, size_t source, Calls calls, size_t repeats,
+                                     size_t crossings) {
   WithinIteration(reach, source, calls, repeats);
-  ToLaterIterations(reach, source, calls, repeats);
-  WithinIteration(reach, source, calls, repeats);
+  for (size_t i = 0; i < crossings; ++i) {
+    ToLaterIterations(reach, source, calls, repeats);
+    WithinIteration(reach, source, calls, repeats);
+  }
 }
 
 /// The call, or the whole repeat that it stands in, inside of the `repeats` outermost around it.
@@ -188,36 +224,56 @@ void HappensBefore::AddItem(Reach& reach, size_t source, Calls item, size_t repe
     return;
   }
   size_t inside = repeats + 1;
-  WithinTwoIterations(reach, source, item, inside);
+  size_t crossings = 1;
+  WithinIterations(reach, source, item, inside, crossings);
   for (size_t call = item.begin; call < item.end; ++call) {
-    Follow(reach, source, call, call, Step::Spine, repeats,
-           [&] { return Spine(call, item, repeats); });
+    if (call != source && !reach.tasks[call]) {
+      continue;
+    }
+    for (const Spine& spine : Spines(call, item, repeats)) {
+      crossings = std::max(crossings, spine.crossings);
+      Follow(
+          reach, source, call, call, Step::Spine, repeats, [&] { return spine.tasks; }, spine.lap);
+    }
   }
-  WithinTwoIterations(reach, source, item, inside);
+  WithinIterations(reach, source, item, inside, crossings);
 }
 
-/// Of the repeat that is number `repeats` around the call; null where there is none.
-const Map& HappensBefore::Spine(size_t call, Calls repeat, size_t repeats) {
-  std::optional<Map>& spine = spines_[call][repeats];
-  if (!spine) {
-    spine = MakeSpine(call, repeat, repeats);
+/// Of the repeat that is number `repeats` around the call; those of short laps first.
+const std::vector<HappensBefore::Spine>& HappensBefore::Spines(size_t call, Calls repeat,
+                                                               size_t repeats) {
+  std::optional<std::vector<Spine>>& spines = spines_[call][repeats];
+  if (spines) {
+    return *spines;
   }
-  return *spine;
+  spines.emplace();
+  for (const auto& [lap, crossings] : LapsThrough(call, repeat, repeats)) {
+    Map tasks = MakeSpine(call, repeat, repeats, lap, crossings);
+    if (!tasks) {
+      continue;
+    }
+    spines->push_back({lap, tasks, crossings});
+    if (lap == 1 && IsProduct(tasks)) {
+      break;  // longer laps add nothing
+    }
+  }
+  return *spines;
 }
 
-/// From a task in one iteration to the tasks of the same call in later ones.
-Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
+/// From a task in one iteration to the tasks of the same call some laps later.
+Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap,
+                             size_t crossings) {
   Interval iterations = calls_[call].repeats[repeats].iterations;
-  if (may_lack_[call] || iterations.lo >= iterations.hi) {
+  if (may_lack_[call] || iterations.lo + lap > iterations.hi) {
     return {};
   }
   Reach reach(calls_.size());
-  WithinTwoIterations(reach, call, repeat, repeats + 1);
+  WithinIterations(reach, call, repeat, repeats + 1, crossings);
   const Map& reached = reach.tasks[call];
   if (!reached) {
     return {};
   }
-  // Every pair of tasks that some iteration and the next one relate, in one iteration of the
+  // Every pair of tasks that some iteration and the one a lap later relate, in one iteration of the
   // repeats around.
   auto at = static_cast<unsigned>(repeats);
   auto drop = [&](Map map) {
@@ -228,7 +284,7 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
     return Map(isl_map_insert_dims(isl_map_insert_dims(map.copy(), isl_dim_in, at, 1), isl_dim_out,
                                    at, 1));
   };
-  Map step = InNextIteration(Map(isl_map_universe(isl_map_get_space(reached.get()))), repeats);
+  Map step = InNextIteration(Map(isl_map_universe(isl_map_get_space(reached.get()))), repeats, lap);
   auto in_range = [&](Map map) {
     for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
       map = Map(isl_map_lower_bound_si(map.copy(), type, at, static_cast<int>(iterations.lo)));
@@ -244,7 +300,7 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats) {
   if (IsEmpty(pairs) || !IsSubset(pairs, After(pairs, pairs))) {
     return {};
   }
-  return in_range(InLaterIteration(insert(pairs), repeats));
+  return in_range(LapsLater(insert(pairs), repeats, lap));
 }
 
 }  // namespace etc

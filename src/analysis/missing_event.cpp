@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analysis/events.h"
 #include "ir/printer.h"
 
 namespace etc {
@@ -12,8 +13,14 @@ namespace {
 
 class Finder {
  public:
-  Finder(Unknowns& unknowns, const ProgramCall& x, const ProgramCall& y, const Set& conflict)
-      : unknowns_(unknowns), module_(unknowns.module()), x_(x), y_(y), conflict_(conflict) {}
+  Finder(Unknowns& unknowns, const ProgramCall& x, const ProgramCall& y, const Set& conflict,
+         const Set& open)
+      : unknowns_(unknowns),
+        module_(unknowns.module()),
+        x_(x),
+        y_(y),
+        conflict_(conflict),
+        open_(open) {}
 
   std::optional<MissingEvent> Run() {
     TaskScope task(unknowns_, x_, 1);
@@ -41,7 +48,7 @@ class Finder {
 
  private:
   /// The element's indices for the iterations of the repeats around the first call: the second one
-  /// waits for its own, or for the one before of the innermost repeat that a conflict crosses, and
+  /// waits for its own, or for an earlier one of the innermost repeat that a conflict crosses, and
   /// for all of those inside.
   void Iterations() {
     size_t same = CommonRepeats(x_, y_);
@@ -59,12 +66,23 @@ class Finder {
       if (i < same) {
         waited_.push_back(l);
       } else if (i == same && later) {
-        waited_.push_back(l + " - 1");
-        guard_ = fmt::format(" if {} > {}", l, lo);
+        int64_t distance = Distance(i);
+        waited_.push_back(fmt::format("{} - {}", l, distance));
+        guard_ = distance == 1
+                     ? fmt::format(" if {} > {}", l, lo)
+                     : fmt::format(" if {} >= {}", l, x_.repeats[i].iterations.lo + distance);
       } else {
         waited_.push_back(fmt::format("{}..{}", lo, hi));
       }
     }
+  }
+
+  /// How many iterations of the repeat lie between two tasks that race, at least: a place in a ring
+  /// of buffers is used again only after all the others.
+  int64_t Distance(size_t repeat) const {
+    Map later = ToMap(unknowns_, open_ & InLaterIteration(unknowns_, repeat), IterationNames(x_, 1),
+                      IterationNames(y_, 2));
+    return LeastDistance(later, repeat).value_or(1);
   }
 
   /// The first coordinate of the second call that is always the first call's coordinate `k`.
@@ -152,6 +170,7 @@ class Finder {
   const ProgramCall& x_;
   const ProgramCall& y_;
   const Set& conflict_;
+  const Set& open_;
   std::vector<std::string> extents_;   // of the event
   std::vector<std::string> notified_;  // indices
   std::vector<std::string> waited_;
@@ -162,8 +181,9 @@ class Finder {
 }  // namespace
 
 std::optional<MissingEvent> FindMissingEvent(Unknowns& unknowns, const ProgramCall& x,
-                                             const ProgramCall& y, const Set& conflict) {
-  return Finder(unknowns, x, y, conflict).Run();
+                                             const ProgramCall& y, const Set& conflict,
+                                             const Set& open) {
+  return Finder(unknowns, x, y, conflict, open).Run();
 }
 
 }  // namespace etc

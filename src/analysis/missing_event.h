@@ -15,9 +15,10 @@ struct MissingEvent {
 };
 
 /// An event from `x` to the later call `y` for the tasks that conflict: one element for each value
-/// of the coordinates that a conflict always has in common. Nothing where its shape would depend on
-/// data.
+/// of the coordinates that a conflict always has in common. Between iterations, for the nearest
+/// ones of those that race, which are `open`. Nothing where its shape would depend on data.
 std::optional<MissingEvent> FindMissingEvent(Unknowns& unknowns, const ProgramCall& x,
-                                             const ProgramCall& y, const Set& conflict);
+                                             const ProgramCall& y, const Set& conflict,
+                                             const Set& open);
 
 }  // namespace etc

@@ -8,12 +8,15 @@
 #include "analysis/barriers.h"
 #include "analysis/buffers.h"
 #include "analysis/missing_event.h"
+#include "analysis/point_order.h"
 #include "analysis/prover.h"
 
 namespace etc {
 namespace {
 
 constexpr unsigned long kStepsForPair = 20'000'000;
+/// How many pairs that seem to race are looked at for one that does.
+constexpr int kMostTries = 8;
 
 class RaceProof {
  public:
@@ -270,7 +273,7 @@ class RaceProof {
     bool possible = a.possible && b.possible && (!a.of_any_iteration || b.exact) &&
                     (!b.of_any_iteration || a.exact);
     if (open && possible && !tagged) {
-      point = FindWitness(unknowns_, unknowns_.Close(open_set));
+      point = FindRace(x, y, open_set);
     }
     ProofTally& tally = prover_.report.races;
     if (!point) {
@@ -303,7 +306,7 @@ class RaceProof {
                                             TaskText(x, *point, 1), TaskText(y, *point, 2));
     std::optional<MissingEvent> event;
     if (!same_call && !unknowns_.program().scheduled) {
-      event = FindMissingEvent(unknowns_, x, y, conflict);
+      event = FindMissingEvent(unknowns_, x, y, conflict, open_set);
     }
     if (event) {
       here += fmt::format("; add `{}` and, before it, `{}`", event->notify, event->declaration);
@@ -314,6 +317,35 @@ class RaceProof {
     }
     error->notes.push_back({x.range, here});
     error->notes.push_back({y.range, missing});
+  }
+
+  /// Two tasks of the set that no chain of events puts in order, however long.
+  std::optional<Point> FindRace(const ProgramCall& x, const ProgramCall& y, Set open) {
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      prover_.context.SetBudget(kStepsForPair);
+      auto point = FindWitness(unknowns_, unknowns_.Close(open));
+      if (!point || !MayBeInOrder(unknowns_, *possible_order_, x, y, *point)) {
+        return point;
+      }
+      open = open - AsFarApart(x, y, *point);
+    }
+    return std::nullopt;
+  }
+
+  /// The pairs of tasks whose iterations of the repeats around both are as far apart as in a point.
+  Set AsFarApart(const ProgramCall& x, const ProgramCall& y, const Point& point) const {
+    Set set = unknowns_.All();
+    for (size_t i = 0; i < CommonRepeats(x, y); ++i) {
+      std::string first = IterationName(i, 1);
+      std::string second = IterationName(i, 2);
+      auto from = point.find(first);
+      auto to = point.find(second);
+      if (from != point.end() && to != point.end()) {
+        PwAff distance = unknowns_.Constant(to->second - from->second);
+        set = set & Eq(unknowns_.Param(first) + distance, unknowns_.Param(second));
+      }
+    }
+    return set;
   }
 
   /// The pairs of a relation as a set over the names of tasks.

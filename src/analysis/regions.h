@@ -52,6 +52,10 @@ std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
                                     const std::set<TensorId>& tensors,
                                     const BodyReader* reader = nullptr);
 
+/// The regions of task 1 of the call, as those of task 2.
+std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
+                                std::vector<AccessRegion> regions);
+
 /// What the tasks of each call access of the tensors that any call writes.
 struct ProgramAccesses {
   std::vector<std::vector<AccessRegion>> first;   // of task 1

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
@@ -22,6 +23,8 @@ namespace {
 
 /// The most elements of an axis that a task waits for one by one.
 constexpr int64_t kMostWaits = 4;
+/// The most iterations that a task waits for one by one, besides the nearest one.
+constexpr int kMostFartherOnes = 3;
 
 class Derivation {
  public:
@@ -82,14 +85,36 @@ class Derivation {
       }
       item = next;
     }
-    for (size_t to = begin; repeats > 0 && to < end; ++to) {
+    if (repeats == 0) {
+      return;
+    }
+    // The calls of a ring of buffers order each other: what one waits for suffices once the others
+    // have their waits.
+    std::vector<PlannedEvent> before = plan_.events;
+    std::pair remarked{found_, implied_};
+    left_open_.clear();
+    OrderIterations(begin, end, repeats, true);
+    bool closed = std::all_of(left_open_.begin(), left_open_.end(),
+                              [&](const Dependence& each) { return dependences_.IsOrdered(each); });
+    if (!closed) {
+      plan_.events = std::move(before);
+      std::tie(found_, implied_) = remarked;
+      ApplyEvents();
+      OrderIterations(begin, end, repeats, false);
+    }
+  }
+
+  /// The dependences on earlier iterations of the innermost of the `repeats` repeats. `in_ring`:
+  /// what waits for the nearest iteration do not put in order is left open.
+  void OrderIterations(size_t begin, size_t end, size_t repeats, bool in_ring) {
+    for (size_t to = begin; to < end; ++to) {
       for (size_t from = end; from-- > begin;) {
-        Order({from, to, repeats - 1, true});
+        Order({from, to, repeats - 1, true}, in_ring);
       }
     }
   }
 
-  void Order(const Dependence& dependence) {
+  void Order(const Dependence& dependence, bool in_ring = false) {
     if (!dependences_.Exists(dependence)) {
       return;
     }
@@ -101,6 +126,7 @@ class Derivation {
     if (JoinInitial(dependence)) {
       return;
     }
+    std::optional<std::vector<PlannedEvent>> nearest;
     for (const Iterations& iterations : Choices(dependence)) {
       auto needs = dependences_.NeedsOf(dependence, iterations);
       if (!needs) {
@@ -109,14 +135,44 @@ class Derivation {
       for (bool split : Splits(dependence)) {
         std::vector<PlannedEvent> before = plan_.events;
         Add(dependence, iterations, *needs, split);
-        if (IsOrdered(dependence)) {
+        if (!nearest && iterations.distance > 0) {
+          nearest = plan_.events;
+        }
+        if (IsOrdered(dependence) || OrderFartherOnes(dependence, iterations, split)) {
           return;
         }
         plan_.events = std::move(before);
       }
+      if (in_ring && nearest) {
+        plan_.events = std::move(*nearest);
+        ApplyEvents();
+        left_open_.push_back(dependence);
+        return;
+      }
     }
     Add(dependence, {}, Everything(dependence), false);
     (void)IsOrdered(dependence);
+  }
+
+  /// What the wait for the nearest iteration that has a conflict does not put in order, may be of a
+  /// few others: a place in a ring of buffers that two iterations read, or several rings.
+  bool OrderFartherOnes(const Dependence& dependence, Iterations iterations, bool split) {
+    for (int more = 0; iterations.distance > 0 && more < kMostFartherOnes; ++more) {
+      auto distance = dependences_.OpenDistance(dependence);
+      if (!distance || *distance <= iterations.distance) {
+        return false;
+      }
+      iterations.distance = *distance;
+      auto needs = dependences_.NeedsOf(dependence, iterations);
+      if (!needs) {
+        return false;
+      }
+      Add(dependence, iterations, *needs, split);
+      if (IsOrdered(dependence)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Whether to try events that tell tasks apart. A reader behind a repeat uses what the repeat
@@ -132,9 +188,13 @@ class Derivation {
     return leaves && has_whole ? std::vector{false} : std::vector{true, false};
   }
 
-  bool IsOrdered(const Dependence& dependence) {
+  void ApplyEvents() {
     plan_.Apply();
     dependences_.EventsChanged();
+  }
+
+  bool IsOrdered(const Dependence& dependence) {
+    ApplyEvents();
     return dependences_.IsOrdered(dependence);
   }
 
@@ -156,21 +216,40 @@ class Derivation {
       for (bool latest_from : {true, false}) {
         if (known && first_to <= to && latest_from <= from &&
             (first_to || latest_from || distance > 0)) {
-          choices.push_back({latest_from, first_to, distance});
+          choices.push_back({latest_from ? 1 : 0, first_to ? 1 : 0, distance});
         }
       }
     }
+    if (int64_t places = known ? PlacesOfRing(dependence) : 0; places > 1) {
+      choices.insert(choices.begin(), {places, places, distance});
+    }
     choices.push_back({});
     return choices;
+  }
+
+  /// How many iterations of the repeat inside of those of the dependence, which is around both
+  /// calls as well, pass before what they have in common is used again; 0 where there is no such
+  /// repeat.
+  int64_t PlacesOfRing(const Dependence& dependence) {
+    const ProgramCall& from = program_.calls[dependence.from];
+    const ProgramCall& to = program_.calls[dependence.to];
+    size_t inside = dependence.Related();
+    bool one = from.repeats.size() == inside + 1 && to.repeats.size() == inside + 1 &&
+               CommonRepeats(from, to) == inside + 1;
+    Dependence around{dependence.from, dependence.to, inside, true};
+    return one && dependence.carried && dependences_.Exists(around)
+               ? dependences_.Distance(around).value_or(0)
+               : 0;
   }
 
   void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
            bool split) {
     const ProgramCall& from = program_.calls[dependence.from];
     std::vector<int64_t> grains(from.axes.size(), 0);
-    PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, false, Why(dependence)};
-    if (iterations.first_to) {
+    PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, 1, false, Why(dependence)};
+    if (iterations.first_to > 0) {
       wait.first_only = dependence.Related();
+      wait.first_iterations = iterations.first_to;
     }
     for (size_t i = 0; i < from.repeats.size(); ++i) {
       wait.iterations.push_back(IterationsOf(dependence, iterations, i, needs.iterations[i]));
@@ -216,7 +295,7 @@ class Derivation {
     if (carries && iterations.distance > 0) {
       return {IterationWait::Kind::Earlier, iterations.distance};
     }
-    if (!carries && iterations.latest_from) {
+    if (!carries && iterations.latest_from == 1) {
       return {IterationWait::Kind::Last};
     }
     if (need.whole) {
@@ -335,6 +414,7 @@ class Derivation {
   RangeDependences dependences_;
   int64_t found_ = 0;
   int64_t implied_ = 0;
+  std::vector<Dependence> left_open_;
 };
 
 }  // namespace

@@ -252,7 +252,8 @@ ExprId EventPlan::GuardOf(const PlannedWait& wait) {
     }
   }
   for (size_t i = wait.first_only.value_or(to.repeats.size()); i < to.repeats.size(); ++i) {
-    add(BinaryOp::Eq, i, 0);
+    bool one = wait.first_iterations == 1;
+    add(one ? BinaryOp::Eq : BinaryOp::Lt, i, one ? 0 : wait.first_iterations);
   }
   return wait.guard ? And(guard, Build(wait.call, *wait.guard)) : guard;
 }
@@ -274,6 +275,9 @@ EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedW
       return {Offset(Minus(around.hi, around.lo), initial - 1), {}};
     case IterationWait::Kind::Range: {
       ExprId lo = ElementOf(planned, repeat, Build(wait.call, iteration.lo));
+      if (iteration.lo == iteration.last) {
+        return {lo, {}};
+      }
       return {lo, Offset(ElementOf(planned, repeat, Build(wait.call, iteration.last)), 1)};
     }
     case IterationWait::Kind::All:

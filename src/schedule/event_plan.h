@@ -38,8 +38,10 @@ struct PlannedWait {
   };
   std::vector<Coordinate> coordinates;
   std::optional<TaskExpr> guard;
-  /// Waits in the first iterations only of the repeats around it, from this number on.
+  /// Waits in the first iterations only of the repeats around it, from this number on: in so many
+  /// of each.
   std::optional<size_t> first_only;
+  int64_t first_iterations = 1;
   bool from_initial = false;  // the first iteration waits for the event's initial call
   std::string why;            // of the dependence that it is for
 };

@@ -38,13 +38,10 @@ class RangeDependences {
                        [&](auto& g) { return !g->Exists(d) || g->IsOrdered(d); });
   }
   std::optional<int64_t> Distance(const Dependence& d) {
-    std::optional<int64_t> smallest;
-    for (const auto& graph : graphs_) {
-      if (auto distance = graph->Exists(d) ? graph->Distance(d) : std::nullopt) {
-        smallest = std::min(smallest.value_or(*distance), *distance);
-      }
-    }
-    return smallest;
+    return Smallest(d, [&](DependenceGraph& graph) { return graph.Distance(d); });
+  }
+  std::optional<int64_t> OpenDistance(const Dependence& d) {
+    return Smallest(d, [&](DependenceGraph& graph) { return graph.OpenDistance(d); });
   }
 
   /// What is needed in every range; all of a coordinate of which the ranges need different parts.
@@ -80,6 +77,17 @@ class RangeDependences {
   }
 
  private:
+  template <class DistanceIn>
+  std::optional<int64_t> Smallest(const Dependence& d, const DistanceIn& distance_in) {
+    std::optional<int64_t> smallest;
+    for (const auto& graph : graphs_) {
+      if (auto distance = graph->Exists(d) ? distance_in(*graph) : std::nullopt) {
+        smallest = std::min(smallest.value_or(*distance), *distance);
+      }
+    }
+    return smallest;
+  }
+
   std::vector<std::unique_ptr<DependenceGraph>> graphs_;
 };
 

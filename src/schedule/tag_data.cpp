@@ -250,13 +250,14 @@ class Tagger {
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
-    size_t reports = Reports(plan.dropped);
+    // What no event joins now need not be joined: the uses are of other elements.
+    std::set<UnjoinedUses> unjoined = FindUnjoinedUses(module_, kernel_, plan.dropped);
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<EventDecl>(&module_.nodes[id]);
       if (declaration != nullptr && Announces(plan, declaration->event)) {
         std::set<EventId> without = plan.dropped;
         without.insert(declaration->event);
-        if (Reports(without) == reports) {
+        if (FindUnjoinedUses(module_, kernel_, without) == unjoined) {
           plan.dropped = std::move(without);
         }
       }
@@ -267,12 +268,6 @@ class Tagger {
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Rejoin(buffer, uses_[buffer]);
     }
-  }
-
-  size_t Reports(const std::set<EventId>& without) const {
-    Diagnostics found;
-    CheckDependences(module_, kernel_, without, found);
-    return found.all().size();
   }
 
   /// Whether each share that notifies the event writes a tagged buffer.

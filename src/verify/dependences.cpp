@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "analysis/conflicts.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -15,7 +17,7 @@ namespace etc {
 namespace {
 
 /// What reads or writes a tensor: the tasks, their range, or what they wait for or notify.
-enum class Reader { Task, Range, Event };
+using Reader = Conflicts::Use;
 
 /// A call's use of one tensor.
 struct Use {
@@ -52,15 +54,25 @@ struct Steps {
   std::vector<Axis> axes;
 };
 
+/// Two uses of one tensor that no chain of events joins.
+struct Unjoined {
+  const Use& earlier;
+  const Use& later;
+  std::optional<Carrier> carrier;  // without one both are of the same iteration
+  bool unsaid;                     // no event can say when the earlier one happens
+};
+
 class Dependences {
  public:
   /// `write_order`: whether writes must come after the reads and writes before them, too.
-  Dependences(const Module& module, const std::set<EventId>& without, bool write_order,
-              Diagnostics& diagnostics)
-      : module_(module), without_(without), write_order_(write_order), diagnostics_(diagnostics) {}
+  Dependences(const Module& module, const std::set<EventId>& without, bool write_order)
+      : module_(module), without_(without), write_order_(write_order) {}
+
+  using OnUnjoined = std::function<void(const Unjoined&)>;
 
   /// Calls without tasks at the sizes in `ranges` order nothing there, and need no order.
-  void Check(const std::vector<NodeId>& body, const DimRanges& ranges) {
+  void Check(const std::vector<NodeId>& body, const DimRanges& ranges,
+             const OnUnjoined& on_unjoined) {
     sites_.clear();
     uses_.clear();
     after_.clear();
@@ -73,16 +85,18 @@ class Dependences {
       for (size_t later = 0; later < uses.size(); ++later) {
         for (size_t earlier = 0; earlier <= later; ++earlier) {
           if (earlier < later) {
-            CheckPair(uses[earlier], uses[later], {});
+            CheckPair(uses[earlier], uses[later], {}, on_unjoined);
           }
           // From one iteration to the next of a repeat around both it is the other way round.
           for (const Carrier& carrier : Carriers(uses[earlier].call, uses[later].call)) {
-            CheckPair(uses[later], uses[earlier], carrier);
+            CheckPair(uses[later], uses[earlier], carrier, on_unjoined);
           }
         }
       }
     }
   }
+
+  const Site& SiteOf(const Use& use) const { return sites_[use.call]; }
 
  private:
   void Collect(const std::vector<NodeId>& nodes, const DimRanges& ranges) {
@@ -168,9 +182,9 @@ class Dependences {
       Access access = module_.tensors[device.params[i]].access;
       bool ahead = access == Access::In && IsStreamed(device, device.params[i]);
       uses_[args[i].tensor].push_back(
-          {sites_.size(), args[i], access, Reader::Task, site.waits, site.notifies, ahead});
+          {sites_.size(), args[i], access, Reader::Body, site.waits, site.notifies, ahead});
     }
-    Use use{sites_.size(), {}, Access::In, Reader::Event, {}, site.notifies};
+    Use use{sites_.size(), {}, Access::In, Reader::Edges, {}, site.notifies};
     for (const EventRef* wait : steps.waits) {
       VisitExprs(module_, *wait, [&](ExprId id) { AddRead(id, use, nullptr, args); });
       AddReads(module_.events[wait->event].count, use, nullptr, args);
@@ -262,7 +276,7 @@ class Dependences {
 
   /// Whether what the earlier use's call notifies leads to what the later use waits for.
   bool InOrder(const Use& earlier, const Use& later) const {
-    if (earlier.reader == Reader::Task && later.reader == Reader::Task) {
+    if (earlier.reader == Reader::Body && later.reader == Reader::Body) {
       return after_[earlier.call].contains(later.call);
     }
     std::set<EventId> signals(earlier.notifies.begin(), earlier.notifies.end());
@@ -282,22 +296,8 @@ class Dependences {
     return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
   }
 
-  /// "reads `%x`"
-  std::string Describe(const Use& use, bool reads) const {
-    std::string name = fmt::format("`%{}`", module_.tensors[use.arg.tensor].name);
-    switch (use.reader) {
-      case Reader::Range:
-        return "reads its task range from " + name;
-      case Reader::Event:
-        return "reads what it waits for or notifies from " + name;
-      case Reader::Task:
-        break;
-    }
-    return (reads ? "reads " : "writes ") + name;
-  }
-
-  /// Without a carrier both uses are of the same iteration.
-  void CheckPair(const Use& earlier, const Use& later, const std::optional<Carrier>& carrier) {
+  void CheckPair(const Use& earlier, const Use& later, const std::optional<Carrier>& carrier,
+                 const OnUnjoined& on_unjoined) const {
     bool writes = earlier.access != Access::In;
     bool reads = later.access != Access::Out;
     bool conflict = writes || later.access != Access::In;
@@ -306,29 +306,11 @@ class Dependences {
     bool unsaid = earlier.reader == Reader::Range && conflict;
     bool of_interest = write_order_ ? conflict : (writes && reads) || unsaid;
     bool ahead = earlier.ahead || later.ahead;
-    if (!of_interest || same_call || ahead || (!unsaid && InOrder(earlier, later)) ||
-        Apart(earlier.arg, later.arg, carrier) ||
-        !reported_.insert({sites_[earlier.call].node, sites_[later.call].node}).second) {
-      return;
+    bool open = of_interest && !same_call && !ahead && (unsaid || !InOrder(earlier, later)) &&
+                !Apart(earlier.arg, later.arg, carrier);
+    if (open) {
+      on_unjoined({earlier, later, carrier, unsaid});
     }
-    const Site& first = sites_[earlier.call];
-    const Site& second = sites_[later.call];
-    const std::string& first_name = module_.devices[first.callee].name;
-    const std::string& second_name = module_.devices[second.callee].name;
-    SourceRange range = later.arg.range.IsValid() ? later.arg.range : second.range;
-    std::string message =
-        unsaid ? fmt::format(
-                     "`@{}` {}, from which `@{}` reads its task range; an SM without a "
-                     "task may do so at any time",
-                     second_name, Describe(later, false), first_name)
-               : fmt::format("`@{}` {}, which `@{}` {}{}, but no event puts {} after that",
-                             second_name, Describe(later, writes && reads), first_name,
-                             writes ? "writes" : "reads", carrier ? " in the iteration before" : "",
-                             later.reader == Reader::Range ? "all of its tasks" : "it");
-    Diagnostic& report = diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message));
-    report.notes.push_back(
-        {earlier.arg.range.IsValid() ? earlier.arg.range : first.range,
-         fmt::format("`@{}` {} it here", first_name, writes ? "writes" : "reads")});
   }
 
   /// Whether two slices have a leading index at which they always differ; with a carrier, the first
@@ -354,11 +336,76 @@ class Dependences {
   const Module& module_;
   const std::set<EventId>& without_;
   bool write_order_;
-  Diagnostics& diagnostics_;
   std::vector<SymbolId> repeats_;  // around what is being collected
   std::vector<Site> sites_;
   std::map<TensorId, std::vector<Use>> uses_;
   std::vector<std::set<size_t>> after_;
+};
+
+/// Reports what is in no order in a graph, of each two calls once.
+class Report {
+ public:
+  Report(const Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics) {}
+
+  /// The two may touch elements that differ, of which only the bodies tell: `conflicts`.
+  void Add(const Dependences& dependences, const Unjoined& unjoined, Conflicts& conflicts) {
+    const auto& [earlier, later, carrier, unsaid] = unjoined;
+    const Site& first = dependences.SiteOf(earlier);
+    const Site& second = dependences.SiteOf(later);
+    std::pair pair{first.node, second.node};
+    if (reported_.contains(pair) ||
+        (earlier.reader == Reader::Body && !unsaid &&
+         !conflicts.MayMeet(PairOf(first, second, carrier), earlier.arg.tensor, later.reader))) {
+      return;
+    }
+    reported_.insert(pair);
+    bool writes = earlier.access != Access::In;
+    bool reads = later.access != Access::Out;
+    const std::string& first_name = module_.devices[first.callee].name;
+    const std::string& second_name = module_.devices[second.callee].name;
+    SourceRange range = later.arg.range.IsValid() ? later.arg.range : second.range;
+    std::string message =
+        unsaid ? fmt::format(
+                     "`@{}` {}, from which `@{}` reads its task range; an SM without a "
+                     "task may do so at any time",
+                     second_name, Describe(later, false), first_name)
+               : fmt::format("`@{}` {}, which `@{}` {}{}, but no event puts {} after that",
+                             second_name, Describe(later, writes && reads), first_name,
+                             writes ? "writes" : "reads", carrier ? " in the iteration before" : "",
+                             later.reader == Reader::Range ? "all of its tasks" : "it");
+    Diagnostic& report = diagnostics_.Error(DiagnosticKind::EventOrder, range, std::move(message));
+    report.notes.push_back(
+        {earlier.arg.range.IsValid() ? earlier.arg.range : first.range,
+         fmt::format("`@{}` {} it here", first_name, writes ? "writes" : "reads")});
+  }
+
+ private:
+  static Conflicts::Pair PairOf(const Site& first, const Site& second,
+                                const std::optional<Carrier>& carrier) {
+    const std::vector<SymbolId>& a = first.repeats;
+    const std::vector<SymbolId>& b = second.repeats;
+    auto apart = carrier ? std::find(a.begin(), a.end(), carrier->repeat)
+                         : std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+    return {first.node, second.node, static_cast<size_t>(apart - a.begin()), carrier.has_value()};
+  }
+
+  /// "reads `%x`"
+  std::string Describe(const Use& use, bool reads) const {
+    std::string name = fmt::format("`%{}`", module_.tensors[use.arg.tensor].name);
+    switch (use.reader) {
+      case Reader::Range:
+        return "reads its task range from " + name;
+      case Reader::Edges:
+        return "reads what it waits for or notifies from " + name;
+      case Reader::Body:
+        break;
+    }
+    return (reads ? "reads " : "writes ") + name;
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
   std::set<std::pair<NodeId, NodeId>> reported_;
 };
 
@@ -366,15 +413,31 @@ class Dependences {
 
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   const std::set<EventId> none;
-  Dependences dependences(module, none, false, diagnostics);
-  for (const DimRanges& ranges : RangesOf(module, graph)) {
-    dependences.Check(graph.body, ranges);
+  Dependences dependences(module, none, false);
+  Report report(module, diagnostics);
+  std::vector<DimRanges> all = RangesOf(module, graph);
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::optional<Conflicts> conflicts;
+    dependences.Check(graph.body, all[i], [&](const Unjoined& unjoined) {
+      if (!conflicts) {
+        conflicts.emplace(module, std::move(MakeCallPrograms(module, graph)[i]));
+      }
+      report.Add(dependences, unjoined, *conflicts);
+    });
   }
 }
 
-void CheckDependences(const Module& module, const Kernel& kernel, const std::set<EventId>& without,
-                      Diagnostics& diagnostics) {
-  Dependences(module, without, true, diagnostics).Check(kernel.body, RangesOf(module, kernel));
+std::set<UnjoinedUses> FindUnjoinedUses(const Module& module, const Kernel& kernel,
+                                        const std::set<EventId>& without) {
+  std::set<UnjoinedUses> found;
+  Dependences dependences(module, without, true);
+  dependences.Check(kernel.body, RangesOf(module, kernel), [&](const Unjoined& unjoined) {
+    const auto& [earlier, later, carrier, unsaid] = unjoined;
+    found.insert({dependences.SiteOf(earlier).node, dependences.SiteOf(later).node,
+                  earlier.arg.tensor, earlier.reader == Reader::Body, later.reader == Reader::Body,
+                  carrier ? carrier->repeat : SymbolId()});
+  });
+  return found;
 }
 
 }  // namespace etc

@@ -26,9 +26,9 @@ void CheckEvent(const Module& module, const Event& event, ExprChecker& exprs,
   for (const Sizes& sizes : SampleSizes(module)) {
     for (const EventDim& dim : event.dims) {
       auto extent = EvaluateInt(module, dim.extent, sizes.dims, sizes.ranges);
-      if (extent && *extent < 1) {
+      if (extent && *extent < 0) {
         diagnostics.Error(DiagnosticKind::Shape, module.RangeOf(dim.extent),
-                          fmt::format("{} must be at least 1, but `{}` is {}{}", what,
+                          fmt::format("{} must not be negative, but `{}` is {}{}", what,
                                       Print(module, dim.extent), *extent, Describe(module, sizes)));
         return;
       }

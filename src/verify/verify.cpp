@@ -49,8 +49,8 @@
 // Edges (edges.cpp)
 //   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
 //     event has dimensions; indices are integers and guards booleans.
-//   - An event's extents are made of constants and dimensions and at least 1, its count is an
-//     integer and not negative.
+//   - An event's extents are made of constants and dimensions, its count is an integer, and
+//     neither is negative.
 // Specialisations (specialise.cpp)
 //   - The ranges ascend without overlap and cover the range of the dimension.
 // Dependences (dependences.cpp), call by call; src/analysis proves the order of each element's uses

@@ -1,0 +1,124 @@
+#include "analysis/conflicts.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/regions.h"
+#include "analysis/steering.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+}  // namespace
+
+struct Conflicts::State {
+  State(const Module& module, CallProgram called)
+      : program(std::move(called)), unknowns(module, program, context) {}
+
+  using Regions = std::vector<AccessRegion>;
+  using Key = std::pair<size_t, TensorId>;
+
+  const ProgramCall& CallOf(NodeId node) const {
+    return *std::find_if(program.calls.begin(), program.calls.end(),
+                         [&](const ProgramCall& call) { return call.node == node; });
+  }
+
+  const Regions& First(const ProgramCall& call, TensorId tensor) {
+    auto [found, fresh] = first.try_emplace({call.index, tensor});
+    if (fresh) {
+      found->second = RegionsOf(unknowns, call, {tensor});
+    }
+    return found->second;
+  }
+
+  const Regions& Second(const ProgramCall& call, TensorId tensor) {
+    auto [found, fresh] = second.try_emplace({call.index, tensor});
+    if (fresh) {
+      found->second = Twins(unknowns, call, First(call, tensor));
+    }
+    return found->second;
+  }
+
+  /// What steers the call, as read in the second of two iterations.
+  Regions Steering(const ProgramCall& call, TensorId tensor, Use use) {
+    SteeringReads reads;
+    auto add = [&](SteeringReads more) {
+      for (auto& [read, elements] : more) {
+        auto& all = reads[read];
+        all.insert(all.end(), elements.begin(), elements.end());
+      }
+    };
+    if (use == Use::Range) {
+      add(RangeReads(unknowns, call));
+    } else {
+      for (const TaskEdge& edge : call.waits) {
+        add(EdgeReads(unknowns, call, edge, true));
+      }
+      for (const TaskEdge& edge : call.notifies) {
+        add(EdgeReads(unknowns, call, edge, false));
+      }
+    }
+    Converter converter(unknowns);
+    Set iterations = BindIterations(converter, call, 2);
+    Regions regions;
+    for (const std::vector<PwAff>& element : reads[tensor]) {
+      AccessRegion region;
+      region.tensor = tensor;
+      region.exact = false;
+      region.set = iterations;
+      for (size_t i = 0; i < element.size(); ++i) {
+        region.set = region.set & Eq(unknowns.Param(ElementName(i)), element[i]);
+      }
+      region.set = unknowns.Close(region.set);
+      regions.push_back(std::move(region));
+    }
+    return regions;
+  }
+
+  CallProgram program;
+  IslContext context;
+  Unknowns unknowns;
+  std::map<Key, Regions> first;
+  std::map<Key, Regions> second;
+};
+
+Conflicts::Conflicts(const Module& module, CallProgram program)
+    : state_(std::make_unique<State>(module, std::move(program))) {}
+
+Conflicts::~Conflicts() = default;
+
+bool Conflicts::MayMeet(const Pair& pair, TensorId tensor, Use use) {
+  State& state = *state_;
+  if (state.program.open) {
+    return true;
+  }
+  const ProgramCall& from = state.CallOf(pair.from);
+  const ProgramCall& to = state.CallOf(pair.to);
+  const auto& earlier = state.First(from, tensor);
+  const auto later =
+      use == Use::Body ? state.Second(to, tensor) : state.Steering(to, tensor, use);
+  state.context.SetBudget(kSteps);
+  const Unknowns& unknowns = state.unknowns;
+  Set order = pair.carried ? InLaterIteration(unknowns, pair.repeats)
+                           : InOneIteration(unknowns, pair.repeats);
+  order = order & unknowns.GlobalFacts();
+  for (const AccessRegion& a : earlier) {
+    for (const AccessRegion& b : later) {
+      if (!a.write && !b.write) {
+        continue;
+      }
+      Set both = Coalesce(a.set & b.set & order);
+      bool apart = IsEmpty(both) ||
+                   (!(a.exact && b.exact) && IsEmpty(unknowns.WithAxioms(std::move(both))));
+      if (!apart) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace etc
