@@ -53,7 +53,13 @@ typedef enum etc_dtype {
   ETC_I64 = 3,
   ETC_I32 = 4,
   ETC_U8 = 5,
-  ETC_BOOL = 6
+  ETC_BOOL = 6,
+  ETC_U16 = 7,
+  ETC_I8 = 8,
+  ETC_U32 = 9,
+  ETC_F64 = 10,
+  ETC_F8E4M3 = 11, /* float8_e4m3fn: without infinities */
+  ETC_F8E5M2 = 12
 } etc_dtype;
 
 typedef enum etc_access { ETC_IN = 0, ETC_OUT = 1, ETC_INOUT = 2 } etc_access;

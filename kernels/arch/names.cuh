@@ -7,10 +7,12 @@
 namespace etc {
 
 using u8 = unsigned char;
+using i8 = signed char;
 using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 using i32 = int;
 using i64 = long long;
+using f64 = double;
 
 }  // namespace etc

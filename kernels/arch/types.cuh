@@ -12,6 +12,12 @@ struct bf16 {
 struct f16 {
   u16 bits;
 };
+struct f8e4m3 {
+  u8 bits;
+};
+struct f8e5m2 {
+  u8 bits;
+};
 
 /// Sixteen bytes: what one lane moves at once.
 struct alignas(16) Vec4 {
@@ -26,6 +32,8 @@ ETC_DEVICE float ToFloat(float value) { return value; }
 // A bf16 is the upper half of the float with the same value.
 ETC_DEVICE float ToFloat(bf16 value) { return BitsToFloat(u32(value.bits) << 16); }
 ETC_DEVICE float ToFloat(f16 value) { return FloatOfF16(value.bits); }
+ETC_DEVICE float ToFloat(f8e4m3 value) { return FloatOfF8E4M3(value.bits); }
+ETC_DEVICE float ToFloat(f8e5m2 value) { return FloatOfF8E5M2(value.bits); }
 
 /// Rounds to nearest, ties to even.
 template <class T>
@@ -41,6 +49,14 @@ ETC_DEVICE bf16 FromFloat<bf16>(float value) {
 template <>
 ETC_DEVICE f16 FromFloat<f16>(float value) {
   return {F16OfFloat(value)};
+}
+template <>
+ETC_DEVICE f8e4m3 FromFloat<f8e4m3>(float value) {
+  return {F8E4M3OfFloat(value)};
+}
+template <>
+ETC_DEVICE f8e5m2 FromFloat<f8e5m2>(float value) {
+  return {F8E5M2OfFloat(value)};
 }
 
 /// The halves of a word of PackBf16.

@@ -45,6 +45,23 @@ struct Checks {
     return lo;
   }
 
+  /// A divisor.
+  template <class... Values>
+  ETC_DEVICE i64 NotZero(u32 check, i64 divisor, Values... values) const {
+    if (divisor == 0) {
+      Fail(check, values...);
+    }
+    return divisor;
+  }
+  /// By how many places a shift moves.
+  template <class... Values>
+  ETC_DEVICE i64 Places(u32 check, i64 places, Values... values) const {
+    if (places < 0 || places > 63) {
+      Fail(check, values..., places);
+    }
+    return places;
+  }
+
   /// Waits until all `parties` have come, each by one thread. The last one has them stop if a check
   /// has failed so far: all or none, also where a check of a task fails soon after.
   ETC_DEVICE void Meet(u32 parties) const {

@@ -17,10 +17,12 @@ import ctypes
 import os
 
 _STATUS_OK = 0
-_DTYPES = ["f32", "f16", "bf16", "i64", "i32", "u8", "bool"]
+_DTYPES = ["f32", "f16", "bf16", "i64", "i32", "u8", "bool", "u16", "i8", "u32", "f64", "f8e4m3",
+           "f8e5m2"]
 _TORCH_NAMES = {
     "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
-    "uint8": "u8", "bool": "bool",
+    "uint8": "u8", "bool": "bool", "uint16": "u16", "int8": "i8", "uint32": "u32",
+    "float64": "f64", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
 }
 _ACCESS = ["in", "out", "inout"]
 

@@ -98,8 +98,7 @@ bool Conflicts::MayMeet(const Pair& pair, TensorId tensor, Use use) {
   const ProgramCall& from = state.CallOf(pair.from);
   const ProgramCall& to = state.CallOf(pair.to);
   const auto& earlier = state.First(from, tensor);
-  const auto later =
-      use == Use::Body ? state.Second(to, tensor) : state.Steering(to, tensor, use);
+  const auto later = use == Use::Body ? state.Second(to, tensor) : state.Steering(to, tensor, use);
   state.context.SetBudget(kSteps);
   const Unknowns& unknowns = state.unknowns;
   Set order = pair.carried ? InLaterIteration(unknowns, pair.repeats)
@@ -111,8 +110,8 @@ bool Conflicts::MayMeet(const Pair& pair, TensorId tensor, Use use) {
         continue;
       }
       Set both = Coalesce(a.set & b.set & order);
-      bool apart = IsEmpty(both) ||
-                   (!(a.exact && b.exact) && IsEmpty(unknowns.WithAxioms(std::move(both))));
+      bool apart =
+          IsEmpty(both) || (!(a.exact && b.exact) && IsEmpty(unknowns.WithAxioms(std::move(both))));
       if (!apart) {
         return true;
       }

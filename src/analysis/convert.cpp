@@ -53,8 +53,11 @@ PwAff Converter::Of(const SymbolRef& ref) {
 }
 
 PwAff Converter::Of(const Unary& unary) {
-  return unary.op == UnaryOp::Neg ? unknowns_.Constant(0) - Int(unary.operand)
-                                  : Unknown("a boolean");
+  if (unary.op == UnaryOp::Not) {
+    return Unknown("a boolean");
+  }
+  // ~x is -1 - x.
+  return unknowns_.Constant(unary.op == UnaryOp::BitNot ? -1 : 0) - Int(unary.operand);
 }
 
 PwAff Converter::Of(const Binary& binary) {
@@ -71,9 +74,45 @@ PwAff Converter::Of(const Binary& binary) {
       return Floor(left, right);
     case BinaryOp::Mod:
       return left - Times(right, Floor(left, right));
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+      return Bits(binary.op, left, right);
+    case BinaryOp::Shl:
+    case BinaryOp::Shr: {
+      auto places = EvaluateInt(module_, binary.right, {}, unknowns_.program().ranges);
+      if (!places || *places < 0 || *places > 62) {
+        return Unknown("a shift");
+      }
+      PwAff power = unknowns_.Constant(int64_t{1} << *places);
+      return binary.op == BinaryOp::Shl ? left * power : Floor(left, power);
+    }
     default:
       return Unknown("a boolean");
   }
+}
+
+/// `x & 2^k - 1` is a remainder; of the rest, bounds are known where no operand is negative.
+PwAff Converter::Bits(BinaryOp op, const PwAff& a, const PwAff& b) {
+  Unknowns::Bounds right = unknowns_.BoundsOf(b);
+  if (op == BinaryOp::BitAnd && right.lo && right.lo == right.hi && *right.lo > 0 &&
+      *right.lo < std::numeric_limits<int32_t>::max() && (*right.lo & (*right.lo + 1)) == 0) {
+    PwAff size = unknowns_.Constant(*right.lo + 1);
+    return a - size * Floor(a, size);
+  }
+  return unknowns_.Any("a bit operation", [&](const PwAff& value) {
+    PwAff zero = unknowns_.Constant(0);
+    if (op == BinaryOp::BitAnd) {
+      Set of_a = Lt(a, zero) | (Le(zero, value) & Le(value, a));
+      Set of_b = Lt(b, zero) | (Le(zero, value) & Le(value, b));
+      return of_a & of_b;
+    }
+    Set set = Le(zero, value) & Le(value, a + b);
+    if (op == BinaryOp::BitOr) {
+      set = set & Le(a, value) & Le(b, value);
+    }
+    return Lt(a, zero) | Lt(b, zero) | set;
+  });
 }
 
 PwAff Converter::Times(const PwAff& a, const PwAff& b) {
@@ -293,14 +332,14 @@ void Converter::AddOthers(const Tensor& own, TensorId id, const std::vector<PwAf
   }
 }
 
-/// An argmax lies within its axis, or is the lower bound of an empty one.
+/// An argmax or argmin lies within its axis, or is the lower bound of an empty one.
 PwAff Converter::Of(const Reduce& reduce) {
-  if (reduce.op != Reduction::ArgMax) {
+  if (!IsArg(reduce.op)) {
     return Unknown("a reduction");
   }
   PwAff lo = reduce.axes[0].lo ? Int(reduce.axes[0].lo) : unknowns_.Constant(0);
   PwAff hi = Int(reduce.axes[0].hi);
-  return unknowns_.Any("an `argmax`", [&](const PwAff& value) {
+  return unknowns_.Any("an `" + std::string(Spelling(reduce.op)) + "`", [&](const PwAff& value) {
     return Eq(value, lo) | (Le(lo, value) & Lt(value, hi));
   });
 }
@@ -310,18 +349,20 @@ PwAff Converter::Of(const Cast& cast) {
     return Unknown("a cast");
   }
   PwAff operand = Int(cast.operand);
-  Unknowns::Bounds bounds = unknowns_.BoundsOf(operand);
-  int64_t lo = std::numeric_limits<int64_t>::min();
-  int64_t hi = std::numeric_limits<int64_t>::max();
-  if (cast.type == DType::I32) {
-    lo = std::numeric_limits<int32_t>::min();
-    hi = std::numeric_limits<int32_t>::max();
-  } else if (cast.type == DType::U8) {
-    lo = 0;
-    hi = 255;
+  auto range = RangeOfType(cast.type);
+  if (!range) {
+    return operand;
   }
-  bool fits = bounds.lo && bounds.hi && *bounds.lo >= lo && *bounds.hi <= hi;
-  return fits || cast.type == DType::I64 ? operand : Unknown("a cast");
+  Unknowns::Bounds bounds = unknowns_.BoundsOf(operand);
+  bool fits = bounds.lo && bounds.hi && *bounds.lo >= range->lo && *bounds.hi <= range->hi;
+  return fits ? operand : Within("a cast", *range);
+}
+
+/// An unknown value in a range, both ends included.
+PwAff Converter::Within(const std::string& text, Interval range) {
+  return unknowns_.Any(text, [&](const PwAff& value) {
+    return Le(unknowns_.Constant(range.lo), value) & Le(value, unknowns_.Constant(range.hi));
+  });
 }
 
 PwAff Converter::Unknown(const std::string& text) {

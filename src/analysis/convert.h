@@ -61,7 +61,9 @@ class Converter {
   PwAff Of(const Unary& unary);
   PwAff Floor(const PwAff& a, const PwAff& b);
   PwAff Ceil(const PwAff& a, const PwAff& b);
+  PwAff Bits(BinaryOp op, const PwAff& a, const PwAff& b);
   PwAff Unknown(const std::string& text);
+  PwAff Within(const std::string& text, Interval range);
   Promise PromiseOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
                     size_t slice);
   void AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,

@@ -22,6 +22,9 @@ std::string Subject(const Module& module, const ProgramCall& call, const IndexUs
                          call.device->name);
     case IndexUse::Kind::TopK:
       return "`topk`";
+    case IndexUse::Kind::Divisor:
+    case IndexUse::Kind::Places:
+      return fmt::format("`{}`", Print(module, use.operation));
   }
   ETC_CHECK(!"unknown kind of index");
 }
@@ -47,6 +50,32 @@ Note DeclarationOf(const Module& module, const ProgramCall& call, const IndexUse
   return {tensor.range, fmt::format("`%{}` is declared here", tensor.name)};
 }
 
+void ReportOperand(Prover& prover, const ProgramCall& call, const IndexUse& use,
+                   const std::optional<Point>& point, const Set& outside) {
+  const Unknowns& unknowns = prover.unknowns;
+  const Module& module = unknowns.module();
+  SourceRange range = module.RangeOf(use.operation);
+  std::string operation = Subject(module, call, use);
+  bool divides = use.kind == IndexUse::Kind::Divisor;
+  if (!point) {
+    prover.NotProved(prover.report.bounds, DiagnosticKind::OperandProof, range,
+                     divides ? fmt::format("the divisor of {} is not 0", operation)
+                             : operation + " shifts by 0 to 63 places",
+                     ReasonOf(unknowns, outside));
+    return;
+  }
+  std::string fault =
+      divides ? "divides by zero"
+              : fmt::format("shifts by {} places, outside of 0 .. 64", point->at("index@"));
+  Diagnostic* error =
+      prover.Refuted(prover.report.bounds, DiagnosticKind::OperandProof, range,
+                     fmt::format("{} {}, in {}{}", operation, fault, TaskText(call, *point, 1),
+                                 SizesText(unknowns, *point, &call, 1)));
+  if (error != nullptr) {
+    error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
+  }
+}
+
 void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   const Unknowns& unknowns = prover.unknowns;
   prover.context.SetBudget(kSteps);
@@ -54,7 +83,9 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
     ++prover.report.bounds.proved;
     return;
   }
-  Set outside = Lt(use.value, use.least) | Le(use.extent, use.value);
+  Set outside = use.kind == IndexUse::Kind::Divisor
+                    ? Eq(use.value, unknowns.Constant(0))
+                    : Lt(use.value, use.least) | Le(use.extent, use.value);
   // Mostly the ranges of the variables in it say enough.
   if (IsEmpty(outside) || IsEmpty(unknowns.CloseVariables(outside))) {
     ++prover.report.bounds.proved;
@@ -76,6 +107,10 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
                    Eq(unknowns.Param("extent@"), use.extent);
   auto point = use.exact ? FindWitness(unknowns, with_value) : std::nullopt;
   SourceRange range = module.RangeOf(use.index);
+  if (use.operation) {
+    ReportOperand(prover, call, use, point, outside);
+    return;
+  }
   if (!point) {
     prover.NotProved(prover.report.bounds, DiagnosticKind::BoundsProof, range,
                      use.kind == IndexUse::Kind::TopK

@@ -6,6 +6,7 @@
 #include "analysis/accessed.h"
 #include "analysis/intervals.h"
 #include "analysis/region_list.h"
+#include "ir/partial.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -259,8 +260,8 @@ class RegionWalk {
   void CheckEdges(const ProgramCall& call) {
     steers_ = true;
     for (const TaskEdge& wait : call.waits) {
-      CheckEdge(wait,
-                reader_ != nullptr && ReadsTensor(module_, module_.events[wait.ref->event].count));
+      ExprId counted = module_.events[wait.ref->event].count;
+      CheckEdge(wait, reader_ != nullptr && (ReadsTensor(module_, counted) || IsPartial(counted)));
     }
     for (const TaskEdge& notify : call.notifies) {
       CheckEdge(notify, false);
@@ -268,9 +269,18 @@ class RegionWalk {
     steers_ = false;
   }
 
+  bool IsPartial(ExprId expr) const {
+    bool partial = false;
+    VisitExprs(module_, expr, [&](ExprId id) { partial |= bool{PartialOperand(module_, id)}; });
+    return partial;
+  }
+
   /// What is read to know the elements of a wait or notify, and the count that a wait is for.
   void CheckEdge(const TaskEdge& edge, bool count) {
-    if (reader_ == nullptr || !(count || ReadsTensor(module_, *edge.ref))) {
+    bool partial = false;
+    VisitExprs(module_, *edge.ref,
+               [&](ExprId id) { partial |= bool{PartialOperand(module_, id)}; });
+    if (reader_ == nullptr || !(count || partial || ReadsTensor(module_, *edge.ref))) {
       return;
     }
     for (size_t i = 0; i < edge.coords.size(); ++i) {
@@ -345,6 +355,31 @@ class RegionWalk {
     }
   }
 
+  /// What divides by zero, or shifts too far, has a value that nobody wants.
+  void CheckOperation(ExprId id) {
+    ExprId operand = reader_ == nullptr ? ExprId{} : PartialOperand(module_, id);
+    if (!operand) {
+      return;
+    }
+    bool divides = !IsShift(module_, id);
+    auto values = intervals_.Of(operand);
+    bool proved = values && (divides ? values->lo >= 1 || values->hi <= -1
+                                     : values->lo >= 0 && values->hi <= 63);
+    if (!proved) {
+      reader_->on_index(call_, {divides ? IndexUse::Kind::Divisor : IndexUse::Kind::Places,
+                                {},
+                                0,
+                                operand,
+                                false,
+                                task_.converter.Int(operand),
+                                unknowns_.Constant(0),
+                                unknowns_.Constant(64),
+                                &scope_,
+                                exact_,
+                                id});
+    }
+  }
+
   /// There are as many elements as are taken.
   void CheckRanks(const TopK& topk) {
     if (reader_ == nullptr) {
@@ -373,6 +408,7 @@ class RegionWalk {
     if (id) {
       here_ = module_.RangeOf(id);
       std::visit([&](const auto& expr) { Visit(expr); }, module_.exprs[id]);
+      CheckOperation(id);
     }
   }
   void VisitAll(const std::vector<ExprId>& ids) {

@@ -23,10 +23,11 @@ struct AccessRegion {
 };
 
 /// A value that must be in a range, for the proof that it is: an index of an access in its extent,
-/// the value of a scalar parameter in what is declared, or the rank of the last element that a
-/// `topk` takes in the number of those that there are.
+/// the value of a scalar parameter in what is declared, the rank of the last element that a `topk`
+/// takes in the number of those that there are, or the places of a shift in 0 .. 64. And a divisor,
+/// which must not be 0.
 struct IndexUse {
-  enum class Kind { Element, Scalar, TopK };
+  enum class Kind { Element, Scalar, TopK, Divisor, Places };
   Kind kind;
   TensorId tensor;  // Element: as the body names it
   size_t axis;      // Element; Scalar: number of the parameter
@@ -37,6 +38,7 @@ struct IndexUse {
   PwAff extent = {};           // one above the largest
   const Set* scope = nullptr;  // where the access happens
   bool exact = false;          // of `scope`
+  ExprId operation = {};       // Divisor, Places: what has the value as its operand
 };
 
 /// What a proof looks at while the body of task 1 is read.

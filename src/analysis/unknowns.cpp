@@ -166,14 +166,8 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
       }
       return facts;
     }
-    if (declared.type == DType::I32) {
-      return Le(Constant(std::numeric_limits<int32_t>::min()), value) &
-             Le(value, Constant(std::numeric_limits<int32_t>::max()));
-    }
-    if (declared.type == DType::U8) {
-      return Le(Constant(0), value) & Le(value, Constant(255));
-    }
-    return All();
+    auto range = RangeOfType(declared.type);
+    return range ? Le(Constant(range->lo), value) & Le(value, Constant(range->hi)) : All();
   });
 }
 

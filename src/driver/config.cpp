@@ -132,7 +132,7 @@ std::optional<Override> ParseDefine(std::string_view text, Diagnostics& diagnost
     result.value = value == "true";
   } else if (auto integer = ParseNumber<int64_t>(value)) {
     result.value = *integer;
-  } else if (auto real = ParseNumber<double>(value); real && std::isfinite(*real)) {
+  } else if (auto real = ParseNumber<double>(value); real && !std::isnan(*real)) {
     result.value = *real;
   } else {
     diagnostics.Error(

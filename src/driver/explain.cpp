@@ -48,8 +48,7 @@ class Explanation {
       }
       for (TensorId param : module_.kernels[id].params) {
         const Tensor& tensor = module_.tensors[param];
-        if ((tensor.type == DType::I32 || tensor.type == DType::I64) &&
-            !Contains(integers, tensor.name)) {
+        if (KindOf(tensor.type) == ValueKind::Int && !Contains(integers, tensor.name)) {
           integers.push_back(tensor.name);
         }
       }

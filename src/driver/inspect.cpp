@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "driver/artifact_view.h"
@@ -110,6 +111,10 @@ class Inspection {
   }
 
   static Json ToJson(const manifest::Constant& constant) {
+    const auto* number = std::get_if<double>(&constant.value);
+    if (number != nullptr && std::isinf(*number)) {
+      return *number > 0 ? "inf" : "-inf";
+    }
     return std::visit([](auto value) { return Json(value); }, constant.value);
   }
 

@@ -10,6 +10,7 @@
 
 #include "driver/files.h"
 #include "driver/float16.h"
+#include "driver/float8.h"
 #include "driver/npy.h"
 
 namespace etc {
@@ -32,6 +33,17 @@ std::vector<std::string_view> NpyTypes(etc_dtype dtype) {
       return {"|u1"};
     case ETC_BOOL:
       return {"|b1"};
+    case ETC_U16:
+      return {"<u2"};
+    case ETC_I8:
+      return {"|i1"};
+    case ETC_U32:
+      return {"<u4"};
+    case ETC_F64:
+      return {"<f8"};
+    case ETC_F8E4M3:
+    case ETC_F8E5M2:
+      return {"|u1"};  // bit patterns, too
   }
   InternalError(__FILE__, __LINE__, "a dtype without a type in .npy files");
 }
@@ -50,10 +62,19 @@ void Put(char* bytes, int64_t index, T value) {
 
 void PutFloat(etc_dtype dtype, char* bytes, int64_t index, double value) {
   auto narrow = static_cast<float>(value);
-  if (dtype == ETC_F32) {
-    Put(bytes, index, narrow);
-  } else {
-    Put(bytes, index, dtype == ETC_BF16 ? Bf16FromFloat(narrow) : F16FromFloat(narrow));
+  switch (dtype) {
+    case ETC_F64:
+      return Put(bytes, index, value);
+    case ETC_F32:
+      return Put(bytes, index, narrow);
+    case ETC_BF16:
+      return Put(bytes, index, Bf16FromFloat(narrow));
+    case ETC_F8E4M3:
+      return Put(bytes, index, F8E4M3FromFloat(narrow));
+    case ETC_F8E5M2:
+      return Put(bytes, index, F8E5M2FromFloat(narrow));
+    default:
+      return Put(bytes, index, F16FromFloat(narrow));
   }
 }
 
@@ -63,6 +84,8 @@ void PutInt(etc_dtype dtype, char* bytes, int64_t index, int64_t value) {
       return Put(bytes, index, value);
     case 4:
       return Put(bytes, index, static_cast<int32_t>(value));
+    case 2:
+      return Put(bytes, index, static_cast<uint16_t>(value));
     default:
       return Put(bytes, index, static_cast<uint8_t>(value));
   }
@@ -136,27 +159,51 @@ int64_t TensorData::Elements() const {
   return elements;
 }
 
-bool IsFloat(etc_dtype dtype) { return dtype == ETC_F32 || dtype == ETC_F16 || dtype == ETC_BF16; }
+bool IsFloat(etc_dtype dtype) {
+  switch (dtype) {
+    case ETC_F64:
+    case ETC_F32:
+    case ETC_F16:
+    case ETC_BF16:
+    case ETC_F8E4M3:
+    case ETC_F8E5M2:
+      return true;
+    default:
+      return false;
+  }
+}
 
 double ElementAsDouble(etc_dtype dtype, const char* bytes, int64_t index) {
   switch (dtype) {
+    case ETC_F64:
+      return At<double>(bytes, index);
     case ETC_F32:
       return At<float>(bytes, index);
     case ETC_F16:
       return FloatFromF16(At<uint16_t>(bytes, index));
     case ETC_BF16:
       return FloatFromBf16(At<uint16_t>(bytes, index));
+    case ETC_F8E4M3:
+      return FloatFromF8E4M3(At<uint8_t>(bytes, index));
+    case ETC_F8E5M2:
+      return FloatFromF8E5M2(At<uint8_t>(bytes, index));
     default:
       return static_cast<double>(ElementAsInt(dtype, bytes, index));
   }
 }
 
 int64_t ElementAsInt(etc_dtype dtype, const char* bytes, int64_t index) {
-  switch (etc_dtype_bytes(dtype)) {
-    case 8:
+  switch (dtype) {
+    case ETC_I64:
       return At<int64_t>(bytes, index);
-    case 4:
+    case ETC_I32:
       return At<int32_t>(bytes, index);
+    case ETC_U32:
+      return At<uint32_t>(bytes, index);
+    case ETC_U16:
+      return At<uint16_t>(bytes, index);
+    case ETC_I8:
+      return At<int8_t>(bytes, index);
     default:
       return At<uint8_t>(bytes, index);
   }
@@ -240,6 +287,15 @@ void FillPoison(TensorData& tensor) {
         break;
       case ETC_U8:
         Put(tensor.bytes.data(), i, uint8_t{0xff});
+        break;
+      case ETC_U16:
+        Put(tensor.bytes.data(), i, uint16_t{0xffff});
+        break;
+      case ETC_U32:
+        Put(tensor.bytes.data(), i, uint32_t{0xffffffff});
+        break;
+      case ETC_I8:
+        Put(tensor.bytes.data(), i, std::numeric_limits<int8_t>::min());
         break;
       case ETC_BOOL:
         Put(tensor.bytes.data(), i, uint8_t{1});

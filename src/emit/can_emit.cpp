@@ -13,8 +13,8 @@ namespace etc {
 
 namespace {
 
-/// The C++ struct of a device function's arguments has members for the extents of its parameters,
-/// and for their layouts.
+/// The arguments of a device function that an implementation uses have members for the extents of
+/// its parameters, and for their layouts.
 bool HasClearNames(const Module& module, const Device& device, Diagnostics& diagnostics) {
   std::map<std::string, const Tensor*> members;
   for (TensorId id : device.params) {
@@ -48,7 +48,7 @@ bool HasClearNames(const Module& module, const Device& device, Diagnostics& diag
 
 }  // namespace
 
-bool CanEmit(const Module& module, Diagnostics& diagnostics) {
+bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   bool ok = true;
   auto missing = [&](SourceRange range, std::string message) {
     diagnostics.Error(DiagnosticKind::Structure, range, std::move(message));
@@ -70,7 +70,9 @@ bool CanEmit(const Module& module, Diagnostics& diagnostics) {
   std::set<DeviceId> devices;
   for (const Kernel& kernel : module.kernels) {
     for (DeviceId id : DevicesOf(module, kernel)) {
-      ok &= !devices.insert(id).second || HasClearNames(module, module.devices[id], diagnostics);
+      if (FindImpl(module.devices[id], Spelling(arch)) != nullptr && devices.insert(id).second) {
+        ok &= HasClearNames(module, module.devices[id], diagnostics);
+      }
     }
     bool first_tagged = false;
     for (NodeId id : kernel.declarations) {

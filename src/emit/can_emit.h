@@ -3,11 +3,13 @@
 
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "target/arch.h"
 
 namespace etc {
 
 /// Reports what emission would have to decide by itself: a buffer without a place, an event without
-/// a realisation, a graph that is not scheduled; and a module without a kernel.
-[[nodiscard]] bool CanEmit(const Module& module, Diagnostics& diagnostics);
+/// a realisation, a graph that is not scheduled; and a module without a kernel. `arch` is the
+/// target, "host" or that of implementations.
+[[nodiscard]] bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -115,11 +115,12 @@ class CudaWriter {
     for (DeviceId id : DevicesOf(module_, kernel)) {
       const Device& device = module_.devices[id];
       out.Line("");
+      ArgsNames names(FindImpl(device, Spelling(arch_)) != nullptr);
       if (kernel.check_accesses) {
-        WriteDevice(out, CheckedScope(module_, ranges, device, computed, check_texts_), device,
-                    tagged, true);
+        WriteDevice(out, CheckedScope(module_, ranges, names, device, computed, check_texts_),
+                    device, tagged, true);
       } else {
-        WriteDevice(out, DeviceScope(module_, ranges), device, tagged, false);
+        WriteDevice(out, DeviceScope(module_, ranges, names), device, tagged, false);
       }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
@@ -291,7 +292,7 @@ class CudaWriter {
 
 std::optional<Emitted> EmitCuda(const Module& module, Arch arch, const HeaderReader& headers,
                                 Diagnostics& diagnostics) {
-  if (!CanEmit(module, diagnostics)) {
+  if (!CanEmit(module, arch, diagnostics)) {
     return std::nullopt;
   }
   return CudaWriter(module, arch, headers, diagnostics).Run();

@@ -12,8 +12,7 @@ namespace etc {
 
 std::string DeviceScope::Pointer(TensorId id) const {
   const Tensor& tensor = module().tensors[id];
-  return tensor.kind == TensorKind::Local ? "t_" + tensor.name
-                                          : "args." + CxxIdentifier(tensor.name);
+  return tensor.kind == TensorKind::Local ? "t_" + tensor.name : "args." + names_.Pointer(tensor);
 }
 
 std::string DeviceScope::Extent(TensorId id, size_t axis) const {
@@ -22,34 +21,35 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
     return fmt::format("{}LL", *value);
   }
   ETC_CHECK(tensor.kind == TensorKind::Param);
-  return fmt::format("args.{}_{}", tensor.name, axis);
+  return "args." + names_.Extent(tensor, axis);
 }
 
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
                const std::set<TensorId>& tagged, bool checks) {
   const Module& module = scope.module();
+  const ArgsNames& names = scope.names();
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
     if (tagged.contains(id)) {
-      out.Line(fmt::format("Tagged<{}> {};", CxxType(tensor.type), CxxIdentifier(tensor.name)));
+      out.Line(fmt::format("Tagged<{}> {};", CxxType(tensor.type), names.Pointer(tensor)));
     } else {
       out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
-                           CxxType(tensor.type), CxxIdentifier(tensor.name)));
+                           CxxType(tensor.type), names.Pointer(tensor)));
     }
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       if (auto value = EvaluateInt(module, tensor.shape[axis], {}, scope.ranges())) {
-        out.Line(fmt::format("static constexpr i64 {}_{} = {};", tensor.name, axis, *value));
+        out.Line(fmt::format("static constexpr i64 {} = {};", names.Extent(tensor, axis), *value));
       } else {
-        out.Line(fmt::format("i64 {}_{};", tensor.name, axis));
+        out.Line(fmt::format("i64 {};", names.Extent(tensor, axis)));
       }
     }
     for (size_t axis = 0; axis < tensor.tile.size(); ++axis) {
-      out.Line(fmt::format("static constexpr i64 {}_tile_{} = {};", tensor.name, axis,
+      out.Line(fmt::format("static constexpr i64 {} = {};", names.Tile(tensor, axis),
                            TileSize(module, tensor, axis)));
     }
     if (tensor.swizzled) {
-      out.Line(fmt::format("static constexpr bool {}_swizzle = true;", tensor.name));
+      out.Line(fmt::format("static constexpr bool {} = true;", names.Swizzle(tensor)));
     }
   }
   if (!device.scalars.empty()) {
@@ -199,20 +199,27 @@ class BodyWriter {
   }
 
   void Serial(const Assign& stmt) {
+    ValueKind element = KindOf(module_.tensors[stmt.tensor].type);
     if (!stmt.adds) {
-      out_.Line(Store(stmt.tensor, stmt.indices, CxxExpr(scope_, stmt.value)));
+      std::string value = element == ValueKind::Double
+                              ? CxxExprAs(scope_, ValueKind::Double, stmt.value)
+                              : CxxExpr(scope_, stmt.value);
+      out_.Line(Store(stmt.tensor, stmt.indices, value, KindOf(module_, stmt.value)));
       return;
     }
-    std::string_view type = CxxType(KindOf(module_.tensors[stmt.tensor].type));
+    // What is added to a float may be a double.
+    ValueKind kind = KindOf(module_, stmt.value) == ValueKind::Double ? ValueKind::Double : element;
     out_.Line(Store(stmt.tensor, stmt.indices,
-                    fmt::format("{} + {}({})", CxxElement(scope_, stmt.tensor, stmt.indices), type,
-                                CxxExpr(scope_, stmt.value))));
+                    fmt::format("{} + {}", CxxElement(scope_, stmt.tensor, stmt.indices),
+                                CxxExprAs(scope_, kind, stmt.value)),
+                    kind));
   }
 
   /// Each rank takes the largest candidate that comes after the one of the rank before it. Where
   /// there is none any more, the value is the least and the index the lower bound.
   void Serial(const TopK& stmt) {
-    std::string_view type = CxxType(KindOf(module_, stmt.body));
+    ValueKind kind = KindOf(module_, stmt.body);
+    std::string_view type = CxxType(kind);
     std::string index = CxxName(module_, stmt.axis.var);
     out_.Open("{");
     if (std::string check = scope_.RankCheck(stmt); !check.empty()) {
@@ -232,22 +239,23 @@ class BodyWriter {
                     "= {}; }}",
                     index));
     out_.Close();
-    out_.Line(Store(stmt.values, stmt.value_indices, "top"));
-    out_.Line(Store(stmt.positions, stmt.position_indices, "top_index"));
+    out_.Line(Store(stmt.values, stmt.value_indices, "top", kind));
+    out_.Line(Store(stmt.positions, stmt.position_indices, "top_index", ValueKind::Int));
     out_.Line("if (found) { first = false; last = top; last_index = top_index; }");
     out_.Close();
     out_.Close();
   }
 
-  std::string Store(TensorId id, const std::vector<ExprId>& indices, const std::string& value) {
+  std::string Store(TensorId id, const std::vector<ExprId>& indices, const std::string& value,
+                    ValueKind kind) {
     const Tensor& tensor = module_.tensors[id];
     std::string target = fmt::format("{}[{}]", scope_.Pointer(id), CxxOffset(scope_, id, indices));
     std::string guard = scope_.Guard(id, indices);
     std::string head = guard.empty() ? "" : fmt::format("if ({}) ", guard);
-    return KindOf(tensor.type) == ValueKind::Float
-               ? fmt::format("{}{} = FromFloat<{}>(float({}));", head, target, CxxType(tensor.type),
-                             value)
-               : fmt::format("{}{} = {}({});", head, target, CxxType(tensor.type), value);
+    std::string element = KindOf(tensor.type) == ValueKind::Float
+                              ? CxxNarrow(tensor.type, kind, value)
+                              : fmt::format("{}({})", CxxType(tensor.type), value);
+    return fmt::format("{}{} = {};", head, target, element);
   }
 
   // All consumer threads of a block run the task together.

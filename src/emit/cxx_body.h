@@ -4,6 +4,7 @@
 #include <set>
 
 #include "emit/cxx_expr.h"
+#include "emit/cxx_names.h"
 #include "emit/text_writer.h"
 
 namespace etc {
@@ -11,7 +12,10 @@ namespace etc {
 /// Inside a device function, its parameters are members of `args`.
 class DeviceScope : public CxxScope {
  public:
-  DeviceScope(const Module& module, const DimRanges& ranges) : CxxScope(module, ranges) {}
+  DeviceScope(const Module& module, const DimRanges& ranges, ArgsNames names)
+      : CxxScope(module, ranges), names_(names) {}
+
+  const ArgsNames& names() const { return names_; }
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
@@ -19,6 +23,9 @@ class DeviceScope : public CxxScope {
   /// A statement that holds the number of elements of a `topk` against what it takes; empty when
   /// that is proved or refuted.
   virtual std::string RankCheck(const TopK& /*topk*/) const { return ""; }
+
+ private:
+  ArgsNames names_;
 };
 
 /// How the iterations of a body's outermost loops are executed.
@@ -27,9 +34,9 @@ enum class BodyStyle {
   Parallel,  // the consumer threads of a block share them, with barriers between statements
 };
 
-/// `struct Args_NAME`: for each parameter its pointer `p` and extents `p_0`, `p_1`, …, those that
-/// are constant as constants; the scalar parameters, as members of `scalars`; and the values of the
-/// dimensions. `tagged` are those bound to tagged
+/// `struct Args_NAME`: for each parameter its pointer and extents, those that are constant as
+/// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
+/// `tagged` are those bound to tagged
 /// buffers, which have a tag besides; with `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
                const std::set<TensorId>& tagged, bool checks);

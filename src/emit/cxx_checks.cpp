@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/printer.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -208,9 +209,10 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
   out.Close();
 }
 
-CheckedScope::CheckedScope(const Module& module, const DimRanges& ranges, const Device& device,
-                           const std::set<TensorId>& computed, CheckTexts& texts)
-    : DeviceScope(module, ranges), computed_(computed), texts_(texts) {
+CheckedScope::CheckedScope(const Module& module, const DimRanges& ranges, ArgsNames names,
+                           const Device& device, const std::set<TensorId>& computed,
+                           CheckTexts& texts)
+    : DeviceScope(module, ranges, names), computed_(computed), texts_(texts) {
   name_ = "@" + device.name;
   // What follows the coordinates in a message takes five values or less, but for the indices.
   if (device.tasks.size() + 5 <= kValues) {
@@ -329,6 +331,19 @@ std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indice
   return fmt::format("args.checks.InRange({}, {}, {}, {}{})",
                      CheckNumber(texts_, who + " is {}, outside of {}..{}"), value,
                      CxxExpr(range, tensor.value_lo), CxxExpr(range, tensor.value_hi), values);
+}
+
+std::string CheckedScope::CheckedDivisor(ExprId division, std::string divisor) const {
+  std::string text = fmt::format("{}: `{}` divides by zero", name_, Print(module(), division));
+  return fmt::format("args.checks.NotZero({}, {}{})", CheckNumber(texts_, text), divisor,
+                     coordinates_);
+}
+
+std::string CheckedScope::CheckedPlaces(ExprId shift, std::string places) const {
+  std::string text = fmt::format("{}: `{}` shifts by {{}} places, outside of 0..64", name_,
+                                 Print(module(), shift));
+  return fmt::format("args.checks.Places({}, {}{})", CheckNumber(texts_, text), places,
+                     coordinates_);
 }
 
 void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {

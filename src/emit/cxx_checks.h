@@ -10,16 +10,18 @@
 namespace etc {
 
 /// A body whose indices that depend on data are held against their extents, and the elements of
-/// computed parameters with a declared range against it.
+/// computed parameters with a declared range against it; divisors and shifts, too.
 class CheckedScope : public DeviceScope {
  public:
-  CheckedScope(const Module& module, const DimRanges& ranges, const Device& device,
+  CheckedScope(const Module& module, const DimRanges& ranges, ArgsNames names, const Device& device,
                const std::set<TensorId>& computed, CheckTexts& texts);
 
   std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
   std::string Checked(TensorId tensor, const std::vector<ExprId>& indices,
                       std::string value) const override;
   std::string RankCheck(const TopK& topk) const override;
+  std::string CheckedDivisor(ExprId division, std::string divisor) const override;
+  std::string CheckedPlaces(ExprId shift, std::string places) const override;
 
  private:
   void Learn(const std::vector<StmtId>& body);

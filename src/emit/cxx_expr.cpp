@@ -2,26 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
+#include "emit/cxx_names.h"
 #include "support/diagnostics.h"
 
 namespace etc {
 namespace {
 
-std::string FloatText(double value) {
+/// A literal of type float or double.
+std::string FloatText(double value, bool is_double) {
   if (std::isinf(value)) {
-    return value > 0 ? "Infinity()" : "-Infinity()";
+    std::string text = value > 0 ? "Infinity()" : "-Infinity()";
+    return is_double ? "double(" + text + ")" : text;
   }
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) {
     text += ".0";
   }
-  return text + "f";
+  return is_double ? text : text + "f";
 }
 
 std::string IntText(int64_t value) {
@@ -30,6 +31,26 @@ std::string IntText(int64_t value) {
   }
   return value < 0 ? fmt::format("({}LL)", value) : fmt::format("{}LL", value);
 }
+
+}  // namespace
+
+std::string_view CxxType(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::Int:
+      return "i64";
+    case ValueKind::Float:
+      return "float";
+    case ValueKind::Double:
+      return "double";
+    case ValueKind::Bool:
+      return "bool";
+    case ValueKind::Error:
+      break;
+  }
+  ETC_CHECK(!"an expression without a kind reached emission");
+}
+
+namespace {
 
 /// The name of a scalar function in kernels/tile/scalar.cuh.
 std::string_view FunctionName(Intrinsic op) {
@@ -50,14 +71,20 @@ class Printer {
     return std::visit([&](const auto& e) { return Text(id, e); }, module_.exprs[id]);
   }
 
- private:
+  /// What floats are written with has 64 bits where a double is wanted.
   std::string As(ValueKind kind, ExprId id) const {
-    return KindOf(module_, id) == kind ? Print(id)
-                                       : fmt::format("{}({})", CxxType(kind), Print(id));
+    ValueKind own = KindOf(module_, id);
+    if (own == ValueKind::Float && kind == ValueKind::Double) {
+      if (auto value = EvaluateFloat(module_, id, {}, scope_.ranges())) {
+        return FloatText(*value, true);
+      }
+    }
+    return own == kind ? Print(id) : fmt::format("{}({})", CxxType(kind), Print(id));
   }
 
+ private:
   std::string Text(ExprId, const IntLiteral& e) const { return IntText(e.value); }
-  std::string Text(ExprId, const FloatLiteral& e) const { return FloatText(e.value); }
+  std::string Text(ExprId, const FloatLiteral& e) const { return FloatText(e.value, false); }
   std::string Text(ExprId, const BoolLiteral& e) const { return e.value ? "true" : "false"; }
   std::string Text(ExprId, const SymbolRef& e) const { return scope_.Scalar(e.symbol); }
 
@@ -66,10 +93,16 @@ class Printer {
   std::string Text(ExprId, const Cast& e) const {
     switch (KindOf(e.type)) {
       case ValueKind::Float:
-        return fmt::format("ToFloat(FromFloat<{}>({}))", etc::CxxType(e.type),
-                           As(ValueKind::Float, e.operand));
-      case ValueKind::Int:
-        return fmt::format("i64({}({}))", etc::CxxType(e.type), Print(e.operand));
+        return fmt::format("ToFloat({})", CxxNarrow(e.type, KindOf(module_, e.operand),
+                                                    As(FloatKind(e.operand), e.operand)));
+      case ValueKind::Double:
+        return As(ValueKind::Double, e.operand);
+      case ValueKind::Int: {
+        // Low bits of 64: a conversion of a float that does not fit a narrow type is undefined.
+        bool narrow = e.type == DType::U16 || e.type == DType::I8 || e.type == DType::U32;
+        std::string operand = narrow ? "i64(" + Print(e.operand) + ")" : Print(e.operand);
+        return fmt::format("i64({}({}))", etc::CxxType(e.type), operand);
+      }
       default:
         return fmt::format("bool({})", Print(e.operand));
     }
@@ -80,17 +113,45 @@ class Printer {
   }
 
   std::string Text(ExprId id, const Binary& e) const {
-    bool integer = KindOf(module_, id) == ValueKind::Int;
-    if (integer && (e.op == BinaryOp::Div || e.op == BinaryOp::Mod)) {
+    ValueKind kind = KindOf(module_, id);
+    if (kind == ValueKind::Int && (e.op == BinaryOp::Div || e.op == BinaryOp::Mod)) {
       bool small = FitsU32(scope_, e.left, 0) && FitsU32(scope_, e.right, 1);
-      return fmt::format("{}{}({}, {})", small ? "Small" : "Floor",
-                         e.op == BinaryOp::Div ? "Div" : "Mod", Print(e.left), Print(e.right));
+      return fmt::format("{}{}({}, {})", small ? "Small" : Total(e.right) + "Floor",
+                         e.op == BinaryOp::Div ? "Div" : "Mod", Print(e.left),
+                         Divisor(id, e.right));
     }
-    if (!integer && KindOf(module_, id) == ValueKind::Float) {
-      return fmt::format("({} {} {})", As(ValueKind::Float, e.left), Spelling(e.op),
-                         As(ValueKind::Float, e.right));
+    if (IsShift(e.op)) {
+      return fmt::format("{}({}, {})", e.op == BinaryOp::Shl ? "ShiftLeft" : "ShiftRight",
+                         Print(e.left), Places(id, e.right));
+    }
+    if (IsComparison(e.op) && (KindOf(module_, e.left) == ValueKind::Double ||
+                               KindOf(module_, e.right) == ValueKind::Double)) {
+      kind = ValueKind::Double;
+    }
+    if (IsFloating(kind)) {
+      return fmt::format("({} {} {})", As(kind, e.left), Spelling(e.op), As(kind, e.right));
     }
     return fmt::format("({} {} {})", Print(e.left), Spelling(e.op), Print(e.right));
+  }
+
+  /// "Total" where nothing says that a divisor is above 0.
+  std::string Total(ExprId divisor) const {
+    auto bounds = Bounds(module_, divisor, scope_.intervals(), scope_.ranges());
+    return bounds && bounds->lo >= 1 ? "" : "Total";
+  }
+  std::string Divisor(ExprId division, ExprId divisor) const {
+    std::string text = Print(divisor);
+    return Total(divisor).empty() ? text : scope_.CheckedDivisor(division, std::move(text));
+  }
+  std::string Places(ExprId shift, ExprId places) const {
+    auto bounds = Bounds(module_, places, scope_.intervals(), scope_.ranges());
+    bool known = bounds && bounds->lo >= 0 && bounds->hi <= 63;
+    return known ? Print(places) : scope_.CheckedPlaces(shift, Print(places));
+  }
+
+  /// The width in which an operand becomes an element of fewer bits.
+  ValueKind FloatKind(ExprId id) const {
+    return KindOf(module_, id) == ValueKind::Double ? ValueKind::Double : ValueKind::Float;
   }
 
   std::string Text(ExprId id, const Call& e) const {
@@ -103,6 +164,10 @@ class Printer {
     if (e.op == Intrinsic::Select) {
       return fmt::format("({} ? {} : {})", Print(e.args[0]), As(kind, e.args[1]),
                          As(kind, e.args[2]));
+    }
+    if (e.op == Intrinsic::CeilDiv || e.op == Intrinsic::Align) {
+      return fmt::format("{}{}({}, {})", Total(e.args[1]), FunctionName(e.op), Print(e.args[0]),
+                         Divisor(id, e.args[1]));
     }
     std::string args;
     for (ExprId arg : e.args) {
@@ -119,24 +184,47 @@ class Printer {
     }
     std::string body = Print(e.body);
     std::string_view type = CxxType(KindOf(module_, e.body));
-    if (e.op == Reduction::ArgMax) {
+    if (IsArg(e.op)) {
       const Axis& axis = e.axes[0];
       return fmt::format(
-          "[&] {{ i64 best = {}; {} top = Lowest<{}>(); bool any = false; {}{{ const {} value = "
-          "{}; if (!any || value > top) {{ any = true; top = value; best = {}; }} }} return "
+          "[&] {{ i64 best = {}; {} top = {}<{}>(); bool any = false; {}{{ const {} value = "
+          "{}; if (!any || value {} top) {{ any = true; top = value; best = {}; }} }} return "
           "best; }}()",
-          axis.lo ? Print(axis.lo) : "0LL", type, type, loops, type, body,
+          axis.lo ? Print(axis.lo) : "0LL", type, e.op == Reduction::ArgMax ? "Lowest" : "Highest",
+          type, loops, type, body, e.op == Reduction::ArgMax ? ">" : "<",
           CxxName(module_, axis.var));
     }
     type = CxxType(KindOf(module_, id));
-    std::string_view update = e.op == Reduction::Sum     ? "acc + "
-                              : e.op == Reduction::MaxOf ? "Max(acc, "
-                                                         : "Min(acc, ";
-    std::string start = e.op == Reduction::Sum     ? fmt::format("{}(0)", type)
-                        : e.op == Reduction::MaxOf ? fmt::format("Lowest<{}>()", type)
-                                                   : fmt::format("Highest<{}>()", type);
-    return fmt::format("[&] {{ {} acc = {}; {}acc = {}{}{}; return acc; }}()", type, start, loops,
-                       update, body, e.op == Reduction::Sum ? "" : ")");
+    Accumulation parts = AccumulationOf(e.op, type);
+    return fmt::format("[&] {{ {} acc = {}; {}acc = {}{}{}; return acc; }}()", type, parts.start,
+                       loops, parts.before, body, parts.behind);
+  }
+
+  /// How a reduction begins, and what stands round its body to take one more value in.
+  struct Accumulation {
+    std::string start;
+    std::string_view before;
+    std::string_view behind;
+  };
+  static Accumulation AccumulationOf(Reduction op, std::string_view type) {
+    switch (op) {
+      case Reduction::Sum:
+        return {fmt::format("{}(0)", type), "acc + ", ""};
+      case Reduction::Prod:
+        return {fmt::format("{}(1)", type), "acc * ", ""};
+      case Reduction::MaxOf:
+        return {fmt::format("Lowest<{}>()", type), "Max(acc, ", ")"};
+      case Reduction::MinOf:
+        return {fmt::format("Highest<{}>()", type), "Min(acc, ", ")"};
+      case Reduction::AnyOf:
+        return {"false", "acc || ", ""};
+      case Reduction::AllOf:
+        return {"true", "acc && ", ""};
+      case Reduction::ArgMax:
+      case Reduction::ArgMin:
+        break;
+    }
+    ETC_CHECK(!"a reduction that does not accumulate");
   }
 
   const CxxScope& scope_;
@@ -145,54 +233,13 @@ class Printer {
 
 }  // namespace
 
-std::string CxxIdentifier(const std::string& name) {
-  static constexpr std::array<std::string_view, 92> kKeywords = {
-      "alignas",       "alignof",     "and",
-      "and_eq",        "asm",         "auto",
-      "bitand",        "bitor",       "bool",
-      "break",         "case",        "catch",
-      "char",          "char16_t",    "char32_t",
-      "char8_t",       "class",       "co_await",
-      "co_return",     "co_yield",    "compl",
-      "concept",       "const",       "const_cast",
-      "consteval",     "constexpr",   "constinit",
-      "continue",      "decltype",    "default",
-      "delete",        "do",          "double",
-      "dynamic_cast",  "else",        "enum",
-      "explicit",      "export",      "extern",
-      "false",         "float",       "for",
-      "friend",        "goto",        "if",
-      "inline",        "int",         "long",
-      "mutable",       "namespace",   "new",
-      "noexcept",      "not",         "not_eq",
-      "nullptr",       "operator",    "or",
-      "or_eq",         "private",     "protected",
-      "public",        "register",    "reinterpret_cast",
-      "requires",      "return",      "short",
-      "signed",        "sizeof",      "static",
-      "static_assert", "static_cast", "struct",
-      "switch",        "template",    "this",
-      "thread_local",  "throw",       "true",
-      "try",           "typedef",     "typeid",
-      "typename",      "union",       "unsigned",
-      "using",         "virtual",     "void",
-      "volatile",      "wchar_t",     "while",
-      "xor",           "xor_eq"};
-  // One that is a keyword but for underscores at its end gets one more, so that no two are equal.
-  std::string stem = name.substr(0, name.find_last_not_of('_') + 1);
-  bool reserved = stem == "dims" || stem == "checks" ||
-                  stem == "scalars" ||  // members of arguments
-                  std::find(kKeywords.begin(), kKeywords.end(), stem) != kKeywords.end();
-  return reserved ? name + "_" : name;
-}
-
 std::string CxxName(const Module& module, SymbolId id) {
   const Symbol& symbol = module.symbols[id];
   switch (symbol.kind) {
     case SymbolKind::Const:
       return "k_" + symbol.name;
     case SymbolKind::Dim:
-      return "dims." + CxxIdentifier(symbol.name);
+      return "dims.d_" + symbol.name;
     case SymbolKind::Sms:
       return "sms";
     case SymbolKind::Scalar:
@@ -205,22 +252,14 @@ std::string CxxName(const Module& module, SymbolId id) {
   ETC_CHECK(!"unknown kind of symbol");
 }
 
-std::string_view CxxType(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::Int:
-      return "i64";
-    case ValueKind::Float:
-      return "float";
-    case ValueKind::Bool:
-      return "bool";
-    case ValueKind::Error:
-      break;
-  }
-  ETC_CHECK(!"an expression without a kind reached emission");
+std::string CxxType(DType type) {
+  return type == DType::F32 ? "float" : type == DType::F64 ? "double" : std::string(Spelling(type));
 }
 
-std::string CxxType(DType type) {
-  return type == DType::F32 ? "float" : std::string(Spelling(type));
+std::string CxxNarrow(DType type, ValueKind kind, const std::string& value) {
+  bool rounds_twice = kind == ValueKind::Double && type != DType::F32;
+  return fmt::format("FromFloat<{}>({}({}))", CxxType(type), rounds_twice ? "OddFloat" : "float",
+                     value);
 }
 
 bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo) {
@@ -243,6 +282,10 @@ std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector
   return guard.empty() ? value : fmt::format("({} ? {} : {}(0))", guard, value, CxxType(kind));
 }
 
+std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr) {
+  return Printer(scope).As(kind, expr);
+}
+
 std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
                         const DimRanges& ranges) {
   switch (KindOf(module, value)) {
@@ -253,9 +296,15 @@ std::string CxxConstant(const Module& module, const std::string& name, ExprId va
       return fmt::format("constexpr bool {} = {};", name,
                          EvaluateBool(module, value, {}, ranges).value());
     default:
-      return fmt::format("constexpr float {} = float({});", name,
-                         EvaluateFloat(module, value, {}, ranges).value());
+      break;
   }
+  double number = EvaluateFloat(module, value, {}, ranges).value();
+  if (std::isinf(number)) {
+    return fmt::format("constexpr float {} = {}__builtin_bit_cast(float, 0x7f800000u);", name,
+                       number < 0 ? "-" : "");
+  }
+  bool is_double = KindOf(module, value) == ValueKind::Double || !FitsFloat(number);
+  return fmt::format("constexpr {0} {1} = {0}({2});", is_double ? "double" : "float", name, number);
 }
 
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {

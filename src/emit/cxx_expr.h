@@ -37,6 +37,12 @@ class CxxScope {
                               std::string value) const {
     return value;
   }
+  /// An operand that may be wrong: a divisor that may be 0, or the places of a shift that may be
+  /// outside of 0 .. 64. What is computed then is defined.
+  virtual std::string CheckedDivisor(ExprId /*division*/, std::string divisor) const {
+    return divisor;
+  }
+  virtual std::string CheckedPlaces(ExprId /*shift*/, std::string places) const { return places; }
 
  protected:
   std::map<SymbolId, Interval> intervals_;
@@ -49,28 +55,29 @@ class CxxScope {
 /// Whether an integer is known to be in lo .. 2^31: then 32 bits divide it, several times faster.
 bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo);
 
-/// `i_name` for an index or a `let`, `k_name` for a constant, `dims.name` for a dimension, `sms`.
+/// `i_name` for an index or a `let`, `k_name` for a constant, `dims.d_name` for a dimension, `sms`.
 /// What a name stands for is told by its beginning, so that none hides another: `b_` a buffer, `e_`
 /// an event, `t_` a local tensor, `end_` the end of a loop.
 std::string CxxName(const Module& module, SymbolId symbol);
 
-/// A name that is no C++ keyword, and no member that all structs of arguments have; those get an
-/// underscore. Different names stay different.
-std::string CxxIdentifier(const std::string& name);
-
-/// The C++ type of an element: `bf16`, `f32`, …
+/// The C++ type of an element (`bf16`, `float`, …) and of a value.
 std::string CxxType(DType type);
-/// That of a value: `i64`, `float` or `bool`.
 std::string_view CxxType(ValueKind kind);
 
-/// An expression of C++ type i64, float or bool by its value kind. Literals are `LL` or `f`, so
-/// that no arithmetic happens in 32 bits.
+/// `value`, a number of this kind, rounded once to a float of 32 bits or less.
+std::string CxxNarrow(DType type, ValueKind kind, const std::string& value);
+
+/// An expression of C++ type i64, float, double or bool by its value kind. Literals are `LL` or
+/// `f`, so that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
+/// The same as a value of another kind, which the expression promotes to.
+std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr);
 
 /// The value of an element, as a Load of it has.
 std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
 
-/// `constexpr i64 name = 4LL;`, or of type bool or float by the value's kind, at sizes in `ranges`.
+/// `constexpr i64 name = 4LL;`, or of type bool, float or double by the value's kind, at sizes in
+/// `ranges`.
 std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
                         const DimRanges& ranges);
 

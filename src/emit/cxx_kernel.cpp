@@ -62,7 +62,7 @@ void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
   std::string values;
   out.Open("struct Dims {");
   for (SymbolId dim : dims) {
-    out.Line(fmt::format("i64 {};", CxxIdentifier(module.symbols[dim].name)));
+    out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));
   }
   out.Close("};");
   out.Open("struct Params {");

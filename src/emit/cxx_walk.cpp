@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emit/cxx_checks.h"
+#include "emit/cxx_names.h"
 #include "emit/cxx_signals.h"
 #include "emit/cxx_tasks.h"
 #include "ir/walk.h"
@@ -133,6 +134,7 @@ class WalkWriter {
 
   void WriteArguments(const Share& share, const Device& device) {
     out_.Line(fmt::format("Args_{} args;", device.name));
+    ArgsNames names(FindImpl(device, Spelling(arch_)) != nullptr);
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[device.params[i]];
       const Argument& argument = share.args[i];
@@ -145,10 +147,10 @@ class WalkWriter {
       if (!argument.indices.empty()) {
         pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);
       }
-      out_.Line(fmt::format("args.{} = {};", CxxIdentifier(param.name), pointer));
+      out_.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));
       for (size_t axis = 0; axis < param.shape.size(); ++axis) {
         if (!EvaluateInt(module_, param.shape[axis], {}, scope_.ranges())) {
-          out_.Line(fmt::format("args.{}_{} = {};", param.name, axis,
+          out_.Line(fmt::format("args.{} = {};", names.Extent(param, axis),
                                 CxxExpr(scope_, param.shape[axis])));
         }
       }

@@ -92,12 +92,13 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
   WriteConstants(out, module, ranges);
   WriteParams(out, module, kernel);
   std::set<TensorId> computed = ComputedParams(module, kernel);
+  const ArgsNames names(false);
   for (DeviceId id : DevicesOf(module, kernel)) {
     const Device& device = module.devices[id];
     if (kernel.check_accesses) {
-      WriteDevice(out, CheckedScope(module, ranges, device, computed, texts), device, true);
+      WriteDevice(out, CheckedScope(module, ranges, names, device, computed, texts), device, true);
     } else {
-      WriteDevice(out, DeviceScope(module, ranges), device, false);
+      WriteDevice(out, DeviceScope(module, ranges, names), device, false);
     }
   }
   if (HasChecks(kernel)) {
@@ -134,7 +135,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
 }  // namespace
 
 std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics) {
-  if (!CanEmit(module, diagnostics) || !HasNoTags(module, diagnostics)) {
+  if (!CanEmit(module, Arch::Host, diagnostics) || !HasNoTags(module, diagnostics)) {
     return std::nullopt;
   }
   HeaderReader reader = BuiltinHeader;

@@ -21,11 +21,13 @@
 namespace etc {
 
 using u8 = unsigned char;
+using i8 = signed char;
 using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 using i32 = int;
 using i64 = long long;
+using f64 = double;
 
 struct bf16 {
   u16 bits;
@@ -33,6 +35,15 @@ struct bf16 {
 struct f16 {
   u16 bits;
 };
+struct f8e4m3 {
+  u8 bits;
+};
+struct f8e5m2 {
+  u8 bits;
+};
+
+inline float BitsToFloat(u32 bits) { return std::bit_cast<float>(bits); }
+inline u32 FloatToBits(float value) { return std::bit_cast<u32>(value); }
 
 inline float ToFloat(float value) { return value; }
 inline float ToFloat(bf16 value) { return std::bit_cast<float>(u32(value.bits) << 16); }
@@ -49,7 +60,17 @@ inline float ToFloat(f16 value) {
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/// Rounds to nearest, ties to even.
+inline float ToFloat(f8e4m3 value) {
+  int exponent = value.bits >> 3 & 15, fraction = value.bits & 7;
+  float magnitude = (value.bits & 0x7f) == 0x7f ? NAN
+                    : exponent == 0             ? float(fraction) * 0x1p-9f
+                                                : std::ldexp(float(fraction | 8), exponent - 10);
+  return std::copysign(magnitude, (value.bits & 0x80) != 0 ? -1.0f : 1.0f);
+}
+/// The upper half of the f16 with the same value.
+inline float ToFloat(f8e5m2 value) { return ToFloat(f16{u16(value.bits << 8)}); }
+
+/// Rounds to nearest, ties to even; to 8 bits, the largest finite value for what is larger.
 template <class T>
 inline T FromFloat(float value);
 template <>
@@ -79,6 +100,34 @@ inline f16 FromFloat<f16>(float value) {
   }
   u32 bits = std::bit_cast<u32>(magnitude);
   return {u16(sign | ((bits + 0xfff + (bits >> 13 & 1)) >> 13) - (112 << 10))};
+}
+
+/// The bits of a float of 8 bits, of which `kFraction` are the fraction, by its least exponent and
+/// its largest finite value: that is what a larger one becomes.
+template <int kFraction>
+inline u8 F8OfFloat(float value, int least_exponent, u8 largest) {
+  if (std::isnan(value)) {
+    return 0x7f;
+  }
+  u8 sign = std::signbit(value) ? 0x80 : 0;
+  float magnitude = std::fabs(value);
+  if (magnitude >= 65536.0f) {
+    return sign | largest;
+  }
+  int exponent = magnitude == 0 ? least_exponent : std::ilogb(magnitude);
+  exponent = exponent < least_exponent ? least_exponent : exponent;
+  // In units of the last place; a carry out of the fraction moves on to the next exponent.
+  int units = int(std::nearbyint(std::ldexp(magnitude, kFraction - exponent)));
+  int bits = (exponent - least_exponent) * (1 << kFraction) + units;
+  return u8(sign | (bits < largest ? bits : largest));
+}
+template <>
+inline f8e4m3 FromFloat<f8e4m3>(float value) {
+  return {F8OfFloat<3>(value, -6, 0x7e)};
+}
+template <>
+inline f8e5m2 FromFloat<f8e5m2>(float value) {
+  return {F8OfFloat<2>(value, -14, 0x7b)};
 }
 
 inline u32 LoadAcquire(const u32* address) {

@@ -282,8 +282,8 @@ class ManifestWriter {
       const ManifestWriter& writer;
       Json operator()(const SymbolRef& e) const { return writer.module_.symbols[e.symbol].name; }
       Json operator()(const Unary& e) const {
-        ETC_CHECK(e.op == UnaryOp::Neg);
-        return Json::array({"-", 0, writer.Expr(e.operand)});
+        ETC_CHECK(e.op != UnaryOp::Not);
+        return Json::array({"-", e.op == UnaryOp::BitNot ? -1 : 0, writer.Expr(e.operand)});
       }
       Json operator()(const Binary& e) const {
         return Json::array({Spelling(e.op), writer.Expr(e.left), writer.Expr(e.right)});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "ir/checked.h"
@@ -71,11 +72,11 @@ class Bounder {
       Result hi = Of(tensor.value_hi);
       return lo && hi && lo->lo < hi->hi ? Result(Interval{lo->lo, hi->hi - 1}) : std::nullopt;
     }
-    return OfType(tensor.type);
+    return RangeOfType(tensor.type);
   }
 
   Result BoundsOf(const Cast& cast) {
-    Result type = OfType(cast.type);
+    Result type = RangeOfType(cast.type);
     Result operand = Of(cast.operand);
     if (!operand || (type && operand->lo >= type->lo && operand->hi <= type->hi)) {
       return operand ? operand : type;
@@ -84,14 +85,21 @@ class Bounder {
   }
 
   Result BoundsOf(const Unary& unary) {
-    Result operand = unary.op == UnaryOp::Neg ? Of(unary.operand) : std::nullopt;
-    return operand ? Subtract({0, 0}, *operand) : std::nullopt;
+    Result operand = unary.op == UnaryOp::Not ? std::nullopt : Of(unary.operand);
+    int64_t from = unary.op == UnaryOp::BitNot ? -1 : 0;  // ~x is -1 - x
+    return operand ? Subtract({from, from}, *operand) : std::nullopt;
   }
 
   Result BoundsOf(const Binary& binary) {
     Result left = Of(binary.left);
-    Result right = left ? Of(binary.right) : std::nullopt;
-    if (!right) {
+    if (!left && binary.op != BinaryOp::Mod && binary.op != BinaryOp::BitAnd) {
+      return std::nullopt;
+    }
+    Result right = Of(binary.right);
+    if (!left && right && right->lo >= (binary.op == BinaryOp::Mod ? 1 : 0)) {
+      return Interval{0, right->hi - (binary.op == BinaryOp::Mod ? 1 : 0)};
+    }
+    if (!left || !right) {
       return std::nullopt;
     }
     switch (binary.op) {
@@ -105,6 +113,15 @@ class Bounder {
         return Divide(*left, *right, CheckedFloorDiv);
       case BinaryOp::Mod:
         return Modulo(*left, *right);
+      case BinaryOp::BitAnd:
+        return And(*left, *right);
+      case BinaryOp::BitOr:
+      case BinaryOp::BitXor:
+        return Join(binary.op, *left, *right);
+      case BinaryOp::Shl:
+        return Corners(*left, *right, CheckedShiftLeft);
+      case BinaryOp::Shr:
+        return Corners(*left, *right, CheckedShiftRight);
       default:
         return std::nullopt;
     }
@@ -153,7 +170,7 @@ class Bounder {
   }
 
   Result BoundsOf(const Reduce& reduce) {
-    if (reduce.op != Reduction::ArgMax) {
+    if (!IsArg(reduce.op)) {
       return std::nullopt;
     }
     Result lo = reduce.axes[0].lo ? Of(reduce.axes[0].lo) : Result(Interval{0, 0});
@@ -162,17 +179,6 @@ class Bounder {
       return std::nullopt;
     }
     return Interval{lo->lo, std::max(lo->hi, hi->hi - 1)};
-  }
-
-  static Result OfType(DType type) {
-    switch (type) {
-      case DType::I32:
-        return Interval{std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
-      case DType::U8:
-        return Interval{0, 255};
-      default:
-        return std::nullopt;
-    }
   }
 
   static Result Add(Interval a, Interval b) {
@@ -205,6 +211,24 @@ class Bounder {
       }
     }
     return Interval{0, a.lo >= 0 ? std::min(a.hi, b.hi - 1) : b.hi - 1};
+  }
+
+  /// No more than an operand that is not negative.
+  static Result And(Interval a, Interval b) {
+    if (a.lo < 0 && b.lo < 0) {
+      return std::nullopt;
+    }
+    return Interval{0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : std::min(a.hi, b.hi)};
+  }
+
+  /// Of `|` and `^`: below the power of two that is above both.
+  static Result Join(BinaryOp op, Interval a, Interval b) {
+    if (a.lo < 0 || b.lo < 0) {
+      return std::nullopt;
+    }
+    auto bits = std::bit_width(static_cast<uint64_t>(std::max(a.hi, b.hi)));
+    auto hi = static_cast<int64_t>((uint64_t{1} << bits) - 1);
+    return Interval{op == BinaryOp::BitOr ? std::max(a.lo, b.lo) : 0, hi};
   }
 
   static Result Abs(Interval a) {
@@ -268,6 +292,23 @@ class Bounder {
 };
 
 }  // namespace
+
+std::optional<Interval> RangeOfType(DType type) {
+  switch (type) {
+    case DType::I32:
+      return Interval{std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    case DType::U32:
+      return Interval{0, std::numeric_limits<uint32_t>::max()};
+    case DType::U16:
+      return Interval{0, std::numeric_limits<uint16_t>::max()};
+    case DType::U8:
+      return Interval{0, std::numeric_limits<uint8_t>::max()};
+    case DType::I8:
+      return Interval{std::numeric_limits<int8_t>::min(), std::numeric_limits<int8_t>::max()};
+    default:
+      return std::nullopt;
+  }
+}
 
 std::optional<Interval> Bounds(const Module& module, ExprId expr,
                                const std::map<SymbolId, Interval>& intervals,

@@ -50,6 +50,20 @@ inline std::optional<int64_t> CheckedCeilDiv(int64_t a, int64_t b) {
   return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);
 }
 
+/// Nothing for less than 0 or more than 63 places, either.
+inline std::optional<int64_t> CheckedShiftLeft(int64_t a, int64_t places) {
+  if (places < 0 || places > 63) {
+    return std::nullopt;
+  }
+  auto shifted = static_cast<int64_t>(static_cast<uint64_t>(a) << places);
+  return shifted >> places == a ? std::optional(shifted) : std::nullopt;
+}
+
+/// Keeps the sign: the quotient by a power of two, rounded towards minus infinity.
+inline std::optional<int64_t> CheckedShiftRight(int64_t a, int64_t places) {
+  return places < 0 || places > 63 ? std::nullopt : std::optional(a >> places);
+}
+
 /// The least multiple of `b` that is not below `a`.
 inline std::optional<int64_t> CheckedAlign(int64_t a, int64_t b) {
   std::optional<int64_t> quotient = CheckedCeilDiv(a, b);

@@ -106,7 +106,8 @@ class Evaluator {
       case ValueKind::Int:
         value = Int(cast.operand);
         break;
-      case ValueKind::Float: {
+      case ValueKind::Float:
+      case ValueKind::Double: {
         std::optional<double> number = Float(cast.operand);
         if (number && std::abs(*number) < 9.2e18) {
           value = static_cast<int64_t>(*number);
@@ -122,20 +123,18 @@ class Evaluator {
     if (!value) {
       return std::nullopt;
     }
-    switch (cast.type) {
-      case DType::I64:
-        return value;
-      case DType::I32:
-        return *value == static_cast<int32_t>(*value) ? value : std::nullopt;
-      case DType::U8:
-        return *value == static_cast<uint8_t>(*value) ? value : std::nullopt;
-      default:
-        return std::nullopt;
+    if (KindOf(cast.type) != ValueKind::Int) {
+      return std::nullopt;
     }
+    std::optional<Interval> range = RangeOfType(cast.type);
+    return !range || (range->lo <= *value && *value <= range->hi) ? value : std::nullopt;
   }
 
   std::optional<int64_t> IntOf(const Unary& unary) {
     std::optional<int64_t> value = Int(unary.operand);
+    if (value && unary.op == UnaryOp::BitNot) {
+      return ~*value;
+    }
     return unary.op == UnaryOp::Neg && value ? CheckedSub(0, *value) : std::nullopt;
   }
 
@@ -156,6 +155,16 @@ class Evaluator {
         return CheckedFloorDiv(*left, *right);
       case BinaryOp::Mod:
         return CheckedFloorMod(*left, *right);
+      case BinaryOp::BitOr:
+        return *left | *right;
+      case BinaryOp::BitXor:
+        return *left ^ *right;
+      case BinaryOp::BitAnd:
+        return *left & *right;
+      case BinaryOp::Shl:
+        return CheckedShiftLeft(*left, *right);
+      case BinaryOp::Shr:
+        return CheckedShiftRight(*left, *right);
       default:
         return std::nullopt;
     }
@@ -218,10 +227,13 @@ class Evaluator {
 
   std::optional<double> FloatOf(const Cast& cast) {
     std::optional<double> value;
-    if (cast.type == DType::F32) {
+    if (cast.type == DType::F32 || cast.type == DType::F64) {
       value = Float(cast.operand);
     }
-    return value ? std::optional<double>(static_cast<float>(*value)) : std::nullopt;
+    if (value && cast.type == DType::F32) {
+      return FitsFloat(*value) ? std::optional<double>(static_cast<float>(*value)) : std::nullopt;
+    }
+    return value;
   }
 
   std::optional<double> FloatOf(const Unary& unary) {
@@ -241,16 +253,22 @@ class Evaluator {
     }
     switch (binary.op) {
       case BinaryOp::Add:
-        return *left + *right;
+        return Number(*left + *right, *left, *right);
       case BinaryOp::Sub:
-        return *left - *right;
+        return Number(*left - *right, *left, *right);
       case BinaryOp::Mul:
-        return *left * *right;
+        return Number(*left * *right, *left, *right);
       case BinaryOp::Div:
-        return *right != 0 ? std::optional(*left / *right) : std::nullopt;
+        return *right != 0 ? Number(*left / *right, *left, *right) : std::nullopt;
       default:
         return std::nullopt;
     }
+  }
+
+  /// A value that is made of two; nothing where it is none, or too large for 64 bits.
+  static std::optional<double> Number(double value, double x, double y) {
+    bool fits = std::isfinite(value) || (std::isinf(value) && (std::isinf(x) || std::isinf(y)));
+    return fits ? std::optional(value) : std::nullopt;
   }
 
   std::optional<double> FloatOf(const Call& call) {
@@ -266,29 +284,48 @@ class Evaluator {
     if (!x || !y) {
       return std::nullopt;
     }
-    switch (call.op) {
+    std::optional<double> value = FloatOf(call.op, *x, *y);
+    return value ? Number(*value, *x, *y) : std::nullopt;
+  }
+
+  static std::optional<double> FloatOf(Intrinsic op, double x, double y) {
+    switch (op) {
       case Intrinsic::Min:
-        return std::fmin(*x, *y);
+        return std::fmin(x, y);
       case Intrinsic::Max:
-        return std::fmax(*x, *y);
+        return std::fmax(x, y);
       case Intrinsic::Abs:
-        return std::abs(*x);
+        return std::abs(x);
       case Intrinsic::Exp:
-        return std::exp(*x);
+        return std::exp(x);
+      case Intrinsic::ExpBase2:
+        return std::exp2(x);
       case Intrinsic::Log:
-        return std::log(*x);
+        return std::log(x);
+      case Intrinsic::LogBase2:
+        return std::log2(x);
       case Intrinsic::Sqrt:
-        return std::sqrt(*x);
+        return std::sqrt(x);
       case Intrinsic::Rsqrt:
-        return 1.0 / std::sqrt(*x);
+        return 1.0 / std::sqrt(x);
       case Intrinsic::Sin:
-        return std::sin(*x);
+        return std::sin(x);
       case Intrinsic::Cos:
-        return std::cos(*x);
+        return std::cos(x);
       case Intrinsic::Tanh:
-        return std::tanh(*x);
+        return std::tanh(x);
+      case Intrinsic::Sigmoid:
+        return 1.0 / (1.0 + std::exp(-x));
+      case Intrinsic::Erf:
+        return std::erf(x);
+      case Intrinsic::Floor:
+        return std::floor(x);
+      case Intrinsic::Ceil:
+        return std::ceil(x);
+      case Intrinsic::Round:
+        return std::nearbyint(x);
       case Intrinsic::Pow:
-        return std::pow(*x, *y);
+        return std::pow(x, y);
       default:
         return std::nullopt;
     }

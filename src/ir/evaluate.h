@@ -21,7 +21,8 @@ struct Interval {
 using DimRanges = std::map<SymbolId, Interval>;
 
 /// The value of an integer expression, or nothing where it reads a tensor, a symbol without a
-/// value, divides by zero or overflows. `lower`/`upper` use `ranges`, else the declared range.
+/// value, divides by zero, shifts by less than 0 or more than 63 places, or overflows.
+/// `lower`/`upper` use `ranges`, else the declared range.
 std::optional<int64_t> EvaluateInt(const Module& module, ExprId expr, const Env& env,
                                    const DimRanges& ranges = {});
 std::optional<double> EvaluateFloat(const Module& module, ExprId expr, const Env& env,
@@ -35,6 +36,9 @@ std::optional<Interval> Bounds(const Module& module, ExprId expr,
                                const std::map<SymbolId, Interval>& intervals,
                                const DimRanges& ranges = {});
 
+/// The values of an integer element type; nothing for one of 64 bits and for other types.
+std::optional<Interval> RangeOfType(DType type);
+
 /// The ranges that a graph is specialised for; one, of nothing narrowed, where it is not.
 std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph);
 /// What the sizes of a kernel are narrowed to.
@@ -47,7 +51,7 @@ bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const Dim
 std::optional<Interval> RangeOfDim(const Module& module, SymbolId dim,
                                    const DimRanges& ranges = {});
 
-/// The value kind of an expression. Mixed int and float operands give Float.
+/// The value kind of an expression. Mixed int and float operands give Float, with a double Double.
 ValueKind KindOf(const Module& module, ExprId expr);
 
 }  // namespace etc

@@ -34,6 +34,16 @@ std::string_view Spelling(Intrinsic op);
 std::string_view Spelling(Reduction op);
 int Precedence(BinaryOp op);
 int Arity(Intrinsic op);
+/// Whether its arguments and its value are floats, of 32 or of 64 bits.
+bool TakesFloats(Intrinsic op);
+/// Whether the op is one of `|`, `^`, `&`, `<<`, `>>`: of ints only.
+constexpr bool IsBitOp(BinaryOp op) { return op >= BinaryOp::BitOr && op <= BinaryOp::Shr; }
+constexpr bool IsShift(BinaryOp op) { return op == BinaryOp::Shl || op == BinaryOp::Shr; }
+constexpr bool IsComparison(BinaryOp op) { return op >= BinaryOp::Eq && op <= BinaryOp::Ge; }
+/// Whether the value is an index of the axis.
+constexpr bool IsArg(Reduction op) { return op == Reduction::ArgMax || op == Reduction::ArgMin; }
+/// Whether the body and the value are booleans.
+constexpr bool IsLogical(Reduction op) { return op == Reduction::AnyOf || op == Reduction::AllOf; }
 
 /// `i: hi` or `i: lo .. hi`: the variable takes the values lo ≤ i < hi. No `lo` means 0.
 struct Axis {
@@ -46,7 +56,7 @@ struct Axis {
 struct IntLiteral {
   int64_t value;
 };
-/// `1e-6`
+/// `1e-6`, `inf`. A double where it meets one, else a float.
 struct FloatLiteral {
   double value;
 };
@@ -72,7 +82,9 @@ struct Unary {
   UnaryOp op;
   ExprId operand;
 };
-/// Integer `/` and `%` round towards minus infinity. And/Or evaluate the right side only if needed.
+/// Integer `/` and `%` round towards minus infinity; by zero they yield 0 and the dividend. A shift
+/// by less than 0 or more than 63 places shifts everything out. And/Or evaluate the right side only
+/// if needed.
 struct Binary {
   BinaryOp op;
   ExprId left;
@@ -84,8 +96,9 @@ struct Call {
   std::vector<ExprId> args;
 };
 /// `sum(k: 32) e`, `max(t: lo .. hi) e`: over the product of the axes, in row-major order. Over no
-/// element: sum is 0, max is -inf, min is +inf. `argmax` has one axis and yields the first index
-/// of the largest value (its lower bound over no element).
+/// element: sum is 0, prod is 1, max is -inf or the least int, min is +inf or the largest int, any
+/// is false, all is true. `argmax` and `argmin` have one axis and yield the first index of the
+/// largest or smallest value (its lower bound over no element).
 struct Reduce {
   Reduction op;
   std::vector<Axis> axes;

@@ -29,8 +29,11 @@ class KindFinder {
     if (a == ValueKind::Error || b == ValueKind::Error || a == b) {
       return a == ValueKind::Error ? a : b;
     }
-    bool has_bool = a == ValueKind::Bool || b == ValueKind::Bool;
-    return has_bool ? ValueKind::Error : ValueKind::Float;
+    if (a == ValueKind::Bool || b == ValueKind::Bool) {
+      return ValueKind::Error;
+    }
+    bool has_double = a == ValueKind::Double || b == ValueKind::Double;
+    return has_double ? ValueKind::Double : ValueKind::Float;
   }
 
   ValueKind Of(const IntLiteral&) { return ValueKind::Int; }
@@ -69,7 +72,7 @@ class KindFinder {
       case BinaryOp::Mod:
         return Promote(Find(binary.left), Find(binary.right));
       default:
-        return ValueKind::Bool;
+        return IsBitOp(binary.op) ? ValueKind::Int : ValueKind::Bool;
     }
   }
 
@@ -91,12 +94,19 @@ class KindFinder {
       case Intrinsic::Upper:
         return ValueKind::Int;
       default:
-        return ValueKind::Float;
+        break;
     }
+    ValueKind kind = ValueKind::Float;
+    for (ExprId arg : call.args) {
+      kind = Promote(kind, Find(arg));
+    }
+    return kind;
   }
 
   ValueKind Of(const Reduce& reduce) {
-    return reduce.op == Reduction::ArgMax ? ValueKind::Int : Find(reduce.body);
+    return IsArg(reduce.op)       ? ValueKind::Int
+           : IsLogical(reduce.op) ? ValueKind::Bool
+                                  : Find(reduce.body);
   }
 
   /// Of a constant or a `let`.

@@ -28,7 +28,7 @@ ValueKind KindOf(const Override& given) {
 
 Expr Literal(const Override& given, ValueKind wanted) {
   if (const auto* value = std::get_if<int64_t>(&given.value)) {
-    if (wanted == ValueKind::Float) {
+    if (IsFloating(wanted)) {
       return FloatLiteral{static_cast<double>(*value)};
     }
     return IntLiteral{*value};
@@ -58,7 +58,7 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
     Symbol& constant = module.symbols[id];
     ValueKind wanted = KindOf(module, constant.value);
     ValueKind found = KindOf(given);
-    bool widens = wanted == ValueKind::Float && found == ValueKind::Int;
+    bool widens = IsFloating(wanted) && (found == ValueKind::Int || found == ValueKind::Float);
     if (found != wanted && !widens && wanted != ValueKind::Error) {
       diagnostics.Error(error, constant.range,
                         fmt::format("the constant `{}` is of kind {}, but {} gives it a value of "
@@ -67,9 +67,9 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
       continue;
     }
     const auto* value = std::get_if<double>(&given.value);
-    if (value != nullptr && !std::isfinite(*value)) {
+    if (value != nullptr && std::isnan(*value)) {
       diagnostics.Error(error, constant.range,
-                        fmt::format("{} gives the constant `{}` a value that is not finite",
+                        fmt::format("{} gives the constant `{}` a value that is no number",
                                     given.origin, given.name));
       continue;
     }

@@ -10,9 +10,9 @@
 namespace etc {
 namespace {
 
-constexpr int kSum = 5;
-constexpr int kProduct = 6;
-constexpr int kUnary = 7;
+constexpr int kSum = 9;
+constexpr int kProduct = 10;
+constexpr int kUnary = 11;
 
 std::string Unique(const std::string& name, const std::set<std::string>& taken) {
   std::string unique = name;
@@ -60,7 +60,10 @@ std::string PrintNames::Of(EventId id) const {
 }
 
 std::string FloatText(double value) {
-  ETC_CHECK(std::isfinite(value));
+  ETC_CHECK(!std::isnan(value));
+  if (std::isinf(value)) {
+    return value > 0 ? "inf" : "-inf";
+  }
   std::string text = fmt::format("{}", value);
   size_t exponent = text.find('e');
   if (exponent == std::string::npos) {
@@ -122,7 +125,8 @@ std::string ExprPrinter::Print(ExprId id, Context context) const {
 
 std::string ExprPrinter::PrintBinary(const Binary& binary, Context context) const {
   int precedence = Precedence(binary.op);
-  bool greater = binary.op == BinaryOp::Gt || binary.op == BinaryOp::Ge;
+  bool greater =
+      binary.op == BinaryOp::Gt || binary.op == BinaryOp::Ge || binary.op == BinaryOp::Shr;
   bool parentheses = precedence < context.least_precedence || (greater && context.no_greater);
   if (parentheses) {
     context.followed = false;

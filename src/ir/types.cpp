@@ -1,5 +1,7 @@
 #include "ir/types.h"
 
+#include <cmath>
+
 #include "ir/expr.h"
 #include "support/diagnostics.h"
 
@@ -22,6 +24,8 @@ std::string_view Spelling(ValueKind kind) {
       return "int";
     case ValueKind::Float:
       return "float";
+    case ValueKind::Double:
+      return "double";
     case ValueKind::Bool:
       return "bool";
     case ValueKind::Error:
@@ -50,6 +54,11 @@ ValueKind KindOf(DType type) {
 #undef ETC_DTYPE
   }
   InternalError(__FILE__, __LINE__, "an element type without a value kind");
+}
+
+bool FitsFloat(double value) {
+  // Halfway from the largest float to where the next would be.
+  return !std::isfinite(value) || std::fabs(value) < 0x1.ffffffp127;
 }
 
 std::optional<DType> ParseDType(std::string_view spelling) {
@@ -110,6 +119,17 @@ int Precedence(BinaryOp op) {
 #include "ir/ops.def"
   }
   InternalError(__FILE__, __LINE__, "a binary operator without a precedence");
+}
+
+bool TakesFloats(Intrinsic op) {
+  enum class Domain : uint8_t { Int, Float, Number, Any };
+  switch (op) {
+#define ETC_INTRINSIC(name, spelling, arity, domain, result) \
+  case Intrinsic::name:                                      \
+    return Domain::domain == Domain::Float;
+#include "ir/ops.def"
+  }
+  InternalError(__FILE__, __LINE__, "an intrinsic without a domain");
 }
 
 int Arity(Intrinsic op) {

@@ -33,6 +33,11 @@ enum class Op : uint8_t {
   Ge,
   And,
   Or,
+  BitOr,
+  BitXor,
+  BitAnd,
+  ShiftLeft,
+  ShiftRight,
 };
 
 /// An integer expression over the dims of one graph.

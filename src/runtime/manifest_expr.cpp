@@ -8,13 +8,17 @@ namespace {
 using manifest::Expr;
 using manifest::Op;
 
+constexpr int kProduct = 10;
+
 constexpr OpInfo kOps[] = {
-    {"+", Op::Add, 2, 5},         {"-", Op::Sub, 2, 5},   {"*", Op::Mul, 2, 6},
-    {"/", Op::Div, 2, 6},         {"%", Op::Mod, 2, 6},   {"ceildiv", Op::CeilDiv, 2, 0},
-    {"align", Op::Align, 2, 0},   {"min", Op::Min, 2, 0}, {"max", Op::Max, 2, 0},
-    {"select", Op::Select, 3, 0}, {"==", Op::Eq, 2, 3},   {"!=", Op::Ne, 2, 3},
-    {"<", Op::Lt, 2, 4},          {"<=", Op::Le, 2, 4},   {">", Op::Gt, 2, 4},
-    {">=", Op::Ge, 2, 4},         {"&&", Op::And, 2, 2},  {"||", Op::Or, 2, 1},
+    {"+", Op::Add, 2, 9},         {"-", Op::Sub, 2, 9},         {"*", Op::Mul, 2, kProduct},
+    {"/", Op::Div, 2, kProduct},  {"%", Op::Mod, 2, kProduct},  {"ceildiv", Op::CeilDiv, 2, 0},
+    {"align", Op::Align, 2, 0},   {"min", Op::Min, 2, 0},       {"max", Op::Max, 2, 0},
+    {"select", Op::Select, 3, 0}, {"==", Op::Eq, 2, 3},         {"!=", Op::Ne, 2, 3},
+    {"<", Op::Lt, 2, 4},          {"<=", Op::Le, 2, 4},         {">", Op::Gt, 2, 4},
+    {">=", Op::Ge, 2, 4},         {"&&", Op::And, 2, 2},        {"||", Op::Or, 2, 1},
+    {"|", Op::BitOr, 2, 5},       {"^", Op::BitXor, 2, 6},      {"&", Op::BitAnd, 2, 7},
+    {"<<", Op::ShiftLeft, 2, 8},  {">>", Op::ShiftRight, 2, 8},
 };
 
 const OpInfo& InfoOf(Op op) {
@@ -57,6 +61,16 @@ std::optional<int64_t> Mod(int64_t a, int64_t b) {
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
+bool CanShift(int64_t places) { return places >= 0 && places <= 63; }
+
+std::optional<int64_t> ShiftLeft(int64_t a, int64_t places) {
+  if (!CanShift(places)) {
+    return std::nullopt;
+  }
+  const auto shifted = static_cast<int64_t>(static_cast<uint64_t>(a) << places);
+  return shifted >> places == a ? std::optional(shifted) : std::nullopt;
+}
+
 std::optional<int64_t> Apply(Op op, int64_t a, int64_t b) {
   switch (op) {
     case Op::Add:
@@ -91,6 +105,16 @@ std::optional<int64_t> Apply(Op op, int64_t a, int64_t b) {
       return a > b;
     case Op::Ge:
       return a >= b;
+    case Op::BitOr:
+      return a | b;
+    case Op::BitXor:
+      return a ^ b;
+    case Op::BitAnd:
+      return a & b;
+    case Op::ShiftLeft:
+      return ShiftLeft(a, b);
+    case Op::ShiftRight:
+      return CanShift(b) ? std::optional(a >> b) : std::nullopt;
     case Op::Select:
     case Op::And:
     case Op::Or:
@@ -141,7 +165,7 @@ std::string Print(const Expr& expr, const std::vector<manifest::Dim>& dims, int 
     return text + ")";
   }
   // The operators associate to the left, so the right argument binds tighter by one.
-  const std::string_view space = info.precedence >= 6 ? "" : " ";
+  const std::string_view space = info.precedence >= kProduct ? "" : " ";
   const std::string text = Cat(Print(expr.args[0], dims, info.precedence), space, info.spelling,
                                space, Print(expr.args[1], dims, info.precedence + 1));
   return info.precedence < outer ? "(" + text + ")" : text;

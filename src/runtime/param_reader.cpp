@@ -63,7 +63,19 @@ Status ReadAlignment(const JsonObject& object, Param* param) {
              : Bad(*value, Cat("is ", param->alignment, ", which is no power of two"));
 }
 
-bool IsInteger(etc_dtype dtype) { return dtype == ETC_I64 || dtype == ETC_I32 || dtype == ETC_U8; }
+bool IsInteger(etc_dtype dtype) {
+  switch (dtype) {
+    case ETC_I64:
+    case ETC_I32:
+    case ETC_U32:
+    case ETC_U16:
+    case ETC_U8:
+    case ETC_I8:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// What is promised of the elements together.
 Status ReadPromise(const JsonObject& object, const char* key, const Param& param, bool* promised) {

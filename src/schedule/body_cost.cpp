@@ -218,7 +218,7 @@ class BodyCounter {
     Enter(topk.rank);
   }
 
-  bool IsFloat(ExprId id) const { return KindOf(module_, id) == ValueKind::Float; }
+  bool IsFloat(ExprId id) const { return IsFloating(KindOf(module_, id)); }
 
   void Count(ExprId id) {
     const Expr& expr = module_.exprs[id];

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "text/parser_impl.h"
 
@@ -9,7 +10,7 @@ namespace etc {
 namespace {
 
 constexpr int kMaxHeight = 200;
-constexpr int kProduct = 6;  // the precedence of `*`: how far the body of a reduction extends
+constexpr int kProduct = 10;  // the precedence of `*`: how far the body of a reduction extends
 
 std::optional<Reduction> ReductionOf(std::string_view name) {
 #define ETC_REDUCTION(op, spelling) \
@@ -59,7 +60,8 @@ ExprId Parser::Expression(int least_precedence) {
   uint32_t begin = Here();
   ExprId left = Operand();
   while (std::optional<BinaryOp> op = OperatorHere()) {
-    bool closes = no_greater_ && (*op == BinaryOp::Gt || *op == BinaryOp::Ge);
+    bool greater = *op == BinaryOp::Gt || *op == BinaryOp::Ge || *op == BinaryOp::Shr;
+    bool closes = no_greater_ && greater;
     if (Precedence(*op) < least_precedence || closes) {
       break;
     }
@@ -91,13 +93,13 @@ ExprId Parser::Operand() {
   if (!nesting.ok) {
     return Add(IntLiteral{0}, begin);
   }
-  if (Accept(TokenKind::Minus)) {
-    ExprId operand = Operand();
-    return Add(Unary{UnaryOp::Neg, operand}, begin, Height(operand) + 1);
-  }
-  if (Accept(TokenKind::Bang)) {
-    ExprId operand = Operand();
-    return Add(Unary{UnaryOp::Not, operand}, begin, Height(operand) + 1);
+  for (auto [token, op] : {std::pair{TokenKind::Minus, UnaryOp::Neg},
+                           {TokenKind::Bang, UnaryOp::Not},
+                           {TokenKind::Tilde, UnaryOp::BitNot}}) {
+    if (Accept(token)) {
+      ExprId operand = Operand();
+      return Add(Unary{op, operand}, begin, Height(operand) + 1);
+    }
   }
   return Primary();
 }
@@ -112,6 +114,9 @@ ExprId Parser::Primary() {
     case TokenKind::Float:
       Take();
       return Add(FloatLiteral{token.float_value}, begin);
+    case TokenKind::KeywordInf:
+      Take();
+      return Add(FloatLiteral{std::numeric_limits<double>::infinity()}, begin);
     case TokenKind::KeywordTrue:
     case TokenKind::KeywordFalse:
       Take();

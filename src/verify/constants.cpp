@@ -18,7 +18,8 @@ std::optional<std::string> ValueText(const Module& module, ExprId id) {
       auto value = EvaluateInt(module, id, {});
       return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
     }
-    case ValueKind::Float: {
+    case ValueKind::Float:
+    case ValueKind::Double: {
       auto value = EvaluateFloat(module, id, {});
       return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
     }
@@ -35,13 +36,15 @@ std::optional<std::string> ValueText(const Module& module, ExprId id) {
 class ConstantChecks {
  public:
   ConstantChecks(const Module& module, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics), exprs_(module, diagnostics) {}
+      : module_(module), diagnostics_(diagnostics), exprs_(module, diagnostics) {
+    exprs_.LeaveOperands();
+  }
 
   void Constant(const Symbol& symbol) {
     std::string what = fmt::format("the constant `{}`", symbol.name);
     size_t before = diagnostics_.error_count();
     if (exprs_.CheckClosed(symbol.value, false, what, DiagnosticKind::Constant)) {
-      exprs_.Check(symbol.value);
+      exprs_.CheckExact(symbol.value);
     }
     if (diagnostics_.error_count() != before) {
       return;
@@ -153,8 +156,23 @@ class ConstantChecks {
       auto value = divisor ? EvaluateFloat(module_, divisor, {}) : std::nullopt;
       return value && *value == 0;
     });
-    return division ? fmt::format("`{}` divides by zero", Print(module_, division))
-                    : fmt::format("`{}` does not fit in 64 bits", Print(module_, id));
+    if (division) {
+      return fmt::format("`{}` divides by zero", Print(module_, division));
+    }
+    ExprId shift = FindExpr(module_, id, [&](const Expr& expr) {
+      const auto* binary = std::get_if<Binary>(&expr);
+      auto places = binary != nullptr && IsShift(binary->op)
+                        ? EvaluateInt(module_, binary->right, {})
+                        : std::nullopt;
+      return places && (*places < 0 || *places > 63);
+    });
+    if (shift) {
+      return fmt::format("`{}` shifts by less than 0 or more than 63 places",
+                         Print(module_, shift));
+    }
+    return fmt::format(
+        "`{}` {}", Print(module_, id),
+        IsFloating(KindOf(module_, id)) ? "is no float of 64 bits" : "does not fit in 64 bits");
   }
 
   /// ": the left side is 72 and the right side is 64" for a comparison.

@@ -18,7 +18,9 @@ namespace {
 class DeviceChecks {
  public:
   DeviceChecks(const Module& module, const Device& device, Diagnostics& diagnostics)
-      : module_(module), device_(device), diagnostics_(diagnostics), exprs_(module, diagnostics) {}
+      : module_(module), device_(device), diagnostics_(diagnostics), exprs_(module, diagnostics) {
+    exprs_.RefuseSms();
+  }
 
   void Run() {
     for (TensorId param : device_.params) {
@@ -196,7 +198,7 @@ class DeviceChecks {
       Reads(index);
     }
     const Tensor& tensor = module_.tensors[assign.tensor];
-    exprs_.Expect(
+    exprs_.ExpectStored(
         assign.value, KindOf(tensor.type),
         fmt::format("a value {} `%{}`, which is {},", assign.adds ? "added to" : "stored in",
                     tensor.name, Spelling(tensor.type)));
@@ -224,7 +226,7 @@ class DeviceChecks {
     }
     const Tensor& values = module_.tensors[topk.values];
     const Tensor& positions = module_.tensors[topk.positions];
-    exprs_.Expect(
+    exprs_.ExpectStored(
         topk.body, KindOf(values.type),
         fmt::format("a value stored in `%{}`, which is {},", values.name, Spelling(values.type)));
     if (KindOf(positions.type) != ValueKind::Int) {

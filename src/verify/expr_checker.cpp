@@ -5,6 +5,7 @@
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
+#include "verify/floats.h"
 #include "verify/wording.h"
 
 namespace etc {
@@ -15,6 +16,8 @@ std::string_view Describe(ValueKind kind) {
       return "an integer";
     case ValueKind::Float:
       return "a float";
+    case ValueKind::Double:
+      return "a double";
     case ValueKind::Bool:
       return "a boolean";
     case ValueKind::Error:
@@ -24,29 +27,94 @@ std::string_view Describe(ValueKind kind) {
 }
 
 ValueKind ExprChecker::Check(ExprId id) {
-  return std::visit([&](const auto& expr) { return KindOf(id, expr); }, module_.exprs[id]);
+  ValueKind kind = Kind(id);
+  if (kind != ValueKind::Error) {
+    CheckFloats(module_, id, kind, diagnostics_);
+  }
+  return kind;
 }
 
 void ExprChecker::Expect(ExprId id, ValueKind wanted, const std::string& what) {
-  ValueKind kind = Check(id);
-  bool promotes = wanted == ValueKind::Float && kind == ValueKind::Int;
-  if (kind != ValueKind::Error && kind != wanted && !promotes) {
-    Wrong(id, fmt::format("{} must be {}, but `{}` is {}", what, Describe(wanted),
-                          Print(module_, id), Describe(kind)));
+  ValueKind kind = Kind(id);
+  if (!IsWrong(id, kind, wanted, what) && kind != ValueKind::Error) {
+    CheckFloats(module_, id, wanted, diagnostics_);
+  }
+}
+
+void ExprChecker::ExpectStored(ExprId id, ValueKind element, const std::string& what) {
+  ValueKind kind = Kind(id);
+  bool rounds = element == ValueKind::Float && kind == ValueKind::Double;
+  if (rounds || (!IsWrong(id, kind, element, what) && kind != ValueKind::Error)) {
+    CheckFloats(module_, id, rounds ? kind : element, diagnostics_);
   }
 }
 
 void ExprChecker::CheckAxes(const std::vector<Axis>& axes) {
+  CheckRanges(axes);
   for (const Axis& axis : axes) {
-    const std::string& name = module_.symbols[axis.var].name;
-    if (axis.lo) {
-      ExpectInt(axis.lo, fmt::format("the lower bound of `{}`", name));
+    for (ExprId bound : {axis.lo, axis.hi}) {
+      if (bound) {
+        CheckFloats(module_, bound, ValueKind::Int, diagnostics_);
+      }
     }
-    ExpectInt(axis.hi, fmt::format("the bound of `{}`", name));
   }
 }
 
 void ExprChecker::CheckElement(TensorId id, const std::vector<ExprId>& indices, SourceRange range) {
+  CheckPlace(id, indices, range);
+  for (ExprId index : indices) {
+    CheckFloats(module_, index, ValueKind::Int, diagnostics_);
+  }
+}
+
+ValueKind ExprChecker::Kind(ExprId id) {
+  return std::visit([&](const auto& expr) { return KindOf(id, expr); }, module_.exprs[id]);
+}
+
+void ExprChecker::Require(ExprId id, ValueKind wanted, const std::string& what) {
+  IsWrong(id, Kind(id), wanted, what);
+}
+
+/// An integer is a float where one is wanted, and both are doubles.
+bool ExprChecker::IsWrong(ExprId id, ValueKind kind, ValueKind wanted, const std::string& what) {
+  bool promotes = (IsFloating(wanted) && kind == ValueKind::Int) ||
+                  (wanted == ValueKind::Double && kind == ValueKind::Float);
+  if (kind == ValueKind::Error || kind == wanted || promotes) {
+    return false;
+  }
+  Wrong(id, fmt::format("{} must be {}, but `{}` is {}", what, Describe(wanted), Print(module_, id),
+                        Describe(kind)));
+  return true;
+}
+
+void ExprChecker::CheckDivisor(ExprId id, ExprId divisor) {
+  auto value = checks_operands_ ? EvaluateInt(module_, divisor, {}) : std::nullopt;
+  if (value && *value == 0) {
+    diagnostics_.Error(DiagnosticKind::Operand, module_.RangeOf(id),
+                       fmt::format("`{}` divides by zero", Print(module_, id)));
+  }
+}
+
+void ExprChecker::CheckShift(ExprId id, ExprId places) {
+  auto value = checks_operands_ ? EvaluateInt(module_, places, {}) : std::nullopt;
+  if (value && (*value < 0 || *value > 63)) {
+    diagnostics_.Error(
+        DiagnosticKind::Operand, module_.RangeOf(id),
+        fmt::format("`{}` shifts by {} places, outside of 0 .. 64", Print(module_, id), *value));
+  }
+}
+
+void ExprChecker::CheckRanges(const std::vector<Axis>& axes) {
+  for (const Axis& axis : axes) {
+    const std::string& name = module_.symbols[axis.var].name;
+    if (axis.lo) {
+      Require(axis.lo, ValueKind::Int, fmt::format("the lower bound of `{}`", name));
+    }
+    Require(axis.hi, ValueKind::Int, fmt::format("the bound of `{}`", name));
+  }
+}
+
+void ExprChecker::CheckPlace(TensorId id, const std::vector<ExprId>& indices, SourceRange range) {
   const Tensor& tensor = module_.tensors[id];
   if (indices.size() != tensor.shape.size()) {
     diagnostics_
@@ -57,7 +125,7 @@ void ExprChecker::CheckElement(TensorId id, const std::vector<ExprId>& indices, 
         .notes.push_back(DeclaredHere(tensor));
   }
   for (ExprId index : indices) {
-    ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+    Require(index, ValueKind::Int, fmt::format("an index of `%{}`", tensor.name));
   }
 }
 
@@ -114,6 +182,11 @@ ValueKind ExprChecker::KindOf(ExprId, const BoolLiteral&) { return ValueKind::Bo
 
 ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
   const Symbol& symbol = module_.symbols[ref.symbol];
+  if (symbol.kind == SymbolKind::Sms && refuses_sms_) {
+    return Wrong(id,
+                 "`sms` is not known in a device function: what tasks do must not depend on how "
+                 "many SMs run them");
+  }
   switch (symbol.kind) {
     case SymbolKind::Let: {
       auto found = lets_.find(ref.symbol);
@@ -132,18 +205,22 @@ ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
 }
 
 ValueKind ExprChecker::KindOf(ExprId id, const Load& load) {
-  CheckElement(load.tensor, load.indices, module_.RangeOf(id));
+  CheckPlace(load.tensor, load.indices, module_.RangeOf(id));
   return etc::KindOf(module_.tensors[load.tensor].type);
 }
 
 ValueKind ExprChecker::KindOf(ExprId, const Cast& cast) {
-  return Check(cast.operand) == ValueKind::Error ? ValueKind::Error : etc::KindOf(cast.type);
+  return Kind(cast.operand) == ValueKind::Error ? ValueKind::Error : etc::KindOf(cast.type);
 }
 
 ValueKind ExprChecker::KindOf(ExprId, const Unary& unary) {
   if (unary.op == UnaryOp::Not) {
-    ExpectBool(unary.operand, "the operand of `!`");
+    Require(unary.operand, ValueKind::Bool, "the operand of `!`");
     return ValueKind::Bool;
+  }
+  if (unary.op == UnaryOp::BitNot) {
+    Require(unary.operand, ValueKind::Int, "the operand of `~`");
+    return ValueKind::Int;
   }
   return Number(unary.operand, "-");
 }
@@ -153,13 +230,13 @@ ValueKind ExprChecker::KindOf(ExprId id, const Binary& binary) {
   switch (binary.op) {
     case BinaryOp::Or:
     case BinaryOp::And:
-      ExpectBool(binary.left, fmt::format("the left side of `{}`", op));
-      ExpectBool(binary.right, fmt::format("the right side of `{}`", op));
+      Require(binary.left, ValueKind::Bool, fmt::format("the left side of `{}`", op));
+      Require(binary.right, ValueKind::Bool, fmt::format("the right side of `{}`", op));
       return ValueKind::Bool;
     case BinaryOp::Eq:
     case BinaryOp::Ne: {
-      ValueKind left = Check(binary.left);
-      ValueKind joined = Join(id, left, Check(binary.right), op);
+      ValueKind left = Kind(binary.left);
+      ValueKind joined = Join(id, left, Kind(binary.right), op);
       return joined == ValueKind::Error ? joined : ValueKind::Bool;
     }
     case BinaryOp::Lt:
@@ -171,15 +248,29 @@ ValueKind ExprChecker::KindOf(ExprId id, const Binary& binary) {
       return joined == ValueKind::Error ? joined : ValueKind::Bool;
     }
     case BinaryOp::Mod:
-      ExpectInt(binary.left, "the left side of `%`");
-      ExpectInt(binary.right, "the right side of `%`");
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+    case BinaryOp::BitAnd:
+    case BinaryOp::Shl:
+    case BinaryOp::Shr:
+      Require(binary.left, ValueKind::Int, fmt::format("the left side of `{}`", op));
+      Require(binary.right, ValueKind::Int, fmt::format("the right side of `{}`", op));
+      if (binary.op == BinaryOp::Mod) {
+        CheckDivisor(id, binary.right);
+      } else if (IsShift(binary.op)) {
+        CheckShift(id, binary.right);
+      }
       return ValueKind::Int;
     case BinaryOp::Add:
     case BinaryOp::Sub:
     case BinaryOp::Mul:
     case BinaryOp::Div: {
       ValueKind left = Number(binary.left, op);
-      return Join(id, left, Number(binary.right, op), op);
+      ValueKind joined = Join(id, left, Number(binary.right, op), op);
+      if (binary.op == BinaryOp::Div && joined == ValueKind::Int) {
+        CheckDivisor(id, binary.right);
+      }
+      return joined;
     }
   }
   return ValueKind::Error;
@@ -203,13 +294,14 @@ ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
     case Intrinsic::CeilDiv:
     case Intrinsic::Align:
       for (ExprId arg : call.args) {
-        ExpectInt(arg, fmt::format("an argument of `{}`", op));
+        Require(arg, ValueKind::Int, fmt::format("an argument of `{}`", op));
       }
+      CheckDivisor(id, call.args[1]);
       return ValueKind::Int;
     case Intrinsic::Select: {
-      ExpectBool(call.args[0], "the condition of `select`");
-      ValueKind yes = Check(call.args[1]);
-      return Join(id, yes, Check(call.args[2]), op);
+      Require(call.args[0], ValueKind::Bool, "the condition of `select`");
+      ValueKind yes = Kind(call.args[1]);
+      return Join(id, yes, Kind(call.args[2]), op);
     }
     case Intrinsic::Lower:
     case Intrinsic::Upper: {
@@ -221,21 +313,34 @@ ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
       return ValueKind::Int;
     }
     default:
-      for (ExprId arg : call.args) {
-        Expect(arg, ValueKind::Float, fmt::format("an argument of `{}`", op));
-      }
-      return ValueKind::Float;
+      break;
   }
+  ValueKind joined = ValueKind::Float;
+  for (ExprId arg : call.args) {
+    ValueKind kind = Kind(arg);
+    bool wrong = IsWrong(arg, kind, ValueKind::Double, fmt::format("an argument of `{}`", op));
+    if (kind == ValueKind::Error || wrong) {
+      joined = ValueKind::Error;
+    } else if (kind == ValueKind::Double && joined == ValueKind::Float) {
+      joined = kind;
+    }
+  }
+  return joined;
 }
 
 ValueKind ExprChecker::KindOf(ExprId id, const Reduce& reduce) {
-  CheckAxes(reduce.axes);
+  CheckRanges(reduce.axes);
+  if (IsLogical(reduce.op)) {
+    Require(reduce.body, ValueKind::Bool, fmt::format("the body of `{}`", Spelling(reduce.op)));
+    return ValueKind::Bool;
+  }
   ValueKind body = Number(reduce.body, Spelling(reduce.op));
-  if (reduce.op != Reduction::ArgMax) {
+  if (!IsArg(reduce.op)) {
     return body;
   }
   if (reduce.axes.size() != 1) {
-    return Wrong(id, fmt::format("`argmax` takes one axis, but {} are given", reduce.axes.size()));
+    return Wrong(id, fmt::format("`{}` takes one axis, but {} are given", Spelling(reduce.op),
+                                 reduce.axes.size()));
   }
   return ValueKind::Int;
 }
@@ -246,7 +351,7 @@ ValueKind ExprChecker::Wrong(ExprId id, std::string message) {
 }
 
 ValueKind ExprChecker::Number(ExprId id, std::string_view op) {
-  ValueKind kind = Check(id);
+  ValueKind kind = Kind(id);
   if (kind != ValueKind::Bool) {
     return kind;
   }
@@ -265,7 +370,8 @@ ValueKind ExprChecker::Join(ExprId id, ValueKind left, ValueKind right, std::str
     return Wrong(id, fmt::format("`{}` takes two values of one kind, but is given {} and {}", op,
                                  Describe(left), Describe(right)));
   }
-  return ValueKind::Float;
+  bool has_double = left == ValueKind::Double || right == ValueKind::Double;
+  return has_double ? ValueKind::Double : ValueKind::Float;
 }
 
 }  // namespace etc

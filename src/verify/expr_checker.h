@@ -16,13 +16,22 @@ class ExprChecker {
   ExprChecker(const Module& module, Diagnostics& diagnostics)
       : module_(module), diagnostics_(diagnostics) {}
 
+  /// The operands of constants are left to those who ask for their values.
+  void LeaveOperands() { checks_operands_ = false; }
+  /// Inside of device functions nobody knows `sms`.
+  void RefuseSms() { refuses_sms_ = true; }
+
   /// The kind of the expression; Error when something in it was reported.
   ValueKind Check(ExprId id);
+  /// The same for the value of a constant, which is kept in 64 bits.
+  ValueKind CheckExact(ExprId id) { return Kind(id); }
 
   /// `what` says what the expression is, for the message: "the count of `%e`".
   void ExpectInt(ExprId id, const std::string& what) { Expect(id, ValueKind::Int, what); }
   void ExpectBool(ExprId id, const std::string& what) { Expect(id, ValueKind::Bool, what); }
   void Expect(ExprId id, ValueKind wanted, const std::string& what);
+  /// A value that is stored in an element of such a kind, which rounds floats of either width.
+  void ExpectStored(ExprId id, ValueKind element, const std::string& what);
 
   /// The bounds of each axis are integers.
   void CheckAxes(const std::vector<Axis>& axes);
@@ -36,6 +45,15 @@ class ExprChecker {
   void DeclareLet(SymbolId symbol, ValueKind kind) { lets_[symbol] = kind; }
 
  private:
+  ValueKind Kind(ExprId id);
+  /// Inside of an expression.
+  void Require(ExprId id, ValueKind wanted, const std::string& what);
+  bool IsWrong(ExprId id, ValueKind kind, ValueKind wanted, const std::string& what);
+  /// A constant divisor is not 0, and a constant shift is by 0 to 63 places.
+  void CheckDivisor(ExprId id, ExprId divisor);
+  void CheckShift(ExprId id, ExprId places);
+  void CheckRanges(const std::vector<Axis>& axes);
+  void CheckPlace(TensorId tensor, const std::vector<ExprId>& indices, SourceRange range);
   ValueKind KindOf(ExprId id, const IntLiteral&);
   ValueKind KindOf(ExprId id, const FloatLiteral&);
   ValueKind KindOf(ExprId id, const BoolLiteral&);
@@ -56,9 +74,11 @@ class ExprChecker {
   const Module& module_;
   Diagnostics& diagnostics_;
   std::map<SymbolId, ValueKind> lets_;
+  bool checks_operands_ = true;
+  bool refuses_sms_ = false;
 };
 
-/// "an integer", "a float", "a boolean".
+/// "an integer", "a float", "a double", "a boolean".
 std::string_view Describe(ValueKind kind);
 
 }  // namespace etc

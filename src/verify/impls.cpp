@@ -24,6 +24,7 @@ bool HasValue(const Module& module, ExprId id) {
     case ValueKind::Int:
       return EvaluateInt(module, id, {}).has_value();
     case ValueKind::Float:
+    case ValueKind::Double:
       return EvaluateFloat(module, id, {}).has_value();
     case ValueKind::Bool:
       return EvaluateBool(module, id, {}).has_value();

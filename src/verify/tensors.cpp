@@ -29,7 +29,14 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
   }
   for (const Sizes& sizes : SampleSizes(module)) {
     auto value = EvaluateInt(module, extent, sizes.dims, sizes.ranges);
-    if (value && *value < 1) {
+    if (!value) {
+      diagnostics.Error(DiagnosticKind::Shape, module.RangeOf(extent),
+                        fmt::format("{} must have a value, but `{}` divides by zero, shifts too "
+                                    "far or overflows{}",
+                                    what, Print(module, extent), Describe(module, sizes)));
+      return;
+    }
+    if (*value < 1) {
       bool constant = EvaluateInt(module, extent, {}).has_value();
       diagnostics.Error(
           DiagnosticKind::Shape, module.RangeOf(extent),
