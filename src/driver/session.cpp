@@ -45,6 +45,7 @@ ExitCode ExitCodeOf(DiagnosticKind kind) {
     case DiagnosticKind::Define:
       return ExitCode::CommandLineWrong;
     case DiagnosticKind::BoundsProof:
+    case DiagnosticKind::OperandProof:
     case DiagnosticKind::CountProof:
     case DiagnosticKind::OrderProof:
     case DiagnosticKind::Race:

@@ -13,7 +13,9 @@
 namespace etc {
 namespace {
 
-constexpr etc_dtype kAllTypes[] = {ETC_F32, ETC_F16, ETC_BF16, ETC_I64, ETC_I32, ETC_U8, ETC_BOOL};
+constexpr etc_dtype kAllTypes[] = {ETC_F32, ETC_F16,    ETC_BF16,  ETC_I64, ETC_I32,
+                                   ETC_U8,  ETC_BOOL,   ETC_U16,   ETC_I8,  ETC_U32,
+                                   ETC_F64, ETC_F8E4M3, ETC_F8E5M2};
 
 TensorData MakeTensor(etc_dtype dtype, std::vector<int64_t> shape) {
   return {"t", ETC_IN, dtype, std::move(shape), {}};
@@ -58,7 +60,7 @@ TEST_CASE("random floats are normal and do not depend on the machine") {
 }
 
 TEST_CASE("random integers take every value of their range and no other") {
-  for (etc_dtype dtype : {ETC_I64, ETC_I32, ETC_U8}) {
+  for (etc_dtype dtype : {ETC_I64, ETC_I32, ETC_U8, ETC_U16, ETC_I8, ETC_U32}) {
     TensorData tensor = MakeTensor(dtype, {1000});
     FillRandom(tensor, {.seed = 1, .int_min = 3, .int_max = 6});
     std::set<int64_t> seen;

@@ -172,6 +172,98 @@ graph @g(%x: bf16[2], %h: f16[3], %u: u8[1], %o: out bf16[2], %p: out f16[3], %q
   CHECK(q[0] == 42);
 }
 
+TEST_CASE("a division by zero and a shift out of range have a value") {
+  auto out = RunBody<int64_t>("i64",
+                              "%o[0] = %x[0] / %x[1]; %o[1] = %x[0] % %x[1];\n"
+                              "%o[2] = ceildiv(%x[0], %x[1]); %o[3] = align(%x[0], %x[1]);\n"
+                              "%o[4] = %x[3] / %x[2]; %o[5] = %x[3] % %x[2];\n"
+                              "%o[6] = %x[0] << %x[4]; %o[7] = %x[0] >> %x[4];\n"
+                              "%o[8] = %x[0] << %x[2]; %o[9] = %x[0] >> %x[2];\n",
+                              {-7, 0, -1, INT64_MIN, 64}, 10);
+  CHECK(out == std::vector<int64_t>{0, -7, 0, 0, INT64_MIN, 0, 0, -1, 0, -1});
+}
+
+TEST_CASE("bits, and reductions that are not sums") {
+  auto out = RunBody<int64_t>(
+      "i64",
+      "%o[0] = %x[0] & %x[1] | 8 ^ %x[2]; %o[1] = ~%x[0] << 2 >> 1;\n"
+      "%o[2] = prod(k: 3) %x[k]; %o[3] = prod(k: 0) 5; %o[4] = argmin(k: 4) %x[k];\n"
+      "%o[5] = select(any(k: 4) (%x[k] == 3), 1, 0) + select(any(k: 0) true, 2, 0);\n"
+      "%o[6] = select(all(k: 4) (%x[k] > 3), 1, 0) + select(all(k: 0) false, 2, 0);\n"
+      "%o[7] = max(k: 0) %x[k]; %o[8] = min(k: 0) %x[k];\n",
+      {12, 10, 3, 3}, 9);
+  CHECK(out == std::vector<int64_t>{(12 & 10) | (8 ^ 3), (~12 * 4) / 2, 360, 1, 2, 1, 2, INT64_MIN,
+                                    INT64_MAX});
+}
+
+TEST_CASE("float functions, and infinity") {
+  auto out = RunBody<float>("f32",
+                            "%o[0] = floor(%x[0]); %o[1] = ceil(%x[0]); %o[2] = round(%x[0]);\n"
+                            "%o[3] = round(%x[1]); %o[4] = exp2(%x[2]); %o[5] = log2(%x[3]);\n"
+                            "%o[6] = sigmoid(%x[4]); %o[7] = erf(%x[5]);\n"
+                            "%o[8] = select(%x[0] < inf, -inf, 0.0);\n",
+                            {-2.5f, 3.5f, 5, 8, 0, 0.5f}, 9);
+  CHECK(out[0] == -3);
+  CHECK(out[1] == -2);
+  CHECK(out[2] == -2);
+  CHECK(out[3] == 4);
+  CHECK(out[4] == 32);
+  CHECK(out[5] == 3);
+  CHECK(out[6] == 0.5f);
+  CHECK(std::abs(out[7] - 0.5204999f) < 1e-6f);
+  CHECK(out[8] == -INFINITY);
+}
+
+TEST_CASE("doubles are computed with in 64 bits, and rounded once") {
+  Program program(R"(etir 1;
+const big = 1e300;
+device @f(%x: f64[2], %o: out f64[3], %h: out bf16[1], %f: out f32[2]) tasks (task: 1) {
+  %o[0] = %x[0] * 0.1;
+  %o[1] = sum(k: 2) %x[k] * big;
+  %o[2] = exp(f64(1));
+  %h[0] = %x[1];
+  %f[0] = %x[0] * 0.1;
+  %f[1] = select(%x[0] > 2.9999999999999996, 1, 0);
+}
+graph @g(%x: f64[2], %o: out f64[3], %h: out bf16[1], %f: out f32[2]) { call @f(%x, %o, %h, %f); }
+)");
+  // The second is just above the middle of two bf16, and a float has no room for that.
+  std::vector<double> x{3, 1 + 0x1p-8 + 0x1p-40}, o(3);
+  std::vector<uint16_t> h(1);
+  std::vector<float> f(2);
+  program.Run({x.data(), o.data(), h.data(), f.data()}, {});
+  CHECK(o == std::vector<double>{3 * 0.1, 3 * 1e300 + x[1] * 1e300, std::exp(1.0)});
+  CHECK(h[0] == 0x3f81);
+  CHECK(f == std::vector<float>{static_cast<float>(3 * 0.1), 1});
+}
+
+TEST_CASE("narrow integers keep the low bits, and 8-bit floats are saturated") {
+  Program program(R"(etir 1;
+device @f(%x: i64[2], %a: out u16[2], %b: out i8[2], %c: out u32[2], %v: f32[3], %q: out f8e4m3[3],
+          %r: out f8e5m2[3], %s: out f32[3]) tasks (task: 1) {
+  for (i: 2) { %a[i] = %x[i]; %b[i] = %x[i]; %c[i] = %x[i]; }
+  for (i: 3) { %q[i] = %v[i]; %r[i] = %v[i]; %s[i] = f8e4m3(%v[i]); }
+}
+graph @g(%x: i64[2], %a: out u16[2], %b: out i8[2], %c: out u32[2], %v: f32[3], %q: out f8e4m3[3],
+         %r: out f8e5m2[3], %s: out f32[3]) {
+  call @f(%x, %a, %b, %c, %v, %q, %r, %s);
+}
+)");
+  std::vector<int64_t> x{-1, 0x123456789};
+  std::vector<uint16_t> a(2);
+  std::vector<int8_t> b(2);
+  std::vector<uint32_t> c(2);
+  std::vector<float> v{1.0625f, -1e9f, 0.0f}, s(3);
+  std::vector<uint8_t> q(3), r(3);
+  program.Run({x.data(), a.data(), b.data(), c.data(), v.data(), q.data(), r.data(), s.data()}, {});
+  CHECK(a == std::vector<uint16_t>{0xffff, 0x6789});
+  CHECK(b == std::vector<int8_t>{-1, -119});
+  CHECK(c == std::vector<uint32_t>{0xffffffff, 0x23456789});
+  CHECK(q == std::vector<uint8_t>{0x38, 0xfe, 0});  // a tie: to even
+  CHECK(r == std::vector<uint8_t>{0x3c, 0xfb, 0});
+  CHECK(s == std::vector<float>{1, -448, 0});
+}
+
 TEST_CASE("a layout says where elements stand") {
   Program program(R"(etir 1;
 dim n in 2..8 multiple 2;

@@ -137,6 +137,16 @@ TEST_CASE("kinds") {
   CHECK(Kind("argmax(k: 4) %x[k]") == ValueKind::Int);
   CHECK(Kind("sum(k: 4) %x[k]") == ValueKind::Float);
   CHECK(Kind("bf16(i)") == ValueKind::Float);
+  CHECK(Kind("f64(i)") == ValueKind::Double);
+  CHECK(Kind("f64(i) + 0.5") == ValueKind::Double);
+  CHECK(Kind("exp(f64(1))") == ValueKind::Double);
+  CHECK(Kind("f64(i) < 2") == ValueKind::Bool);
+  CHECK(Kind("i << 2 | 1") == ValueKind::Int);
+  CHECK(Kind("~i & 3") == ValueKind::Int);
+  CHECK(Kind("any(k: 4) (k > 2)") == ValueKind::Bool);
+  CHECK(Kind("argmin(k: 4) %x[k]") == ValueKind::Int);
+  CHECK(Kind("prod(k: 4) %x[k]") == ValueKind::Float);
+  CHECK(Kind("inf") == ValueKind::Float);
   CHECK(Kind("1 + yes") == ValueKind::Error);
   CHECK(Kind("exp(1)") == ValueKind::Float);
 }
