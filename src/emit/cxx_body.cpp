@@ -181,12 +181,14 @@ class BodyWriter {
     std::string value = CxxName(module_, stmt.value), index = CxxName(module_, stmt.index);
     out_.Line(fmt::format("[[maybe_unused]] {} {}; [[maybe_unused]] i64 {};", type, value, index));
     out_.Open("{");
-    out_.Line(fmt::format("{0} top = Lowest<{0}>(); i64 best = {1}; bool any = false;", type,
+    bool largest = reduce.op == Reduction::ArgMax;
+    out_.Line(fmt::format("{0} top = {1}<{0}>(); i64 best = {2}; bool any = false;", type,
+                          largest ? "Lowest" : "Highest",
                           axis.lo ? CxxExpr(scope_, axis.lo) : "0LL"));
     out_.Open(CxxFor(scope_, axis) + "{");
     out_.Line(fmt::format("const {} value = {};", type, CxxExpr(scope_, reduce.body)));
-    out_.Line(fmt::format("if (!any || value > top) {{ any = true; top = value; best = {}; }}",
-                          CxxName(module_, axis.var)));
+    out_.Line(fmt::format("if (!any || value {} top) {{ any = true; top = value; best = {}; }}",
+                          largest ? ">" : "<", CxxName(module_, axis.var)));
     out_.Close();
     out_.Line(fmt::format("{} = top; {} = best;", value, index));
     out_.Close();

@@ -142,6 +142,35 @@ void RenderSnippet(std::string& text, SourceRange range, const SourceFile& sourc
                  Padding(line.substr(first, from - first)), std::string(width - 1, '~'));
 }
 
+/// What is quoted in a message at most, in bytes: a name may have a million.
+constexpr size_t kShownOfQuote = 200;
+
+/// The message with the middle of each long quotation left out.
+std::string Shortened(std::string_view message) {
+  std::string text;
+  while (!message.empty()) {
+    size_t open = message.find('`');
+    size_t close = open == std::string_view::npos ? open : message.find('`', open + 1);
+    if (close == std::string_view::npos) {
+      break;
+    }
+    std::string_view quoted = message.substr(open + 1, close - open - 1);
+    text += message.substr(0, open + 1);
+    if (quoted.size() > kShownOfQuote) {
+      size_t first = CodePoint(quoted, kShownOfQuote / 2);
+      size_t last = CodePoint(quoted, quoted.size() - kShownOfQuote / 4);
+      text += quoted.substr(0, first);
+      text += "…";
+      text += quoted.substr(last);
+    } else {
+      text += quoted;
+    }
+    text += '`';
+    message.remove_prefix(close + 1);
+  }
+  return text + std::string(message);
+}
+
 void RenderMessage(std::string& text, std::string_view severity, SourceRange range,
                    std::string_view message, std::string_view kind, const SourceFile* source) {
   bool positioned = HasPosition(range, source);
@@ -151,7 +180,7 @@ void RenderMessage(std::string& text, std::string_view severity, SourceRange ran
   } else {
     text += "etc: ";
   }
-  fmt::format_to(Out(text), "{}: {}{}\n", severity, message, kind);
+  fmt::format_to(Out(text), "{}: {}{}\n", severity, Shortened(message), kind);
   if (positioned) {
     RenderSnippet(text, range, *source);
   }
@@ -248,12 +277,13 @@ std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source)
   for (const Diagnostic* diagnostic : Sorted(diagnostics)) {
     fmt::format_to(Out(json), "{}  {{\"severity\": {}, \"kind\": {}, \"message\": {}", separator,
                    Quote(Spelling(diagnostic->severity)), Quote(Name(diagnostic->kind)),
-                   Quote(diagnostic->message));
+                   Quote(Shortened(diagnostic->message)));
     RenderPosition(json, diagnostic->range, source);
     json += ", \"notes\": [";
     std::string_view note_separator;
     for (const Note& note : diagnostic->notes) {
-      fmt::format_to(Out(json), "{}{{\"message\": {}", note_separator, Quote(note.message));
+      fmt::format_to(Out(json), "{}{{\"message\": {}", note_separator,
+                     Quote(Shortened(note.message)));
       RenderPosition(json, note.range, source);
       json += '}';
       note_separator = ", ";

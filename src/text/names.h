@@ -44,6 +44,10 @@ class Names {
     size_t best = name.size() < 3 ? name.size() : name.size() / 3 + 1;
     std::string nearest;
     for (const std::string& candidate : order_) {
+      size_t longer = std::max(name.size(), candidate.size());
+      if (longer - std::min(name.size(), candidate.size()) >= best) {
+        continue;
+      }
       size_t distance = EditDistance(name, candidate);
       if (distance < best) {
         best = distance;

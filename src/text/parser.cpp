@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "text/parser_impl.h"
+#include "text/words.h"
 
 namespace etc {
 namespace {
@@ -141,13 +142,21 @@ void Parser::Unexpected(std::string_view expected) {
     spelling = fmt::format("`{}`", source_.text().substr(range.begin, range.end - range.begin));
   }
   bool keyword = found.kind >= TokenKind::KeywordEtir && expected == Describe(TokenKind::Name);
+  std::vector<Note> notes;
+  if (found.kind == TokenKind::Name && found.text.size() > 3) {
+    if (std::string word = NearestWord(found.text, KeywordWords()); !word.empty()) {
+      notes.push_back({{}, fmt::format("did you mean `{}`?", word)});
+    }
+  }
   Panic(DiagnosticKind::Syntax, found.range,
-        fmt::format("expected {}, found {}{}", expected, keyword ? "the keyword " : "", spelling));
+        fmt::format("expected {}, found {}{}", expected, keyword ? "the keyword " : "", spelling),
+        std::move(notes));
 }
 
-void Parser::Panic(DiagnosticKind kind, SourceRange range, std::string message) {
+void Parser::Panic(DiagnosticKind kind, SourceRange range, std::string message,
+                   std::vector<Note> notes) {
   if (!panicking_) {
-    diagnostics_.Error(kind, range, std::move(message));
+    diagnostics_.Error(kind, range, std::move(message)).notes = std::move(notes);
     panicking_ = true;
   }
 }

@@ -23,7 +23,7 @@ void Parser::Statement(std::vector<StmtId>& body) {
     case TokenKind::LeftParen:
       return TopKStatement(body);
     default:
-      Unexpected("a statement");
+      Unexpected("a statement: `for`, `scan`, `if`, `let`, `local`, an element or a pair of them");
   }
 }
 

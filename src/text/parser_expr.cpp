@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "text/parser_impl.h"
+#include "text/words.h"
 
 namespace etc {
 namespace {
@@ -166,7 +167,8 @@ ExprId Parser::NamedOperand() {
     return Add(Cast{*type, operand}, begin, Height(operand) + 1);
   }
   Panic(DiagnosticKind::UnknownName, name.range,
-        fmt::format("no function `{}` is known in expressions", name.text));
+        fmt::format("no function `{}` is known in expressions", name.text),
+        {KnownWords(name.text, FunctionWords())});
   return Add(IntLiteral{0}, begin);
 }
 

@@ -96,7 +96,8 @@ class Parser {
 
   // Errors.
   void Unexpected(std::string_view expected);
-  void Panic(DiagnosticKind kind, SourceRange range, std::string message);
+  void Panic(DiagnosticKind kind, SourceRange range, std::string message,
+             std::vector<Note> notes = {});
   /// Ends a panic: goes behind the end of the statement that began at token `start`.
   void Recover(size_t start);
   /// Ends a panic in a header: goes to the header's `{`; false where there is none.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "text/parser_impl.h"
+#include "text/words.h"
 
 namespace etc {
 
@@ -79,7 +80,13 @@ Tensor Parser::Type(const Token& name, TensorKind kind, std::vector<Token>* name
   Tensor tensor{std::string(name.text), kind, Access::In, DType::F32, {}, {}, {}, {}, name.range};
   const Token& token = Peek();
   std::optional<DType> type = ParseDType(token.text);
-  if (token.kind != TokenKind::Name || !type) {
+  if (token.kind == TokenKind::Name && !type && !token.after_error) {
+    Panic(DiagnosticKind::UnknownName, token.range,
+          fmt::format("no element type `{}` is known", token.text),
+          {KnownWords(token.text, ElementTypeWords())});
+    return tensor;
+  }
+  if (!type) {
     Unexpected("an element type");
     return tensor;
   }
@@ -143,6 +150,9 @@ TensorId Parser::Param() {
   Tensor tensor = Type(name, TensorKind::Param, &names);
   tensor.access = access;
   Promises(tensor, names);
+  if (At(TokenKind::Name)) {
+    Unexpected("`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
+  }
   return Declare(name, std::move(tensor));
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -17,6 +20,76 @@
 namespace etc {
 namespace {
 
+/// The folders that exist now once more, where the handler of a fatal signal can read them. What
+/// crashes is mostly a program that the process runs.
+class CrashList {
+ public:
+  static void Add(const std::string& path) {
+    for (Slot& slot : slots_) {
+      bool free = false;
+      if (path.size() < sizeof slot.path && slot.taken.compare_exchange_strong(free, true)) {
+        std::memcpy(slot.path, path.c_str(), path.size() + 1);
+        slot.complete.store(true);
+        return;
+      }
+    }
+  }
+  static void Remove(const std::string& path) {
+    for (Slot& slot : slots_) {
+      if (slot.complete.load() && path == slot.path) {
+        slot.complete.store(false);
+        slot.taken.store(false);
+      }
+    }
+  }
+
+  /// A second stack for the handler: a stack that overflows has no room for it.
+  static void Install() {
+    static char stack[1 << 16];
+    stack_t alternative{};
+    alternative.ss_sp = stack;
+    alternative.ss_size = sizeof stack;
+    sigaltstack(&alternative, nullptr);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+      struct sigaction action {};
+      if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+        action.sa_handler = RemoveAll;
+        action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_ONSTACK;
+        sigaction(signal, &action, nullptr);
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    std::atomic<bool> taken;
+    std::atomic<bool> complete;
+    char path[1024];
+  };
+
+  /// Only what a handler may call: another program does the work. Then the signal again, which by
+  /// now ends the process.
+  static void RemoveAll(int signal) {
+    for (Slot& slot : slots_) {
+      if (!slot.complete.load()) {
+        continue;
+      }
+      const pid_t child = vfork();  // fork would wait for locks that the crash may hold
+      if (child == 0) {
+        execl("/bin/rm", "rm", "-rf", "--", slot.path, static_cast<char*>(nullptr));
+        _exit(1);
+      }
+      if (child > 0) {
+        waitpid(child, nullptr, 0);
+      }
+    }
+    raise(signal);
+  }
+
+  static Slot slots_[16];
+};
+CrashList::Slot CrashList::slots_[16];
+
 /// The folders that exist now, and a thread that waits for the signals which end the process:
 /// files are not to be removed from a signal handler.
 class Janitor {
@@ -29,15 +102,18 @@ class Janitor {
   void Add(const std::string& path) {
     const std::lock_guard lock(mutex_);
     paths_.insert(path);
+    CrashList::Add(path);
   }
   void Remove(const std::string& path) {
     const std::lock_guard lock(mutex_);
     RemoveFolder(path);
     paths_.erase(path);
+    CrashList::Remove(path);
   }
 
  private:
   Janitor() {
+    CrashList::Install();
     sigset_t signals;
     sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {

@@ -177,10 +177,11 @@ class DeviceChecks {
   void Check(StmtId id, const LetPair& pair) {
     exprs_.DeclareLet(pair.index, exprs_.Check(pair.reduction));
     const auto* reduce = std::get_if<Reduce>(&module_.exprs[pair.reduction]);
-    if (reduce == nullptr || reduce->op != Reduction::ArgMax) {
-      diagnostics_.Error(DiagnosticKind::Type, module_.RangeOf(id),
-                         fmt::format("a pair of names takes an `argmax` alone, but `{}` is none",
-                                     Print(module_, pair.reduction)));
+    if (reduce == nullptr || !IsArg(reduce->op)) {
+      diagnostics_.Error(
+          DiagnosticKind::Type, module_.RangeOf(id),
+          fmt::format("a pair of names takes an `argmax` or `argmin` alone, but `{}` is none",
+                      Print(module_, pair.reduction)));
       exprs_.DeclareLet(pair.value, ValueKind::Error);
       return;
     }

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace etc::mutation {
 namespace {
+
+/// A value of the language, in two's complement.
+int64_t Wrapped(uint64_t bits) { return static_cast<int64_t>(bits); }
 
 int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
@@ -49,12 +53,18 @@ Value Interpreter::Eval(ExprId id) {
   }
   if (const auto* cast = std::get_if<Cast>(&expr)) {
     Value value = Eval(cast->operand);
-    bool integer = cast->type == DType::I32 || cast->type == DType::I64;
-    return integer ? value : std::nullopt;
+    if (KindOf(cast->type) != ValueKind::Int || !value) {
+      return std::nullopt;
+    }
+    auto range = RangeOfType(cast->type);
+    return !range || (range->lo <= *value && *value <= range->hi) ? value : std::nullopt;
   }
   if (const auto* unary = std::get_if<Unary>(&expr)) {
     Value value = Eval(unary->operand);
-    return !value ? value : unary->op == UnaryOp::Neg ? -*value : Value(*value == 0);
+    return !value                         ? value
+           : unary->op == UnaryOp::Neg    ? -*value
+           : unary->op == UnaryOp::BitNot ? ~*value
+                                          : Value(*value == 0);
   }
   if (const auto* binary = std::get_if<Binary>(&expr)) {
     return Of(*binary);
@@ -101,6 +111,19 @@ Value Interpreter::Of(const Binary& binary) {
       return a - b;
     case BinaryOp::Mul:
       return a * b;
+    case BinaryOp::BitOr:
+      return a | b;
+    case BinaryOp::BitXor:
+      return a ^ b;
+    case BinaryOp::BitAnd:
+      return a & b;
+    case BinaryOp::Shl:
+    case BinaryOp::Shr:
+      if (b < 0 || b > 63) {
+        fault_ = "a shift out of range";
+        return std::nullopt;
+      }
+      return binary.op == BinaryOp::Shr ? a >> b : Wrapped(static_cast<uint64_t>(a) << b);
     default:
       break;
   }
@@ -150,28 +173,50 @@ Value Interpreter::Of(const Call& call, ExprId id) {
 }
 
 Value Interpreter::Of(const Reduce& reduce) {
-  if (reduce.op == Reduction::ArgMax) {
-    return ArgMax(reduce);
+  if (IsArg(reduce.op)) {
+    return ArgOf(reduce);
   }
-  Value result = reduce.op == Reduction::Sum ? Value(0) : std::nullopt;
-  bool first = true;
+  Value result = Start(reduce.op);
   Loop(reduce.axes, [&] {
     Value value = Eval(reduce.body);
-    if (first && reduce.op != Reduction::Sum) {
-      result = value;
-    } else if (!result || !value) {
-      result = std::nullopt;
-    } else {
-      result = reduce.op == Reduction::Sum     ? *result + *value
-               : reduce.op == Reduction::MaxOf ? std::max(*result, *value)
-                                               : std::min(*result, *value);
-    }
-    first = false;
+    result = result && value ? Joined(reduce.op, *result, *value) : std::nullopt;
   });
   return result;
 }
 
-Value Interpreter::ArgMax(const Reduce& reduce) {
+/// What a reduction over no element is, of integers.
+Value Interpreter::Start(Reduction op) {
+  switch (op) {
+    case Reduction::Prod:
+    case Reduction::AllOf:
+      return 1;
+    case Reduction::MaxOf:
+      return std::numeric_limits<int64_t>::min();
+    case Reduction::MinOf:
+      return std::numeric_limits<int64_t>::max();
+    default:
+      return 0;
+  }
+}
+
+Value Interpreter::Joined(Reduction op, int64_t a, int64_t b) {
+  switch (op) {
+    case Reduction::Sum:
+      return a + b;
+    case Reduction::Prod:
+      return Wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    case Reduction::MaxOf:
+      return std::max(a, b);
+    case Reduction::MinOf:
+      return std::min(a, b);
+    case Reduction::AnyOf:
+      return a != 0 || b != 0;
+    default:
+      return a != 0 && b != 0;
+  }
+}
+
+Value Interpreter::ArgOf(const Reduce& reduce) {
   const Axis& axis = reduce.axes[0];
   Value lo = axis.lo ? Eval(axis.lo) : 0;
   std::vector<Value> values;
@@ -180,8 +225,9 @@ Value Interpreter::ArgMax(const Reduce& reduce) {
     return lo;
   }
   bool known = std::find(values.begin(), values.end(), Value()) == values.end();
-  int64_t at = known ? std::max_element(values.begin(), values.end()) - values.begin()
-                     : on_choose(static_cast<int64_t>(values.size()));
+  auto best = reduce.op == Reduction::ArgMax ? std::max_element(values.begin(), values.end())
+                                             : std::min_element(values.begin(), values.end());
+  int64_t at = known ? best - values.begin() : on_choose(static_cast<int64_t>(values.size()));
   return *lo + at;
 }
 

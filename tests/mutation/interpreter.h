@@ -60,7 +60,9 @@ class Interpreter {
   Value Of(const Binary& binary);
   Value Of(const Call& call, ExprId id);
   Value Of(const Reduce& reduce);
-  Value ArgMax(const Reduce& reduce);
+  Value ArgOf(const Reduce& reduce);
+  static Value Start(Reduction op);
+  static Value Joined(Reduction op, int64_t a, int64_t b);
   void Run(const std::vector<StmtId>& body);
   void Run(const LetPair& pair);
   void Run(const TopK& topk);

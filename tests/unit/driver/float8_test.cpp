@@ -42,8 +42,8 @@ void CheckAll(const std::vector<double>& table, FromBits from_bits, ToBits to_bi
     }
   }
   auto largest = static_cast<uint8_t>(table.size() - 1);
-  for (float large : {static_cast<float>(table.back()) * 1.5F, 1e30F,
-                      std::numeric_limits<float>::infinity()}) {
+  for (float large :
+       {static_cast<float>(table.back()) * 1.5F, 1e30F, std::numeric_limits<float>::infinity()}) {
     CHECK(to_bits(large) == largest);
     CHECK(to_bits(-large) == (largest | 0x80));
   }
