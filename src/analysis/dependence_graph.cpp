@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/closed_form.h"
 #include "analysis/events.h"
 #include "analysis/steering.h"
 
@@ -17,50 +16,20 @@ constexpr unsigned long kSteps = 20'000'000;
 constexpr unsigned long kMostStepsForOrder = 400'000;
 constexpr unsigned long kLeastStepsForOrder = 20'000;
 
-/// What a dependence comes from, and the pairs of tasks: a set over tasks 1 and 2.
+/// What a dependence comes from, and the pairs of tasks that do not follow from others: a set over
+/// tasks 1 and 2.
 struct Conflict {
+  bool exists = false;
   Set pairs;
   DependenceGraph::Cause cause{};
 };
-
-/// The largest value of a function on a set.
-std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns) {
-  Set values = set & Eq(unknowns.Param("value@"), value);
-  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
-  if (position < 0) {
-    return std::nullopt;
-  }
-  Set line(isl_set_from_params(values.copy()));
-  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
-                               static_cast<unsigned>(position), 1));
-  isl_size count = isl_set_dim(line.get(), isl_dim_param);
-  line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
-  Val largest(isl_set_dim_max_val(line.copy(), 0));
-  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
-  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
-}
-
-/// The smallest and the largest value of a parameter, for each value of the others.
-std::pair<PwAff, PwAff> Range(const Set& set, const std::string& name) {
-  Set line(isl_set_from_params(set.copy()));
-  int position = isl_set_find_dim_by_name(line.get(), isl_dim_param, name.c_str());
-  if (position < 0) {
-    return {};
-  }
-  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
-                               static_cast<unsigned>(position), 1));
-  line = Coalesce(line);
-  return {PwAff(isl_set_dim_min(line.copy(), 0)), PwAff(isl_set_dim_max(line.copy(), 0))};
-}
 
 }  // namespace
 
 struct DependenceGraph::State {
   State(const Module& module, const CallProgram& called)
-      : program(called), unknowns(module, called, context) {
-    ProgramAccesses accesses = AccessesOf(unknowns);
-    first = std::move(accesses.first);
-    second = std::move(accesses.second);
+      : program(called), unknowns(module, called, context), between(unknowns, accesses) {
+    accesses = AccessesOf(unknowns);
     context.SetBudget(kSteps);
     for (const ProgramCall& call : program.calls) {
       first_domains.push_back(Known(TaskScope(unknowns, call, 1).domain));
@@ -91,8 +60,8 @@ struct DependenceGraph::State {
         }
       }
       for (const auto& [tensor, elements] : reads) {
-        for (auto [regions, domains] :
-             {std::pair{&first, &first_domains}, std::pair{&second, &second_domains}}) {
+        for (auto [regions, domains] : {std::pair{&accesses.first, &first_domains},
+                                        std::pair{&accesses.second, &second_domains}}) {
           AccessRegion whole;
           whole.tensor = tensor;
           whole.exact = false;
@@ -105,11 +74,12 @@ struct DependenceGraph::State {
 
   /// Whether one call writes a tensor that the other touches.
   bool Meet(size_t x, size_t y) const {
-    return std::any_of(first[x].begin(), first[x].end(), [&](const AccessRegion& a) {
-      return std::any_of(second[y].begin(), second[y].end(), [&](const AccessRegion& b) {
-        return a.tensor == b.tensor && (a.write || b.write);
-      });
-    });
+    return std::any_of(
+        accesses.first[x].begin(), accesses.first[x].end(), [&](const AccessRegion& a) {
+          return std::any_of(
+              accesses.second[y].begin(), accesses.second[y].end(),
+              [&](const AccessRegion& b) { return a.tensor == b.tensor && (a.write || b.write); });
+        });
   }
 
   /// Without what depends on data.
@@ -133,12 +103,17 @@ struct DependenceGraph::State {
     Set base = sizes & (d.carried ? InLaterIteration(unknowns, d.repeats)
                                   : InOneIteration(unknowns, d.repeats));
     conflict.pairs = unknowns.All() - unknowns.All();
-    for (const AccessRegion& a : first[d.from]) {
-      for (const AccessRegion& b : second[d.to]) {
+    for (const AccessRegion& a : accesses.first[d.from]) {
+      for (const AccessRegion& b : accesses.second[d.to]) {
         if (a.tensor != b.tensor || (!a.write && !b.write) || a.ahead || b.ahead) {
           continue;
         }
         Set touched = Coalesce(a.set & b.set & base);
+        if (IsEmpty(touched)) {
+          continue;
+        }
+        conflict.exists = true;
+        touched = between.WithoutOthers(d, a, b, touched);
         if (IsEmpty(touched)) {
           continue;
         }
@@ -229,75 +204,12 @@ struct DependenceGraph::State {
     return set;
   }
 
-  /// A coordinate of the task or its quotient by a number, if the value is one; else its closed
-  /// form.
-  std::optional<TaskExpr> Text(const PwAff& value, size_t to, const Set& consumers) const {
-    auto largest = LargestOn(consumers, value, unknowns);
-    for (size_t i = 0; i < program.calls[to].axes.size(); ++i) {
-      TaskExpr own{TaskExpr::Kind::Coordinate, static_cast<int64_t>(i)};
-      PwAff coordinate = unknowns.Param(CoordinateName(i, 2));
-      if (IsSubset(consumers, Eq(value, coordinate))) {
-        return own;
-      }
-      auto most = LargestOn(consumers, coordinate, unknowns);
-      if (!largest || !most || *largest < 1) {
-        continue;
-      }
-      int64_t estimate = (*most + 1) / (*largest + 1);
-      for (int64_t divisor : {estimate, estimate + 1}) {
-        if (divisor > 1 && IsSubset(consumers, Eq(value, Floor(coordinate, divisor)))) {
-          TaskExpr number{TaskExpr::Kind::Number, divisor};
-          return TaskExpr{TaskExpr::Kind::Binary, 0, {}, BinaryOp::Div, {own, number}};
-        }
-      }
-    }
-    return ClosedForm(unknowns, value, consumers);
-  }
-
-  PwAff Floor(const PwAff& value, int64_t divisor) const {
-    return PwAff(isl_pw_aff_floor(
-        isl_pw_aff_scale_down_val(value.copy(), isl_val_int_from_si(unknowns.ctx(), divisor))));
-  }
-
-  Need NeedOf(const Set& pairs, const std::string& name, const std::vector<std::string>& tasks,
-              size_t to, const Set& consumers, const Set& producers) const {
-    std::vector<std::string> others;
-    for (const std::string& other : tasks) {
-      if (other != name) {
-        others.push_back(other);
-      }
-    }
-    auto [lo, last] = Range(ProjectOut(pairs, others), name);
-    auto [all_lo, all_last] = Range(ProjectOut(producers, others), name);
-    if (!lo || !last || !all_lo || !all_last ||
-        IsSubset(consumers, Eq(lo, all_lo) & Eq(last, all_last))) {
-      return {};
-    }
-    Need need;
-    need.length = LargestOn(consumers, last - lo + unknowns.Constant(1), unknowns);
-    auto first_text = Text(lo, to, consumers);
-    auto last_text = Text(last, to, consumers);
-    if (!first_text || !last_text) {
-      return {};
-    }
-    need.whole = false;
-    need.lo = *first_text;
-    need.last = *last_text;
-    if (need.length && *need.length > 1) {
-      PwAff chunk = Floor(lo - all_lo, *need.length);
-      if (IsSubset(consumers, Eq(chunk, Floor(last - all_lo, *need.length)))) {
-        need.chunk = Text(chunk, to, consumers);
-      }
-    }
-    return need;
-  }
-
   const CallProgram& program;
   IslContext context;
   Unknowns unknowns;
   Set sizes;
-  std::vector<std::vector<AccessRegion>> first;
-  std::vector<std::vector<AccessRegion>> second;
+  ProgramAccesses accesses;
+  Between between;
   std::vector<Set> first_domains;
   std::vector<Set> second_domains;
   std::map<Dependence, Conflict> conflicts;
@@ -335,11 +247,14 @@ void DependenceGraph::Leave(const std::set<const EventRef*>& waits) {
 }
 
 bool DependenceGraph::Exists(const Dependence& dependence) {
-  return !IsEmpty(state_->ConflictOf(dependence).pairs);
+  return state_->ConflictOf(dependence).exists;
 }
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
   const auto& calls = state_->program.calls;
+  if (IsEmpty(state_->ConflictOf(dependence).pairs)) {
+    return true;
+  }
   Map pairs = ToMap(state_->unknowns, state_->ConflictOf(dependence).pairs,
                     TaskNames(calls[dependence.from], 1), TaskNames(calls[dependence.to], 2));
   state_->context.SetBudget(state_->steps_for_order);
@@ -373,35 +288,20 @@ std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependenc
   return LeastDistance(open, dependence.repeats);
 }
 
-std::optional<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
-                                              const Iterations& iterations) {
+std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
+                                            const Iterations& iterations, bool in_parts) {
   State& state = *state_;
   (void)state.ConflictOf(dependence);
   state.context.SetBudget(kSteps);
   Set pairs = Coalesce(state.Restrict(dependence, iterations));
   if (IsEmpty(pairs)) {
-    return std::nullopt;
+    return {};
   }
-  const ProgramCall& from = state.program.calls[dependence.from];
-  std::vector<std::string> tasks = TaskNames(from, 1);
-  Set consumers = Coalesce(ProjectOut(pairs, tasks));
-  Set domain = state.RestrictedTo(dependence, iterations);
-  const Set& producers = state.first_domains[dependence.from];
-  Needs needs;
-  needs.iterations.resize(from.repeats.size());
-  needs.coordinates.resize(from.axes.size());
-  if (!IsSubset(domain, consumers)) {
-    needs.guard = ClosedForm(state.unknowns, consumers, domain);
-    if (!needs.guard) {
-      return needs;
-    }
-  }
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    Need& need =
-        i < from.repeats.size() ? needs.iterations[i] : needs.coordinates[i - from.repeats.size()];
-    need = state.NeedOf(pairs, tasks[i], tasks, dependence.to, consumers, producers);
-  }
-  return needs;
+  const auto& calls = state.program.calls;
+  Set consumers = state.RestrictedTo(dependence, iterations);
+  NeedsScope scope{state.unknowns, calls[dependence.from], calls[dependence.to],
+                   state.first_domains[dependence.from], consumers};
+  return in_parts ? etc::NeedsOf(scope, pairs) : std::vector{NeedsInOne(scope, pairs)};
 }
 
 DependenceGraph::Cause DependenceGraph::CauseOf(const Dependence& dependence) {

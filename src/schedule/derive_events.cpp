@@ -21,8 +21,6 @@
 namespace etc {
 namespace {
 
-/// The most elements of an axis that a task waits for one by one.
-constexpr int64_t kMostWaits = 4;
 /// The most iterations that a task waits for one by one, besides the nearest one.
 constexpr int kMostFartherOnes = 3;
 
@@ -128,13 +126,13 @@ class Derivation {
     }
     std::optional<std::vector<PlannedEvent>> nearest;
     for (const Iterations& iterations : Choices(dependence)) {
-      auto needs = dependences_.NeedsOf(dependence, iterations);
-      if (!needs) {
+      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations);
+      if (parts.empty()) {
         continue;
       }
       for (bool split : Splits(dependence)) {
         std::vector<PlannedEvent> before = plan_.events;
-        Add(dependence, iterations, *needs, split);
+        AddParts(dependence, iterations, parts, split);
         if (!nearest && iterations.distance > 0) {
           nearest = plan_.events;
         }
@@ -163,11 +161,11 @@ class Derivation {
         return false;
       }
       iterations.distance = *distance;
-      auto needs = dependences_.NeedsOf(dependence, iterations);
-      if (!needs) {
+      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations);
+      if (parts.empty()) {
         return false;
       }
-      Add(dependence, iterations, *needs, split);
+      AddParts(dependence, iterations, parts, split);
       if (IsOrdered(dependence)) {
         return true;
       }
@@ -240,6 +238,13 @@ class Derivation {
     return one && dependence.carried && dependences_.Exists(around)
                ? dependences_.Distance(around).value_or(0)
                : 0;
+  }
+
+  void AddParts(const Dependence& dependence, const Iterations& iterations,
+                const std::vector<Needs>& parts, bool split) {
+    for (const Needs& needs : parts) {
+      Add(dependence, iterations, needs, split);
+    }
   }
 
   void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,

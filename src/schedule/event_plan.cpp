@@ -334,6 +334,14 @@ ExprId EventPlan::Offset(ExprId value, int64_t offset) {
   if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[value])) {
     return MakeInt(module_, literal->value + offset);
   }
+  const auto* call = std::get_if<Call>(&module_.exprs[value]);
+  if (call != nullptr && (call->op == Intrinsic::Min || call->op == Intrinsic::Max)) {
+    Call moved = *call;
+    for (ExprId& arg : moved.args) {
+      arg = Offset(arg, offset);
+    }
+    return module_.AddExpr(std::move(moved));
+  }
   const auto* sum = std::get_if<Binary>(&module_.exprs[value]);
   if (sum != nullptr && (sum->op == BinaryOp::Add || sum->op == BinaryOp::Sub)) {
     if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[sum->right])) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 #include <vector>
@@ -45,29 +46,17 @@ class RangeDependences {
   }
 
   /// What is needed in every range; all of a coordinate of which the ranges need different parts.
-  std::optional<Needs> NeedsOf(const Dependence& d, const Iterations& iterations) {
-    std::optional<Needs> all;
-    for (const auto& graph : graphs_) {
-      auto needs = graph->Exists(d) ? graph->NeedsOf(d, iterations) : std::nullopt;
-      if (!needs || !all) {
-        all = needs ? needs : all;
-        continue;
-      }
-      bool guards_agree = all->guard == needs->guard;
-      if (!guards_agree) {
-        all->guard.reset();
-      }
-      auto join = [&](Need& mine, const Need& other) {
-        mine = guards_agree && mine == other ? mine : Need{};
-      };
-      for (size_t i = 0; i < all->iterations.size(); ++i) {
-        join(all->iterations[i], needs->iterations[i]);
-      }
-      for (size_t i = 0; i < all->coordinates.size(); ++i) {
-        join(all->coordinates[i], needs->coordinates[i]);
-      }
+  std::vector<Needs> NeedsOf(const Dependence& d, const Iterations& iterations) {
+    std::vector<std::vector<Needs>> parts = NeedsOf(d, iterations, true);
+    if (std::adjacent_find(parts.begin(), parts.end(), std::not_equal_to<>()) == parts.end()) {
+      return parts.empty() ? std::vector<Needs>() : parts.front();
     }
-    return all;
+    parts = NeedsOf(d, iterations, false);
+    Needs all = parts.front().front();
+    for (const std::vector<Needs>& others : parts) {
+      Join(all, others.front());
+    }
+    return {all};
   }
 
   DependenceGraph::Cause CauseOf(const Dependence& d) {
@@ -86,6 +75,35 @@ class RangeDependences {
       }
     }
     return smallest;
+  }
+
+  /// Those of each range that has the dependence.
+  std::vector<std::vector<Needs>> NeedsOf(const Dependence& d, const Iterations& iterations,
+                                          bool in_parts) {
+    std::vector<std::vector<Needs>> all;
+    for (const auto& graph : graphs_) {
+      if (graph->Exists(d)) {
+        all.push_back(graph->NeedsOf(d, iterations, in_parts));
+      }
+    }
+    std::erase_if(all, [](const std::vector<Needs>& needs) { return needs.empty(); });
+    return all;
+  }
+
+  static void Join(Needs& all, const Needs& needs) {
+    bool guards_agree = all.guard == needs.guard;
+    if (!guards_agree) {
+      all.guard.reset();
+    }
+    auto join = [&](Need& mine, const Need& other) {
+      mine = guards_agree && mine == other ? mine : Need{};
+    };
+    for (size_t i = 0; i < all.iterations.size(); ++i) {
+      join(all.iterations[i], needs.iterations[i]);
+    }
+    for (size_t i = 0; i < all.coordinates.size(); ++i) {
+      join(all.coordinates[i], needs.coordinates[i]);
+    }
   }
 
   std::vector<std::unique_ptr<DependenceGraph>> graphs_;
