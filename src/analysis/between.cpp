@@ -148,8 +148,8 @@ const Set& Between::Touched(const Part& part) {
     std::string iteration = IterationName(part.free - 1, part.instance);
     PwAff next = unknowns_.Param("next@");
     touched = ProjectOut(touched & Eq(unknowns_.Param(iteration), next), {iteration});
-    touched = ProjectOut(
-        touched & Eq(next, unknowns_.Param(iteration) + unknowns_.Constant(1)), {"next@"});
+    touched = ProjectOut(touched & Eq(next, unknowns_.Param(iteration) + unknowns_.Constant(1)),
+                         {"next@"});
   }
   touched = Coalesce(touched);
   return touched;

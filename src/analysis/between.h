@@ -40,8 +40,8 @@ class Between {
                     const Set& conflicts);
 
  private:
-  /// Tasks of a call that stand between: in any iteration of the outermost `free` repeats; inside of
-  /// them, up to `fixed`, in the last one behind task 1, in the first one before task 2.
+  /// Tasks of a call that stand between: in any iteration of the outermost `free` repeats; inside
+  /// of them, up to `fixed`, in the last one behind task 1, in the first one before task 2.
   struct Part {
     size_t call;
     TensorId tensor;

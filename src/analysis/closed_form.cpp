@@ -142,6 +142,10 @@ class Conversion {
   }
 
   static TaskExpr Fold(BinaryOp op, std::vector<TaskExpr> args) {
+    if (op == BinaryOp::Add && args.size() == 2 && IsNegative(args[0])) {
+      op = BinaryOp::Sub;
+      args = {std::move(args[1]), args[0].args[1]};
+    }
     TaskExpr result = std::move(args[0]);
     for (size_t i = 1; i < args.size(); ++i) {
       result = {TaskExpr::Kind::Binary, 0, {}, op, {std::move(result), std::move(args[i])}};
@@ -154,6 +158,12 @@ class Conversion {
       result = {kind, 0, {}, BinaryOp::Add, {std::move(result), std::move(args[i])}};
     }
     return result;
+  }
+
+  /// Whether it is `0 - x`.
+  static bool IsNegative(const TaskExpr& expr) {
+    return expr.kind == TaskExpr::Kind::Binary && expr.op == BinaryOp::Sub &&
+           expr.args[0] == TaskExpr{};
   }
 
   static constexpr size_t kMostAxes = 16;

@@ -141,14 +141,12 @@ struct DependenceGraph::State {
   }
 
   HappensBefore& Order() {
-    if (!relations) {
-      relations = MakeEventRelations(unknowns);
-    }
     if (!order) {
+      relations = MakeEventRelations(unknowns, std::move(relations));
       EventRelations left;
       std::set<EventId> trusted;
-      for (auto [all, kept] : {std::pair{&relations->waits, &left.waits},
-                               std::pair{&relations->notifies, &left.notifies}}) {
+      for (auto [all, kept] : {std::pair{&relations.waits, &left.waits},
+                               std::pair{&relations.notifies, &left.notifies}}) {
         for (const EdgeRelation& edge : *all) {
           if (!without.contains(edge.edge->ref)) {
             kept->push_back(edge);
@@ -156,7 +154,7 @@ struct DependenceGraph::State {
           }
         }
       }
-      order.emplace(unknowns, left, trusted);
+      order.emplace(unknowns, left, trusted, &steps);
     }
     return *order;
   }
@@ -204,6 +202,36 @@ struct DependenceGraph::State {
     return set;
   }
 
+  /// Remembers what was found, as calls of one chain often need the same of each other.
+  const std::vector<Needs>& NeedsOf(const NeedsScope& scope, const Set& pairs, bool in_parts) {
+    for (const FoundNeeds& found : found_needs) {
+      if (found.in_parts == in_parts && HaveSameAxes(*found.from, scope.from) &&
+          HaveSameAxes(*found.to, scope.to) && IsPlainlyEqual(found.pairs, pairs) &&
+          IsPlainlyEqual(found.producers, scope.producers) &&
+          IsPlainlyEqual(found.consumers, scope.consumers)) {
+        return found.needs;
+      }
+    }
+    found_needs.push_back(
+        {&scope.from, &scope.to, pairs, scope.producers, scope.consumers, in_parts,
+         in_parts ? etc::NeedsOf(scope, pairs) : std::vector{NeedsInOne(scope, pairs)}});
+    return found_needs.back().needs;
+  }
+
+  static bool HaveSameAxes(const ProgramCall& a, const ProgramCall& b) {
+    return a.repeats.size() == b.repeats.size() && a.axes.size() == b.axes.size();
+  }
+
+  struct FoundNeeds {
+    const ProgramCall* from;
+    const ProgramCall* to;
+    Set pairs;
+    Set producers;
+    Set consumers;
+    bool in_parts;
+    std::vector<Needs> needs;
+  };
+
   const CallProgram& program;
   IslContext context;
   Unknowns unknowns;
@@ -213,8 +241,10 @@ struct DependenceGraph::State {
   std::vector<Set> first_domains;
   std::vector<Set> second_domains;
   std::map<Dependence, Conflict> conflicts;
+  std::vector<FoundNeeds> found_needs;
   std::set<const EventRef*> without;
-  std::optional<EventRelations> relations;
+  EventRelations relations;
+  EventSteps steps;
   std::optional<HappensBefore> order;
   unsigned long steps_for_order = kMostStepsForOrder;
 };
@@ -236,8 +266,22 @@ DependenceGraph::DependenceGraph(const Module& module, const CallProgram& progra
 
 DependenceGraph::~DependenceGraph() = default;
 
+/// What is known of references that are gone goes, as others may get their place.
 void DependenceGraph::EventsChanged() {
-  state_->relations.reset();
+  std::set<const EventRef*> left;
+  for (const ProgramCall& call : state_->program.calls) {
+    for (const auto* edges : {&call.waits, &call.notifies}) {
+      for (const TaskEdge& edge : *edges) {
+        left.insert(edge.ref);
+      }
+    }
+  }
+  auto is_gone = [&](const EdgeRelation& edge) { return !left.contains(edge.ref); };
+  std::erase_if(state_->relations.waits, is_gone);
+  std::erase_if(state_->relations.notifies, is_gone);
+  std::erase_if(state_->steps, [&](const auto& step) {
+    return !left.contains(step.first.first) || !left.contains(step.first.second);
+  });
   state_->order.reset();
 }
 
@@ -301,7 +345,7 @@ std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
   Set consumers = state.RestrictedTo(dependence, iterations);
   NeedsScope scope{state.unknowns, calls[dependence.from], calls[dependence.to],
                    state.first_domains[dependence.from], consumers};
-  return in_parts ? etc::NeedsOf(scope, pairs) : std::vector{NeedsInOne(scope, pairs)};
+  return state.NeedsOf(scope, pairs, in_parts);
 }
 
 DependenceGraph::Cause DependenceGraph::CauseOf(const Dependence& dependence) {

@@ -1,6 +1,7 @@
 #include "analysis/events.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace etc {
 
@@ -41,6 +42,7 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, TaskScope task,
   EdgeRelation relation;
   relation.call = call.index;
   relation.edge = &edge;
+  relation.ref = edge.ref;
   relation.set = task.domain;
   relation.exists = task.exact;
   auto restrict = [&](const Set& set) {
@@ -83,19 +85,32 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, TaskScope task,
 
 }  // namespace
 
-EventRelations MakeEventRelations(Unknowns& unknowns) {
+EventRelations MakeEventRelations(Unknowns& unknowns) { return MakeEventRelations(unknowns, {}); }
+
+EventRelations MakeEventRelations(Unknowns& unknowns, EventRelations known) {
   EventRelations relations;
   for (const ProgramCall& call : unknowns.program().calls) {
-    if (call.waits.empty() && call.notifies.empty()) {
-      continue;
-    }
-    TaskScope task(unknowns, call, 1);
-    for (const TaskEdge& edge : call.waits) {
-      relations.waits.push_back(Relate(unknowns, call, task, edge));
-    }
-    for (const TaskEdge& edge : call.notifies) {
-      relations.notifies.push_back(Relate(unknowns, call, task, edge));
-    }
+    std::optional<TaskScope> task;
+    auto add = [&](const std::vector<TaskEdge>& edges, std::vector<EdgeRelation>& old,
+                   std::vector<EdgeRelation>& all) {
+      for (const TaskEdge& edge : edges) {
+        auto same = std::find_if(old.begin(), old.end(), [&](const EdgeRelation& relation) {
+          return relation.ref == edge.ref;
+        });
+        if (same != old.end()) {
+          all.push_back(std::move(*same));
+          all.back().edge = &edge;
+          old.erase(same);
+          continue;
+        }
+        if (!task) {
+          task.emplace(unknowns, call, 1);
+        }
+        all.push_back(Relate(unknowns, call, *task, edge));
+      }
+    };
+    add(call.waits, known.waits, relations.waits);
+    add(call.notifies, known.notifies, relations.notifies);
   }
   return relations;
 }

@@ -34,6 +34,7 @@ Map After(const Map& first, const Map& second);
 struct EdgeRelation {
   size_t call;
   const TaskEdge* edge;
+  const EventRef* ref;                 // of the edge
   std::vector<std::string> variables;  // of the `for`
   Set set;
   Map elements;         // from the task to the elements
@@ -55,14 +56,21 @@ struct EventRelations {
 };
 
 EventRelations MakeEventRelations(Unknowns& unknowns);
+/// The same with those that are known already, by their references.
+EventRelations MakeEventRelations(Unknowns& unknowns, EventRelations known);
+
+/// For each notify and wait of one event, by their references, the tasks of which the one makes
+/// those of the other wait.
+using EventSteps = std::map<std::pair<const EventRef*, const EventRef*>, Map>;
 
 /// The order between tasks that events impose: a task that waits for an element comes after every
 /// task that notifies it, as the element counts exactly its notifies.
 class HappensBefore {
  public:
-  /// `trusted`: the events whose counts are proved.
+  /// `trusted`: the events whose counts are proved. `steps` keeps what was found for the next
+  /// order, if it is given.
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
-                const std::set<EventId>& trusted);
+                const std::set<EventId>& trusted, EventSteps* steps = nullptr);
   /// The order if every event counts its notifies, whatever depends on data: all that may be.
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations);
 
@@ -74,7 +82,7 @@ class HappensBefore {
 
  private:
   HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
-                const std::set<EventId>* trusted);
+                const std::set<EventId>* trusted, EventSteps* steps);
   enum class Step { Same, Later, Spine };
   /// What comes after the tasks of a source.
   struct Reach {

@@ -89,14 +89,14 @@ Map InNextIteration(Map pairs, size_t repeats, int64_t distance) {
 }
 
 HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
-                             const std::set<EventId>& trusted)
-    : HappensBefore(unknowns, relations, &trusted) {}
+                             const std::set<EventId>& trusted, EventSteps* steps)
+    : HappensBefore(unknowns, relations, &trusted, steps) {}
 
 HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations)
-    : HappensBefore(unknowns, relations, nullptr) {}
+    : HappensBefore(unknowns, relations, nullptr, nullptr) {}
 
 HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
-                             const std::set<EventId>* trusted)
+                             const std::set<EventId>* trusted, EventSteps* steps)
     : calls_(unknowns.program().calls),
       direct_(calls_.size(), std::vector<Map>(calls_.size())),
       reach_(calls_.size(), Reach(calls_.size())),
@@ -116,8 +116,12 @@ HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& rel
       bool certain =
           notify.certain && wait.certain && trusted != nullptr && trusted->contains(event);
       if (event == wait.edge->ref->event && (certain || trusted == nullptr)) {
-        Map back(isl_map_reverse(wait.elements.copy()));
-        AddTo(direct_[notify.call][wait.call], After(notify.elements, back));
+        Map found;
+        Map& step = steps == nullptr ? found : (*steps)[{notify.edge->ref, wait.edge->ref}];
+        if (!step) {
+          step = After(notify.elements, Map(isl_map_reverse(wait.elements.copy())));
+        }
+        AddTo(direct_[notify.call][wait.call], step);
       }
     }
   }

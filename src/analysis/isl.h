@@ -110,6 +110,10 @@ inline bool IsSubset(const Set& a, const Set& b) {
 inline bool IsSubset(const Map& a, const Map& b) {
   return isl_map_is_subset(a.get(), b.get()) == isl_bool_true;
 }
+/// Whether the sets are equal in form; equal sets may differ in it.
+inline bool IsPlainlyEqual(const Set& a, const Set& b) {
+  return isl_set_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+}
 inline Set Coalesce(const Set& set) { return Set(isl_set_coalesce(set.copy())); }
 inline Map Coalesce(const Map& map) { return Map(isl_map_coalesce(map.copy())); }
 

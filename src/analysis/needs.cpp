@@ -1,6 +1,6 @@
 // A box is found by its bounds: the constraints of the pairs' simple hull, which are affine in the
-// reader's coordinates. So a stencil that treats its border in some other way needs a window that is
-// clamped to the extents, where the exact bounds would be a case for each side of the border.
+// reader's coordinates. So a stencil that treats its border in some other way needs a window that
+// is clamped to the extents, where the exact bounds would be a case for each side of the border.
 #include "analysis/needs.h"
 
 #include <isl/constraint.h>
@@ -46,9 +46,7 @@ std::vector<Set> PiecesOf(const Set& set) {
   return pieces;
 }
 
-Set HullOf(const Set& set) {
-  return Set(isl_set_from_basic_set(isl_set_simple_hull(set.copy())));
-}
+Set HullOf(const Set& set) { return Set(isl_set_from_basic_set(isl_set_simple_hull(set.copy()))); }
 
 class Finder {
  public:
@@ -181,10 +179,43 @@ class Finder {
     line.whole = line.lo.size() == 1 && line.last.size() == 1 &&
                  IsSubset(consumers, Eq(line.lo[0], all.lo) & Eq(line.last[0], all.last));
     if (!line.whole) {
-      line.length =
-          LargestOn(consumers, LastOf(line) - LowOf(line) + unknowns_.Constant(1), unknowns_);
+      line.length = LengthOf(consumers, line);
+      Simplify(consumers, line);
       FindChunk(consumers, all, line);
     }
+  }
+
+  std::optional<int64_t> LengthOf(const Set& consumers, const Line& line) const {
+    return LargestOn(consumers, LastOf(line) - LowOf(line) + unknowns_.Constant(1), unknowns_);
+  }
+
+  /// Takes out bounds that mix coordinates where those by one coordinate give as short a window:
+  /// then at most the tasks at the border wait for more than they need.
+  void Simplify(const Set& consumers, Line& line) const {
+    for (std::vector<PwAff> Line::*bounds : {&Line::lo, &Line::last}) {
+      bool has_simple = std::any_of((line.*bounds).begin(), (line.*bounds).end(),
+                                    [&](const PwAff& bound) { return Mixed(bound) == 1; });
+      for (size_t i = (line.*bounds).size(); has_simple && line.length && i-- > 0;) {
+        Line simpler = line;
+        (simpler.*bounds).erase((simpler.*bounds).begin() + static_cast<std::ptrdiff_t>(i));
+        if (Mixed((line.*bounds)[i]) > 1 && LengthOf(consumers, simpler) == line.length) {
+          line = std::move(simpler);
+        }
+      }
+    }
+  }
+
+  /// How many coordinates of the reader the bound depends on.
+  size_t Mixed(const PwAff& bound) const {
+    size_t mixed = 0;
+    for (size_t i = 0; i < scope_.to.axes.size(); ++i) {
+      int position =
+          isl_pw_aff_find_dim_by_name(bound.get(), isl_dim_param, CoordinateName(i, 2).c_str());
+      mixed += position >= 0 &&
+               isl_pw_aff_involves_dims(bound.get(), isl_dim_param, static_cast<unsigned>(position),
+                                        1) == isl_bool_true;
+    }
+    return mixed;
   }
 
   /// Adds what bounds the values in all of a set of one dimension.
@@ -199,8 +230,8 @@ class Finder {
                                            constraint, isl_dim_div))) == isl_bool_false) {
         bool equal = isl_constraint_is_equality(constraint) == isl_bool_true;
         isl_aff* bound = isl_constraint_get_bound(constraint, isl_dim_set, 0);
-        PwAff value(isl_pw_aff_from_aff(isl_aff_project_domain_on_params(
-            isl_aff_drop_dims(bound, isl_dim_in, 0, 1))));
+        PwAff value(isl_pw_aff_from_aff(
+            isl_aff_project_domain_on_params(isl_aff_drop_dims(bound, isl_dim_in, 0, 1))));
         if (equal || isl_constraint_is_lower_bound(constraint, isl_dim_set, 0) == isl_bool_true) {
           line.lo.emplace_back(isl_pw_aff_ceil(value.copy()));
         }

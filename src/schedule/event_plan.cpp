@@ -14,10 +14,10 @@ EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs)
     : module_(module),
       programs_(programs),
       program_(programs.front()),
-      calls_(program_.calls.size()) {
-  for (size_t i = 0; i < calls_.size(); ++i) {
+      coords_(program_.calls.size()) {
+  for (size_t i = 0; i < coords_.size(); ++i) {
     for (const Axis& axis : program_.calls[i].axes) {
-      calls_[i].coords.push_back(module.symbols.Add(Symbol(module.symbols[axis.var])));
+      coords_[i].push_back(module.symbols.Add(Symbol(module.symbols[axis.var])));
     }
   }
 }
@@ -27,37 +27,73 @@ EventId EventPlan::NewEvent(std::string name, SourceRange range) {
 }
 
 void EventPlan::Apply() {
-  for (Clauses& call : calls_) {
-    call.waits.clear();
-    call.notifies.clear();
-  }
+  std::vector<std::unique_ptr<Clauses>> clauses;
   for (const PlannedEvent& planned : events) {
-    Declare(planned);
-    calls_[planned.from].notifies.push_back(Notify(planned));
-    if (planned.initial) {
-      EventRef first{planned.event, {}, {}, {}, {}};
-      for (size_t i = 0; i < CallAt(*planned.initial).repeats.size(); ++i) {
-        const EnclosingRepeat& repeat = CallAt(*planned.initial).repeats[i];
-        first.indices.push_back({ElementOf(planned, i, MakeRef(module_, repeat.var)), {}});
-      }
-      first.indices.push_back({MakeInt(module_, 0), {}});
-      calls_[*planned.initial].notifies.push_back(std::move(first));
-    }
-    for (const PlannedWait& wait : planned.waits) {
-      calls_[wait.call].waits.push_back(Wait(planned, wait));
-    }
+    auto known = std::find_if(clauses_.begin(), clauses_.end(), [&](const auto& old) {
+      return old && old->plan.event == planned.event && old->plan.grains == planned.grains &&
+             old->plan.initial == planned.initial;
+    });
+    clauses.push_back(known == clauses_.end() ? std::make_unique<Clauses>(MakeClauses(planned))
+                                              : std::move(*known));
+    Update(*clauses.back(), planned);
   }
+  clauses_.swap(clauses);
   for (CallProgram& program : programs_) {
-    for (size_t i = 0; i < calls_.size(); ++i) {
-      ProgramCall& call = program.calls[i];
+    for (ProgramCall& call : program.calls) {
       call.waits.clear();
       call.notifies.clear();
-      for (const EventRef& ref : calls_[i].waits) {
-        call.waits.push_back({&ref, calls_[i].coords, call.range});
-      }
-      for (const EventRef& ref : calls_[i].notifies) {
-        call.notifies.push_back({&ref, calls_[i].coords, call.range});
-      }
+    }
+    ForClauses([&](size_t index, const EventRef& ref, bool notifies) {
+      ProgramCall& call = program.calls[index];
+      (notifies ? call.notifies : call.waits).push_back({&ref, coords_[index], call.range});
+    });
+  }
+}
+
+EventPlan::Clauses EventPlan::MakeClauses(const PlannedEvent& planned) {
+  Clauses clauses;
+  clauses.plan = planned;
+  clauses.plan.waits.clear();
+  Declare(planned);
+  clauses.notifies.push_back(Notify(planned));
+  if (planned.initial) {
+    EventRef first{planned.event, {}, {}, {}, {}};
+    for (size_t i = 0; i < CallAt(*planned.initial).repeats.size(); ++i) {
+      const EnclosingRepeat& repeat = CallAt(*planned.initial).repeats[i];
+      first.indices.push_back({ElementOf(planned, i, MakeRef(module_, repeat.var)), {}});
+    }
+    first.indices.push_back({MakeInt(module_, 0), {}});
+    clauses.notifies.push_back(std::move(first));
+  }
+  return clauses;
+}
+
+/// Makes the waits those that are planned now.
+void EventPlan::Update(Clauses& clauses, const PlannedEvent& planned) {
+  std::vector<PlannedWait>& before = clauses.plan.waits;
+  for (size_t i = 0; i < planned.waits.size(); ++i) {
+    if (i < before.size() && before[i] == planned.waits[i]) {
+      continue;
+    }
+    before.resize(i);
+    clauses.waits.resize(i);
+    before.push_back(planned.waits[i]);
+    clauses.waits.push_back(std::make_shared<EventRef>(Wait(planned, planned.waits[i])));
+  }
+  before.resize(planned.waits.size());
+  clauses.waits.resize(planned.waits.size());
+}
+
+/// Visits each call's clauses in the order in which they are written.
+template <class Visit>
+void EventPlan::ForClauses(const Visit& visit) const {
+  for (const auto& clauses : clauses_) {
+    visit(clauses->plan.from, clauses->notifies.front(), true);
+    if (clauses->plan.initial) {
+      visit(*clauses->plan.initial, clauses->notifies.back(), true);
+    }
+    for (size_t i = 0; i < clauses->waits.size(); ++i) {
+      visit(clauses->plan.waits[i].call, *clauses->waits[i], false);
     }
   }
 }
@@ -71,15 +107,14 @@ void EventPlan::Write(Graph& graph) const {
     return !std::holds_alternative<BufferDecl>(module_.nodes[id]);
   });
   graph.body.insert(first, declarations.begin(), declarations.end());
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    auto& node = std::get<CallNode>(module_.nodes[program_.calls[i].node]);
-    for (auto [refs, edges] : {std::pair{&calls_[i].waits, &node.waits},
-                               std::pair{&calls_[i].notifies, &node.notifies}}) {
-      if (!refs->empty()) {
-        edges->push_back({calls_[i].coords, {refs->begin(), refs->end()}});
-      }
+  ForClauses([&](size_t index, const EventRef& ref, bool notifies) {
+    auto& call = std::get<CallNode>(module_.nodes[program_.calls[index].node]);
+    std::vector<Edge>& edges = notifies ? call.notifies : call.waits;
+    if (edges.empty()) {
+      edges.push_back({coords_[index], {}});
     }
-  }
+    edges.back().refs.push_back(ref);
+  });
 }
 
 bool EventPlan::CanSplit(size_t call, size_t coordinate) const {
@@ -206,7 +241,7 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     if (planned.grains[i] != 0) {
-      ExprId own = MakeRef(module_, calls_[planned.from].coords[i]);
+      ExprId own = MakeRef(module_, coords_[planned.from][i]);
       ref.indices.push_back(
           {Quotient(Minus(own, AxisAt(planned.from, i).lo), planned.grains[i]), {}});
     }
@@ -307,7 +342,7 @@ ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
     case TaskExpr::Kind::Iteration:
       return MakeRef(module_, CallAt(call).repeats[static_cast<size_t>(expr.value)].var);
     case TaskExpr::Kind::Coordinate:
-      return MakeRef(module_, calls_[call].coords[static_cast<size_t>(expr.value)]);
+      return MakeRef(module_, coords_[call][static_cast<size_t>(expr.value)]);
     case TaskExpr::Kind::Binary: {
       ExprId left = arg(0);
       ExprId right = arg(1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct IterationWait {
   int64_t distance = 0;
   TaskExpr lo = {};
   TaskExpr last = {};
+
+  bool operator==(const IterationWait&) const = default;
 };
 
 /// What a call waits for of a planned event.
@@ -35,6 +38,8 @@ struct PlannedWait {
   struct Coordinate {
     TaskExpr lo;
     std::optional<TaskExpr> last;
+
+    bool operator==(const Coordinate&) const = default;
   };
   std::vector<Coordinate> coordinates;
   std::optional<TaskExpr> guard;
@@ -44,6 +49,8 @@ struct PlannedWait {
   int64_t first_iterations = 1;
   bool from_initial = false;  // the first iteration waits for the event's initial call
   std::string why;            // of the dependence that it is for
+
+  bool operator==(const PlannedWait&) const = default;
 };
 
 /// An event of the tasks of one call.
@@ -70,7 +77,8 @@ class EventPlan {
   std::vector<PlannedEvent> events;
 
   EventId NewEvent(std::string name, SourceRange range);
-  /// Makes the clauses of the program's calls those of `events`.
+  /// Makes the clauses of the program's calls those of `events`. The clauses of what is planned as
+  /// it was stay where they are.
   void Apply();
   /// Writes them into the graph, the declarations before its first call.
   void Write(Graph& graph) const;
@@ -84,12 +92,18 @@ class EventPlan {
   ExprId TaskCount(size_t call) { return Count(call, {}, {}); }
 
  private:
+  /// The clauses of one event: `notifies` are those of its call and of its initial one, `waits` are
+  /// as planned.
   struct Clauses {
-    std::vector<SymbolId> coords;  // what they call the coordinates of the task
-    std::deque<EventRef> waits;
+    PlannedEvent plan;
     std::deque<EventRef> notifies;
+    std::vector<std::shared_ptr<EventRef>> waits;
   };
 
+  Clauses MakeClauses(const PlannedEvent& planned);
+  void Update(Clauses& clauses, const PlannedEvent& planned);
+  template <class Visit>
+  void ForClauses(const Visit& visit) const;
   void Declare(const PlannedEvent& planned);
   EventRef Notify(const PlannedEvent& planned);
   EventRef Wait(const PlannedEvent& planned, const PlannedWait& wait);
@@ -112,8 +126,9 @@ class EventPlan {
 
   Module& module_;
   std::vector<CallProgram>& programs_;
-  const CallProgram& program_;  // the first: they differ in the sizes alone
-  std::vector<Clauses> calls_;
+  const CallProgram& program_;                     // the first: they differ in the sizes alone
+  std::vector<std::vector<SymbolId>> coords_;      // what clauses call the coordinates of each call
+  std::vector<std::unique_ptr<Clauses>> clauses_;  // as `events`
 };
 
 }  // namespace etc
