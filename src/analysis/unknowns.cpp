@@ -7,8 +7,10 @@
 #include <limits>
 #include <set>
 
+#include "analysis/convert.h"
 #include "analysis/written_once.h"
 #include "ir/checked.h"
+#include "ir/requirements.h"
 
 namespace etc {
 namespace {
@@ -57,7 +59,26 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
       sizes_ = sizes_ & Eq(rest, Constant(0));
     }
   }
+  AddRequirements();
   once_ = WrittenOnce(*this);
+}
+
+/// What is affine narrows the sizes. Of a product or a quotient of sizes it is known where one
+/// occurs.
+void Unknowns::AddRequirements() {
+  Converter converter(*this);
+  for (ExprId condition : LaunchRequirements(module_)) {
+    Set holds = converter.Where(condition, true).set;
+    std::vector<const Term*> terms = TermsIn(holds);
+    if (terms.empty()) {
+      sizes_ = sizes_ & holds;
+      joined_.clear();
+      continue;
+    }
+    for (const Term* term : terms) {
+      SetFacts(term->name, facts_.at(term->name) & holds);
+    }
+  }
 }
 
 PwAff Unknowns::Constant(int64_t value) const {

@@ -127,6 +127,7 @@ class Unknowns {
   PwAff Simplify(const PwAff& value) const;
 
  private:
+  void AddRequirements();
   bool IsGlobal(const Term& term) const;
   Set Close(const Set& set, bool variables) const;
   const Set& FactsOf(const std::vector<std::string>& names) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/prover.h"
+#include "ir/requirements.h"
 
 namespace etc {
 namespace {
@@ -84,6 +85,17 @@ std::optional<Point> LeastPoint(const Unknowns& unknowns, Set set, Point point) 
   return IsEmpty(set) || !set ? std::nullopt : std::optional(point);
 }
 
+/// Whether the sizes fulfil the requirements: `sizes()` has the affine ones only.
+bool IsAllowed(const Unknowns& unknowns, const Point& sizes) {
+  Env dims;
+  for (SymbolId dim : unknowns.dims()) {
+    if (auto value = sizes.find(unknowns.DimName(dim)); value != sizes.end()) {
+      dims[dim] = value->second;
+    }
+  }
+  return RequirementsHold(unknowns.module(), dims, unknowns.program().ranges);
+}
+
 }  // namespace
 
 std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
@@ -113,7 +125,17 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
     }
     candidates.push_back(std::move(sizes));
   }
+  for (Prefer prefer : {Prefer::Small, Prefer::Large}) {
+    auto found = FindSizes(unknowns.module(), unknowns.program().ranges, prefer);
+    for (SymbolId dim : found ? unknowns.dims() : std::vector<SymbolId>{}) {
+      Point& sizes = dim == unknowns.dims().front() ? candidates.emplace_back() : candidates.back();
+      sizes[unknowns.DimName(dim)] = found->at(dim);
+    }
+  }
   for (const Point& sizes : candidates) {
+    if (!IsAllowed(unknowns, sizes)) {
+      continue;
+    }
     Set fixed = set & unknowns.sizes();
     for (const auto& [name, value] : sizes) {
       fixed = Fix(unknowns, fixed, name, value);

@@ -42,15 +42,14 @@ std::optional<Sizes> ReadSizes(const Module& module, const Dims& values, Diagnos
   return ok ? std::optional(sizes) : std::nullopt;
 }
 
-/// Narrows a dimension to the range of the specialisation that holds its value.
+/// Narrows each specialised dimension to the range that holds its value.
 Sizes Narrowed(const Module& module, const Graph& graph, Sizes sizes) {
-  if (graph.specialisation) {
-    SymbolId dim = graph.specialisation->dim;
-    for (const DimRange& range : graph.specialisation->ranges) {
+  for (const Specialisation& one : graph.specialisations) {
+    for (const DimRange& range : one.ranges) {
       auto lo = EvaluateInt(module, range.lo, {});
       auto hi = EvaluateInt(module, range.hi, {});
-      if (lo && hi && *lo <= sizes.dims[dim] && sizes.dims[dim] <= *hi) {
-        sizes.ranges[dim] = {*lo, *hi};
+      if (lo && hi && *lo <= sizes.dims[one.dim] && sizes.dims[one.dim] <= *hi) {
+        sizes.ranges[one.dim] = {*lo, *hi};
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emit/entries.h"
+#include "emit/graph_dims.h"
 
 namespace etc {
 
@@ -30,22 +31,6 @@ std::string KernelScope::Extent(TensorId id, size_t axis) const {
   return CxxExpr(*this, module().tensors[id].shape[axis]);
 }
 
-namespace {
-
-/// The dims of a module, in the order in which they were declared.
-std::vector<SymbolId> Dims(const Module& module) {
-  std::vector<SymbolId> dims;
-  for (const Item& item : module.items) {
-    const auto* symbol = std::get_if<SymbolId>(&item);
-    if (symbol != nullptr && module.symbols[*symbol].kind == SymbolKind::Dim) {
-      dims.push_back(*symbol);
-    }
-  }
-  return dims;
-}
-
-}  // namespace
-
 void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges) {
   for (const Item& item : module.items) {
     const auto* id = std::get_if<SymbolId>(&item);
@@ -58,7 +43,7 @@ void WriteConstants(TextWriter& out, const Module& module, const DimRanges& rang
 }
 
 void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
-  std::vector<SymbolId> dims = Dims(module);
+  std::vector<SymbolId> dims = GraphDims(module, kernel.graph);
   std::string values;
   out.Open("struct Dims {");
   for (SymbolId dim : dims) {

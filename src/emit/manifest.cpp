@@ -1,6 +1,7 @@
 // The manifest; docs/runtime.md has its schema. The compiler's only use of JSON but for reading a
 // model's configuration.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,7 +10,10 @@
 #include "emit/cxx_expr.h"
 #include "emit/emit.h"
 #include "emit/entries.h"
+#include "emit/graph_dims.h"
 #include "emit/json_text.h"
+#include "ir/printer.h"
+#include "ir/requirements.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -101,9 +105,10 @@ class ManifestWriter {
       bool same = !out.empty() && out.back()["name"] == kernel.graph;
       if (!same) {
         out.push_back({{"name", kernel.graph},
-                       {"dims", Dims()},
+                       {"dims", Dims(kernel.graph)},
                        {"params", Params(kernel)},
                        {"kernels", Json::array()}});
+        AddRequirements(kernel, false, out.back());
       }
       out.back()["kernels"].push_back(KernelEntry(kernel));
     }
@@ -115,14 +120,10 @@ class ManifestWriter {
   const std::set<std::string>& Features() const { return features_; }
 
  private:
-  Json Dims() const {
+  Json Dims(const std::string& graph) const {
     Json out = Json::array();
-    for (const Item& item : module_.items) {
-      const auto* id = std::get_if<SymbolId>(&item);
-      if (id == nullptr || module_.symbols[*id].kind != SymbolKind::Dim) {
-        continue;
-      }
-      const Symbol& symbol = module_.symbols[*id];
+    for (SymbolId id : GraphDims(module_, graph)) {
+      const Symbol& symbol = module_.symbols[id];
       out.push_back(
           {{"name", symbol.name},
            {"min", EvaluateInt(module_, symbol.lo, {}).value()},
@@ -130,6 +131,20 @@ class ManifestWriter {
            {"multiple", symbol.multiple ? EvaluateInt(module_, symbol.multiple, {}).value() : 1}});
     }
     return out;
+  }
+
+  /// What the graph's launches must fulfil: of all sizes, or of those in the ranges of the kernel.
+  void AddRequirements(const Kernel& kernel, bool in_ranges, Json& to) {
+    std::vector<SymbolId> known = GraphDims(module_, kernel.graph);
+    for (ExprId condition : LaunchRequirements(module_)) {
+      std::vector<SymbolId> dims = DimsIn(module_, condition);
+      bool is_known = std::find(known.begin(), known.end(), dims.front()) != known.end();
+      if (is_known && DependsOnRange(module_, condition) == in_ranges) {
+        features_.insert("requirements");
+        to["requirements"].push_back(
+            {{"text", Print(module_, condition)}, {"holds", Condition(condition)}});
+      }
+    }
   }
 
   Json Params(const Kernel& kernel) {
@@ -210,14 +225,16 @@ class ManifestWriter {
       entries.insert(entries.begin(),
                      Json{{"entry", CheckName(module_, kernel)}, {"tasks", kCheckTasks}});
     }
+    Json entry = {{launches ? "launches" : "entry", entries},
+                  {"schedule", Spelling(kernel.schedule)},
+                  {"where", where},
+                  {"threads", ThreadsOf(kernel.consumer_warps)},
+                  {"shared_bytes", kernel.shared_bytes},
+                  {"workspace_bytes", Balanced(workspace)},
+                  {"event_counters", Balanced(counters)}};
+    AddRequirements(kernel, true, entry);
     ranges_.clear();
-    return {{launches ? "launches" : "entry", entries},
-            {"schedule", Spelling(kernel.schedule)},
-            {"where", where},
-            {"threads", ThreadsOf(kernel.consumer_warps)},
-            {"shared_bytes", kernel.shared_bytes},
-            {"workspace_bytes", Balanced(workspace)},
-            {"event_counters", Balanced(counters)}};
+    return entry;
   }
 
   /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.
@@ -273,6 +290,16 @@ class ManifestWriter {
     return Json::array({op, std::move(a), std::move(b)});
   }
 
+  /// A condition, as an integer that is 0 where it does not hold.
+  Json Condition(ExprId id) const {
+    auto value = EvaluateBool(module_, id, {}, ranges_);
+    return value ? Json(*value ? 1 : 0) : Expr(id);
+  }
+
+  Json Operand(ExprId id) const {
+    return KindOf(module_, id) == ValueKind::Bool ? Condition(id) : Expr(id);
+  }
+
   /// An integer expression over dimensions, constants folded.
   Json Expr(ExprId id) const {
     if (auto value = EvaluateInt(module_, id, {}, ranges_)) {
@@ -282,21 +309,27 @@ class ManifestWriter {
       const ManifestWriter& writer;
       Json operator()(const SymbolRef& e) const { return writer.module_.symbols[e.symbol].name; }
       Json operator()(const Unary& e) const {
-        ETC_CHECK(e.op != UnaryOp::Not);
+        if (e.op == UnaryOp::Not) {
+          return Json::array({"==", writer.Condition(e.operand), 0});
+        }
         return Json::array({"-", e.op == UnaryOp::BitNot ? -1 : 0, writer.Expr(e.operand)});
       }
       Json operator()(const Binary& e) const {
-        return Json::array({Spelling(e.op), writer.Expr(e.left), writer.Expr(e.right)});
+        return Json::array({Spelling(e.op), writer.Operand(e.left), writer.Operand(e.right)});
       }
       Json operator()(const Call& e) const {
         if (e.op == Intrinsic::Select) {
           if (auto first = EvaluateBool(writer.module_, e.args[0], {}, writer.ranges_)) {
-            return writer.Expr(e.args[*first ? 1 : 2]);
+            return writer.Operand(e.args[*first ? 1 : 2]);
           }
+        }
+        if (e.op == Intrinsic::Abs) {
+          Json operand = writer.Expr(e.args[0]);
+          return Json::array({"max", operand, Json::array({"-", 0, operand})});
         }
         Json out = Json::array({Spelling(e.op)});
         for (ExprId arg : e.args) {
-          out.push_back(writer.Expr(arg));
+          out.push_back(writer.Operand(arg));
         }
         return out;
       }

@@ -36,6 +36,44 @@ class Bounder {
     return std::visit([this](const auto& expr) { return BoundsOf(expr); }, module_.exprs[id]);
   }
 
+  /// A condition that has the same value everywhere.
+  std::optional<bool> Decide(ExprId id) {
+    if (std::optional<bool> constant = EvaluateBool(module_, id, {}, ranges_)) {
+      return constant;
+    }
+    if (const auto* unary = std::get_if<Unary>(&module_.exprs[id])) {
+      return unary->op == UnaryOp::Not ? Negate(Decide(unary->operand)) : std::nullopt;
+    }
+    const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
+    if (binary == nullptr) {
+      return std::nullopt;
+    }
+    if (binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
+      return Join(Decide(binary->left), Decide(binary->right), binary->op == BinaryOp::Or);
+    }
+    Result left = Of(binary->left);
+    Result right = left ? Of(binary->right) : std::nullopt;
+    if (!right) {
+      return std::nullopt;
+    }
+    switch (binary->op) {
+      case BinaryOp::Lt:
+        return Less(*left, *right);
+      case BinaryOp::Gt:
+        return Less(*right, *left);
+      case BinaryOp::Ge:
+        return Negate(Less(*left, *right));
+      case BinaryOp::Le:
+        return Negate(Less(*right, *left));
+      case BinaryOp::Eq:
+        return Equal(*left, *right);
+      case BinaryOp::Ne:
+        return Negate(Equal(*left, *right));
+      default:
+        return std::nullopt;
+    }
+  }
+
  private:
   template <class T>
   Result BoundsOf(const T&) {
@@ -250,36 +288,26 @@ class Bounder {
               : std::nullopt;
   }
 
-  /// A condition that has the same value everywhere.
-  std::optional<bool> Decide(ExprId id) {
-    if (std::optional<bool> constant = EvaluateBool(module_, id, {}, ranges_)) {
-      return constant;
-    }
-    const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
-    Result left = binary != nullptr ? Of(binary->left) : std::nullopt;
-    Result right = left ? Of(binary->right) : std::nullopt;
-    if (!right) {
-      return std::nullopt;
-    }
-    switch (binary->op) {
-      case BinaryOp::Lt:
-        return Less(*left, *right);
-      case BinaryOp::Gt:
-        return Less(*right, *left);
-      case BinaryOp::Ge:
-        return Negate(Less(*left, *right));
-      case BinaryOp::Le:
-        return Negate(Less(*right, *left));
-      default:
-        return std::nullopt;
-    }
-  }
-
   static std::optional<bool> Less(Interval a, Interval b) {
     if (a.hi < b.lo) {
       return true;
     }
     return a.lo >= b.hi ? std::optional(false) : std::nullopt;
+  }
+
+  static std::optional<bool> Equal(Interval a, Interval b) {
+    if (a.hi < b.lo || b.hi < a.lo) {
+      return false;
+    }
+    return a.lo == a.hi && b.lo == b.hi ? std::optional(true) : std::nullopt;
+  }
+
+  /// Of `||`, which a true side decides, or of `&&`, which a false one does.
+  static std::optional<bool> Join(std::optional<bool> a, std::optional<bool> b, bool decides) {
+    if (a == decides || b == decides) {
+      return decides;
+    }
+    return a && b ? std::optional(!decides) : std::nullopt;
   }
 
   static std::optional<bool> Negate(std::optional<bool> value) {
@@ -316,39 +344,9 @@ std::optional<Interval> Bounds(const Module& module, ExprId expr,
   return Bounder(module, intervals, ranges).Of(expr);
 }
 
-std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph) {
-  if (!graph.specialisation) {
-    return {{}};
-  }
-  std::vector<DimRanges> all;
-  for (const DimRange& range : graph.specialisation->ranges) {
-    auto lo = EvaluateInt(module, range.lo, {});
-    auto hi = EvaluateInt(module, range.hi, {});
-    if (lo && hi) {
-      all.push_back({{graph.specialisation->dim, {*lo, *hi}}});
-    }
-  }
-  return all;
-}
-
-DimRanges RangesOf(const Module& module, const Kernel& kernel) {
-  DimRanges ranges;
-  for (const Where& where : kernel.where) {
-    auto lo = EvaluateInt(module, where.lo, {});
-    auto hi = EvaluateInt(module, where.hi, {});
-    if (lo && hi) {
-      ranges[where.dim] = {*lo, *hi};
-    }
-  }
-  return ranges;
-}
-
-bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const DimRanges& ranges) {
-  return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-    auto lo = axis.lo ? Bounds(module, axis.lo, {}, ranges) : Interval{0, 0};
-    auto hi = Bounds(module, axis.hi, {}, ranges);
-    return lo && hi && hi->hi <= lo->lo;
-  });
+std::optional<bool> Decide(const Module& module, ExprId condition,
+                           const std::map<SymbolId, Interval>& intervals, const DimRanges& ranges) {
+  return Bounder(module, intervals, ranges).Decide(condition);
 }
 
 }  // namespace etc

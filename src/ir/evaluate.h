@@ -39,8 +39,18 @@ std::optional<Interval> Bounds(const Module& module, ExprId expr,
 /// The values of an integer element type; nothing for one of 64 bits and for other types.
 std::optional<Interval> RangeOfType(DType type);
 
-/// The ranges that a graph is specialised for; one, of nothing narrowed, where it is not.
+/// The value of a condition where it is the same for all of these values, by interval arithmetic:
+/// nothing where it is not, or not seen to be.
+std::optional<bool> Decide(const Module& module, ExprId condition,
+                           const std::map<SymbolId, Interval>& intervals, const DimRanges& ranges);
+
+/// What each kernel of the graph is for: the combinations of the ranges that it is specialised for,
+/// the first dimension slowest, without those at whose sizes no launch can be. One, of nothing
+/// narrowed, where the graph is not specialised.
+std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& graph);
+/// The same as ranges.
 std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph);
+DimRanges RangesOf(const Module& module, const std::vector<Where>& where);
 /// What the sizes of a kernel are narrowed to.
 DimRanges RangesOf(const Module& module, const Kernel& kernel);
 

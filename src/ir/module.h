@@ -127,7 +127,7 @@ const Impl* FindImpl(const Device& device, std::string_view arch);
 /// Whether an implementation can take the parameter as a tagged buffer.
 bool TakesTagged(const Device& device, TensorId param);
 
-/// `specialise (batch: 1..8, 9..16)`
+/// Of `specialise (batch: 1..8, 9..16; rows: 1..64, 65..128)` the ranges of one dimension.
 struct DimRange {
   ExprId lo;
   ExprId hi;
@@ -135,13 +135,14 @@ struct DimRange {
 struct Specialisation {
   SymbolId dim;
   std::vector<DimRange> ranges;
+  SourceRange range = {};  // of the dimension's name
 };
 
 struct Graph {
   std::string name;
   std::vector<TensorId> params;
   std::optional<ScheduleKind> schedule;
-  std::optional<Specialisation> specialisation;
+  std::vector<Specialisation> specialisations;  // a kernel for each combination of their ranges
   std::vector<NodeId> body;
   SourceRange range;
   SourceRange braces = {};
@@ -177,7 +178,8 @@ struct Kernel {
 /// Whether launches of the kernel have debug checks of any kind.
 bool HasChecks(const Kernel& kernel);
 
-/// `require hidden_size % 64 == 0;`
+/// `require hidden_size % 64 == 0;`, decided when the program is compiled, or `require m <= n;`
+/// between dimensions, which every launch must fulfil.
 struct Require {
   ExprId condition;
 };

@@ -74,13 +74,13 @@ class Printer {
     PrintNames::State state = names_.Save();
     Head(fmt::format("graph @{}", graph.name), Params(graph.params), graph.braces, [&] {
       std::string tail = ScheduleText(graph.schedule);
-      if (graph.specialisation) {
-        std::string ranges = Listed(graph.specialisation->ranges, [&](const DimRange& range) {
-          return text_.Interval(range.lo, range.hi);
-        });
-        tail += fmt::format(" specialise ({}: {})", names_.Of(graph.specialisation->dim), ranges);
+      for (const Specialisation& one : graph.specialisations) {
+        std::string ranges = Listed(
+            one.ranges, [&](const DimRange& range) { return text_.Interval(range.lo, range.hi); });
+        bool first = &one == &graph.specialisations.front();
+        tail += fmt::format("{}{}: {}", first ? " specialise (" : "; ", names_.Of(one.dim), ranges);
       }
-      return tail;
+      return tail + (graph.specialisations.empty() ? "" : ")");
     });
     NodePrinter(module_, names_, text_, layout_, false).Nodes(graph.body);
     layout_.Close(graph.braces);

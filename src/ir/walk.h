@@ -91,6 +91,51 @@ void VisitExprs(const Module& module, const EventRef& ref, const F& visit) {
   VisitExprs(module, ref.guard, visit);
 }
 
+/// The same for every expression of a body, at any depth.
+template <class F>
+void VisitExprs(const Module& module, const std::vector<StmtId>& body, const F& visit) {
+  auto all = [&](const std::vector<ExprId>& ids) {
+    for (ExprId id : ids) {
+      VisitExprs(module, id, visit);
+    }
+  };
+  auto axis = [&](const Axis& one) {
+    VisitExprs(module, one.lo, visit);
+    VisitExprs(module, one.hi, visit);
+  };
+  for (StmtId id : body) {
+    std::visit(
+        [&](const auto& stmt) {
+          using T = std::decay_t<decltype(stmt)>;
+          if constexpr (std::is_same_v<T, For>) {
+            std::for_each(stmt.axes.begin(), stmt.axes.end(), axis);
+            VisitExprs(module, stmt.body, visit);
+          } else if constexpr (std::is_same_v<T, If>) {
+            VisitExprs(module, stmt.condition, visit);
+            VisitExprs(module, stmt.body, visit);
+            VisitExprs(module, stmt.otherwise, visit);
+          } else if constexpr (std::is_same_v<T, Let>) {
+            VisitExprs(module, stmt.value, visit);
+          } else if constexpr (std::is_same_v<T, LetPair>) {
+            VisitExprs(module, stmt.reduction, visit);
+          } else if constexpr (std::is_same_v<T, LocalDecl>) {
+            all(module.tensors[stmt.tensor].shape);
+          } else if constexpr (std::is_same_v<T, Assign>) {
+            all(stmt.indices);
+            VisitExprs(module, stmt.value, visit);
+          } else {
+            static_assert(std::is_same_v<T, TopK>);
+            all(stmt.value_indices);
+            all(stmt.position_indices);
+            axis(stmt.rank);
+            axis(stmt.axis);
+            VisitExprs(module, stmt.body, visit);
+          }
+        },
+        module.stmts[id]);
+  }
+}
+
 inline bool ReadsTensor(const Module& module, const EventRef& ref) {
   bool reads = false;
   VisitExprs(module, ref,

@@ -262,6 +262,22 @@ KnownDims InferDims(const Graph& graph, const std::vector<Binding>& bindings,
   return dims;
 }
 
+std::string SourcesOf(const Graph& graph, size_t dim) {
+  std::string sources;
+  for (const Param& param : graph.params) {
+    for (size_t axis = 0; axis < param.shape.size(); ++axis) {
+      if (param.shape[axis].kind == Expr::Kind::Dim &&
+          static_cast<size_t>(param.shape[axis].value) == dim) {
+        sources +=
+            Cat(sources.empty() ? "" : ", ", "extent ", axis, " of parameter `", param.name, "`");
+        break;
+      }
+    }
+  }
+  return sources.empty() ? "no parameter has it as an extent"
+                         : Cat("no tensor is bound that gives it: ", sources);
+}
+
 Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, const KnownDims& set,
                      const std::vector<int64_t>& dims, const MemorySpan& workspace) {
   for (size_t i = 0; i < bindings.size(); ++i) {

@@ -42,6 +42,10 @@ Status CheckTensor(const manifest::Graph& graph, const manifest::Param& param,
 KnownDims InferDims(const manifest::Graph& graph, const std::vector<Binding>& bindings,
                     const KnownDims& set);
 
+/// Completes "dim `n` is not set, and ...": the parameters that have it as an extent, of which none
+/// is bound.
+std::string SourcesOf(const manifest::Graph& graph, size_t dim);
+
 /// Everything that only all dims and tensors together can show: each is bound, every extent has the
 /// value of its expression, no tensor that is written overlaps another, and none overlaps the
 /// caller's workspace.

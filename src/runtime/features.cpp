@@ -18,6 +18,7 @@ struct Feature {
   std::string_view name;
   bool (*of_param)(const Param& param);
   bool (*of_kernel)(const Kernel& kernel);
+  bool (*of_graph)(const Graph& graph) = nullptr;
 };
 
 bool HasRepeat(const Kernel& kernel) {
@@ -34,6 +35,8 @@ constexpr Feature kFeatures[] = {
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
     {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
     {"repeats", nullptr, HasRepeat},
+    {"requirements", nullptr, [](const Kernel& kernel) { return !kernel.requirements.empty(); },
+     [](const Graph& graph) { return !graph.requirements.empty(); }},
 };
 constexpr std::string_view kDebugChecks = "debug_checks";
 
@@ -42,6 +45,9 @@ bool Lists(const std::vector<std::string>& features, std::string_view name) {
 }
 
 bool Uses(const Graph& graph, const Feature& feature) {
+  if (feature.of_graph != nullptr && feature.of_graph(graph)) {
+    return true;
+  }
   return feature.of_param != nullptr
              ? std::any_of(graph.params.begin(), graph.params.end(), feature.of_param)
              : std::any_of(graph.kernels.begin(), graph.kernels.end(), feature.of_kernel);

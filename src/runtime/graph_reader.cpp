@@ -5,6 +5,7 @@
 #include "runtime/kernel_reader.h"
 #include "runtime/names.h"
 #include "runtime/param_reader.h"
+#include "runtime/requirements.h"
 
 namespace etc::runtime {
 namespace {
@@ -37,6 +38,7 @@ Status ReadGraph(const JsonValue& value, manifest::Manifest* manifest) {
     return [&graph, read](const JsonValue& element) { return read(element, &graph); };
   };
   ETC_RETURN_IF_BAD(object.ForEach("dims", with_graph(ReadDim)));
+  ETC_RETURN_IF_BAD(ReadRequirements(object, graph, &graph.requirements));
   ETC_RETURN_IF_BAD(object.ForEach("params", with_graph(ReadParam)));
   ETC_RETURN_IF_BAD(object.Need("kernels", &kernels));
   ETC_RETURN_IF_BAD(ReadEach(*kernels, with_graph(ReadKernel)));

@@ -5,6 +5,7 @@
 
 #include "runtime/dtype.h"
 #include "runtime/manifest_expr.h"
+#include "runtime/requirements.h"
 
 namespace etc::runtime {
 namespace {
@@ -67,9 +68,9 @@ Status Instance::FindParam(const char* name, size_t* index) const {
   return Fail(ETC_ERROR_NOT_FOUND, "graph `", graph_.name, "` has no parameter `", name, "`");
 }
 
-Status Instance::NoValue(const manifest::Dim& dim) const {
-  return Fail(ETC_ERROR_DIM, "dim `", dim.name,
-              "` is not set, and no bound tensor has it as an extent");
+Status Instance::NoValue(size_t dim) const {
+  return Fail(ETC_ERROR_DIM, "dim `", graph_.dims[dim].name, "` is not set, and ",
+              SourcesOf(graph_, dim));
 }
 
 Status Instance::SetDim(const char* name, int64_t value) {
@@ -96,7 +97,7 @@ Status Instance::DimValue(const char* name, int64_t* value) const {
   ETC_RETURN_IF_BAD(FindDim(name, &index));
   const std::optional<int64_t> known = InferDims(graph_, bindings_, set_dims_)[index];
   if (!known) {
-    return NoValue(graph_.dims[index]);
+    return NoValue(index);
   }
   *value = *known;
   return {};
@@ -206,12 +207,14 @@ Status Instance::MakePlan(Plan* plan) const {
   const KnownDims known = InferDims(graph_, bindings_, set_dims_);
   for (size_t i = 0; i < known.size(); ++i) {
     if (!known[i]) {
-      return NoValue(graph_.dims[i]);
+      return NoValue(i);
     }
     plan->dims.push_back(*known[i]);
   }
+  ETC_RETURN_IF_BAD(CheckRequirements(graph_, graph_.requirements, plan->dims));
   ETC_RETURN_IF_BAD(SelectKernel(plan));
   const manifest::Kernel& kernel = graph_.kernels[plan->kernel];
+  ETC_RETURN_IF_BAD(CheckRequirements(graph_, kernel.requirements, plan->dims));
   ETC_RETURN_IF_BAD(Size(kernel, kernel.workspace_bytes, "workspace_bytes", plan->dims, INT64_MAX,
                          &plan->memory.workspace_bytes));
   ETC_RETURN_IF_BAD(Size(kernel, kernel.event_counters, "event_counters", plan->dims,

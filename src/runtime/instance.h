@@ -48,7 +48,7 @@ class Instance {
 
   Status FindDim(const char* name, size_t* index) const;
   Status FindParam(const char* name, size_t* index) const;
-  Status NoValue(const manifest::Dim& dim) const;
+  Status NoValue(size_t dim) const;
   Status ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
                  int64_t* value) const;
   Status MakePlan(Plan* plan) const;

@@ -4,6 +4,7 @@
 
 #include "runtime/expr_reader.h"
 #include "runtime/launch_memory.h"
+#include "runtime/requirements.h"
 
 namespace etc::runtime {
 namespace {
@@ -126,6 +127,7 @@ Status ReadKernel(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(ReadEntries(object, *graph, &kernel));
   ETC_RETURN_IF_BAD(object.ForEach(
       "where", [&](const JsonValue& range) { return ReadWhere(range, *graph, &kernel); }));
+  ETC_RETURN_IF_BAD(ReadRequirements(object, *graph, &kernel.requirements));
   ETC_RETURN_IF_BAD(ReadThreads(object, &kernel.threads));
   ETC_RETURN_IF_BAD(object.Get("shared_bytes", 0, INT32_MAX, &kernel.shared_bytes));
   ETC_RETURN_IF_BAD(object.Need("workspace_bytes", &workspace));

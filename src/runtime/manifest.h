@@ -97,11 +97,18 @@ struct Launch {
   std::vector<Launch> launches;  // of a repeat
 };
 
+/// A relation between dims that launches must fulfil.
+struct Requirement {
+  std::string text;  // as the program says it: `m <= n`
+  Expr holds;        // 0 where it does not
+};
+
 struct Kernel {
   std::string entry;             // of a persistent kernel; else it is a list of launches
   std::vector<Launch> launches;  // in order
   std::string schedule;
   std::vector<Where> where;
+  std::vector<Requirement> requirements;  // that depend on the ranges in `where`
   int64_t threads = 0;
   int64_t shared_bytes = 0;
   Expr workspace_bytes;
@@ -111,6 +118,7 @@ struct Kernel {
 struct Graph {
   std::string name;
   std::vector<Dim> dims;
+  std::vector<Requirement> requirements;
   std::vector<Param> params;
   std::vector<Kernel> kernels;
 };

@@ -10,19 +10,18 @@
 
 namespace etc {
 
-Kernel KernelBuilder::Begin(const DimRange* range) {
+Kernel KernelBuilder::Begin(const std::vector<Where>& where) {
   Kernel kernel;
   kernel.name = graph_.name;
   kernel.graph = graph_.name;
   kernel.consumer_warps = options_.consumer_warps;
   kernel.range = graph_.range;
-  if (range != nullptr) {
-    SymbolId dim = graph_.specialisation->dim;
-    kernel.where.push_back({dim, range->lo, range->hi});
-    auto lo = EvaluateInt(module_, range->lo, {});
-    auto hi = EvaluateInt(module_, range->hi, {});
+  kernel.where = where;
+  for (const Where& one : where) {
+    auto lo = EvaluateInt(module_, one.lo, {});
+    auto hi = EvaluateInt(module_, one.hi, {});
     ETC_CHECK(lo && hi);
-    kernel.name += fmt::format("__{}_{}_{}", module_.symbols[dim].name, *lo, *hi);
+    kernel.name += fmt::format("__{}_{}_{}", module_.symbols[one.dim].name, *lo, *hi);
   }
   for (TensorId param : graph_.params) {
     kernel.params.push_back(CopyTensor(param));
@@ -228,7 +227,7 @@ bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptio
 
 bool ReplaceGraphs(
     Module& module, const std::function<bool(const Graph&)>& takes,
-    const std::function<std::optional<Kernel>(const Graph&, const DimRange*)>& lower) {
+    const std::function<std::optional<Kernel>(const Graph&, const std::vector<Where>&)>& lower) {
   std::vector<Item> items;
   bool ok = true;
   for (const Item& item : module.items) {
@@ -238,15 +237,8 @@ bool ReplaceGraphs(
       continue;
     }
     const Graph graph = module.graphs[*id];
-    std::vector<const DimRange*> ranges{nullptr};
-    if (graph.specialisation) {
-      ranges.clear();
-      for (const DimRange& range : graph.specialisation->ranges) {
-        ranges.push_back(&range);
-      }
-    }
-    for (const DimRange* range : ranges) {
-      auto kernel = lower(graph, range);
+    for (const std::vector<Where>& where : WheresOf(module, graph)) {
+      auto kernel = lower(graph, where);
       if (!kernel) {
         ok = false;
         break;  // the other ranges would repeat the same errors

@@ -22,9 +22,9 @@ class KernelBuilder {
       : module_(module), graph_(graph), options_(options), diagnostics_(diagnostics) {}
 
  protected:
-  /// The kernel for one range of the graph's specialisation (null: for all sizes), with its
-  /// parameters, and nothing in it yet.
-  Kernel Begin(const DimRange* range);
+  /// The kernel for one combination of the graph's specialised ranges (empty: for all sizes), with
+  /// its parameters, and nothing in it yet.
+  Kernel Begin(const std::vector<Where>& where);
 
   /// Whether the call has tasks in the kernel's range. What only others use, the kernel leaves out:
   /// a buffer that no call uses, an event that none waits for or none notifies.
@@ -78,10 +78,10 @@ std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef
 /// Whether all calls of the graph are to be launches of their own.
 bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options);
 
-/// Replaces each graph that `takes` by what `lower` makes of it for each range of its
-/// specialisation (null: for all sizes). False when `lower` made nothing, and reported why.
+/// Replaces each graph that `takes` by what `lower` makes of it for each combination of its
+/// specialised ranges (empty: for all sizes). False when `lower` made nothing, and reported why.
 bool ReplaceGraphs(
     Module& module, const std::function<bool(const Graph&)>& takes,
-    const std::function<std::optional<Kernel>(const Graph&, const DimRange*)>& lower);
+    const std::function<std::optional<Kernel>(const Graph&, const std::vector<Where>&)>& lower);
 
 }  // namespace etc

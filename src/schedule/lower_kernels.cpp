@@ -9,8 +9,8 @@ class Lowering : KernelBuilder {
  public:
   using KernelBuilder::KernelBuilder;
 
-  std::optional<Kernel> Run(const DimRange* range) {
-    Kernel kernel = Begin(range);
+  std::optional<Kernel> Run(const std::vector<Where>& where) {
+    Kernel kernel = Begin(where);
     kernel.schedule = ScheduleKind::Kernels;
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     LowerBlock(graph_.body, kernel.declarations, kernel.body);
@@ -51,8 +51,8 @@ class Lowering : KernelBuilder {
 bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   return ReplaceGraphs(
       module, [&](const Graph& graph) { return IsForLaunches(module, graph, options); },
-      [&](const Graph& graph, const DimRange* range) {
-        return Lowering(module, graph, options, diagnostics).Run(range);
+      [&](const Graph& graph, const std::vector<Where>& where) {
+        return Lowering(module, graph, options, diagnostics).Run(where);
       });
 }
 

@@ -15,12 +15,12 @@ class Lowering : KernelBuilder {
  public:
   using KernelBuilder::KernelBuilder;
 
-  std::optional<Kernel> Run(const DimRange* range) {
+  std::optional<Kernel> Run(const std::vector<Where>& where) {
     CheckDependences(module_, graph_, diagnostics_);
     if (diagnostics_.HasErrors()) {
       return std::nullopt;
     }
-    Kernel kernel = Begin(range);
+    Kernel kernel = Begin(where);
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     ExprId first = MakeInt(module_, 0);
     if (!LowerBlock(graph_.body, graph_.schedule, first, kernel.declarations, kernel.body)) {
@@ -166,8 +166,8 @@ class Lowering : KernelBuilder {
 bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   return ReplaceGraphs(
       module, [&](const Graph& graph) { return !IsForLaunches(module, graph, options); },
-      [&](const Graph& graph, const DimRange* range) {
-        return Lowering(module, graph, options, diagnostics).Run(range);
+      [&](const Graph& graph, const std::vector<Where>& where) {
+        return Lowering(module, graph, options, diagnostics).Run(where);
       });
 }
 

@@ -29,20 +29,24 @@ std::optional<ScheduleKind> Parser::OptionalSchedule() {
   return schedule;
 }
 
-std::optional<Specialisation> Parser::OptionalSpecialise() {
+std::vector<Specialisation> Parser::OptionalSpecialise() {
+  std::vector<Specialisation> specialisations;
   if (!Accept(TokenKind::KeywordSpecialise)) {
-    return std::nullopt;
+    return specialisations;
   }
-  Specialisation specialisation;
   Expect(TokenKind::LeftParen);
-  specialisation.dim = ExpectScalar();
-  Expect(TokenKind::Colon);
   do {
-    auto [lo, hi] = Interval();
-    specialisation.ranges.push_back({lo, hi});
-  } while (Accept(TokenKind::Comma));
+    Specialisation& specialisation = specialisations.emplace_back();
+    specialisation.range = Peek().range;
+    specialisation.dim = ExpectScalar();
+    Expect(TokenKind::Colon);
+    do {
+      auto [lo, hi] = Interval();
+      specialisation.ranges.push_back({lo, hi});
+    } while (Accept(TokenKind::Comma));
+  } while (Accept(TokenKind::Semicolon));
   Expect(TokenKind::RightParen);
-  return specialisation;
+  return specialisations;
 }
 
 void Parser::GraphNode(std::vector<NodeId>& body) {

@@ -203,7 +203,7 @@ class Parser {
   std::vector<EventRef> SignalBlock(TokenKind keyword, TokenKind signal);
   ScheduleKind ScheduleWord();
   std::optional<ScheduleKind> OptionalSchedule();
-  std::optional<Specialisation> OptionalSpecialise();
+  std::vector<Specialisation> OptionalSpecialise();
   /// Tensors and their slices, then the values of scalars.
   std::vector<Argument> Arguments(std::vector<ExprId>& scalars);
   std::vector<ExprId> SliceIndices();

@@ -284,7 +284,7 @@ void Parser::GraphItem() {
     Scope scope(*this);
     graph.params = Params();
     graph.schedule = OptionalSchedule();
-    graph.specialisation = OptionalSpecialise();
+    graph.specialisations = OptionalSpecialise();
     graph.braces = BlockAfterHeader([&] { GraphNode(graph.body); });
   }
   GraphId id = module_->graphs.Add(std::move(graph));

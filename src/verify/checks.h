@@ -16,6 +16,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
 void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckStreams(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckWhere(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 
 /// Two shares that use a tensor, one of them writing, and that no chain of events joins.

@@ -4,6 +4,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/requirements.h"
 #include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
@@ -66,8 +67,8 @@ class ConstantChecks {
     auto wrong = [&](ExprId at, std::string message) {
       diagnostics_.Error(DiagnosticKind::Dimension, module_.RangeOf(at), std::move(message));
     };
-    if (*lo < 1) {
-      wrong(symbol.lo, fmt::format("the lower bound of `{}` must be at least 1, but it is {}",
+    if (*lo < 0) {
+      wrong(symbol.lo, fmt::format("the lower bound of `{}` must not be negative, but it is {}",
                                    symbol.name, *lo));
     } else if (*lo > *hi) {
       wrong(symbol.hi,
@@ -85,13 +86,16 @@ class ConstantChecks {
 
   void Requirement(const Require& require) {
     size_t before = diagnostics_.error_count();
-    exprs_.CheckClosed(require.condition, false, "a requirement", DiagnosticKind::Requirement);
+    exprs_.CheckClosed(require.condition, true, "a requirement", DiagnosticKind::Requirement);
     if (diagnostics_.error_count() != before) {
       return;
     }
     exprs_.ExpectBool(require.condition, "a requirement");
     if (diagnostics_.error_count() != before) {
       return;
+    }
+    if (!DimsIn(module_, require.condition).empty()) {
+      return OfLaunch(require.condition);
     }
     auto holds = EvaluateBool(module_, require.condition, {});
     if (holds && *holds) {
@@ -112,7 +116,38 @@ class ConstantChecks {
     AddConstants(require.condition, error);
   }
 
+  /// Together, requirements between dimensions leave some sizes.
+  void Together() {
+    std::vector<ExprId> earlier;
+    for (ExprId condition : LaunchRequirements(module_)) {
+      earlier.push_back(condition);
+      if (MayHaveSizes(module_, {}, earlier)) {
+        continue;
+      }
+      Diagnostic& error = diagnostics_.Error(
+          DiagnosticKind::Requirement, module_.RangeOf(condition),
+          fmt::format("no size fulfils `{}`{}", Print(module_, condition),
+                      earlier.size() == 1 ? "" : " and the requirements before it"));
+      AddConstants(condition, error);
+      return;
+    }
+  }
+
  private:
+  /// A launch evaluates it in integers.
+  void OfLaunch(ExprId condition) {
+    ExprId number;
+    VisitExprs(module_, condition, [&](ExprId id) {
+      number = !number && KindOf(module_, id) == ValueKind::Float ? id : number;
+    });
+    if (number) {
+      diagnostics_.Error(DiagnosticKind::Requirement, module_.RangeOf(number),
+                         fmt::format("a requirement between dimensions is one of integers, but "
+                                     "`{}` is a float",
+                                     Print(module_, number)));
+    }
+  }
+
   std::optional<int64_t> Bound(const Symbol& dim, ExprId id, std::string_view what) {
     size_t before = diagnostics_.error_count();
     std::string text = fmt::format("the {} of `{}`", what, dim.name);
@@ -197,6 +232,13 @@ class ConstantChecks {
       }
       seen.push_back(ref->symbol);
       const Symbol& symbol = module_.symbols[ref->symbol];
+      if (symbol.kind == SymbolKind::Dim) {
+        if (auto range = RangeOfDim(module_, ref->symbol)) {
+          error.notes.push_back({symbol.range, fmt::format("`{}` is in {} .. {}", symbol.name,
+                                                           range->lo, range->hi)});
+        }
+        return;
+      }
       auto value =
           symbol.kind == SymbolKind::Const ? ValueText(module_, symbol.value) : std::nullopt;
       if (value) {
@@ -213,6 +255,7 @@ class ConstantChecks {
 }  // namespace
 
 void CheckConstants(const Module& module, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
   ConstantChecks checks(module, diagnostics);
   for (const Item& item : module.items) {
     if (const auto* require = std::get_if<Require>(&item)) {
@@ -225,6 +268,9 @@ void CheckConstants(const Module& module, Diagnostics& diagnostics) {
         checks.Dimension(symbol);
       }
     }
+  }
+  if (diagnostics.error_count() == before) {
+    checks.Together();
   }
 }
 

@@ -191,8 +191,7 @@ class EventFlow {
 
 void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   EventProgram program = MakeEventProgram(module, graph);
-  const Specialisation* specialisation = graph.specialisation ? &*graph.specialisation : nullptr;
-  EventFlow(module, program, diagnostics).Run(SampleSizes(module, specialisation));
+  EventFlow(module, program, diagnostics).Run(SampleSizes(module, graph));
 }
 
 void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {

@@ -302,13 +302,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   for (const Check& check : kernel.checks) {
     CheckLaunchCheck(module, check, exprs, diagnostics);
   }
-  for (const Where& where : kernel.where) {
-    for (ExprId bound : {where.lo, where.hi}) {
-      if (exprs.CheckClosed(bound, false, "a bound of `where`", DiagnosticKind::Specialise)) {
-        exprs.ExpectInt(bound, "a bound of `where`");
-      }
-    }
-  }
+  CheckWhere(module, kernel, diagnostics);
 }
 
 }  // namespace etc

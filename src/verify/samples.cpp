@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/checked.h"
+#include "ir/requirements.h"
 
 namespace etc {
 namespace {
@@ -55,74 +56,99 @@ std::vector<DimChoice> Choices(const Module& module, const DimRanges& narrowed) 
 
 /// Every dimension at its least value, then at its second, and so on; and the same with each
 /// dimension one step further than the one before it, so that they also differ from each other.
-void AddSamples(const Module& module, const DimRanges& ranges, std::vector<Sizes>& samples) {
-  std::vector<DimChoice> choices = Choices(module, ranges);
+std::vector<Env> Diagonals(const std::vector<DimChoice>& choices) {
+  std::vector<Env> all;
   size_t rounds = 1;
   for (const DimChoice& choice : choices) {
     rounds = std::max(rounds, choice.values.size());
   }
   for (size_t round = 0; round < rounds; ++round) {
     for (size_t step : {size_t{0}, size_t{1}}) {
-      Sizes sizes{{}, ranges};
+      Env& dims = all.emplace_back();
       for (size_t d = 0; d < choices.size(); ++d) {
         const std::vector<int64_t>& values = choices[d].values;
         size_t at =
             step == 0 ? std::min(round, values.size() - 1) : (round + d * step) % values.size();
-        sizes.dims[choices[d].dim] = values[at];
-      }
-      auto same = [&](const Sizes& other) { return other.dims == sizes.dims; };
-      if (std::none_of(samples.begin(), samples.end(), same)) {
-        samples.push_back(std::move(sizes));
+        dims[choices[d].dim] = values[at];
       }
     }
   }
+  return all;
 }
 
-bool HasDims(const Module& module) {
-  return std::any_of(module.items.begin(), module.items.end(), [&](const Item& item) {
-    const auto* id = std::get_if<SymbolId>(&item);
-    return id != nullptr && module.symbols[*id].kind == SymbolKind::Dim;
-  });
-}
-
-/// Drops samples without values: some dimension has no valid range.
-std::vector<Sizes> Valid(const Module& module, std::vector<Sizes> samples) {
-  if (HasDims(module)) {
-    std::erase_if(samples, [](const Sizes& sizes) { return sizes.dims.empty(); });
+/// Every combination of the choices, as far as they are few, evenly spread.
+std::vector<Env> Combinations(const std::vector<DimChoice>& choices) {
+  constexpr size_t kMost = 4096;
+  size_t count = 1;
+  for (const DimChoice& choice : choices) {
+    count = std::min(count * choice.values.size(), kMost);
   }
-  return samples;
+  std::vector<Env> all(count);
+  for (size_t i = 0; i < count; ++i) {
+    size_t rest = i;
+    for (const DimChoice& choice : choices) {
+      all[i][choice.dim] = choice.values[rest % choice.values.size()];
+      rest /= choice.values.size();
+    }
+  }
+  return all;
+}
+
+/// Those that fulfil the requirements between dimensions, and some more where these leave few.
+std::vector<Env> Fulfilling(const Module& module, const std::vector<DimChoice>& choices,
+                            const DimRanges& ranges) {
+  constexpr size_t kEnough = 16;
+  std::vector<Env> all = Diagonals(choices);
+  auto fails = [&](const Env& dims) { return !RequirementsHold(module, dims, ranges); };
+  std::erase_if(all, fails);
+  std::vector<Env> others = Combinations(choices);
+  std::erase_if(others, fails);
+  for (size_t i = 0; i < others.size(); i += others.size() / kEnough + 1) {
+    all.push_back(others[i]);
+  }
+  for (Prefer prefer : {Prefer::Small, Prefer::Large}) {
+    if (auto found = FindSizes(module, ranges, prefer)) {
+      all.push_back(std::move(*found));
+    }
+  }
+  return all;
+}
+
+void AddSamples(const Module& module, const DimRanges& ranges, std::vector<Sizes>& samples) {
+  std::vector<DimChoice> choices = Choices(module, ranges);
+  if (choices.empty() && !DimsOf(module).empty()) {
+    return;  // a dimension has no valid range
+  }
+  std::vector<Env> all =
+      LaunchRequirements(module).empty() ? Diagonals(choices) : Fulfilling(module, choices, ranges);
+  for (Env& dims : all) {
+    auto same = [&](const Sizes& other) { return other.dims == dims; };
+    if (std::none_of(samples.begin(), samples.end(), same)) {
+      samples.push_back({std::move(dims), ranges});
+    }
+  }
 }
 
 }  // namespace
 
-std::vector<Sizes> SampleSizes(const Module& module, const Specialisation* specialisation) {
+std::vector<Sizes> SampleSizes(const Module& module) {
   std::vector<Sizes> samples;
-  if (specialisation == nullptr) {
-    AddSamples(module, {}, samples);
-    return Valid(module, std::move(samples));
+  AddSamples(module, {}, samples);
+  return samples;
+}
+
+std::vector<Sizes> SampleSizes(const Module& module, const Graph& graph) {
+  std::vector<Sizes> samples;
+  for (const DimRanges& ranges : RangesOf(module, graph)) {
+    AddSamples(module, ranges, samples);
   }
-  for (const DimRange& range : specialisation->ranges) {
-    auto lo = EvaluateInt(module, range.lo, {});
-    auto hi = EvaluateInt(module, range.hi, {});
-    if (lo && hi) {
-      AddSamples(module, {{specialisation->dim, {*lo, *hi}}}, samples);
-    }
-  }
-  return Valid(module, std::move(samples));
+  return samples;
 }
 
 std::vector<Sizes> SampleSizes(const Module& module, const std::vector<Where>& where) {
-  DimRanges ranges;
-  for (const Where& one : where) {
-    auto lo = EvaluateInt(module, one.lo, {});
-    auto hi = EvaluateInt(module, one.hi, {});
-    if (lo && hi) {
-      ranges[one.dim] = {*lo, *hi};
-    }
-  }
   std::vector<Sizes> samples;
-  AddSamples(module, ranges, samples);
-  return Valid(module, std::move(samples));
+  AddSamples(module, RangesOf(module, where), samples);
+  return samples;
 }
 
 std::string Describe(const Module& module, const Sizes& sizes, const std::string& variables) {

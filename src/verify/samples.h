@@ -15,11 +15,13 @@ struct Sizes {
   DimRanges ranges;
 };
 
-/// A handful of sizes within the declared ranges, small ones first: the ends of each range, values
-/// that no tile size divides, and the ends of each range of a specialisation. Empty when a
-/// dimension's range is wrong.
-std::vector<Sizes> SampleSizes(const Module& module,
-                               const Specialisation* specialisation = nullptr);
+/// A handful of sizes within the declared ranges, small ones first, at which all requirements hold:
+/// the ends of each range, and values that no tile size divides. Empty when a dimension's range is
+/// wrong, or no sizes are found.
+std::vector<Sizes> SampleSizes(const Module& module);
+
+/// The same within each combination of ranges that the graph is specialised for.
+std::vector<Sizes> SampleSizes(const Module& module, const Graph& graph);
 
 /// The same within the ranges that a kernel is for.
 std::vector<Sizes> SampleSizes(const Module& module, const std::vector<Where>& where);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
@@ -23,8 +25,9 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
   if (diagnostics.error_count() != before) {
     return;
   }
+  int64_t least = dims_allowed ? 0 : 1;
   auto bounds = Bounds(module, extent, {});
-  if (bounds && bounds->lo >= 1) {
+  if (bounds && bounds->lo >= least) {
     return;
   }
   for (const Sizes& sizes : SampleSizes(module)) {
@@ -36,11 +39,12 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
                                     what, Print(module, extent), Describe(module, sizes)));
       return;
     }
-    if (*value < 1) {
+    if (*value < least) {
       bool constant = EvaluateInt(module, extent, {}).has_value();
       diagnostics.Error(
           DiagnosticKind::Shape, module.RangeOf(extent),
-          fmt::format("{} must be at least 1, but `{}` is {}{}", what, Print(module, extent),
+          fmt::format("{} must {}, but `{}` is {}{}", what,
+                      dims_allowed ? "not be negative" : "be at least 1", Print(module, extent),
                       *value, constant ? "" : Describe(module, sizes)));
       return;
     }
@@ -169,7 +173,11 @@ void CheckValueRange(const Module& module, const Tensor& tensor, ExprChecker& ex
   for (const Sizes& sizes : SampleSizes(module)) {
     auto lo = EvaluateInt(module, tensor.value_lo, sizes.dims, sizes.ranges);
     auto hi = EvaluateInt(module, tensor.value_hi, sizes.dims, sizes.ranges);
-    if (lo && hi && *lo >= *hi) {
+    auto empty = [&](ExprId extent) {
+      return EvaluateInt(module, extent, sizes.dims, sizes.ranges) == 0;
+    };
+    bool no_elements = std::any_of(tensor.shape.begin(), tensor.shape.end(), empty);
+    if (lo && hi && *lo >= *hi && !no_elements) {
       diagnostics.Error(
           DiagnosticKind::Type, module.RangeOf(tensor.value_hi),
           fmt::format("{} is empty: it is {} .. {}, without its upper end", what, *lo, *hi));

@@ -7,7 +7,7 @@
 
 namespace etc {
 
-/// Extents are integers of constants and dimensions, and at least 1 at every size; a promised value
+/// Extents are integers of constants and dimensions, and not negative at any size; a promised value
 /// range is one of integers, on a tensor of integers; a tile divides the last two extents.
 void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics);

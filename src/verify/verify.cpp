@@ -8,12 +8,13 @@
 //   - Bounds of axes are integers.
 // Constants (constants.cpp)
 //   - A constant is made of constants and has a value: no division by zero, no overflow.
-//   - A dimension's bounds and multiple are constant integers, 1 <= lo <= hi, 1 <= multiple, and
+//   - A dimension's bounds and multiple are constant integers, 0 <= lo <= hi, 1 <= multiple, and
 //     the multiple divides both bounds.
-//   - Every requirement is a constant boolean, and true.
+//   - Every requirement is a boolean of constants and dimensions. One of constants is true; those
+//     between dimensions are of integers, and some sizes fulfil all of them.
 // Tensors (tensors.cpp)
-//   - Extents are integers made of constants and dimensions, and at least 1 at every size. A
-//     local's extents are constant.
+//   - Extents are integers made of constants and dimensions, and not negative at any size. A
+//     local's extents are constant, and at least 1.
 //   - A value range stands on a tensor of integers and is not empty; so do `distinct` and
 //     `monotone`, on one with axes. Where it depends on the element it reads `in` parameters only.
 //     `counts` stands on one of one axis and names an `in` parameter of integers.
@@ -52,7 +53,9 @@
 //   - An event's extents are made of constants and dimensions, its count is an integer, and
 //     neither is negative.
 // Specialisations (specialise.cpp)
-//   - The ranges ascend without overlap and cover the range of the dimension.
+//   - The ranges of a dimension ascend without overlap and cover its range. A dimension has one
+//     list of them, and the ranges of several combine to 256 kernels at most.
+//   - A kernel is for ranges of dimensions, each inside of the declared one and not empty.
 // Dependences (dependences.cpp), call by call; src/analysis proves the order of each element's uses
 //   - Events lead from a call that writes a tensor to every later call that reads it. A graph
 //   without

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/requirements.h"
 #include "machine.h"
 
 namespace etc::mutation {
@@ -29,6 +30,7 @@ std::vector<Env> SmallSizes(const Module& module, const JudgeOptions& options) {
     }
     all = std::move(next);
   }
+  std::erase_if(all, [&](const Env& env) { return !RequirementsHold(module, env); });
   if (all.size() > options.combinations) {  // evenly spread, the first and the last among them
     std::vector<Env> some;
     for (size_t i = 0; i < options.combinations; ++i) {

@@ -142,7 +142,9 @@ TEST_CASE("a dim that is neither set nor inferred has no value") {
   Gather gather;
   const Failure none = FailureOf([&] { gather.instance.Dim("batch"); });
   CHECK(none.status == ETC_ERROR_DIM);
-  CHECK(none.text == "dim `batch` is not set, and no bound tensor has it as an extent");
+  CHECK(
+      none.text ==
+      "dim `batch` is not set, and no tensor is bound that gives it: extent 0 of parameter `ids`");
   CHECK(FailureOf([&] { gather.instance.WorkspaceBytes(); }).status == ETC_ERROR_DIM);
   CHECK(FailureOf([&] { gather.instance.Reserve(); }).status == ETC_ERROR_DIM);
   CHECK(FailureOf([&] { gather.instance.Shape("out", 1); }).text ==

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/requirements.h"
 #include "verified.h"
 
 namespace etc {
@@ -57,12 +58,41 @@ TEST_CASE("each range of a specialisation has its own samples and its own bounds
   const Module& module = *verified.module;
   SymbolId n = std::get<SymbolId>(module.items[0]);
   bool saw_nine = false;
-  for (const Sizes& sizes : SampleSizes(module, &*module.graphs[GraphId{0}].specialisation)) {
+  for (const Sizes& sizes : SampleSizes(module, module.graphs[GraphId{0}])) {
     int64_t value = sizes.dims.at(n);
     CHECK(sizes.ranges.at(n).hi == (value <= 8 ? 8 : 64));
     saw_nine = saw_nine || value == 9;
   }
   CHECK(saw_nine);
+}
+
+TEST_CASE("samples fulfil the requirements between dimensions, however few sizes do") {
+  auto module = Dims(
+      "dim n in 0..4096;\ndim m in 64..65536 multiple 64;\nrequire m == 64 * n;\n"
+      "require n * n > 100000;\n");
+  std::vector<Sizes> samples = SampleSizes(*module);
+  SymbolId n = std::get<SymbolId>(module->items[0]);
+  SymbolId m = std::get<SymbolId>(module->items[1]);
+  REQUIRE_FALSE(samples.empty());
+  int64_t least = 4096, largest = 0;
+  for (const Sizes& sizes : samples) {
+    CHECK(sizes.dims.at(m) == 64 * sizes.dims.at(n));
+    least = std::min(least, sizes.dims.at(n));
+    largest = std::max(largest, sizes.dims.at(n));
+  }
+  CHECK(least == 317);
+  CHECK(largest == 1024);
+}
+
+TEST_CASE("requirements that fail everywhere in a range are seen to") {
+  auto module = Dims("dim n in 1..64;\ndim m in 1..1000000;\nrequire m * n <= 5000;\n");
+  SymbolId n = std::get<SymbolId>(module->items[0]);
+  SymbolId m = std::get<SymbolId>(module->items[1]);
+  CHECK(MayHaveSizes(*module, {{n, {10, 64}}}));
+  CHECK(MayHaveSizes(*module, {{n, {10, 64}}, {m, {500, 1000}}}));
+  CHECK_FALSE(MayHaveSizes(*module, {{n, {10, 64}}, {m, {501, 1000}}}));
+  CHECK(RequirementsHold(*module, {{n, 10}, {m, 500}}));
+  CHECK_FALSE(RequirementsHold(*module, {{n, 10}, {m, 501}}));
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// The ranges of sizes that kernels are for.
+#include <algorithm>
+
+#include "ir/evaluate.h"
+#include "ir/requirements.h"
+
+namespace etc {
+
+std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& graph) {
+  std::vector<std::vector<Where>> all{{}};
+  for (const Specialisation& specialisation : graph.specialisations) {
+    std::vector<std::vector<Where>> next;
+    for (const std::vector<Where>& earlier : all) {
+      for (const DimRange& range : specialisation.ranges) {
+        next.push_back(earlier);
+        next.back().push_back({specialisation.dim, range.lo, range.hi});
+      }
+    }
+    all = std::move(next);
+  }
+  if (all.size() > 1) {
+    std::erase_if(all, [&](const std::vector<Where>& where) {
+      return !MayHaveSizes(module, RangesOf(module, where));
+    });
+  }
+  return all;
+}
+
+std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph) {
+  std::vector<DimRanges> all;
+  for (const std::vector<Where>& where : WheresOf(module, graph)) {
+    all.push_back(RangesOf(module, where));
+  }
+  return all;
+}
+
+DimRanges RangesOf(const Module& module, const std::vector<Where>& where) {
+  DimRanges ranges;
+  for (const Where& one : where) {
+    auto lo = EvaluateInt(module, one.lo, {});
+    auto hi = EvaluateInt(module, one.hi, {});
+    if (lo && hi) {
+      ranges[one.dim] = {*lo, *hi};
+    }
+  }
+  return ranges;
+}
+
+DimRanges RangesOf(const Module& module, const Kernel& kernel) {
+  return RangesOf(module, kernel.where);
+}
+
+bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const DimRanges& ranges) {
+  return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    auto lo = axis.lo ? Bounds(module, axis.lo, {}, ranges) : Interval{0, 0};
+    auto hi = Bounds(module, axis.hi, {}, ranges);
+    return lo && hi && hi->hi <= lo->lo;
+  });
+}
+
+}  // namespace etc
