@@ -40,8 +40,10 @@ std::optional<std::map<std::string, int64_t>> ParseIntAssignments(
   for (const auto& [name, text] : *assignments) {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), values[name]);
     if (error != std::errc() || end != text.data() + text.size()) {
+      bool large = error == std::errc::result_out_of_range && end == text.data() + text.size();
       diagnostics.Error(DiagnosticKind::CommandLine, {},
-                        fmt::format("`{} {}={}` does not give an integer", option, name, text));
+                        fmt::format("`{} {}={}` does not give an integer{}", option, name, text,
+                                    large ? " of 64 bits" : ""));
       return std::nullopt;
     }
   }

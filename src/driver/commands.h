@@ -16,5 +16,6 @@ namespace etc {
 [[nodiscard]] ExitCode Execute(const InspectOptions& options);
 [[nodiscard]] ExitCode Execute(const PackOptions& options);
 [[nodiscard]] ExitCode Execute(const DoctorOptions& options);
+[[nodiscard]] ExitCode Execute(const PrintOptions& options);
 
 }  // namespace etc

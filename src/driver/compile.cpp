@@ -14,6 +14,7 @@
 #include "driver/depfile.h"
 #include "driver/files.h"
 #include "driver/front.h"
+#include "driver/manifest_place.h"
 #include "driver/pipeline.h"
 #include "driver/proof_beside.h"
 #include "driver/resource_report.h"
@@ -232,7 +233,9 @@ class CompileJob {
       return Refuse("`--resource-usage` has no meaning for `--arch host`");
     }
     return !writes_binary || to_stdout ||
-           (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()));
+           (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&
+            CheckManifestPlace(WithExtension(BinaryPath(), ".json"), BinaryPath(),
+                               session_.diagnostics()));
   }
 
   /// No output may take the place of another or of an input: `--config model.json -o model.cubin`

@@ -8,6 +8,7 @@
 #include "driver/front.h"
 #include "driver/pipeline.h"
 #include "driver/sizes.h"
+#include "ir/requirements.h"
 #include "schedule/lower.h"
 
 namespace etc {
@@ -32,12 +33,15 @@ class Explanation {
   std::vector<KernelId> Select() {
     std::vector<std::string> dims, graphs, integers;
     bool sizes_ok = true;
+    Env given;
     for (SymbolId symbol : module_.symbols.Ids()) {
       if (module_.symbols[symbol].kind == SymbolKind::Dim) {
         dims.push_back(module_.symbols[symbol].name);
         auto size = sizes_.find(dims.back());
-        sizes_ok &=
-            size == sizes_.end() || CheckSize(module_, symbol, size->second, "--dim", diagnostics_);
+        if (size != sizes_.end()) {
+          given[symbol] = size->second;
+          sizes_ok &= CheckSize(module_, symbol, size->second, "--dim", diagnostics_);
+        }
       }
     }
     std::vector<KernelId> kernels;
@@ -56,6 +60,7 @@ class Explanation {
         kernels.push_back(id);
       }
     }
+    sizes_ok = sizes_ok && CheckRequirements(module_, given, diagnostics_);
     bool dims_ok = CheckNames(sizes_, "--dim", "dimension", dims, diagnostics_);
     bool values_ok = CheckNames(values_, "--value", "integer parameter", integers, diagnostics_);
     bool graph_ok = options_.graph.empty() ||
@@ -90,26 +95,25 @@ class Explanation {
   }
 
   bool Serves(KernelId id) const {
-    for (const auto& [dim, value] : SizesOf(id)) {
+    Env sizes = SizesOf(id);
+    for (const auto& [dim, value] : sizes) {
       Interval range = RangeIn(module_.kernels[id], dim);
       if (value < range.lo || value > range.hi) {
         return false;
       }
     }
-    return true;
+    return RequirementsHold(module_, sizes, RangesOf(module_, module_.kernels[id]));
   }
 
-  /// The size asked for, or the least that the kernel serves.
+  /// The sizes asked for, and of the others the least that the kernel serves with them.
   Env SizesOf(KernelId id) const {
-    Env dims;
-    for (SymbolId symbol : module_.symbols.Ids()) {
-      if (module_.symbols[symbol].kind == SymbolKind::Dim) {
-        auto size = sizes_.find(module_.symbols[symbol].name);
-        dims[symbol] =
-            size == sizes_.end() ? RangeIn(module_.kernels[id], symbol).lo : size->second;
+    Env given;
+    for (SymbolId dim : DimsOf(module_)) {
+      if (auto size = sizes_.find(module_.symbols[dim].name); size != sizes_.end()) {
+        given[dim] = size->second;
       }
     }
-    return dims;
+    return LeastSizes(module_, module_.kernels[id], given);
   }
 
   std::string ReasonOf(KernelId kernel, const EdgeCost& edge) {

@@ -187,6 +187,34 @@ std::optional<std::string> ReadInput(const std::string& path, Diagnostics& diagn
   return bytes;
 }
 
+bool CheckReadable(const std::string& path, Diagnostics& diagnostics) {
+  struct stat status {};
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int error = errno;
+  if (fd >= 0) {
+    error = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
+    close(fd);
+  }
+  return error == 0 || ReportFile(diagnostics, "read", path, Why(error));
+}
+
+std::optional<std::string> ReadStart(const std::string& path, size_t bytes) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  std::string text(bytes, '\0');
+  ssize_t n =
+      fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? read(fd, text.data(), bytes) : -1;
+  close(fd);
+  if (n < 0) {
+    return std::nullopt;
+  }
+  text.resize(static_cast<size_t>(n));
+  return text;
+}
+
 bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
   std::deque<PendingFile> pending;
   for (const OutputFile& file : files) {
@@ -212,8 +240,18 @@ bool CheckDestination(const std::string& path, Diagnostics& diagnostics) {
     return ReportFile(diagnostics, "write", path,
                       S_ISDIR(status.st_mode) ? Why(EISDIR) : "it is not a regular file");
   }
+  return CheckFolder(path, diagnostics);
+}
+
+bool CheckFolder(const std::string& path, Diagnostics& diagnostics) {
+  struct stat status {};
+  bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    return ReportFile(diagnostics, "write", path, Why(EISDIR));
+  }
   std::string folder = fs::path(path).parent_path().string();
-  return access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 ||
+  bool direct = exists && !S_ISREG(status.st_mode);
+  return direct || access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 ||
          ReportFile(diagnostics, "write", path, Why(errno));
 }
 

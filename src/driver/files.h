@@ -17,6 +17,12 @@ namespace etc {
 [[nodiscard]] std::optional<std::string> ReadInput(const std::string& path,
                                                    Diagnostics& diagnostics);
 
+/// Whether a file can be read, as far as that can be told without reading it.
+[[nodiscard]] bool CheckReadable(const std::string& path, Diagnostics& diagnostics);
+
+/// The first bytes of a file, fewer where it is shorter; nothing where it cannot be read.
+[[nodiscard]] std::optional<std::string> ReadStart(const std::string& path, size_t bytes);
+
 /// One file to write.
 struct OutputFile {
   std::string path;
@@ -32,6 +38,9 @@ struct OutputFile {
 /// before long work. A device or a pipe is refused, since an artifact is several files side by
 /// side.
 [[nodiscard]] bool CheckDestination(const std::string& path, Diagnostics& diagnostics);
+
+/// The same of a file that may be a device or a pipe.
+[[nodiscard]] bool CheckFolder(const std::string& path, Diagnostics& diagnostics);
 
 /// Whether two paths name the same file, be it there or not.
 [[nodiscard]] bool IsSameFile(const std::string& a, const std::string& b);

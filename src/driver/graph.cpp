@@ -105,7 +105,10 @@ std::optional<std::string> MakeSvg(const std::string& text, Diagnostics& diagnos
   if (!IsExecutable("dot")) {
     diagnostics
         .Error(DiagnosticKind::Toolchain, {}, "cannot find `dot`, which lays out an SVG picture")
-        .notes.push_back({{}, "it comes with Graphviz; `--format dot` needs no other program"});
+        .notes.push_back({{},
+                          "it is in the package `graphviz` of Debian, Ubuntu, Fedora and Homebrew; "
+                          "`--format dot` "
+                          "needs no other program"});
     return std::nullopt;
   }
   ScratchDirectory scratch;

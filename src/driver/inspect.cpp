@@ -10,6 +10,7 @@
 #include "driver/assignments.h"
 #include "driver/commands.h"
 #include "driver/files.h"
+#include "runtime/manifest_expr.h"
 
 namespace etc {
 namespace {
@@ -76,7 +77,8 @@ class Inspection {
     for (const manifest::Constant& constant : manifest_.constants) {
       constants[constant.name] = ToJson(constant);
     }
-    Json json = {{"manifest", view_.manifest_path},
+    Json json = {{"schema", 1},
+                 {"manifest", view_.manifest_path},
                  {"target", manifest_.target},
                  {"binary",
                   {{"file", manifest_.binary.file},
@@ -123,6 +125,9 @@ class Inspection {
     for (const manifest::Dim& dim : graph.dims) {
       text += fmt::format("  dim {} in {}..{}{}\n", dim.name, dim.min, dim.max,
                           dim.multiple == 1 ? "" : fmt::format(" multiple {}", dim.multiple));
+    }
+    for (const manifest::Requirement& requirement : graph.requirements) {
+      text += fmt::format("  require {}\n", requirement.text);
     }
     for (const manifest::Param& param : graph.params) {
       std::string values = ValuesText(graph, param);
@@ -206,29 +211,60 @@ class Inspection {
       Json json = {{"name", param.name},
                    {"access", kAccess[param.access]},
                    {"dtype", etc_dtype_name(param.dtype)},
-                   {"shape", ShapeText(graph, param)},
+                   {"shape", Json::array()},
                    {"alignment", param.alignment}};
+      for (const manifest::Expr& extent : param.shape) {
+        json["shape"].push_back(ToJson(graph, extent));
+      }
       if (param.tile) {
-        json["layout"] = LayoutText(param);
+        json["layout"] = {{"tile", {param.tile->rows, param.tile->columns}},
+                          {"swizzle", param.tile->swizzle}};
       }
-      if (std::string values = ValuesText(graph, param); !values.empty()) {
-        json["values"] = values;
+      if (param.values) {
+        json["values"] = {{"min", ToJson(graph, param.values->min)},
+                          {"max", ToJson(graph, param.values->max)}};
       }
+      json["distinct"] = param.distinct;
+      json["monotone"] = param.monotone;
       params.push_back(std::move(json));
     }
     Json kernels = Json::array();
     for (const manifest::Kernel& kernel : graph.kernels) {
       kernels.push_back(ToJson(graph, kernel));
     }
-    return {{"name", graph.name}, {"dims", dims}, {"params", params}, {"kernels", kernels}};
+    return {{"name", graph.name},
+            {"dims", dims},
+            {"requirements", Texts(graph.requirements)},
+            {"params", params},
+            {"kernels", kernels}};
+  }
+
+  /// A number, or the text of an expression over dimensions.
+  static Json ToJson(const manifest::Graph& graph, const manifest::Expr& expr) {
+    return expr.kind == manifest::Expr::Kind::Int ? Json(expr.value)
+                                                  : Json(runtime::ToText(expr, graph.dims));
+  }
+
+  static Json Texts(const std::vector<manifest::Requirement>& requirements) {
+    Json out = Json::array();
+    for (const manifest::Requirement& requirement : requirements) {
+      out.push_back(requirement.text);
+    }
+    return out;
   }
 
   Json ToJson(const manifest::Graph& graph, const manifest::Kernel& kernel) const {
     Json json = {{kernel.entry.empty() ? "launches" : "entry", Entries(kernel)},
                  {"schedule", kernel.schedule},
-                 {"where", WhereText(graph, kernel)},
+                 {"where", Json::array()},
+                 {"requirements", Texts(kernel.requirements)},
                  {"threads", kernel.threads},
                  {"shared_bytes", kernel.shared_bytes}};
+    for (const manifest::Where& where : kernel.where) {
+      json["where"].push_back({{"dim", graph.dims[static_cast<size_t>(where.dim)].name},
+                               {"min", where.min},
+                               {"max", where.max}});
+    }
     if (auto needs = NeedsOf(graph, kernel, dims_, diagnostics_)) {
       Json sizes = Json::object();
       for (size_t i = 0; i < graph.dims.size(); ++i) {

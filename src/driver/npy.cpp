@@ -131,7 +131,12 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 }  // namespace
 
-std::optional<NpyArray> ParseNpy(std::string_view bytes, std::string& error) {
+namespace {
+
+/// The header; `data_at` and `data_bytes` are where the elements begin, and how many bytes they
+/// have.
+std::optional<NpyArray> ParseHeader(std::string_view bytes, std::string& error, size_t& data_at,
+                                    int64_t& data_bytes) {
   if (!bytes.starts_with(kMagic)) {
     error = "is not a .npy file";
     return std::nullopt;
@@ -170,14 +175,35 @@ std::optional<NpyArray> ParseNpy(std::string_view bytes, std::string& error) {
                         array.descr, ShapeText(array.shape));
     return std::nullopt;
   }
-  std::string_view data = bytes.substr(header_at + header_bytes);
-  if (data.size() != static_cast<size_t>(*total)) {
-    error = fmt::format("{}: it holds {} bytes of elements; its shape {} of `{}` needs {}",
-                        data.size() < static_cast<size_t>(*total) ? "is cut short" : "is too long",
-                        data.size(), ShapeText(array.shape), array.descr, *total);
+  data_at = header_at + header_bytes;
+  data_bytes = *total;
+  return array;
+}
+
+}  // namespace
+
+std::optional<NpyArray> ParseNpyHeader(std::string_view bytes, std::string& error) {
+  size_t data_at = 0;
+  int64_t data_bytes = 0;
+  return ParseHeader(bytes, error, data_at, data_bytes);
+}
+
+std::optional<NpyArray> ParseNpy(std::string_view bytes, std::string& error) {
+  size_t data_at = 0;
+  int64_t data_bytes = 0;
+  auto array = ParseHeader(bytes, error, data_at, data_bytes);
+  if (!array) {
     return std::nullopt;
   }
-  array.data = data;
+  std::string_view data = bytes.substr(data_at);
+  if (data.size() != static_cast<size_t>(data_bytes)) {
+    error =
+        fmt::format("{}: it holds {} bytes of elements; its shape {} of `{}` needs {}",
+                    data.size() < static_cast<size_t>(data_bytes) ? "is cut short" : "is too long",
+                    data.size(), ShapeText(array->shape), array->descr, data_bytes);
+    return std::nullopt;
+  }
+  array->data = data;
   return array;
 }
 

@@ -20,6 +20,9 @@ struct NpyArray {
 /// words that follow the file's name: "is cut short: …".
 [[nodiscard]] std::optional<NpyArray> ParseNpy(std::string_view bytes, std::string& error);
 
+/// The same of the header alone: the elements may be cut short, and `data` stays empty.
+[[nodiscard]] std::optional<NpyArray> ParseNpyHeader(std::string_view bytes, std::string& error);
+
 /// The bytes of a .npy file of version 1.0.
 [[nodiscard]] std::string PrintNpy(const NpyArray& array);
 

@@ -111,4 +111,26 @@ void AddProofs(CLI::App* app, ProofOptions& proofs) {
                 "Say what is derived, and what is not proved, and why");
 }
 
+CommandHelp DescribeCommand(const CLI::App& app) {
+  CommandHelp command{app.get_name(), app.get_description(), {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
+    OptionHelp help{{}, "", option->get_description()};
+    for (const std::string& name : option->get_snames()) {
+      help.names.push_back("-" + name);
+    }
+    for (const std::string& name : option->get_lnames()) {
+      help.names.push_back("--" + name);
+    }
+    if (help.names.empty()) {
+      help.names.push_back(option->get_name(true));
+    }
+    help.type = option->get_items_expected_min() == 0 ? "" : option->get_type_name();
+    command.options.push_back(std::move(help));
+  }
+  for (const CLI::App* inner : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command.commands.push_back(DescribeCommand(*inner));
+  }
+  return command;
+}
+
 }  // namespace etc

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/command_help.h"
 #include "driver/options.h"
 
 namespace etc {
@@ -64,6 +65,9 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering);
 void AddDebugChecks(CLI::App* app, LoweringOptions& lowering);
 void AddTarget(CLI::App* app, TargetOptions& target);
 void AddProofs(CLI::App* app, ProofOptions& proofs);
+
+/// The definitions of an application, or of one of its subcommands, in their order.
+CommandHelp DescribeCommand(const CLI::App& app);
 
 /// Which graph at which sizes, and its inputs.
 void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,

@@ -256,6 +256,21 @@ void AddDoctorCommand(CLI::App& app, Command& command) {
       ->callback([&] { command = DoctorOptions{}; });
 }
 
+void AddCompletionCommand(CLI::App& app, Command& command, Shell& shell) {
+  CLI::App* completion = app.add_subcommand("completion", "Print a shell's completion of etc");
+  AddChoice<Shell, Shell>(completion, "shell", shell, "The shell that reads it",
+                          {{"bash", Shell::Bash}, {"zsh", Shell::Zsh}, {"fish", Shell::Fish}});
+  completion->get_option("shell")->required();
+  completion->callback(
+      [&] { command = PrintOptions{CompletionScript(DescribeCommand(app), shell)}; });
+}
+
+void AddManCommand(CLI::App& app, Command& command) {
+  app.add_subcommand("man", "Print the manual page")->callback([&] {
+    command = PrintOptions{ManPage(DescribeCommand(app), ETC_VERSION, kFooter)};
+  });
+}
+
 /// The spellings of dependency options that compilers share; CLI11 has no `-MD`.
 const char* Translate(const char* argument) {
   constexpr std::pair<const char*, const char*> kSpellings[] = {
@@ -312,6 +327,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   GraphOptions graph;
   InspectOptions inspect;
   PackOptions pack;
+  Shell shell = Shell::Bash;
   CLI::App app("The Event Tensor Compiler: .etir programs to persistent CUDA kernels", "etc");
   app.set_version_flag("--version", "etc " ETC_VERSION);
   app.footer(kFooter);
@@ -328,6 +344,8 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddInspectCommand(app, command, inspect);
   AddPackCommand(app, command, pack);
   AddDoctorCommand(app, command);
+  AddCompletionCommand(app, command, shell);
+  AddManCommand(app, command);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& success) {  // --help, --version

@@ -169,9 +169,14 @@ struct PackOptions {
 
 struct DoctorOptions {};
 
-using Command =
-    std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions, BenchOptions,
-                 ExplainOptions, GraphOptions, InspectOptions, PackOptions, DoctorOptions>;
+/// `completion` and `man`: what is made of the command line's own definitions.
+struct PrintOptions {
+  std::string text;
+};
+
+using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
+                             BenchOptions, ExplainOptions, GraphOptions, InspectOptions,
+                             PackOptions, DoctorOptions, PrintOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
 /// the exit code, with all messages printed.

@@ -89,6 +89,15 @@ std::vector<GraphView> ViewGraphs(const Program& program) {
   return graphs;
 }
 
+void ReportNoGraph(const std::string& name, const std::vector<std::string>& names,
+                   Diagnostics& diagnostics) {
+  std::string choices =
+      names.empty() ? "it has none" : fmt::format("it has `{}`", fmt::join(names, "`, `"));
+  diagnostics.Error(DiagnosticKind::CommandLine, {},
+                    name.empty() ? fmt::format("which graph? {}: `--graph NAME`", choices)
+                                 : fmt::format("the program has no graph `{}`; {}", name, choices));
+}
+
 std::optional<GraphView> SelectGraph(const Program& program, const std::string& name,
                                      Diagnostics& diagnostics) {
   std::vector<std::string> names;
@@ -98,11 +107,7 @@ std::optional<GraphView> SelectGraph(const Program& program, const std::string& 
     }
     names.push_back(graph.name);
   }
-  std::string choices =
-      names.empty() ? "it has none" : fmt::format("it has `{}`", fmt::join(names, "`, `"));
-  diagnostics.Error(DiagnosticKind::CommandLine, {},
-                    name.empty() ? fmt::format("which graph? {}: `--graph NAME`", choices)
-                                 : fmt::format("the program has no graph `{}`; {}", name, choices));
+  ReportNoGraph(name, names, diagnostics);
   return std::nullopt;
 }
 

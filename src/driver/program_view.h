@@ -32,6 +32,10 @@ struct GraphView {
 /// All graphs of the program, in its order.
 [[nodiscard]] std::vector<GraphView> ViewGraphs(const Program& program);
 
+/// Says that there is no graph of that name, or for an empty one that there are several.
+void ReportNoGraph(const std::string& name, const std::vector<std::string>& names,
+                   Diagnostics& diagnostics);
+
 /// The graph of that name, or the only one for an empty name. Reports [command-line] errors.
 [[nodiscard]] std::optional<GraphView> SelectGraph(const Program& program, const std::string& name,
                                                    Diagnostics& diagnostics);

@@ -10,6 +10,7 @@
 #include "driver/program_builder.h"
 #include "driver/program_view.h"
 #include "driver/progress.h"
+#include "driver/run_arguments.h"
 #include "driver/run_tensors.h"
 #include "driver/statistics.h"
 #include "emit/emit.h"
@@ -42,8 +43,11 @@ class RunJob {
         Refuse(fmt::format("`--output {}=-`: an output is written to a file", name));
         return false;
       }
+      if (!CheckFolder(file, session_.diagnostics())) {
+        return false;
+      }
     }
-    auto program = Load();
+    auto program = Load({options_.graph, *dims, *inputs, *outputs});
     if (!program) {
       return false;
     }
@@ -71,13 +75,13 @@ class RunJob {
   }
 
   /// The artifact itself, or one built from the source for the device.
-  std::optional<Program> Load() {
+  std::optional<Program> Load(const RunArguments& arguments) {
     if (!IsArtifact(options_.source.file)) {
       RunDevice device = options_.device.value_or(RunDevice::Host);
       LoweringOptions lowering = options_.lowering;
       lowering.schedule.debug_checks |= device == RunDevice::Host;
       module_ = LoadModule(options_.source, session_);
-      if (!module_ ||
+      if (!module_ || !CheckRunArguments(*module_, arguments, session_.diagnostics()) ||
           !(IsScheduled(*module_) ||
             RunPasses(*module_, StaticPipeline(lowering.schedule), lowering, timer_, session_))) {
         return std::nullopt;

@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "support/internal_errors.h"
 #include "support/stderr.h"
 
 namespace etc {
+
+Session::Session(DiagnosticsFormat format) : format_(format) {
+  SetInternalErrorsAsJson(format == DiagnosticsFormat::Json);
+}
 
 const SourceFile& Session::SetSource(std::string name, std::string text) {
   source_ = std::make_unique<SourceFile>(std::move(name), std::move(text));

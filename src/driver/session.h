@@ -14,7 +14,7 @@ enum class DiagnosticsFormat { Text, Json };
 
 class Session {
  public:
-  explicit Session(DiagnosticsFormat format) : format_(format) {}
+  explicit Session(DiagnosticsFormat format);
 
   Diagnostics& diagnostics() { return diagnostics_; }
 

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "ir/requirements.h"
 
 namespace etc {
 
@@ -24,6 +25,27 @@ bool CheckSize(const Module& module, SymbolId dim, int64_t value, std::string_vi
   diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
                     fmt::format("`{} {}={}` {}", option, symbol.name, value, problem));
   return false;
+}
+
+bool CheckRequirements(const Module& module, const Env& sizes, Diagnostics& diagnostics) {
+  bool ok = true;
+  for (ExprId condition : LaunchRequirements(module)) {
+    if (DependsOnRange(module, condition) || EvaluateBool(module, condition, sizes) != false) {
+      continue;
+    }
+    std::string text;
+    for (SymbolId dim : DimsIn(module, condition)) {
+      if (auto given = sizes.find(dim); given != sizes.end()) {
+        text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", module.symbols[dim].name,
+                            given->second);
+      }
+    }
+    diagnostics.Error(DiagnosticKind::CommandLine, module.RangeOf(condition),
+                      fmt::format("the program requires `{}`, which does not hold for {}",
+                                  Print(module, condition), text));
+    ok = false;
+  }
+  return ok;
 }
 
 }  // namespace etc

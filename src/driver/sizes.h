@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "ir/module.h"
+#include "ir/evaluate.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -12,5 +12,8 @@ namespace etc {
 /// it.
 bool CheckSize(const Module& module, SymbolId dim, int64_t value, std::string_view option,
                Diagnostics& diagnostics);
+
+/// Reports requirements between dimensions that sizes do not fulfil, as far as these decide them.
+bool CheckRequirements(const Module& module, const Env& sizes, Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -341,6 +341,46 @@ bool ReadTensor(const std::string& file, TensorData& tensor, Diagnostics& diagno
   return true;
 }
 
+void CheckNpyHeader(const std::string& file, const std::string& param, std::string_view dtype,
+                    const std::vector<std::optional<int64_t>>& extents, Diagnostics& diagnostics) {
+  constexpr size_t kMostOfHeader = 1 << 16;
+  auto start = ReadStart(file, kMostOfHeader);
+  std::string error;
+  auto array = start ? ParseNpyHeader(*start, error) : std::nullopt;
+  if (!start || (!array && start->size() == kMostOfHeader)) {
+    return;
+  }
+  auto wrong = [&](const std::string& text) {
+    diagnostics.Error(DiagnosticKind::Data, {},
+                      fmt::format("`{}` for parameter `%{}` {}", file, param, text));
+  };
+  if (!array) {
+    return wrong(error);
+  }
+  for (int i = 0; etc_dtype_bytes(static_cast<etc_dtype>(i)) > 0; ++i) {
+    auto candidate = static_cast<etc_dtype>(i);
+    if (etc_dtype_name(candidate) != dtype) {
+      continue;
+    }
+    auto types = NpyTypes(candidate);
+    if (std::find(types.begin(), types.end(), array->descr) == types.end()) {
+      return wrong(fmt::format("has elements of type `{}`; {} needs `{}`", array->descr, dtype,
+                               types.front()));
+    }
+  }
+  if (array->shape.size() != extents.size()) {
+    return wrong(fmt::format("has the shape {}, but the parameter has {} {}",
+                             ShapeText(array->shape), extents.size(),
+                             extents.size() == 1 ? "dimension" : "dimensions"));
+  }
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (extents[i] && *extents[i] != array->shape[i]) {
+      return wrong(fmt::format("has the shape {}, but extent {} must be {}",
+                               ShapeText(array->shape), i, *extents[i]));
+    }
+  }
+}
+
 std::string FileContents(const std::string& file, const TensorData& tensor,
                          const std::vector<char>& bytes) {
   std::string data(bytes.begin(), bytes.end());

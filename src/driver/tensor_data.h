@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "etc/runtime.h"
@@ -55,6 +56,12 @@ void FillPoison(TensorData& tensor);
 /// name the file and the parameter.
 [[nodiscard]] bool ReadTensor(const std::string& file, TensorData& tensor,
                               Diagnostics& diagnostics);
+
+/// Holds the header of a .npy file against a parameter, before the elements are read: `dtype` as it
+/// is spelled, and the extents that are known. Reports [data] errors; a file whose header cannot be
+/// read early is left to ReadTensor.
+void CheckNpyHeader(const std::string& file, const std::string& param, std::string_view dtype,
+                    const std::vector<std::optional<int64_t>>& extents, Diagnostics& diagnostics);
 
 /// Whether the file gives its own shape.
 bool IsNpyFile(const std::string& file);

@@ -26,9 +26,12 @@ class SizeSearch {
         ranges_(ranges),
         small_(prefer == Prefer::Small) {}
 
-  std::optional<Env> Run() {
+  std::optional<Env> Run(const DimRanges& within = {}) {
     for (SymbolId dim : DimsOf(module_)) {
       auto range = RangeOfDim(module_, dim, ranges_);
+      if (auto limits = within.find(dim); range && limits != within.end()) {
+        range = {std::max(range->lo, limits->second.lo), std::min(range->hi, limits->second.hi)};
+      }
       ExprId multiple = module_.symbols[dim].multiple;
       auto step = multiple ? EvaluateInt(module_, multiple, {}) : std::optional<int64_t>(1);
       auto lo = range && step ? CheckedAlign(range->lo, *step) : std::nullopt;
@@ -174,9 +177,10 @@ bool RequirementsHold(const Module& module, const Env& dims, const DimRanges& ra
   return Hold(module, LaunchRequirements(module), dims, ranges);
 }
 
-std::optional<Env> FindSizes(const Module& module, const DimRanges& ranges, Prefer prefer) {
+std::optional<Env> FindSizes(const Module& module, const DimRanges& ranges, Prefer prefer,
+                             const DimRanges& within) {
   std::vector<ExprId> conditions = LaunchRequirements(module);
-  return SizeSearch(module, ranges, conditions, prefer).Run();
+  return SizeSearch(module, ranges, conditions, prefer).Run(within);
 }
 
 bool MayHaveSizes(const Module& module, const DimRanges& ranges) {

@@ -24,9 +24,11 @@ bool DependsOnRange(const Module& module, ExprId expr);
 /// Whether all of them hold at sizes with a value for each dimension.
 bool RequirementsHold(const Module& module, const Env& dims, const DimRanges& ranges = {});
 
-/// Sizes at which all requirements hold, small ones or large ones.
+/// Sizes at which all requirements hold, small ones or large ones; those in `within` are inside of
+/// it.
 enum class Prefer { Small, Large };
-std::optional<Env> FindSizes(const Module& module, const DimRanges& ranges, Prefer prefer);
+std::optional<Env> FindSizes(const Module& module, const DimRanges& ranges, Prefer prefer,
+                             const DimRanges& within = {});
 
 /// False only where it is certain that no sizes in `ranges` fulfil all of `conditions`, or of the
 /// requirements.

@@ -15,9 +15,10 @@ class BodyCounter {
  public:
   BodyCounter(const Module& module, const Device& device, const LaunchSizes& sizes)
       : module_(module), sizes_(sizes), env_(sizes.dims), last_(sizes.dims) {
+    cost_.tasks = device.tasks.empty() ? 0 : 1;
     for (const Axis& axis : device.tasks) {
       tasks_.insert(axis.var);
-      cost_.tasks = (cost_.tasks == 0 ? 1 : cost_.tasks) * Enter(axis);
+      cost_.tasks *= Enter(axis);
     }
     for (TensorId param : device.params) {
       params_.insert(param);

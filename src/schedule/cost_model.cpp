@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "ir/requirements.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"
 
 namespace etc {
 namespace {
+
+/// Far more than any launch has; sums and products of a few still fit.
+constexpr double kMostTasks = 1LL << 60;
 
 class KernelCounter {
  public:
@@ -67,7 +72,7 @@ class KernelCounter {
       }
     }
     BodyCost body = CostOfBody(module_, callee, sizes_);
-    stage.tasks = static_cast<int64_t>(body.tasks);
+    stage.tasks = static_cast<int64_t>(std::min(body.tasks, kMostTasks));
     stage.tasks_per_sm = (stage.tasks + target_.sms - 1) / target_.sms;
     stage.balance = stage.tasks == 0 ? 1
                                      : static_cast<double>(stage.tasks) /
@@ -348,7 +353,21 @@ KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, c
   return cost;
 }
 
-Env LeastSizes(const Module& module, const Kernel& kernel) {
+Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given) {
+  // At size 0 nothing runs, which says little: from the first multiple on, where there is one.
+  DimRanges ranges = RangesOf(module, kernel);
+  for (int64_t least : {1, 0}) {
+    DimRanges within;
+    for (SymbolId dim : DimsOf(module)) {
+      within[dim] = {least, std::numeric_limits<int64_t>::max()};
+    }
+    for (const auto& [dim, value] : given) {
+      within[dim] = {value, value};
+    }
+    if (auto found = FindSizes(module, ranges, Prefer::Small, within)) {
+      return *found;
+    }
+  }
   Env dims;
   for (SymbolId symbol : module.symbols.Ids()) {
     if (module.symbols[symbol].kind == SymbolKind::Dim) {
@@ -361,6 +380,9 @@ Env LeastSizes(const Module& module, const Kernel& kernel) {
     if (auto lo = EvaluateInt(module, where.lo, {})) {
       dims[where.dim] = *lo;
     }
+  }
+  for (const auto& [dim, value] : given) {
+    dims[dim] = value;
   }
   return dims;
 }

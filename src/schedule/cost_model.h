@@ -105,7 +105,7 @@ struct PaceChoice {
 };
 
 /// The least sizes that a kernel serves, at which its chain counts most: its pace is chosen there.
-Env LeastSizes(const Module& module, const Kernel& kernel);
+Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given = {});
 
 /// One for each run of shares that streams, in program order.
 std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
 
+#include "support/internal_errors.h"
 #include "support/stderr.h"
 
 namespace etc {
@@ -299,7 +301,24 @@ std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source)
   return json;
 }
 
+namespace {
+
+/// Known where a command begins; what fails later may be anywhere, and in any thread.
+std::atomic<bool> internal_errors_as_json = false;
+
+}  // namespace
+
+void SetInternalErrorsAsJson(bool json) { internal_errors_as_json = json; }
+
 void InternalError(const char* file, int line, std::string_view message) {
+  if (internal_errors_as_json) {
+    PrintToStderr(
+        "[\n  {{\"severity\": \"error\", \"kind\": \"internal\", \"message\": {}, \"notes\": "
+        "[{{\"message\": {}}}]}}\n]\n",
+        Quote(fmt::format("internal error at {}:{}: {}", file, line, message)),
+        Quote("this is a defect of the compiler: please report it with the input"));
+    std::exit(70);
+  }
   PrintToStderr(
       "etc: internal error at {}:{}: {}\n"
       "etc: this is a defect of the compiler: please report it with the input\n",

@@ -20,5 +20,27 @@ make -s -C "$deploy" OUT="$work/make" ARCH=sm_90a all
 
 cmake -S "$find_package" -B "$work/cmake" -DDEPLOY="$deploy" -DCMAKE_PREFIX_PATH="$work/prefix" \
   >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/cmake" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+cmake --build "$work/cmake" --target run_etcrt run_etcrt_static
+# What depends on nothing that changed is not made again; what depends on the source is.
+before=$(stat -c %Y.%y "$work/cmake/artifacts/row_sum.so")
 cmake --build "$work/cmake" >/dev/null
-"$work/cmake/row_sum" "$work/make/row_sum-host.bin"
+[ "$before" = "$(stat -c %Y.%y "$work/cmake/artifacts/row_sum.so")" ] || { echo "made again"; exit 1; }
+
+# The runtime alone has neither the compiler nor what it prints.
+cmake --install "$build" --component runtime --prefix "$work/runtime" >/dev/null
+[ ! -e "$work/runtime/bin" ] && [ -e "$work/runtime/share/doc/etcrt/LICENSE" ]
+cmake --install "$build" --component compiler --prefix "$work/compiler" >/dev/null
+[ -z "$(find "$work/compiler" -name 'libetcrt*')" ] && [ -e "$work/compiler/share/doc/etc/LICENSE" ]
+man -l "$work/compiler/share/man/man1/etc.1" >"$work/man.txt" 2>"$work/man.err" || true
+[ ! -s "$work/man.err" ] || { cat "$work/man.err"; exit 1; }
+
+# bash completes subcommands, options and their words.
+complete() {
+  bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _etc; echo "${COMPREPLY[*]}"' \
+    bash "$work/compiler/share/bash-completion/completions/etc" "$@"
+}
+[ "$(complete etc insp)" = inspect ]
+[ "$(complete etc compile --stop-after = sch)" = schedule ]
+[ "$(complete etc run --tol)" = --tolerance ]
+[ "$(complete etc completion f)" = fish ]

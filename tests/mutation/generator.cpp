@@ -20,6 +20,7 @@ class Generator {
     program_.multiple = random_.Chance(4) ? random_.Pick({2, 4}) : 1;
     program_.lo =
         program_.multiple * random_.Below(2) + (program_.multiple == 1 ? 1 : program_.multiple);
+    program_.lo = random_.Chance(6) ? 0 : program_.lo;
     program_.hi = random_.Chance(2) ? program_.multiple * random_.Pick({6, 9, 12})
                                     : program_.multiple * random_.Pick({64, 100, 1024});
     program_.buffers.push_back({"x", 0, false, true});

@@ -30,7 +30,7 @@ TEST_CASE("what is wrong is said") {
   CHECK(MessageOf({"n=3", "n=3"}) == "`--dim` is given for `n` more than once");
   CHECK(MessageOf({"n=3x"}) == "`--dim n=3x` does not give an integer");
   CHECK(MessageOf({"n=99999999999999999999"}) ==
-        "`--dim n=99999999999999999999` does not give an integer");
+        "`--dim n=99999999999999999999` does not give an integer of 64 bits");
 }
 
 TEST_CASE("unknown names are refused with those that there are") {

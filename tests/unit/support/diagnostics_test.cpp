@@ -1,6 +1,10 @@
 #include "support/diagnostics.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/internal_errors.h"
 
 namespace etc {
 namespace {
@@ -92,12 +96,39 @@ TEST_CASE("every kind has a name of its own") {
   std::vector<std::string_view> names;
 #define ETC_DIAGNOSTIC(name, text) names.push_back(Name(DiagnosticKind::name));
 #include "support/diagnostic_kinds.def"
+#include "support/internal_errors.h"
 #undef ETC_DIAGNOSTIC
   for (size_t i = 0; i < names.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       CHECK(names[i] != names[j]);
     }
   }
+}
+
+TEST_CASE("an internal error is an array of one error where diagnostics are JSON") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    SetInternalErrorsAsJson(true);
+    InternalError("a.cpp", 3, "the \"check\"");
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[256];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 70);
+  CHECK(
+      text ==
+      "[\n  {\"severity\": \"error\", \"kind\": \"internal\", \"message\": \"internal error at "
+      "a.cpp:3: the \\\"check\\\"\", \"notes\": [{\"message\": \"this is a defect of the compiler: "
+      "please report it with the input\"}]}\n]\n");
 }
 
 }  // namespace

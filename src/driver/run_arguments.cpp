@@ -1,0 +1,131 @@
+#include "driver/run_arguments.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "driver/files.h"
+#include "driver/program_view.h"
+#include "driver/sizes.h"
+#include "driver/tensor_data.h"
+#include "ir/printer.h"
+#include "ir/requirements.h"
+
+namespace etc {
+namespace {
+
+/// A graph of the source, or the kernels that it became.
+struct Callable {
+  std::string name;
+  std::vector<TensorId> params;
+};
+
+std::vector<Callable> CallablesOf(const Module& module) {
+  std::vector<Callable> all;
+  for (const Item& item : module.items) {
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      all.push_back({module.graphs[*graph].name, module.graphs[*graph].params});
+    } else if (const auto* id = std::get_if<KernelId>(&item)) {
+      const Kernel& kernel = module.kernels[*id];
+      auto same = [&](const Callable& other) { return other.name == kernel.graph; };
+      if (std::none_of(all.begin(), all.end(), same)) {
+        all.push_back({kernel.graph, kernel.params});
+      }
+    }
+  }
+  return all;
+}
+
+class ArgumentCheck {
+ public:
+  ArgumentCheck(const Module& module, const RunArguments& arguments, Diagnostics& diagnostics)
+      : module_(module), arguments_(arguments), diagnostics_(diagnostics) {}
+
+  bool Run() {
+    size_t before = diagnostics_.error_count();
+    Dims();
+    if (auto callable = Select()) {
+      Names(*callable);
+      if (diagnostics_.error_count() == before) {
+        Files(*callable);
+      }
+    }
+    return diagnostics_.error_count() == before;
+  }
+
+ private:
+  void Dims() {
+    std::vector<std::string> known;
+    for (SymbolId dim : DimsOf(module_)) {
+      known.push_back(module_.symbols[dim].name);
+      auto given = arguments_.dims.find(known.back());
+      if (given != arguments_.dims.end() &&
+          CheckSize(module_, dim, given->second, "--dim", diagnostics_)) {
+        sizes_[dim] = given->second;
+      }
+    }
+    (void)CheckNames(arguments_.dims, "--dim", "dimension", known, diagnostics_);
+    CheckRequirements(module_, sizes_, diagnostics_);
+  }
+
+  /// The graph that is meant. What is said of a wrong one is said as of an artifact's.
+  std::optional<Callable> Select() {
+    std::vector<Callable> all = CallablesOf(module_);
+    std::vector<std::string> names;
+    for (const Callable& callable : all) {
+      if (callable.name == arguments_.graph || (arguments_.graph.empty() && all.size() == 1)) {
+        return callable;
+      }
+      names.push_back(callable.name);
+    }
+    ReportNoGraph(arguments_.graph, names, diagnostics_);
+    return std::nullopt;
+  }
+
+  void Names(const Callable& callable) {
+    std::vector<std::string> inputs, outputs;
+    for (TensorId id : callable.params) {
+      const Tensor& tensor = module_.tensors[id];
+      if (tensor.access != Access::Out) {
+        inputs.push_back(tensor.name);
+      }
+      if (tensor.access != Access::In) {
+        outputs.push_back(tensor.name);
+      }
+    }
+    (void)CheckNames(arguments_.inputs, "--input", "parameter that is read", inputs, diagnostics_);
+    (void)CheckNames(arguments_.outputs, "--output", "parameter that is written", outputs,
+                     diagnostics_);
+  }
+
+  void Files(const Callable& callable) {
+    for (TensorId id : callable.params) {
+      const Tensor& tensor = module_.tensors[id];
+      auto file = arguments_.inputs.find(tensor.name);
+      if (file == arguments_.inputs.end() || file->second == "-" ||
+          !CheckReadable(file->second, diagnostics_) || !IsNpyFile(file->second)) {
+        continue;
+      }
+      std::vector<std::optional<int64_t>> extents;
+      for (ExprId extent : tensor.shape) {
+        extents.push_back(EvaluateInt(module_, extent, sizes_));
+      }
+      CheckNpyHeader(file->second, tensor.name, Spelling(tensor.type), extents, diagnostics_);
+    }
+  }
+
+  const Module& module_;
+  const RunArguments& arguments_;
+  Diagnostics& diagnostics_;
+  Env sizes_;  // those that are given
+};
+
+}  // namespace
+
+bool CheckRunArguments(const Module& module, const RunArguments& arguments,
+                       Diagnostics& diagnostics) {
+  return ArgumentCheck(module, arguments, diagnostics).Run();
+}
+
+}  // namespace etc
