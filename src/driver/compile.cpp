@@ -234,8 +234,9 @@ class CompileJob {
     }
     return !writes_binary || to_stdout ||
            (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&
-            CheckManifestPlace(WithExtension(BinaryPath(), ".json"), BinaryPath(),
-                               session_.diagnostics()));
+            (IsContainerPath(BinaryPath()) ||
+             CheckManifestPlace(WithExtension(BinaryPath(), ".json"), BinaryPath(),
+                                session_.diagnostics())));
   }
 
   /// No output may take the place of another or of an input: `--config model.json -o model.cubin`
