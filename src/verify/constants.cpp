@@ -138,7 +138,9 @@ class ConstantChecks {
   void OfLaunch(ExprId condition) {
     ExprId number;
     VisitExprs(module_, condition, [&](ExprId id) {
-      number = !number && KindOf(module_, id) == ValueKind::Float ? id : number;
+      ValueKind kind = KindOf(module_, id);
+      bool real = kind == ValueKind::Float || kind == ValueKind::Double;
+      number = !number && real ? id : number;
     });
     if (number) {
       diagnostics_.Error(DiagnosticKind::Requirement, module_.RangeOf(number),
