@@ -280,7 +280,8 @@ class Finder {
     bool one = last && IsSubset(consumers, Eq(chunk, unknowns_.Constant(*last)));
     PwAff extent = all.last - all.lo + unknowns_.Constant(1);
     PwAff whole = unknowns_.Constant(length) * Floor(extent, length);
-    if (!one || IsSubset(scope_.producers, Eq(extent, whole))) {
+    if (!one ||
+        IsSubset(scope_.producers, Eq(extent, whole) & Lt(unknowns_.Constant(length), extent))) {
       line.chunk = chunk;
     }
   }

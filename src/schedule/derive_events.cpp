@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ir/checked.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
@@ -262,6 +263,9 @@ class Derivation {
     for (size_t i = 0; split && i < grains.size(); ++i) {
       const Need& need = needs.coordinates[i];
       grains[i] = plan_.CanSplit(dependence.from, i) ? Grain(dependence.from, need) : 0;
+      if (grains[i] > 1 && !plan_.IsAlone(dependence.from, i)) {
+        grains[i] = 0;  // its tasks' number would be another for each value
+      }
       if (grains[i] > 1) {
         wait.coordinates.push_back({*need.chunk, {}});
       } else if (grains[i] == 1) {
@@ -333,15 +337,38 @@ class Derivation {
         }
       }
     }
-    for (size_t i = 0; i < program_.calls[call].axes.size(); ++i) {
-      if (!plan_.IsFixed(call, i)) {
-        return false;  // how many there are is not known, or no product
-      }
-    }
-    auto tasks = EvaluateInt(module_, plan_.TaskCount(call), smallest, program_.ranges);
     // An event with an element for some of a call's tasks costs a signal for each task, one for all
     // of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
+    auto tasks = TasksOf(program_.calls[call], 0, smallest);
     return tasks && *tasks <= options_.target->sms;
+  }
+
+  /// How many tasks the call has at given sizes and outer coordinates; nothing where data decide.
+  std::optional<int64_t> TasksOf(const ProgramCall& call, size_t axis, Env& env) const {
+    if (axis == call.axes.size()) {
+      return 1;
+    }
+    const auto& [var, lo, hi] = call.axes[axis];
+    auto first = lo ? EvaluateInt(module_, lo, env, program_.ranges) : 0;
+    auto behind = EvaluateInt(module_, hi, env, program_.ranges);
+    if (!first || !behind) {
+      return std::nullopt;
+    }
+    if (plan_.IsAlone(call.index, axis)) {
+      auto inside = TasksOf(call, axis + 1, env);
+      return inside ? CheckedMul(std::max<int64_t>(*behind - *first, 0), *inside) : std::nullopt;
+    }
+    int64_t tasks = 0;
+    for (int64_t value = *first; value < *behind && tasks <= options_.target->sms; ++value) {
+      env[var] = value;
+      auto inside = TasksOf(call, axis + 1, env);
+      if (!inside) {
+        return std::nullopt;
+      }
+      tasks += *inside;
+    }
+    env.erase(var);
+    return tasks;
   }
 
   /// Lets what a call before a repeat writes count as that of the iteration before the first, where

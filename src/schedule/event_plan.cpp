@@ -133,6 +133,14 @@ bool EventPlan::IsFixed(size_t call, size_t coordinate) const {
   return fixed(axis.lo) && fixed(axis.hi);
 }
 
+bool EventPlan::IsAlone(size_t call, size_t coordinate) const {
+  std::vector<SymbolId> own{AxisAt(call, coordinate).var};
+  const std::vector<Axis>& axes = CallAt(call).axes;
+  return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    return Mentions(module_, axis.lo, own) || Mentions(module_, axis.hi, own);
+  });
+}
+
 void EventPlan::Declare(const PlannedEvent& planned) {
   const ProgramCall& from = CallAt(planned.from);
   std::vector<EventDim> dims;
@@ -154,6 +162,8 @@ void EventPlan::Declare(const PlannedEvent& planned) {
         vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
       }
       extent = module_.AddExpr(Call{Intrinsic::CeilDiv, {extent, MakeInt(module_, grain)}});
+    } else if (!IsAlone(planned.from, i)) {
+      vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
     }
     dims.push_back({vars[i], extent});
   }
@@ -188,42 +198,58 @@ ExprId EventPlan::OfElements(const PlannedEvent& planned, ExprId count,
   return symbols.empty() ? count : Clone(module_, count, symbols);
 }
 
+/// `grains`: of an event's element, whose indices are `vars`; of all tasks where it is empty.
 ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
                         const std::vector<SymbolId>& vars) {
-  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
-    if (!IsFixed(call, i)) {
-      return CountEach(call);
-    }
-  }
   ExprId count = MakeInt(module_, 1);
+  Substitution symbols;
+  std::vector<SymbolId> open;  // coordinates of which an element has all values
   for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
     const Axis& axis = AxisAt(call, i);
     int64_t grain = grains.empty() ? 0 : grains[i];
+    if (ReadsTensor(module_, axis.lo) || ReadsTensor(module_, axis.hi) ||
+        Mentions(module_, axis.lo, open) || Mentions(module_, axis.hi, open)) {
+      return CountEach(call, grains, std::move(symbols));
+    }
+    if (grain == 1) {
+      if (vars[i]) {
+        ExprId own = MakeRef(module_, vars[i]);
+        symbols[axis.var] = axis.lo ? MakeAdd(module_, own, axis.lo) : own;
+      }
+      continue;
+    }
+    open.push_back(axis.var);
     ExprId extent = Minus(axis.hi, axis.lo);
-    if (grain == 0) {
-      count = MakeMul(module_, count, extent);
-    } else if (grain > 1) {
+    if (!symbols.empty()) {
+      extent = Clone(module_, extent, symbols);
+    }
+    if (grain > 1) {
       ExprId chunk = MakeInt(module_, grain);
       if (vars[i]) {
         ExprId before = MakeMul(module_, MakeRef(module_, vars[i]), chunk);
         ExprId rest = module_.AddExpr(Binary{BinaryOp::Sub, extent, before});
         chunk = module_.AddExpr(Call{Intrinsic::Min, {chunk, rest}});
       }
-      count = MakeMul(module_, count, chunk);
+      extent = chunk;
     }
+    count = MakeMul(module_, count, extent);
   }
   return count;
 }
 
-/// The number of all tasks, where the range of one coordinate depends on another or on data.
-ExprId EventPlan::CountEach(size_t call) {
-  Substitution symbols;
+/// The number of tasks where the range of one coordinate depends on another or on data. `symbols`:
+/// what the coordinates that an element decides are in it.
+ExprId EventPlan::CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols) {
   TensorSubstitution tensors;
   for (size_t a = 0; a < CallAt(call).args.size(); ++a) {
     tensors[CallAt(call).device->params[a]] = CallAt(call).args[a];
   }
   std::vector<Axis> axes;
-  for (const Axis& axis : CallAt(call).axes) {
+  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
+    if (!grains.empty() && grains[i] != 0) {
+      continue;
+    }
+    const Axis& axis = AxisAt(call, i);
     ExprId lo = Clone(module_, axis.lo, symbols, tensors);
     ExprId hi = Clone(module_, axis.hi, symbols, tensors);
     SymbolId var = module_.symbols.Add(Symbol(module_.symbols[axis.var]));

@@ -9,6 +9,7 @@
 
 #include "analysis/program.h"
 #include "analysis/task_expr.h"
+#include "ir/rewrite.h"
 
 namespace etc {
 
@@ -88,6 +89,8 @@ class EventPlan {
   /// Whether it also has values at all in each range of the specialisation, for elements of an
   /// event.
   bool CanSplit(size_t call, size_t coordinate) const;
+  /// Whether no other coordinate's range depends on it.
+  bool IsAlone(size_t call, size_t coordinate) const;
   /// The number of tasks in one iteration.
   ExprId TaskCount(size_t call) { return Count(call, {}, {}); }
 
@@ -110,7 +113,7 @@ class EventPlan {
   EventIndex IterationIndex(const PlannedEvent& planned, const PlannedWait& wait, size_t repeat);
   ExprId GuardOf(const PlannedWait& wait);
   ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
-  ExprId CountEach(size_t call);
+  ExprId CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols);
   ExprId OfElements(const PlannedEvent& planned, ExprId count, std::vector<EventDim>& dims);
   ExprId Build(size_t call, const TaskExpr& expr);
   ExprId Offset(ExprId value, int64_t offset);
