@@ -103,8 +103,7 @@ HostBinary::~HostBinary() {
   dlclose(handle_);
   // The dynamic linker knows a shared object by its path, here the number of a file. One that could
   // not be unloaded keeps its number, so that no later one is taken for it.
-  const std::string path = PathOf(file_);
-  if (void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+  if (void* loaded = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
     dlclose(loaded);
   } else {
     close(file_);
@@ -122,9 +121,12 @@ Status HostBinary::Open() {
     return Fail(status.code, "cannot open binary `", name_, "`: ", status.message);
   }
   fcntl(file.number(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-  handle_ = dlopen(PathOf(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  path_ = PathOf(file.number());
+  errno = 0;
+  handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
-    return Fail(ETC_ERROR_BINARY, "cannot open binary `", name_, "`: ", dlerror());
+    return Fail(errno == ENOMEM ? ETC_ERROR_OUT_OF_MEMORY : ETC_ERROR_BINARY,
+                "cannot open binary `", name_, "`: ", dlerror());
   }
   file_ = file.Release();
   image_ = {};

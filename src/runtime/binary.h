@@ -40,6 +40,7 @@ class HostBinary {
   std::string name_;
   std::string image_;  // until it is opened
   int file_ = -1;      // the image in memory, while it is open
+  std::string path_;   // of the file
   void* handle_ = nullptr;
 };
 

@@ -17,6 +17,7 @@ struct [[nodiscard]] Status {
 template <class... Parts>
 std::string Cat(const Parts&... parts) {
   std::ostringstream out;
+  out.exceptions(std::ios::badbit);  // want of memory must not make the text shorter
   (out << ... << parts);
   return out.str();
 }
