@@ -9,7 +9,9 @@
 extern "C" {
 #endif
 
+/* Sized, as the structs of runtime.h. */
 typedef struct etc_device_info {
+  size_t struct_size;
   char name[256];
   char arch[16]; /* "sm_90" */
   int32_t sms;

@@ -14,9 +14,19 @@
 #define ETC_API
 #endif
 
+/* The version of these headers; etc_version() is that of the library. docs/runtime.md says what may
+ * change between versions. */
+#define ETC_VERSION_MAJOR 0
+#define ETC_VERSION_MINOR 1
+#define ETC_VERSION_PATCH 0
+#define ETC_VERSION_NUMBER (ETC_VERSION_MAJOR * 10000 + ETC_VERSION_MINOR * 100 + ETC_VERSION_PATCH)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ETC_VERSION_NUMBER of the library: 100 is 0.1.0. */
+ETC_API int32_t etc_version(void);
 
 typedef enum etc_status {
   ETC_OK = 0,
@@ -37,9 +47,40 @@ typedef enum etc_status {
   ETC_ERROR_BUSY = 15 /* another thread is inside of a call with the same instance */
 } etc_status;
 
+/* "ETC_ERROR_BIND", ...; null for a number that is no status. */
+ETC_API const char* etc_status_name(etc_status status);
+
 /* What the last failed call of this thread had to say; "" before the first. Valid until the next
  * failed call of this thread. */
 ETC_API const char* etc_last_error(void);
+
+/* ---- Hooks: of the process, for all threads ---- */
+
+typedef enum etc_log_level {
+  ETC_LOG_ERROR = 0, /* the text of each call that fails */
+  ETC_LOG_INFO = 1   /* programs that are loaded, memory that is allocated */
+} etc_log_level;
+
+/* Called on the thread of the call that has something to say; `text` is gone when it returns. It
+ * must not throw. */
+typedef void (*etc_log_function)(void* user, etc_log_level level, const char* text);
+/* Null: no log, as at the start. A call under way may still use the function from before. */
+ETC_API void etc_set_log(etc_log_function function, void* user);
+
+typedef struct etc_allocator {
+  size_t struct_size; /* sizeof(etc_allocator) */
+  void* user;
+  /* `bytes` (at least 1) aligned to 256 for workspaces and event memory, or null. `device` is the
+   * number of the GPU, whose context is current, or -1 for the host. What is enqueued on `stream`
+   * from now on uses the memory. */
+  void* (*allocate)(void* user, int64_t bytes, int32_t device, void* stream);
+  /* Nothing uses the memory any more. */
+  void (*release)(void* user, void* data, int64_t bytes, int32_t device);
+} etc_allocator;
+/* For the workspaces and the event memory of instances that are created from now on; each gives its
+ * memory back to the functions that it came from. Null: the library's own, as at the start. They
+ * are called from any thread, and must not throw. The struct is copied. */
+ETC_API etc_status etc_set_allocator(const etc_allocator* allocator);
 
 /* A fixed underlying type makes a wrong number an error instead of undefined behaviour. */
 #ifdef __cplusplus
@@ -81,15 +122,35 @@ ETC_API etc_status etc_program_load_memory(const void* data, size_t bytes, etc_p
 /* Instances of the program stay usable. Null is allowed. */
 ETC_API void etc_program_free(etc_program* program);
 
-/* Texts in the structs below belong to the program. */
+/* The structs below are filled by the library, as far as `struct_size` says that the caller's go:
+ * set it to the struct's size before the call (`etc_dim_info info = {sizeof(info)};`). Later
+ * versions add fields to their ends only. Texts in them belong to the program. */
 typedef struct etc_program_info {
+  size_t struct_size;
   const char* target; /* "host" or, for example, "sm_90a" */
   const char* binary_file;
   const char* toolchain;
   int32_t graphs;
   int32_t constants;
   int32_t debug_checks; /* whether launches check what they are promised */
+  /* 32 hexadecimal digits, of the manifest, which holds those of the binary. */
+  const char* hash;
+  const char* compiler_version; /* of etc: "0.1.0" */
+  const char* const* flags;     /* of the toolchain */
+  int32_t flag_count;
+  int32_t proofs;      /* groups of proofs; 0 for a program that was compiled without */
+  int32_t assumptions; /* under which they hold */
+  int32_t not_proved;  /* statements that could not be proved */
 } etc_program_info;
+
+/* How much of one property was proved. */
+typedef struct etc_proof_info {
+  size_t struct_size;
+  const char* subject;  /* "source", or "kernels" for what was made of its graphs */
+  const char* property; /* "bounds", "counts", "order", "races" */
+  int64_t proved;
+  int64_t not_proved;
+} etc_proof_info;
 
 typedef enum etc_constant_kind {
   ETC_CONSTANT_BOOL = 0,
@@ -98,6 +159,7 @@ typedef enum etc_constant_kind {
 } etc_constant_kind;
 
 typedef struct etc_constant_info {
+  size_t struct_size;
   const char* name;
   etc_constant_kind kind;
   int64_t int_value;  /* of a bool (0 or 1) and of an int */
@@ -105,6 +167,7 @@ typedef struct etc_constant_info {
 } etc_constant_info;
 
 typedef struct etc_graph_info {
+  size_t struct_size;
   const char* name;
   int32_t dims;
   int32_t params;
@@ -112,6 +175,7 @@ typedef struct etc_graph_info {
 } etc_graph_info;
 
 typedef struct etc_dim_info {
+  size_t struct_size;
   const char* name;
   int64_t min; /* both included */
   int64_t max;
@@ -119,6 +183,7 @@ typedef struct etc_dim_info {
 } etc_dim_info;
 
 typedef struct etc_param_info {
+  size_t struct_size;
   const char* name;
   etc_access access;
   etc_dtype dtype;
@@ -136,6 +201,7 @@ typedef struct etc_param_info {
 } etc_param_info;
 
 typedef struct etc_kernel_info {
+  size_t struct_size;
   const char* entry; /* the first one of a kernel that is a list of launches */
   const char* schedule;
   const char* where; /* "batch in 1..8", "" when it serves every size */
@@ -146,6 +212,13 @@ typedef struct etc_kernel_info {
 
 /* `graph` may be null when the program has one graph. */
 ETC_API etc_status etc_program_describe(const etc_program* program, etc_program_info* info);
+/* Proofs by number, and the texts of what they assume and of what is not proved. */
+ETC_API etc_status etc_program_proof(const etc_program* program, int32_t index,
+                                     etc_proof_info* info);
+ETC_API etc_status etc_program_assumption(const etc_program* program, int32_t index,
+                                          const char** text);
+ETC_API etc_status etc_program_not_proved(const etc_program* program, int32_t index,
+                                          const char** text);
 ETC_API etc_status etc_program_constant(const etc_program* program, int32_t index,
                                         etc_constant_info* info);
 ETC_API etc_status etc_program_graph(const etc_program* program, int32_t index,

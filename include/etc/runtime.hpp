@@ -67,32 +67,54 @@ class Program {
   const etc_program* get() const { return program_.get(); }
 
   etc_program_info Describe() const {
-    etc_program_info info;
+    etc_program_info info{};
+    info.struct_size = sizeof(info);
     ThrowUnlessOk(etc_program_describe(get(), &info));
     return info;
   }
+  etc_proof_info Proof(int32_t index) const {
+    etc_proof_info info{};
+    info.struct_size = sizeof(info);
+    ThrowUnlessOk(etc_program_proof(get(), index, &info));
+    return info;
+  }
+  std::string Assumption(int32_t index) const {
+    const char* text = nullptr;
+    ThrowUnlessOk(etc_program_assumption(get(), index, &text));
+    return text;
+  }
+  std::string NotProved(int32_t index) const {
+    const char* text = nullptr;
+    ThrowUnlessOk(etc_program_not_proved(get(), index, &text));
+    return text;
+  }
   etc_constant_info Constant(int32_t index) const {
-    etc_constant_info info;
+    etc_constant_info info{};
+    info.struct_size = sizeof(info);
     ThrowUnlessOk(etc_program_constant(get(), index, &info));
     return info;
   }
   etc_graph_info Graph(int32_t index) const {
-    etc_graph_info info;
+    etc_graph_info info{};
+    info.struct_size = sizeof(info);
     ThrowUnlessOk(etc_program_graph(get(), index, &info));
     return info;
   }
   etc_dim_info Dim(const char* graph, int32_t index) const {
-    etc_dim_info info;
+    etc_dim_info info{};
+    info.struct_size = sizeof(info);
     ThrowUnlessOk(etc_program_dim(get(), graph, index, &info));
     return info;
   }
   etc_param_info Param(const char* graph, int32_t index) const {
-    etc_param_info info;
+    etc_param_info info{};
+    info.struct_size = sizeof(info);
     ThrowUnlessOk(etc_program_param(get(), graph, index, &info));
     return info;
   }
   etc_kernel_info Kernel(const char* graph, int32_t index) const {
-    etc_kernel_info info;
+    etc_kernel_info info{};
+    info.struct_size = sizeof(info);
     ThrowUnlessOk(etc_program_kernel(get(), graph, index, &info));
     return info;
   }

@@ -9,6 +9,6 @@ if [ -z "${ETC:-}" ]; then
   ETC=build/release/src/driver/etc
 fi
 if [ -z "${ETCRT:-}" ]; then
-  ETCRT=$(cd "$(dirname "$ETC")/../runtime" && pwd)/libetcrt.so.0
+  ETCRT=$(cd "$(dirname "$ETC")/../runtime" && pwd)/libetcrt.so.1
 fi
 export ETC ETCRT

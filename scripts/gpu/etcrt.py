@@ -47,6 +47,7 @@ class _Tensor(ctypes.Structure):
 
 class _GraphInfo(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_size_t),
         ("name", ctypes.c_char_p),
         ("dims", ctypes.c_int32),
         ("params", ctypes.c_int32),
@@ -56,6 +57,7 @@ class _GraphInfo(ctypes.Structure):
 
 class _DimInfo(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_size_t),
         ("name", ctypes.c_char_p),
         ("min", ctypes.c_int64),
         ("max", ctypes.c_int64),
@@ -65,6 +67,7 @@ class _DimInfo(ctypes.Structure):
 
 class _ParamInfo(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_size_t),
         ("name", ctypes.c_char_p),
         ("access", ctypes.c_int),
         ("dtype", ctypes.c_int),
@@ -82,8 +85,12 @@ class _ParamInfo(ctypes.Structure):
     ]
 
 
+def _sized(struct):
+    return struct(struct_size=ctypes.sizeof(struct))
+
+
 def _open():
-    lib = ctypes.CDLL(os.environ.get("ETCRT", "libetcrt.so.0"))
+    lib = ctypes.CDLL(os.environ.get("ETCRT", "libetcrt.so.1"))
     pointer, text = ctypes.c_void_p, ctypes.c_char_p
     int32, int64 = ctypes.c_int32, ctypes.c_int64
     signatures = {
@@ -161,21 +168,21 @@ class Program:
 
     def graphs(self):
         """The names of the graphs."""
-        names, info = [], _GraphInfo()
+        names, info = [], _sized(_GraphInfo)
         while _lib().etc_program_graph(self.handle, len(names), ctypes.byref(info)) == _STATUS_OK:
             names.append(info.name.decode())
         return names
 
     def _graph_info(self, graph):
         names = self.graphs()
-        info = _GraphInfo()
+        info = _sized(_GraphInfo)
         index = 0 if graph is None else names.index(graph)
         _check(_lib().etc_program_graph(self.handle, index, ctypes.byref(info)))
         return info
 
     def dims(self, graph=None):
         """Name -> (min, max, multiple), both ends included."""
-        dims, info = {}, _DimInfo()
+        dims, info = {}, _sized(_DimInfo)
         for index in range(self._graph_info(graph).dims):
             _check(_lib().etc_program_dim(self.handle, _name(graph), index, ctypes.byref(info)))
             dims[info.name.decode()] = (info.min, info.max, info.multiple)
@@ -183,7 +190,7 @@ class Program:
 
     def params(self, graph=None):
         """Name -> (access, dtype, extents as text), in the order of the manifest."""
-        params, info = {}, _ParamInfo()
+        params, info = {}, _sized(_ParamInfo)
         for index in range(self._graph_info(graph).params):
             _check(_lib().etc_program_param(self.handle, _name(graph), index, ctypes.byref(info)))
             extents = tuple(info.extents[axis].decode() for axis in range(info.rank))
@@ -192,7 +199,7 @@ class Program:
 
     def tiles(self, graph=None):
         """Name -> (rows, columns, swizzle) of the parameters that are stored in tiles."""
-        tiles, info = {}, _ParamInfo()
+        tiles, info = {}, _sized(_ParamInfo)
         for index in range(self._graph_info(graph).params):
             _check(_lib().etc_program_param(self.handle, _name(graph), index, ctypes.byref(info)))
             if info.has_tile:

@@ -114,6 +114,7 @@ class GpuLauncher : public Launcher {
 class GpuPlace : public BenchPlace {
  public:
   GpuPlace() {
+    info_.struct_size = sizeof(info_);
     ThrowUnlessOk(etc_device_describe(&info_));
     ThrowUnlessOk(etc_stream_create(&stream_));
   }

@@ -46,6 +46,7 @@ std::string CompilerLine(const std::string& name, const CompileOutput& output,
 
 std::string GpuLine() {
   etc_device_info info{};
+  info.struct_size = sizeof(info);
   if (etc_device_available() != ETC_OK || etc_device_describe(&info) != ETC_OK) {
     return Line(false, "GPU", etc_last_error());
   }

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "runtime/allocator.h"
 #include "runtime/manifest.h"
 #include "runtime/program.h"
 #include "runtime/status.h"
@@ -34,10 +36,10 @@ class Backend {
   /// A host launch has ended when it returns, and host events are zeroed before each.
   virtual bool IsHost() const = 0;
 
-  /// Aligned to 256 bytes.
-  virtual Status Allocate(int64_t bytes, void** data) = 0;
+  /// Aligned to 256 bytes, for what is enqueued on the stream from now on.
+  virtual Status Allocate(int64_t bytes, void* stream, void** data) = 0;
   /// Waits for launches that may use the memory.
-  virtual void Free(void* data) = 0;
+  virtual void Free(void* data, int64_t bytes) = 0;
   virtual Status Zero(void* data, int64_t bytes, void* stream) = 0;
   virtual Status Synchronize(void* stream) = 0;
   /// Waits for the stream, and reads memory of Allocate.
@@ -52,6 +54,10 @@ class Backend {
 
   virtual Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                         void* stream) = 0;
+
+ protected:
+  /// The caller's, where there was one when the backend was made.
+  const std::optional<etc_allocator> allocator_ = CurrentAllocator();
 };
 
 Status MakeHostBackend(const Program& program, const manifest::Graph& graph,

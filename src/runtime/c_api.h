@@ -1,8 +1,10 @@
 // The border to C: statuses become codes and a text of the thread, exceptions stop here.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "runtime/status.h"
 
@@ -22,12 +24,19 @@ etc_status Guard(Function function) {
   }
 }
 
-/// Fails unless every pointer is given; `names` is how the call spells them.
+/// Fails unless every pointer is given; `names` is how the call spells them: "program, info".
 template <class... Pointers>
-Status NeedAll(const char* names, const Pointers*... pointers) {
-  return ((pointers != nullptr) && ...)
-             ? Status{}
-             : Fail(ETC_ERROR_ARGUMENT, "null is given, but `", names, "` must not be null");
+Status NeedAll(std::string_view names, const Pointers*... pointers) {
+  Status status;
+  const auto need = [&](const void* pointer) {
+    const size_t end = std::min(names.find(','), names.size());
+    if (pointer == nullptr && status.Ok()) {
+      status = Fail(ETC_ERROR_ARGUMENT, "`", names.substr(0, end), "` is null");
+    }
+    names.remove_prefix(std::min(end + 2, names.size()));
+  };
+  (need(pointers), ...);
+  return status;
 }
 
 }  // namespace etc::runtime

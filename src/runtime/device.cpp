@@ -6,6 +6,7 @@
 
 #include "runtime/c_api.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/sized.h"
 
 using etc::runtime::Fail;
 using etc::runtime::Guard;
@@ -58,7 +59,6 @@ Status Describe(const Device& device, etc_device_info* info) {
   int major = 0;
   int minor = 0;
   size_t memory = 0;
-  *info = {};
   ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGetName(info->name, sizeof(info->name), device.id),
                                  "cuDeviceGetName"));
   ETC_RETURN_IF_BAD(attribute(cuda::kAttributeComputeMajor, &major));
@@ -91,8 +91,11 @@ etc_status etc_device_describe(etc_device_info* info) {
   return Guard([&]() -> Status {
     ETC_NEED(info);
     Device device;
+    etc_device_info described{};
+    ETC_RETURN_IF_BAD(etc::runtime::CheckSize<etc_device_info>("info", info->struct_size));
     ETC_RETURN_IF_BAD(Current(&device));
-    return Describe(device, info);
+    ETC_RETURN_IF_BAD(Describe(device, &described));
+    return etc::runtime::GiveSized("info", described, info);
   });
 }
 

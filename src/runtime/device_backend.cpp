@@ -79,9 +79,12 @@ class DeviceBackend : public Backend {
   int MaxSms() const override { return sms_; }
   bool IsHost() const override { return false; }
 
-  Status Allocate(int64_t bytes, void** data) override {
+  Status Allocate(int64_t bytes, void* stream, void** data) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
+    if (allocator_) {
+      return AllocateBy(*allocator_, bytes, device_, stream, data);
+    }
     cuda::DevicePointer address = 0;
     if (Status status = driver_.Check(driver_.cuMemAlloc_v2(&address, static_cast<size_t>(bytes)),
                                       "cuMemAlloc");
@@ -91,9 +94,12 @@ class DeviceBackend : public Backend {
     *data = reinterpret_cast<void*>(address);
     return {};
   }
-  void Free(void* data) override {
+  void Free(void* data, int64_t bytes) override {
     const cuda::ScopedContext scope(driver_, context_);
-    if (scope.status().Ok()) {
+    if (allocator_) {
+      driver_.cuCtxSynchronize();  // as cuMemFree does
+      allocator_->release(allocator_->user, data, bytes, device_);
+    } else if (scope.status().Ok()) {
       driver_.cuMemFree_v2(Address(data));
     }
   }

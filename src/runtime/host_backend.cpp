@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMaxThreads = 4096;
 constexpr int64_t kAlignment = 256;
+constexpr int32_t kHostDevice = -1;  // for allocators
 constexpr int32_t kDlCpu = 1;
 constexpr int32_t kDlCudaHost = 3;
 
@@ -27,14 +28,23 @@ class HostBackend : public Backend {
   int MaxSms() const override { return kMaxThreads; }
   bool IsHost() const override { return true; }
 
-  Status Allocate(int64_t bytes, void** data) override {
+  Status Allocate(int64_t bytes, void* stream, void** data) override {
+    if (allocator_) {
+      return AllocateBy(*allocator_, bytes, kHostDevice, stream, data);
+    }
     // aligned_alloc wants a multiple of the alignment.
     const int64_t padded = bytes > INT64_MAX - kAlignment ? bytes : bytes + kAlignment - 1;
     *data = std::aligned_alloc(kAlignment, static_cast<size_t>(padded & ~(kAlignment - 1)));
     return *data != nullptr ? Status{}
                             : Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot allocate ", bytes, " bytes");
   }
-  void Free(void* data) override { std::free(data); }
+  void Free(void* data, int64_t bytes) override {
+    if (allocator_) {
+      allocator_->release(allocator_->user, data, bytes, kHostDevice);
+    } else {
+      std::free(data);
+    }
+  }
   Status Zero(void* data, int64_t bytes, void* /*stream*/) override {
     std::memset(data, 0, static_cast<size_t>(bytes));
     return {};

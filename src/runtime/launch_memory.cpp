@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/check_record.h"
+#include "runtime/log.h"
 
 namespace etc::runtime {
 namespace {
@@ -20,7 +21,7 @@ LaunchMemory::~LaunchMemory() {
   Release(&workspace_);
   Release(&events_);
   for (const Memory& memory : retired_) {
-    backend_.Free(memory.data);
+    backend_.Free(memory.data, memory.bytes);
   }
 }
 
@@ -40,7 +41,7 @@ Status LaunchMemory::BindWorkspace(void* data, int64_t bytes) {
       return Fail(status.code, "the workspace ", status.message);
     }
   }
-  bound_ = {data, data != nullptr ? bytes : 0};
+  bound_ = {data, data != nullptr ? bytes : 0, 0};
   workspace_is_zeroed_ = false;
   return {};
 }
@@ -67,7 +68,7 @@ void LaunchMemory::Release(Memory* memory) {
     if (was_captured_) {
       retired_.push_back(*memory);
     } else {
-      backend_.Free(memory->data);
+      backend_.Free(memory->data, memory->bytes);
     }
   }
   *memory = {};
@@ -81,8 +82,9 @@ Status LaunchMemory::Grow(const MemorySizes& needed, void* stream) {
     const int64_t bytes = std::max(workspace_.size, needed.workspace_bytes);
     Release(&workspace_);
     if (bytes > 0) {
-      ETC_RETURN_IF_BAD(backend_.Allocate(bytes, &workspace_.data));
-      workspace_.size = bytes;
+      LogInfo("allocates a workspace of ", bytes, " bytes");
+      ETC_RETURN_IF_BAD(backend_.Allocate(bytes, stream, &workspace_.data));
+      workspace_.size = workspace_.bytes = bytes;
     }
   }
   const Memory& workspace = Workspace();
@@ -94,8 +96,11 @@ Status LaunchMemory::Grow(const MemorySizes& needed, void* stream) {
     // A failure that nobody has asked for goes with the memory that holds it.
     ETC_RETURN_IF_BAD(CheckFailures(stream));
     Release(&events_);
-    ETC_RETURN_IF_BAD(backend_.Allocate(EventBytes(needed.event_counters), &events_.data));
+    const int64_t bytes = EventBytes(needed.event_counters);
+    LogInfo("allocates event memory of ", bytes, " bytes");
+    ETC_RETURN_IF_BAD(backend_.Allocate(bytes, stream, &events_.data));
     events_.size = needed.event_counters;
+    events_.bytes = bytes;
     if (Status status = ZeroEvents(stream); !status.Ok()) {
       Release(&events_);
       return status;

@@ -57,7 +57,8 @@ class LaunchMemory {
  private:
   struct Memory {
     void* data = nullptr;
-    int64_t size = 0;  // bytes of the workspace, counters of the event memory
+    int64_t size = 0;   // bytes of the workspace, counters of the event memory
+    int64_t bytes = 0;  // that were allocated
   };
 
   const Memory& Workspace() const { return bound_.data != nullptr ? bound_ : workspace_; }

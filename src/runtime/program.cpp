@@ -80,6 +80,7 @@ Status Program::TakeManifest(const std::string& name, std::string_view text) {
     return Fail(status.code, "manifest `", name, "`: ", status.message);
   }
   WriteTexts();
+  WriteProgramText();
   return {};
 }
 
@@ -116,6 +117,26 @@ void Program::WriteTexts() {
       texts_[i].where.push_back(WhereText(kernel, graph));
       texts_[i].entries.push_back(EntryNames(kernel));
     }
+  }
+}
+
+void Program::WriteProgramText() {
+  const auto add = [](const std::vector<std::string>& texts, std::vector<const char*>* pointers) {
+    std::transform(texts.begin(), texts.end(), std::back_inserter(*pointers),
+                   [](const std::string& text) { return text.c_str(); });
+  };
+  add(manifest_.producer.flags, &program_text_.flags);
+  for (const auto& [subject, proofs] :
+       {std::pair("source", &manifest_.proofs), std::pair("kernels", &manifest_.kernel_proofs)}) {
+    if (!*proofs) {
+      continue;
+    }
+    for (const manifest::Proof& proof : (*proofs)->tallies) {
+      program_text_.proofs.push_back(
+          {0, subject, proof.property.c_str(), proof.proved, proof.not_proved});
+    }
+    add((*proofs)->assumptions, &program_text_.assumptions);
+    add((*proofs)->not_proved, &program_text_.not_proved);
   }
 }
 

@@ -22,6 +22,14 @@ struct GraphText {
   std::vector<std::vector<std::string>> entries;            // of each kernel
 };
 
+/// The same of the program as a whole.
+struct ProgramText {
+  std::vector<const char*> flags;
+  std::vector<etc_proof_info> proofs;  // of the source, then of the kernels
+  std::vector<const char*> assumptions;
+  std::vector<const char*> not_proved;
+};
+
 class Program {
  public:
   /// `path` names a container, a manifest, or a binary that its manifest lies beside.
@@ -33,6 +41,7 @@ class Program {
   const GraphText& text(const manifest::Graph& graph) const {
     return texts_[static_cast<size_t>(&graph - manifest_.graphs.data())];
   }
+  const ProgramText& program_text() const { return program_text_; }
   bool IsHost() const { return manifest_.target == "host"; }
   /// `name` may be null when there is one graph.
   Status FindGraph(const char* name, const manifest::Graph** graph) const;
@@ -48,9 +57,11 @@ class Program {
   Status TakeBinary(const std::string& name, std::string image);
   Status LoadFiles(const std::string& path, std::string given);
   void WriteTexts();
+  void WriteProgramText();
 
   manifest::Manifest manifest_;
   std::vector<GraphText> texts_;
+  ProgramText program_text_;
   std::unique_ptr<HostBinary> host_;
   std::unique_ptr<DeviceBinary> device_;
 };

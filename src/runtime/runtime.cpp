@@ -1,17 +1,17 @@
-// include/etc/runtime.h
+// Programs, layouts and instances of include/etc/runtime.h.
 #include "etc/runtime.h"
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
-#include <variant>
 
 #include "runtime/c_api.h"
 #include "runtime/dtype.h"
+#include "runtime/handles.h"
 #include "runtime/instance.h"
 #include "runtime/layout.h"
-#include "runtime/program.h"
+#include "runtime/log.h"
 
 using etc::runtime::Fail;
 using etc::runtime::Guard;
@@ -19,49 +19,12 @@ using etc::runtime::Instance;
 using etc::runtime::Program;
 using etc::runtime::Status;
 
-struct etc_program {
-  std::shared_ptr<const Program> program;
-};
-
 struct etc_instance {
   std::unique_ptr<Instance> instance;
   mutable std::atomic<bool> in_use{false};
 };
 
 namespace etc::runtime {
-namespace {
-
-thread_local std::string last_error;
-
-/// The element at `index`, or a failure that says how many there are.
-template <class T>
-Status Pick(const std::vector<T>& items, int32_t index, const char* what, const T** item) {
-  if (index < 0 || static_cast<size_t>(index) >= items.size()) {
-    return Fail(ETC_ERROR_NOT_FOUND, "there is no ", what, " ", index, ": there are ", items.size(),
-                ", counted from 0");
-  }
-  *item = &items[static_cast<size_t>(index)];
-  return {};
-}
-
-int32_t Count(size_t size) { return static_cast<int32_t>(size); }
-
-etc_constant_info Describe(const manifest::Constant& constant) {
-  etc_constant_info info{constant.name.c_str(), ETC_CONSTANT_BOOL, 0, 0.0};
-  if (const double* number = std::get_if<double>(&constant.value)) {
-    info.kind = ETC_CONSTANT_FLOAT;
-    info.float_value = *number;
-    return info;
-  }
-  const int64_t* number = std::get_if<int64_t>(&constant.value);
-  info.kind = number != nullptr ? ETC_CONSTANT_INT : ETC_CONSTANT_BOOL;
-  info.int_value = number != nullptr ? *number : int64_t{std::get<bool>(constant.value)};
-  info.float_value = static_cast<double>(info.int_value);
-  return info;
-}
-
-}  // namespace
-
 namespace {
 
 /// A call with an instance, for as long as the object lives.
@@ -89,6 +52,11 @@ class Use {
   const bool is_ours_;
 };
 
+void LogLoaded(const char* path, const Program& program) {
+  LogInfo("loaded `", path, "` for ", program.manifest().target, ", hash ",
+          program.manifest().hash);
+}
+
 /// What a call of packing works on.
 Status FindTiled(const etc_program* program, const char* graph, const char* name,
                  const int64_t* extents, int32_t rank, TiledShape* shape) {
@@ -104,22 +72,10 @@ Status FindTiled(const etc_program* program, const char* graph, const char* name
 
 }  // namespace
 
-etc_status Report(const Status& status) {
-  if (!status.Ok()) {
-    try {
-      last_error = status.message;
-    } catch (const std::bad_alloc&) {
-      last_error.clear();
-    }
-  }
-  return status.code;
-}
-
 }  // namespace etc::runtime
 
+using etc::runtime::LogLoaded;
 using etc::runtime::Use;
-
-const char* etc_last_error(void) { return etc::runtime::last_error.c_str(); }
 
 const char* etc_dtype_name(etc_dtype dtype) {
   const etc::runtime::DTypeInfo* info = etc::runtime::FindDType(dtype);
@@ -136,6 +92,7 @@ etc_status etc_program_load(const char* path, etc_program** program) {
     ETC_NEED(path, program);
     auto loaded = std::make_unique<etc_program>();
     ETC_RETURN_IF_BAD(Program::Load(path, &loaded->program));
+    LogLoaded(path, *loaded->program);
     *program = loaded.release();
     return {};
   });
@@ -147,112 +104,13 @@ etc_status etc_program_load_memory(const void* data, size_t bytes, etc_program**
     auto loaded = std::make_unique<etc_program>();
     ETC_RETURN_IF_BAD(
         Program::LoadMemory({static_cast<const char*>(data), bytes}, &loaded->program));
+    LogLoaded("(memory)", *loaded->program);
     *program = loaded.release();
     return {};
   });
 }
 
 void etc_program_free(etc_program* program) { delete program; }
-
-etc_status etc_program_describe(const etc_program* program, etc_program_info* info) {
-  return Guard([&]() -> Status {
-    ETC_NEED(program, info);
-    const etc::manifest::Manifest& manifest = program->program->manifest();
-    *info = {manifest.target.c_str(),
-             manifest.binary.file.c_str(),
-             manifest.producer.toolchain.c_str(),
-             etc::runtime::Count(manifest.graphs.size()),
-             etc::runtime::Count(manifest.constants.size()),
-             manifest.debug_checks.has_value() ? 1 : 0};
-    return {};
-  });
-}
-
-etc_status etc_program_constant(const etc_program* program, int32_t index,
-                                etc_constant_info* info) {
-  return Guard([&]() -> Status {
-    ETC_NEED(program, info);
-    const etc::manifest::Constant* constant = nullptr;
-    ETC_RETURN_IF_BAD(
-        etc::runtime::Pick(program->program->manifest().constants, index, "constant", &constant));
-    *info = etc::runtime::Describe(*constant);
-    return {};
-  });
-}
-
-etc_status etc_program_graph(const etc_program* program, int32_t index, etc_graph_info* info) {
-  return Guard([&]() -> Status {
-    ETC_NEED(program, info);
-    const etc::manifest::Graph* graph = nullptr;
-    ETC_RETURN_IF_BAD(
-        etc::runtime::Pick(program->program->manifest().graphs, index, "graph", &graph));
-    *info = {graph->name.c_str(), etc::runtime::Count(graph->dims.size()),
-             etc::runtime::Count(graph->params.size()), etc::runtime::Count(graph->kernels.size())};
-    return {};
-  });
-}
-
-etc_status etc_program_dim(const etc_program* program, const char* graph, int32_t index,
-                           etc_dim_info* info) {
-  return Guard([&]() -> Status {
-    ETC_NEED(program, info);
-    const etc::manifest::Graph* found = nullptr;
-    const etc::manifest::Dim* dim = nullptr;
-    ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
-    ETC_RETURN_IF_BAD(etc::runtime::Pick(found->dims, index, "dim", &dim));
-    *info = {dim->name.c_str(), dim->min, dim->max, dim->multiple};
-    return {};
-  });
-}
-
-etc_status etc_program_param(const etc_program* program, const char* graph, int32_t index,
-                             etc_param_info* info) {
-  return Guard([&]() -> Status {
-    ETC_NEED(program, info);
-    const etc::manifest::Graph* found = nullptr;
-    const etc::manifest::Param* param = nullptr;
-    ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
-    ETC_RETURN_IF_BAD(etc::runtime::Pick(found->params, index, "parameter", &param));
-    const auto& extents = program->program->text(*found).extent_pointers;
-    const auto& values = program->program->text(*found).values[static_cast<size_t>(index)];
-    *info = {param->name.c_str(),
-             param->access,
-             param->dtype,
-             etc::runtime::Count(param->shape.size()),
-             extents[static_cast<size_t>(index)].data(),
-             param->alignment,
-             param->values ? 1 : 0,
-             param->values ? values.first.c_str() : nullptr,
-             param->values ? values.second.c_str() : nullptr,
-             param->tile ? 1 : 0,
-             {param->tile ? param->tile->rows : 0, param->tile ? param->tile->columns : 0},
-             param->distinct ? 1 : 0,
-             param->monotone ? 1 : 0,
-             param->tile && param->tile->swizzle ? 1 : 0};
-    return {};
-  });
-}
-
-etc_status etc_program_kernel(const etc_program* program, const char* graph, int32_t index,
-                              etc_kernel_info* info) {
-  return Guard([&]() -> Status {
-    ETC_NEED(program, info);
-    const etc::manifest::Graph* found = nullptr;
-    const etc::manifest::Kernel* kernel = nullptr;
-    ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
-    ETC_RETURN_IF_BAD(etc::runtime::Pick(found->kernels, index, "kernel", &kernel));
-    const std::string& where = program->program->text(*found).where[static_cast<size_t>(index)];
-    const std::vector<std::string>& entries =
-        program->program->text(*found).entries[static_cast<size_t>(index)];
-    *info = {entries.empty() ? "" : entries.front().c_str(),
-             kernel->schedule.c_str(),
-             where.c_str(),
-             static_cast<int32_t>(kernel->threads),
-             kernel->shared_bytes,
-             static_cast<int32_t>(entries.size())};
-    return {};
-  });
-}
 
 etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
                     const int64_t* shape, int32_t rank, const void* row_major, void* packed) {

@@ -207,8 +207,8 @@ TEST_CASE("DLPack descriptions") {
     change(changed);
     return FailureOf([&] { gather.instance.BindDlpack("table", changed); }).text;
   };
-  CHECK(failure_with([](etc_dl_tensor& t) { t.dtype.bits = 64; }) ==
-        "parameter `table`: the DLPack dtype (code 2, 64 bits, 1 lanes) has no counterpart");
+  CHECK(failure_with([](etc_dl_tensor& t) { t.dtype.bits = 4; }) ==
+        "parameter `table`: the DLPack dtype (code 2, 4 bits, 1 lanes) has no counterpart");
   CHECK(failure_with([](etc_dl_tensor& t) { t.dtype.lanes = 4; }).find("4 lanes") !=
         std::string::npos);
   CHECK(failure_with([](etc_dl_tensor& t) {

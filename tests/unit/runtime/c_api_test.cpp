@@ -12,12 +12,12 @@ TEST_CASE("null pointers are errors") {
   Gather gather;
   etc_program* program = nullptr;
   etc_instance* instance = nullptr;
-  etc_graph_info graph;
+  etc_graph_info graph{};
   etc_tensor tensor{};
   etc_dl_tensor dl_tensor{};
   int64_t value = 0;
   CHECK(etc_program_load(nullptr, &program) == ETC_ERROR_ARGUMENT);
-  CHECK(std::string(etc_last_error()) == "null is given, but `path, program` must not be null");
+  CHECK(std::string(etc_last_error()) == "`path` is null");
   CHECK(etc_program_load("x.json", nullptr) == ETC_ERROR_ARGUMENT);
   CHECK(etc_program_describe(gather.program.get(), nullptr) == ETC_ERROR_ARGUMENT);
   CHECK(etc_program_constant(nullptr, 0, nullptr) == ETC_ERROR_ARGUMENT);

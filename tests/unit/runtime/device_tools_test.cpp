@@ -12,7 +12,8 @@ namespace {
 TEST_CASE("the device is described") {
   OpenFakeCuda();
   CHECK(etc_device_available() == ETC_OK);
-  etc_device_info info;
+  etc_device_info info{};
+  info.struct_size = sizeof(info);
   REQUIRE(etc_device_describe(&info) == ETC_OK);
   CHECK(std::string(info.name) == "Fake");
   CHECK(std::string(info.arch) == "sm_90");

@@ -110,7 +110,8 @@ TEST_CASE("a launch without tasks leaves the next one to wait for the stream") {
 TEST_CASE("a program says how many entries a kernel has") {
   const TempDir dir;
   const Program list(WriteArtifact(dir, ListManifest(kNested), GatherBinary()));
-  etc_kernel_info info;
+  etc_kernel_info info{};
+  info.struct_size = sizeof(info);
   ThrowUnlessOk(etc_program_kernel(list.get(), nullptr, 0, &info));
   CHECK(info.entries == 5);
   CHECK(std::string(info.entry) == "load");

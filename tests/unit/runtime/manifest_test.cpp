@@ -257,8 +257,8 @@ TEST_CASE("what is no manifest at all") {
 TEST_CASE("errors name the place") {
   CHECK(ErrorWith("/graphs/0/params/2/dtype", 3) ==
         "`graphs[0].params[2].dtype` is an integer, but a string is expected");
-  CHECK(ErrorWith("/graphs/0/params/2/dtype", "f64") ==
-        "`graphs[0].params[2].dtype` is `f64`, which is no dtype");
+  CHECK(ErrorWith("/graphs/0/params/2/dtype", "f4") ==
+        "`graphs[0].params[2].dtype` is `f4`, which is no dtype");
   CHECK(ErrorWith("/graphs/0/params/1/access", "read") ==
         "`graphs[0].params[1].access` is `read`, but must be `in`, `out` or `inout`");
   CHECK(ErrorWith("/graphs/0/params/1/alignment", 24) ==
