@@ -28,6 +28,7 @@
 #include "outcome.h"
 #include "routing_generator.h"
 #include "schedule/passes.h"
+#include "slice_generator.h"
 #include "text/parser.h"
 
 namespace etc::mutation {
@@ -123,8 +124,15 @@ class Campaign {
       } else if (tried_ < options_.mutants) {
         uint64_t seed = options_.seed * 1'000'003 + number;
         bool routes = number % 4 == 3;
-        Base base{fmt::format("{}seed {}", routes ? "routing, " : "", seed),
-                  routes ? GenerateRouting(seed) : GenerateProgram(seed),
+        bool slices = number % 4 == 1;
+        Base base{fmt::format("{}seed {}",
+                              routes   ? "routing, "
+                              : slices ? "slices, "
+                                       : "",
+                              seed),
+                  routes   ? GenerateRouting(seed)
+                  : slices ? GenerateSlices(seed, true).text
+                           : GenerateProgram(seed),
                   {},
                   {}};
         if (number % 5 == 4) {

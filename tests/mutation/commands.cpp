@@ -1,0 +1,121 @@
+#include "commands.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "emit/emit.h"
+#include "schedule/lower.h"
+#include "schedule/passes.h"
+#include "text/parser.h"
+#include "verify/verify.h"
+
+namespace etc::mutation {
+namespace {
+
+class Commands {
+ public:
+  explicit Commands(const std::string& text) : source_("program.etir", text) {}
+
+  CommandsResult Run() {
+    Check();
+    if (result_.check.module) {
+      result_.opt = Schedule(Parsed(), {}, "opt").has_value();
+      result_.run = RunOnHost();
+      result_.compile = Compile();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::unique_ptr<Module> Parsed() {
+    Diagnostics diagnostics;
+    auto module = Parse(source_, diagnostics);
+    return module && Verify(*module, diagnostics) ? std::move(module) : nullptr;
+  }
+
+  void Check() {
+    CheckResult& check = result_.check;
+    Diagnostics diagnostics;
+    check.module = Parse(source_, diagnostics);
+    bool prepared = check.module && VerifyAllButDependences(*check.module, diagnostics) &&
+                    DeriveEvents(*check.module, {}, diagnostics);
+    if (prepared) {
+      Diagnostics proofs;
+      check.report = Prove(*check.module, true, proofs);
+      check.proofs_refute = proofs.HasErrors();
+      check.verified = VerifyDependences(*check.module, diagnostics);
+      diagnostics.Add(proofs);
+    }
+    for (const Diagnostic& diagnostic : diagnostics.all()) {
+      if (diagnostic.severity == Severity::Error) {
+        check.errors.insert(diagnostic.kind);
+      }
+    }
+    check.messages = RenderText(diagnostics, &source_);
+  }
+
+  /// Runs the pipeline on the module, if it is one, and verifies after each pass.
+  std::optional<Module> Schedule(std::unique_ptr<Module> module, const ScheduleOptions& options,
+                                 const std::string& command) {
+    if (!module) {
+      return std::nullopt;
+    }
+    Diagnostics diagnostics;
+    for (const Pass& pass : StaticPipeline(options)) {
+      if (!pass.run(*module, options, diagnostics)) {
+        result_.messages += RenderText(diagnostics, &source_);
+        return std::nullopt;
+      }
+      if (!Verify(*module, diagnostics)) {
+        Internal(fmt::format("{}: after {}", command, pass.name), diagnostics);
+        return std::nullopt;
+      }
+    }
+    return std::move(*module);
+  }
+
+  bool RunOnHost() {
+    ScheduleOptions options;
+    options.debug_checks = true;
+    auto module = Schedule(Parsed(), options, "run");
+    Diagnostics diagnostics;
+    return module && EmitHost(*module, diagnostics);
+  }
+
+  bool Compile() {
+    const CheckResult& check = result_.check;
+    if (!check.verified) {
+      return false;
+    }
+    ScheduleOptions options;
+    options.tag_data = true;
+    auto module = Schedule(std::make_unique<Module>(*check.module), options, "compile");
+    if (!module || check.proofs_refute) {
+      return false;
+    }
+    Diagnostics diagnostics;
+    (void)Prove(*module, false, diagnostics, &check.report);
+    if (diagnostics.HasErrors()) {
+      Internal("compile: a kernel is wrong whose graph is proved", diagnostics);
+      return false;
+    }
+    auto no_headers = [](const std::string&) -> std::optional<std::string> { return {}; };
+    return EmitCuda(*module, Arch::Sm90a, no_headers, diagnostics) &&
+           EmitHost(*module, diagnostics);
+  }
+
+  void Internal(const std::string& what, const Diagnostics& diagnostics) {
+    result_.internal = what;
+    result_.messages += RenderText(diagnostics, nullptr);
+  }
+
+  SourceFile source_;
+  CommandsResult result_;
+};
+
+}  // namespace
+
+CommandsResult RunCommands(const std::string& text) { return Commands(text).Run(); }
+
+}  // namespace etc::mutation
