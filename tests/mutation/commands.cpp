@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "emit/builtin_headers.h"
 #include "emit/emit.h"
 #include "schedule/lower.h"
 #include "schedule/passes.h"
@@ -100,8 +101,7 @@ class Commands {
       Internal("compile: a kernel is wrong whose graph is proved", diagnostics);
       return false;
     }
-    auto no_headers = [](const std::string&) -> std::optional<std::string> { return {}; };
-    return EmitCuda(*module, Arch::Sm90a, no_headers, diagnostics) &&
+    return EmitCuda(*module, Arch::Sm90a, BuiltinHeader, diagnostics) &&
            EmitHost(*module, diagnostics);
   }
 
