@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "driver/config.h"
@@ -64,7 +65,9 @@ std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
   if (size_t zero = text->find('\0'); zero != std::string::npos) {
     session.diagnostics().Error(
         DiagnosticKind::File, {},
-        fmt::format("`{}` is no text: its byte {} is zero", DisplayName(file), zero));
+        fmt::format("`{}` is no text: its byte {}, on line {}, is zero", DisplayName(file), zero,
+                    1 + std::count(text->begin(), text->begin() + static_cast<std::ptrdiff_t>(zero),
+                                   '\n')));
     return nullptr;
   }
   return Parse(session.SetSource(DisplayName(file), std::move(*text)), session.diagnostics());

@@ -4,8 +4,10 @@
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "support/diagnostics.h"
+#include "support/stack.h"
 
 int main(int argc, char** argv) {
+  etc::UseDeepStacks();
   try {
     auto parsed = etc::ParseCommandLine(argc, argv);
     if (const auto* code = std::get_if<etc::ExitCode>(&parsed)) {

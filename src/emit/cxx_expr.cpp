@@ -129,9 +129,21 @@ class Printer {
       kind = ValueKind::Double;
     }
     if (IsFloating(kind)) {
-      return fmt::format("({} {} {})", As(kind, e.left), Spelling(e.op), As(kind, e.right));
+      return fmt::format("({} {} {})", Chained(e, As(kind, e.left)), Spelling(e.op),
+                         As(kind, e.right));
     }
-    return fmt::format("({} {} {})", Print(e.left), Spelling(e.op), Print(e.right));
+    return fmt::format("({} {} {})", Chained(e, Print(e.left)), Spelling(e.op), Print(e.right));
+  }
+
+  /// The left side without its parentheses, where it is a sum in a longer one, or a conjunction:
+  /// compilers take thousands of terms, but not of parentheses.
+  std::string Chained(const Binary& e, std::string left) const {
+    const auto* inner = std::get_if<Binary>(&module_.exprs[e.left]);
+    auto is_sum = [](BinaryOp op) { return op == BinaryOp::Add || op == BinaryOp::Sub; };
+    bool logical = e.op == BinaryOp::And || e.op == BinaryOp::Or;
+    bool chains =
+        inner != nullptr && ((is_sum(e.op) && is_sum(inner->op)) || (logical && inner->op == e.op));
+    return chains && left[0] == '(' ? left.substr(1, left.size() - 2) : left;
   }
 
   /// "Total" where nothing says that a divisor is above 0.

@@ -8,8 +8,8 @@
 namespace etc {
 namespace {
 
-/// Far deeper than any expression that the parser accepts; only long chains of constants get here.
-constexpr int kMaxDepth = 1000;
+/// Deeper than any expression that the parser accepts; only long chains of constants get here.
+constexpr int kMaxDepth = 5000;
 
 /// Evaluates the expressions of one query.
 class Evaluator {

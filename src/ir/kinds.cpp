@@ -5,8 +5,8 @@
 namespace etc {
 namespace {
 
-/// Far deeper than any expression that the parser accepts; only long chains of constants get here.
-constexpr int kMaxDepth = 1000;
+/// Deeper than any expression that the parser accepts; only long chains of constants get here.
+constexpr int kMaxDepth = 5000;
 
 /// The kinds of the expressions of one query. Constants and lets are looked up once, so that a
 /// chain of them, each using the one before twice, costs linear time.

@@ -10,8 +10,8 @@
 namespace etc {
 namespace {
 
-constexpr int kMaxHeight = 200;
-constexpr int kProduct = 10;  // the precedence of `*`: how far the body of a reduction extends
+constexpr int kMaxHeight = 1000;  // all passes recurse: support/stack.h has room for it
+constexpr int kProduct = 10;      // the precedence of `*`: how far the body of a reduction extends
 
 std::optional<Reduction> ReductionOf(std::string_view name) {
 #define ETC_REDUCTION(op, spelling) \

@@ -318,7 +318,8 @@ ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
   ValueKind joined = ValueKind::Float;
   for (ExprId arg : call.args) {
     ValueKind kind = Kind(arg);
-    bool wrong = IsWrong(arg, kind, ValueKind::Double, fmt::format("an argument of `{}`", op));
+    ValueKind wanted = kind == ValueKind::Double ? kind : ValueKind::Float;
+    bool wrong = IsWrong(arg, kind, wanted, fmt::format("an argument of `{}`", op));
     if (kind == ValueKind::Error || wrong) {
       joined = ValueKind::Error;
     } else if (kind == ValueKind::Double && joined == ValueKind::Float) {

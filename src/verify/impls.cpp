@@ -36,6 +36,7 @@ bool HasValue(const Module& module, ExprId id) {
 
 void CheckArgs(const Module& module, const Impl& impl, Diagnostics& diagnostics) {
   ExprChecker exprs(module, diagnostics);
+  exprs.LeaveOperands();
   std::set<std::string> names;
   for (const ImplArg& arg : impl.args) {
     if (!names.insert(arg.name).second) {
