@@ -80,11 +80,12 @@ Map Barriers::Pairs(size_t x, size_t y, Step step) const {
   if (step == Step::Next) {
     return InNextIteration(pairs, 0);
   }
-  if (!from.empty()) {
+  // Where the sizes say which iteration is the last, all of them are to be ordered.
+  if (!from.empty() && from[0].fixed) {
     auto last = static_cast<int>(from[0].iterations.hi);
     pairs = Map(isl_map_fix_si(pairs.copy(), isl_dim_in, 0, last));
   }
-  if (!to.empty()) {
+  if (!to.empty() && to[0].fixed) {
     auto first = static_cast<int>(to[0].iterations.lo);
     pairs = Map(isl_map_fix_si(pairs.copy(), isl_dim_out, 0, first));
   }

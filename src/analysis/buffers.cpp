@@ -68,6 +68,9 @@ bool Renewal::Renews(const ProgramCall& call, TensorId tensor) {
   Map all(isl_map_insert_dims(Touched(tensor).copy(), isl_dim_in, 0, repeats));
   for (unsigned i = 0; i < repeats; ++i) {
     Interval at = call.repeats[i].iterations;
+    if (!call.repeats[i].fixed) {
+      return false;
+    }
     all = Map(isl_map_lower_bound_si(all.copy(), isl_dim_in, i, static_cast<int>(at.lo)));
     all = Map(isl_map_upper_bound_si(all.copy(), isl_dim_in, i, static_cast<int>(at.hi)));
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "analysis/task_scope.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -274,8 +275,8 @@ bool Converter::Enter(const ProgramCall& call, size_t arg, const std::vector<PwA
   }
   for (const EnclosingRepeat& repeat : call.repeats) {
     auto iteration = values_.find(repeat.var);
-    PwAff lo = unknowns_.Constant(repeat.iterations.lo);
-    PwAff hi = unknowns_.Constant(repeat.iterations.hi);
+    PwAff lo = FirstIteration(unknowns_, repeat);
+    PwAff hi = LastIteration(unknowns_, repeat);
     Set outside = iteration == values_.end()
                       ? Lt(hi, lo)
                       : Lt(iteration->second, lo) | Lt(hi, iteration->second);

@@ -159,12 +159,13 @@ struct DependenceGraph::State {
     return *order;
   }
 
-  Set Restrict(const Dependence& d, const Iterations& iterations) const {
+  Set Restrict(const Dependence& d, const Iterations& iterations) {
     Set set = ConflictPairs(d);
     const auto& repeats = program.calls[d.from].repeats;
     for (size_t i = d.Related(); iterations.latest_from > 0 && i < repeats.size(); ++i) {
-      int64_t before = repeats[i].iterations.hi - iterations.latest_from;
-      set = set & Lt(unknowns.Constant(before), unknowns.Param(IterationName(i, 1)));
+      PwAff before =
+          LastIteration(unknowns, repeats[i]) - unknowns.Constant(iterations.latest_from);
+      set = set & Lt(before, unknowns.Param(IterationName(i, 1)));
     }
     if (iterations.first_to > 0) {
       set = set & FirstIterations(d, iterations.first_to);
@@ -179,25 +180,26 @@ struct DependenceGraph::State {
   const Set& ConflictPairs(const Dependence& d) const { return conflicts.at(d).pairs; }
 
   /// The tasks of `to` in the first iterations of the repeats inside of those of the dependence.
-  Set FirstIterations(const Dependence& d, int64_t number) const {
+  Set FirstIterations(const Dependence& d, int64_t number) {
     const auto& repeats = program.calls[d.to].repeats;
     Set set = unknowns.All();
     for (size_t i = d.Related(); i < repeats.size(); ++i) {
-      int64_t behind = repeats[i].iterations.lo + number;
-      set = set & Lt(unknowns.Param(IterationName(i, 2)), unknowns.Constant(behind));
+      PwAff behind = FirstIteration(unknowns, repeats[i]) + unknowns.Constant(number);
+      set = set & Lt(unknowns.Param(IterationName(i, 2)), behind);
     }
     return set;
   }
 
   /// The iterations of `to` that the restriction itself leaves.
-  Set RestrictedTo(const Dependence& d, const Iterations& iterations) const {
+  Set RestrictedTo(const Dependence& d, const Iterations& iterations) {
     Set set = second_domains[d.to];
     if (iterations.first_to > 0) {
       set = set & FirstIterations(d, iterations.first_to);
     }
     if (iterations.distance > 0) {
-      int64_t earliest = program.calls[d.to].repeats[d.repeats].iterations.lo + iterations.distance;
-      set = set & Le(unknowns.Constant(earliest), unknowns.Param(IterationName(d.repeats, 2)));
+      PwAff earliest = FirstIteration(unknowns, program.calls[d.to].repeats[d.repeats]) +
+                       unknowns.Constant(iterations.distance);
+      set = set & Le(earliest, unknowns.Param(IterationName(d.repeats, 2)));
     }
     return set;
   }

@@ -69,10 +69,10 @@ class HappensBefore {
  public:
   /// `trusted`: the events whose counts are proved. `steps` keeps what was found for the next
   /// order, if it is given.
-  HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+  HappensBefore(Unknowns& unknowns, const EventRelations& relations,
                 const std::set<EventId>& trusted, EventSteps* steps = nullptr);
   /// The order if every event counts its notifies, whatever depends on data: all that may be.
-  HappensBefore(const Unknowns& unknowns, const EventRelations& relations);
+  HappensBefore(Unknowns& unknowns, const EventRelations& relations);
 
   /// The pairs of a task of `from` and a task of `to` that comes after it; null where there is
   /// none.
@@ -81,7 +81,7 @@ class HappensBefore {
   const Map& Directly(size_t from, size_t to) const { return direct_[from][to]; }
 
  private:
-  HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+  HappensBefore(Unknowns& unknowns, const EventRelations& relations,
                 const std::set<EventId>* trusted, EventSteps* steps);
   enum class Step { Same, Later, Spine };
   /// What comes after the tasks of a source.
@@ -131,6 +131,7 @@ class HappensBefore {
   const std::vector<Spine>& Spines(size_t call, Calls repeat, size_t repeats);
   Map MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap, size_t crossings);
 
+  Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
   std::vector<Calls> segments_;
   std::vector<std::vector<Map>> direct_;

@@ -88,16 +88,17 @@ Map InNextIteration(Map pairs, size_t repeats, int64_t distance) {
   return Map(isl_map_add_constraint(pairs.copy(), one));
 }
 
-HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations,
                              const std::set<EventId>& trusted, EventSteps* steps)
     : HappensBefore(unknowns, relations, &trusted, steps) {}
 
-HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations)
+HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations)
     : HappensBefore(unknowns, relations, nullptr, nullptr) {}
 
-HappensBefore::HappensBefore(const Unknowns& unknowns, const EventRelations& relations,
+HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations,
                              const std::set<EventId>* trusted, EventSteps* steps)
-    : calls_(unknowns.program().calls),
+    : unknowns_(unknowns),
+      calls_(unknowns.program().calls),
       direct_(calls_.size(), std::vector<Map>(calls_.size())),
       reach_(calls_.size(), Reach(calls_.size())),
       may_lack_(calls_.size(), false) {
@@ -267,8 +268,8 @@ const std::vector<HappensBefore::Spine>& HappensBefore::Spines(size_t call, Call
 /// From a task in one iteration to the tasks of the same call some laps later.
 Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap,
                              size_t crossings) {
-  Interval iterations = calls_[call].repeats[repeats].iterations;
-  if (may_lack_[call] || iterations.lo + lap > iterations.hi) {
+  const EnclosingRepeat& around = calls_[call].repeats[repeats];
+  if (may_lack_[call] || around.iterations.lo + lap > around.iterations.hi) {
     return {};
   }
   Reach reach(calls_.size());
@@ -290,11 +291,15 @@ Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t 
   };
   Map step = InNextIteration(Map(isl_map_universe(isl_map_get_space(reached.get()))), repeats, lap);
   auto in_range = [&](Map map) {
-    for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
-      map = Map(isl_map_lower_bound_si(map.copy(), type, at, static_cast<int>(iterations.lo)));
-      map = Map(isl_map_upper_bound_si(map.copy(), type, at, static_cast<int>(iterations.hi)));
+    std::vector<std::string> from = TaskNames(calls_[call], 1);
+    std::vector<std::string> to = TaskNames(calls_[call], 2);
+    Set range = unknowns_.All();
+    for (int instance : {1, 2}) {
+      PwAff iteration = unknowns_.Param(IterationName(repeats, instance));
+      range = range & Le(FirstIteration(unknowns_, around), iteration) &
+              Le(iteration, LastIteration(unknowns_, around));
     }
-    return map;
+    return Map(isl_map_intersect(map.copy(), ToMap(unknowns_, range, from, to).copy()));
   };
   Map stepped(isl_map_intersect(reached.copy(), step.copy()));
   Map pairs = drop(stepped);

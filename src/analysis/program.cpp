@@ -30,13 +30,14 @@ class Builder {
   void Add(SourceRange, const Region& region) { Block(region.body); }
 
   void Add(SourceRange, const Repeat& repeat) {
-    auto lo = EvaluateInt(module_, repeat.lo, {});
-    auto hi = EvaluateInt(module_, repeat.hi, {});
+    auto lo = Bounds(module_, repeat.lo, {});
+    auto hi = Bounds(module_, repeat.hi, {});
     if (!lo || !hi) {
       program_.open = true;
       return;
     }
-    repeats_.push_back({node_, repeat.var, {*lo, *hi - 1}, repeat.lo, repeat.hi});
+    bool fixed = lo->lo == lo->hi && hi->lo == hi->hi;
+    repeats_.push_back({node_, repeat.var, {lo->lo, hi->hi - 1}, repeat.lo, repeat.hi, fixed});
     Block(repeat.body);
     repeats_.pop_back();
     segment_ += repeats_.empty() ? 1 : 0;

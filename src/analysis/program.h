@@ -21,9 +21,10 @@ struct TaskEdge {
 struct EnclosingRepeat {
   NodeId node;
   SymbolId var;
-  Interval iterations;  // both included; empty when hi < lo
-  ExprId lo;            // as the text has them; `hi` is not included
+  Interval iterations;  // at some size, both included; empty when hi < lo
+  ExprId lo;            // as the text has them, over constants and dims; `hi` is not included
   ExprId hi;
+  bool fixed = true;  // the same iterations at all sizes
 };
 
 /// A call of a graph, or a share of a kernel. Its tasks are (iterations, coordinates): one
@@ -55,7 +56,7 @@ struct CallProgram {
   DimRanges ranges;       // of the specialisation or of the kernel's `where`
   bool tagged = false;    // a buffer's words say by themselves whether they are written
   bool launches = false;  // each call is a launch, which follows all before it
-  bool open = false;      // a repeat has no constant bounds, which the verifier rejects
+  bool open = false;      // a repeat has bounds of no known range, which the verifier rejects
 };
 
 /// How many repeats are around both calls.

@@ -30,7 +30,7 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
   if (program.open) {
     prover.NotProved(outcome.report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
-                     "a repeat has no constant bounds");
+                     "the bounds of a repeat have no known range");
     return outcome;
   }
   EventRelations relations = MakeEventRelations(unknowns);

@@ -40,14 +40,24 @@ std::vector<std::string> ElementNames(size_t rank) {
   return names;
 }
 
+PwAff FirstIteration(Unknowns& unknowns, const EnclosingRepeat& repeat) {
+  return repeat.fixed ? unknowns.Constant(repeat.iterations.lo)
+                      : Converter(unknowns).Int(repeat.lo);
+}
+
+PwAff LastIteration(Unknowns& unknowns, const EnclosingRepeat& repeat) {
+  return repeat.fixed ? unknowns.Constant(repeat.iterations.hi)
+                      : Converter(unknowns).Int(repeat.hi) - unknowns.Constant(1);
+}
+
 Set BindIterations(Converter& converter, const ProgramCall& call, int instance) {
   Unknowns& unknowns = converter.unknowns();
   Set iterations = unknowns.All();
   for (size_t i = 0; i < call.repeats.size(); ++i) {
     const EnclosingRepeat& repeat = call.repeats[i];
     PwAff iteration = unknowns.Param(IterationName(i, instance));
-    Set range = Le(unknowns.Constant(repeat.iterations.lo), iteration) &
-                Le(iteration, unknowns.Constant(repeat.iterations.hi));
+    Set range = Le(FirstIteration(unknowns, repeat), iteration) &
+                Le(iteration, LastIteration(unknowns, repeat));
     unknowns.SetFacts(IterationName(i, instance), range);
     iterations = iterations & range;
     converter.Bind(repeat.var, iteration);

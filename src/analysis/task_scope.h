@@ -19,6 +19,10 @@ std::vector<std::string> TaskNames(const ProgramCall& call, int instance);
 std::string ElementName(size_t axis);
 std::vector<std::string> ElementNames(size_t rank);
 
+/// The first and the last iteration of a repeat.
+PwAff FirstIteration(Unknowns& unknowns, const EnclosingRepeat& repeat);
+PwAff LastIteration(Unknowns& unknowns, const EnclosingRepeat& repeat);
+
 /// Binds the variables of the repeats around a call, and gives the iterations.
 Set BindIterations(Converter& converter, const ProgramCall& call, int instance);
 

@@ -11,6 +11,7 @@
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
 #include "verify/kernel_checks.h"
+#include "verify/samples.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
 
@@ -146,17 +147,15 @@ class GraphChecks {
     const std::string& name = module_.symbols[repeat.var].name;
     for (ExprId bound : {repeat.lo, repeat.hi}) {
       std::string what = fmt::format("a bound of `repeat {}`", name);
-      if (exprs_.CheckClosed(bound, false, what, DiagnosticKind::Structure)) {
+      if (exprs_.CheckClosed(bound, true, what, DiagnosticKind::Structure)) {
         exprs_.ExpectInt(bound, what);
       }
     }
+    if (diagnostics_.error_count() == before) {
+      RepeatRange(repeat);
+    }
     auto lo = EvaluateInt(module_, repeat.lo, {});
     auto hi = EvaluateInt(module_, repeat.hi, {});
-    if (diagnostics_.error_count() == before && lo && hi && *hi < *lo) {
-      diagnostics_.Error(
-          DiagnosticKind::Structure, module_.RangeOf(repeat.hi),
-          fmt::format("the range of `repeat {}` is negative: {} .. {}", name, *lo, *hi));
-    }
     if (lo && hi && *lo < *hi) {
       around_.first[repeat.var] = *lo;
       around_.last[repeat.var] = *hi - 1;
@@ -166,6 +165,23 @@ class GraphChecks {
     --repeat_depth_;
     around_.first.erase(repeat.var);
     around_.last.erase(repeat.var);
+  }
+
+  /// A range is not negative; one that depends on the sizes is not empty, either.
+  void RepeatRange(const Repeat& repeat) {
+    for (const Sizes& sizes : SampleSizes(module_)) {
+      auto lo = EvaluateInt(module_, repeat.lo, sizes.dims, sizes.ranges);
+      auto hi = EvaluateInt(module_, repeat.hi, sizes.dims, sizes.ranges);
+      bool fixed = EvaluateInt(module_, repeat.lo, {}) && EvaluateInt(module_, repeat.hi, {});
+      if (lo && hi && (*hi < *lo || (*hi == *lo && !fixed))) {
+        diagnostics_.Error(
+            DiagnosticKind::Structure, module_.RangeOf(repeat.hi),
+            fmt::format("the range of `repeat {}` is {}: {} .. {}{}",
+                        module_.symbols[repeat.var].name, *hi < *lo ? "negative" : "empty", *lo,
+                        *hi, fixed ? "" : Describe(module_, sizes)));
+        return;
+      }
+    }
   }
 
   void Check(SourceRange range, const Region& region) {

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
-NAMES = ("row_sum", "softmax", "mlp", "attention", "qwen3", "llama", "moe_routing")
+NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "qwen3", "llama", "moe_routing")
 
 
 def parse_arguments():
