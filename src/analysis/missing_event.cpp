@@ -70,11 +70,17 @@ class Finder {
         waited_.push_back(fmt::format("{} - {}", l, distance));
         guard_ = distance == 1
                      ? fmt::format(" if {} > {}", l, lo)
-                     : fmt::format(" if {} >= {}", l, x_.repeats[i].iterations.lo + distance);
+                     : fmt::format(" if {} >= {}", l, Later(x_.repeats[i], distance));
       } else {
         waited_.push_back(fmt::format("{}..{}", lo, hi));
       }
     }
+  }
+
+  /// The iteration that comes so many behind the first.
+  std::string Later(const EnclosingRepeat& repeat, int64_t distance) const {
+    return repeat.fixed ? fmt::format("{}", repeat.iterations.lo + distance)
+                        : fmt::format("{} + {}", Print(module_, repeat.lo), distance);
   }
 
   /// How many iterations of the repeat lie between two tasks that race, at least: a place in a ring
