@@ -68,9 +68,8 @@ class Finder {
       } else if (i == same && later) {
         int64_t distance = Distance(i);
         waited_.push_back(fmt::format("{} - {}", l, distance));
-        guard_ = distance == 1
-                     ? fmt::format(" if {} > {}", l, lo)
-                     : fmt::format(" if {} >= {}", l, Later(x_.repeats[i], distance));
+        guard_ = distance == 1 ? fmt::format(" if {} > {}", l, lo)
+                               : fmt::format(" if {} >= {}", l, Later(x_.repeats[i], distance));
       } else {
         waited_.push_back(fmt::format("{}..{}", lo, hi));
       }
