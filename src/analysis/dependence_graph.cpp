@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/bounds.h"
 #include "analysis/events.h"
 #include "analysis/steering.h"
 

@@ -3,11 +3,9 @@
 // is clamped to the extents, where the exact bounds would be a case for each side of the border.
 #include "analysis/needs.h"
 
-#include <isl/constraint.h>
-
 #include <algorithm>
-#include <numeric>
 
+#include "analysis/bounds.h"
 #include "analysis/closed_form.h"
 
 namespace etc {
@@ -31,9 +29,6 @@ PwAff Floor(const PwAff& value, int64_t divisor) {
   isl_val* by = isl_val_int_from_si(isl_pw_aff_get_ctx(value.get()), divisor);
   return PwAff(isl_pw_aff_floor(isl_pw_aff_scale_down_val(value.copy(), by)));
 }
-
-PwAff Largest(const PwAff& a, const PwAff& b) { return PwAff(isl_pw_aff_max(a.copy(), b.copy())); }
-PwAff Smallest(const PwAff& a, const PwAff& b) { return PwAff(isl_pw_aff_min(a.copy(), b.copy())); }
 
 /// The pieces of a set, each of one basic set.
 std::vector<Set> PiecesOf(const Set& set) {
@@ -91,10 +86,7 @@ class Finder {
     PwAff lo;
     PwAff last;
   };
-  /// From the largest of `lo` to the smallest of `last`.
-  struct Line {
-    std::vector<PwAff> lo;
-    std::vector<PwAff> last;
+  struct Line : AffineBounds {
     bool whole = true;
     std::optional<int64_t> length = std::nullopt;
     std::optional<PwAff> chunk = std::nullopt;
@@ -151,7 +143,7 @@ class Finder {
   /// Whether there is something to wait for even for tasks that need nothing, and less than all.
   static bool IsThere(const Box& box) {
     return std::all_of(box.lines.begin(), box.lines.end(), [&](const Line& line) {
-      return !line.whole && IsSubset(box.consumers, Le(LowOf(line), LastOf(line)));
+      return !line.whole && IsSubset(box.consumers, Le(line.Low(), line.Last()));
     });
   }
 
@@ -162,20 +154,20 @@ class Finder {
       return {};
     }
     set = Coalesce(set);
-    Line line{{all.lo}, {all.last}};
-    AddBounds(set, line);
+    Line line{AffineBounds{{all.lo}, {all.last}}};
+    line.Add(set);
     Measure(box.consumers, all, line);
     if (line.IsFine() || line.chunk) {
       return line;
     }
-    Line exact{{PwAff(isl_set_dim_min(set.copy(), 0))}, {PwAff(isl_set_dim_max(set.copy(), 0))}};
+    Line exact{AffineBounds{{PwAff(isl_set_dim_min(set.copy(), 0))},
+                            {PwAff(isl_set_dim_max(set.copy(), 0))}}};
     Measure(box.consumers, all, exact);
     return exact.IsFine() || exact.chunk ? exact : line;
   }
 
   void Measure(const Set& consumers, const Extent& all, Line& line) const {
-    Thin(consumers, line.lo, [](const PwAff& a, const PwAff& b) { return Le(a, b); });
-    Thin(consumers, line.last, [](const PwAff& a, const PwAff& b) { return Le(b, a); });
+    line.Thin(consumers);
     line.whole = line.lo.size() == 1 && line.last.size() == 1 &&
                  IsSubset(consumers, Eq(line.lo[0], all.lo) & Eq(line.last[0], all.last));
     if (!line.whole) {
@@ -186,7 +178,7 @@ class Finder {
   }
 
   std::optional<int64_t> LengthOf(const Set& consumers, const Line& line) const {
-    return LargestOn(consumers, LastOf(line) - LowOf(line) + unknowns_.Constant(1), unknowns_);
+    return LargestOn(consumers, line.Last() - line.Low() + unknowns_.Constant(1), unknowns_);
   }
 
   /// Takes out bounds that mix coordinates where those by one coordinate give as short a window:
@@ -218,53 +210,6 @@ class Finder {
     return mixed;
   }
 
-  /// Adds what bounds the values in all of a set of one dimension.
-  void AddBounds(const Set& set, Line& line) const {
-    isl_basic_set* hull = isl_set_simple_hull(set.copy());
-    isl_constraint_list* constraints = isl_basic_set_get_constraint_list(hull);
-    for (isl_size i = 0; i < isl_constraint_list_size(constraints); ++i) {
-      isl_constraint* constraint = isl_constraint_list_get_at(constraints, i);
-      if (isl_constraint_involves_dims(constraint, isl_dim_set, 0, 1) == isl_bool_true &&
-          isl_constraint_involves_dims(constraint, isl_dim_div, 0,
-                                       static_cast<unsigned>(isl_constraint_dim(
-                                           constraint, isl_dim_div))) == isl_bool_false) {
-        bool equal = isl_constraint_is_equality(constraint) == isl_bool_true;
-        isl_aff* bound = isl_constraint_get_bound(constraint, isl_dim_set, 0);
-        PwAff value(isl_pw_aff_from_aff(
-            isl_aff_project_domain_on_params(isl_aff_drop_dims(bound, isl_dim_in, 0, 1))));
-        if (equal || isl_constraint_is_lower_bound(constraint, isl_dim_set, 0) == isl_bool_true) {
-          line.lo.emplace_back(isl_pw_aff_ceil(value.copy()));
-        }
-        if (equal || isl_constraint_is_upper_bound(constraint, isl_dim_set, 0) == isl_bool_true) {
-          line.last.emplace_back(isl_pw_aff_floor(value.copy()));
-        }
-      }
-      isl_constraint_free(constraint);
-    }
-    isl_constraint_list_free(constraints);
-    isl_basic_set_free(hull);
-  }
-
-  /// Takes out what another bound is always at least as strict as.
-  template <class IsLooser>
-  static void Thin(const Set& consumers, std::vector<PwAff>& bounds, const IsLooser& is_looser) {
-    for (size_t i = bounds.size(); i-- > 0;) {
-      for (size_t j = 0; j < bounds.size(); ++j) {
-        if (i != j && IsSubset(consumers, is_looser(bounds[i], bounds[j]))) {
-          bounds.erase(bounds.begin() + static_cast<std::ptrdiff_t>(i));
-          break;
-        }
-      }
-    }
-  }
-
-  static PwAff LowOf(const Line& line) {
-    return std::accumulate(line.lo.begin() + 1, line.lo.end(), line.lo[0], Largest);
-  }
-  static PwAff LastOf(const Line& line) {
-    return std::accumulate(line.last.begin() + 1, line.last.end(), line.last[0], Smallest);
-  }
-
   /// A chunk that is the same for all readers says nothing of how the tasks are read: its length is
   /// then one of the tiling only if it divides the extent, and else an accident of the sizes.
   void FindChunk(const Set& consumers, const Extent& all, Line& line) const {
@@ -272,8 +217,8 @@ class Finder {
       return;
     }
     int64_t length = *line.length;
-    PwAff chunk = Floor(LowOf(line) - all.lo, length);
-    if (!IsSubset(consumers, Eq(chunk, Floor(LastOf(line) - all.lo, length)))) {
+    PwAff chunk = Floor(line.Low() - all.lo, length);
+    if (!IsSubset(consumers, Eq(chunk, Floor(line.Last() - all.lo, length)))) {
       return;
     }
     auto last = LargestOn(consumers, chunk, unknowns_);
@@ -416,22 +361,6 @@ class Finder {
 };
 
 }  // namespace
-
-std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns) {
-  Set values = set & Eq(unknowns.Param("value@"), value);
-  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
-  if (position < 0) {
-    return std::nullopt;
-  }
-  Set line(isl_set_from_params(values.copy()));
-  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
-                               static_cast<unsigned>(position), 1));
-  isl_size count = isl_set_dim(line.get(), isl_dim_param);
-  line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
-  Val largest(isl_set_dim_max_val(line.copy(), 0));
-  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
-  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
-}
 
 std::vector<Needs> NeedsOf(const NeedsScope& scope, const Set& pairs) {
   return Finder(scope).InParts(pairs);

@@ -49,7 +49,4 @@ std::vector<Needs> NeedsOf(const NeedsScope& scope, const Set& pairs);
 /// The needs as one box.
 Needs NeedsInOne(const NeedsScope& scope, const Set& pairs);
 
-/// The largest value of a function on a set.
-std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns);
-
 }  // namespace etc

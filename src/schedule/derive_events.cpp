@@ -1,18 +1,14 @@
 // The events of a graph that has none, from what its tasks read and write.
 //
-// Dependences are looked at from near to far: for each call those on the calls before it in the
-// same iteration, the nearest first; then those on the iteration before, and at last those on calls
-// outside of the repeat. One that the events so far put in order already gets none: so a chain of
-// calls gets one event for each link, and what rewrites a buffer mostly none. Every event is tried
-// against the order that it makes, the smallest wait first, and the last one tried is always right:
-// all tasks of one call before all tasks of the other.
+// Dependences are looked at from near to far, and one that the events so far put in order gets
+// none: so a chain of calls gets one event for each link. Every event is tried against the order
+// that it makes, the smallest wait first, and the last one tried is always right: all tasks before
+// all tasks.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
-#include "ir/checked.h"
-#include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
 #include "schedule/event_plan.h"
@@ -315,7 +311,9 @@ class Derivation {
 
   /// How finely an event tells the values of a coordinate apart (see PlannedEvent::grains).
   int64_t Grain(size_t call, const Need& need) {
-    if (need.whole || !FitsAtOnce(call)) {
+    // An event with an element for some of a call's tasks costs a signal for each task, one for all
+    // of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
+    if (need.whole || !plan_.HasAtMost(call, options_.target->sms)) {
       return 0;
     }
     if (need.length == 1) {
@@ -325,50 +323,6 @@ class Derivation {
       return *need.length;
     }
     return need.length && *need.length <= kMostWaits ? 1 : 0;
-  }
-
-  /// Whether the tasks of the call, at the smallest sizes, are no more than run at once.
-  bool FitsAtOnce(size_t call) {
-    Env smallest;
-    for (SymbolId id : module_.symbols.Ids()) {
-      if (module_.symbols[id].kind == SymbolKind::Dim) {
-        if (auto range = RangeOfDim(module_, id)) {
-          smallest[id] = range->lo;
-        }
-      }
-    }
-    // An event with an element for some of a call's tasks costs a signal for each task, one for all
-    // of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
-    auto tasks = TasksOf(program_.calls[call], 0, smallest);
-    return tasks && *tasks <= options_.target->sms;
-  }
-
-  /// How many tasks the call has at given sizes and outer coordinates; nothing where data decide.
-  std::optional<int64_t> TasksOf(const ProgramCall& call, size_t axis, Env& env) const {
-    if (axis == call.axes.size()) {
-      return 1;
-    }
-    const auto& [var, lo, hi] = call.axes[axis];
-    auto first = lo ? EvaluateInt(module_, lo, env, program_.ranges) : 0;
-    auto behind = EvaluateInt(module_, hi, env, program_.ranges);
-    if (!first || !behind) {
-      return std::nullopt;
-    }
-    if (plan_.IsAlone(call.index, axis)) {
-      auto inside = TasksOf(call, axis + 1, env);
-      return inside ? CheckedMul(std::max<int64_t>(*behind - *first, 0), *inside) : std::nullopt;
-    }
-    int64_t tasks = 0;
-    for (int64_t value = *first; value < *behind && tasks <= options_.target->sms; ++value) {
-      env[var] = value;
-      auto inside = TasksOf(call, axis + 1, env);
-      if (!inside) {
-        return std::nullopt;
-      }
-      tasks += *inside;
-    }
-    env.erase(var);
-    return tasks;
   }
 
   /// Lets what a call before a repeat writes count as that of the iteration before the first, where
@@ -410,23 +364,7 @@ class Derivation {
   }
 
   void Remark() {
-    for (const PlannedEvent& planned : plan_.events) {
-      const ProgramCall& from = program_.calls[planned.from];
-      const Event& event = module_.events[planned.event];
-      std::string extents;
-      for (const EventDim& dim : event.dims) {
-        extents += (extents.empty() ? "" : ", ") + Print(module_, dim.extent);
-      }
-      Diagnostic& remark = diagnostics_.Remark(
-          DiagnosticKind::DerivedEvent, from.range,
-          fmt::format("`@{}` notifies `%{}{}`, {} for each element", from.device->name, event.name,
-                      extents.empty() ? "" : "[" + extents + "]", Print(module_, event.count)));
-      for (const PlannedWait& wait : planned.waits) {
-        const ProgramCall& to = program_.calls[wait.call];
-        remark.notes.push_back(
-            {to.range, fmt::format("`@{}` waits for it: {}", to.device->name, wait.why)});
-      }
-    }
+    plan_.Remark(diagnostics_);
     if (found_ == 0) {
       return;
     }

@@ -1,8 +1,11 @@
 #include "schedule/event_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/evaluate.h"
+#include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"
@@ -117,146 +120,24 @@ void EventPlan::Write(Graph& graph) const {
   });
 }
 
-bool EventPlan::CanSplit(size_t call, size_t coordinate) const {
-  return IsFixed(call, coordinate) &&
-         std::all_of(programs_.begin(), programs_.end(), [&](const CallProgram& program) {
-           return MayHaveTasks(module_, {AxisAt(call, coordinate)}, program.ranges);
-         });
-}
-
-bool EventPlan::IsFixed(size_t call, size_t coordinate) const {
-  const Axis& axis = AxisAt(call, coordinate);
-  const std::vector<SymbolId>& tasks = CallAt(call).task_symbols;
-  auto fixed = [&](ExprId id) {
-    return !id || (!ReadsTensor(module_, id) && !Mentions(module_, id, tasks));
-  };
-  return fixed(axis.lo) && fixed(axis.hi);
-}
-
-bool EventPlan::IsAlone(size_t call, size_t coordinate) const {
-  std::vector<SymbolId> own{AxisAt(call, coordinate).var};
-  const std::vector<Axis>& axes = CallAt(call).axes;
-  return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-    return Mentions(module_, axis.lo, own) || Mentions(module_, axis.hi, own);
-  });
-}
-
-void EventPlan::Declare(const PlannedEvent& planned) {
-  const ProgramCall& from = CallAt(planned.from);
-  std::vector<EventDim> dims;
-  std::vector<SymbolId> vars(planned.grains.size());
-  for (size_t i = 0; i < from.repeats.size(); ++i) {
-    ExprId iterations = Minus(from.repeats[i].hi, from.repeats[i].lo);
-    dims.push_back({{}, Offset(iterations, InitialElements(planned, i))});
-  }
-  for (size_t i = 0; i < planned.grains.size(); ++i) {
-    int64_t grain = planned.grains[i];
-    if (grain == 0) {
-      continue;
+void EventPlan::Remark(Diagnostics& diagnostics) const {
+  for (const PlannedEvent& planned : events) {
+    const ProgramCall& from = program_.calls[planned.from];
+    const Event& event = module_.events[planned.event];
+    std::string extents;
+    for (const EventDim& dim : event.dims) {
+      extents += (extents.empty() ? "" : ", ") + Print(module_, dim.extent);
     }
-    const Axis& axis = AxisAt(planned.from, i);
-    ExprId extent = Minus(axis.hi, axis.lo);
-    if (grain > 1) {
-      // Constants may follow the range, so what is a multiple in one need not be in another.
-      if (programs_.size() > 1 || !IsMultiple(module_, extent, grain)) {
-        vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
-      }
-      extent = module_.AddExpr(Call{Intrinsic::CeilDiv, {extent, MakeInt(module_, grain)}});
-    } else if (!IsAlone(planned.from, i)) {
-      vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
-    }
-    dims.push_back({vars[i], extent});
-  }
-  ExprId count = OfElements(planned, Count(planned.from, planned.grains, vars), dims);
-  if (planned.initial) {
-    ExprId initial = TaskCount(*planned.initial);
-    if (programs_.size() > 1 || !SameSize(module_, initial, count)) {
-      SymbolId& var = dims[from.repeats.size() - 1].var;
-      var = module_.symbols.Add(Symbol(module_.symbols[from.repeats.back().var]));
-      ExprId is_first =
-          module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, var), MakeInt(module_, 0)});
-      count = module_.AddExpr(Call{Intrinsic::Select, {is_first, initial, count}});
+    Diagnostic& remark = diagnostics.Remark(
+        DiagnosticKind::DerivedEvent, from.range,
+        fmt::format("`@{}` notifies `%{}{}`, {} for each element", from.device->name, event.name,
+                    extents.empty() ? "" : "[" + extents + "]", Print(module_, event.count)));
+    for (const PlannedWait& wait : planned.waits) {
+      const ProgramCall& to = program_.calls[wait.call];
+      remark.notes.push_back(
+          {to.range, fmt::format("`@{}` waits for it: {}", to.device->name, wait.why)});
     }
   }
-  Event& event = module_.events[planned.event];
-  event.dims = std::move(dims);
-  event.count = count;
-}
-
-/// A count of one iteration's tasks, which may be read from a slice that the iteration names, as
-/// one of the elements.
-ExprId EventPlan::OfElements(const PlannedEvent& planned, ExprId count,
-                             std::vector<EventDim>& dims) {
-  const std::vector<EnclosingRepeat>& repeats = CallAt(planned.from).repeats;
-  Substitution symbols;
-  for (size_t i = 0; i < repeats.size(); ++i) {
-    if (Mentions(module_, count, {repeats[i].var})) {
-      dims[i].var = module_.symbols.Add(Symbol(module_.symbols[repeats[i].var]));
-      symbols[repeats[i].var] = MakeAdd(module_, MakeRef(module_, dims[i].var), repeats[i].lo);
-    }
-  }
-  return symbols.empty() ? count : Clone(module_, count, symbols);
-}
-
-/// `grains`: of an event's element, whose indices are `vars`; of all tasks where it is empty.
-ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
-                        const std::vector<SymbolId>& vars) {
-  ExprId count = MakeInt(module_, 1);
-  Substitution symbols;
-  std::vector<SymbolId> open;  // coordinates of which an element has all values
-  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
-    const Axis& axis = AxisAt(call, i);
-    int64_t grain = grains.empty() ? 0 : grains[i];
-    if (ReadsTensor(module_, axis.lo) || ReadsTensor(module_, axis.hi) ||
-        Mentions(module_, axis.lo, open) || Mentions(module_, axis.hi, open)) {
-      return CountEach(call, grains, std::move(symbols));
-    }
-    if (grain == 1) {
-      if (vars[i]) {
-        ExprId own = MakeRef(module_, vars[i]);
-        symbols[axis.var] = axis.lo ? MakeAdd(module_, own, axis.lo) : own;
-      }
-      continue;
-    }
-    open.push_back(axis.var);
-    ExprId extent = Minus(axis.hi, axis.lo);
-    if (!symbols.empty()) {
-      extent = Clone(module_, extent, symbols);
-    }
-    if (grain > 1) {
-      ExprId chunk = MakeInt(module_, grain);
-      if (vars[i]) {
-        ExprId before = MakeMul(module_, MakeRef(module_, vars[i]), chunk);
-        ExprId rest = module_.AddExpr(Binary{BinaryOp::Sub, extent, before});
-        chunk = module_.AddExpr(Call{Intrinsic::Min, {chunk, rest}});
-      }
-      extent = chunk;
-    }
-    count = MakeMul(module_, count, extent);
-  }
-  return count;
-}
-
-/// The number of tasks where the range of one coordinate depends on another or on data. `symbols`:
-/// what the coordinates that an element decides are in it.
-ExprId EventPlan::CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols) {
-  TensorSubstitution tensors;
-  for (size_t a = 0; a < CallAt(call).args.size(); ++a) {
-    tensors[CallAt(call).device->params[a]] = CallAt(call).args[a];
-  }
-  std::vector<Axis> axes;
-  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
-    if (!grains.empty() && grains[i] != 0) {
-      continue;
-    }
-    const Axis& axis = AxisAt(call, i);
-    ExprId lo = Clone(module_, axis.lo, symbols, tensors);
-    ExprId hi = Clone(module_, axis.hi, symbols, tensors);
-    SymbolId var = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
-    symbols[axis.var] = MakeRef(module_, var);
-    axes.push_back({var, lo, hi});
-  }
-  return module_.AddExpr(Reduce{Reduction::Sum, std::move(axes), MakeInt(module_, 1)});
 }
 
 EventRef EventPlan::Notify(const PlannedEvent& planned) {

@@ -9,9 +9,12 @@
 
 #include "analysis/program.h"
 #include "analysis/task_expr.h"
+#include "ir/evaluate.h"
 #include "ir/rewrite.h"
 
 namespace etc {
+
+class Diagnostics;
 
 /// Which iterations' elements of one repeat a task waits for.
 struct IterationWait {
@@ -84,6 +87,9 @@ class EventPlan {
   /// Writes them into the graph, the declarations before its first call.
   void Write(Graph& graph) const;
 
+  /// Says what is planned, and why.
+  void Remark(Diagnostics& diagnostics) const;
+
   /// Whether the coordinate has one range, that depends on no other coordinate and on no data.
   bool IsFixed(size_t call, size_t coordinate) const;
   /// Whether it also has values at all in each range of the specialisation, for elements of an
@@ -91,6 +97,8 @@ class EventPlan {
   bool CanSplit(size_t call, size_t coordinate) const;
   /// Whether no other coordinate's range depends on it.
   bool IsAlone(size_t call, size_t coordinate) const;
+  /// Whether the call has no more tasks than these, at the smallest sizes.
+  bool HasAtMost(size_t call, int64_t most) const;
   /// The number of tasks in one iteration.
   ExprId TaskCount(size_t call) { return Count(call, {}, {}); }
 
@@ -114,6 +122,7 @@ class EventPlan {
   ExprId GuardOf(const PlannedWait& wait);
   ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
   ExprId CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols);
+  std::optional<int64_t> TasksOf(size_t call, size_t axis, int64_t most, Env& env) const;
   ExprId OfElements(const PlannedEvent& planned, ExprId count, std::vector<EventDim>& dims);
   ExprId Build(size_t call, const TaskExpr& expr);
   ExprId Offset(ExprId value, int64_t offset);
