@@ -38,7 +38,8 @@ function(install_printed file destination)
   set(path ${PROJECT_BINARY_DIR}/printed/${file})
   add_custom_command(OUTPUT ${path}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/printed
-    COMMAND etc ${ARGN} >${path} DEPENDS etc VERBATIM)
+    COMMAND etc ${ARGN} > ${path}
+    DEPENDS etc VERBATIM)
   install(FILES ${path} DESTINATION ${destination} COMPONENT compiler)
   set(printed_files ${printed_files} ${path} PARENT_SCOPE)
 endfunction()
