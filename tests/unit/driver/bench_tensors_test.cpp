@@ -35,7 +35,7 @@ struct Built {
     REQUIRE(module != nullptr);
     REQUIRE(RunPasses(*module, StaticPipeline(), {}, timer, session));
     TargetOptions target;
-    target.arch = "host";
+    target.arch = Arch::Host;
     program = builder.Build(*module, target, "m");
     REQUIRE(program.has_value());
     graph = ViewGraphs(*program).front();

@@ -60,7 +60,7 @@ class Workplace {
   CompileOptions Compile(const std::string& output) const {
     CompileOptions options;
     options.source.file = Path("m.etir");
-    options.target.arch = "host";
+    options.target.arch = Arch::Host;
     options.output = Path(output);
     return options;
   }

@@ -25,7 +25,7 @@ kernel @g(%a: inout f32[64], %b: inout f32[64]) of @g static {
   auto module = Parse(source, diagnostics);
   REQUIRE(module);
   auto emitted = EmitCuda(
-      *module, "sm_90a", [](const std::string&) { return std::string(); }, diagnostics);
+      *module, Arch::Sm90a, [](const std::string&) { return std::string(); }, diagnostics);
   INFO(RenderText(diagnostics, &source));
   REQUIRE(emitted);
   const std::string& text = emitted->text;
