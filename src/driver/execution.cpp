@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
 #include "driver/program_view.h"
 #include "etc/device.h"
@@ -92,7 +93,22 @@ void Execution::Bind(const TensorData& tensor) {
   bound_.push_back(std::move(bound));
 }
 
+void Execution::PoisonWorkspace(unsigned char byte) {
+  constexpr size_t kAlignment = 256;
+  int64_t bytes = instance_.WorkspaceBytes();
+  if (bytes == 0) {
+    return;
+  }
+  poison_ = byte;
+  workspace_.resize(static_cast<size_t>(bytes) + kAlignment);
+  void* begin = workspace_.data();
+  size_t space = workspace_.size();
+  instance_.BindWorkspace(std::align(kAlignment, static_cast<size_t>(bytes), begin, space), bytes);
+  instance_.Reserve();  // which zeroes it
+}
+
 double Execution::Launch() {
+  std::fill(workspace_.begin(), workspace_.end(), static_cast<char>(poison_));
   for (auto& bound : bound_) {
     const std::vector<char>& bytes = Source(*bound);
     if (bound->IsWritten() && on_gpu_) {

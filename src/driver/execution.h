@@ -27,6 +27,10 @@ class Execution {
   /// tensor must outlive the execution.
   void Bind(const TensorData& tensor);
 
+  /// Has each launch on the host start with a workspace of this byte, so that a result shows which
+  /// depends on what no task has written. All is bound, and the dims are known.
+  void PoisonWorkspace(unsigned char byte);
+
   /// Launches once from the tensors' own bytes, which stay as they are. Yields milliseconds.
   double Launch();
 
@@ -43,6 +47,8 @@ class Execution {
   std::string graph_;
   bool on_gpu_;
   std::vector<std::unique_ptr<Bound>> bound_;  // freed after the instance that uses it
+  std::vector<char> workspace_;                // of poison, with room to align; empty: none
+  unsigned char poison_ = 0;
   Instance instance_;
 };
 

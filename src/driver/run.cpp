@@ -19,6 +19,10 @@ namespace etc {
 namespace {
 
 constexpr double kGpuTolerance = 0.03;  // bf16 keeps 8 bits, and layers add up their roundings
+// What the workspace holds when a checked launch starts on the host: in the reference not a number,
+// which equals nothing, and in the program other integers.
+constexpr unsigned char kReferencePoison = 0xff;
+constexpr unsigned char kPoison = 0x80;
 
 class RunJob {
  public:
@@ -68,6 +72,9 @@ class RunJob {
       reference = RunReference(*program, *graph, *run);
       if (!reference) {
         return false;
+      }
+      if (IsForHost(*program)) {
+        execution.PoisonWorkspace(kPoison);
       }
     }
     Results results = Launch(execution, *run, reference);
@@ -143,6 +150,7 @@ class RunJob {
     for (const TensorData& tensor : run.tensors) {
       execution.Bind(tensor);
     }
+    execution.PoisonWorkspace(kReferencePoison);
     execution.Launch();
     return execution.Fetch();
   }
