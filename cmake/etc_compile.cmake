@@ -31,9 +31,9 @@ function(etc_compile target)
     endif()
   endif()
   get_filename_component(output ${arg_OUTPUT} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_BINARY_DIR})
+  get_filename_component(folder ${output} DIRECTORY)
   set(outputs ${output})
   if(NOT output MATCHES "\\.etca$")
-    get_filename_component(folder ${output} DIRECTORY)
     get_filename_component(name ${output} NAME_WLE)
     list(APPEND outputs ${folder}/${name}.json)
   endif()
@@ -46,6 +46,7 @@ function(etc_compile target)
     list(APPEND constants -D ${define})
   endforeach()
   add_custom_command(OUTPUT ${outputs}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
     COMMAND etc::etc compile ${source} --arch ${arg_ARCH} -o ${output} ${constants} -MD
             -MF ${output}.d ${arg_OPTIONS}
     DEPENDS ${source} etc::etc
