@@ -69,8 +69,9 @@ std::vector<Between::Part> Between::PartsBetween(const Dependence& d, const Case
     if (with_from < part.free || with_to < part.free) {
       continue;
     }
-    bool before_to = d.carried || with_from > part.free || k < d.to;
-    bool behind_from = d.carried || with_to > part.free || k > d.from;
+    // Of a repeat around `to` alone, some iterations come behind task 2, and so with `from`.
+    bool before_to = d.carried || with_from > part.free || (k < d.to && with_to == part.free);
+    bool behind_from = d.carried || with_to > part.free || (k > d.from && with_from == part.free);
     part.instance = 1;
     if (before_to) {
       AddParts(calls_[d.from], from, part, parts);
