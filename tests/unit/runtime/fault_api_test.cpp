@@ -207,7 +207,7 @@ TEST_CASE("faults of tensors, sizes and orders of calls") {
       {"an unknown dim to clear", [&] { return etc_instance_clear_dim(run, "seq"); },
        ETC_ERROR_NOT_FOUND, "no dim `seq`"},
       {"a dim without a value", [&] { return etc_instance_dim(run, "batch", &value); }, kDim,
-       "is not set, and no bound tensor"},
+       "is not set, and no tensor is bound"},
       {"a shape without a value", [&] { return etc_instance_param_shape(run, "ids", &value, 1); },
        kDim, "has no value yet"},
       {"a shape of nothing", [&] { return etc_instance_param_shape(run, "idx", &value, 1); },
@@ -236,7 +236,7 @@ TEST_CASE("faults of tensors, sizes and orders of calls") {
        "must be in 0..4096"},
       {"a launch without tensors",
        fresh([](etc_instance* instance) { return etc_instance_launch(instance, nullptr); }), kDim,
-       "is not set, and no bound tensor"},
+       "is not set, and no tensor is bound"},
       {"a launch with one tensor", fresh([&](etc_instance* instance) {
          etc_instance_set_dim(instance, "batch", 4);
          etc_instance_set_dim(instance, "width", 8);
