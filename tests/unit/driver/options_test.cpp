@@ -41,7 +41,7 @@ TEST_CASE("`-` is a file") {
 
 TEST_CASE("compile has defaults") {
   auto compile = Accept<CompileOptions>({"compile", "m.etir"});
-  CHECK(compile.target.arch == "sm_90a");
+  CHECK(compile.target.arch == Arch::Sm90a);
   CHECK(compile.target.compiler == Compiler::Nvrtc);
   CHECK(compile.stop_after == StopAfter::Write);
   CHECK_FALSE(compile.lowering.schedule.schedule);
