@@ -43,7 +43,11 @@ class Use {
  public:
   using Load = std::function<etc_status(etc_program**)>;
 
-  Use(Data& data, const Load& load) : data_(data), calls_(Calls(load)) {}
+  Use(Data& data, const Load& load) : data_(data), calls_(Calls(load)) {
+    info_.struct_size = sizeof(info_);
+    param_.struct_size = sizeof(param_);
+    kernel_.struct_size = sizeof(kernel_);
+  }
   ~Use() {
     etc_instance_free(instance_);
     etc_program_free(program_);
