@@ -29,6 +29,35 @@ Set Between::WithoutOthers(const Dependence& d, const AccessRegion& a, const Acc
   return Coalesce(open);
 }
 
+bool Between::AllFollow(const Dependence& d, const AccessRegion& a, const AccessRegion& b) {
+  const ProgramCall& to = calls_[d.to];
+  if (d.carried || to.repeats.size() > d.repeats || calls_[d.from].repeats.size() > d.repeats) {
+    return false;
+  }
+  auto [known, fresh] = elements_.try_emplace(&b);
+  if (fresh) {
+    std::vector<std::string> names = TaskNames(to, 2);
+    names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(d.repeats));
+    known->second = Coalesce(ProjectOut(b.set, names));
+  }
+  for (size_t k = d.to; k-- > d.from + 1;) {
+    if (calls_[k].repeats.size() != d.repeats) {
+      continue;
+    }
+    Part part{k, a.tensor, a.write && b.write, 2, false, d.repeats, d.repeats};
+    auto [covers, first] = covers_.try_emplace({part, &b}, false);
+    if (first) {
+      const Set& touched = Touched(part);
+      covers->second =
+          !IsEmpty(touched) && IsSubset(known->second & unknowns_.GlobalFacts(), touched);
+    }
+    if (covers->second) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Between::Case> Between::CasesOf(const ProgramCall& call, size_t free,
                                             int instance) const {
   std::vector<Case> cases;

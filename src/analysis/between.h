@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/regions.h"
@@ -38,6 +39,9 @@ class Between {
   /// element, those for which there may be no such task.
   Set WithoutOthers(const Dependence& dependence, const AccessRegion& a, const AccessRegion& b,
                     const Set& conflicts);
+  /// Whether that is none, whatever the conflicts are: a quick look, by one call that touches all
+  /// elements that `to` does. True only if it is.
+  bool AllFollow(const Dependence& dependence, const AccessRegion& a, const AccessRegion& b);
 
  private:
   /// Tasks of a call that stand between: in any iteration of the outermost `free` repeats; inside
@@ -72,6 +76,8 @@ class Between {
   const std::vector<ProgramCall>& calls_;
   const ProgramAccesses& accesses_;
   std::map<Part, Set> touched_;
+  std::map<const AccessRegion*, Set> elements_;
+  std::map<std::pair<Part, const AccessRegion*>, bool> covers_;
 };
 
 }  // namespace etc

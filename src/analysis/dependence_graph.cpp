@@ -109,6 +109,10 @@ struct DependenceGraph::State {
         if (a.tensor != b.tensor || (!a.write && !b.write) || a.ahead || b.ahead) {
           continue;
         }
+        if (between.AllFollow(d, a, b)) {
+          conflict.exists = true;
+          continue;
+        }
         Set touched = Coalesce(a.set & b.set & base);
         if (IsEmpty(touched)) {
           continue;
