@@ -243,6 +243,8 @@ class RaceProof {
     }
     Map open = Tasks(x, y, conflict);
     if (!possible_order_) {
+      // Without steps left it would lack links, and what they order would seem to race.
+      prover_.context.SetBudget(kStepsForPair);
       possible_order_.emplace(unknowns_, relations_);
     }
     if (Map ordered = possible_order_->Between(x.index, y.index)) {

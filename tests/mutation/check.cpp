@@ -44,19 +44,23 @@ CheckResult Check(const std::string& text, const std::vector<Override>& constant
   if (!result.IllFormed()) {
     Diagnostics proofs;
     result.report = Prove(*result.module, true, proofs);
-    result.proofs_refute = proofs.HasErrors();
-    for (const Diagnostic& diagnostic : proofs.all()) {
-      // Tasks of one call are in no order, which is a rule: those of the launches that are judged
-      // may happen to run in the right one.
-      bool rule = diagnostic.kind == DiagnosticKind::OrderProof &&
-                  diagnostic.message.find("waits for itself") != std::string::npos;
-      if (diagnostic.severity == Severity::Error && !rule) {
-        result.refuted_at.push_back(SizesIn(diagnostic.message));
-      }
-    }
+    result.AddRefutations(proofs);
     add_errors(proofs);
   }
   return result;
+}
+
+void CheckResult::AddRefutations(const Diagnostics& proofs) {
+  proofs_refute = proofs.HasErrors();
+  for (const Diagnostic& diagnostic : proofs.all()) {
+    // Tasks of one call are in no order, which is a rule: those of the launches that are judged may
+    // happen to run in the right one.
+    bool rule = diagnostic.kind == DiagnosticKind::OrderProof &&
+                diagnostic.message.find("waits for itself") != std::string::npos;
+    if (diagnostic.severity == Severity::Error && !rule) {
+      refuted_at.push_back(SizesIn(diagnostic.message));
+    }
+  }
 }
 
 bool CheckResult::IllFormed() const {

@@ -24,6 +24,8 @@ struct CheckResult {
   std::vector<std::map<std::string, int64_t>> refuted_at;
   std::string messages;
 
+  /// What the proofs have found wrong.
+  void AddRefutations(const Diagnostics& proofs);
   bool Accepted() const { return verified && errors.empty(); }
   /// An error that has nothing to do with synchronisation or bounds: a type, a rank, a name.
   bool IllFormed() const;

@@ -44,7 +44,7 @@ class Commands {
     if (prepared) {
       Diagnostics proofs;
       check.report = Prove(*check.module, true, proofs);
-      check.proofs_refute = proofs.HasErrors();
+      check.AddRefutations(proofs);
       check.verified = VerifyDependences(*check.module, diagnostics);
       diagnostics.Add(proofs);
     }

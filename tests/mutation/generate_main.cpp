@@ -183,6 +183,14 @@ class Campaign {
       return;
     }
     Outcome outcome = Classify(result.check, verdict);
+    if (result.check.proofs_refute) {
+      auto judged = OutcomeOfRefuted(result.check, outcome, verdict);
+      if (!judged) {
+        ++counters_->ends[static_cast<size_t>(End::NotJudged)];
+        return;
+      }
+      outcome = *judged;
+    }
     ++counters_->outcomes[static_cast<size_t>(outcome)];
     CountFamilies(program.family);
     bool refused = outcome == Outcome::RightRule || outcome == Outcome::RightVerifier;

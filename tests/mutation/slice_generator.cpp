@@ -16,6 +16,7 @@ class Generator {
     while (true) {
       program_ = {};
       family_.clear();
+      factors_.clear();
       Make();
       if (!events_) {
         return {TextOf(program_), family_};
