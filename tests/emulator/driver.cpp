@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "cuda_runtime.h"
@@ -50,6 +52,11 @@ Context only_context() {
   return reinterpret_cast<Context>(&context);
 }
 Context current_context = nullptr;
+
+// The dynamic linker knows a shared object by its path, which here is the number of a file: that
+// stays taken as long as the object is loaded.
+std::mutex files_mutex;
+std::map<Library, int> files;
 
 }  // namespace
 
@@ -131,16 +138,21 @@ Result cuLibraryLoadData(Library* library, const void* image, int*, void**, unsi
     return kInvalidImage;
   }
   void* object = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (object == nullptr) {
     std::fprintf(stderr, "emulator: %s\n", dlerror());
+    close(file);
     return kInvalidImage;
   }
   *library = static_cast<Library>(object);
+  const std::lock_guard lock(files_mutex);
+  files[*library] = file;
   return kSuccess;
 }
 Result cuLibraryUnload(Library library) {
   dlclose(library);
+  const std::lock_guard lock(files_mutex);
+  close(files.at(library));
+  files.erase(library);
   return kSuccess;
 }
 Result cuLibraryGetKernel(Kernel* kernel, Library library, const char* name) {
