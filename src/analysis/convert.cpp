@@ -47,6 +47,10 @@ PwAff Converter::Of(const SymbolRef& ref) {
     return value->second;
   }
   const Symbol& symbol = module_.symbols[ref.symbol];
+  const Env& sizes = unknowns_.program().sizes;
+  if (auto size = sizes.find(ref.symbol); size != sizes.end()) {
+    return unknowns_.Constant(size->second);
+  }
   if (symbol.kind == SymbolKind::Dim) {
     return unknowns_.Param(unknowns_.DimName(ref.symbol));
   }

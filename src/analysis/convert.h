@@ -41,6 +41,7 @@ class Converter {
   bool Enter(const ProgramCall& call, size_t arg, const std::vector<PwAff>& element);
 
   PwAff Times(const PwAff& a, const PwAff& b);
+  PwAff ValueOf(SymbolId variable) { return Of(SymbolRef{variable}); }
   /// The value of an integer expression, a term where it is not affine.
   PwAff Int(ExprId id);
 

@@ -10,12 +10,17 @@
 namespace etc {
 namespace {
 
+constexpr ProofTally ProofReport::*kGroups[] = {&ProofReport::bounds,     &ProofReport::counts,
+                                                &ProofReport::order,      &ProofReport::races,
+                                                &ProofReport::iterations, &ProofReport::coverage};
+
 using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 
 /// What the proofs of one program say.
 struct Outcome {
   ProofReport report;
   Diagnostics diagnostics;
+  std::set<AskedOf> kept = {};  // promises about computed tensors
 };
 
 Outcome ProveProgram(const Module& module, const CallProgram& program, bool remarks,
@@ -34,13 +39,61 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
     return outcome;
   }
   EventRelations relations = MakeEventRelations(unknowns);
-  ProgramAccesses accesses = ProveBodies(prover, relations);
+  ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
   ProveSteering(prover, relations, trusted);
-  ProveRaces(prover, relations, accesses, trusted);
-  ProveMemory(prover, accesses);
+  Renewal renewal(unknowns, accesses);
+  ProveRaces(prover, relations, accesses, trusted, renewal);
+  ProveMemory(prover, accesses, renewal);
+  ProveCoverage(prover, accesses, renewal);
   return outcome;
+}
+
+/// Some small sizes of a program.
+std::vector<Env> SmallSizes(const Module& module, const CallProgram& program) {
+  constexpr int64_t kSizes = 8;
+  constexpr int64_t kValues = 6;  // of a dimension
+  std::vector<Env> sizes(kSizes);
+  int64_t number = 0;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    auto range = id != nullptr && module.symbols[*id].kind == SymbolKind::Dim
+                     ? RangeOfDim(module, *id, program.ranges)
+                     : std::nullopt;
+    if (!range) {
+      continue;
+    }
+    ExprId multiple = module.symbols[*id].multiple;
+    int64_t step = multiple ? EvaluateInt(module, multiple, {}).value_or(1) : 1;
+    int64_t first = (range->lo + step - 1) / step * step;
+    int64_t last = std::max(first, range->hi / step * step);
+    for (int64_t i = 0; i < kSizes; ++i) {
+      // Of the first dimension one after the other; of the rest other steps, for all to differ.
+      int64_t at = number == 0 ? i : (i * (2 * number + 1) + number) % kValues;
+      int64_t value = std::min(first + at * step, last);
+      sizes[static_cast<size_t>(i)][*id] = value;
+    }
+    ++number;
+  }
+  return number == 0 ? std::vector<Env>() : sizes;
+}
+
+/// What is open because quotients and products of sizes are no affine functions may be refuted at
+/// small sizes, where they are.
+void RefuteAtSmallSizes(const Module& module, const CallProgram& program, Outcome& outcome) {
+  for (Env& sizes : SmallSizes(module, program)) {
+    CallProgram small = program;
+    small.sizes = std::move(sizes);
+    Outcome there = ProveProgram(module, small, false, nullptr);
+    if (there.diagnostics.HasErrors()) {
+      outcome.diagnostics.Add(there.diagnostics);
+      for (ProofTally ProofReport::*group : kGroups) {
+        (outcome.report.*group).refuted += (there.report.*group).refuted;
+      }
+      return;
+    }
+  }
 }
 
 /// The programs of the graphs and kernels, and what is proved of each.
@@ -58,7 +111,14 @@ std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
   }
   ForEachInParallel(
       work.size(),
-      [&](size_t i) { *work[i].second = ProveProgram(module, *work[i].first, remarks, graphs); },
+      [&](size_t i) {
+        Outcome& outcome = *work[i].second;
+        outcome = ProveProgram(module, *work[i].first, remarks, graphs);
+        if (outcome.report.NotProved() > 0 && !outcome.diagnostics.HasErrors() &&
+            graphs == nullptr && !work[i].first->open) {
+          RefuteAtSmallSizes(module, *work[i].first, outcome);
+        }
+      },
       threads);
   return outcomes;
 }
@@ -67,7 +127,7 @@ std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
 void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
          Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : outcome.diagnostics.all()) {
-    bool known = diagnostic.severity == Severity::Error
+    bool known = diagnostic.severity != Severity::Remark
                      ? !reported.emplace(diagnostic.kind, diagnostic.range.begin).second
                      : report.LeavesOpen(diagnostic.message);
     if (!known) {
@@ -79,9 +139,7 @@ void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
       report.not_proved.push_back(fact);
     }
   }
-  for (ProofTally ProofReport::*group :
-       {&ProofReport::bounds, &ProofReport::counts, &ProofReport::order, &ProofReport::races,
-        &ProofReport::iterations}) {
+  for (ProofTally ProofReport::*group : kGroups) {
     (report.*group).proved += (outcome.report.*group).proved;
     (report.*group).refuted += (outcome.report.*group).refuted;
     (report.*group).not_proved += (outcome.report.*group).not_proved;
@@ -107,7 +165,9 @@ std::string PromiseText(const Module& module, const Tensor& tensor) {
 
 /// What callers promise of the elements of index tensors: those of the program, and where a device
 /// function asks for something of a tensor that has no promise of its own, the graph.
-void AddAssumptions(const Module& module, const CallProgram& program, ProofReport& report) {
+/// `outcomes` are those of all ranges of the program's sizes.
+void AddAssumptions(const Module& module, const CallProgram& program,
+                    const std::vector<Outcome>& outcomes, ProofReport& report) {
   auto add = [&](std::string text) {
     auto& all = report.assumptions;
     if (std::find(all.begin(), all.end(), text) == all.end()) {
@@ -127,9 +187,16 @@ void AddAssumptions(const Module& module, const CallProgram& program, ProofRepor
       const Tensor& param = module.tensors[call.device->params[a]];
       std::string text = PromiseText(module, param);
       if (!text.empty() && PromiseText(module, module.tensors[call.args[a].tensor]).empty()) {
-        bool computed = unknown(call.args[a].tensor);
+        AskedOf asked{call.device->params[a], call.args[a].tensor};
+        bool range_only = !param.distinct && !param.monotone && !param.counts;
+        bool proved = range_only &&
+                      std::all_of(outcomes.begin(), outcomes.end(), [&](const Outcome& outcome) {
+                        return outcome.kept.contains(asked);
+                      });
         add(fmt::format("@{}: {}{}", call.device->name, text,
-                        computed ? " (computed, not proved)" : ""));
+                        !unknown(call.args[a].tensor) ? ""
+                        : proved                      ? " (computed, proved)"
+                                                      : " (computed, not proved)"));
       }
     }
   }
@@ -163,7 +230,7 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
     for (const Outcome& outcome : outcomes[i]) {
       Add(outcome, reported, report, diagnostics);
     }
-    AddAssumptions(module, items[i][0], report);
+    AddAssumptions(module, items[i][0], outcomes[i], report);
     auto open = std::count_if(
         report.not_proved.begin() + before, report.not_proved.end(),
         [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });

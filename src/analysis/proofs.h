@@ -24,12 +24,13 @@ struct ProofReport {
   ProofTally order;                      // a wait comes after all that it waits for
   ProofTally races;                      // conflicting accesses are ordered
   ProofTally iterations;                 // those of a `for` do not depend on each other
+  ProofTally coverage;                   // what is read of a buffer was written before
   std::vector<std::string> assumptions;  // what the proofs take for given
   std::vector<std::string> not_proved;   // what and why
 
   int64_t NotProved() const {
     return bounds.not_proved + counts.not_proved + order.not_proved + races.not_proved +
-           iterations.not_proved;
+           iterations.not_proved + coverage.not_proved;
   }
   bool LeavesOpen(const std::string& fact) const;
 };

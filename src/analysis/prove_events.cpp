@@ -202,7 +202,8 @@ Map Late(const Map& pairs, size_t repeats, bool notifier_stands_before) {
 
 }  // namespace
 
-ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations) {
+ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
+                            std::set<AskedOf>& kept) {
   BodyReader reader;
   reader.on_index = [&](const ProgramCall& call, const IndexUse& use) {
     ProveIndex(prover, call, use);
@@ -210,7 +211,11 @@ ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations) {
   reader.on_loop = [&](const ProgramCall& call, const BodyLoops& loops, Converter& converter) {
     ProveIterations(prover, call, loops, converter);
   };
+  ComputedValues values(prover.unknowns);
+  reader.on_store = [&](TensorId tensor, const Set& stored) { values.Add(tensor, stored); };
+  reader.on_end = [&](const ProgramCall& call) { values.End(call); };
   ProgramAccesses accesses = AccessesOf(prover.unknowns, &reader);
+  kept = values.KeptPromises();
   for (const auto* group : {&relations.waits, &relations.notifies}) {
     for (const EdgeRelation& relation : *group) {
       ProveEdge(prover, prover.unknowns.program().calls[relation.call], relation);

@@ -14,11 +14,11 @@ namespace {
 
 class MemoryProof {
  public:
-  MemoryProof(Prover& prover, const ProgramAccesses& accesses)
+  MemoryProof(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
-        renewal_(prover.unknowns, accesses) {
+        renewal_(renewal) {
     for (const ProgramCall& call : calls_) {
       for (const AccessRegion& region : accesses.first[call.index]) {
         std::vector<size_t>& uses = uses_[region.tensor];
@@ -116,15 +116,15 @@ class MemoryProof {
   Prover& prover_;
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
-  Renewal renewal_;
+  Renewal& renewal_;
   std::map<TensorId, std::vector<size_t>> uses_;  // by calls, in program order
   std::set<TensorId> steering_;
 };
 
 }  // namespace
 
-void ProveMemory(Prover& prover, const ProgramAccesses& accesses) {
-  MemoryProof(prover, accesses).Run();
+void ProveMemory(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal) {
+  MemoryProof(prover, accesses, renewal).Run();
 }
 
 }  // namespace etc

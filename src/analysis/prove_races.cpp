@@ -21,7 +21,7 @@ constexpr int kMostTries = 8;
 class RaceProof {
  public:
   RaceProof(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
-            const std::set<EventId>& trusted)
+            const std::set<EventId>& trusted, Renewal& renewal)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
@@ -32,7 +32,7 @@ class RaceProof {
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
         second_(accesses.second),
-        renewal_(prover.unknowns, accesses) {}
+        renewal_(renewal) {}
 
   void Run() {
     bool launches = unknowns_.program().launches;  // each follows all before it
@@ -378,15 +378,15 @@ class RaceProof {
   Set sizes_;                                    // with all that is known of terms over them
   const std::vector<std::vector<AccessRegion>>& first_;
   const std::vector<std::vector<AccessRegion>>& second_;
-  Renewal renewal_;
+  Renewal& renewal_;
   std::set<std::tuple<size_t, size_t, TensorId>> in_order_;  // calls, and what they may conflict on
 };
 
 }  // namespace
 
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
-                const std::set<EventId>& trusted) {
-  RaceProof(prover, relations, accesses, trusted).Run();
+                const std::set<EventId>& trusted, Renewal& renewal) {
+  RaceProof(prover, relations, accesses, trusted, renewal).Run();
 }
 
 }  // namespace etc

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/buffers.h"
+#include "analysis/computed_values.h"
 #include "analysis/events.h"
 #include "analysis/proofs.h"
 
@@ -49,8 +50,10 @@ std::string TaskText(const ProgramCall& call, const Point& point, int instance);
 std::string ElementText(const std::string& name, size_t rank, const Point& point);
 
 /// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
-/// what the tasks access, as the proof walks over it.
-ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations);
+/// what the tasks access, as the proof walks over it, and the promises about computed tensors that
+/// are kept.
+ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
+                            std::set<AskedOf>& kept);
 /// Two iterations of the innermost loop that touch an element, one of them writing.
 void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& loops,
                      Converter& converter);
@@ -61,8 +64,10 @@ void ProveOrder(Prover& prover, const EventRelations& relations);
 void ProveSteering(Prover& prover, const EventRelations& relations,
                    const std::set<EventId>& trusted);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
-                const std::set<EventId>& trusted);
+                const std::set<EventId>& trusted, Renewal& renewal);
 /// What shares memory holds no values at the same time.
-void ProveMemory(Prover& prover, const ProgramAccesses& accesses);
+void ProveMemory(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
+/// What is read of buffers and outputs was written before; and warns of outputs that nobody writes.
+void ProveCoverage(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
 
 }  // namespace etc

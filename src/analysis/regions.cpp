@@ -171,6 +171,10 @@ class RegionWalk {
       here_ = range;
       Touch(assign.tensor, assign.indices, false);
     }
+    StoredValue(assign.tensor, [&] {
+      return assign.adds ? unknowns_.Any("a sum", [&](const PwAff&) { return unknowns_.All(); })
+                         : task_.converter.Int(assign.value);
+    });
     Store(assign.tensor, assign.indices, range);
   }
 
@@ -182,10 +186,21 @@ class RegionWalk {
       Saved saved = Save();
       EnterAxes({topk.axis});
       VisitExpr(topk.body);
+      StoredValue(topk.positions, [&] { return task_.converter.ValueOf(topk.axis.var); });
       Restore(std::move(saved));
       Store(topk.values, topk.value_indices, range);
       Store(topk.positions, topk.position_indices, range);
     });
+  }
+
+  /// `value` is asked for where somebody looks at it.
+  template <class Value>
+  void StoredValue(TensorId tensor, const Value& value) {
+    const Converter::Binding* binding = task_.converter.Find(tensor);
+    if (reader_ != nullptr && binding != nullptr &&
+        KindOf(module_.tensors[tensor].type) == ValueKind::Int) {
+      reader_->on_store(binding->tensor, scope_ & Eq(unknowns_.Param(kStoredValue), value()));
+    }
   }
 
   void Store(TensorId tensor, const std::vector<ExprId>& indices, SourceRange range) {
@@ -484,7 +499,11 @@ class RegionWalk {
 std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
                                     const std::set<TensorId>& tensors, const BodyReader* reader) {
   unknowns.context().SetBudget(kStepsForCall);
-  return RegionWalk(unknowns, call, tensors, reader).Take();
+  std::vector<AccessRegion> regions = RegionWalk(unknowns, call, tensors, reader).Take();
+  if (reader != nullptr) {
+    reader->on_end(call);
+  }
+  return regions;
 }
 
 }  // namespace etc

@@ -46,6 +46,9 @@ struct BodyReader {
   std::function<void(const ProgramCall&, const IndexUse&)> on_index;  // each index of an access
   /// Each loop with independent iterations; the converter binds what its accesses are made of.
   std::function<void(const ProgramCall&, const BodyLoops&, Converter&)> on_loop;
+  /// The integers that are stored to a tensor of the program, over `kStoredValue`.
+  std::function<void(TensorId, const Set&)> on_store;
+  std::function<void(const ProgramCall&)> on_end;  // of a body
 };
 
 /// What the tasks of one call access of some tensors. Without a reader, nothing else in the body is

@@ -88,6 +88,19 @@ Set ProjectOut(Set set, const std::vector<std::string>& names) {
   return set;
 }
 
+Set OverSizes(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& names) {
+  std::vector<std::string> others;
+  for (const std::string& name : unknowns.Involved(set)) {
+    const Term* term = unknowns.Find(name);
+    bool kept = unknowns.IsDim(name) || (term != nullptr && term->global) ||
+                std::find(names.begin(), names.end(), name) != names.end();
+    if (!kept) {
+      others.push_back(name);
+    }
+  }
+  return Coalesce(ProjectOut(set, others));
+}
+
 bool OnData(const Unknowns& unknowns, const Set& set) {
   std::vector<const Term*> terms = unknowns.TermsIn(set);
   return std::any_of(terms.begin(), terms.end(), [](const Term* term) { return !term->global; });

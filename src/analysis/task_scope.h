@@ -35,6 +35,9 @@ Set InLaterIteration(const Unknowns& unknowns, size_t repeats);
 /// The set without these parameters: for some value of each.
 Set ProjectOut(Set set, const std::vector<std::string>& names);
 
+/// The set over sizes and these names, for some value of all else.
+Set OverSizes(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& names);
+
 /// Whether the set depends on data: then it is larger than what happens in any one launch.
 bool OnData(const Unknowns& unknowns, const Set& set);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/convert.h"
+#include "analysis/task_scope.h"
 #include "analysis/written_once.h"
 #include "ir/checked.h"
 #include "ir/requirements.h"
@@ -51,6 +52,9 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
     PwAff dim = Param(DimName(*id));
     if (auto range = RangeOfDim(module, *id, program.ranges)) {
       sizes_ = sizes_ & Le(Constant(range->lo), dim) & Le(dim, Constant(range->hi));
+    }
+    if (auto size = program.sizes.find(*id); size != program.sizes.end()) {
+      sizes_ = sizes_ & Eq(dim, Constant(size->second));
     }
     ExprId multiple = module.symbols[*id].multiple;
     auto step = multiple ? EvaluateInt(module, multiple, {}) : std::nullopt;
@@ -130,6 +134,24 @@ PwAff Unknowns::CeilQuotient(const PwAff& a, const PwAff& b) {
   });
 }
 
+/// Of a quotient of `x` by `b`, times `b`: less than `b` below `x`, or above where it rounds up.
+Set Unknowns::MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& product) const {
+  std::vector<std::string> names = InvolvedIn(quotient);
+  const Term* term = names.size() == 1 ? Find(names[0]) : nullptr;
+  bool rounds = term != nullptr &&
+                (term->kind == Term::Kind::Quotient || term->kind == Term::Kind::CeilQuotient);
+  if (!rounds || Text(quotient) != Text(Param(term->name)) || Text(term->args[1]) != Text(b)) {
+    return All();
+  }
+  Bounds divisor = BoundsOf(b);
+  if (!divisor.lo || *divisor.lo < 1) {
+    return All();
+  }
+  const PwAff& x = term->args[0];
+  return term->kind == Term::Kind::Quotient ? Le(product, x) & Lt(x, product + b)
+                                            : Le(x, product) & Lt(product, x + b);
+}
+
 PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
   std::string first = Text(a);
   std::string second = Text(b);
@@ -142,7 +164,7 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
   return Add(std::move(term), key, [&](const PwAff& p) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
-    Set facts = All();
+    Set facts = MultipleFacts(a, b, p) & MultipleFacts(b, a, p);
     if (!x.lo || *x.lo < 0 || !y.lo || *y.lo < 0) {
       return facts;
     }
@@ -180,8 +202,8 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
   term.monotone = promise.monotone;
   term.related = promise.related;
   return Add(std::move(term), key, [&](const PwAff& value) {
-    if (!promise.ranges.empty()) {
-      Set facts = All();
+    if (stored_.contains(tensor) || !promise.ranges.empty()) {
+      Set facts = StoredFacts(tensor, value);
       for (const Promise::Range& range : promise.ranges) {
         facts = facts & Le(range.lo, value) & Lt(value, range.hi);
       }
@@ -190,6 +212,13 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
     auto range = RangeOfType(declared.type);
     return range ? Le(Constant(range->lo), value) & Le(value, Constant(range->hi)) : All();
   });
+}
+
+Set Unknowns::StoredFacts(TensorId tensor, const PwAff& value) const {
+  auto stored = stored_.find(tensor);
+  return stored == stored_.end()
+             ? All()
+             : ProjectOut(stored->second & Eq(Param(kStoredValue), value), {kStoredValue});
 }
 
 /// A race with the writer would be found as a race on the tensor itself.
@@ -354,6 +383,13 @@ bool Unknowns::DependsOnlyOn(const std::string& name,
     }
   }
   return term->kind != Term::Kind::Any;
+}
+
+std::string Unknowns::VariableOf(const PwAff& value) const {
+  std::vector<std::string> names = InvolvedIn(value);
+  bool is_variable =
+      names.size() == 1 && Find(names[0]) == nullptr && IsEmpty(Ne(value, Param(names[0])));
+  return is_variable ? names[0] : "";
 }
 
 void Unknowns::AddNames(const Term& term, std::set<std::string>& names) const {

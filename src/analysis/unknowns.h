@@ -48,6 +48,9 @@ struct Promise {
   bool monotone = false;
 };
 
+/// Stands for a value that is stored.
+inline constexpr const char* kStoredValue = "stored@";
+
 class Unknowns {
  public:
   Unknowns(const Module& module, const CallProgram& program, IslContext& context);
@@ -80,6 +83,8 @@ class Unknowns {
   PwAff CeilQuotient(const PwAff& a, const PwAff& b);
   PwAff Product(const PwAff& a, const PwAff& b);
   PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const Promise& promise);
+  /// What all elements of a tensor that the program computes are, over `kStoredValue` and sizes.
+  void SetStored(TensorId tensor, Set values) { stored_[tensor] = std::move(values); }
   /// A value of which nothing but `facts` is known.
   using Facts = std::function<Set(const PwAff&)>;
   PwAff Any(const std::string& text, const Facts& facts);
@@ -100,6 +105,9 @@ class Unknowns {
   /// The set with a twin for each variable that was made since `mark`, and for what is made of
   /// them: the rest has one value in both.
   Set RenameSince(size_t mark, const Set& set, std::map<std::string, std::string>& names);
+
+  /// The variable that the value is; empty where it is none.
+  std::string VariableOf(const PwAff& value) const;
 
   /// Adds the names of the term and of all that it is made of.
   void AddNames(const Term& term, std::set<std::string>& names) const;
@@ -132,6 +140,8 @@ class Unknowns {
   Set Close(const Set& set, bool variables) const;
   const Set& FactsOf(const std::vector<std::string>& names) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
+  Set StoredFacts(TensorId tensor, const PwAff& value) const;
+  Set MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& product) const;
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
   void KeepOlder(size_t mark, const Set& set, std::map<std::string, std::string>& names) const;
   bool IsSince(size_t mark, const std::string& name) const;
@@ -142,6 +152,7 @@ class Unknowns {
   IslContext& context_;
   Set sizes_;
   std::set<TensorId> once_;  // buffers that are written once
+  std::map<TensorId, Set> stored_;
   std::vector<SymbolId> dims_;
   std::map<std::string, Set> facts_;
   /// The facts about all of some names, as the same sets are closed again and again.

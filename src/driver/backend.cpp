@@ -69,7 +69,7 @@ ManifestProofs RecordOf(const ProofReport& report) {
   for (const auto& [name, tally] :
        {std::pair{"bounds", report.bounds}, std::pair{"counts", report.counts},
         std::pair{"order", report.order}, std::pair{"races", report.races},
-        std::pair{"iterations", report.iterations}}) {
+        std::pair{"iterations", report.iterations}, std::pair{"coverage", report.coverage}}) {
     record.groups.push_back({name, tally.proved, tally.not_proved});
   }
   record.assumptions = report.assumptions;

@@ -55,6 +55,7 @@ ExitCode ExitCodeOf(DiagnosticKind kind) {
     case DiagnosticKind::OrderProof:
     case DiagnosticKind::Race:
     case DiagnosticKind::IterationRace:
+    case DiagnosticKind::Coverage:
       return ExitCode::ProofFailed;
     case DiagnosticKind::Toolchain:
     case DiagnosticKind::Spill:

@@ -22,6 +22,17 @@ std::map<std::string, int64_t> SizesIn(const std::string& message) {
   return sizes;
 }
 
+/// Whether there are errors that have nothing to do with synchronisation or bounds.
+bool AreOthers(const std::set<DiagnosticKind>& errors) {
+  static const std::set<DiagnosticKind> kOurs = {
+      DiagnosticKind::Bounds,      DiagnosticKind::EventCount,    DiagnosticKind::EventRange,
+      DiagnosticKind::EventOrder,  DiagnosticKind::EventCycle,    DiagnosticKind::EventUnused,
+      DiagnosticKind::BoundsProof, DiagnosticKind::CountProof,    DiagnosticKind::OrderProof,
+      DiagnosticKind::Race,        DiagnosticKind::IterationRace, DiagnosticKind::Coverage};
+  return !std::all_of(errors.begin(), errors.end(),
+                      [](DiagnosticKind kind) { return kOurs.contains(kind); });
+}
+
 }  // namespace
 
 CheckResult Check(const std::string& text, const std::vector<Override>& constants) {
@@ -41,7 +52,8 @@ CheckResult Check(const std::string& text, const std::vector<Override>& constant
     result.messages += RenderText(from, &source);
   };
   add_errors(diagnostics);
-  if (!result.IllFormed()) {
+  result.ill_formed = !result.module || AreOthers(result.errors);
+  if (!result.ill_formed) {
     Diagnostics proofs;
     result.report = Prove(*result.module, true, proofs);
     result.AddRefutations(proofs);
@@ -58,19 +70,9 @@ void CheckResult::AddRefutations(const Diagnostics& proofs) {
     bool rule = diagnostic.kind == DiagnosticKind::OrderProof &&
                 diagnostic.message.find("waits for itself") != std::string::npos;
     if (diagnostic.severity == Severity::Error && !rule) {
-      refuted_at.push_back(SizesIn(diagnostic.message));
+      refuted.push_back({diagnostic.kind, SizesIn(diagnostic.message)});
     }
   }
-}
-
-bool CheckResult::IllFormed() const {
-  static const std::set<DiagnosticKind> kOurs = {
-      DiagnosticKind::Bounds,      DiagnosticKind::EventCount,   DiagnosticKind::EventRange,
-      DiagnosticKind::EventOrder,  DiagnosticKind::EventCycle,   DiagnosticKind::EventUnused,
-      DiagnosticKind::BoundsProof, DiagnosticKind::CountProof,   DiagnosticKind::OrderProof,
-      DiagnosticKind::Race,        DiagnosticKind::IterationRace};
-  return !module || !std::all_of(errors.begin(), errors.end(),
-                                 [](DiagnosticKind kind) { return kOurs.contains(kind); });
 }
 
 }  // namespace etc::mutation

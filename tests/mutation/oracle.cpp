@@ -132,7 +132,7 @@ class Judging {
     for (const Step& step : program_.steps) {
       for (size_t t = step.begin; t < step.end; ++t) {
         const Task& task = program_.tasks[t];
-        for (size_t cell : task.reads) {
+        for (size_t cell : task.body ? task.reads : std::vector<size_t>()) {
           bool own = std::binary_search(task.writes.begin(), task.writes.end(), cell);
           if (!written[cell] && !own) {
             Add(Wrong::Undefined, fmt::format("{} reads what no task wrote of `%{}`", task.name,

@@ -19,7 +19,7 @@ enum class Wrong {
   Iterations,   // two iterations of a `for` in a task that touch a cell, one writing
   Count,        // an element that is used has another number of notifies than its count: a rule of
                 // the language, which some programs that break it survive
-  Undefined,    // a read of what no task before it in program order has written
+  Undefined,    // a body reads what no task before it in program order has written, nor its own
 };
 const char* Name(Wrong wrong);
 

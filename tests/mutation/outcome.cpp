@@ -11,7 +11,6 @@ constexpr const char* kOutcomes[] = {
     "wrong, refuted by the proofs",
     "wrong, said to be not proved",
     "right, accepted",
-    "right, accepted, but reads what no task wrote",
     "right, not proved",
     "right, rejected: breaks the rule that counts are exact",
     "right, rejected by a rule of the verifier",
@@ -75,12 +74,15 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
   bool hang = verdict.wrong.contains(Wrong::Hang);
   bool race = verdict.wrong.contains(Wrong::Race);
   bool dependent = verdict.wrong.contains(Wrong::Iterations);
+  bool undefined = verdict.wrong.contains(Wrong::Undefined);
   const ProofReport& report = check.report;
-  if (outside || overwritten || hang || race || dependent) {
-    bool open =
-        (outside && report.bounds.not_proved > 0) || (overwritten && MemoryIsOpen(report)) ||
-        (hang && report.counts.not_proved + report.order.not_proved > 0) ||
-        (race && RacesAreOpen(check, verdict)) || (dependent && IterationsAreOpen(report, verdict));
+  if (outside || overwritten || hang || race || dependent || undefined) {
+    bool open = (outside && report.bounds.not_proved > 0) ||
+                (overwritten && MemoryIsOpen(report)) ||
+                (hang && report.counts.not_proved + report.order.not_proved > 0) ||
+                (race && RacesAreOpen(check, verdict)) ||
+                (dependent && IterationsAreOpen(report, verdict)) ||
+                (undefined && report.coverage.not_proved > 0);
     if (!check.verified) {
       return check.proofs_refute || open ? Outcome::WrongVerifier : Outcome::WrongProved;
     }
@@ -89,9 +91,7 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
                                : Outcome::WrongAccepted;
   }
   if (check.Accepted()) {
-    return report.NotProved() > 0                     ? Outcome::RightNotProved
-           : verdict.wrong.contains(Wrong::Undefined) ? Outcome::RightUndefined
-                                                      : Outcome::RightAccepted;
+    return report.NotProved() > 0 ? Outcome::RightNotProved : Outcome::RightAccepted;
   }
   if (verdict.wrong.contains(Wrong::Count)) {
     return Outcome::RightRule;
@@ -102,12 +102,14 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
 std::optional<Outcome> OutcomeOfRefuted(const CheckResult& check, Outcome outcome,
                                         Verdict& verdict) {
   bool judged = false;
-  for (const auto& sizes : check.refuted_at) {
+  for (const auto& [kind, sizes] : check.refuted) {
     Verdict there;
     for (uint64_t random_data : {2, 60}) {  // it takes some data, which may be rare
       there = there.wrong.empty() ? Judge(*check.module, {{sizes}, 0, 0, 0, false, random_data})
                                   : there;
-      there.wrong.erase(Wrong::Undefined);
+      if (kind != DiagnosticKind::Coverage) {
+        there.wrong.erase(Wrong::Undefined);
+      }
     }
     judged = judged || there.judged;
     if (there.judged && there.wrong.empty()) {
@@ -118,7 +120,7 @@ std::optional<Outcome> OutcomeOfRefuted(const CheckResult& check, Outcome outcom
   if (outcome != Outcome::RightRefuted) {
     return outcome;
   }
-  if (!check.verified && check.refuted_at.empty()) {
+  if (!check.verified && check.refuted.empty()) {
     return Outcome::RightVerifier;
   }
   return judged ? std::optional(Classify(check, verdict)) : std::nullopt;

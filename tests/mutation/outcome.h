@@ -15,7 +15,6 @@ enum class Outcome {
   WrongRefuted,
   WrongNotProved,
   RightAccepted,
-  RightUndefined,
   RightNotProved,
   RightRule,
   RightVerifier,

@@ -35,7 +35,7 @@ inline Proved ProveText(const std::string& text) {
 
 inline int64_t Refuted(const ProofReport& report) {
   return report.bounds.refuted + report.counts.refuted + report.order.refuted +
-         report.races.refuted + report.iterations.refuted;
+         report.races.refuted + report.iterations.refuted + report.coverage.refuted;
 }
 
 inline std::string ReadExample(const std::string& name) {
