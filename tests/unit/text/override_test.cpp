@@ -1,5 +1,7 @@
 #include "ir/override.h"
 
+#include <cmath>
+
 #include "ir/evaluate.h"
 #include "parse.h"
 
@@ -33,7 +35,7 @@ TEST_CASE("wrong overrides are errors of their origin") {
                                 {{"m", int64_t{8}, "-D", true},
                                  {"n", 1.5, "-D", true},
                                  {"wide", int64_t{1}, "config.json", false},
-                                 {"eps", 1.0 / 0.0, "-D", true}},
+                                 {"eps", std::nan(""), "-D", true}},
                                 diagnostics));
   REQUIRE(diagnostics.error_count() == 4);
   CHECK(diagnostics.all()[0].message == "`m` from -D is no constant of the program");

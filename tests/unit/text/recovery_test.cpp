@@ -21,7 +21,7 @@ TEST_CASE("each broken constant is one error") {
 TEST_CASE("a broken definition defines its name") {
   CHECK(Kinds("graph @g(%x: f32[1]) { %p = buffer f33[1]; event %e count ;\n"
               "call @f(%p) wait (i) => %e; }") ==
-        std::vector{K::Syntax, K::Syntax, K::UnknownName});
+        std::vector{K::UnknownName, K::Syntax, K::UnknownName});
 }
 
 TEST_CASE("a missing semicolon at the end of a line costs one error") {
