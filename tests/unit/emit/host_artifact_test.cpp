@@ -28,6 +28,7 @@ graph @g(%x: f32[n], %y: out f32[n]) {
 )";
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /// The words behind `key` in the lines of what a tool prints that have it.
 std::vector<std::string> Behind(const std::string& text, const std::string& key) {
   std::vector<std::string> found;
@@ -40,7 +41,6 @@ std::vector<std::string> Behind(const std::string& text, const std::string& key)
   return found;
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("a host binary needs libc and libm, exports its entries only, and reads no environment") {
   const ScratchDirectory scratch;
   REQUIRE(scratch.Write("g.so", HostBinaryOf(TextWith("1")).binary));
