@@ -115,6 +115,13 @@ json GatherManifest() {
              {"kernels", {Kernel("gather_small", 1, 8), Kernel("gather_large", 9, 64)}}}}}};
 }
 
+nlohmann::json DeviceManifest() {
+  nlohmann::json manifest = GatherManifest();
+  manifest["target"] = "sm_90a";
+  manifest["binary"]["file"] = "gather.cubin";
+  return manifest;
+}
+
 std::string Compile(const std::string& text) {
   const TempDir dir;
   dir.Write("text.cpp", text);

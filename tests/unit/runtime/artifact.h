@@ -27,6 +27,8 @@ class TempDir {
 /// kernel for batches up to 8 and 3 in the other, so that a test sees which one ran. Each row goes
 /// through the workspace, and from one thread to another by an event.
 nlohmann::json GatherManifest();
+/// The same for a GPU.
+nlohmann::json DeviceManifest();
 
 /// The shared object of `gather`, compiled once for the process.
 const std::string& GatherBinary();

@@ -16,13 +16,6 @@ using nlohmann::json;
 
 constexpr int64_t kEventBytes = 128;
 
-json DeviceManifest() {
-  json manifest = GatherManifest();
-  manifest["target"] = "sm_90a";
-  manifest["binary"]["file"] = "gather.cubin";
-  return manifest;
-}
-
 /// A `gather` on the stand-in, with device memory to bind.
 struct DeviceGather {
   explicit DeviceGather(const json& manifest = DeviceManifest())

@@ -150,6 +150,13 @@ TEST_CASE("faults of tensors, sizes and orders of calls") {
       REQUIRE(etc_instance_bind(instance, names[i], &tensors[i]) == ETC_OK);
     }
   };
+  const auto launch_with = [&](const etc_allocator& allocator) {
+    etc_set_allocator(&allocator);
+    Instance instance(gather.program);
+    etc_set_allocator(nullptr);
+    bind_all(instance.get(), 4, 8);
+    return etc_instance_launch(instance.get(), nullptr);
+  };
   void* end_of_memory = reinterpret_cast<void*>(UINTPTR_MAX & ~uintptr_t{255});
   const auto fresh = [&](auto action) {
     return [&, action] {
@@ -320,11 +327,7 @@ TEST_CASE("faults of tensors, sizes and orders of calls") {
          etc_allocator allocator{sizeof(etc_allocator), nullptr,
                                  [](void*, int64_t, int32_t, void*) -> void* { return nullptr; },
                                  [](void*, void*, int64_t, int32_t) {}};
-         etc_set_allocator(&allocator);
-         Instance instance(gather.program);
-         etc_set_allocator(nullptr);
-         bind_all(instance.get(), 4, 8);
-         return etc_instance_launch(instance.get(), nullptr);
+         return launch_with(allocator);
        },
        ETC_ERROR_OUT_OF_MEMORY, "the caller's allocator gives no"},
       {"an allocator off the alignment",
@@ -333,11 +336,7 @@ TEST_CASE("faults of tensors, sizes and orders of calls") {
              sizeof(etc_allocator), nullptr,
              [](void*, int64_t, int32_t, void*) -> void* { return memory + 64; },
              [](void*, void*, int64_t, int32_t) {}};
-         etc_set_allocator(&allocator);
-         Instance instance(gather.program);
-         etc_set_allocator(nullptr);
-         bind_all(instance.get(), 4, 8);
-         return etc_instance_launch(instance.get(), nullptr);
+         return launch_with(allocator);
        },
        ETC_ERROR_ARGUMENT, "must be aligned to 256 bytes"},
   });

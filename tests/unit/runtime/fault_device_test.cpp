@@ -12,13 +12,6 @@ using nlohmann::json;
 
 constexpr int kDriverError = 700;
 
-json DeviceManifest() {
-  json manifest = GatherManifest();
-  manifest["target"] = "sm_90a";
-  manifest["binary"]["file"] = "gather.cubin";
-  return manifest;
-}
-
 TEST_CASE("faults of devices and their memory") {
   FakeCuda& fake = OpenFakeCuda();
   const TempDir dir;
