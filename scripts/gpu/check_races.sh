@@ -1,7 +1,7 @@
 #!/bin/sh
 # A small Qwen3 under compute-sanitizer's memcheck and racecheck, as one kernel and as separate
 # kernels, with a batch for each kind of tile kernel. The artifacts have debug checks: racecheck
-# follows their barriers (kernels/arch/barrier.cuh). Where ETC names an etc that is already built,
+# follows their barriers (kernels/arch/sm90/barrier.cuh). Where ETC names an etc that is already built,
 # that one is used.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -32,7 +32,7 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || exit 5
 check "tile kernels" tests/gpu/run.sh
 
 # The program that etc bench measures the bandwidth with.
-check "streaming reads" "$ETC" run src/driver/bandwidth.etir --device gpu --dim n=140 --check
+check "streaming reads" "$ETC" run src/bench/bandwidth.etir --device gpu --dim n=140 --check
 
 # The examples, against the references that the host target is held to. One SM finds what depends
 # on concurrency by its absence, many find it by its presence.

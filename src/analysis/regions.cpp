@@ -4,8 +4,8 @@
 #include <set>
 
 #include "analysis/accessed.h"
-#include "analysis/intervals.h"
 #include "analysis/region_list.h"
+#include "analysis/sets/intervals.h"
 #include "ir/partial.h"
 #include "ir/walk.h"
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "analysis/body_loops.h"
-#include "analysis/task_scope.h"
+#include "analysis/sets/body_loops.h"
+#include "analysis/sets/task_scope.h"
 
 namespace etc {
 

@@ -5,19 +5,19 @@
 #include <deque>
 #include <filesystem>
 
-#include "driver/bandwidth.h"
-#include "driver/bench_measure.h"
-#include "driver/bench_report.h"
-#include "driver/bench_tensors.h"
-#include "driver/bytes_read.h"
+#include "bench/bandwidth.h"
+#include "bench/bytes_read.h"
+#include "bench/measure.h"
+#include "bench/report.h"
+#include "bench/tensors.h"
+#include "compile/front.h"
+#include "compile/pipeline.h"
+#include "compile/program_builder.h"
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/front.h"
-#include "driver/pipeline.h"
-#include "driver/program_builder.h"
-#include "driver/program_view.h"
-#include "driver/progress.h"
 #include "etc/device.h"
+#include "support/files.h"
+#include "support/progress.h"
+#include "tensor/program_view.h"
 
 namespace etc {
 namespace {

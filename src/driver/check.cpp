@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "compile/front.h"
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/front.h"
+#include "support/files.h"
 #include "text/parser.h"
 
 namespace etc {

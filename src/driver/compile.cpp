@@ -9,16 +9,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "driver/backend.h"
+#include "compile/backend.h"
+#include "compile/depfile.h"
+#include "compile/front.h"
+#include "compile/manifest_place.h"
+#include "compile/pipeline.h"
+#include "compile/proof_beside.h"
+#include "compile/resource_report.h"
 #include "driver/commands.h"
-#include "driver/depfile.h"
-#include "driver/files.h"
-#include "driver/front.h"
-#include "driver/manifest_place.h"
-#include "driver/pipeline.h"
-#include "driver/proof_beside.h"
-#include "driver/resource_report.h"
 #include "ir/printer.h"
+#include "support/files.h"
 #include "support/stderr.h"
 #include "verify/verify.h"
 

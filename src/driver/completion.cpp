@@ -5,7 +5,7 @@
 
 #include "driver/command_help.h"
 #include "driver/commands.h"
-#include "driver/files.h"
+#include "support/files.h"
 
 namespace etc {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/progress.h"
 #include "etc/device.h"
+#include "support/files.h"
+#include "support/progress.h"
 #include "toolchain/toolchain.h"
 
 namespace etc {

@@ -1,15 +1,15 @@
 // `etc explain`: load → schedule → what the cost model says of each kernel, as text or as JSON.
 #include <algorithm>
 
-#include "driver/assignments.h"
+#include "compile/front.h"
+#include "compile/pipeline.h"
+#include "compile/sizes.h"
 #include "driver/commands.h"
-#include "driver/explain_report.h"
-#include "driver/files.h"
-#include "driver/front.h"
-#include "driver/pipeline.h"
-#include "driver/sizes.h"
 #include "ir/requirements.h"
+#include "report/explain_report.h"
 #include "schedule/lower.h"
+#include "support/assignments.h"
+#include "support/files.h"
 
 namespace etc {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "compile/front.h"
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/front.h"
 #include "ir/printer.h"
+#include "support/files.h"
 #include "text/parser.h"
 
 namespace etc {

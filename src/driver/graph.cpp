@@ -1,13 +1,13 @@
 // `etc graph`: load → picture → DOT → SVG.
 #include <fmt/format.h>
 
-#include "driver/assignments.h"
+#include "compile/front.h"
+#include "compile/sizes.h"
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/front.h"
-#include "driver/sizes.h"
 #include "picture/picture.h"
 #include "schedule/lower.h"
+#include "support/assignments.h"
+#include "support/files.h"
 #include "toolchain/scratch_directory.h"
 #include "toolchain/subprocess.h"
 

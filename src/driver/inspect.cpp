@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "driver/artifact_view.h"
-#include "driver/assignments.h"
 #include "driver/commands.h"
-#include "driver/files.h"
+#include "report/artifact_view.h"
 #include "runtime/manifest_expr.h"
+#include "support/assignments.h"
+#include "support/files.h"
 
 namespace etc {
 namespace {

@@ -1,11 +1,11 @@
 // `etc opt`: load → the passes asked for → print.
 #include <fmt/format.h>
 
+#include "compile/front.h"
+#include "compile/pipeline.h"
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/front.h"
-#include "driver/pipeline.h"
 #include "ir/printer.h"
+#include "support/files.h"
 
 namespace etc {
 namespace {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <sstream>
 
-#include "driver/files.h"
 #include "driver/option_groups.h"
+#include "support/files.h"
 
 namespace etc {
 namespace {

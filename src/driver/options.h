@@ -7,46 +7,11 @@
 #include <variant>
 #include <vector>
 
-#include "driver/exit_code.h"
-#include "driver/session.h"
-#include "ir/node.h"
-#include "schedule/passes.h"
+#include "compile/exit_code.h"
+#include "compile/options.h"
+#include "target/target.h"
 
 namespace etc {
-
-/// Where a module comes from.
-struct SourceOptions {
-  std::string file;
-  std::vector<std::string> defines;
-  std::vector<std::string> configs;
-  DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
-};
-
-/// How graphs become kernels.
-struct LoweringOptions {
-  ScheduleOptions schedule;
-  std::vector<std::string> print_after;  // names of passes, or `all`
-  bool verify_each = false;
-};
-
-enum class Compiler { Nvrtc, Nvcc };
-
-enum class ResourceUsage { Off, Print, Strict };
-
-/// How kernels become a binary.
-struct TargetOptions {
-  Arch arch = DefaultTarget().arch;
-  Compiler compiler = Compiler::Nvrtc;
-  std::vector<std::string> include_dirs;
-  ResourceUsage resource_usage = ResourceUsage::Off;
-
-  bool IsHost() const { return arch == Arch::Host; }
-};
-
-struct ProofOptions {
-  bool skip = false;
-  bool remarks = false;  // say what is not proved, and why
-};
 
 struct CheckOptions {
   SourceOptions source;

@@ -3,16 +3,16 @@
 
 #include <algorithm>
 
-#include "driver/artifact_view.h"
-#include "driver/assignments.h"
 #include "driver/commands.h"
-#include "driver/files.h"
-#include "driver/program_view.h"
-#include "driver/tensor_data.h"
 #include "etc/runtime.hpp"
+#include "report/artifact_view.h"
 #include "runtime/binding.h"
 #include "runtime/layout.h"
 #include "runtime/manifest_expr.h"
+#include "support/assignments.h"
+#include "support/files.h"
+#include "tensor/program_view.h"
+#include "tensor/tensor_data.h"
 
 namespace etc {
 namespace {

@@ -1,19 +1,19 @@
 // `etc run`: build or load an artifact → make tensors → launch → compare → write.
 #include <fmt/format.h>
 
+#include "bench/statistics.h"
+#include "compile/front.h"
+#include "compile/pipeline.h"
+#include "compile/program_builder.h"
 #include "driver/commands.h"
-#include "driver/compare.h"
-#include "driver/execution.h"
-#include "driver/files.h"
-#include "driver/front.h"
-#include "driver/pipeline.h"
-#include "driver/program_builder.h"
-#include "driver/program_view.h"
-#include "driver/progress.h"
 #include "driver/run_arguments.h"
 #include "driver/run_tensors.h"
-#include "driver/statistics.h"
 #include "emit/emit.h"
+#include "support/files.h"
+#include "support/progress.h"
+#include "tensor/compare.h"
+#include "tensor/execution.h"
+#include "tensor/program_view.h"
 
 namespace etc {
 namespace {

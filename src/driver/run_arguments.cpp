@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "driver/files.h"
-#include "driver/program_view.h"
-#include "driver/sizes.h"
-#include "driver/tensor_data.h"
+#include "compile/sizes.h"
 #include "ir/printer.h"
 #include "ir/requirements.h"
+#include "support/files.h"
+#include "tensor/program_view.h"
+#include "tensor/tensor_data.h"
 
 namespace etc {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "driver/assignments.h"
 #include "ir/module.h"
+#include "support/assignments.h"
 #include "support/diagnostics.h"
 
 namespace etc {

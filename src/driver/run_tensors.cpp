@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "driver/param_values.h"
+#include "tensor/param_values.h"
 
 namespace etc {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "driver/assignments.h"
-#include "driver/execution.h"
-#include "driver/program_view.h"
-#include "driver/tensor_data.h"
+#include "support/assignments.h"
 #include "support/diagnostics.h"
+#include "tensor/execution.h"
+#include "tensor/program_view.h"
+#include "tensor/tensor_data.h"
 
 namespace etc {
 

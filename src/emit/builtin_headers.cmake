@@ -7,7 +7,7 @@ list(SORT kernel_headers)
 set(text_names ${kernel_headers} host_prelude.h bandwidth.etir)
 list(TRANSFORM kernel_headers PREPEND ${PROJECT_SOURCE_DIR}/kernels/)
 set(text_files ${kernel_headers} ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_prelude.h
-    ${CMAKE_CURRENT_SOURCE_DIR}/driver/bandwidth.etir)
+    ${CMAKE_CURRENT_SOURCE_DIR}/bench/bandwidth.etir)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/builtin_texts.cpp)
 add_custom_command(

@@ -48,12 +48,12 @@ class CudaWriter {
     if (checks) {
       text_ += "#define ETC_DEBUG_CHECKS\n";
     }
-    for (const char* name :
-         {"arch/launch.cuh", "tile/roles.cuh", "tile/events.cuh", "tile/scalar.cuh"}) {
+    for (const char* name : {"arch/sm90/launch.cuh", "engine/roles.cuh", "engine/events.cuh",
+                             "tile/pointwise/scalar.cuh"}) {
       ok &= headers_.Append(name, {}, text_);
     }
     if (checks) {
-      ok &= headers_.Append("tile/checks.cuh", {}, text_);
+      ok &= headers_.Append("engine/checks.cuh", {}, text_);
     }
     for (const Kernel& kernel : module_.kernels) {
       if (kernel.consumer_warps != warps) {

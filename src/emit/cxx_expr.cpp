@@ -52,7 +52,7 @@ std::string_view CxxType(ValueKind kind) {
 
 namespace {
 
-/// The name of a scalar function in kernels/tile/scalar.cuh.
+/// The name of a scalar function in kernels/tile/pointwise/scalar.cuh.
 std::string_view FunctionName(Intrinsic op) {
   switch (op) {
 #define ETC_INTRINSIC(name, spelling, arity, domain, result) \

@@ -140,14 +140,15 @@ std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics) 
   }
   HeaderReader reader = BuiltinHeader;
   HeaderText headers(reader, diagnostics);
-  headers.Skip("arch/types.cuh");  // the prelude has the host's own
-  headers.Skip("arch/memory.cuh");
+  headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
+  headers.Skip("arch/sm90/memory.cuh");
   std::string text;
-  if (!headers.Append("host_prelude.h", {}, text) || !headers.Append("tile/scalar.cuh", {}, text)) {
+  if (!headers.Append("host_prelude.h", {}, text) ||
+      !headers.Append("tile/pointwise/scalar.cuh", {}, text)) {
     return std::nullopt;
   }
   bool checks = std::any_of(module.kernels.begin(), module.kernels.end(), HasChecks);
-  if (checks && !headers.Append("tile/checks.cuh", {}, text)) {
+  if (checks && !headers.Append("engine/checks.cuh", {}, text)) {
     return std::nullopt;
   }
   TextWriter out;

@@ -1,7 +1,7 @@
-// What generated C++ for the host target stands on: the types of kernels/arch/types.cuh, and the
-// roles and events of kernels/tile for one thread per SM. Nothing here needs the C++ runtime: an
-// artifact is linked with libc and libm only. Nor is there an inline variable, which would keep the
-// shared object in the process for good.
+// What generated C++ for the host target stands on: the types of kernels/arch/common/types.cuh, and
+// the roles and events of kernels/tile for one thread per SM. Nothing here needs the C++ runtime:
+// an artifact is linked with libc and libm only. Nor is there an inline variable, which would keep
+// the shared object in the process for good.
 #pragma once
 
 #include <sched.h>

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/event_program.h"
+#include "analysis/samples.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
-#include "verify/event_program.h"
-#include "verify/samples.h"
 
 namespace etc {
 

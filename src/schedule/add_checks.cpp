@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/completeness.h"
+#include "analysis/proofs/completeness.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"

@@ -1,12 +1,12 @@
 // How many tasks calls have, and how many of them an element of a planned event counts.
 #include <algorithm>
 
+#include "analysis/shapes.h"
 #include "ir/checked.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/event_plan.h"
-#include "verify/shapes.h"
 
 namespace etc {
 

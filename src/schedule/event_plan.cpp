@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"
-#include "verify/shapes.h"
 
 namespace etc {
 

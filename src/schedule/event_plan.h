@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/derivation/task_expr.h"
 #include "analysis/program.h"
-#include "analysis/task_expr.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 

@@ -25,6 +25,9 @@ bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics&
 /// There are no events: a launch follows all that stand before it.
 bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Whether LowerStatic takes the graph.
+bool BecomesPersistent(const Module& module, const Graph& graph, const ScheduleOptions& options);
+
 /// Replaces each other graph by one kernel for each range of its specialisation. A call becomes the
 /// share of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the
 /// one topological order for all SMs, and each share starts at the SM where the one before it left

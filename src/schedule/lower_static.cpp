@@ -5,7 +5,6 @@
 #include "ir/walk.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
-#include "verify/checks.h"
 
 namespace etc {
 namespace {
@@ -16,10 +15,6 @@ class Lowering : KernelBuilder {
   using KernelBuilder::KernelBuilder;
 
   std::optional<Kernel> Run(const std::vector<Where>& where) {
-    CheckDependences(module_, graph_, diagnostics_);
-    if (diagnostics_.HasErrors()) {
-      return std::nullopt;
-    }
     Kernel kernel = Begin(where);
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     ExprId first = MakeInt(module_, 0);
@@ -163,9 +158,13 @@ class Lowering : KernelBuilder {
 
 }  // namespace
 
+bool BecomesPersistent(const Module& module, const Graph& graph, const ScheduleOptions& options) {
+  return !IsForLaunches(module, graph, options);
+}
+
 bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   return ReplaceGraphs(
-      module, [&](const Graph& graph) { return !IsForLaunches(module, graph, options); },
+      module, [&](const Graph& graph) { return BecomesPersistent(module, graph, options); },
       [&](const Graph& graph, const std::vector<Where>& where) {
         return Lowering(module, graph, options, diagnostics).Run(where);
       });

@@ -16,7 +16,7 @@ const std::vector<Pass>& AllPasses() {
       // In either order: everything below works on kernels.
       {"lower-kernels", "graphs of the schedule `kernels` to a list of launches", LowerKernels},
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",
-       LowerStatic},
+       LowerStatic, BecomesPersistent},
       // Before the memory plan, which reads from the hoisted form that an event joins all tasks of
       // one call with all tasks of another.
       {"hoist-events", "wait and notify once per share where the task does not matter",

@@ -31,6 +31,8 @@ struct Pass {
   std::string_view name;
   std::string_view summary;
   bool (*run)(Module&, const ScheduleOptions&, Diagnostics&);
+  /// The graphs whose events must put all calls in order before the pass; null for none.
+  bool (*needs_order)(const Module&, const Graph&, const ScheduleOptions&) = nullptr;
 };
 
 /// Every pass that `etc opt --pass=NAME` can run.

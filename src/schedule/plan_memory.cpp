@@ -7,12 +7,12 @@
 #include <set>
 
 #include "analysis/fresh_buffers.h"
+#include "analysis/steering_tensors.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
-#include "verify/steering.h"
 
 namespace etc {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "analysis/dependence_graph.h"
+#include "analysis/derivation/dependence_graph.h"
 
 namespace etc {
 

@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 
+#include "analysis/call_order.h"
+#include "analysis/shapes.h"
+#include "analysis/steering_tensors.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "schedule/body_cost.h"
 #include "schedule/lower.h"
 #include "schedule/versions.h"
-#include "verify/checks.h"
-#include "verify/shapes.h"
-#include "verify/steering.h"
 
 namespace etc {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "analysis/shapes.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "verify/shapes.h"
 #include "verify/wording.h"
 
 namespace etc {

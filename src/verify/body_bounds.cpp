@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "analysis/element_accesses.h"
+#include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "verify/accesses.h"
 #include "verify/checks.h"
-#include "verify/samples.h"
 #include "verify/wording.h"
 
 namespace etc {

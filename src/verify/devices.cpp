@@ -3,12 +3,12 @@
 #include <set>
 #include <utility>
 
+#include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
-#include "verify/samples.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
 

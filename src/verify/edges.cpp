@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
-#include "verify/samples.h"
 #include "verify/wording.h"
 
 namespace etc {

@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 
+#include "analysis/event_program.h"
+#include "analysis/event_walk.h"
+#include "analysis/samples.h"
 #include "verify/checks.h"
 #include "verify/event_order.h"
-#include "verify/event_program.h"
-#include "verify/event_walk.h"
-#include "verify/samples.h"
 #include "verify/wording.h"
 
 namespace etc {

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "verify/event_walk.h"
+#include "analysis/event_walk.h"
 
 namespace etc {
 namespace {

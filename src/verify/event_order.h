@@ -1,9 +1,9 @@
 // Says why a wait comes too early.
 #pragma once
 
+#include "analysis/event_program.h"
+#include "analysis/samples.h"
 #include "support/diagnostics.h"
-#include "verify/event_program.h"
-#include "verify/samples.h"
 
 namespace etc {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
@@ -11,7 +12,6 @@
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
 #include "verify/kernel_checks.h"
-#include "verify/samples.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
 

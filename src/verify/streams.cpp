@@ -1,220 +1,18 @@
-// What loaders copy ahead of every wait: nothing in the launch may write it.
-//
-// A parameter that is both streamed and written (a cache that a task reads and appends to) is right
-// where no read of any task can meet a write of any task. This is proved by contradiction: from the
-// assumption that a read and a write have the same indices follow further equalities, until a
-// variable of the read equals what it is below.
+// What loaders copy ahead of every wait: nothing in the launch may write it. A parameter that is
+// both streamed and written (a cache that a task reads and appends to) is right where no read of
+// any task can meet a write of any task.
+#include "analysis/streams.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "ir/evaluate.h"
-#include "verify/accesses.h"
 #include "verify/checks.h"
 
 namespace etc {
 namespace {
-
-/// A call or a share.
-struct Site {
-  NodeId node;
-  DeviceId callee;
-  const std::vector<Argument>* args;
-  SourceRange range;
-};
-
-/// Null where `param` is no parameter of the device function.
-const Argument* ArgumentOf(const Module& module, const Site& site, TensorId param) {
-  const std::vector<TensorId>& params = module.devices[site.callee].params;
-  size_t i = std::find(params.begin(), params.end(), param) - params.begin();
-  return i < site.args->size() ? &(*site.args)[i] : nullptr;
-}
-
-/// Whether a read and a write of one tensor are of different elements, whichever tasks of two calls
-/// they are of.
-class Apart {
- public:
-  /// Nothing in the launch writes the tensors `constant`.
-  Apart(const Module& module, const Site& reader, const ElementAccess& read, const Site& writer,
-        const ElementAccess& write, const std::set<TensorId>& constant)
-      : module_(module),
-        reader_(reader),
-        read_(read),
-        writer_(writer),
-        write_(write),
-        constant_(constant) {}
-
-  bool Proven() {
-    for (size_t i = 0; i < read_.indices.size(); ++i) {
-      Assume(read_.indices[i], write_.indices[i]);
-    }
-    for (size_t i = 0; i < equal_.size(); ++i) {
-      CombineQuotient(equal_[i]);
-    }
-    return std::any_of(equal_.begin(), equal_.end(),
-                       [&](const Equality& equality) { return Contradicts(equality); });
-  }
-
- private:
-  /// An expression of the read, and one of the write that has the same value.
-  using Equality = std::pair<ExprId, ExprId>;
-
-  void Assume(ExprId read, ExprId write) {
-    read = Value(read_, read);
-    write = Value(write_, write);
-    equal_.push_back({read, write});
-    const auto* a = std::get_if<Load>(&module_.exprs[read]);
-    const auto* b = std::get_if<Load>(&module_.exprs[write]);
-    if (a == nullptr || b == nullptr) {
-      return;
-    }
-    std::optional<TensorId> tensor = Constant(read_, a->tensor);
-    if (tensor && tensor == Constant(write_, b->tensor) && module_.tensors[*tensor].distinct) {
-      for (size_t i = 0; i < a->indices.size(); ++i) {
-        Assume(a->indices[i], b->indices[i]);
-      }
-    }
-  }
-
-  /// x = y follows from x / c = y / c and x % c = y % c.
-  void CombineQuotient(Equality equality) {
-    const Binary* read_quotient = Operation(equality.first, BinaryOp::Div);
-    const Binary* write_quotient = Operation(equality.second, BinaryOp::Div);
-    if (read_quotient == nullptr || write_quotient == nullptr) {
-      return;
-    }
-    auto divisor = EvaluateInt(module_, read_quotient->right, {});
-    if (!divisor || *divisor <= 0 || EvaluateInt(module_, write_quotient->right, {}) != divisor) {
-      return;
-    }
-    bool found = std::any_of(equal_.begin(), equal_.end(), [&](const Equality& other) {
-      const Binary* a = Operation(other.first, BinaryOp::Mod);
-      const Binary* b = Operation(other.second, BinaryOp::Mod);
-      return a != nullptr && b != nullptr && EvaluateInt(module_, a->right, {}) == divisor &&
-             EvaluateInt(module_, b->right, {}) == divisor &&
-             Same(read_, read_quotient->left, read_, a->left) &&
-             Same(write_, write_quotient->left, write_, b->left);
-    });
-    if (found) {
-      Assume(read_quotient->left, write_quotient->left);
-    }
-  }
-
-  const Binary* Operation(ExprId id, BinaryOp op) const {
-    const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
-    return binary != nullptr && binary->op == op ? binary : nullptr;
-  }
-
-  /// Whether the equality cannot hold: the read's side is a loop variable, below the write's side.
-  bool Contradicts(const Equality& equality) const {
-    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[equality.first]);
-    const BodyVariable* variable = ref == nullptr ? nullptr : Find(read_, ref->symbol);
-    return variable != nullptr && variable->hi && AtMost(variable->hi, equality.second);
-  }
-
-  /// Whether `bound`, of the read, is at most `limit`, of the write.
-  bool AtMost(ExprId bound, ExprId limit) const {
-    bound = Value(read_, bound);
-    if (Same(read_, bound, write_, limit)) {
-      return true;
-    }
-    const auto* call = std::get_if<Call>(&module_.exprs[bound]);
-    return call != nullptr && call->op == Intrinsic::Min &&
-           std::any_of(call->args.begin(), call->args.end(),
-                       [&](ExprId arg) { return AtMost(arg, limit); });
-  }
-
-  static const BodyVariable* Find(const ElementAccess& access, SymbolId symbol) {
-    auto it = std::find_if(access.variables.begin(), access.variables.end(),
-                           [&](const BodyVariable& v) { return v.symbol == symbol; });
-    return it == access.variables.end() ? nullptr : &*it;
-  }
-
-  /// What a name stands for where it is a `let`.
-  ExprId Value(const ElementAccess& access, ExprId id) const {
-    while (const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id])) {
-      const BodyVariable* variable = Find(access, ref->symbol);
-      if (variable == nullptr || !variable->is_let) {
-        break;
-      }
-      id = variable->lo;
-    }
-    return id;
-  }
-
-  /// Whether two expressions always have the same value. Variables do that are the same access's,
-  /// or that were found to be equal.
-  bool Same(const ElementAccess& a_access, ExprId a, const ElementAccess& b_access,
-            ExprId b) const {
-    a = Value(a_access, a);
-    b = Value(b_access, b);
-    auto same = [&](ExprId x, ExprId y) { return Same(a_access, x, b_access, y); };
-    auto all = [&](const std::vector<ExprId>& x, const std::vector<ExprId>& y) {
-      return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
-    };
-    const Expr& x = module_.exprs[a];
-    const Expr& y = module_.exprs[b];
-    if (x.index() != y.index()) {
-      return false;
-    }
-    if (const auto* literal = std::get_if<IntLiteral>(&x)) {
-      return literal->value == std::get<IntLiteral>(y).value;
-    }
-    if (const auto* ref = std::get_if<SymbolRef>(&x)) {
-      SymbolId other = std::get<SymbolRef>(y).symbol;
-      bool varies = Find(a_access, ref->symbol) != nullptr;
-      return varies && &a_access != &b_access ? EqualVariables(ref->symbol, other)
-                                              : ref->symbol == other;
-    }
-    if (const auto* load = std::get_if<Load>(&x)) {
-      const auto& other = std::get<Load>(y);
-      std::optional<TensorId> tensor = Constant(a_access, load->tensor);
-      return tensor && tensor == Constant(b_access, other.tensor) &&
-             all(load->indices, other.indices);
-    }
-    if (const auto* unary = std::get_if<Unary>(&x)) {
-      const auto& other = std::get<Unary>(y);
-      return unary->op == other.op && same(unary->operand, other.operand);
-    }
-    if (const auto* binary = std::get_if<Binary>(&x)) {
-      const auto& other = std::get<Binary>(y);
-      return binary->op == other.op && same(binary->left, other.left) &&
-             same(binary->right, other.right);
-    }
-    if (const auto* call = std::get_if<Call>(&x)) {
-      const auto& other = std::get<Call>(y);
-      return call->op == other.op && all(call->args, other.args);
-    }
-    return false;
-  }
-
-  /// The constant tensor that a parameter is all of.
-  std::optional<TensorId> Constant(const ElementAccess& access, TensorId param) const {
-    const Argument* argument = ArgumentOf(module_, &access == &read_ ? reader_ : writer_, param);
-    bool constant =
-        argument != nullptr && argument->indices.empty() && constant_.contains(argument->tensor);
-    return constant ? std::optional(argument->tensor) : std::nullopt;
-  }
-
-  bool EqualVariables(SymbolId read, SymbolId write) const {
-    return std::any_of(equal_.begin(), equal_.end(), [&](const Equality& equality) {
-      const auto* a = std::get_if<SymbolRef>(&module_.exprs[equality.first]);
-      const auto* b = std::get_if<SymbolRef>(&module_.exprs[equality.second]);
-      return a != nullptr && b != nullptr && a->symbol == read && b->symbol == write;
-    });
-  }
-
-  const Module& module_;
-  const Site& reader_;
-  const ElementAccess& read_;
-  const Site& writer_;
-  const ElementAccess& write_;
-  const std::set<TensorId>& constant_;
-  std::vector<Equality> equal_;
-};
 
 class StreamChecks {
  public:
@@ -226,11 +24,11 @@ class StreamChecks {
     sites_.clear();
     written_.clear();
     Collect(body, ranges);
-    for (const Site& site : sites_) {
+    for (const StreamSite& site : sites_) {
       ForWritten(site,
                  [&](TensorId, const Argument& argument) { written_.insert(argument.tensor); });
     }
-    for (const Site& site : sites_) {
+    for (const StreamSite& site : sites_) {
       for (const Impl& impl : module_.devices[site.callee].impls) {
         for (TensorId param : impl.streams) {
           Check(site, impl, param);
@@ -260,7 +58,7 @@ class StreamChecks {
   }
 
   template <class Visit>
-  void ForWritten(const Site& site, const Visit& visit) const {
+  void ForWritten(const StreamSite& site, const Visit& visit) const {
     for (TensorId param : module_.devices[site.callee].params) {
       if (module_.tensors[param].access != Access::In) {
         visit(param, *ArgumentOf(module_, site, param));
@@ -268,9 +66,9 @@ class StreamChecks {
     }
   }
 
-  void Check(const Site& site, const Impl& impl, TensorId param) {
+  void Check(const StreamSite& site, const Impl& impl, TensorId param) {
     const Argument& argument = *ArgumentOf(module_, site, param);
-    for (const Site& other : sites_) {
+    for (const StreamSite& other : sites_) {
       ForWritten(other, [&](TensorId written, const Argument& target) {
         if (target.tensor != argument.tensor) {
           return;
@@ -284,7 +82,7 @@ class StreamChecks {
   }
 
   /// Index tensors that the implementation reads ahead and that no call writes.
-  std::set<TensorId> Constant(const Site& site, const Impl& impl) const {
+  std::set<TensorId> Constant(const StreamSite& site, const Impl& impl) const {
     std::set<TensorId> constant;
     for (TensorId param : impl.streams) {
       TensorId tensor = ArgumentOf(module_, site, param)->tensor;
@@ -297,8 +95,8 @@ class StreamChecks {
 
   /// A write of a parameter that some read of a streamed one of the same tensor may meet. Slices of
   /// one depth are the same, or have nothing in common.
-  std::optional<ElementAccess> Meeting(const Site& site, const Impl& impl, TensorId param,
-                                       const Site& other, TensorId written) const {
+  std::optional<ElementAccess> Meeting(const StreamSite& site, const Impl& impl, TensorId param,
+                                       const StreamSite& other, TensorId written) const {
     std::set<TensorId> constant = Constant(site, impl);
     bool same_depth = ArgumentOf(module_, site, param)->indices.size() ==
                       ArgumentOf(module_, other, written)->indices.size();
@@ -306,7 +104,7 @@ class StreamChecks {
     for (const ElementAccess& write : CollectAccesses(module_, module_.devices[other.callee])) {
       for (const ElementAccess& read : reads) {
         if (write.tensor == written && write.writes && read.tensor == param && !read.writes &&
-            !(same_depth && Apart(module_, site, read, other, write, constant).Proven())) {
+            !(same_depth && AreApart(module_, site, read, other, write, constant))) {
           return write;
         }
       }
@@ -314,7 +112,7 @@ class StreamChecks {
     return std::nullopt;
   }
 
-  void Report(const Site& site, const Argument& argument, const Site& writer,
+  void Report(const StreamSite& site, const Argument& argument, const StreamSite& writer,
               const ElementAccess& meets) {
     const std::string& streaming = module_.devices[site.callee].name;
     const std::string& writing = module_.devices[writer.callee].name;
@@ -334,7 +132,7 @@ class StreamChecks {
 
   const Module& module_;
   Diagnostics& diagnostics_;
-  std::vector<Site> sites_;
+  std::vector<StreamSite> sites_;
   std::set<TensorId> written_;  // by some call
   std::set<std::pair<NodeId, TensorId>> reported_;
 };

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "analysis/samples.h"
+#include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
-#include "verify/samples.h"
-#include "verify/shapes.h"
 #include "verify/wording.h"
 
 namespace etc {

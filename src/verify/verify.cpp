@@ -105,6 +105,12 @@ bool Verify(const Module& module, Diagnostics& diagnostics) {
   return VerifyAllButDependences(module, diagnostics) && VerifyDependences(module, diagnostics);
 }
 
+bool VerifyDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  CheckDependences(module, graph, diagnostics);
+  return diagnostics.error_count() == before;
+}
+
 bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   ForEachProgram(

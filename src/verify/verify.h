@@ -14,4 +14,8 @@ namespace etc {
 [[nodiscard]] bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics);
 [[nodiscard]] bool VerifyDependences(const Module& module, Diagnostics& diagnostics);
 
+/// The dependences of one graph, which may have no events yet.
+[[nodiscard]] bool VerifyDependences(const Module& module, const Graph& graph,
+                                     Diagnostics& diagnostics);
+
 }  // namespace etc

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "arch/barrier.cuh"
-#include "arch/copy.cuh"
-#include "arch/launch.cuh"
-#include "arch/memory.cuh"
-#include "arch/mma.cuh"
-#include "arch/tagged.cuh"
-#include "arch/wgmma.cuh"
+#include "arch/sm90/barrier.cuh"
+#include "arch/sm90/copy.cuh"
+#include "arch/sm90/launch.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/mma.cuh"
+#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/wgmma.cuh"
 #include "machine.h"
 
 namespace etc {

@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "support.cuh"
-#include "tile/attention_combine.cuh"
-#include "tile/decode_attention.cuh"
-#include "tile/rotary_append.cuh"
-#include "tile/whole_attention.cuh"
+#include "tile/attention/attention_combine.cuh"
+#include "tile/attention/decode_attention.cuh"
+#include "tile/attention/rotary_append.cuh"
+#include "tile/attention/whole_attention.cuh"
 
 namespace etc::test {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "stream_gemm_test.cuh"
-#include "tile/add_norm.cuh"
-#include "tile/wide_gemm.cuh"
+#include "tile/gemm/wide_gemm.cuh"
+#include "tile/pointwise/add_norm.cuh"
 
 namespace etc::test {
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "support.cuh"
-#include "tile/argmax.cuh"
-#include "tile/rms_norm.cuh"
-#include "tile/silu_mul.cuh"
+#include "tile/pointwise/argmax.cuh"
+#include "tile/pointwise/rms_norm.cuh"
+#include "tile/pointwise/silu_mul.cuh"
 
 namespace etc::test {
 

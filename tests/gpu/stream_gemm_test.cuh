@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "support.cuh"
-#include "tile/embedding.cuh"
-#include "tile/stream_gemm.cuh"
+#include "tile/gemm/stream_gemm.cuh"
+#include "tile/pointwise/embedding.cuh"
 
 namespace etc::test {
 

@@ -15,9 +15,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "arch/types.cuh"
-#include "tile/events.cuh"
-#include "tile/roles.cuh"
+#include "arch/common/types.cuh"
+#include "engine/events.cuh"
+#include "engine/roles.cuh"
 
 namespace etc::test {
 

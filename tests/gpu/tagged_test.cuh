@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include "support.cuh"
-#include "tile/embedding.cuh"
-#include "tile/scalar.cuh"
-#include "tile/stream_gemm.cuh"
+#include "tile/gemm/stream_gemm.cuh"
+#include "tile/pointwise/embedding.cuh"
+#include "tile/pointwise/scalar.cuh"
 
 namespace etc::test {
 

@@ -4,7 +4,7 @@
 #include "attention_test.cuh"
 #include "stopwatch.cuh"
 #include "stream_gemm_test.cuh"
-#include "tile/scalar.cuh"
+#include "tile/pointwise/scalar.cuh"
 
 namespace etc::test {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "stream_gemm_test.cuh"
-#include "tile/wide_gemm.cuh"
+#include "tile/gemm/wide_gemm.cuh"
 
 namespace etc::test {
 

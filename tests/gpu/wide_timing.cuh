@@ -3,8 +3,8 @@
 
 #include "stopwatch.cuh"
 #include "stream_gemm_test.cuh"
-#include "tile/scalar.cuh"
-#include "tile/wide_gemm.cuh"
+#include "tile/gemm/wide_gemm.cuh"
+#include "tile/pointwise/scalar.cuh"
 
 namespace etc::test {
 

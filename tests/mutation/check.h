@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/proofs.h"
+#include "analysis/proofs/proofs.h"
 #include "ir/module.h"
 #include "ir/override.h"
 #include "support/diagnostics.h"

@@ -1,5 +1,5 @@
 // Which calls come after all of another, and which do not.
-#include "analysis/barriers.h"
+#include "analysis/proofs/barriers.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/proofs.h"
+#include "analysis/proofs/proofs.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 

@@ -38,9 +38,10 @@ TEST_CASE("the host prelude is built in") {
 }
 
 TEST_CASE("a tile kernel is found by its bare name, an architecture header is not") {
-  CHECK(BuiltinHeader("roles.cuh") == BuiltinHeader("tile/roles.cuh"));
-  CHECK(BuiltinHeader("arch/types.cuh").has_value());
+  CHECK(BuiltinHeader("decode_gemm.cuh") == BuiltinHeader("tile/gemm/decode_gemm.cuh"));
+  CHECK(BuiltinHeader("arch/common/types.cuh").has_value());
   CHECK_FALSE(BuiltinHeader("types.cuh").has_value());
+  CHECK_FALSE(BuiltinHeader("gemm").has_value());
 }
 
 TEST_CASE("an unknown header is not found") {

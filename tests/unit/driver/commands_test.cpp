@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "driver/artifact_view.h"
-#include "driver/files.h"
-#include "driver/npy.h"
+#include "report/artifact_view.h"
+#include "support/files.h"
+#include "tensor/npy.h"
 #include "toolchain/scratch_directory.h"
 
 namespace etc {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "analysis/proofs.h"
+#include "analysis/proofs/proofs.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
 #include "schedule/sources.h"

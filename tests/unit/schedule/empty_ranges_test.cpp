@@ -1,7 +1,7 @@
 // Calls that have no tasks in some ranges of a specialisation.
 #include <doctest/doctest.h>
 
-#include "analysis/proofs.h"
+#include "analysis/proofs/proofs.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
 #include "schedule/sources.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "analysis/proofs.h"
+#include "analysis/proofs/proofs.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
 #include "text/parser.h"

@@ -1,0 +1,100 @@
+// Runs of 1, 2 or 4 neighbouring elements, tagged ones of whole words, that start at a multiple of
+// their number: read and stored in as few instructions as their width allows.
+#pragma once
+
+#include "arch/common/types.cuh"
+#include "arch/sm90/tagged.cuh"
+
+namespace etc {
+
+/// A run that is on its way; Get waits for it.
+template <class Pointer, int run>
+struct ElementRun;
+
+template <class T, int run>
+struct ElementRun<const T*, run> {
+  struct alignas(run * sizeof(T)) Elements {
+    T at[run];
+  } elements;
+
+  ETC_DEVICE void Start(const T* from) { elements = *reinterpret_cast<const Elements*>(from); }
+  ETC_DEVICE void Get(float (&values)[run]) const {
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      values[i] = ToFloat(elements.at[i]);
+    }
+  }
+};
+template <class T, int run>
+struct ElementRun<T*, run> : ElementRun<const T*, run> {};
+
+template <class T, int run>
+struct ElementRun<Tagged<T>, run> {
+  static constexpr int kPerWord = Tagged<T>::kPerWord;
+  static constexpr int kWords = run / kPerWord;
+  u32 words[kWords];
+  const u32* address;
+
+  ETC_DEVICE bool Fetch() {
+    bool missing = false;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      missing |= FetchMissing(words[i], address + i);
+    }
+    return missing;
+  }
+  ETC_DEVICE void Get(float (&values)[run]) const {
+    ElementRun arrived = *this;
+    while (arrived.Fetch()) {
+    }
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      u32 data = TagData(arrived.words[i / kPerWord]);
+      if constexpr (kPerWord == 1) {
+        values[i] = BitsToFloat(data);
+      } else {
+        values[i] = i % 2 == 0 ? LowBf16(data) : HighBf16(data);
+      }
+    }
+  }
+};
+
+/// Starts to read the elements from i.
+template <int run, class T>
+ETC_DEVICE ElementRun<const T*, run> ReadRun(const T* from, i64 i) {
+  ElementRun<const T*, run> read;
+  read.Start(from + i);
+  return read;
+}
+template <int run, class T>
+ETC_DEVICE ElementRun<Tagged<T>, run> ReadRun(Tagged<T> from, i64 i) {
+  ElementRun<Tagged<T>, run> read{{}, from.Word(u32(i / Tagged<T>::kPerWord))};
+  read.Fetch();
+  return read;
+}
+
+/// Stores the elements from i with the rounding of their type.
+template <class T, int run>
+ETC_DEVICE void StoreRun(T* to, i64 i, const float (&values)[run]) {
+  typename ElementRun<T*, run>::Elements elements;
+#pragma unroll
+  for (int e = 0; e < run; ++e) {
+    elements.at[e] = FromFloat<T>(values[e]);
+  }
+  *reinterpret_cast<decltype(elements)*>(to + i) = elements;
+}
+template <int run>
+ETC_DEVICE void StoreRun(Tagged<float> to, i64 i, const float (&values)[run]) {
+#pragma unroll
+  for (int e = 0; e < run; e += 2) {
+    StoreTagged(to.Word(u32(i + e)), FloatToBits(values[e]), FloatToBits(values[e + 1]));
+  }
+}
+ETC_DEVICE void StoreRun(Tagged<bf16> to, i64 i, const float (&values)[2]) {
+  StoreTagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]));
+}
+ETC_DEVICE void StoreRun(Tagged<bf16> to, i64 i, const float (&values)[4]) {
+  StoreTagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]), PackBf16(values[2], values[3]));
+}
+
+}  // namespace etc

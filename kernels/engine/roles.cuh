@@ -1,0 +1,396 @@
+// The roles of a persistent CTA and what they share: a loader warp fills a ring of slots in shared
+// memory, the consumer warps empty it, and a reducer warp joins what each of them found, so that
+// they go on with the next task at once. docs/kernels.md is the contract.
+#pragma once
+
+#include "arch/common/types.cuh"
+#include "arch/sm90/barrier.cuh"
+#include "arch/sm90/clock.cuh"
+#include "arch/sm90/copy.cuh"
+#include "arch/sm90/launch.cuh"
+#include "arch/sm90/registers.cuh"
+
+#ifndef ETC_CONSUMER_WARPS
+#define ETC_CONSUMER_WARPS 8
+#endif
+
+// Clock cycles from the end of an SM's own part of a stage to its first look for what the other SMs
+// made in it: to look earlier is in vain, and delays their stores.
+#ifndef ETC_FIRST_POLL
+#define ETC_FIRST_POLL 1800
+#endif
+
+// From a CommitParts until the reducer has stored the outputs.
+#ifndef ETC_REDUCER_CYCLES
+#define ETC_REDUCER_CYCLES 900
+#endif
+
+namespace etc {
+
+/// Where a role stands in the ring. Two barriers for each slot: full, then empty.
+struct Ring {
+  u32 first_slot, first_barrier, end_barrier, stride;
+  u32 slot, barrier, parity = 0;
+
+  ETC_DEVICE u32 Full() const { return barrier; }
+  ETC_DEVICE u32 Empty() const { return barrier + 8; }
+  ETC_DEVICE int Index() const { return int(barrier - first_barrier) / 16; }
+  ETC_DEVICE void Advance() {
+    slot += stride;
+    barrier += 16;
+    if (barrier == end_barrier) {
+      slot = first_slot;
+      barrier = first_barrier;
+      parity ^= 1;
+    }
+  }
+};
+
+/// What the consumer warps and the reducer warp hand to each other.
+struct Exchange {
+  static constexpr int kBuffers = 3;  // parts by which the reducer may be behind
+  static constexpr int kAhead = 2;    // tasks that it may have prepared
+
+  Ring buffers;   // a buffer holds the parts of one task
+  Ring begun;     // no data: the beginnings of shares
+  Ring prepared;  // no data, never empty: a task's parts say that its preparation was read
+};
+
+struct Loader {
+  static constexpr int kNoCap = 1 << 30;
+
+  int thread, lane;
+  Ring ring;
+  u64 policy;
+  Ring landing;  // the oldest slot that may still be on its way
+  int slots;     // of the ring
+  int cap;
+  int ahead = 0;
+  u32 first = 0, first_parity = 0;  // the barrier of the share's first slot; 0: none yet
+  bool begun = true;
+  int gap = 0;
+  int in_flight = 0;
+  u32 issued = 0;  // the clock at the last issue
+
+  /// A full queue of weight reads delays the signals and activations that other CTAs wait for, and
+  /// so does a burst of them: most_in_flight slots may be on their way at once, and from one slot's
+  /// issue to the next pass least_gap clock cycles or more. More in flight than the ring has slots
+  /// would be waited for in vain. Once in a share: until the consumers have given back its first
+  /// slot, only most_ahead may be on their way, as those before are still storing what others wait
+  /// for.
+  ETC_DEVICE void SetPace(int most_in_flight, int least_gap, int most_ahead = kNoCap) {
+    cap = min(most_in_flight, slots);
+    gap = least_gap;
+    ahead = min(most_ahead, cap);
+    first = 0;
+    begun = ahead == cap;
+  }
+  /// Waits for a free slot, and for its turn; gives its shared address. For all lanes.
+  ETC_DEVICE u32 Acquire() {
+    begun = begun || (first != 0 && __all_sync(0xffffffffu, BarrierTest(first, first_parity)));
+    for (int most = begun ? cap : ahead; in_flight >= most; --in_flight) {
+      BarrierWait(landing.Full(), landing.parity);
+      landing.Advance();
+    }
+    ++in_flight;
+    BarrierWait(ring.Empty(), ring.parity ^ 1);
+    if (first == 0) {
+      first = ring.Empty();
+      first_parity = ring.parity;
+    }
+    if (gap > 0) {
+      while (Clock() - issued < u32(gap)) {
+      }
+      issued = Clock();
+    }
+    return ring.slot;
+  }
+  /// Announces all bytes that will be copied into the slot; for all lanes, before the copies. None
+  /// end the phase at once: then all lanes must have seen the one before, so `Sync` comes first.
+  ETC_DEVICE void Expect(int bytes) {
+    if (lane == 0) {
+      BarrierArriveExpect(ring.Full(), bytes);
+    }
+    __syncwarp();
+  }
+  /// Copies into the slot; for all lanes, with the same arguments: one of them issues it.
+  ETC_DEVICE void Copy(u32 destination, const void* source, int bytes) {
+    BulkCopyElected(destination, source, bytes, ring.Full(), policy);
+  }
+  /// Moves on to the next slot; for all lanes.
+  ETC_DEVICE void Advance() { ring.Advance(); }
+  /// A barrier of all threads of this role.
+  ETC_DEVICE void Sync() { __syncwarp(); }
+};
+
+struct Consumer {
+  static constexpr int kWarps = ETC_CONSUMER_WARPS;
+  static constexpr int kThreads = kWarps * 32;
+
+  int thread, warp, lane;
+  char* scratch;
+  char* slots;
+  u32 zero;  // 0, which the compiler does not know
+  Ring ring;
+  Exchange exchange;
+  u32 committed = 0;  // the clock at the last CommitParts
+
+  /// Waits until the next slot is full; each warp on its own. WaitAddress gives its shared address.
+  ETC_DEVICE u32 WaitAddress() {
+    BarrierWait(ring.Full(), ring.parity);
+    return ring.slot;
+  }
+  ETC_DEVICE const char* Wait() {
+    u32 address = WaitAddress();
+    return slots + (address - ring.first_slot);
+  }
+  /// This warp is done with the slot; moves on to the next. `read` is any value made of everything
+  /// that this lane loaded from it: an arrive waits until earlier loads are issued, not until they
+  /// have their data, so it is given an operand that does.
+  ETC_DEVICE void Release(u32 read) {
+    BarrierArriveWarp(ring.Empty() + (read & zero), lane);
+    ring.Advance();
+  }
+  /// A barrier of all consumer threads.
+  ETC_DEVICE void Sync() { NamedBarrierSync<1, kThreads>(); }
+
+  /// Lets the reducer read what these threads have waited for. Once in a share, by all warps.
+  ETC_DEVICE void Begin() {
+    if (kEachThreadArrives || thread == 0) {
+      BarrierWait(exchange.begun.Empty(), exchange.begun.parity ^ 1);
+      BarrierArrive(exchange.begun.Full());
+    }
+    exchange.begun.Advance();
+  }
+  /// These threads have stored their outputs of a stage themselves.
+  ETC_DEVICE void Stored() { committed = Clock() - u32(ETC_REDUCER_CYCLES); }
+  /// Waits until tagged data of the stage before can be there.
+  ETC_DEVICE void AwaitOthers() const {
+    while (Clock() - committed < u32(ETC_FIRST_POLL)) {
+    }
+  }
+  /// Waits until the reducer has prepared the next task (each warp): which of kAhead places has it.
+  ETC_DEVICE int WaitPrepared() {
+    BarrierWait(exchange.prepared.Full(), exchange.prepared.parity);
+    int place = exchange.prepared.Index();
+    exchange.prepared.Advance();
+    return place;
+  }
+  /// Waits until the reducer has read all parts (each warp).
+  ETC_DEVICE void AwaitReducer() const {
+    Ring buffers = exchange.buffers;
+#pragma unroll 1
+    for (int i = 0; i < Exchange::kBuffers; ++i) {
+      BarrierWait(buffers.Empty(), buffers.parity ^ 1);
+      buffers.Advance();
+    }
+  }
+  /// Waits until the reducer's next buffer is free (each warp): its shared address.
+  ETC_DEVICE u32 AcquireParts() {
+    BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
+    return exchange.buffers.slot;
+  }
+  /// All of the reducer's buffers as one, once it has read them (each warp): for a kernel without a
+  /// reduction.
+  ETC_DEVICE u32 BorrowParts() const {
+    AwaitReducer();
+    return exchange.buffers.first_slot;
+  }
+  /// This warp's part is in the buffer; moves on to the next.
+  ETC_DEVICE void CommitParts() {
+    BarrierArriveWarp(exchange.buffers.Full(), lane);
+    exchange.buffers.Advance();
+    committed = Clock();
+  }
+};
+
+/// One warp that walks the tasks behind the consumers, and may prepare them ahead of these.
+struct Reducer {
+  int thread, lane;
+  char* scratch;  // the consumers'
+  u32 zero;       // 0, which the compiler does not know
+  Exchange exchange;
+
+  /// Waits for the consumers' Begin; then this role may read what they waited for.
+  ETC_DEVICE void WaitBegin() {
+    BarrierWait(exchange.begun.Full(), exchange.begun.parity);
+    BarrierArriveWarp(exchange.begun.Empty(), lane);
+    exchange.begun.Advance();
+  }
+  /// Where to prepare the next task: one of kAhead places, free once the parts of the task before
+  /// the last are released.
+  ETC_DEVICE int PreparedPlace() const { return exchange.prepared.Index(); }
+  /// Lets the consumers read what this warp has prepared; moves on to the next place.
+  ETC_DEVICE void CommitPrepared() {
+    BarrierArriveWarp(exchange.prepared.Full(), lane);
+    exchange.prepared.Advance();
+  }
+  /// Waits until all consumer warps have committed their parts of the next task: their address.
+  ETC_DEVICE u32 WaitParts() {
+    BarrierWait(exchange.buffers.Full(), exchange.buffers.parity);
+    return exchange.buffers.slot;
+  }
+  /// Done with the buffer; `read` as in Consumer::Release.
+  ETC_DEVICE void ReleaseParts(u32 read) {
+    BarrierArriveWarp(exchange.buffers.Empty() + (read & zero), lane);
+    exchange.buffers.Advance();
+  }
+  /// A barrier of all threads of this role.
+  ETC_DEVICE void Sync() { __syncwarp(); }
+};
+
+/// What a kernel leaves to the reducer: its nested Reduction, if it has one, made once per share
+/// and run for each task.
+struct NoReduction {
+  static constexpr bool kExists = false;
+  static constexpr int kPartsBytes = 0;
+  template <class Args>
+  ETC_DEVICE NoReduction(Reducer&, const Args&) {}
+  template <class... Arguments>
+  ETC_DEVICE void Run(Arguments&&...) {}
+};
+template <class Kernel, class = void>
+struct FindReduction {
+  using type = NoReduction;
+};
+template <class Kernel>
+struct FindReduction<Kernel, typename Kernel::Reduction::Exists> {
+  using type = typename Kernel::Reduction;
+};
+template <class Kernel>
+using ReductionOf = typename FindReduction<Kernel>::type;
+
+/// Whether a reduction prepares tasks ahead: it then has Prepare, called once for each task before
+/// its Run, and before the Run of the task in front where there is one.
+template <class Reduction, class = void>
+struct PreparesTasks {
+  static constexpr bool value = false;
+};
+template <class Reduction>
+struct PreparesTasks<Reduction, typename Reduction::PreparesAhead> {
+  static constexpr bool value = true;
+};
+template <class Reduction, class Args, class... Coordinates>
+ETC_DEVICE void PrepareTask(Reduction& reduction, Reducer& reducer, const Args& args,
+                            Coordinates... task) {
+  if constexpr (PreparesTasks<Reduction>::value) {
+    reduction.Prepare(reducer, args, int(task)...);
+  }
+}
+
+// A kernel's Prefetch is optional; the argument of type int prefers the overload that calls it.
+template <class Kernel, class Args, class... Coordinates>
+ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Coordinates... task)
+    -> decltype(Kernel::Prefetch(consumer, args, int(task)...)) {
+  Kernel::Prefetch(consumer, args, int(task)...);
+}
+template <class Kernel, class Args, class... Coordinates>
+ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
+
+/// Carves the dynamic shared memory of a CTA: ring, scratch, the reducer's buffers, barriers.
+/// kSlotBytes is 0 without a ring, kPartsBytes (of one buffer) without a reduction; the ring has as
+/// many slots as there is room for, but no more than kDepth.
+template <int kSlotBytes, int kScratchBytes, int kPartsBytes, int kSharedBytes,
+          int kDepth = 1 << 30>
+struct Block {
+  // The helpers are one group of four warps, so that it can give registers to the consumers.
+  static constexpr int kThreads = Consumer::kThreads + 128;
+  static constexpr int kRingSlotBytes = (kSlotBytes + 127) / 128 * 128;
+  static constexpr int kScratch = (kScratchBytes + 127) / 128 * 128;
+  static constexpr int kParts = (kPartsBytes + 127) / 128 * 128;
+  static constexpr int kOwnBytes =
+      kScratch + Exchange::kBuffers * kParts + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
+  static_assert(kOwnBytes <= kSharedBytes, "the scratch does not fit into shared memory");
+  static constexpr int kRoom = (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
+  static constexpr int kSlots = kSlotBytes == 0 ? 0 : kRoom < kDepth ? kRoom : kDepth;
+  static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has no room for two ring slots");
+
+  char* shared;
+
+  /// For all threads of the CTA; ends with a barrier of all of them.
+  ETC_DEVICE Block() {
+    shared = LaunchSharedMemory();
+    if (threadIdx.x == 0) {
+      u32 barrier = FirstBarrier();
+#pragma unroll 1
+      for (int slot = 0; slot < kSlots; ++slot, barrier += 16) {
+        BarrierInit(barrier, 1);
+        BarrierInit(barrier + 8, Consumer::kWarps * Arrivals(32));
+      }
+#pragma unroll 1
+      for (int buffer = 0; buffer < Exchange::kBuffers; ++buffer, barrier += 16) {
+        BarrierInit(barrier, Consumer::kWarps * Arrivals(32));
+        BarrierInit(barrier + 8, Arrivals(32));
+      }
+#pragma unroll 1
+      for (int i = 0; i < 1 + Exchange::kAhead; ++i, barrier += 16) {
+        BarrierInit(barrier, Arrivals(i == 0 ? Consumer::kThreads : 32));
+        BarrierInit(barrier + 8, Arrivals(32));
+      }
+      BarrierInitFence();
+    }
+    __syncthreads();
+  }
+
+  /// For all threads, first of all. The loader and the reducer are helpers.
+  ETC_DEVICE bool IsHelper() const {
+    constexpr int launched = 65536 / kThreads / 8 * 8;
+    constexpr int helper = 96;
+    constexpr int spare = (launched - helper) * 128 / Consumer::kThreads / 8 * 8;
+    if (threadIdx.x >= Consumer::kThreads) {
+      GiveRegisters<helper>();
+      return true;
+    }
+    TakeRegisters<launched + spare>();
+    return false;
+  }
+  ETC_DEVICE bool IsLoader() const { return threadIdx.x / 32 == Consumer::kWarps; }
+  ETC_DEVICE bool IsReducer() const { return threadIdx.x / 32 == Consumer::kWarps + 1; }
+  /// Among the helpers that have no role.
+  static constexpr int kSpareThreads = kThreads - Consumer::kThreads - 64;
+  ETC_DEVICE int SpareThread() const { return int(threadIdx.x) - Consumer::kThreads - 64; }
+
+  ETC_DEVICE Loader MakeLoader() const {
+    int lane = int(threadIdx.x) % 32;
+    return Loader{lane, lane, MakeSlots(), EvictFirstPolicy(), MakeSlots(), kSlots, kSlots};
+  }
+  ETC_DEVICE Consumer MakeConsumer() const {
+    int thread = int(threadIdx.x);
+    // The same for all lanes, which the compiler cannot know of a division.
+    int warp = __shfl_sync(0xffffffffu, thread / 32, 0);
+    return Consumer{thread, warp,   thread % 32, Scratch(),
+                    shared, Zero(), MakeSlots(), MakeExchange()};
+  }
+  ETC_DEVICE Reducer MakeReducer() const {
+    int lane = int(threadIdx.x) % 32;
+    return Reducer{lane, lane, Scratch(), Zero(), MakeExchange()};
+  }
+
+ private:
+  // The grid has one dimension.
+  static ETC_DEVICE u32 Zero() { return blockIdx.y; }
+  ETC_DEVICE char* Scratch() const { return shared + kSlots * kRingSlotBytes; }
+  ETC_DEVICE u32 FirstParts() const {
+    return SharedAddress(shared) + kSlots * kRingSlotBytes + kScratch;
+  }
+  ETC_DEVICE u32 FirstBarrier() const { return FirstParts() + Exchange::kBuffers * kParts; }
+  static ETC_DEVICE Ring MakeRing(u32 slot, u32 barrier, int slots, int stride) {
+    Ring ring;
+    ring.first_slot = ring.slot = slot;
+    ring.first_barrier = ring.barrier = barrier;
+    ring.end_barrier = barrier + slots * 16;
+    ring.stride = stride;
+    return ring;
+  }
+  ETC_DEVICE Ring MakeSlots() const {
+    return MakeRing(SharedAddress(shared), FirstBarrier(), kSlots, kRingSlotBytes);
+  }
+  ETC_DEVICE Exchange MakeExchange() const {
+    u32 barrier = FirstBarrier() + kSlots * 16;
+    return {MakeRing(FirstParts(), barrier, Exchange::kBuffers, kParts),
+            MakeRing(0, barrier + Exchange::kBuffers * 16, 1, 0),
+            MakeRing(0, barrier + (Exchange::kBuffers + 1) * 16, Exchange::kAhead, 0)};
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,113 @@
+// Joins the splits of DecodeAttention: out[b, h D + d] from partial [B, H, S, D + 2].
+//
+// Config: may have heads (heads of one task). Task (b, h): heads h * heads and the following.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/sm90/tagged.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+
+namespace etc {
+
+ETC_OPTION(CombineHeads, heads, int, 1);
+
+template <class Config, class Args>
+struct AttentionCombine {
+  static constexpr int kRecord = int(Args::partial_3);
+  static constexpr int kDim = kRecord - 2;
+  static constexpr int kAllHeads = int(Args::partial_1);
+  static constexpr int kHeads = int(CombineHeads<Config>::value);
+  static_assert(kDim % 32 == 0, "a head has a multiple of 32 elements");
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
+
+  ETC_DEVICE AttentionCombine(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h) {
+    int splits = int(args.partial_2);
+#pragma unroll 1
+    for (int i = consumer.thread; i < kHeads * kDim; i += Consumer::kThreads) {
+      int head = h * kHeads + i / kDim;
+      int d = i % kDim;
+      if (head >= kAllHeads) {
+        return;
+      }
+      auto record = args.partial + (i64(b) * kAllHeads + head) * splits * kRecord;
+      StoreElement(args.out, i64(b) * args.out_1 + head * kDim + d, Join(record, splits, d));
+    }
+  }
+
+ private:
+  /// Element d of the joined splits.
+  static ETC_DEVICE float Join(const float* record, int splits, int d) {
+    float top = NegativeInfinity();
+#pragma unroll 8
+    for (int s = 0; s < splits; ++s) {
+      top = fmaxf(top, record[s * kRecord + kDim]);
+    }
+    float sum = 0, weight = 0;
+#pragma unroll 8
+    for (int s = 0; s < splits; ++s) {
+      float factor = Exp2((record[s * kRecord + kDim] - top) * kLog2E);
+      sum = fmaf(factor, record[s * kRecord + d], sum);
+      weight = fmaf(factor, record[s * kRecord + kDim + 1], weight);
+    }
+    return __fdividef(sum, weight);
+  }
+
+  /// The same of tagged records, by a whole warp. All of a batch of splits is fetched at once: each
+  /// lane has its own element of every split, and the scores of one split.
+  static ETC_DEVICE float Join(Tagged<float> record, int splits, int d) {
+    constexpr int kBatch = 16;
+    constexpr u32 kAll = 0xffffffffu;
+    int mine = int(threadIdx.x) % kBatch;
+    float top = NegativeInfinity(), sum = 0, weight = 0;
+#pragma unroll 1
+    for (int first = 0; first < splits; first += kBatch) {
+      Tagged<float> records = record + i64(first) * kRecord;
+      bool exists = first + mine < splits;
+      u32 score = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()));
+      u32 exponentials = exists ? 0 : TagWord(0);
+      u32 values[kBatch];
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        values[s] = first + s < splits ? 0 : TagWord(0);
+      }
+      bool missing = true;
+      while (missing) {
+        missing = FetchMissing(score, records.Word(mine * kRecord + kDim));
+        missing |= FetchMissing(exponentials, records.Word(mine * kRecord + kDim + 1));
+#pragma unroll
+        for (int s = 0; s < kBatch; ++s) {
+          missing |= FetchMissing(values[s], records.Word(s * kRecord + d));
+        }
+      }
+      __syncwarp();
+      score = TagData(score);
+      exponentials = TagData(exponentials);
+      float my_top = BitsToFloat(score);
+      float old = top;
+#pragma unroll
+      for (int offset = kBatch / 2; offset > 0; offset /= 2) {
+        my_top = fmaxf(my_top, __shfl_xor_sync(kAll, my_top, offset));
+      }
+      top = fmaxf(old, my_top);
+      float correction = Exp2((old - top) * kLog2E);
+      float my_factor = Exp2((BitsToFloat(score) - top) * kLog2E);
+      sum *= correction;
+      weight *= correction;
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        float factor = __shfl_sync(kAll, my_factor, s);
+        sum = fmaf(factor, BitsToFloat(TagData(values[s])), sum);
+        weight = fmaf(factor, __shfl_sync(kAll, BitsToFloat(exponentials), s), weight);
+      }
+    }
+    return __fdividef(sum, weight);
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,319 @@
+// One new token's attention over a paged KV cache, split over the positions: norm and rotary
+// embedding of q and k, the append of k and v to the cache, and one split's part of the softmax.
+// DecodeAttention makes all splits, and AttentionCombine joins them. Or PartAttention makes all but
+// the last, and LastAttention that one, beside them, and joins the others to it.
+//
+// Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
+// Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
+// kv_pages.cuh has them; partial [B, H, S, D + 2]: the sum of exp(score - m) v, then m, then the
+// sum of exp(score - m), S - 1 of them where the last split has none; there out [B, H D].
+// Task (b, h, s), of LastAttention (b, h): KV head h, with its group of query heads, and split s of
+// the positions before pos[b]. The last split has pos[b] too, and appends it.
+//
+// The loader brings the cached keys and values through the ring, ahead of every wait: the launch
+// writes position pos[b] of each sequence only, and that one is taken from qkv. A slot has the keys
+// and then the values of up to kSlotRows positions of one page. The warps take the slots by turns,
+// 16 positions each (attention_tile.cuh).
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+#include "tile/attention/attention_tile.cuh"
+#include "tile/attention/head.cuh"
+#include "tile/attention/kv_pages.cuh"
+#include "tile/attention/split_records.cuh"
+#include "tile/attention/warp_records.cuh"
+
+namespace etc {
+
+/// Of a sequence, those that a kernel's tasks have.
+enum class Splits { All, AllButLast, Last };
+
+template <class Config, class Args, Splits kSplits>
+struct SplitAttention {
+  static constexpr bool kLast = kSplits == Splits::Last;
+  using Pages = KvPages<Args>;
+  static constexpr int kDim = Pages::kDim;
+  static constexpr int kKvHeads = Pages::kKvHeads;
+  static constexpr int kHeads = int(Args::partial_1);
+  static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
+  static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
+  static_assert(kGroup <= 8, "a KV head serves at most 8 query heads");
+  using Tile = AttentionTile<kDim>;
+  using State = AttentionState<kDim>;
+
+  static constexpr int kWarps = Consumer::kWarps;
+  static constexpr int kRowBytes = Tile::kRowBytes;
+  static constexpr int kRecord = kDim + 2;  // of `partial`
+  // So many heads are joined at once: one element for each thread.
+  static constexpr int kRoundHeads = kGroup <= 2 ? 2 : Consumer::kThreads / kDim;
+  using Records = WarpRecords<kDim, kRoundHeads>;
+
+  static constexpr int kSlotBytes = 16384;
+  static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
+  static constexpr int kSlotWarps = kSlotRows / Tile::kRows;
+  static_assert(Pages::kPageSize % kSlotRows == 0, "a page is a multiple of what a slot holds");
+  static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
+  static constexpr int kQueryBytes = 8 * kDim * 2;
+  static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + Records::kBytes;
+
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
+    constexpr int window = 32;  // pages that the lanes look up at once
+    Split split(args, b, s);
+    int first = -window, pages = 0;
+#pragma unroll 1
+    for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
+      int index = p / Pages::kPageSize;
+      if (index - first >= window) {
+        first = index;
+        int mine = min(first + loader.lane, (split.end - 1) / Pages::kPageSize);
+        pages = Pages::Page(args, b, mine * Pages::kPageSize);
+      }
+      int page = __shfl_sync(0xffffffffu, pages, index - first);
+      i64 row = Pages::Row(page, h, p);
+      int bytes = (split.SlotEnd(p) - p) * kRowBytes;
+      u32 slot = loader.Acquire();
+      loader.Expect(2 * bytes);
+      loader.Copy(slot, args.k_cache + row, bytes);
+      loader.Copy(slot + kSlotBytes / 2, args.v_cache + row, bytes);
+      loader.Advance();
+    }
+  }
+
+  ETC_DEVICE SplitAttention(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s = 0) {
+    Split split(args, b, s);
+    // Looked up first, used last: the look-up takes as long as a task's first half.
+    [[maybe_unused]] int new_page = split.appends ? Pages::Page(args, b, split.position) : 0;
+    Prepare(consumer, args, b, h, split);
+    consumer.Sync();
+    State state;
+    if (split.appends && consumer.warp == kWarps - 1) {
+      Start(consumer, state);
+    }
+    int turn = consumer.warp;  // below kSlotWarps: the next slot is this warp's
+#pragma unroll 1
+    for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
+      int rows = split.SlotEnd(p) - p - turn * Tile::kRows;
+      u32 slot = consumer.WaitAddress() + turn * Tile::kRows * kRowBytes;
+      u32 read = 0;
+      if (turn < kSlotWarps && rows > 0) {
+        Tile tile;
+        tile.LoadKeys(slot, consumer.lane);
+        float scores[4] = {};
+        tile.Score([&](int i) { return ReadQuery(consumer, i); }, scores);
+        tile.LoadValues(slot + kSlotBytes / 2, rows, consumer.lane);
+        state.Weigh(scores, consumer.lane / 4, rows);
+        tile.Accumulate(scores, state.sum);
+        read = tile.Read();
+      }
+      consumer.Release(read);
+      turn = turn < kSlotWarps ? turn + kWarps - kSlotWarps : turn - kSlotWarps;
+    }
+    if constexpr (kSplits != Splits::AllButLast) {
+      if (split.appends) {
+        Append(consumer, args, Pages::Row(new_page, h, split.position));
+      }
+    }
+    state.MergeLanes();
+    auto partial = args.partial + (i64(b) * kHeads + h * kGroup) * args.partial_2 * kRecord;
+    if constexpr (!kLast) {
+      StorePart(consumer, args, state, partial + i64(s) * kRecord);
+    } else {
+      Join(consumer, args, state, partial, i64(b) * args.out_1 + h * kGroup * kDim);
+    }
+  }
+
+ private:
+  /// The positions of a task, as the loader and the consumers see them.
+  struct Split {
+    int position;    // the new one
+    int begin, end;  // of the cached ones
+    bool appends;
+
+    ETC_DEVICE Split(const Args& args, int b, int s) {
+      int splits = int(args.partial_2) + (kSplits == Splits::All ? 0 : 1);
+      s = kLast ? splits - 1 : s;
+      position = args.pos[b];
+      int chunk = (position + splits - 1) / splits;
+      begin = min(position, s * chunk);
+      end = min(position, begin + chunk);
+      appends = kSplits != Splits::AllButLast && s == splits - 1;
+    }
+    /// The end of the positions that share a slot with p, the first of them.
+    ETC_DEVICE int SlotEnd(int p) const { return min(end, (p / kSlotRows + 1) * kSlotRows); }
+  };
+
+  static ETC_DEVICE bf16* Queries(const Consumer& consumer) {
+    return reinterpret_cast<bf16*>(consumer.scratch);
+  }
+  static ETC_DEVICE float* NewKey(const Consumer& consumer) {
+    return reinterpret_cast<float*>(consumer.scratch + kQueryBytes);
+  }
+  static ETC_DEVICE float* NewValue(const Consumer& consumer) { return NewKey(consumer) + kDim; }
+  static ETC_DEVICE Records RecordsOf(const Consumer& consumer) {
+    return {SharedAddress(NewValue(consumer) + kDim)};
+  }
+
+  /// Leaves the queries in scratch; in the split that appends, the new key and value too. A warp
+  /// for each head.
+  static ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int b, int h,
+                                 const Split& split) {
+    constexpr bool qk_norm = QkNormOption<Config>::value;
+    auto qkv = args.qkv + i64(b) * args.qkv_1;
+    int lane = consumer.lane;
+    int items = kGroup + (split.appends ? 2 : 0);
+#pragma unroll 1
+    for (int item = consumer.warp; item < items; item += kWarps) {
+      bool is_query = item<kGroup, is_value = item> kGroup;
+      int index = is_query ? h * kGroup + item : kHeads + h + (is_value ? kKvHeads : 0);
+      HeadConstants<kDim> constants(args.inv_freq, lane);
+      if constexpr (qk_norm) {
+        auto weights = args.q_norm;
+        if constexpr (kSplits != Splits::AllButLast) {
+          weights = is_query ? weights : args.k_norm;
+        }
+        constants.LoadNorm(weights, lane);
+      }
+      Head<kDim> head(qkv + index * kDim, lane);
+      if (!is_value) {
+        if constexpr (qk_norm) {
+          head.Normalise(constants, float(Config::eps));
+        }
+        head.Rotate({constants, split.position});
+      }
+      if (is_query) {
+        head.Store(Queries(consumer) + item * kDim, lane);
+      } else {
+        head.Round();
+        head.Store(is_value ? NewValue(consumer) : NewKey(consumer), lane);
+      }
+    }
+  }
+
+  /// Puts the new key and value into their row of the caches; a warp for each.
+  static ETC_DEVICE void Append(const Consumer& consumer, const Args& args, i64 row) {
+    if (consumer.warp < 2) {
+      const float* source = consumer.warp == 0 ? NewKey(consumer) : NewValue(consumer);
+      bf16* cache = (consumer.warp == 0 ? args.k_cache : args.v_cache) + row;
+#pragma unroll
+      for (int d = 0; d < kDim; d += 32) {
+        cache[d + consumer.lane] = FromFloat<bf16>(source[d + consumer.lane]);
+      }
+    }
+  }
+
+  /// Query elements as the second operand: of head g, the 8 at q * 8 of the i-th 32. Heads beyond
+  /// the group are zeros. Read anew for each use: registers are short.
+  static ETC_DEVICE uint4 ReadQuery(const Consumer& consumer, int i) {
+    int head = consumer.lane / 4;
+    uint4 words = {0, 0, 0, 0};
+    if (head < kGroup) {
+      const bf16* source = Queries(consumer) + head * kDim + consumer.lane % 4 * 8 + i * 32;
+      words = *reinterpret_cast<const uint4*>(source);
+    }
+    return words;
+  }
+
+  /// The new position comes first; all lanes of one warp.
+  static ETC_DEVICE void Start(const Consumer& consumer, State& state) {
+    const float* key = NewKey(consumer);
+    const float* value = NewValue(consumer);
+    int g = consumer.lane / 4;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      int head = consumer.lane % 4 * 2 + i;
+      float dot = 0;
+      if (head < kGroup) {
+#pragma unroll 8
+        for (int d = g; d < kDim; d += 8) {
+          dot = fmaf(ToFloat(Queries(consumer)[head * kDim + d]), key[d], dot);
+        }
+      }
+      state.top[i] = State::HeadSum(dot) * ScoreScale<kDim>();
+      state.weight[i] = g == 0 ? 1.0f : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < State::kValueLoads; ++i) {
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        float element = value[i * 64 + g * 8 + e];
+        state.sum[i][e / 2][e % 2 * 2] = state.sum[i][e / 2][e % 2 * 2 + 1] = element;
+      }
+    }
+  }
+
+  /// What was found for one element of a head.
+  struct Joined {
+    float top = NegativeInfinity(), sum[1] = {}, weight = 0;
+  };
+  /// The thread's head of those that are joined together, and its element.
+  static ETC_DEVICE int HeadOf(const Consumer& consumer) { return consumer.thread / kDim; }
+  static ETC_DEVICE int ElementOf(const Consumer& consumer) { return consumer.thread % kDim; }
+  static ETC_DEVICE bool IsMine(const Consumer& consumer, int first) {
+    int head = HeadOf(consumer);
+    return head < kRoundHeads && first + head < kGroup;
+  }
+
+  static ETC_DEVICE void StoreWarp(Consumer& consumer, const State& state, int first) {
+    if (first > 0) {
+      consumer.Sync();
+    }
+    RecordsOf(consumer).Store(state, consumer, first);
+    consumer.Sync();
+  }
+  static ETC_DEVICE Joined JoinWarps(const Consumer& consumer) {
+    Joined joined;
+    RecordsOf(consumer).Join(HeadOf(consumer), ElementOf(consumer), joined.top, joined.sum,
+                             joined.weight);
+    return joined;
+  }
+
+  template <class Pointer>
+  static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const State& state,
+                                   Pointer partial) {
+#pragma unroll 1
+    for (int first = 0; first < kGroup; first += kRoundHeads) {
+      StoreWarp(consumer, state, first);
+      if (IsMine(consumer, first)) {
+        int d = ElementOf(consumer);
+        Joined joined = JoinWarps(consumer);
+        auto out = partial + (first + HeadOf(consumer)) * args.partial_2 * kRecord;
+        StoreElement(out, d, joined.sum[0]);
+        if (d == 0) {
+          StoreElement(out, kDim, joined.top * kLn2);
+          StoreElement(out, kDim + 1, joined.weight);
+        }
+      }
+    }
+  }
+
+  /// With the records of the other splits, which are on their way while the warps are joined.
+  template <class Pointer>
+  static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const State& state,
+                              Pointer partial, i64 out) {
+#pragma unroll 1
+    for (int first = 0; first < kGroup; first += kRoundHeads) {
+      StoreWarp(consumer, state, first);
+      if (IsMine(consumer, first)) {
+        int head = first + HeadOf(consumer), d = ElementOf(consumer);
+        SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
+                                           int(args.partial_2), d);
+        Joined joined = JoinWarps(consumer);
+        others.Join(joined.top, joined.sum[0], joined.weight);
+        StoreElement(args.out, out + head * kDim + d, __fdividef(joined.sum[0], joined.weight));
+      }
+    }
+  }
+};
+
+template <class Config, class Args>
+using DecodeAttention = SplitAttention<Config, Args, Splits::All>;
+template <class Config, class Args>
+using PartAttention = SplitAttention<Config, Args, Splits::AllButLast>;
+template <class Config, class Args>
+using LastAttention = SplitAttention<Config, Args, Splits::Last>;
+
+}  // namespace etc

@@ -1,0 +1,109 @@
+// What the other tasks found that have a split of the same sequence, for the one that joins them:
+// of one head records of D + 2 floats, the sum of exp(score - m) v, then m, then the sum of
+// exp(score - m). Each thread has one element; the lanes of a warp have the same head.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/sm90/tagged.cuh"
+#include "tile/attention/attention_tile.cuh"
+
+namespace etc {
+
+template <int kDim, class Pointer>
+class SplitRecords {
+ public:
+  ETC_DEVICE SplitRecords(Pointer records, int count, int d)
+      : records_(records), count_(count), d_(d) {}
+  /// Adds to the thread's own sum, and to the weight; `top` is in units of log2.
+  ETC_DEVICE void Join(float& top, float& sum, float& weight) const {
+#pragma unroll 1
+    for (int s = 0; s < count_; ++s) {
+      Pointer record = records_ + s * (kDim + 2);
+      float score = record[kDim] * kLog2E;
+      float old = top;
+      top = fmaxf(top, score);
+      float correction = SoftmaxFactor(old, top), factor = SoftmaxFactor(score, top);
+      sum = fmaf(factor, record[d_], sum * correction);
+      weight = fmaf(factor, record[kDim + 1], weight * correction);
+    }
+  }
+
+ private:
+  Pointer records_;
+  int count_, d_;
+};
+
+/// The same of tagged records. A batch of them is fetched at once, the first as soon as this is
+/// made. They are few, so each thread fetches all that it needs: to share it would take longer.
+template <int kDim>
+class SplitRecords<kDim, Tagged<float>> {
+ public:
+  ETC_DEVICE SplitRecords(Tagged<float> records, int count, int d)
+      : records_(records), count_(count), d_(d) {
+    Begin();
+    Fetch();
+  }
+  ETC_DEVICE void Join(float& top, float& sum, float& weight) {
+#pragma unroll 1
+    while (true) {
+      while (Fetch()) {
+      }
+      Add(top, sum, weight);
+      count_ -= kBatch;
+      if (count_ <= 0) {
+        return;
+      }
+      records_ = records_ + kBatch * kRecord;
+      Begin();
+    }
+  }
+
+ private:
+  static constexpr int kRecord = kDim + 2;
+  static constexpr int kBatch = 3;
+
+  Tagged<float> records_;  // from the batch's first on
+  int count_, d_;
+  u32 scores_[kBatch], weights_[kBatch], values_[kBatch];
+
+  ETC_DEVICE float Score(int s) const { return BitsToFloat(TagData(scores_[s])) * kLog2E; }
+
+  /// There is nothing to fetch of records that do not exist: they weigh nothing.
+  ETC_DEVICE void Begin() {
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      bool exists = s < count_;
+      scores_[s] = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()));
+      weights_[s] = values_[s] = exists ? 0 : TagWord(0);
+    }
+  }
+  /// Whether something was missing.
+  ETC_DEVICE bool Fetch() {
+    bool missing = false;
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      missing |= FetchMissing(values_[s], records_.Word(s * kRecord + d_));
+      missing |= FetchMissing(scores_[s], records_.Word(s * kRecord + kDim));
+      missing |= FetchMissing(weights_[s], records_.Word(s * kRecord + kDim + 1));
+    }
+    return missing;
+  }
+  ETC_DEVICE void Add(float& top, float& sum, float& weight) const {
+    float old = top;
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      top = fmaxf(top, Score(s));
+    }
+    float correction = SoftmaxFactor(old, top);
+    sum *= correction;
+    weight *= correction;
+#pragma unroll
+    for (int s = 0; s < kBatch; ++s) {
+      float factor = SoftmaxFactor(Score(s), top);
+      sum = fmaf(factor, BitsToFloat(TagData(values_[s])), sum);
+      weight = fmaf(factor, BitsToFloat(TagData(weights_[s])), weight);
+    }
+  }
+};
+
+}  // namespace etc

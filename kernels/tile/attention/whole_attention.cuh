@@ -1,0 +1,252 @@
+// One new token's attention over a paged KV cache, where there are sequences enough that no task
+// has a part of one only: norm and rotary embedding of q and k, the append of k and v to the cache,
+// and the attended values themselves. DecodeAttention splits a sequence.
+//
+// Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
+// Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
+// kv_pages.cuh has them; out [B, H D].
+// Task (b, h): KV head h, with its group of query heads, and all positions up to pos[b].
+//
+// The reducer prepares the queries one task ahead of the consumers, with the new position's score
+// and value, which make its part in the softmax. A slot has the keys and then the values of up to
+// kSlotRows positions; the warps take 16 positions each, by turns (attention_tile.cuh), and at the
+// end of a task they join what each has found.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/registers.cuh"
+#include "arch/sm90/runs.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+#include "tile/attention/attention_tile.cuh"
+#include "tile/attention/head.cuh"
+#include "tile/attention/kv_pages.cuh"
+#include "tile/attention/warp_records.cuh"
+
+namespace etc {
+
+template <class Config, class Args>
+class WholeAttention {
+ public:
+  using Pages = KvPages<Args>;
+  static constexpr int kDim = Pages::kDim;
+  static constexpr int kKvHeads = Pages::kKvHeads;
+  static constexpr int kHeads = int(Args::out_1) / kDim;
+  static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
+  static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
+  static_assert(kGroup <= 8, "a KV head serves at most 8 query heads");
+  using Tile = AttentionTile<kDim>;
+  using State = AttentionState<kDim>;
+
+  static constexpr int kWarps = Consumer::kWarps;
+  static constexpr int kRowBytes = Tile::kRowBytes;
+  static constexpr int kSlotBytes = 32768;
+  static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
+  static constexpr int kSlotWarps = kSlotRows / Tile::kRows;
+  static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
+  static constexpr int kCopyRows = kSlotRows < Pages::kPageSize ? kSlotRows : Pages::kPageSize;
+  static_assert(kSlotRows % kCopyRows == 0 && Pages::kPageSize % kCopyRows == 0,
+                "a slot holds whole pages, or a page whole slots");
+
+  /// What the reducer prepares of a task.
+  struct Prepared {
+    bf16 queries[8][kDim];
+    float value[kDim];  // of the new position
+    float scores[8];    // its scores, in units of log2
+    int position;
+  };
+  static constexpr int kPreparedBytes = (int(sizeof(Prepared)) + 15) / 16 * 16;
+  // So many heads are joined at once. A pair takes turns in two places: then no round of it waits
+  // for the readers of the one before.
+  static constexpr int kRoundHeads = kGroup <= 6 ? (kGroup + 1) / 2 * 2 : 4;
+  static constexpr int kPlaces = kRoundHeads == 2 ? 2 : 1;
+  using Records = WarpRecords<kDim, kRoundHeads>;
+  static constexpr int kRecordsOffset = Exchange::kAhead * kPreparedBytes;
+  static constexpr int kScratchBytes = kRecordsOffset + kPlaces * Records::kBytes;
+
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h) {
+    constexpr int window = 32;  // pages that the lanes look up at once
+    // Any page of the sequence's row may be looked up before its length is known.
+    int last = int(args.page_table_1) - 1;
+    int pages = 0;
+    auto look_up = [&](int first) {
+      pages = Pages::Page(args, b, min(first + loader.lane, last) * Pages::kPageSize);
+    };
+    look_up(0);
+    int end = args.pos[b];
+#pragma unroll 1
+    for (int p = 0; p < end; p += kSlotRows) {
+      int rows = min(end - p, kSlotRows);
+      u32 slot = loader.Acquire();
+      loader.Expect(2 * rows * kRowBytes);
+#pragma unroll
+      for (int first = 0; first < kSlotRows; first += kCopyRows) {
+        if (first < rows) {
+          int index = (p + first) / Pages::kPageSize;
+          if (index % window == 0 && index > 0 && (p + first) % Pages::kPageSize == 0) {
+            look_up(index);
+          }
+          int page = __shfl_sync(0xffffffffu, pages, index % window);
+          i64 row = Pages::Row(page, h, p + first);
+          u32 to = slot + first * kRowBytes;
+          int bytes = min(rows - first, kCopyRows) * kRowBytes;
+          loader.Copy(to, args.k_cache + row, bytes);
+          loader.Copy(to + kSlotBytes / 2, args.v_cache + row, bytes);
+        }
+      }
+      loader.Advance();
+    }
+  }
+
+  ETC_DEVICE WholeAttention(Consumer& consumer, const Args&) : turn_(consumer.warp) {
+    consumer.Begin();
+  }
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h) {
+    const Prepared& prepared = PreparedAt(consumer.scratch, consumer.WaitPrepared());
+    // Opaque, or a kernel that is short of registers reads it from local memory for each slot.
+    const int lane = Opaque(consumer.lane);
+    Vec4 queries[Tile::kKeyLoads];
+#pragma unroll
+    for (int i = 0; i < Tile::kKeyLoads; ++i) {
+      const bf16* source = prepared.queries[lane / 4] + lane % 4 * 8 + i * 32;
+      queries[i] = LoadSharedIf(SharedAddress(source), lane / 4 < kGroup);
+    }
+    int end = prepared.position;
+    State state;
+#pragma unroll 1
+    for (int p = 0; p < end; p += kSlotRows) {
+      int rows = min(end - p, kSlotRows) - turn_ * Tile::kRows;
+      u32 slot = consumer.WaitAddress() + turn_ * Tile::kRows * kRowBytes;
+      if (turn_ < kSlotWarps && rows > 0) {
+        Tile tile;
+        tile.LoadKeys(slot, lane);
+        tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
+        float scores[4] = {};
+        tile.Score([&](int i) { return queries[i]; }, scores);
+        consumer.Release(tile.Read());
+        state.Weigh(scores, lane / 4, rows);
+        tile.Accumulate(scores, state.sum);
+      } else {
+        consumer.Release(0);
+      }
+      turn_ = turn_ < kSlotWarps ? turn_ + kWarps - kSlotWarps : turn_ - kSlotWarps;
+    }
+    state.MergeLanes();
+#pragma unroll 1
+    for (int first = 0; first < kGroup; first += kRoundHeads) {
+      Records records{SharedAddress(consumer.scratch) + kRecordsOffset + place_ * Records::kBytes};
+      if constexpr (kPlaces == 2) {
+        place_ ^= 1;
+      } else {
+        consumer.Sync();
+      }
+      records.Store(state, consumer, first);
+      consumer.Sync();
+      int heads = min(kGroup - first, kRoundHeads);
+      i64 out = i64(b) * args.out_1 + (h * kGroup + first) * kDim;
+#pragma unroll 1
+      for (int i = Opaque(consumer.thread) * 2; i < heads * kDim; i += Consumer::kThreads * 2) {
+        int head = i / kDim, d = i % kDim;
+        float top = prepared.scores[first + head], weight = 1;
+        float sums[2] = {prepared.value[d], prepared.value[d + 1]};
+        records.Join(head, d, top, sums, weight);
+        sums[0] = __fdividef(sums[0], weight), sums[1] = __fdividef(sums[1], weight);
+        StoreRun(args.out, out + i, sums);
+      }
+    }
+    // The reducer may prepare another task in this one's place.
+    consumer.AcquireParts();
+    consumer.CommitParts();
+  }
+
+  /// The reducer's side of a share.
+  class Reduction {
+   public:
+    using Exists = void;
+    using PreparesAhead = void;
+    static constexpr bool kExists = true;
+    static constexpr int kPartsBytes = 0;  // they are in scratch
+
+    ETC_DEVICE Reduction(Reducer& reducer, const Args& args)
+        : query_constants_(args.inv_freq, reducer.lane),
+          key_constants_(args.inv_freq, reducer.lane) {
+      if constexpr (kNorm) {
+        query_constants_.LoadNorm(args.q_norm, reducer.lane);
+        key_constants_.LoadNorm(args.k_norm, reducer.lane);
+      }
+      reducer.WaitBegin();
+    }
+
+    ETC_DEVICE void Prepare(Reducer& reducer, const Args& args, int b, int h) {
+      int lane = reducer.lane;
+      int position = args.pos[b];
+      int page = Pages::Page(args, b, position);
+      auto qkv = args.qkv + i64(b) * args.qkv_1;
+      HeadWords<kDim> words[kGroup];
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        words[i] = HeadWords<kDim>(qkv + (h * kGroup + i) * kDim, lane);
+      }
+      Head<kDim> key(qkv + (kHeads + h) * kDim, lane);
+      Head<kDim> value(qkv + (kHeads + kKvHeads + h) * kDim, lane);
+      Rotation<kDim> rotation(key_constants_, position);
+      Turn(key, key_constants_, rotation);
+      i64 row = Pages::Row(page, h, position);
+      key.Store(args.k_cache + row, lane);
+      value.Store(args.v_cache + row, lane);
+      Prepared& prepared = PreparedAt(reducer.scratch, reducer.PreparedPlace());
+      value.Store(prepared.value, lane);
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        Head<kDim> query(words[i]);
+        Turn(query, query_constants_, rotation);
+        query.Store(prepared.queries[i], lane);
+        float dot = 0;
+#pragma unroll
+        for (int j = 0; j < Head<kDim>::kCount; ++j) {
+          dot = fmaf(query.value[j], key.value[j], dot);
+        }
+        dot = GroupSum<32>(dot) * ScoreScale<kDim>();
+        if (lane == 0) {
+          prepared.scores[i] = dot;
+        }
+      }
+      if (lane == 0) {
+        prepared.position = position;
+      }
+      reducer.CommitPrepared();
+    }
+
+    ETC_DEVICE void Run(Reducer& reducer, const Args&, int, int) {
+      reducer.WaitParts();
+      reducer.ReleaseParts(0);
+    }
+
+   private:
+    static constexpr bool kNorm = QkNormOption<Config>::value;
+
+    HeadConstants<kDim> query_constants_, key_constants_;
+
+    /// Norm and rotation, as a reader of the stored bf16 sees them.
+    static ETC_DEVICE void Turn(Head<kDim>& head, const HeadConstants<kDim>& constants,
+                                const Rotation<kDim>& rotation) {
+      if constexpr (kNorm) {
+        head.Normalise(constants, float(Config::eps));
+      }
+      head.Rotate(rotation);
+      head.Round();
+    }
+  };
+
+ private:
+  int turn_;       // below kSlotWarps: the next slot is this warp's
+  int place_ = 0;  // of the next round's parts
+
+  static ETC_DEVICE Prepared& PreparedAt(char* scratch, int place) {
+    return *reinterpret_cast<Prepared*>(scratch + place * kPreparedBytes);
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,94 @@
+// What follows from a StreamGemm's configuration and the shapes of its operands: how k and the rows
+// are divided, where a slot's rows lie, and what is held in registers.
+#pragma once
+
+#include "arch/sm90/tagged.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+#include "tile/gemm/stream_activations.cuh"
+#include "tile/gemm/stream_gemm_parts.cuh"
+
+namespace etc {
+
+ETC_OPTION(StreamGemmChunk, chunk_k, int, 0);
+ETC_OPTION(StreamGemmNorm, norm, bool, false);
+ETC_OPTION(StreamGemmBias, bias, bool, false);
+ETC_OPTION(StreamGemmSingle, single, bool, false);
+ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
+ETC_WORD_OPTION(StreamGemmWeights, weights, plain);
+
+template <class Config, class Args>
+struct StreamGemmShape {
+  using Epilogue = typename StreamGemmEpilogue<Config>::type;
+  static constexpr bool kGated = Epilogue::kInputs == 2;
+  using Weights = typename Choose<kGated, gate_up, typename StreamGemmWeights<Config>::type>::type;
+  static constexpr bool kNorm = StreamGemmNorm<Config>::value;
+  static constexpr bool kBias = StreamGemmBias<Config>::value;
+  static_assert(!kGated || !kBias, "a gated epilogue adds no bias");
+
+  static constexpr int kWarps = Consumer::kWarps;
+  static constexpr int kRows = int(Config::rows);
+  static constexpr int kDepth = int(Args::x_1);
+  static constexpr int kStep = 32 * kWarps;  // k that all warps take with one load of each lane
+  static constexpr bool kSingle = StreamGemmSingle<Config>::value;
+  static_assert(kRows % 8 == 0 && (kSingle || kRows <= 16), "`rows` is 8 or 16");
+  static constexpr int kGroupRows =
+      kRows <= 16 || (kRows % 16 == 0 && (kGated || kDepth <= 4096)) ? (kRows < 16 ? 8 : 16) : 8;
+  static constexpr int kGroups = kRows / kGroupRows;
+  static constexpr int kAllGroups = int(Args::y_1) * Epilogue::kInputs / kGroupRows;
+  static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
+
+  static constexpr int kGivenChunk = int(StreamGemmChunk<Config>::value);
+  static constexpr int kWantedChunk = kGivenChunk > 0 ? kGivenChunk : 8192 / kGroupRows;
+  static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
+  static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
+  static constexpr int kChunks = DivideUp(kDepth, kChunk);
+  static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
+  static constexpr int kAllBlocks = kDepth / kStep;
+
+  // What a slot is copied in: row by row, or 8 rows of tiles at once.
+  static constexpr bool kTiled = Weights::template kTiled<Args>;
+  static constexpr bool kSwizzled = Weights::template kSwizzled<Args>;
+  static_assert(!kTiled || !kGated || kGroupRows == 16,
+                "`rows` is 16 where `w_gate` and `w_up` are in tiles");
+  static constexpr int kPieceRows = kTiled ? kTileRows : 1;
+  // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different
+  // banks.
+  static constexpr int kPieceStride = kPieceRows * kChunk * 2 + (kTiled ? 0 : 64);
+  static constexpr int kSlotBytes = kGroupRows / kPieceRows * kPieceStride;
+  // From a lane's operand to that of its next block, and to that of the other 8 rows.
+  static constexpr int kBlockStride = kPieceRows * 64;
+  static constexpr int kHalfStride = kTileRows / kPieceRows * kPieceStride;
+
+  static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
+  static constexpr int kHalves = kGroupRows / 8;
+  // What a warp hands to the reducer: sums of every row for each b, then the squares of x. The
+  // stride lets the lanes' stores fall into different banks.
+  static constexpr int kPartStride = kRows + 4;
+  static constexpr int kSums = kTiles * 8 * kPartStride;
+  static constexpr int kPart = kSums + (kNorm ? kTiles * 8 : 0);  // floats
+  static constexpr int kPartsBytes =
+      kSingle ? DivideUp(kWarps * kPart * 4, Exchange::kBuffers) : kWarps * kPart * 4;
+  static constexpr int kScratchBytes = 0;
+
+  // Registers that the activations of a whole share may take.
+  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
+  static constexpr int kHoldable = (kNorm ? 96 : 128) - (kGroups - 1) * 8;
+  static constexpr int kDirectRows = 2;  // tagged rows that are fetched without a look at one word
+  static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
+  static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
+  using X = StreamActivations<Args, kDepth, kChunk, kTiles, kFragments>;
+  static constexpr int kChains =
+      kTiles == 1 && kGroups == 1 ? 4 : 2;  // independent sums, for latency
+  // The norm's weights for this many chunks of held activations are on their way ahead of them: at
+  // first before the activations are waited for.
+  static constexpr int kNormRoom = (88 - kAllBlocks * kTiles * 4) / (kBlocks * 4);
+  static constexpr int kNormAhead = !kNorm || !kHeld || kNormRoom < 2 ? 0
+                                    : kNormRoom < kChunks             ? kNormRoom
+                                                                      : kChunks;
+
+  static constexpr int kOutputs = kRows / Epilogue::kInputs;
+  static constexpr bool kBegins = !kSingle && Epilogue::template kReadsPlain<Args>;
+};
+
+}  // namespace etc

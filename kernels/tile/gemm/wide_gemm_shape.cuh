@@ -1,0 +1,124 @@
+// What follows from a WideGemm's configuration and the shapes of its operands: which rows and which
+// k a warp, a slot and a stage of activations have.
+#pragma once
+
+#include "arch/common/types.cuh"
+#include "arch/sm90/wgmma.cuh"
+#include "engine/layout.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+#include "tile/gemm/stream_gemm_parts.cuh"
+
+namespace etc {
+
+ETC_OPTION(WideGemmNorm, norm, bool, false);
+ETC_WORD_OPTION(WideGemmEpilogue, epilogue, store);
+ETC_WORD_OPTION(WideGemmWeights, weights, plain);
+ETC_OPTION(WideGemmParts, parts, int, 0);
+ETC_OPTION(WideGemmFirst, first, int, 0);
+
+/// The extent of `y` that is the number of outputs.
+template <class Args, bool in_parts>
+struct WideOutputs {
+  static constexpr int value = int(Args::y_1);
+};
+template <class Args>
+struct WideOutputs<Args, true> {
+  static constexpr int value = int(Args::y_2);
+};
+
+template <class Config, class Args>
+struct WideGemmShape {
+  using Epilogue = typename WideGemmEpilogue<Config>::type;
+  static constexpr int kInputs = Epilogue::kInputs;
+  static constexpr bool kGated = kInputs == 2;
+  using Weights = typename Choose<kGated, gate_up, typename WideGemmWeights<Config>::type>::type;
+  static_assert(Weights::template kTiled<Args> && Weights::template kSwizzled<Args>,
+                "the weights are in swizzled tiles of 8 x 32");
+  static_assert(!WideGemmNorm<Config>::value, "AddNorm norms for it");
+
+  static constexpr int kRows = int(Config::rows);
+  static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 240,
+                "`rows` is a multiple of 16 from 16 to 240");
+  static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
+  static constexpr int kGroupThreads = 128;
+  static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
+  static constexpr bool kInParts = WideGemmParts<Config>::value > 0;
+  static constexpr int kParts = kInParts ? int(WideGemmParts<Config>::value) : 1;
+  static_assert(!kInParts || IsSame<Epilogue, store>::value, "parts are plain sums");
+
+  // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
+  // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.
+  static constexpr int kPairs = kRows / 16;
+  static constexpr int kBlockPairs = kSplits ? 4 : 8;
+  static constexpr int kBlocks = (kPairs + kBlockPairs - 1) / kBlockPairs;
+  static ETC_DEVICE constexpr int PairsOf(int block) {
+    return kPairs - block * kBlockPairs < kBlockPairs ? kPairs - block * kBlockPairs : kBlockPairs;
+  }
+  static constexpr int kPairOutputs = 16 / kInputs;
+  static constexpr int kOutputs = WideOutputs<Args, kInParts>::value;
+  static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
+  static constexpr int kAllPairs = kOutputs / kPairOutputs;
+  static constexpr int kFirstPair = WideGemmFirst<Config>::value / kPairOutputs;
+  static_assert(WideGemmFirst<Config>::value % kPairOutputs == 0,
+                "`first` is a multiple of 16, gated of 8");
+  // Whether no task has fewer pairs than the others.
+  static constexpr bool kEven = (kAllPairs - kFirstPair) % kPairs == 0;
+
+  // A slot is a chunk of k of a block: two units of 64 for each warpgroup.
+  static constexpr int kDepth = int(Args::x_1);
+  static constexpr int kUnit = 64;
+  static constexpr int kChunkUnits = 2;
+  static constexpr int kSlotDepth = (kSplits ? 2 : 1) * kChunkUnits * kUnit;
+  static constexpr int kChunks = kDepth / kSlotDepth;
+  static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for more than 64 rows of 128");
+  static constexpr int kPartDepth = 256;  // parts have whole pieces of as many k
+  static_assert(!kInParts || (kDepth % kPartDepth == 0 && kParts <= kDepth / kPartDepth),
+                "k is a multiple of 256, and a part has so many");
+  static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
+  static constexpr int kSlotBytes = PairsOf(0) * 2 * kTileRowBytes;
+
+  static constexpr int Columns(int least) {
+    return int(Config::max_batch) > least ? Columns(2 * least) : least;
+  }
+  static constexpr int kColumns = Columns(kSplits ? 16 : 32);
+  static_assert(kColumns <= 128, "`max_batch` is at most 128");
+
+  // A stage is one unit of all columns, or two where they are few: fewer barriers. Of several
+  // blocks each reads the whole chunk.
+  static constexpr int kUnits = kColumns <= 32 || kBlocks > 1 ? 2 : 1;
+  static constexpr int kUnitBytes = kColumns * kUnit * 2;
+  static constexpr int kStageBytes = kUnits * kUnitBytes;
+  static constexpr int kChunkStages = kChunkUnits / kUnits;
+  // A step is what is multiplied from one of two sets of registers: a unit, or half of it where the
+  // sums of two blocks take most of them.
+  static constexpr int kStepTiles = kBlocks == 1 ? 2 : 1;
+  static constexpr int kSteps = kChunkUnits * kUnit / (kStepTiles * kTileColumns);  // of a chunk
+  static constexpr int kStageSteps = kSteps / kChunkStages;
+  static constexpr int kStagings = kSplits ? 2 : 1;  // by each warpgroup, or by both together
+  // Of fewer columns less, so that the ring has a slot more.
+  static constexpr int kStagesBytes = kColumns <= 16   ? 32768
+                                      : kColumns <= 32 ? 49152
+                                      : kColumns <= 64 ? 65536
+                                                       : 81920;
+  static constexpr int kWantedStages = kStagesBytes / (kStagings * kStageBytes);
+  static constexpr int kStages = kWantedStages < 3 ? 3 : (kWantedStages > 5 ? 5 : kWantedStages);
+  // Who stages: thread t fetches k 8 (t % 8) and the next 7 of column t / 8 of each round.
+  static constexpr int kFetchers = kSplits ? kGroupThreads : Consumer::kThreads;
+  static constexpr int kRoundColumns = kFetchers / 8;
+  static constexpr int kRounds = kColumns / kRoundColumns;
+
+  static constexpr int kAtomBytes = 1024;
+  static constexpr int kScratchBytes = kAtomBytes + kStagings * kStages * kStageBytes;
+  static constexpr int kFirstBarrier = 4;  // a hardware barrier for each warpgroup
+
+  // Columns whose sums a thread ends with.
+  static constexpr int kEndColumns = kSplits ? kColumns / 2 : kColumns;
+
+  /// Of a part.
+  static ETC_DEVICE int FirstChunk(int p) {
+    return p * (kDepth / kPartDepth) / kParts * (kPartDepth / kSlotDepth);
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,115 @@
+// Adds what a GEMM left in parts, and norms: residual[b, :] += parts[0, b, :] + parts[1, b, :] +
+// ..., y[b, :] = residual[b, :] * norm[:] / sqrt(mean of residual[b, :]^2 + eps).
+//
+// Config: eps. `residual` and y are bf16 [b, K], `parts` is f32 [P, b, K], in which order they are
+// added; K is a multiple of 4. Task (b): one row, which the threads hold in registers.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/common/types.cuh"
+#include "arch/sm90/memory.cuh"
+#include "engine/roles.cuh"
+#include "tile/pointwise/norm.cuh"
+
+namespace etc {
+
+template <class Config, class Args>
+struct AddNorm {
+  static constexpr int kDepth = int(Args::residual_1);
+  static constexpr int kParts = int(Args::parts_0);
+  static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
+  static constexpr int kRoundDepth = Consumer::kThreads * 4;
+  static constexpr int kRounds = (kDepth + kRoundDepth - 1) / kRoundDepth;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
+    PrefetchNorm(consumer, args.norm, kDepth);
+  }
+
+  ETC_DEVICE AddNorm(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    i64 row = i64(b) * kDepth;
+    // Zeros where the last round has none, or the compiler would keep the task before's.
+    Words olds[kRounds] = {}, norms[kRounds] = {};
+    float values[kRounds][4] = {};
+    ForRounds(consumer, [&](int round, int k) {
+      olds[round] = *reinterpret_cast<const Words*>(args.residual + row + k);
+      norms[round] = *reinterpret_cast<const Words*>(args.norm + k);
+    });
+    Add(consumer, args, row, olds, values);
+    float squares = 0;
+    ForRounds(consumer, [&](int round, int k) {
+      float(&value)[4] = values[round];
+      Words sum{PackBf16(value[0], value[1]), PackBf16(value[2], value[3])};
+      *reinterpret_cast<Words*>(args.residual + row + k) = sum;
+      Unpack(sum, value);  // as the next stage reads it
+#pragma unroll
+      for (float element : value) {
+        squares = fmaf(element, element, squares);
+      }
+    });
+    float scale =
+        ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
+    ForRounds(consumer, [&](int round, int k) {
+      float(&value)[4] = values[round];
+      float norm[4];
+      Unpack(norms[round], norm);
+      Words result{PackBf16(value[0] * scale * norm[0], value[1] * scale * norm[1]),
+                   PackBf16(value[2] * scale * norm[2], value[3] * scale * norm[3])};
+      *reinterpret_cast<Words*>(args.y + row + k) = result;
+    });
+  }
+
+ private:
+  /// Four bf16.
+  struct alignas(8) Words {
+    u32 low, high;
+  };
+  static ETC_DEVICE void Unpack(Words words, float (&values)[4]) {
+    values[0] = LowBf16(words.low), values[1] = HighBf16(words.low);
+    values[2] = LowBf16(words.high), values[3] = HighBf16(words.high);
+  }
+
+  /// Calls body(round, k) for each four of a row's elements that this thread has.
+  template <class Body>
+  static ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      int k = round * kRoundDepth + consumer.thread * 4;
+      if (kDepth % kRoundDepth == 0 || k < kDepth) {
+        body(round, k);
+      }
+    }
+  }
+
+  /// The old values and all parts, of which all are fetched before the first is needed.
+  static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 row,
+                             const Words (&olds)[kRounds], float (&sums)[kRounds][4]) {
+    i64 stride = args.parts_1 * kDepth;
+    Vec4 parts[kRounds][kParts] = {};
+    ForRounds(consumer, [&](int round, int k) {
+#pragma unroll
+      for (int p = 0; p < kParts; ++p) {
+        parts[round][p] = LoadGlobal(args.parts + p * stride + row + k);
+      }
+    });
+    ForRounds(consumer, [&](int round, int) {
+      float(&sum)[4] = sums[round];
+      Unpack(olds[round], sum);
+#pragma unroll
+      for (int p = 0; p < kParts; ++p) {
+        const Vec4& part = parts[round][p];
+        sum[0] += BitsToFloat(part.x), sum[1] += BitsToFloat(part.y);
+        sum[2] += BitsToFloat(part.z), sum[3] += BitsToFloat(part.w);
+      }
+    });
+  }
+
+  SumOfAll sum_;
+};
+
+}  // namespace etc

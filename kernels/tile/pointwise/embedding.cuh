@@ -1,0 +1,94 @@
+// x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes. Where there is
+// `parts`, f32 [P, b, K]: parts[:, b, :] = 0, for an AddNorm that finds the first layer like
+// others.
+#pragma once
+
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/tagged.cuh"
+#include "engine/layout.cuh"
+#include "engine/roles.cuh"
+
+namespace etc {
+
+ETC_TILED(TiledTable, table);
+ETC_SWIZZLED(SwizzledTable, table);
+
+/// Whether Args has `parts`.
+template <class Args, class = void>
+struct HasParts {
+  static constexpr bool value = false;
+};
+template <class Args>
+struct HasParts<Args, Void<decltype(Args::parts)>> {
+  static constexpr bool value = true;
+};
+
+template <class Config, class Args>
+struct Embedding {
+  static constexpr int kElementBytes = int(sizeof(*Args::table));
+  static constexpr int kRowBytes = int(Args::table_1) * kElementBytes;
+  static constexpr bool kTiled = TiledTable<Args>::value;
+  static constexpr bool kSwizzled = SwizzledTable<Args>::value;
+  static_assert(kRowBytes % 16 == 0, "a row of `table` has a multiple of 16 bytes");
+  static_assert(sizeof(*Args::table) == sizeof(typename ElementOf<decltype(Args::x)>::type),
+                "`x` has the type of `table`");
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  ETC_DEVICE Embedding(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    i64 row = args.ids[b];
+    auto destination = args.x + i64(b) * args.x_1;
+#pragma unroll 1
+    for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
+      Store(destination, i, LoadGlobal(Source(args, row, i)));
+    }
+    if constexpr (HasParts<Args>::value) {
+      Clear(consumer, args, b);
+    }
+  }
+
+ private:
+  template <class A>
+  static ETC_DEVICE void Clear(const Consumer& consumer, const A& args, int b) {
+    static_assert(A::parts_2 % 4 == 0, "a row of `parts` has a multiple of 16 bytes");
+#pragma unroll 1
+    for (int p = 0; p < int(A::parts_0); ++p) {
+      float* row = args.parts + (p * args.parts_1 + b) * A::parts_2;
+#pragma unroll 1
+      for (int k = consumer.thread * 4; k < int(A::parts_2); k += Consumer::kThreads * 4) {
+        StoreGlobal(row + k, Vec4{});
+      }
+    }
+  }
+
+  /// At byte i of a row.
+  template <class T>
+  static ETC_DEVICE void Store(T* row, int i, Vec4 value) {
+    StoreGlobal(reinterpret_cast<char*>(row) + i, value);
+  }
+  template <class T>
+  static ETC_DEVICE void Store(Tagged<T> row, int i, Vec4 value) {
+    StoreTagged(row.Word(i / 4), value);
+  }
+
+  static constexpr int kTileRowBytes = kTileColumns * kElementBytes;
+
+  /// The 16 bytes at byte i of a row of the table.
+  static ETC_DEVICE const char* Source(const Args& args, i64 row, int i) {
+    const char* table = reinterpret_cast<const char*>(args.table);
+    if constexpr (kTiled) {
+      const char* tile = table + row / kTileRows * (kTileRows * kRowBytes) +
+                         i / kTileRowBytes * (kTileRows * kTileRowBytes);
+      int place = int(row % kTileRows) * kTileRowBytes + i % kTileRowBytes;
+      return tile + InTile<kSwizzled, kTileRowBytes>(place);
+    } else {
+      return table + row * kRowBytes + i;
+    }
+  }
+};
+
+}  // namespace etc

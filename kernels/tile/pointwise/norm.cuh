@@ -1,0 +1,44 @@
+// What the operators that norm rows share.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/sm90/memory.cuh"
+#include "engine/roles.cuh"
+
+namespace etc {
+
+/// Hints to L2 for the `depth` weights of a norm, by all consumer threads.
+ETC_DEVICE void PrefetchNorm(const Consumer& consumer, const bf16* norm, int depth) {
+  constexpr int line = 64;  // elements of 128 bytes
+  for (int k = consumer.thread * line; k < depth; k += Consumer::kThreads * line) {
+    PrefetchLine(norm + k);
+  }
+}
+
+/// Sums over all consumer threads, through scratch, of which two halves are used by turns: one
+/// barrier for each sum.
+class SumOfAll {
+ public:
+  static constexpr int kScratchBytes = 2 * Consumer::kWarps * 4;
+
+  ETC_DEVICE float Sum(Consumer& consumer, float value) {
+    float* sums = reinterpret_cast<float*>(consumer.scratch) + parity_ * Consumer::kWarps;
+    parity_ ^= 1;
+    value = GroupSum<32>(value);
+    if (consumer.lane == 0) {
+      sums[consumer.warp] = value;
+    }
+    consumer.Sync();
+    float sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < Consumer::kWarps; ++warp) {
+      sum += sums[warp];
+    }
+    return sum;
+  }
+
+ private:
+  int parity_ = 0;
+};
+
+}  // namespace etc

@@ -1,0 +1,86 @@
+#include "analysis/derivation/bounds.h"
+
+#include <isl/constraint.h>
+
+#include <cstddef>
+
+namespace etc {
+namespace {
+
+template <class IsLooser>
+void TakeOut(const Set& where, std::vector<PwAff>& bounds, const IsLooser& is_looser) {
+  for (size_t i = bounds.size(); i-- > 0;) {
+    for (size_t j = 0; j < bounds.size(); ++j) {
+      if (i != j && IsSubset(where, is_looser(bounds[i], bounds[j]))) {
+        bounds.erase(bounds.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+PwAff AffineBounds::Low() const {
+  PwAff low = lo[0];
+  for (size_t i = 1; i < lo.size(); ++i) {
+    low = PwAff(isl_pw_aff_max(low.copy(), lo[i].copy()));
+  }
+  return low;
+}
+
+PwAff AffineBounds::Last() const {
+  PwAff lowest = last[0];
+  for (size_t i = 1; i < last.size(); ++i) {
+    lowest = PwAff(isl_pw_aff_min(lowest.copy(), last[i].copy()));
+  }
+  return lowest;
+}
+
+void AffineBounds::Add(const Set& values) {
+  isl_basic_set* hull = isl_set_simple_hull(values.copy());
+  isl_constraint_list* constraints = isl_basic_set_get_constraint_list(hull);
+  for (isl_size i = 0; i < isl_constraint_list_size(constraints); ++i) {
+    isl_constraint* constraint = isl_constraint_list_get_at(constraints, i);
+    auto divs = static_cast<unsigned>(isl_constraint_dim(constraint, isl_dim_div));
+    if (isl_constraint_involves_dims(constraint, isl_dim_set, 0, 1) == isl_bool_true &&
+        isl_constraint_involves_dims(constraint, isl_dim_div, 0, divs) == isl_bool_false) {
+      bool equal = isl_constraint_is_equality(constraint) == isl_bool_true;
+      isl_aff* bound = isl_constraint_get_bound(constraint, isl_dim_set, 0);
+      PwAff value(isl_pw_aff_from_aff(
+          isl_aff_project_domain_on_params(isl_aff_drop_dims(bound, isl_dim_in, 0, 1))));
+      if (equal || isl_constraint_is_lower_bound(constraint, isl_dim_set, 0) == isl_bool_true) {
+        lo.emplace_back(isl_pw_aff_ceil(value.copy()));
+      }
+      if (equal || isl_constraint_is_upper_bound(constraint, isl_dim_set, 0) == isl_bool_true) {
+        last.emplace_back(isl_pw_aff_floor(value.copy()));
+      }
+    }
+    isl_constraint_free(constraint);
+  }
+  isl_constraint_list_free(constraints);
+  isl_basic_set_free(hull);
+}
+
+void AffineBounds::Thin(const Set& where) {
+  TakeOut(where, lo, [](const PwAff& a, const PwAff& b) { return Le(a, b); });
+  TakeOut(where, last, [](const PwAff& a, const PwAff& b) { return Le(b, a); });
+}
+
+std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns) {
+  Set values = set & Eq(unknowns.Param("value@"), value);
+  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
+  if (position < 0) {
+    return std::nullopt;
+  }
+  Set line(isl_set_from_params(values.copy()));
+  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
+                               static_cast<unsigned>(position), 1));
+  isl_size count = isl_set_dim(line.get(), isl_dim_param);
+  line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
+  Val largest(isl_set_dim_max_val(line.copy(), 0));
+  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
+  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
+}
+
+}  // namespace etc

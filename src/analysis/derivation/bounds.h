@@ -1,0 +1,28 @@
+// AffineBounds of a value by affine functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/sets/unknowns.h"
+
+namespace etc {
+
+/// From the largest of `lo` to the smallest of `last`.
+struct AffineBounds {
+  std::vector<PwAff> lo;
+  std::vector<PwAff> last;
+
+  PwAff Low() const;
+  PwAff Last() const;
+  /// Adds what bounds the values in all of a set of one dimension.
+  void Add(const Set& values);
+  /// Takes out what another bound is always at least as strict as.
+  void Thin(const Set& where);
+};
+
+/// The largest value of a function on a set.
+std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns);
+
+}  // namespace etc

@@ -1,0 +1,248 @@
+#include "analysis/proofs/proofs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/proofs/prover.h"
+#include "ir/printer.h"
+
+namespace etc {
+namespace {
+
+constexpr ProofTally ProofReport::*kGroups[] = {&ProofReport::bounds,     &ProofReport::counts,
+                                                &ProofReport::order,      &ProofReport::races,
+                                                &ProofReport::iterations, &ProofReport::coverage};
+
+using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
+
+/// What the proofs of one program say.
+struct Outcome {
+  ProofReport report;
+  Diagnostics diagnostics;
+  std::set<AskedOf> kept = {};  // promises about computed tensors
+};
+
+Outcome ProveProgram(const Module& module, const CallProgram& program, bool remarks,
+                     const ProofReport* graphs) {
+  Outcome outcome;
+  Reported reported;
+  IslContext context;
+  Unknowns unknowns(module, program, context);
+  Overlaps overlaps(unknowns);
+  Prover prover{unknowns, context, overlaps, outcome.report, outcome.diagnostics,
+                reported, remarks, graphs};
+  if (program.open) {
+    prover.NotProved(outcome.report.races, DiagnosticKind::Race, program.range,
+                     fmt::format("`@{}` is free of races", program.name),
+                     "the bounds of a repeat have no known range");
+    return outcome;
+  }
+  EventRelations relations = MakeEventRelations(unknowns);
+  ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
+  std::set<EventId> trusted = ProveCounts(prover, relations);
+  ProveOrder(prover, relations);
+  ProveSteering(prover, relations, trusted);
+  Renewal renewal(unknowns, accesses);
+  ProveRaces(prover, relations, accesses, trusted, renewal);
+  ProveMemory(prover, accesses, renewal);
+  ProveCoverage(prover, accesses, renewal);
+  return outcome;
+}
+
+/// Some small sizes of a program.
+std::vector<Env> SmallSizes(const Module& module, const CallProgram& program) {
+  constexpr int64_t kSizes = 8;
+  constexpr int64_t kValues = 6;  // of a dimension
+  std::vector<Env> sizes(kSizes);
+  int64_t number = 0;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    auto range = id != nullptr && module.symbols[*id].kind == SymbolKind::Dim
+                     ? RangeOfDim(module, *id, program.ranges)
+                     : std::nullopt;
+    if (!range) {
+      continue;
+    }
+    ExprId multiple = module.symbols[*id].multiple;
+    int64_t step = multiple ? EvaluateInt(module, multiple, {}).value_or(1) : 1;
+    int64_t first = (range->lo + step - 1) / step * step;
+    int64_t last = std::max(first, range->hi / step * step);
+    for (int64_t i = 0; i < kSizes; ++i) {
+      // Of the first dimension one after the other; of the rest other steps, for all to differ.
+      int64_t at = number == 0 ? i : (i * (2 * number + 1) + number) % kValues;
+      int64_t value = std::min(first + at * step, last);
+      sizes[static_cast<size_t>(i)][*id] = value;
+    }
+    ++number;
+  }
+  return number == 0 ? std::vector<Env>() : sizes;
+}
+
+/// What is open because quotients and products of sizes are no affine functions may be refuted at
+/// small sizes, where they are.
+void RefuteAtSmallSizes(const Module& module, const CallProgram& program, Outcome& outcome) {
+  for (Env& sizes : SmallSizes(module, program)) {
+    CallProgram small = program;
+    small.sizes = std::move(sizes);
+    Outcome there = ProveProgram(module, small, false, nullptr);
+    if (there.diagnostics.HasErrors()) {
+      outcome.diagnostics.Add(there.diagnostics);
+      for (ProofTally ProofReport::*group : kGroups) {
+        (outcome.report.*group).refuted += (there.report.*group).refuted;
+      }
+      return;
+    }
+  }
+}
+
+/// The programs of the graphs and kernels, and what is proved of each.
+std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
+                                                const std::vector<std::vector<CallProgram>>& items,
+                                                bool remarks, const ProofReport* graphs,
+                                                size_t threads) {
+  std::vector<std::pair<const CallProgram*, Outcome*>> work;
+  std::vector<std::vector<Outcome>> outcomes;
+  for (const std::vector<CallProgram>& programs : items) {
+    outcomes.emplace_back(programs.size());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      work.emplace_back(&programs[i], &outcomes.back()[i]);
+    }
+  }
+  ForEachInParallel(
+      work.size(),
+      [&](size_t i) {
+        Outcome& outcome = *work[i].second;
+        outcome = ProveProgram(module, *work[i].first, remarks, graphs);
+        if (outcome.report.NotProved() > 0 && !outcome.diagnostics.HasErrors() &&
+            graphs == nullptr && !work[i].first->open) {
+          RefuteAtSmallSizes(module, *work[i].first, outcome);
+        }
+      },
+      threads);
+  return outcomes;
+}
+
+/// Adds what an earlier program has not said already.
+void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
+         Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : outcome.diagnostics.all()) {
+    bool known = diagnostic.severity != Severity::Remark
+                     ? !reported.emplace(diagnostic.kind, diagnostic.range.begin).second
+                     : report.LeavesOpen(diagnostic.message);
+    if (!known) {
+      diagnostics.Add(diagnostic);
+    }
+  }
+  for (const std::string& fact : outcome.report.not_proved) {
+    if (!report.LeavesOpen(fact)) {
+      report.not_proved.push_back(fact);
+    }
+  }
+  for (ProofTally ProofReport::*group : kGroups) {
+    (report.*group).proved += (outcome.report.*group).proved;
+    (report.*group).refuted += (outcome.report.*group).refuted;
+    (report.*group).not_proved += (outcome.report.*group).not_proved;
+  }
+}
+
+std::string PromiseText(const Module& module, const Tensor& tensor) {
+  std::string text;
+  if (tensor.value_lo && tensor.value_hi) {
+    text +=
+        fmt::format(" in {} .. {}", Print(module, tensor.value_lo), Print(module, tensor.value_hi));
+  }
+  text += tensor.distinct ? " distinct" : "";
+  text += tensor.monotone ? " monotone" : "";
+  text += tensor.counts ? " counts %" + module.tensors[tensor.counts].name : "";
+  std::string indices;
+  for (SymbolId index : tensor.indices) {
+    indices += (indices.empty() ? "" : ", ") + (index ? module.symbols[index].name : "*");
+  }
+  return text.empty() ? ""
+                      : "%" + tensor.name + (indices.empty() ? "" : "[" + indices + "]") + text;
+}
+
+/// What callers promise of the elements of index tensors: those of the program, and where a device
+/// function asks for something of a tensor that has no promise of its own, the graph.
+/// `outcomes` are those of all ranges of the program's sizes.
+void AddAssumptions(const Module& module, const CallProgram& program,
+                    const std::vector<Outcome>& outcomes, ProofReport& report) {
+  auto add = [&](std::string text) {
+    auto& all = report.assumptions;
+    if (std::find(all.begin(), all.end(), text) == all.end()) {
+      all.push_back(std::move(text));
+    }
+  };
+  auto unknown = [&](TensorId id) {  // before the launch
+    return module.tensors[id].kind == TensorKind::Buffer || module.tensors[id].access != Access::In;
+  };
+  for (TensorId id : program.params) {
+    if (std::string text = PromiseText(module, module.tensors[id]); !text.empty()) {
+      add(std::move(text));
+    }
+  }
+  for (const ProgramCall& call : program.calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      const Tensor& param = module.tensors[call.device->params[a]];
+      std::string text = PromiseText(module, param);
+      if (!text.empty() && PromiseText(module, module.tensors[call.args[a].tensor]).empty()) {
+        AskedOf asked{call.device->params[a], call.args[a].tensor};
+        bool range_only = !param.distinct && !param.monotone && !param.counts;
+        bool proved = range_only &&
+                      std::all_of(outcomes.begin(), outcomes.end(), [&](const Outcome& outcome) {
+                        return outcome.kept.contains(asked);
+                      });
+        add(fmt::format("@{}: {}{}", call.device->name, text,
+                        !unknown(call.args[a].tensor) ? ""
+                        : proved                      ? " (computed, proved)"
+                                                      : " (computed, not proved)"));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool ProofReport::LeavesOpen(const std::string& fact) const {
+  return std::find(not_proved.begin(), not_proved.end(), fact) != not_proved.end();
+}
+
+ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
+                  const ProofReport* graphs, size_t threads) {
+  ProofReport report;
+  Reported reported;
+  std::vector<std::vector<CallProgram>> items;
+  for (const Item& item : module.items) {
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      items.push_back(MakeCallPrograms(module, module.graphs[*graph]));
+    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+      items.push_back({MakeCallProgram(module, module.kernels[*kernel])});
+    }
+  }
+  std::vector<std::vector<Outcome>> outcomes =
+      ProvePrograms(module, items, remarks, graphs, threads);
+  for (size_t i = 0; i < items.size(); ++i) {
+    auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
+    if (items[i].empty()) {
+      continue;
+    }
+    for (const Outcome& outcome : outcomes[i]) {
+      Add(outcome, reported, report, diagnostics);
+    }
+    AddAssumptions(module, items[i][0], outcomes[i], report);
+    auto open = std::count_if(
+        report.not_proved.begin() + before, report.not_proved.end(),
+        [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
+    if (open > 0 && !remarks) {
+      diagnostics.Warning(
+          DiagnosticKind::NotProved, items[i][0].range,
+          fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
+                      "and why",
+                      open, open == 1 ? "" : "s", items[i][0].name, open == 1 ? "is" : "are"));
+    }
+  }
+  return report;
+}
+
+}  // namespace etc

@@ -1,0 +1,85 @@
+// Task ranges, counts and elements of events that are read from tensors, are read after those have
+// been written: the range after the waits that hold for all tasks, the rest of a wait after the
+// waits before it, that of a notify after all waits.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/proofs/prover.h"
+#include "analysis/steering.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+class SteeringProof {
+ public:
+  SteeringProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
+      : prover_(prover),
+        unknowns_(prover.unknowns),
+        calls_(unknowns_.program().calls),
+        relations_(relations),
+        trusted_(trusted),
+        writers_(WritersOf(unknowns_)) {}
+
+  void Run() {
+    for (const ProgramCall& call : calls_) {
+      size_t all = call.waits.size();
+      Check(call, RangeReads(unknowns_, call), call.range, "its task range",
+            [&](size_t wait) { return wait < all && call.waits[wait].common; });
+      for (size_t k = 0; k < all; ++k) {
+        Check(call, EdgeReads(unknowns_, call, call.waits[k], true), call.waits[k].range,
+              "what it waits for", [&](size_t wait) { return wait < k; });
+      }
+      for (const TaskEdge& notify : call.notifies) {
+        Check(call, EdgeReads(unknowns_, call, notify, false), notify.range, "what it notifies",
+              [](size_t) { return true; });
+      }
+    }
+  }
+
+ private:
+  /// `counts`: which of the call's waits come before the tensors are read.
+  template <class F>
+  void Check(const ProgramCall& call, const SteeringReads& reads, SourceRange range,
+             const std::string& what, const F& counts) {
+    for (const auto& read : reads) {
+      bool stable = unknowns_.IsStable(read.first);
+      for (size_t writer : writers_[read.first]) {
+        if (writer == call.index && call.repeats.empty()) {
+          continue;  // a task's own elements, or found as a race on the tensor
+        }
+        prover_.context.SetBudget(kSteps);
+        bool before = unknowns_.program().launches && writer < call.index;
+        if (before || (stable && FollowsWrites(unknowns_, relations_, trusted_, calls_[writer],
+                                               call, read, counts))) {
+          ++prover_.report.races.proved;
+          continue;
+        }
+        prover_.NotProved(
+            prover_.report.races, DiagnosticKind::Race, range,
+            fmt::format("`@{}` reads {} from `%{}` in order with `@{}`", call.device->name, what,
+                        unknowns_.module().tensors[read.first].name, calls_[writer].device->name),
+            stable ? "no chain of events between all of their tasks is found"
+                   : "it is written more than once, or read before it is written");
+      }
+    }
+  }
+
+  Prover& prover_;
+  Unknowns& unknowns_;
+  const std::vector<ProgramCall>& calls_;
+  const EventRelations& relations_;
+  const std::set<EventId>& trusted_;
+  std::map<TensorId, std::set<size_t>> writers_;
+};
+
+}  // namespace
+
+void ProveSteering(Prover& prover, const EventRelations& relations,
+                   const std::set<EventId>& trusted) {
+  SteeringProof(prover, relations, trusted).Run();
+}
+
+}  // namespace etc

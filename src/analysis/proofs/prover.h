@@ -1,0 +1,73 @@
+// The groups of proofs about one program. Each has its own file.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/events.h"
+#include "analysis/proofs/buffers.h"
+#include "analysis/proofs/computed_values.h"
+#include "analysis/proofs/proofs.h"
+
+namespace etc {
+
+/// Values of parameters.
+using Point = std::map<std::string, int64_t>;
+
+/// What all groups share.
+struct Prover {
+  Unknowns& unknowns;
+  IslContext& context;
+  Overlaps& overlaps;
+  ProofReport& report;
+  Diagnostics& diagnostics;
+  std::set<std::pair<DiagnosticKind, uint32_t>>&
+      reported;  // errors, by kind and position: one is enough
+  bool remarks;
+  const ProofReport* graphs;  // has what is open and said already; or null
+
+  /// Counts an unproved fact, and says so if asked.
+  void NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
+                 const std::string& reason);
+  /// An error, or null when one of this kind stands at this position already.
+  Diagnostic* Refuted(ProofTally& tally, DiagnosticKind kind, SourceRange range,
+                      std::string message);
+};
+
+/// A point of a set, small in the sizes first; the values of terms over sizes are the real ones.
+/// Nothing where the set has none, or where only terms whose values are not free would be in it.
+std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set);
+/// Why a set is larger than what happens: `the values of `%pos``.
+std::string ReasonOf(const Unknowns& unknowns, const Set& set);
+/// `, where n = 3, l = 0`
+std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+                      int instance);
+/// `@f[0, 3]`
+std::string TaskText(const ProgramCall& call, const Point& point, int instance);
+/// `%p[0, 3]`
+std::string ElementText(const std::string& name, size_t rank, const Point& point);
+
+/// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
+/// what the tasks access, as the proof walks over it, and the promises about computed tensors that
+/// are kept.
+ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
+                            std::set<AskedOf>& kept);
+/// Two iterations of the innermost loop that touch an element, one of them writing.
+void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& loops,
+                     Converter& converter);
+/// The events whose counts are right.
+std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
+void ProveOrder(Prover& prover, const EventRelations& relations);
+/// What says which tasks run, and what they wait for and notify, is read after it is written.
+void ProveSteering(Prover& prover, const EventRelations& relations,
+                   const std::set<EventId>& trusted);
+void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
+                const std::set<EventId>& trusted, Renewal& renewal);
+/// What shares memory holds no values at the same time.
+void ProveMemory(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
+/// What is read of buffers and outputs was written before; and warns of outputs that nobody writes.
+void ProveCoverage(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
+
+}  // namespace etc

@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/proofs/prover.h"
+#include "ir/requirements.h"
+
+namespace etc {
+namespace {
+
+Set Fix(const Unknowns& unknowns, const Set& set, const std::string& name, int64_t value) {
+  return set & Eq(unknowns.Param(name), unknowns.Constant(value));
+}
+
+/// The least value of a parameter in the set.
+std::optional<int64_t> Least(const Set& set, const std::string& name) {
+  int position = isl_set_find_dim_by_name(set.get(), isl_dim_param, name.c_str());
+  isl_size count = isl_set_dim(set.get(), isl_dim_param);
+  if (position < 0 || count < 0) {
+    return std::nullopt;
+  }
+  Set moved(isl_set_move_dims(isl_set_from_params(set.copy()), isl_dim_set, 0, isl_dim_param, 0,
+                              static_cast<unsigned>(count)));
+  Val least(isl_set_dim_min_val(moved.copy(), position));
+  return isl_val_is_int(least.get()) == isl_bool_true
+             ? std::optional<int64_t>(isl_val_get_num_si(least.get()))
+             : std::nullopt;
+}
+
+/// Gives each term over sizes the value that it has at fixed sizes.
+std::optional<Set> WithRealTerms(const Unknowns& unknowns, Set set, const Point& sizes) {
+  Point known = sizes;
+  for (const Term& term : unknowns.terms()) {
+    if (!term.global) {
+      continue;
+    }
+    std::vector<int64_t> args;
+    for (const PwAff& arg : term.args) {
+      Set value = Eq(unknowns.Param("value@"), arg);
+      for (const auto& [name, at] : known) {
+        value = Fix(unknowns, value, name, at);
+      }
+      auto least = Least(value, "value@");
+      if (!least) {
+        return std::nullopt;
+      }
+      args.push_back(*least);
+    }
+    bool divides = term.kind != Term::Kind::Product;
+    if (divides && args[1] == 0) {
+      return std::nullopt;
+    }
+    int64_t floor = divides ? args[0] / args[1] -
+                                  (args[0] % args[1] != 0 && (args[0] < 0) != (args[1] < 0) ? 1 : 0)
+                            : args[0] * args[1];
+    bool up = term.kind == Term::Kind::CeilQuotient && args[0] % args[1] != 0;
+    known[term.name] = floor + (up ? 1 : 0);
+    set = Fix(unknowns, set, term.name, known[term.name]);
+  }
+  return set;
+}
+
+/// The least point at fixed sizes.
+std::optional<Point> LeastPoint(const Unknowns& unknowns, Set set, Point point) {
+  std::vector<std::string> names = unknowns.Involved(set);
+  // Iterations and coordinates of the tasks before what follows from them.
+  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return (a.find('@') != std::string::npos) > (b.find('@') != std::string::npos);
+  });
+  for (const std::string& name : names) {
+    if (point.contains(name)) {
+      continue;
+    }
+    auto least = Least(set, name);
+    if (!least) {
+      Set sample(isl_set_from_point(isl_set_sample_point(set.copy())));
+      least = Least(sample, name);
+    }
+    if (!least) {
+      return std::nullopt;
+    }
+    point[name] = *least;
+    set = Fix(unknowns, set, name, *least);
+  }
+  return IsEmpty(set) || !set ? std::nullopt : std::optional(point);
+}
+
+/// Whether the sizes fulfil the requirements: `sizes()` has the affine ones only.
+bool IsAllowed(const Unknowns& unknowns, const Point& sizes) {
+  Env dims;
+  for (SymbolId dim : unknowns.dims()) {
+    if (auto value = sizes.find(unknowns.DimName(dim)); value != sizes.end()) {
+      dims[dim] = value->second;
+    }
+  }
+  return RequirementsHold(unknowns.module(), dims, unknowns.program().ranges);
+}
+
+}  // namespace
+
+std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
+  for (const Term* term : unknowns.TermsIn(set)) {
+    if (!term->global && !term->promised) {
+      return std::nullopt;
+    }
+  }
+  std::vector<Point> candidates(1);
+  Set rest = set;
+  for (SymbolId dim : unknowns.dims()) {
+    std::string name = unknowns.DimName(dim);
+    auto least = Least(rest & unknowns.sizes(), name);
+    if (!least) {
+      return std::nullopt;
+    }
+    candidates[0][name] = *least;
+    rest = Fix(unknowns, rest, name, *least);
+  }
+  for (int64_t value : {1, 2, 3, 5, 8, 9, 16, 17, 64, 1 << 20}) {
+    Point sizes;
+    for (SymbolId dim : unknowns.dims()) {
+      auto range = RangeOfDim(unknowns.module(), dim, unknowns.program().ranges);
+      if (range) {
+        sizes[unknowns.DimName(dim)] = std::clamp(value, range->lo, range->hi);
+      }
+    }
+    candidates.push_back(std::move(sizes));
+  }
+  for (Prefer prefer : {Prefer::Small, Prefer::Large}) {
+    auto found = FindSizes(unknowns.module(), unknowns.program().ranges, prefer);
+    for (SymbolId dim : found ? unknowns.dims() : std::vector<SymbolId>{}) {
+      Point& sizes = dim == unknowns.dims().front() ? candidates.emplace_back() : candidates.back();
+      sizes[unknowns.DimName(dim)] = found->at(dim);
+    }
+  }
+  for (const Point& sizes : candidates) {
+    if (!IsAllowed(unknowns, sizes)) {
+      continue;
+    }
+    Set fixed = set & unknowns.sizes();
+    for (const auto& [name, value] : sizes) {
+      fixed = Fix(unknowns, fixed, name, value);
+    }
+    auto real = WithRealTerms(unknowns, fixed, sizes);
+    auto point =
+        real && *real && !IsEmpty(*real) ? LeastPoint(unknowns, *real, sizes) : std::nullopt;
+    if (point) {
+      return point;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string ReasonOf(const Unknowns& unknowns, const Set& set) {
+  if (!set) {
+    return "it takes too many steps";
+  }
+  for (const Term* term : unknowns.TermsIn(set)) {
+    if (!term->global) {
+      return "it depends on " + term->text;
+    }
+  }
+  for (const Term* term : unknowns.TermsIn(set)) {
+    return "it depends on " + term->text;
+  }
+  return "it depends on data or on an order that is not proved";
+}
+
+std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+                      int instance) {
+  std::string text;
+  auto add = [&](const std::string& name, int64_t value) {
+    text += fmt::format("{} {} = {}", text.empty() ? ", where" : ",", name, value);
+  };
+  for (SymbolId dim : unknowns.dims()) {
+    auto value = point.find(unknowns.DimName(dim));
+    if (value != point.end()) {
+      add(value->first, value->second);
+    }
+  }
+  for (size_t i = 0; call != nullptr && i < call->repeats.size(); ++i) {
+    auto iteration = point.find(IterationName(i, instance));
+    if (iteration != point.end()) {
+      add(unknowns.module().symbols[call->repeats[i].var].name, iteration->second);
+    }
+  }
+  return text;
+}
+
+std::string TaskText(const ProgramCall& call, const Point& point, int instance) {
+  std::string text = "`@" + call.device->name + "[";
+  for (size_t i = 0; i < call.axes.size(); ++i) {
+    auto value = point.find(CoordinateName(i, instance));
+    text += fmt::format("{}{}", i == 0 ? "" : ", ",
+                        value == point.end() ? "…" : std::to_string(value->second));
+  }
+  return text + "]`";
+}
+
+std::string ElementText(const std::string& name, size_t rank, const Point& point) {
+  if (rank == 0) {
+    return "`%" + name + "`";
+  }
+  std::string text = "`%" + name + "[";
+  for (size_t i = 0; i < rank; ++i) {
+    auto value = point.find(ElementName(i));
+    text += fmt::format("{}{}", i == 0 ? "" : ", ",
+                        value == point.end() ? "…" : std::to_string(value->second));
+  }
+  return text + "]`";
+}
+
+void Prover::NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
+                       const std::string& reason) {
+  ++tally.not_proved;
+  std::string text = fmt::format("not proved: {}; {}", what, reason);
+  if (report.LeavesOpen(text)) {
+    return;
+  }
+  if (remarks && (graphs == nullptr || !graphs->LeavesOpen(text))) {
+    diagnostics.Remark(kind, range, text);
+  }
+  report.not_proved.push_back(std::move(text));
+}
+
+Diagnostic* Prover::Refuted(ProofTally& tally, DiagnosticKind kind, SourceRange range,
+                            std::string message) {
+  ++tally.refuted;
+  return reported.emplace(kind, range.begin).second
+             ? &diagnostics.Error(kind, range, std::move(message))
+             : nullptr;
+}
+
+}  // namespace etc

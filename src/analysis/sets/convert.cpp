@@ -1,0 +1,428 @@
+#include "analysis/sets/convert.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "analysis/sets/task_scope.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+bool IsConstant(const PwAff& value) { return isl_pw_aff_is_cst(value.get()) == isl_bool_true; }
+
+/// Whether a divisor is a constant other than 0.
+bool IsDivisor(const PwAff& value) {
+  if (!IsConstant(value)) {
+    return false;
+  }
+  Set zero(isl_pw_aff_zero_set(value.copy()));
+  return IsEmpty(zero);
+}
+
+}  // namespace
+
+PwAff Converter::Int(ExprId id) {
+  if (auto value = EvaluateInt(module_, id, {}, unknowns_.program().ranges)) {
+    return unknowns_.Constant(*value);
+  }
+  return std::visit(
+      [&](const auto& expr) -> PwAff {
+        using T = std::decay_t<decltype(expr)>;
+        if constexpr (std::is_same_v<T, IntLiteral> || std::is_same_v<T, FloatLiteral> ||
+                      std::is_same_v<T, BoolLiteral>) {
+          return Unknown("a value that is no integer");
+        } else {
+          return Of(expr);
+        }
+      },
+      module_.exprs[id]);
+}
+
+PwAff Converter::Of(const SymbolRef& ref) {
+  auto value = values_.find(ref.symbol);
+  if (value != values_.end()) {
+    return value->second;
+  }
+  const Symbol& symbol = module_.symbols[ref.symbol];
+  const Env& sizes = unknowns_.program().sizes;
+  if (auto size = sizes.find(ref.symbol); size != sizes.end()) {
+    return unknowns_.Constant(size->second);
+  }
+  if (symbol.kind == SymbolKind::Dim) {
+    return unknowns_.Param(unknowns_.DimName(ref.symbol));
+  }
+  return Unknown("`" + symbol.name + "`");
+}
+
+PwAff Converter::Of(const Unary& unary) {
+  if (unary.op == UnaryOp::Not) {
+    return Unknown("a boolean");
+  }
+  // ~x is -1 - x.
+  return unknowns_.Constant(unary.op == UnaryOp::BitNot ? -1 : 0) - Int(unary.operand);
+}
+
+PwAff Converter::Of(const Binary& binary) {
+  PwAff left = Int(binary.left);
+  PwAff right = Int(binary.right);
+  switch (binary.op) {
+    case BinaryOp::Add:
+      return left + right;
+    case BinaryOp::Sub:
+      return left - right;
+    case BinaryOp::Mul:
+      return Times(left, right);
+    case BinaryOp::Div:
+      return Floor(left, right);
+    case BinaryOp::Mod:
+      return left - Times(right, Floor(left, right));
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+      return Bits(binary.op, left, right);
+    case BinaryOp::Shl:
+    case BinaryOp::Shr: {
+      auto places = EvaluateInt(module_, binary.right, {}, unknowns_.program().ranges);
+      if (!places || *places < 0 || *places > 62) {
+        return Unknown("a shift");
+      }
+      PwAff power = unknowns_.Constant(int64_t{1} << *places);
+      return binary.op == BinaryOp::Shl ? left * power : Floor(left, power);
+    }
+    default:
+      return Unknown("a boolean");
+  }
+}
+
+/// `x & 2^k - 1` is a remainder; of the rest, bounds are known where no operand is negative.
+PwAff Converter::Bits(BinaryOp op, const PwAff& a, const PwAff& b) {
+  Unknowns::Bounds right = unknowns_.BoundsOf(b);
+  if (op == BinaryOp::BitAnd && right.lo && right.lo == right.hi && *right.lo > 0 &&
+      *right.lo < std::numeric_limits<int32_t>::max() && (*right.lo & (*right.lo + 1)) == 0) {
+    PwAff size = unknowns_.Constant(*right.lo + 1);
+    return a - size * Floor(a, size);
+  }
+  return unknowns_.Any("a bit operation", [&](const PwAff& value) {
+    PwAff zero = unknowns_.Constant(0);
+    if (op == BinaryOp::BitAnd) {
+      Set of_a = Lt(a, zero) | (Le(zero, value) & Le(value, a));
+      Set of_b = Lt(b, zero) | (Le(zero, value) & Le(value, b));
+      return of_a & of_b;
+    }
+    Set set = Le(zero, value) & Le(value, a + b);
+    if (op == BinaryOp::BitOr) {
+      set = set & Le(a, value) & Le(b, value);
+    }
+    return Lt(a, zero) | Lt(b, zero) | set;
+  });
+}
+
+PwAff Converter::Times(const PwAff& a, const PwAff& b) {
+  return IsConstant(a) || IsConstant(b) ? a * b : unknowns_.Product(a, b);
+}
+
+PwAff Converter::Floor(const PwAff& a, const PwAff& b) {
+  return IsDivisor(b) ? PwAff(isl_pw_aff_floor(isl_pw_aff_div(a.copy(), b.copy())))
+                      : unknowns_.Quotient(a, b);
+}
+
+PwAff Converter::Ceil(const PwAff& a, const PwAff& b) {
+  return IsDivisor(b) ? PwAff(isl_pw_aff_ceil(isl_pw_aff_div(a.copy(), b.copy())))
+                      : unknowns_.CeilQuotient(a, b);
+}
+
+PwAff Converter::Of(const Call& call) {
+  if (call.op == Intrinsic::Select) {
+    Condition yes = Where(call.args[0], true);
+    if (!yes.exact) {
+      return Unknown("a `select` on data");
+    }
+    PwAff a = Int(call.args[1]);
+    PwAff b = Int(call.args[2]);
+    Set no = unknowns_.All() - yes.set;
+    return unknowns_.Simplify(
+        PwAff(isl_pw_aff_union_add(isl_pw_aff_intersect_domain(a.copy(), yes.set.copy()),
+                                   isl_pw_aff_intersect_domain(b.copy(), no.copy()))));
+  }
+  std::vector<PwAff> args;
+  for (ExprId arg : call.args) {
+    args.push_back(Int(arg));
+  }
+  switch (call.op) {
+    case Intrinsic::Min:
+      return unknowns_.Simplify(PwAff(isl_pw_aff_min(args[0].copy(), args[1].copy())));
+    case Intrinsic::Max:
+      return unknowns_.Simplify(PwAff(isl_pw_aff_max(args[0].copy(), args[1].copy())));
+    case Intrinsic::Abs: {
+      PwAff negative = unknowns_.Constant(0) - args[0];
+      return PwAff(isl_pw_aff_max(args[0].copy(), negative.copy()));
+    }
+    case Intrinsic::CeilDiv:
+      return Ceil(args[0], args[1]);
+    case Intrinsic::Align:
+      return Times(args[1], Ceil(args[0], args[1]));
+    default:
+      return Unknown("a value that is no integer");
+  }
+}
+
+PwAff Converter::Of(const Load& load) {
+  const Binding* binding = Find(load.tensor);
+  const Tensor& param = module_.tensors[load.tensor];
+  if (binding == nullptr && param.kind == TensorKind::Local) {
+    return Unknown("the values of `%" + param.name + "`");
+  }
+  TensorId id = binding == nullptr ? load.tensor : binding->tensor;
+  if (written_.contains(id)) {
+    return Unknown("the values of `%" + param.name + "`");
+  }
+  std::vector<PwAff> indices = binding == nullptr ? std::vector<PwAff>{} : binding->slice;
+  for (ExprId index : load.indices) {
+    indices.push_back(Int(index));
+  }
+  size_t slice = indices.size() - load.indices.size();
+  return unknowns_.Element(id, indices, PromiseOf(param, id, indices, slice));
+}
+
+/// What the graph's parameter promises of all elements; of what it leaves open, what the device's
+/// parameter asks for its slice.
+Promise Converter::PromiseOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
+                             size_t slice) {
+  const Tensor& tensor = module_.tensors[id];
+  Promise promise;
+  bool outermost = asked_.insert(id).second;
+  bool input = tensor.kind == TensorKind::Param && tensor.access == Access::In;
+  const Tensor& ranged = input && tensor.value_lo ? tensor : param;
+  if (outermost && ranged.value_lo && ranged.value_hi) {
+    promise.free = &ranged == &tensor;
+    AddRange(ranged, indices, promise.free ? 0 : slice, promise);
+  }
+  promise.distinct = input && tensor.distinct;
+  promise.monotone = (input && tensor.monotone) || param.monotone;
+  if (param.distinct && !promise.distinct) {
+    promise.distinct = true;
+    promise.slice = slice;
+  }
+  if (outermost && !input && unknowns_.IsStable(id)) {
+    AddOthers(param, id, indices, promise);
+  }
+  if (outermost) {
+    asked_.erase(id);
+  }
+  return promise;
+}
+
+/// The range that is declared of an element, or of one of a slice at so many leading indices.
+void Converter::AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,
+                         Promise& promise) {
+  for (size_t i = 0; i < declared.indices.size(); ++i) {
+    if (declared.indices[i]) {
+      Bind(declared.indices[i], indices[slice + i]);
+    }
+  }
+  promise.ranges.push_back({Int(declared.value_lo), Int(declared.value_hi)});
+  promise.related = promise.related || !IsUniform(module_, declared);
+}
+
+/// Whether a range reads nothing but tensors that keep their values.
+bool Converter::ReadsStable(const Tensor& declared) const {
+  bool stable = true;
+  for (ExprId bound : {declared.value_lo, declared.value_hi}) {
+    VisitExprs(module_, bound, [&](ExprId id) {
+      if (const auto* load = std::get_if<Load>(&module_.exprs[id])) {
+        const Binding* binding = Find(load->tensor);
+        stable = stable && binding != nullptr && unknowns_.IsStable(binding->tensor);
+      }
+    });
+  }
+  return stable;
+}
+
+/// Binds the iteration of the call in which an index of a slice has this value; false where that
+/// takes more than a difference.
+bool Converter::Solve(const ProgramCall& call, ExprId index, const PwAff& value) {
+  const Expr& expr = module_.exprs[index];
+  const auto* ref = std::get_if<SymbolRef>(&expr);
+  auto is_own = [&](const EnclosingRepeat& repeat) { return repeat.var == ref->symbol; };
+  if (ref != nullptr && std::any_of(call.repeats.begin(), call.repeats.end(), is_own) &&
+      values_.try_emplace(ref->symbol, value).second) {
+    return true;
+  }
+  const auto* binary = std::get_if<Binary>(&expr);
+  auto offset = binary == nullptr ? std::nullopt : EvaluateInt(module_, binary->right, {});
+  if (offset && binary->op == BinaryOp::Add) {
+    return Solve(call, binary->left, value - unknowns_.Constant(*offset));
+  }
+  if (offset && binary->op == BinaryOp::Sub) {
+    return Solve(call, binary->left, value + unknowns_.Constant(*offset));
+  }
+  Set differs = KnowsIterations(call, index) ? Ne(Int(index), value) : unknowns_.All();
+  return IsEmpty(differs) || IsEmpty(unknowns_.CloseVariables(differs));
+}
+
+/// Whether all iterations of the call that the index depends on are bound.
+bool Converter::KnowsIterations(const ProgramCall& call, ExprId index) const {
+  return std::all_of(call.repeats.begin(), call.repeats.end(), [&](const EnclosingRepeat& repeat) {
+    return values_.contains(repeat.var) || !Mentions(module_, index, {repeat.var});
+  });
+}
+
+bool Converter::Enter(const ProgramCall& call, size_t arg, const std::vector<PwAff>& element) {
+  const std::vector<ExprId>& slice = call.args[arg].indices;
+  for (size_t i = 0; i < slice.size(); ++i) {
+    if (!Solve(call, slice[i], element[i])) {
+      return false;
+    }
+  }
+  for (const EnclosingRepeat& repeat : call.repeats) {
+    auto iteration = values_.find(repeat.var);
+    PwAff lo = FirstIteration(unknowns_, repeat);
+    PwAff hi = LastIteration(unknowns_, repeat);
+    Set outside = iteration == values_.end()
+                      ? Lt(hi, lo)
+                      : Lt(iteration->second, lo) | Lt(hi, iteration->second);
+    if (!IsEmpty(outside) && !IsEmpty(unknowns_.CloseVariables(outside))) {
+      return false;
+    }
+  }
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    const std::vector<ExprId>& other = call.args[a].indices;
+    bool known = std::all_of(other.begin(), other.end(),
+                             [&](ExprId index) { return KnowsIterations(call, index); });
+    if (known) {
+      std::vector<PwAff> indices;
+      for (ExprId index : other) {
+        indices.push_back(Int(index));
+      }
+      BindTensor(call.device->params[a], call.args[a].tensor, std::move(indices));
+    }
+  }
+  return true;
+}
+
+/// What calls ask of a buffer that is written once holds wherever it is read.
+void Converter::AddOthers(const Tensor& own, TensorId id, const std::vector<PwAff>& indices,
+                          Promise& promise) {
+  bool uniform = !promise.ranges.empty() && !promise.related;
+  for (const ProgramCall& call : unknowns_.program().calls) {
+    for (size_t a = 0; a < call.args.size(); ++a) {
+      const Tensor& param = module_.tensors[call.device->params[a]];
+      size_t slice = call.args[a].indices.size();
+      if (call.args[a].tensor != id || slice > indices.size() || param.access != Access::In ||
+          !IsPromised(param)) {
+        continue;
+      }
+      Converter other(unknowns_);
+      other.written_ = written_;
+      other.asked_ = asked_;
+      if (!other.Enter(call, a, indices)) {
+        continue;
+      }
+      if (param.value_lo && param.value_hi && &param != &own) {
+        bool once = IsUniform(module_, param);
+        if (once ? !uniform : other.ReadsStable(param)) {
+          other.AddRange(param, indices, slice, promise);
+        }
+        uniform = uniform || once;
+      }
+      promise.monotone = promise.monotone || param.monotone;
+      if (param.distinct) {
+        promise.slice = promise.distinct ? std::min(promise.slice, slice) : slice;
+        promise.distinct = true;
+      }
+    }
+  }
+}
+
+/// An argmax or argmin lies within its axis, or is the lower bound of an empty one.
+PwAff Converter::Of(const Reduce& reduce) {
+  if (!IsArg(reduce.op)) {
+    return Unknown("a reduction");
+  }
+  PwAff lo = reduce.axes[0].lo ? Int(reduce.axes[0].lo) : unknowns_.Constant(0);
+  PwAff hi = Int(reduce.axes[0].hi);
+  return unknowns_.Any("an `" + std::string(Spelling(reduce.op)) + "`", [&](const PwAff& value) {
+    return Eq(value, lo) | (Le(lo, value) & Lt(value, hi));
+  });
+}
+
+PwAff Converter::Of(const Cast& cast) {
+  if (KindOf(module_, cast.operand) != ValueKind::Int || KindOf(cast.type) != ValueKind::Int) {
+    return Unknown("a cast");
+  }
+  PwAff operand = Int(cast.operand);
+  auto range = RangeOfType(cast.type);
+  if (!range) {
+    return operand;
+  }
+  Unknowns::Bounds bounds = unknowns_.BoundsOf(operand);
+  bool fits = bounds.lo && bounds.hi && *bounds.lo >= range->lo && *bounds.hi <= range->hi;
+  return fits ? operand : Within("a cast", *range);
+}
+
+/// An unknown value in a range, both ends included.
+PwAff Converter::Within(const std::string& text, Interval range) {
+  return unknowns_.Any(text, [&](const PwAff& value) {
+    return Le(unknowns_.Constant(range.lo), value) & Le(value, unknowns_.Constant(range.hi));
+  });
+}
+
+PwAff Converter::Unknown(const std::string& text) {
+  return unknowns_.Any(text, [&](const PwAff&) { return unknowns_.All(); });
+}
+
+Converter::Condition Converter::Where(ExprId id, bool wanted) {
+  if (auto value = EvaluateBool(module_, id, {}, unknowns_.program().ranges)) {
+    Set all = unknowns_.All();
+    return {*value == wanted ? all : all - all, true};
+  }
+  const Expr& expr = module_.exprs[id];
+  if (const auto* unary = std::get_if<Unary>(&expr); unary && unary->op == UnaryOp::Not) {
+    return Where(unary->operand, !wanted);
+  }
+  if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+    auto let = lets_.find(ref->symbol);
+    return let == lets_.end() ? Condition{unknowns_.All(), false} : Where(let->second, wanted);
+  }
+  const auto* binary = std::get_if<Binary>(&expr);
+  if (binary == nullptr) {
+    return {unknowns_.All(), false};
+  }
+  if (binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
+    Condition left = Where(binary->left, wanted);
+    Condition right = Where(binary->right, wanted);
+    bool both = (binary->op == BinaryOp::And) == wanted;
+    return {both ? left.set & right.set : left.set | right.set, left.exact && right.exact};
+  }
+  return Compare(*binary, wanted);
+}
+
+Converter::Condition Converter::Compare(const Binary& binary, bool wanted) {
+  if (KindOf(module_, binary.left) != ValueKind::Int ||
+      KindOf(module_, binary.right) != ValueKind::Int) {
+    return {unknowns_.All(), false};
+  }
+  PwAff left = Int(binary.left);
+  PwAff right = Int(binary.right);
+  switch (binary.op) {
+    case BinaryOp::Eq:
+      return {wanted ? Eq(left, right) : Ne(left, right)};
+    case BinaryOp::Ne:
+      return {wanted ? Ne(left, right) : Eq(left, right)};
+    case BinaryOp::Lt:
+      return {wanted ? Lt(left, right) : Le(right, left)};
+    case BinaryOp::Le:
+      return {wanted ? Le(left, right) : Lt(right, left)};
+    case BinaryOp::Gt:
+      return {wanted ? Lt(right, left) : Le(left, right)};
+    case BinaryOp::Ge:
+      return {wanted ? Le(right, left) : Lt(left, right)};
+    default:
+      return {unknowns_.All(), false};
+  }
+}
+
+}  // namespace etc

@@ -1,0 +1,145 @@
+#include "bench/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "runtime/hash.h"
+#include "tensor/compare.h"
+
+namespace etc {
+namespace {
+
+constexpr int kWarmUp = 3;
+constexpr int64_t kChunkBytes = int64_t{64} << 20;
+
+/// What a program left in a tensor: the elements of an out, a hash of an inout, which may be as
+/// large as a model's cache.
+struct Written {
+  std::vector<char> elements;
+  std::string hash;
+};
+
+std::string HashOf(BenchPlace& place, const void* data, int64_t bytes) {
+  std::string hash;
+  std::vector<char> chunk(static_cast<size_t>(std::min(bytes, kChunkBytes)));
+  for (int64_t at = 0; at < bytes; at += kChunkBytes) {
+    int64_t size = std::min(kChunkBytes, bytes - at);
+    place.Fetch(chunk.data(), static_cast<const char*>(data) + at, size);
+    hash += runtime::HashText({chunk.data(), static_cast<size_t>(size)});
+  }
+  return hash;
+}
+
+Written Read(BenchPlace& place, const BenchTensor& tensor) {
+  Written written;
+  if (tensor.access == ETC_INOUT) {
+    written.hash = HashOf(place, tensor.data, tensor.bytes);
+  } else {
+    written.elements.resize(static_cast<size_t>(tensor.bytes));
+    place.Fetch(written.elements.data(), tensor.data, tensor.bytes);
+  }
+  return written;
+}
+
+using Results = std::map<std::string, Written>;
+
+Results ReadAll(BenchPlace& place, const BenchTensors& tensors) {
+  Results results;
+  for (const BenchTensor& tensor : tensors.all) {
+    if (tensor.access != ETC_IN) {
+      results[tensor.name] = Read(place, tensor);
+    }
+  }
+  return results;
+}
+
+/// Whether another launch leaves the inouts as the one before did: an append to a cache does, a
+/// sum does not. Integers that a launch changes are not tried: the next might take them beyond
+/// their range.
+bool LeavesInouts(BenchPlace& place, const BenchTensors& tensors, Launcher& launcher,
+                  const Results& before) {
+  auto is_inout = [](const BenchTensor& tensor) { return tensor.access == ETC_INOUT; };
+  bool moves = std::any_of(tensors.all.begin(), tensors.all.end(), [&](const BenchTensor& tensor) {
+    return is_inout(tensor) && !IsFloat(tensor.dtype) &&
+           HashOf(place, tensor.original, tensor.bytes) != before.at(tensor.name).hash;
+  });
+  if (moves) {
+    return false;
+  }
+  launcher.Launch();
+  return std::all_of(tensors.all.begin(), tensors.all.end(), [&](const BenchTensor& tensor) {
+    return !is_inout(tensor) ||
+           HashOf(place, tensor.data, tensor.bytes) == before.at(tensor.name).hash;
+  });
+}
+
+bool IsFinite(const BenchTensor& tensor, const Written& written) {
+  if (!IsFloat(tensor.dtype)) {
+    return true;
+  }
+  auto elements = static_cast<int64_t>(written.elements.size()) / etc_dtype_bytes(tensor.dtype);
+  for (int64_t i = 0; i < elements; ++i) {
+    if (!std::isfinite(ElementAsDouble(tensor.dtype, written.elements.data(), i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+BenchOutput Compared(const BenchTensor& tensor, const Written& first, const Written& written) {
+  BenchOutput output{tensor.name, IsFinite(tensor, written), true, {}};
+  output.equal = first.hash == written.hash && first.elements == written.elements;
+  if (!output.equal && tensor.access == ETC_OUT) {
+    output.relative_l2 = Compare(tensor.dtype, first.elements, written.elements, 0).relative_l2;
+  }
+  return output;
+}
+
+}  // namespace
+
+std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tensors,
+                                     const std::string& graph,
+                                     const std::vector<BenchProgram>& programs, int64_t launches) {
+  std::vector<BenchRow> rows;
+  std::vector<std::unique_ptr<Instance>> instances;
+  std::vector<std::unique_ptr<Launcher>> launchers;
+  for (const BenchProgram& program : programs) {
+    rows.push_back({program.name, {}, {}});
+    instances.push_back(std::make_unique<Instance>(*program.program, graph.c_str()));
+    tensors.BindTo(*instances.back());
+    tensors.Restore(place);
+    launchers.push_back(place.Prepare(*instances.back()));
+  }
+  Results first;
+  bool settle = true;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    tensors.Restore(place);
+    tensors.Poison(place);
+    launchers[i]->Launch();
+    Results results = ReadAll(place, tensors);
+    if (i == 0) {
+      first = results;
+    }
+    for (const BenchTensor& tensor : tensors.all) {
+      if (tensor.access != ETC_IN) {
+        rows[i].outputs.push_back(Compared(tensor, first.at(tensor.name), results.at(tensor.name)));
+      }
+    }
+    settle = settle && LeavesInouts(place, tensors, *launchers[i], results);
+  }
+  for (int64_t round = -kWarmUp; round < launches; ++round) {
+    for (auto& launcher : launchers) {
+      if (!settle) {
+        tensors.Restore(place);
+      }
+      round < 0 ? launcher->Launch() : launcher->LaunchTimed();
+    }
+  }
+  for (size_t i = 0; i < programs.size(); ++i) {
+    rows[i].ms = SpreadOf(launchers[i]->Times());
+  }
+  return rows;
+}
+
+}  // namespace etc

@@ -1,0 +1,137 @@
+#include "compile/backend.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "runtime/container.h"
+#include "runtime/hash.h"
+#include "runtime/manifest_seal.h"
+#include "support/progress.h"
+#include "toolchain/resources.h"
+
+namespace etc {
+namespace {
+
+std::string NameOf(const TargetOptions& target) {
+  if (target.IsHost()) {
+    return "the host compiler";
+  }
+  return target.compiler == Compiler::Nvcc ? "nvcc" : "NVRTC";
+}
+
+CompileOutput Compile(const std::string& text, const TargetOptions& target,
+                      const std::atomic<bool>* in_vain) {
+  Progress progress(fmt::format("{} compiles", NameOf(target)));
+  if (target.IsHost()) {
+    return CompileHost(text, {});
+  }
+  CudaOptions options{target.arch, target.resource_usage != ResourceUsage::Off, {}, in_vain};
+  return target.compiler == Compiler::Nvcc ? CompileWithNvcc(text, options)
+                                           : CompileWithNvrtc(text, options);
+}
+
+}  // namespace
+
+std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
+                            IncludePath& include_path, Session& session) {
+  if (target.IsHost()) {
+    return EmitHost(module, session.diagnostics());
+  }
+  return EmitCuda(module, target.arch, include_path.Reader(), session.diagnostics());
+}
+
+std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptions& target,
+                                      Session& session, const std::atomic<bool>* in_vain) {
+  CompileOutput output = Compile(text, target, in_vain);
+  output.log.erase(output.log.find_last_not_of('\n') + 1);
+  if (!output.ok) {
+    Diagnostic& error = session.diagnostics().Error(
+        DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
+    error.notes.push_back({{}, "it said:\n" + output.log});
+    error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
+    return std::nullopt;
+  }
+  std::string warnings = WithoutReport(output.log);
+  warnings.erase(warnings.find_last_not_of('\n') + 1);
+  if (!warnings.empty()) {
+    session.diagnostics()
+        .Warning(DiagnosticKind::Toolchain, {}, fmt::format("{} warned", NameOf(target)))
+        .notes.push_back({{}, "it said:\n" + output.log});
+  }
+  return output;
+}
+
+namespace {
+
+ManifestProofs RecordOf(const ProofReport& report) {
+  ManifestProofs record;
+  for (const auto& [name, tally] :
+       {std::pair{"bounds", report.bounds}, std::pair{"counts", report.counts},
+        std::pair{"order", report.order}, std::pair{"races", report.races},
+        std::pair{"iterations", report.iterations}, std::pair{"coverage", report.coverage}}) {
+    record.groups.push_back({name, tally.proved, tally.not_proved});
+  }
+  record.assumptions = report.assumptions;
+  record.not_proved = report.not_proved;
+  return record;
+}
+
+}  // namespace
+
+std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
+                                     const Emitted& emitted, CompileOutput compiled,
+                                     const TargetOptions& target, const ModuleProofs& proofs) {
+  ManifestInfo info;
+  info.arch = target.arch;
+  const std::string binary_path =
+      IsContainerPath(path) ? WithExtension(path, BinaryExtension(target)) : path;
+  info.binary_file = std::filesystem::path(binary_path).filename().string();
+  info.binary_bytes = compiled.binary.size();
+  info.binary_xxh3_128 = runtime::HashText(compiled.binary);
+  info.toolchain = compiled.toolchain;
+  info.flags = compiled.flags;
+  if (target.resource_usage != ResourceUsage::Off) {
+    for (const KernelResources& kernel : ReadResources(compiled.log, compiled.binary)) {
+      info.resources.push_back(
+          {kernel.entry,
+           {{"registers", kernel.registers},
+            {"barriers", kernel.barriers},
+            {"stack_bytes", kernel.stack_bytes},
+            {"spill_store_bytes", kernel.spill_store_bytes},
+            {"spill_load_bytes", kernel.spill_load_bytes},
+            {"local_accesses", kernel.local_accesses.all},
+            {"local_accesses_in_inner_loops", kernel.local_accesses.in_inner_loops},
+            {"ring_slots", kernel.ring_slots},
+            {"ring_slot_bytes", kernel.ring_slot_bytes}}});
+    }
+  }
+  info.debug_checks = emitted.checks;
+  if (proofs.source) {
+    info.proofs = RecordOf(*proofs.source);
+  }
+  if (proofs.kernels) {
+    info.kernel_proofs = RecordOf(*proofs.kernels);
+  }
+  std::string manifest = runtime::SealManifest(EmitManifest(module, info));
+  if (IsContainerPath(path)) {
+    return {{path, runtime::WriteContainer(manifest, compiled.binary)}};
+  }
+  return {{path, std::move(compiled.binary)}, {WithExtension(path, ".json"), std::move(manifest)}};
+}
+
+bool IsContainerPath(const std::string& path) {
+  return path.ends_with(runtime::kContainerExtension);
+}
+
+std::string WithExtension(const std::string& path, const std::string& extension) {
+  return std::filesystem::path(path).replace_extension(extension).string();
+}
+
+std::string BinaryExtension(const TargetOptions& target) {
+  return target.IsHost() ? ".so" : ".cubin";
+}
+
+std::string TextExtension(const TargetOptions& target) { return target.IsHost() ? ".cpp" : ".cu"; }
+
+}  // namespace etc

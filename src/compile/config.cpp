@@ -1,0 +1,172 @@
+#include "compile/config.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Counts lines up to the byte where a JSON text stopped making sense.
+class ParseErrorPosition : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    position_ = position;
+    return false;
+  }
+  size_t position() const { return position_; }
+
+ private:
+  size_t position_ = 0;
+};
+
+LineColumn LocateParseError(std::string_view text) {
+  ParseErrorPosition handler;
+  (void)Json::sax_parse(text, &handler);
+  SourceFile source("", std::string(text));
+  size_t offset = handler.position() > 0 ? handler.position() - 1 : 0;
+  return source.Locate(static_cast<uint32_t>(std::min(offset, text.size())));
+}
+
+/// Far deeper than any configuration; a name has the names of all objects around it.
+constexpr int kMaxNesting = 64;
+
+/// False if objects are nested deeper than `depth`.
+bool Flatten(const Json& object, const std::string& prefix, const std::string& origin, int depth,
+             Config& config) {
+  if (depth == 0) {
+    return false;
+  }
+  for (const auto& [key, value] : object.items()) {
+    std::string name = prefix + key;
+    switch (value.type()) {
+      case Json::value_t::object:
+        if (!Flatten(value, name + "_", origin, depth - 1, config)) {
+          return false;
+        }
+        break;
+      case Json::value_t::number_unsigned:
+        if (value.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max())) {
+          config.unusable.push_back({name, "an integer beyond 64 bits"});
+          break;
+        }
+        [[fallthrough]];
+      case Json::value_t::number_integer:
+        config.overrides.push_back({name, value.get<int64_t>(), origin, false});
+        break;
+      case Json::value_t::number_float:
+        config.overrides.push_back({name, value.get<double>(), origin, false});
+        break;
+      case Json::value_t::boolean:
+        config.overrides.push_back({name, value.get<bool>(), origin, false});
+        break;
+      case Json::value_t::string:
+        config.unusable.push_back({name, "a string"});
+        break;
+      case Json::value_t::array:
+        config.unusable.push_back({name, "a list"});
+        break;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
+bool IsName(std::string_view text) {
+  auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  if (text.empty() || !is_letter(text[0])) {
+    return false;
+  }
+  for (char c : text) {
+    if (!is_letter(c) && !(c >= '0' && c <= '9')) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+std::optional<T> ParseNumber(std::string_view text) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<Override> ParseDefine(std::string_view text, Diagnostics& diagnostics) {
+  size_t equals = text.find('=');
+  std::string_view name = text.substr(0, equals);
+  if (equals == std::string_view::npos || !IsName(name)) {
+    diagnostics.Error(DiagnosticKind::CommandLine, {},
+                      fmt::format("`-D {}` is not of the form `name=value`", text));
+    return std::nullopt;
+  }
+  std::string_view value = text.substr(equals + 1);
+  Override result{std::string(name), false, "-D", true};
+  if (value == "true" || value == "false") {
+    result.value = value == "true";
+  } else if (auto integer = ParseNumber<int64_t>(value)) {
+    result.value = *integer;
+  } else if (auto real = ParseNumber<double>(value); real && !std::isnan(*real)) {
+    result.value = *real;
+  } else {
+    diagnostics.Error(
+        DiagnosticKind::CommandLine, {},
+        fmt::format("the value of `-D {}` is not an integer, a float, `true` or `false`", text));
+    return std::nullopt;
+  }
+  return result;
+}
+
+std::optional<Config> ParseConfig(std::string_view text, const std::string& origin,
+                                  Diagnostics& diagnostics) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) {
+    LineColumn at = LocateParseError(text);
+    diagnostics.Error(DiagnosticKind::Config, {},
+                      fmt::format("`{}` is not JSON: line {}, column {} cannot be read", origin,
+                                  at.line, at.column));
+    return std::nullopt;
+  }
+  if (!json.is_object()) {
+    diagnostics.Error(
+        DiagnosticKind::Config, {},
+        fmt::format("`{}` holds {}; expected an object of names and values", origin,
+                    json.is_array() ? "a list" : fmt::format("a {}", json.type_name())));
+    return std::nullopt;
+  }
+  Config config;
+  if (!Flatten(json, "", origin, kMaxNesting, config)) {
+    diagnostics.Error(DiagnosticKind::Config, {},
+                      fmt::format("`{}` is nested more than {} levels deep", origin, kMaxNesting));
+    return std::nullopt;
+  }
+  return config;
+}
+
+}  // namespace etc

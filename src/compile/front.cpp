@@ -1,0 +1,126 @@
+#include "compile/front.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "compile/config.h"
+#include "schedule/lower.h"
+#include "support/files.h"
+#include "text/parser.h"
+#include "verify/verify.h"
+
+namespace etc {
+namespace {
+
+bool IsConstant(const Module& module, const std::string& name) {
+  for (const Symbol& symbol : module.symbols) {
+    if (symbol.kind == SymbolKind::Const && symbol.name == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Adds what one configuration says about the constants of the module.
+bool ReadConfig(const Module& module, const std::string& file, std::vector<Override>& overrides,
+                Diagnostics& diagnostics) {
+  auto text = ReadInput(file, diagnostics);
+  auto config = text ? ParseConfig(*text, DisplayName(file), diagnostics) : std::nullopt;
+  if (!config) {
+    return false;
+  }
+  bool ok = true;
+  for (const UnusableValue& value : config->unusable) {
+    if (IsConstant(module, value.name)) {
+      diagnostics.Error(DiagnosticKind::Config, {},
+                        fmt::format("`{}` in `{}` is {}; expected an integer, a float or a boolean",
+                                    value.name, DisplayName(file), value.what));
+      ok = false;
+    }
+  }
+  overrides.insert(overrides.end(), config->overrides.begin(), config->overrides.end());
+  return ok;
+}
+
+}  // namespace
+
+std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
+  auto text = ReadInput(file, session.diagnostics());
+  if (!text) {
+    return nullptr;
+  }
+  if (text->size() >= std::numeric_limits<uint32_t>::max()) {
+    session.diagnostics().Error(DiagnosticKind::File, {},
+                                fmt::format("`{}` has {} bytes; expected less than 4 GiB",
+                                            DisplayName(file), text->size()));
+    return nullptr;
+  }
+  if (text->empty()) {
+    session.diagnostics().Error(DiagnosticKind::File, {},
+                                fmt::format("`{}` is empty", DisplayName(file)));
+    return nullptr;
+  }
+  if (size_t zero = text->find('\0'); zero != std::string::npos) {
+    session.diagnostics().Error(
+        DiagnosticKind::File, {},
+        fmt::format("`{}` is no text: its byte {}, on line {}, is zero", DisplayName(file), zero,
+                    1 + std::count(text->begin(), text->begin() + static_cast<std::ptrdiff_t>(zero),
+                                   '\n')));
+    return nullptr;
+  }
+  return Parse(session.SetSource(DisplayName(file), std::move(*text)), session.diagnostics());
+}
+
+bool ApplyConstants(Module& module, const SourceOptions& options, Session& session) {
+  std::vector<Override> overrides;
+  bool ok = true;
+  for (const std::string& file : options.configs) {
+    ok &= ReadConfig(module, file, overrides, session.diagnostics());
+  }
+  for (const std::string& text : options.defines) {
+    auto define = ParseDefine(text, session.diagnostics());
+    ok &= define.has_value();
+    if (define) {
+      overrides.push_back(std::move(*define));
+    }
+  }
+  return OverrideConstants(module, overrides, session.diagnostics()) && ok;
+}
+
+std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
+  auto module = ParseSource(options.file, session);
+  if (!module || !ApplyConstants(*module, options, session) ||
+      !Verify(*module, session.diagnostics())) {
+    return nullptr;
+  }
+  LowerSlices(*module);
+  return module;
+}
+
+bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
+                   Session& session) {
+  Diagnostics& diagnostics = session.diagnostics();
+  ScheduleOptions schedule;
+  schedule.remarks = options.remarks;
+  if (!ApplyConstants(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
+    return false;
+  }
+  LowerSlices(module);
+  return options.skip || DeriveEvents(module, schedule, diagnostics);
+}
+
+bool CheckModule(Module& module, const SourceOptions& source, const ProofOptions& options,
+                 Session& session, std::optional<ProofReport>& report) {
+  Diagnostics& diagnostics = session.diagnostics();
+  if (!PrepareModule(module, source, options, session)) {
+    return false;
+  }
+  if (!options.skip) {
+    report = Prove(module, options.remarks, diagnostics);
+  }
+  return !diagnostics.HasErrors() && VerifyDependences(module, diagnostics);
+}
+
+}  // namespace etc

@@ -1,0 +1,34 @@
+// The front half of every subcommand: from a file to a verified module.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "analysis/proofs/proofs.h"
+#include "compile/options.h"
+#include "compile/session.h"
+#include "ir/module.h"
+
+namespace etc {
+
+/// Reads and parses the source. Null after an error.
+[[nodiscard]] std::unique_ptr<Module> ParseSource(const std::string& file, Session& session);
+
+/// Puts the values of `--config` and then those of `-D` in the place of the source's own.
+[[nodiscard]] bool ApplyConstants(Module& module, const SourceOptions& options, Session& session);
+
+/// Parse → constants → verify. Null after an error.
+[[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);
+
+/// Sets constants, verifies all but dependences, and unless `options` skip the proofs derives the
+/// events that are proved. False after an error.
+[[nodiscard]] bool PrepareModule(Module& module, const SourceOptions& source,
+                                 const ProofOptions& options, Session& session);
+
+/// `PrepareModule`, unless `options` skip them the proofs, and dependences. False after an error.
+/// `report` is empty where the proofs were skipped or did not come to pass.
+[[nodiscard]] bool CheckModule(Module& module, const SourceOptions& source,
+                               const ProofOptions& options, Session& session,
+                               std::optional<ProofReport>& report);
+
+}  // namespace etc

@@ -1,0 +1,47 @@
+// What the phases of the compiler are asked for, whichever subcommand runs them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compile/session.h"
+#include "schedule/passes.h"
+#include "target/target.h"
+
+namespace etc {
+
+/// Where a module comes from.
+struct SourceOptions {
+  std::string file;
+  std::vector<std::string> defines;
+  std::vector<std::string> configs;
+  DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
+};
+
+/// How graphs become kernels.
+struct LoweringOptions {
+  ScheduleOptions schedule;
+  std::vector<std::string> print_after;  // names of passes, or `all`
+  bool verify_each = false;
+};
+
+enum class Compiler { Nvrtc, Nvcc };
+
+enum class ResourceUsage { Off, Print, Strict };
+
+/// How kernels become a binary.
+struct TargetOptions {
+  Arch arch = DefaultTarget().arch;
+  Compiler compiler = Compiler::Nvrtc;
+  std::vector<std::string> include_dirs;
+  ResourceUsage resource_usage = ResourceUsage::Off;
+
+  bool IsHost() const { return arch == Arch::Host; }
+};
+
+struct ProofOptions {
+  bool skip = false;
+  bool remarks = false;  // say what is not proved, and why
+};
+
+}  // namespace etc

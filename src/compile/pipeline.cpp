@@ -1,0 +1,120 @@
+#include "compile/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "ir/printer.h"
+#include "support/stderr.h"
+#include "text/parser.h"
+#include "verify/verify.h"
+
+namespace etc {
+namespace {
+
+#ifdef NDEBUG
+constexpr bool kAlwaysVerify = false;
+#else
+constexpr bool kAlwaysVerify = true;
+#endif
+
+const Pass* FindPass(const std::string& name) {
+  const auto& passes = AllPasses();
+  auto pass = std::find_if(passes.begin(), passes.end(),
+                           [&](const Pass& candidate) { return candidate.name == name; });
+  return pass == passes.end() ? nullptr : &*pass;
+}
+
+bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
+  diagnostics.Error(
+      DiagnosticKind::CommandLine, {},
+      fmt::format("no pass is called `{}`; `etc opt --list-passes` lists them", name));
+  return false;
+}
+
+/// The module's printed form is what the reader of the messages can look at, so they point into it.
+/// `verified` is what is verified already: several passes have nothing to change.
+bool VerifyAfter(const Pass& pass, const Module& module, std::string& verified) {
+  std::string text = Print(module);
+  Diagnostics diagnostics;
+  if (text == verified || Verify(module, diagnostics)) {
+    verified = std::move(text);
+    return true;
+  }
+  SourceFile printed(fmt::format("after-{}.etir", pass.name), std::move(text));
+  Diagnostics again;
+  auto reparsed = Parse(printed, again);
+  if (reparsed) {
+    (void)Verify(*reparsed, again);
+  }
+  InternalError(__FILE__, __LINE__,
+                fmt::format("pass `{}` left an invalid module behind\n{}", pass.name,
+                            again.HasErrors() ? RenderText(again, &printed)
+                                              : RenderText(diagnostics, nullptr)));
+}
+
+/// Whether the events of every graph that the pass takes put its calls in order.
+bool InOrderFor(const Pass& pass, const Module& module, const ScheduleOptions& options,
+                Diagnostics& diagnostics) {
+  bool ok = true;
+  for (const Item& item : module.items) {
+    const auto* graph = std::get_if<GraphId>(&item);
+    if (graph != nullptr && pass.needs_order != nullptr &&
+        pass.needs_order(module, module.graphs[*graph], options)) {
+      ok &= VerifyDependences(module, module.graphs[*graph], diagnostics);
+    }
+  }
+  return ok;
+}
+
+}  // namespace
+
+bool IsScheduled(const Module& module) {
+  return std::none_of(module.items.begin(), module.items.end(),
+                      [](const Item& item) { return std::holds_alternative<GraphId>(item); });
+}
+
+bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes,
+                Diagnostics& diagnostics) {
+  bool ok = true;
+  for (const std::string& name : names) {
+    if (const Pass* pass = FindPass(name)) {
+      passes.push_back(*pass);
+    } else {
+      ok = ReportUnknownPass(name, diagnostics);
+    }
+  }
+  return ok;
+}
+
+bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOptions& options,
+               PhaseTimer& timer, Session& session) {
+  bool print_all = false;
+  for (const std::string& name : options.print_after) {
+    print_all |= name == "all";
+    if (name != "all" && FindPass(name) == nullptr) {
+      return ReportUnknownPass(name, session.diagnostics());
+    }
+  }
+  std::string verified = Print(module);
+  for (const Pass& pass : passes) {
+    bool ok = timer.Time(std::string(pass.name), [&] {
+      return InOrderFor(pass, module, options.schedule, session.diagnostics()) &&
+             pass.run(module, options.schedule, session.diagnostics());
+    });
+    if (!ok) {
+      return false;
+    }
+    if (kAlwaysVerify || options.verify_each) {
+      timer.Time("verify after passes", [&] { return VerifyAfter(pass, module, verified); });
+    }
+    const auto& names = options.print_after;
+    if (print_all || std::find(names.begin(), names.end(), pass.name) != names.end()) {
+      PrintToStderr("// after {}\n{}\n", pass.name, Print(module));
+    }
+  }
+  return true;
+}
+
+}  // namespace etc

@@ -1,0 +1,28 @@
+// Runs passes over a module, with all that the command line can ask for around them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compile/options.h"
+#include "compile/phase_timer.h"
+#include "compile/session.h"
+#include "ir/module.h"
+#include "schedule/passes.h"
+
+namespace etc {
+
+/// Whether every graph of the module has become kernels.
+[[nodiscard]] bool IsScheduled(const Module& module);
+
+/// The passes of these names, in this order. Reports unknown names as [command-line].
+[[nodiscard]] bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes,
+                              Diagnostics& diagnostics);
+
+/// Runs the passes in order on a verified module. False after an error of the input. In debug
+/// builds and with `--verify-each`, a pass that leaves an invalid module behind is an internal
+/// error.
+[[nodiscard]] bool RunPasses(Module& module, const std::vector<Pass>& passes,
+                             const LoweringOptions& options, PhaseTimer& timer, Session& session);
+
+}  // namespace etc

@@ -1,0 +1,30 @@
+// From a scheduled module to a loaded program.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compile/options.h"
+#include "compile/session.h"
+#include "etc/runtime.hpp"
+#include "ir/module.h"
+#include "toolchain/scratch_directory.h"
+
+namespace etc {
+
+/// Its programs must not outlive it: their artifacts are in a temporary folder that goes with it.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(Session& session) : session_(session) {}
+
+  /// Emits, compiles and loads the module under a name that no other program of this builder has.
+  /// Reports what keeps it from that.
+  [[nodiscard]] std::optional<Program> Build(const Module& module, const TargetOptions& target,
+                                             const std::string& name);
+
+ private:
+  Session& session_;
+  std::optional<ScratchDirectory> scratch_;  // made when first used
+};
+
+}  // namespace etc

@@ -1,0 +1,37 @@
+#include "compile/proof_beside.h"
+
+#include <utility>
+
+namespace etc {
+
+ProofBeside::ProofBeside(std::string name, Prove prove, Session& session,
+                         std::atomic<bool>& in_vain, const ProofBeside* first)
+    : name_(std::move(name)),
+      session_(session),
+      before_(std::exchange(session.diagnostics(), {})),
+      report_(std::async(std::launch::async, [this, prove = std::move(prove), &in_vain, first] {
+        std::optional<ProofReport> report;
+        if (first != nullptr && !first->Report()) {
+          return report;
+        }
+        PhaseTimer::Clock::time_point start = PhaseTimer::Clock::now();
+        report = prove(diagnostics_);
+        took_ = PhaseTimer::Clock::now() - start;
+        if (diagnostics_.HasErrors()) {
+          in_vain = true;
+          report.reset();
+        }
+        return report;
+      })) {}
+
+void ProofBeside::Finish(PhaseTimer& timer) {
+  bool right = timer.Time("wait for proofs", [&] { return Report().has_value(); });
+  timer.NoteBeside(name_, took_);
+  Diagnostics behind = std::exchange(session_.diagnostics(), std::move(before_));
+  session_.diagnostics().Add(diagnostics_);
+  if (right) {
+    session_.diagnostics().Add(behind);
+  }
+}
+
+}  // namespace etc

@@ -1,0 +1,43 @@
+// A proof that runs while other phases do.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "analysis/proofs/proofs.h"
+#include "compile/phase_timer.h"
+#include "compile/session.h"
+
+namespace etc {
+
+/// Starts on a thread of its own. What it finds stands before what the session collects from then
+/// on, and where that is an error, in the place of it.
+class ProofBeside {
+ public:
+  /// The report, and errors where there is something wrong.
+  using Prove = std::function<ProofReport(Diagnostics&)>;
+
+  /// Begins when `first` has found nothing wrong, if that is given. `in_vain` is set where there is
+  /// something wrong. All must outlive the proof.
+  ProofBeside(std::string name, Prove prove, Session& session, std::atomic<bool>& in_vain,
+              const ProofBeside* first = nullptr);
+
+  /// Waits for the end. Nothing where something is wrong.
+  const std::optional<ProofReport>& Report() const { return report_.get(); }
+  /// Waits for the end, and puts what was found into its place in the session.
+  void Finish(PhaseTimer& timer);
+
+ private:
+  std::string name_;
+  Session& session_;
+  Diagnostics before_;       // of the session
+  Diagnostics diagnostics_;  // of the proof
+  PhaseTimer::Clock::duration took_{};
+  // Last: destroyed, and so waited for, before what it uses.
+  std::shared_future<std::optional<ProofReport>> report_;
+};
+
+}  // namespace etc

@@ -1,0 +1,114 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/explain_report.h"
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Nanoseconds are more than the model knows.
+double Rounded(double us) { return std::round(us * 1000) / 1000; }
+
+Json ToJson(const Times& times) {
+  Json json = Json::object();
+  for (size_t i = 0; i < kLimits; ++i) {
+    json[std::string(Spelling(static_cast<Limit>(i)))] = Rounded(times.us[i]);
+  }
+  return json;
+}
+
+Json ToJson(const std::optional<Pace>& pace) {
+  Json json = {{"cap", nullptr}, {"gap", nullptr}, {"ahead", nullptr}};
+  if (pace) {
+    json["cap"] = pace->cap;
+    json["gap"] = pace->gap;
+    if (pace->ahead) {
+      json["ahead"] = *pace->ahead;
+    }
+  }
+  return json;
+}
+
+Json ToJson(const ExplainReport& report, const ExplainedKernel& explained) {
+  const Kernel& kernel = report.module.kernels[explained.id];
+  const KernelCost& cost = explained.cost;
+  Json dims = Json::object();
+  for (const auto& [dim, value] : explained.sizes) {
+    dims[report.module.symbols[dim].name] = value;
+  }
+  Json calls = Json::array();
+  for (size_t i = 0; i < cost.stages.size(); ++i) {
+    const StageCost& stage = cost.stages[i];
+    Json edges = Json::array();
+    for (size_t e = 0; e < stage.edges.size(); ++e) {
+      const EdgeCost& edge = stage.edges[e];
+      edges.push_back({{"tensor", report.module.tensors[edge.tensor].name},
+                       {"mechanism", Spelling(edge.mechanism)},
+                       {"reason", explained.reasons[i][e]}});
+    }
+    calls.push_back({{"callee", report.CalleeOf(stage.share)},
+                     {"generated", stage.generated},
+                     {"times", stage.iterations},
+                     {"tasks", stage.tasks},
+                     {"tasks_per_sm", stage.tasks_per_sm},
+                     {"balance", Rounded(stage.balance)},
+                     {"streamed_bytes", std::llround(stage.streamed_bytes)},
+                     {"read_bytes", std::llround(stage.read_bytes)},
+                     {"fetched_bytes", std::llround(stage.fetched_bytes)},
+                     {"flops", std::llround(stage.flops)},
+                     {"floor_us", Rounded(stage.floor_us)},
+                     {"chain_us", Rounded(stage.latency_us)},
+                     {"predicted_us", Rounded(stage.times.Sum())},
+                     {"limits_us", ToJson(stage.times)},
+                     {"edges", edges}});
+  }
+  Json loader = nullptr;
+  if (!explained.paces.empty()) {
+    loader = {{"shared_bytes", kernel.shared_bytes}, {"depth", nullptr}, {"runs", Json::array()}};
+    if (kernel.depth) {
+      loader["depth"] = *kernel.depth;
+    }
+    for (const PaceChoice& choice : explained.paces) {
+      Json shares = Json::array();
+      for (NodeId share : choice.shares) {
+        Json entry = {{"callee", report.CalleeOf(share)}};
+        entry.update(ToJson(report.PaceOf(kernel, share)));
+        shares.push_back(std::move(entry));
+      }
+      loader["runs"].push_back({{"shares", std::move(shares)},
+                                {"model", ToJson(choice.pace)},
+                                {"reason", choice.reason}});
+    }
+  }
+  return {{"name", kernel.name},
+          {"graph", kernel.graph},
+          {"dims", dims},
+          {"values", report.values},
+          {"bytes", std::llround(cost.bytes)},
+          {"flops", std::llround(cost.flops)},
+          {"floor_us", Rounded(cost.floor_us)},
+          {"predicted_us", Rounded(cost.times.Sum())},
+          {"limits_us", ToJson(cost.times)},
+          {"loader", loader},
+          {"calls", calls}};
+}
+
+}  // namespace
+
+std::string ExplainJson(const ExplainReport& report) {
+  const Target& target = report.target;
+  Json json = {{"machine",
+                {{"name", target.product},
+                 {"measured", target.measured},
+                 {"sms", target.sms},
+                 {"stream_bytes_per_us", target.stream_bytes}}},
+               {"kernels", Json::array()}};
+  for (const ExplainedKernel& kernel : report.kernels) {
+    json["kernels"].push_back(ToJson(report, kernel));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace etc

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "report/explain_report.h"
+
+namespace etc {
+namespace {
+
+double Percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+class TextWriter {
+ public:
+  explicit TextWriter(const ExplainReport& report) : report_(report) {}
+
+  std::string Text(const ExplainedKernel& explained) const {
+    const Kernel& kernel = report_.module.kernels[explained.id];
+    const KernelCost& cost = explained.cost;
+    double us = cost.times.Sum();
+    std::string text = fmt::format("kernel @{} of @{}", kernel.name, kernel.graph);
+    for (const auto& [dim, value] : explained.sizes) {
+      const std::string& name = report_.module.symbols[dim].name;
+      text += fmt::format(", {} = {}{}", name, value,
+                          report_.sizes.contains(name) ? "" : " (the least)");
+    }
+    for (const auto& [name, value] : report_.values) {
+      text += fmt::format(", %{} = {}", name, value);
+    }
+    text += fmt::format(", on {} SMs of an {}{}\n", report_.target.sms, report_.target.product,
+                        report_.target.measured ? "" : " (published figures, not measured)");
+    text += fmt::format(
+        "  floor      {:.1f} us: {:.1f} MB read once at {:.2f} TB/s; {:.3f} GFLOP\n", cost.floor_us,
+        cost.bytes / 1e6, report_.target.stream_bytes / 1e6, cost.flops / 1e9);
+    text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor; {}\n", us,
+                        Percent(cost.floor_us, us), LimitsText(cost.times));
+    if (kernel.schedule == ScheduleKind::Kernels) {
+      text += "             without the time from one launch to the next, which is not modelled\n";
+    }
+    text += LoaderText(kernel, explained.paces);
+    size_t width = 4;
+    for (const StageCost& stage : cost.stages) {
+      width = std::max(width, report_.CalleeOf(stage.share).size() + 1);
+    }
+    text += fmt::format(
+        "  {:<{}} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>6}  {}\n",
+        "call", width, "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB",
+        "MFLOP", "floor us", "chain us", "us", "share", "limit");
+    for (size_t i = 0; i < cost.stages.size(); ++i) {
+      const StageCost& stage = cost.stages[i];
+      double stage_us = stage.times.Sum();
+      text += fmt::format(
+          "  {:<{}} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
+          "{:>8.2f} {:>8.2f} {:>5.0f}%  {}\n",
+          "@" + report_.CalleeOf(stage.share), width, stage.iterations, stage.tasks,
+          stage.tasks_per_sm, 100 * stage.balance, stage.streamed_bytes / 1e6,
+          stage.read_bytes / 1e6, stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us,
+          stage.latency_us, stage_us, Percent(static_cast<double>(stage.iterations) * stage_us, us),
+          Spelling(stage.times.Longest()));
+      if (stage.generated) {
+        text += "    has no implementation: predicted as if tuned, which a generated body is not\n";
+      }
+      for (size_t e = 0; e < stage.edges.size(); ++e) {
+        const EdgeCost& edge = stage.edges[e];
+        text += fmt::format("    %{} by {}: {}\n", report_.module.tensors[edge.tensor].name,
+                            Spelling(edge.mechanism), explained.reasons[i][e]);
+      }
+    }
+    return text;
+  }
+
+ private:
+  /// What sets the time, the longest first, down to half a percent.
+  static std::string LimitsText(const Times& times) {
+    std::vector<std::string> parts;
+    Times left = times;
+    for (Limit limit = left.Longest(); Percent(left[limit], times.Sum()) >= 0.5;
+         limit = left.Longest()) {
+      parts.push_back(
+          fmt::format("{} {:.0f} %", Spelling(limit), Percent(times[limit], times.Sum())));
+      left[limit] = 0;
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  std::string LoaderText(const Kernel& kernel, const std::vector<PaceChoice>& choices) const {
+    if (choices.empty()) {
+      return "  loader     streams nothing\n";
+    }
+    std::string text = fmt::format(
+        "  loader     {}\n",
+        kernel.depth ? fmt::format("at most {} slots, and no more than {} bytes hold",
+                                   *kernel.depth, kernel.shared_bytes)
+                     : fmt::format("as many slots as {} bytes hold", kernel.shared_bytes));
+    for (const PaceChoice& choice : choices) {
+      text += fmt::format("             {}: {}\n", RunText(choice), PaceText(kernel, choice));
+    }
+    return text;
+  }
+
+  std::string RunText(const PaceChoice& choice) const {
+    return choice.repeat
+               ? fmt::format("in each {}",
+                             report_.module
+                                 .symbols[std::get<Repeat>(report_.module.nodes[choice.repeat]).var]
+                                 .name)
+               : "outside of repeats";
+  }
+
+  /// The pace of a run of shares, which may have been changed by hand, and the model's reason.
+  std::string PaceText(const Kernel& kernel, const PaceChoice& choice) const {
+    std::vector<std::string> paces;
+    for (NodeId share : choice.shares) {
+      std::string text = PaceText(report_.PaceOf(kernel, share));
+      if (std::find(paces.begin(), paces.end(), text) == paces.end()) {
+        paces.push_back(std::move(text));
+      }
+    }
+    std::string model = PaceText(choice.pace);
+    bool chosen = paces == std::vector{model};
+    return fmt::format("{}\n               {}: {}", fmt::join(paces, " or "),
+                       chosen ? "chosen at the least sizes" : "the model would have " + model,
+                       choice.reason);
+  }
+
+  static std::string PaceText(const std::optional<Pace>& pace) {
+    if (!pace) {
+      return "nothing holds it back";
+    }
+    std::string text =
+        fmt::format("at most {} on their way, {} cycles between two", pace->cap, pace->gap);
+    return pace->ahead ? text + fmt::format(", {} ahead of a share", *pace->ahead) : text;
+  }
+
+  const ExplainReport& report_;
+};
+
+}  // namespace
+
+std::string ExplainText(const ExplainReport& report) {
+  std::string text;
+  for (const ExplainedKernel& kernel : report.kernels) {
+    text += (text.empty() ? "" : "\n") + TextWriter(report).Text(kernel);
+  }
+  return text;
+}
+
+}  // namespace etc

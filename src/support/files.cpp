@@ -1,0 +1,276 @@
+#include "support/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+
+namespace etc {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ReportFile(Diagnostics& diagnostics, std::string_view what, const std::string& path,
+                std::string_view why) {
+  diagnostics.Error(DiagnosticKind::File, {}, fmt::format("cannot {} `{}`: {}", what, path, why));
+  return false;
+}
+
+std::string Why(int error) {
+  switch (error) {
+    case ENOENT:
+      return "no such file or folder";
+    case EISDIR:
+      return "it is a folder";
+    case EACCES:
+      return "permission denied";
+    default:
+      return std::strerror(error);
+  }
+}
+
+std::optional<std::string> ReadAll(int fd, int& error) {
+  struct stat status {};
+  if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+    error = EISDIR;
+    return std::nullopt;
+  }
+  std::string bytes;
+  size_t size = 0;
+  size_t expected = S_ISREG(status.st_mode) ? static_cast<size_t>(status.st_size) : 0;
+  for (;;) {
+    // One byte more than a regular file has, so that the read that finds its end needs no growth.
+    bytes.resize(size < expected + 1 ? expected + 1 : size + 65536);
+    ssize_t n = read(fd, bytes.data() + size, bytes.size() - size);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      error = errno;
+      return std::nullopt;
+    }
+    if (n == 0) {
+      bytes.resize(size);
+      return bytes;
+    }
+    size += static_cast<size_t>(n);
+  }
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+/// A file written under a temporary name; the destructor removes what was not published.
+class PendingFile {
+ public:
+  explicit PendingFile(const OutputFile& file) : file_(file) {}
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  ~PendingFile() {
+    if (!temporary_.empty()) {
+      unlink(temporary_.c_str());
+    }
+  }
+
+  bool Write(Diagnostics& diagnostics) {
+    struct stat status {};
+    existed_ = stat(file_.path.c_str(), &status) == 0;
+    if (existed_ && S_ISDIR(status.st_mode)) {
+      return ReportFile(diagnostics, "write", file_.path, Why(EISDIR));
+    }
+    target_ = file_.path;
+    if (existed_) {
+      std::error_code ignored;
+      if (fs::path real = fs::canonical(file_.path, ignored); !real.empty()) {
+        target_ = real.string();
+      }
+    }
+    // A device or a pipe cannot be replaced by a file: write to it when all else is ready.
+    direct_ = existed_ && !S_ISREG(status.st_mode);
+    if (direct_) {
+      return true;
+    }
+    mode_t mode = existed_ ? status.st_mode & 07777 : 0666;
+    int fd = CreateTemporary(mode);
+    if (fd < 0) {
+      return ReportFile(diagnostics, "write", file_.path, Why(errno));
+    }
+    bool ok = WriteAll(fd, file_.contents) && (!existed_ || fchmod(fd, mode) == 0);
+    int error = errno;
+    if (close(fd) != 0 && ok) {
+      error = errno;
+      ok = false;
+    }
+    return ok || ReportFile(diagnostics, "write", file_.path, Why(error));
+  }
+
+  bool Publish(Diagnostics& diagnostics) {
+    if (direct_) {
+      int fd = open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      bool ok = fd >= 0 && WriteAll(fd, file_.contents);
+      int error = errno;
+      if (fd >= 0) {
+        close(fd);
+      }
+      return ok || ReportFile(diagnostics, "write", file_.path, Why(error));
+    }
+    if (rename(temporary_.c_str(), target_.c_str()) != 0) {
+      return ReportFile(diagnostics, "write", file_.path, Why(errno));
+    }
+    temporary_.clear();
+    return true;
+  }
+
+  /// Takes back a file that Publish created.
+  void Withdraw() const {
+    if (!direct_ && !existed_) {
+      unlink(target_.c_str());
+    }
+  }
+
+ private:
+  /// Creates a file that was not there, in the folder of the destination so that it can be renamed.
+  int CreateTemporary(mode_t mode) {
+    for (int attempt = 0;; ++attempt) {
+      std::string name = fmt::format("{}.tmp{}-{}", target_, getpid(), attempt);
+      int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      if (fd >= 0) {
+        temporary_ = name;
+      }
+      if (fd >= 0 || errno != EEXIST) {
+        return fd;
+      }
+    }
+  }
+
+  const OutputFile& file_;
+  std::string target_;
+  std::string temporary_;
+  bool direct_ = false;
+  bool existed_ = false;
+};
+
+}  // namespace
+
+std::string DisplayName(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+std::optional<std::string> ReadInput(const std::string& path, Diagnostics& diagnostics) {
+  int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int error = errno;
+  std::optional<std::string> bytes;
+  if (fd >= 0) {
+    bytes = ReadAll(fd, error);
+    if (fd != STDIN_FILENO) {
+      close(fd);
+    }
+  }
+  if (!bytes) {
+    ReportFile(diagnostics, "read", DisplayName(path), Why(error));
+  }
+  return bytes;
+}
+
+bool CheckReadable(const std::string& path, Diagnostics& diagnostics) {
+  struct stat status {};
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int error = errno;
+  if (fd >= 0) {
+    error = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
+    close(fd);
+  }
+  return error == 0 || ReportFile(diagnostics, "read", path, Why(error));
+}
+
+std::optional<std::string> ReadStart(const std::string& path, size_t bytes) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  std::string text(bytes, '\0');
+  ssize_t n =
+      fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? read(fd, text.data(), bytes) : -1;
+  close(fd);
+  if (n < 0) {
+    return std::nullopt;
+  }
+  text.resize(static_cast<size_t>(n));
+  return text;
+}
+
+bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics) {
+  std::deque<PendingFile> pending;
+  for (const OutputFile& file : files) {
+    pending.emplace_back(file);
+    if (!pending.back().Write(diagnostics)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < pending.size(); ++i) {
+    if (!pending[i].Publish(diagnostics)) {
+      for (size_t done = 0; done < i; ++done) {
+        pending[done].Withdraw();
+      }
+      return false;
+    }
+  }
+  return true;
+}
+
+bool CheckDestination(const std::string& path, Diagnostics& diagnostics) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return ReportFile(diagnostics, "write", path,
+                      S_ISDIR(status.st_mode) ? Why(EISDIR) : "it is not a regular file");
+  }
+  return CheckFolder(path, diagnostics);
+}
+
+bool CheckFolder(const std::string& path, Diagnostics& diagnostics) {
+  struct stat status {};
+  bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    return ReportFile(diagnostics, "write", path, Why(EISDIR));
+  }
+  std::string folder = fs::path(path).parent_path().string();
+  bool direct = exists && !S_ISREG(status.st_mode);
+  return direct || access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 ||
+         ReportFile(diagnostics, "write", path, Why(errno));
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  return fs::equivalent(a, b, failed) ||
+         fs::absolute(a, failed).lexically_normal() == fs::absolute(b, failed).lexically_normal();
+}
+
+bool WriteStdout(std::string_view text, Diagnostics& diagnostics) {
+  std::fflush(stdout);
+  return WriteAll(STDOUT_FILENO, text) || ReportFile(diagnostics, "write", "<stdout>", Why(errno));
+}
+
+bool WriteText(const std::string& path, const std::string& text, Diagnostics& diagnostics) {
+  if (path.empty() || path == "-") {
+    return WriteStdout(text, diagnostics);
+  }
+  return WriteFiles({{path, text}}, diagnostics);
+}
+
+}  // namespace etc

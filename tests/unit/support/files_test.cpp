@@ -1,0 +1,85 @@
+#include "support/files.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "toolchain/scratch_directory.h"
+
+namespace etc {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_CASE("files are written and read whole") {
+  ScratchDirectory scratch;
+  Diagnostics diagnostics;
+  std::string big(200000, 'x');
+  REQUIRE(WriteFiles({{scratch.path() + "/a", big}, {scratch.path() + "/b", ""}}, diagnostics));
+  CHECK(ReadInput(scratch.path() + "/a", diagnostics) == big);
+  CHECK(ReadInput(scratch.path() + "/b", diagnostics) == "");
+  CHECK(NamesIn(scratch.path()) == std::vector<std::string>{"a", "b"});
+  CHECK_FALSE(diagnostics.HasErrors());
+}
+
+TEST_CASE("when one of a group cannot be written, none is") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  REQUIRE(scratch.Write("old", "before"));
+  fs::create_directory(path + "/folder");
+  for (const std::string& bad : {path + "/folder", path + "/none/c"}) {
+    Diagnostics diagnostics;
+    CHECK_FALSE(
+        WriteFiles({{path + "/a", "1"}, {path + "/old", "after"}, {bad, "3"}}, diagnostics));
+    CHECK(diagnostics.all().size() == 1);
+    CHECK(NamesIn(path) == std::vector<std::string>{"folder", "old"});
+    CHECK(scratch.Read("old") == "before");
+  }
+}
+
+TEST_CASE("reasons are named") {
+  ScratchDirectory scratch;
+  Diagnostics diagnostics;
+  CHECK_FALSE(ReadInput(scratch.path() + "/none", diagnostics));
+  CHECK_FALSE(ReadInput(scratch.path(), diagnostics));
+  CHECK(diagnostics.all()[0].message ==
+        "cannot read `" + scratch.path() + "/none`: no such file or folder");
+  CHECK(diagnostics.all()[1].message == "cannot read `" + scratch.path() + "`: it is a folder");
+  CHECK(diagnostics.all()[0].kind == DiagnosticKind::File);
+}
+
+TEST_CASE("permissions and symbolic links stay") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  REQUIRE(scratch.Write("target", "before"));
+  chmod((path + "/target").c_str(), 0640);
+  fs::create_symlink("target", path + "/link");
+  Diagnostics diagnostics;
+  REQUIRE(WriteFiles({{path + "/link", "after"}}, diagnostics));
+  CHECK(fs::is_symlink(path + "/link"));
+  CHECK(scratch.Read("target") == "after");
+  struct stat status {};
+  REQUIRE(stat((path + "/target").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0640);
+}
+
+TEST_CASE("a device is written to, not replaced") {
+  Diagnostics diagnostics;
+  CHECK(WriteFiles({{"/dev/null", "gone"}}, diagnostics));
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+}  // namespace
+}  // namespace etc
