@@ -127,11 +127,12 @@ class CallOrder {
   void Add(NodeId node, DeviceId callee, const Steps& steps, const std::vector<Argument>& args,
            bool of_params) {
     const Device& device = module_.devices[callee];
-    CallSite site{node,    callee, Events(steps.waits), Events(steps.notifies), module_.RangeOf(node),
-              repeats_};
+    CallSite site{
+        node, callee, Events(steps.waits), Events(steps.notifies), module_.RangeOf(node), repeats_};
     for (const Axis& axis : steps.axes) {
       for (ExprId bound : {axis.lo, axis.hi}) {
-        CallUse use{sites_.size(), {}, Access::In, Reader::Range, Events(steps.early), site.notifies};
+        CallUse use{sites_.size(),       {},           Access::In, Reader::Range,
+                    Events(steps.early), site.notifies};
         AddReads(bound, use, of_params ? &device : nullptr, args);
       }
     }
@@ -253,8 +254,8 @@ class CallOrder {
     return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
   }
 
-  void CheckPair(const CallUse& earlier, const CallUse& later, const std::optional<Carrier>& carrier,
-                 const OnUnjoined& on_unjoined) const {
+  void CheckPair(const CallUse& earlier, const CallUse& later,
+                 const std::optional<Carrier>& carrier, const OnUnjoined& on_unjoined) const {
     bool writes = earlier.access != Access::In;
     bool reads = later.access != Access::Out;
     bool conflict = writes || later.access != Access::In;

@@ -22,8 +22,8 @@ namespace {
 class Apart {
  public:
   /// Nothing in the launch writes the tensors `constant`.
-  Apart(const Module& module, const StreamSite& reader, const ElementAccess& read, const StreamSite& writer,
-        const ElementAccess& write, const std::set<TensorId>& constant)
+  Apart(const Module& module, const StreamSite& reader, const ElementAccess& read,
+        const StreamSite& writer, const ElementAccess& write, const std::set<TensorId>& constant)
       : module_(module),
         reader_(reader),
         read_(read),

@@ -8,7 +8,7 @@
 #include "compile/session.h"
 #include "etc/runtime.hpp"
 #include "ir/module.h"
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 
 namespace etc {
 

@@ -8,7 +8,7 @@
 #include "schedule/lower.h"
 #include "support/assignments.h"
 #include "support/files.h"
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 #include "toolchain/subprocess.h"
 
 namespace etc {

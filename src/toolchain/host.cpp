@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 #include "toolchain/subprocess.h"
 #include "toolchain/toolchain.h"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "support/scratch_directory.h"
 #include "toolchain/ptxas_log.h"
-#include "toolchain/scratch_directory.h"
 #include "toolchain/subprocess.h"
 #include "toolchain/toolchain.h"
 

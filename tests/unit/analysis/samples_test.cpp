@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/requirements.h"
-#include "verified.h"
+#include "verify/verified.h"
 
 namespace etc {
 namespace {

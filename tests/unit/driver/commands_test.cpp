@@ -8,8 +8,8 @@
 
 #include "report/artifact_view.h"
 #include "support/files.h"
+#include "support/scratch_directory.h"
 #include "tensor/npy.h"
-#include "toolchain/scratch_directory.h"
 
 namespace etc {
 namespace {

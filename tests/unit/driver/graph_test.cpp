@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "driver/commands.h"
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 #include "toolchain/subprocess.h"
 
 namespace etc {

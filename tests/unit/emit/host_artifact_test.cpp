@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "emit/host_binary.h"
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 #include "toolchain/subprocess.h"
 
 namespace etc {

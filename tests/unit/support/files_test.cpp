@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 
 namespace etc {
 namespace {

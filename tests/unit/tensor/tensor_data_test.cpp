@@ -7,8 +7,8 @@
 #include <set>
 
 #include "support/files.h"
+#include "support/scratch_directory.h"
 #include "tensor/npy.h"
-#include "toolchain/scratch_directory.h"
 
 namespace etc {
 namespace {

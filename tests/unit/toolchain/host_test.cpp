@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "support/scratch_directory.h"
 #include "toolchain/environment.h"
-#include "toolchain/scratch_directory.h"
 #include "toolchain/toolchain.h"
 
 namespace etc {

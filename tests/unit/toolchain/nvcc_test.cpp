@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "support/scratch_directory.h"
 #include "toolchain/environment.h"
 #include "toolchain/kernels.h"
-#include "toolchain/scratch_directory.h"
 #include "toolchain/toolchain.h"
 
 namespace etc {

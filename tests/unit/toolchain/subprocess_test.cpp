@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/scratch_directory.h"
 #include "toolchain/environment.h"
-#include "toolchain/scratch_directory.h"
 
 namespace etc {
 namespace {

@@ -1,4 +1,4 @@
-#include "toolchain/scratch_directory.h"
+#include "support/scratch_directory.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
