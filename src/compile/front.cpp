@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compile/config.h"
+#include "compile/pipeline.h"
 #include "schedule/lower.h"
 #include "support/files.h"
 #include "text/parser.h"
@@ -102,13 +103,11 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  ScheduleOptions schedule;
-  schedule.remarks = options.remarks;
   if (!ApplyConstants(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }
   LowerSlices(module);
-  return options.skip || DeriveEvents(module, schedule, diagnostics);
+  return options.skip || DeriveEventsFirst(module, options.remarks, diagnostics);
 }
 
 bool CheckModule(Module& module, const SourceOptions& source, const ProofOptions& options,

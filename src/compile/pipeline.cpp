@@ -34,14 +34,7 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
 }
 
 /// The module's printed form is what the reader of the messages can look at, so they point into it.
-/// `verified` is what is verified already: several passes have nothing to change.
-bool VerifyAfter(const Pass& pass, const Module& module, std::string& verified) {
-  std::string text = Print(module);
-  Diagnostics diagnostics;
-  if (text == verified || Verify(module, diagnostics)) {
-    verified = std::move(text);
-    return true;
-  }
+[[noreturn]] void RefuseAfter(const Pass& pass, std::string text, const Diagnostics& diagnostics) {
   SourceFile printed(fmt::format("after-{}.etir", pass.name), std::move(text));
   Diagnostics again;
   auto reparsed = Parse(printed, again);
@@ -52,6 +45,17 @@ bool VerifyAfter(const Pass& pass, const Module& module, std::string& verified) 
                 fmt::format("pass `{}` left an invalid module behind\n{}", pass.name,
                             again.HasErrors() ? RenderText(again, &printed)
                                               : RenderText(diagnostics, nullptr)));
+}
+
+/// `verified` is what is verified already: several passes have nothing to change.
+bool VerifyAfter(const Pass& pass, const Module& module, std::string& verified) {
+  std::string text = Print(module);
+  Diagnostics diagnostics;
+  if (text != verified && !Verify(module, diagnostics)) {
+    RefuseAfter(pass, std::move(text), diagnostics);
+  }
+  verified = std::move(text);
+  return true;
 }
 
 /// Whether the events of every graph that the pass takes put its calls in order.
@@ -86,6 +90,31 @@ bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes
     }
   }
   return ok;
+}
+
+bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics) {
+  std::vector<GraphId> derived;
+  for (const Item& item : module.items) {
+    const auto* graph = std::get_if<GraphId>(&item);
+    if (graph != nullptr && !HasEvents(module, module.graphs[*graph])) {
+      derived.push_back(*graph);
+    }
+  }
+  const Pass& pass = *FindPass("derive-events");
+  ScheduleOptions options;
+  options.remarks = remarks;
+  if (derived.empty() || !pass.run(module, options, diagnostics)) {
+    return derived.empty();
+  }
+  Diagnostics found;
+  bool right = !kAlwaysVerify || (VerifyAllButDependences(module, found) &&
+                                  std::all_of(derived.begin(), derived.end(), [&](GraphId graph) {
+                                    return VerifyDependences(module, module.graphs[graph], found);
+                                  }));
+  if (!right) {
+    RefuseAfter(pass, Print(module), found);
+  }
+  return true;
 }
 
 bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOptions& options,

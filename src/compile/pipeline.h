@@ -19,6 +19,10 @@ namespace etc {
 [[nodiscard]] bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes,
                               Diagnostics& diagnostics);
 
+/// Runs derive-events ahead of all other passes, on a module whose dependences nobody has verified.
+/// The graphs that it changed are verified as after any pass. `remarks`: says what was derived.
+[[nodiscard]] bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics);
+
 /// Runs the passes in order on a verified module. False after an error of the input. In debug
 /// builds and with `--verify-each`, a pass that leaves an invalid module behind is an internal
 /// error.

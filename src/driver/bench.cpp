@@ -157,7 +157,7 @@ class BenchJob {
   }
 
   static ScheduleKind KindOf(const std::string& name) {
-    for (ScheduleKind kind : {ScheduleKind::Dynamic, ScheduleKind::Kernels}) {
+    for (ScheduleKind kind : {ScheduleKind::Dynamic, ScheduleKind::Kernels, ScheduleKind::Auto}) {
       if (name == Spelling(kind)) {
         return kind;
       }

@@ -1,4 +1,4 @@
-// `etc opt`: load → the passes asked for → print.
+// `etc opt`: load → the passes asked for, or those of `etc compile` → print.
 #include <fmt/format.h>
 
 #include "compile/front.h"
@@ -27,14 +27,17 @@ ExitCode Execute(const OptOptions& options) {
     return session.Finish();
   }
   std::vector<Pass> passes;
-  if (options.passes.empty()) {
-    passes = StaticPipeline();
-  } else if (!FindPasses(options.passes, passes, session.diagnostics())) {
+  if (!FindPasses(options.passes, passes, session.diagnostics())) {
     return session.Finish();
   }
   PhaseTimer timer;
   auto module = LoadModule(options.source, session);
-  if (module && RunPasses(*module, passes, options.lowering, timer, session)) {
+  LoweringOptions lowering = options.lowering;
+  lowering.schedule.tag_data = options.arch != Arch::Host;
+  if (module && options.passes.empty() && !IsScheduled(*module)) {
+    passes = StaticPipeline(lowering.schedule);
+  }
+  if (module && RunPasses(*module, passes, lowering, timer, session)) {
     (void)WriteText(options.output, Print(*module), session.diagnostics());
   }
   return session.Finish();

@@ -55,12 +55,22 @@ void AddMachine(CLI::App* app, const Target*& machine) {
       fmt::format("The machine that schedules are chosen for [{}]", machine->name), targets);
 }
 
+void AddArch(CLI::App* app, Arch& arch) {
+  std::vector<std::pair<std::string, Arch>> archs;
+  for (Arch each : {Arch::Sm90a, Arch::Host}) {
+    archs.emplace_back(Spelling(each), each);
+  }
+  AddChoice<Arch, Arch>(app, "--arch", arch,
+                        fmt::format("What to compile for [{}]", Spelling(arch)), archs);
+}
+
 void AddLowering(CLI::App* app, LoweringOptions& lowering) {
   AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
       app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
       {{"static", ScheduleKind::Static},
        {"dynamic", ScheduleKind::Dynamic},
-       {"kernels", ScheduleKind::Kernels}});
+       {"kernels", ScheduleKind::Kernels},
+       {"auto", ScheduleKind::Auto}});
   AddMachine(app, lowering.schedule.target);
   int64_t most = 0;
   for (const Target& target : Targets()) {

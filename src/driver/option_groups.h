@@ -62,6 +62,9 @@ void AddConstants(CLI::App* app, SourceOptions& source);
 CLI::Option* AddSource(CLI::App* app, SourceOptions& source);
 void AddMachine(CLI::App* app, const Target*& machine);
 void AddLowering(CLI::App* app, LoweringOptions& lowering);
+
+/// `--arch`.
+void AddArch(CLI::App* app, Arch& arch);
 void AddDebugChecks(CLI::App* app, LoweringOptions& lowering);
 void AddTarget(CLI::App* app, TargetOptions& target);
 void AddProofs(CLI::App* app, ProofOptions& proofs);

@@ -48,12 +48,14 @@ void AddFmtCommand(CLI::App& app, Command& command, FmtOptions& options) {
 void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
   CLI::App* opt = app.add_subcommand("opt", "Run passes and print the module as text");
   CLI::Option* source = AddSource(opt, options.source);
-  AddList(opt, "--pass", options.passes, "Passes to run, in order [the static pipeline]", "A,B,C")
+  AddList(opt, "--pass", options.passes, "Passes to run, in order [those of etc compile]", "A,B,C")
       ->delimiter(',');
   opt->add_flag("--remarks", options.lowering.schedule.remarks,
                 "Say which events were derived or removed, and why");
   opt->add_flag("--list-passes", options.list_passes, "List the passes");
+  AddArch(opt, options.arch);
   AddLowering(opt, options.lowering);
+  AddDebugChecks(opt, options.lowering);
   AddOutput(opt, options.output, "Where to write [standard output]");
   opt->callback([&, source] {
     if (!options.list_passes && source->empty()) {
@@ -70,13 +72,7 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   AddOutput(compile, options.output,
             "The binary; the manifest is written beside it as .json [the source's name with "
             ".cubin or .so, in this folder]");
-  std::vector<std::pair<std::string, Arch>> archs;
-  for (Arch arch : {Arch::Sm90a, Arch::Host}) {
-    archs.emplace_back(Spelling(arch), arch);
-  }
-  AddChoice<Arch, Arch>(compile, "--arch", options.target.arch,
-                        fmt::format("What to compile for [{}]", Spelling(options.target.arch)),
-                        archs);
+  AddArch(compile, options.target.arch);
   AddProofs(compile, options.proofs);
   AddTarget(compile, options.target);
   AddLowering(compile, options.lowering);
@@ -164,7 +160,7 @@ void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
   AddList(bench, "--schedules", options.schedules, "Schedules of the source [static,kernels]",
           "A,B")
       ->delimiter(',')
-      ->check(OneOf({"static", "dynamic", "kernels"}));
+      ->check(OneOf({"static", "dynamic", "kernels", "auto"}));
   bench
       ->add_option("--source", options.source.file,
                    "The source of the artifacts: tells what a launch must read")

@@ -29,7 +29,8 @@ struct FmtOptions {
 struct OptOptions {
   SourceOptions source;
   LoweringOptions lowering;
-  std::vector<std::string> passes;  // empty: the static pipeline
+  Arch arch = DefaultTarget().arch;
+  std::vector<std::string> passes;  // empty: those of `etc compile`
   bool list_passes = false;
   std::string output;
 };

@@ -290,6 +290,22 @@ class GraphChecks {
   Iterations around_;
 };
 
+/// A share gives each SM its tasks in a fixed order; only a static kernel and a list of launches
+/// run tasks so.
+void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  if (kernel.schedule == ScheduleKind::Static || kernel.schedule == ScheduleKind::Kernels) {
+    return;
+  }
+  std::vector<ShareSite> shares = SharesOf(module, kernel);
+  if (!shares.empty()) {
+    diagnostics
+        .Error(DiagnosticKind::Structure, module.RangeOf(shares.front().share),
+               fmt::format("a share belongs to a `static` kernel, and `@{}` is `{}`", kernel.name,
+                           Spelling(kernel.schedule)))
+        .notes.push_back({kernel.range, fmt::format("`@{}` is declared here", kernel.name)});
+  }
+}
+
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
@@ -314,6 +330,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   if (kernel.schedule == ScheduleKind::Kernels) {
     checks.NothingTagged(kernel.declarations);
   }
+  CheckSchedule(module, kernel, diagnostics);
   ExprChecker exprs(module, diagnostics);
   for (const Check& check : kernel.checks) {
     CheckLaunchCheck(module, check, exprs, diagnostics);

@@ -1,0 +1,26 @@
+#!/bin/sh
+# same_passes.sh ETC EXAMPLES: `etc opt` prints the module that `etc compile` emits code from.
+set -eu
+etc=$1
+examples=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+# compare SOURCE [OPTION...]
+compare() {
+  "$etc" opt "$@" -o "$folder/opt.etir"
+  "$etc" compile "$@" --no-proofs --stop-after=schedule -o "$folder/compile.etir"
+  if ! cmp -s "$folder/opt.etir" "$folder/compile.etir"; then
+    echo "etc opt and etc compile differ: $*"
+    failed=1
+  fi
+}
+
+for source in "$examples"/*.etir; do
+  compare "$source"
+  compare "$source" --arch host
+  compare "$source" --schedule kernels
+  compare "$source" --target h100 --debug-checks
+done
+exit $failed
