@@ -19,8 +19,8 @@ namespace etc {
 namespace {
 
 constexpr double kGpuTolerance = 0.03;  // bf16 keeps 8 bits, and layers add up their roundings
-// What the workspace holds when a checked launch starts on the host: in the reference not a number,
-// which equals nothing, and in the program other integers.
+// What the workspace holds when a checked launch starts: in the reference not a number, which
+// equals nothing, and in the program other integers.
 constexpr unsigned char kReferencePoison = 0xff;
 constexpr unsigned char kPoison = 0x80;
 
@@ -73,9 +73,7 @@ class RunJob {
       if (!reference) {
         return false;
       }
-      if (IsForHost(*program)) {
-        execution.PoisonWorkspace(kPoison);
-      }
+      execution.PoisonWorkspace(kPoison);
     }
     Results results = Launch(execution, *run, reference);
     return Write(*outputs, *run, results);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <memory>
 
 #include "etc/device.h"
@@ -58,6 +59,7 @@ Execution::Execution(const Program& program, const std::string& graph, int32_t s
     : program_(program),
       graph_(graph),
       on_gpu_(!IsForHost(program)),
+      device_workspace_(nullptr, [](void* data) { etc_device_free(data); }),
       instance_(program, graph.empty() ? nullptr : graph.c_str()) {
   instance_.SetSms(sms);
 }
@@ -99,16 +101,29 @@ void Execution::PoisonWorkspace(unsigned char byte) {
   if (bytes == 0) {
     return;
   }
-  poison_ = byte;
-  workspace_.resize(static_cast<size_t>(bytes) + kAlignment);
-  void* begin = workspace_.data();
-  size_t space = workspace_.size();
-  instance_.BindWorkspace(std::align(kAlignment, static_cast<size_t>(bytes), begin, space), bytes);
+  void* begin = nullptr;
+  if (on_gpu_) {
+    ThrowUnlessOk(etc_device_alloc(bytes, &begin));
+    device_workspace_.reset(begin);
+  } else {
+    host_workspace_.resize(static_cast<size_t>(bytes) + kAlignment);
+    begin = host_workspace_.data();
+    size_t space = host_workspace_.size();
+    std::align(kAlignment, static_cast<size_t>(bytes), begin, space);
+  }
+  instance_.BindWorkspace(begin, bytes);
   instance_.Reserve();  // which zeroes it
+  workspace_ = begin;
+  workspace_bytes_ = bytes;
+  poison_ = byte;
 }
 
 double Execution::Launch() {
-  std::fill(workspace_.begin(), workspace_.end(), static_cast<char>(poison_));
+  if (workspace_ != nullptr && on_gpu_) {
+    ThrowUnlessOk(etc_device_fill(workspace_, poison_, workspace_bytes_, nullptr));
+  } else if (workspace_ != nullptr) {
+    std::memset(workspace_, poison_, static_cast<size_t>(workspace_bytes_));
+  }
   for (auto& bound : bound_) {
     const std::vector<char>& bytes = Source(*bound);
     if (bound->IsWritten() && on_gpu_) {

@@ -27,8 +27,9 @@ class Execution {
   /// tensor must outlive the execution.
   void Bind(const TensorData& tensor);
 
-  /// Has each launch on the host start with a workspace of this byte, so that a result shows which
-  /// depends on what no task has written. All is bound, and the dims are known.
+  /// Has each launch start with a workspace of this byte, so that a result shows which depends on
+  /// what no task has written. All is bound, and the dims are known. The program has no tagged
+  /// buffers, whose words are zero until they are written: a host target has none.
   void PoisonWorkspace(unsigned char byte);
 
   /// Launches once from the tensors' own bytes, which stay as they are. Yields milliseconds.
@@ -47,7 +48,11 @@ class Execution {
   std::string graph_;
   bool on_gpu_;
   std::vector<std::unique_ptr<Bound>> bound_;  // freed after the instance that uses it
-  std::vector<char> workspace_;                // of poison, with room to align; empty: none
+  // Poison, where it is asked for: memory of the host or the GPU, and where it begins.
+  std::vector<char> host_workspace_;
+  std::unique_ptr<void, void (*)(void*)> device_workspace_;
+  void* workspace_ = nullptr;
+  int64_t workspace_bytes_ = 0;
   unsigned char poison_ = 0;
   Instance instance_;
 };

@@ -214,7 +214,7 @@ cuda::Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t
                              void* stream) {
   FAIL_IF_ASKED
   std::memset(Pointer(to), value, bytes);
-  state.memsets.push_back({Pointer(to), bytes, stream});
+  state.memsets.push_back({Pointer(to), value, bytes, stream});
   return cuda::kSuccess;
 }
 cuda::Result cuPointerGetAttribute(void* value, int name, cuda::DevicePointer address) {

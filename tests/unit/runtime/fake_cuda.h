@@ -23,6 +23,7 @@ struct FakeLaunch {
 
 struct FakeMemset {
   void* data = nullptr;
+  unsigned char value = 0;
   size_t bytes = 0;
   void* stream = nullptr;
 };
