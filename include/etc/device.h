@@ -23,7 +23,9 @@ typedef struct etc_device_info {
 ETC_API etc_status etc_device_available(void);
 ETC_API etc_status etc_device_describe(etc_device_info* info);
 
+/* By the functions of etc_set_allocator, where there are some, with the default stream. */
 ETC_API etc_status etc_device_alloc(int64_t bytes, void** data);
+/* Waits for the work that may use the memory. */
 ETC_API etc_status etc_device_free(void* data);
 /* Copies are done when they return. */
 ETC_API etc_status etc_device_copy_to(void* device, const void* host, int64_t bytes);

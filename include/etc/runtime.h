@@ -77,9 +77,10 @@ typedef struct etc_allocator {
   /* Nothing uses the memory any more. */
   void (*release)(void* user, void* data, int64_t bytes, int32_t device);
 } etc_allocator;
-/* For the workspaces and the event memory of instances that are created from now on; each gives its
- * memory back to the functions that it came from. Null: the library's own, as at the start. They
- * are called from any thread, and must not throw. The struct is copied. */
+/* For the workspaces and the event memory of instances that are created from now on, and for what
+ * etc_device_alloc gives from now on; all memory goes back to the functions that it came from.
+ * Null: the library's own, as at the start. They are called from any thread, and must not throw.
+ * The struct is copied. */
 ETC_API etc_status etc_set_allocator(const etc_allocator* allocator);
 
 /* A fixed underlying type makes a wrong number an error instead of undefined behaviour. */

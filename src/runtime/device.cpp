@@ -1,11 +1,13 @@
 // include/etc/device.h
 #include "etc/device.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "runtime/c_api.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/device_memory.h"
 #include "runtime/sized.h"
 
 using etc::runtime::Fail;
@@ -102,27 +104,15 @@ etc_status etc_device_describe(etc_device_info* info) {
 etc_status etc_device_alloc(int64_t bytes, void** data) {
   return Guard([&]() -> Status {
     ETC_NEED(data);
-    Device device;
-    cuda::DevicePointer address = 0;
     ETC_RETURN_IF_BAD(CheckBytes(bytes));
-    ETC_RETURN_IF_BAD(Current(&device));
-    // The driver gives no pointer for nothing.
-    const size_t size = bytes == 0 ? 1 : static_cast<size_t>(bytes);
-    ETC_RETURN_IF_BAD(
-        device.driver->Check(device.driver->cuMemAlloc_v2(&address, size), "cuMemAlloc"));
-    *data = reinterpret_cast<void*>(address);
-    return {};
+    // No allocator gives a pointer for nothing.
+    return etc::runtime::AllocateDeviceMemory(std::max<int64_t>(bytes, 1), data);
   });
 }
 
 etc_status etc_device_free(void* data) {
   return Guard([&]() -> Status {
-    if (data == nullptr) {
-      return {};
-    }
-    Device device;
-    ETC_RETURN_IF_BAD(Current(&device));
-    return device.driver->Check(device.driver->cuMemFree_v2(Address(data)), "cuMemFree");
+    return data == nullptr ? Status{} : etc::runtime::FreeDeviceMemory(data);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 
 #include "etc/device.h"
@@ -37,6 +38,59 @@ TEST_CASE("memory goes there and back") {
   CHECK(etc_device_free(data) == ETC_OK);
   CHECK(etc_device_free(nullptr) == ETC_OK);
   CHECK(fake.allocations.empty());
+}
+
+TEST_CASE("memory comes from the caller's functions, and goes back to those it came from") {
+  struct Held {
+    int64_t bytes = 0;
+    int blocks = 0;
+    bool gives = true;
+  };
+  FakeCuda& fake = OpenFakeCuda();
+  Held first;
+  Held second;
+  etc_allocator allocator{sizeof(etc_allocator), &first,
+                          [](void* user, int64_t bytes, int32_t device, void* stream) -> void* {
+                            auto& held = *static_cast<Held*>(user);
+                            CHECK(device == 0);
+                            CHECK(stream == nullptr);
+                            held.bytes += bytes;
+                            held.blocks += 1;
+                            return held.gives ? std::aligned_alloc(256, 256) : nullptr;
+                          },
+                          [](void* user, void* data, int64_t bytes, int32_t device) {
+                            auto& held = *static_cast<Held*>(user);
+                            CHECK(device == 0);
+                            held.bytes -= bytes;
+                            held.blocks -= 1;
+                            std::free(data);
+                          }};
+  void* own = nullptr;
+  REQUIRE(etc_device_alloc(8, &own) == ETC_OK);
+  REQUIRE(etc_set_allocator(&allocator) == ETC_OK);
+  void* given = nullptr;
+  REQUIRE(etc_device_alloc(100, &given) == ETC_OK);
+  CHECK(first.bytes == 100);
+  CHECK(fake.allocations.size() == 1);
+  allocator.user = &second;
+  REQUIRE(etc_set_allocator(&allocator) == ETC_OK);
+  void* nothing = nullptr;
+  REQUIRE(etc_device_alloc(0, &nothing) == ETC_OK);
+  CHECK(second.bytes == 1);
+  second.gives = false;
+  void* refused = nullptr;
+  CHECK(etc_device_alloc(4, &refused) == ETC_ERROR_OUT_OF_MEMORY);
+  CHECK(std::string(etc_last_error()) == "the caller's allocator gives no 4 bytes");
+  REQUIRE(etc_set_allocator(nullptr) == ETC_OK);
+  CHECK(etc_device_free(own) == ETC_OK);
+  CHECK(etc_device_free(given) == ETC_OK);
+  CHECK(first.blocks == 0);
+  CHECK(first.bytes == 0);
+  CHECK(fake.allocations.empty());
+  // What fails in front of the release does not keep the memory from going back.
+  fake.failures["cuCtxSynchronize"] = 700;
+  CHECK(etc_device_free(nothing) == ETC_ERROR_DEVICE);
+  CHECK(second.bytes == 4);  // of the call that gave nothing
 }
 
 TEST_CASE("sizes of nothing, of less, and of too much") {
