@@ -322,6 +322,9 @@ ETC_API etc_status etc_instance_bind_workspace(etc_instance* instance, void* dat
 ETC_API etc_status etc_instance_reserve(etc_instance* instance);
 /* SMs (host: threads) that a launch uses; 0: all of them. */
 ETC_API etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms);
+/* Whether a GPU keeps the launches of a kernel that is a list of them as a CUDA graph, when they
+ * come for the second time, and starts them as one: 1, as at the start, or 0. */
+ETC_API etc_status etc_instance_set_replay(etc_instance* instance, int32_t replay);
 
 /* Enqueues one launch on `stream` (a CUstream or cudaStream_t; null is the default stream). A host
  * program runs to its end before this returns. Launches of one instance must not overlap. */

@@ -208,6 +208,7 @@ class Instance {
   }
   void Reserve() { ThrowUnlessOk(etc_instance_reserve(get())); }
   void SetSms(int32_t sms) { ThrowUnlessOk(etc_instance_set_sms(get(), sms)); }
+  void SetReplay(bool replay) { ThrowUnlessOk(etc_instance_set_replay(get(), replay ? 1 : 0)); }
   void Launch(void* stream = nullptr) { ThrowUnlessOk(etc_instance_launch(get(), stream)); }
   void Check(void* stream = nullptr) { ThrowUnlessOk(etc_instance_check(get(), stream)); }
 

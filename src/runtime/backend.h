@@ -27,6 +27,20 @@ struct LaunchRequest {
   LaunchMode mode = LaunchMode::Cooperative;
 };
 
+/// Launches that the device keeps, one behind the other, and starts as one.
+class LaunchGraph {
+ public:
+  virtual ~LaunchGraph() = default;
+
+  /// The next launch. The block is copied.
+  virtual Status Add(const LaunchRequest& request, std::vector<uint64_t>& block) = 0;
+  /// Behind the last.
+  virtual Status Finish() = 0;
+  /// Has a launch start with other sizes and another block from the next start on.
+  virtual Status Set(size_t index, const LaunchRequest& request, std::vector<uint64_t>& block) = 0;
+  virtual Status Start(void* stream) = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -54,6 +68,8 @@ class Backend {
 
   virtual Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                         void* stream) = 0;
+  /// Null where launches are not kept. The backend must outlive it.
+  virtual std::unique_ptr<LaunchGraph> NewGraph() { return nullptr; }
 
  protected:
   /// The caller's, where there was one when the backend was made.

@@ -20,6 +20,10 @@ Status Resolve(void* library, Driver* driver) {
   }
   ETC_CUDA_FUNCTIONS(ETC_RESOLVE)
 #undef ETC_RESOLVE
+#define ETC_RESOLVE(name, ...) \
+  driver->name = reinterpret_cast<Result (*)(__VA_ARGS__)>(dlsym(library, #name));
+  ETC_CUDA_GRAPH_FUNCTIONS(ETC_RESOLVE)
+#undef ETC_RESOLVE
   return {};
 }
 
@@ -46,6 +50,14 @@ Status CheckThatThereIsADevice(const Driver& driver) {
 }
 
 }  // namespace
+
+bool Driver::MakesGraphs() const {
+  bool all = true;
+#define ETC_IS_THERE(name, ...) all = all && name != nullptr;
+  ETC_CUDA_GRAPH_FUNCTIONS(ETC_IS_THERE)
+#undef ETC_IS_THERE
+  return all;
+}
 
 Status Driver::Check(Result result, const char* call) const {
   if (result == kSuccess) {

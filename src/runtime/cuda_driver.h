@@ -21,6 +21,7 @@ using Function = struct FunctionHandle*;
 using Stream = struct StreamHandle*;
 using Event = struct EventHandle*;
 using Graph = struct GraphHandle*;
+using GraphNode = struct GraphNodeHandle*;
 using GraphExec = struct GraphExecHandle*;
 
 inline constexpr Result kSuccess = 0;
@@ -47,6 +48,10 @@ inline constexpr int kMemoryHost = 1;
 inline constexpr int kMemoryDevice = 2;
 inline constexpr int kCaptureNone = 0;
 inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr int kCaptureRelaxed = 2;
+inline constexpr unsigned char kPortProgrammatic =
+    1;  // of a kernel node: its CTAs let the next start
+inline constexpr unsigned char kEdgeProgrammatic = 1;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kLaunchCooperative = 2;
@@ -68,6 +73,22 @@ struct LaunchConfig {
   Stream stream;
   LaunchAttribute* attributes;
   unsigned attribute_count;
+};
+
+struct KernelNodeParams {
+  Function function;
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  void** params;
+  void** extra;
+  Kernel kernel;    // unused, as the function is given
+  Context context;  // likewise
+};
+
+struct GraphEdge {
+  unsigned char from_port, to_port, type;
+  unsigned char reserved[5];
 };
 
 /// One side of a copy of three dimensions; the arrays and the offsets stay unused.
@@ -139,10 +160,23 @@ struct Memcpy3D {
   F(cuEventElapsedTime, float*, Event, Event)                                                 \
   F(cuEventDestroy_v2, Event)
 
+/// Of these a driver may lack some: cuGraphAddDependencies_v2 came with 12.3.
+#define ETC_CUDA_GRAPH_FUNCTIONS(F)                                                                \
+  F(cuThreadExchangeStreamCaptureMode, int*)                                                       \
+  F(cuGraphCreate, Graph*, unsigned)                                                               \
+  F(cuGraphAddKernelNode_v2, GraphNode*, Graph, const GraphNode*, size_t, const KernelNodeParams*) \
+  F(cuGraphAddDependencies_v2, Graph, const GraphNode*, const GraphNode*, const GraphEdge*,        \
+    size_t)                                                                                        \
+  F(cuGraphExecKernelNodeSetParams_v2, GraphExec, GraphNode, const KernelNodeParams*)
+
 struct Driver {
 #define ETC_DECLARE(name, ...) Result (*name)(__VA_ARGS__) = nullptr;
   ETC_CUDA_FUNCTIONS(ETC_DECLARE)
+  ETC_CUDA_GRAPH_FUNCTIONS(ETC_DECLARE)
 #undef ETC_DECLARE
+
+  /// Whether it has all functions to make a graph of launches.
+  bool MakesGraphs() const;
 
   /// Good for kSuccess, else an error that names the call and what the driver says of it.
   Status Check(Result result, const char* call) const;

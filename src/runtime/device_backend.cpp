@@ -5,6 +5,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/device_graph.h"
 #include "runtime/device_pointer.h"
 #include "runtime/launches.h"
 
@@ -14,12 +15,6 @@ namespace {
 constexpr int32_t kDlCuda = 2;
 constexpr int32_t kDlCudaHost = 3;
 constexpr int32_t kDlCudaManaged = 13;
-
-struct LaunchShape {
-  std::vector<cuda::Function> functions;  // by number of the entry
-  unsigned threads = 0;
-  unsigned shared_bytes = 0;
-};
 
 cuda::DevicePointer Address(const void* data) {
   return reinterpret_cast<cuda::DevicePointer>(data);
@@ -182,6 +177,9 @@ class DeviceBackend : public Backend {
     return driver_.Check(
         driver_.cuLaunchKernelEx(&config, shape.functions[request.entry], params, nullptr),
         "cuLaunchKernelEx");
+  }
+  std::unique_ptr<LaunchGraph> NewGraph() override {
+    return MakeDeviceGraph(driver_, context_, kernels_);
   }
 
  private:

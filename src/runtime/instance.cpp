@@ -33,6 +33,7 @@ Instance::Instance(std::shared_ptr<const Program> program, const manifest::Graph
       graph_(graph),
       backend_(std::move(backend)),
       memory_(*backend_, program_->manifest().debug_checks),
+      replay_(*backend_, graph.kernels.size()),
       set_dims_(graph.dims.size()),
       bindings_(graph.params.size()),
       sms_(backend_->DefaultSms()) {}
@@ -203,14 +204,19 @@ Status Instance::SelectKernel(Plan* plan) const {
               ", only for: ", tried);
 }
 
-Status Instance::MakePlan(Plan* plan) const {
+Status Instance::AllDims(std::vector<int64_t>* dims) const {
   const KnownDims known = InferDims(graph_, bindings_, set_dims_);
   for (size_t i = 0; i < known.size(); ++i) {
     if (!known[i]) {
       return NoValue(i);
     }
-    plan->dims.push_back(*known[i]);
+    dims->push_back(*known[i]);
   }
+  return {};
+}
+
+Status Instance::MakePlan(std::vector<int64_t> dims, Plan* plan) const {
+  plan->dims = std::move(dims);
   ETC_RETURN_IF_BAD(CheckRequirements(graph_, graph_.requirements, plan->dims));
   ETC_RETURN_IF_BAD(SelectKernel(plan));
   const manifest::Kernel& kernel = graph_.kernels[plan->kernel];
@@ -219,12 +225,37 @@ Status Instance::MakePlan(Plan* plan) const {
                          &plan->memory.workspace_bytes));
   ETC_RETURN_IF_BAD(Size(kernel, kernel.event_counters, "event_counters", plan->dims,
                          LaunchMemory::kMaxEventCounters, &plan->memory.event_counters));
-  return ListLaunches(kernel, plan->dims, &plan->steps);
+  auto steps = std::make_shared<LaunchSteps>();
+  ETC_RETURN_IF_BAD(ListLaunches(kernel, plan->dims, steps.get()));
+  plan->steps = std::move(steps);
+  return {};
+}
+
+Status Instance::PlanNow(Plan* plan) const {
+  std::vector<int64_t> dims;
+  ETC_RETURN_IF_BAD(AllDims(&dims));
+  return MakePlan(std::move(dims), plan);
+}
+
+/// Keeps the plan where only tensors have changed.
+Status Instance::UpdatePlan() {
+  std::vector<int64_t> dims;
+  Plan plan;
+  ETC_RETURN_IF_BAD(AllDims(&dims));
+  if (plan_ && plan_->dims == dims) {
+    plan = *plan_;
+  } else {
+    ETC_RETURN_IF_BAD(MakePlan(std::move(dims), &plan));
+  }
+  ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims, memory_.BoundSpan()));
+  ETC_RETURN_IF_BAD(memory_.CheckWorkspace(plan.memory));
+  plan_ = std::move(plan);
+  return {};
 }
 
 Status Instance::WorkspaceBytes(int64_t* bytes) const {
   Plan plan;
-  ETC_RETURN_IF_BAD(MakePlan(&plan));
+  ETC_RETURN_IF_BAD(PlanNow(&plan));
   *bytes = plan.memory.workspace_bytes;
   return {};
 }
@@ -241,12 +272,13 @@ Status Instance::SetSms(int32_t sms) {
                 backend_->MaxSms());
   }
   sms_ = sms == 0 ? backend_->DefaultSms() : sms;
+  ++version_;
   return {};
 }
 
 Status Instance::Reserve() {
   Plan plan;
-  ETC_RETURN_IF_BAD(MakePlan(&plan));
+  ETC_RETURN_IF_BAD(PlanNow(&plan));
   is_ready_ = false;
   ETC_RETURN_IF_BAD(memory_.Grow(plan.memory, nullptr));
   // The launch may come on a stream that is not ordered after the default one.
@@ -258,41 +290,34 @@ void Instance::FillBlock() {
   for (const Binding& binding : bindings_) {
     block_.push_back(Word(binding.data));
   }
-  for (const int64_t dim : plan_.dims) {
+  for (const int64_t dim : plan_->dims) {
     block_.push_back(static_cast<uint64_t>(dim));
   }
   block_.push_back(Word(memory_.workspace()));
   block_.push_back(Word(memory_.events()));
   block_.push_back(static_cast<uint64_t>(memory_.event_counters()));
-  block_.resize(block_.size() + RepeatDepth(graph_.kernels[plan_.kernel]));
+  block_.resize(block_.size() + plan_->steps->depth);
+  ++version_;
 }
 
-Status Instance::LaunchSteps(void* stream) {
-  const auto iterations =
-      block_.end() - static_cast<std::ptrdiff_t>(RepeatDepth(graph_.kernels[plan_.kernel]));
-  // The first launch waits for the caller's own work on the stream: that knows nothing of ours.
-  LaunchRequest request{plan_.kernel, 0, 0, LaunchMode::InOrder};
-  for (const LaunchStep& step : plan_.steps) {
-    std::copy(step.iterations.begin(), step.iterations.end(), iterations);
-    request.entry = step.entry;
-    request.sms = static_cast<int>(std::min<int64_t>(step.tasks, sms_));
-    ETC_RETURN_IF_BAD(backend_->Launch(request, block_, stream));
-    request.mode = LaunchMode::Overlapping;
+Status Instance::LaunchAll(bool is_capturing, void* stream) {
+  const LaunchList list{plan_->kernel, sms_, *plan_->steps, block_};
+  // The caller's graph is to have the launches themselves.
+  if (!is_capturing && replay_.Launch(list, plan_->steps, version_, stream)) {
+    return {};
   }
-  return {};
+  return ForEachLaunch(list, [&](const LaunchRequest& request) {
+    return backend_->Launch(request, block_, stream);
+  });
 }
 
 Status Instance::Launch(void* stream) {
   if (!is_ready_) {
-    Plan plan;
-    ETC_RETURN_IF_BAD(MakePlan(&plan));
-    ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims, memory_.BoundSpan()));
-    ETC_RETURN_IF_BAD(memory_.CheckWorkspace(plan.memory));
-    plan_ = std::move(plan);
+    ETC_RETURN_IF_BAD(UpdatePlan());
   }
   bool is_capturing = false;
   ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));
-  if (!memory_.Fits(plan_.memory)) {
+  if (!memory_.Fits(plan_->memory)) {
     if (is_capturing) {
       return Fail(
           ETC_ERROR_CAPTURE,
@@ -301,7 +326,7 @@ Status Instance::Launch(void* stream) {
           "these sizes before the capture");
     }
     is_ready_ = false;
-    ETC_RETURN_IF_BAD(memory_.Grow(plan_.memory, stream));
+    ETC_RETURN_IF_BAD(memory_.Grow(plan_->memory, stream));
   }
   if (!is_ready_) {
     FillBlock();
@@ -313,11 +338,11 @@ Status Instance::Launch(void* stream) {
   if (is_capturing) {
     memory_.NoteCapture();
   }
-  if (graph_.kernels[plan_.kernel].entry.empty()) {
-    ETC_RETURN_IF_BAD(LaunchSteps(stream));
+  if (graph_.kernels[plan_->kernel].entry.empty()) {
+    ETC_RETURN_IF_BAD(LaunchAll(is_capturing, stream));
   } else {
     ETC_RETURN_IF_BAD(backend_->Launch(
-        {plan_.kernel, 0, static_cast<int>(sms_), LaunchMode::Cooperative}, block_, stream));
+        {plan_->kernel, 0, static_cast<int>(sms_), LaunchMode::Cooperative}, block_, stream));
   }
   return backend_->IsHost() ? CheckFailures(stream) : Status{};
 }

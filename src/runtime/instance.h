@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "runtime/launch_memory.h"
 #include "runtime/launches.h"
 #include "runtime/program.h"
+#include "runtime/replay.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
@@ -31,6 +33,7 @@ class Instance {
   Status BindWorkspace(void* data, int64_t bytes);
   Status Reserve();
   Status SetSms(int32_t sms);
+  void SetReplay(bool on) { replay_.Switch(on); }
   Status Launch(void* stream);
   Status CheckFailures(void* stream);
 
@@ -40,7 +43,7 @@ class Instance {
     std::vector<int64_t> dims;
     size_t kernel = 0;
     MemorySizes memory;
-    std::vector<LaunchStep> steps;  // of a kernel that is a list of launches
+    std::shared_ptr<const LaunchSteps> steps;  // of a kernel that is a list of launches
   };
 
   Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
@@ -51,24 +54,29 @@ class Instance {
   Status NoValue(size_t dim) const;
   Status ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
                  int64_t* value) const;
-  Status MakePlan(Plan* plan) const;
+  Status AllDims(std::vector<int64_t>* dims) const;
+  Status MakePlan(std::vector<int64_t> dims, Plan* plan) const;
+  Status PlanNow(Plan* plan) const;
+  Status UpdatePlan();
   Status SelectKernel(Plan* plan) const;
   void FillBlock();
-  Status LaunchSteps(void* stream);
+  Status LaunchAll(bool is_capturing, void* stream);
 
   std::shared_ptr<const Program> program_;
   const manifest::Graph& graph_;
   std::unique_ptr<Backend> backend_;
   LaunchMemory memory_;
+  Replay replay_;
 
   KnownDims set_dims_;
   std::vector<Binding> bindings_;
   int32_t sms_;
 
-  /// Of the last launch, valid until something is bound or set.
+  /// Of the last launch, while nothing is bound or set.
   bool is_ready_ = false;
-  Plan plan_;
+  std::optional<Plan> plan_;  // of the last launch, whatever was bound or set since
   std::vector<uint64_t> block_;
+  uint64_t version_ = 0;  // of the block and the SMs
 };
 
 }  // namespace etc::runtime

@@ -36,8 +36,7 @@ size_t Depth(const std::vector<manifest::Launch>& launches) {
 /// Walks a block; `entry` is the number of its first entry, and then that of what follows it.
 class Walk {
  public:
-  Walk(const std::vector<int64_t>& dims, std::vector<LaunchStep>* steps)
-      : dims_(dims), steps_(steps) {}
+  Walk(const std::vector<int64_t>& dims, LaunchSteps* steps) : dims_(dims), steps_(steps) {}
 
   Status Block(const std::vector<manifest::Launch>& launches, size_t* entry) {
     for (const manifest::Launch& launch : launches) {
@@ -65,17 +64,25 @@ class Walk {
       return Fail(status.code, "launch `", launch.entry, "`: `tasks` ", status.message);
     }
     if (tasks > 0) {
-      steps_->push_back({entry, tasks, iterations_});
+      steps_->steps.push_back({entry, tasks});
+      steps_->iterations.insert(steps_->iterations.end(), iterations_.begin(), iterations_.end());
+      steps_->iterations.resize(steps_->steps.size() * steps_->depth);
     }
     return {};
   }
 
   const std::vector<int64_t>& dims_;
-  std::vector<LaunchStep>* steps_;
+  LaunchSteps* steps_;
   std::vector<int64_t> iterations_;
 };
 
 }  // namespace
+
+bool LaunchSteps::HasShapeOf(const LaunchSteps& other) const {
+  return iterations == other.iterations &&
+         std::equal(steps.begin(), steps.end(), other.steps.begin(), other.steps.end(),
+                    [](const Step& a, const Step& b) { return a.entry == b.entry; });
+}
 
 std::vector<std::string> EntryNames(const manifest::Kernel& kernel) {
   std::vector<std::string> names;
@@ -91,11 +98,10 @@ std::string NameOf(const manifest::Kernel& kernel) {
   return names.empty() ? kernel.schedule : names.front();
 }
 
-size_t RepeatDepth(const manifest::Kernel& kernel) { return Depth(kernel.launches); }
-
 Status ListLaunches(const manifest::Kernel& kernel, const std::vector<int64_t>& dims,
-                    std::vector<LaunchStep>* steps) {
+                    LaunchSteps* steps) {
   size_t entry = 0;
+  steps->depth = Depth(kernel.launches);
   return Walk(dims, steps).Block(kernel.launches, &entry);
 }
 

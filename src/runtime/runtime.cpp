@@ -277,6 +277,19 @@ etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms) {
   });
 }
 
+etc_status etc_instance_set_replay(etc_instance* instance, int32_t replay) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
+    if (replay != 0 && replay != 1) {
+      return Fail(ETC_ERROR_ARGUMENT, "`replay` is ", replay, ", but must be 0 or 1");
+    }
+    instance->instance->SetReplay(replay == 1);
+    return {};
+  });
+}
+
 etc_status etc_instance_launch(etc_instance* instance, void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(instance);

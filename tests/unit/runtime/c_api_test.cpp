@@ -37,6 +37,7 @@ TEST_CASE("null pointers are errors") {
   CHECK(etc_instance_bind_workspace(nullptr, nullptr, 0) == ETC_ERROR_ARGUMENT);
   CHECK(etc_instance_reserve(nullptr) == ETC_ERROR_ARGUMENT);
   CHECK(etc_instance_set_sms(nullptr, 1) == ETC_ERROR_ARGUMENT);
+  CHECK(etc_instance_set_replay(nullptr, 1) == ETC_ERROR_ARGUMENT);
   CHECK(etc_instance_launch(nullptr, nullptr) == ETC_ERROR_ARGUMENT);
   etc_program_free(nullptr);
   etc_instance_free(nullptr);

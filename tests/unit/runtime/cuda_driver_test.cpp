@@ -30,6 +30,17 @@ static_assert(offsetof(Memcpy3D, destination.pitch) == offsetof(CUDA_MEMCPY3D, d
 static_assert(offsetof(Memcpy3D, destination.height) == offsetof(CUDA_MEMCPY3D, dstHeight));
 static_assert(offsetof(Memcpy3D, width_bytes) == offsetof(CUDA_MEMCPY3D, WidthInBytes));
 static_assert(offsetof(Memcpy3D, depth) == offsetof(CUDA_MEMCPY3D, Depth));
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(KernelNodeParams, grid_x) == offsetof(CUDA_KERNEL_NODE_PARAMS, gridDimX));
+static_assert(offsetof(KernelNodeParams, block_x) == offsetof(CUDA_KERNEL_NODE_PARAMS, blockDimX));
+static_assert(offsetof(KernelNodeParams, shared_bytes) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
+static_assert(offsetof(KernelNodeParams, params) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
+static_assert(offsetof(KernelNodeParams, context) == offsetof(CUDA_KERNEL_NODE_PARAMS, ctx));
+static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));
+static_assert(offsetof(GraphEdge, from_port) == offsetof(CUgraphEdgeData, from_port));
+static_assert(offsetof(GraphEdge, type) == offsetof(CUgraphEdgeData, type));
 static_assert(sizeof(Device) == sizeof(CUdevice) && sizeof(Result) == sizeof(CUresult));
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
 
@@ -58,6 +69,9 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
   CHECK(kCaptureThreadLocal == static_cast<int>(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  CHECK(kCaptureRelaxed == static_cast<int>(CU_STREAM_CAPTURE_MODE_RELAXED));
+  CHECK(kPortProgrammatic == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+  CHECK(kEdgeProgrammatic == static_cast<int>(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
   CHECK(kStreamNonBlocking == static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   CHECK(kLaunchCooperative == static_cast<int>(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
   CHECK(kLaunchProgrammatic ==

@@ -19,6 +19,8 @@ struct FakeLaunch {
   bool is_overlapping = false;
   void* stream = nullptr;
   std::vector<uint64_t> block;
+
+  bool operator==(const FakeLaunch&) const = default;
 };
 
 struct FakeMemset {
@@ -62,6 +64,9 @@ struct FakeCuda {
   std::vector<void*> synchronized;
   int libraries = 0;
   std::vector<std::pair<void*, void*>> graph_launches;  // the graph and the stream of each
+  std::vector<std::vector<FakeLaunch>> replays;  // of each start of a graph that was made of nodes
+  int node_updates = 0;
+  int capture_mode = 0;  // of the thread
   int graphs = 0;
   int streams = 0;
   int events = 0;

@@ -7,31 +7,12 @@
 #include "runtime/artifact.h"
 #include "runtime/fake_session.h"
 #include "runtime/gather_run.h"
+#include "runtime/launch_list.h"
 
 namespace etc::test {
 namespace {
 
 using nlohmann::json;
-
-json Launch(const char* entry, json tasks) {
-  return {{"entry", entry}, {"tasks", std::move(tasks)}};
-}
-json Repeat(int begin, int end, json launches) {
-  return {{"repeat", {begin, end}}, {"launches", std::move(launches)}};
-}
-
-/// `gather` with one kernel that is these launches.
-json ListManifest(json launches) {
-  json manifest = GatherManifest();
-  json kernel = manifest["graphs"][0]["kernels"][0];
-  kernel.erase("entry");
-  kernel["schedule"] = "kernels";
-  kernel["where"] = json::array();
-  kernel["event_counters"] = 0;
-  kernel["launches"] = std::move(launches);
-  manifest["graphs"][0]["kernels"] = {kernel};
-  return manifest;
-}
 
 const json kNested = {Launch("load", "batch"),
                       Repeat(2, 4,
@@ -39,30 +20,10 @@ const json kNested = {Launch("load", "batch"),
                               Repeat(0, 2, json::array({Launch("inner", 7)})), Launch("empty", 0)}),
                       Launch("store", 200)};
 
-struct Run {
-  explicit Run(const json& launches) {
-    json manifest = ListManifest(launches);
-    manifest["target"] = "sm_90a";
-    manifest["binary"]["file"] = "gather.cubin";
-    path = WriteArtifact(dir, manifest, "load step inner empty store");
-    ThrowUnlessOk(etc_device_alloc(1 << 16, &memory));
-  }
-  ~Run() { etc_device_free(memory); }
-  void Bind(Instance& instance) {
-    char* bytes = static_cast<char*>(memory);
-    instance.Bind("ids", bytes, ETC_I32, {3});
-    instance.Bind("table", bytes + 1024, ETC_F32, {10, 8});
-    instance.Bind("out", bytes + 8192, ETC_F32, {24});
-  }
-  TempDir dir;
-  std::string path;
-  void* memory = nullptr;
-};
-
 TEST_CASE("launches follow their order, each with a CTA for each task, at most one for each SM") {
   FakeCuda& fake = OpenFakeCuda();
   fake.block_words = 10;  // two iterations behind the block of one launch
-  Run run(kNested);
+  ListRun run(kNested);
   const Program program(run.path);
   Instance instance(program);
   run.Bind(instance);
@@ -89,6 +50,7 @@ TEST_CASE("launches follow their order, each with a CTA for each task, at most o
   CHECK(fake.launches[6].block[8] == 3);
   CHECK(fake.launches[6].block[9] == 1);
 
+  instance.SetReplay(false);
   instance.SetSms(5);
   instance.Launch(stream);
   CHECK(fake.launches[entries.size() + 1].grid == 5);
@@ -97,7 +59,7 @@ TEST_CASE("launches follow their order, each with a CTA for each task, at most o
 
 TEST_CASE("a launch without tasks leaves the next one to wait for the stream") {
   FakeCuda& fake = OpenFakeCuda();
-  Run run({Launch("empty", 0), Launch("load", 1), Launch("store", 1)});
+  ListRun run({Launch("empty", 0), Launch("load", 1), Launch("store", 1)});
   const Program program(run.path);
   Instance instance(program);
   run.Bind(instance);
