@@ -10,6 +10,7 @@
 #include "runtime/manifest_expr.h"
 #include "runtime/manifest_reader.h"
 #include "runtime/manifest_seal.h"
+#include "runtime/requirements.h"
 
 namespace etc {
 namespace {
@@ -32,6 +33,7 @@ void Plan(const manifest::Graph& graph) {
     dims.push_back(dim.min);
   }
   int64_t value = 0;
+  (void)runtime::CheckRequirements(graph, graph.requirements, dims);
   for (const manifest::Param& param : graph.params) {
     for (const manifest::Expr& extent : param.shape) {
       (void)runtime::Evaluate(extent, dims, &value);
@@ -39,7 +41,8 @@ void Plan(const manifest::Graph& graph) {
     }
   }
   for (const manifest::Kernel& kernel : graph.kernels) {
-    std::vector<runtime::LaunchStep> steps;
+    runtime::LaunchSteps steps;
+    (void)runtime::CheckRequirements(graph, kernel.requirements, dims);
     (void)runtime::Evaluate(kernel.workspace_bytes, dims, &value);
     (void)runtime::Evaluate(kernel.event_counters, dims, &value);
     (void)runtime::ListLaunches(kernel, dims, &steps);
