@@ -37,29 +37,25 @@ bool Accesses(const Module& module, const Stmt& stmt, const F& is_wanted) {
   auto in_block = [&](const std::vector<StmtId>& body) {
     return std::any_of(body.begin(), body.end(), [&](StmtId id) { return in(module.stmts[id]); });
   };
-  return std::visit(
-      [&](const auto& node) {
-        using T = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<T, For>) {
-          return in(node.axes) || in_block(node.body);
-        } else if constexpr (std::is_same_v<T, If>) {
-          return in(node.condition) || in_block(node.body) || in_block(node.otherwise);
-        } else if constexpr (std::is_same_v<T, Let>) {
-          return in(node.value);
-        } else if constexpr (std::is_same_v<T, LetPair>) {
-          return in(node.reduction);
-        } else if constexpr (std::is_same_v<T, Assign>) {
-          return is_wanted(node.tensor) || in(node.value) || in(node.indices);
-        } else if constexpr (std::is_same_v<T, TopK>) {
-          return is_wanted(node.values) || is_wanted(node.positions) || in(node.value_indices) ||
-                 in(node.position_indices) || in(std::vector<Axis>{node.rank, node.axis}) ||
-                 in(node.body);
-        } else {
-          static_assert(std::is_same_v<T, LocalDecl>);
-          return false;
-        }
-      },
-      stmt);
+  return std::visit(Overloaded{
+                        [&](const For& loop) { return in(loop.axes) || in_block(loop.body); },
+                        [&](const If& branch) {
+                          return in(branch.condition) || in_block(branch.body) ||
+                                 in_block(branch.otherwise);
+                        },
+                        [&](const Let& let) { return in(let.value); },
+                        [&](const LetPair& pair) { return in(pair.reduction); },
+                        [](const LocalDecl&) { return false; },
+                        [&](const Assign& assign) {
+                          return is_wanted(assign.tensor) || in(assign.value) || in(assign.indices);
+                        },
+                        [&](const TopK& topk) {
+                          return is_wanted(topk.values) || is_wanted(topk.positions) ||
+                                 in(topk.value_indices) || in(topk.position_indices) ||
+                                 in(std::vector<Axis>{topk.rank, topk.axis}) || in(topk.body);
+                        },
+                    },
+                    stmt);
 }
 
 }  // namespace etc

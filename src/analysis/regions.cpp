@@ -73,7 +73,12 @@ class RegionWalk {
   void Block(const std::vector<StmtId>& stmts) {
     for (StmtId id : stmts) {
       const Stmt& stmt = module_.stmts[id];
-      bool names = std::holds_alternative<Let>(stmt) || std::holds_alternative<LetPair>(stmt);
+      bool names =
+          std::visit(Overloaded{
+                         [](const OneOf<Let, LetPair> auto&) { return true; },
+                         [](const OneOf<For, If, LocalDecl, Assign, TopK> auto&) { return false; },
+                     },
+                     stmt);
       if (names || Matters(stmt)) {
         stmt_ = id;
         here_ = module_.RangeOf(id);

@@ -6,6 +6,7 @@
 
 #include "emit/pending_reads.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -35,14 +36,16 @@ class BodyWriter {
   int64_t ScratchBytes(const std::vector<StmtId>& body) const {
     int64_t bytes = 0;
     for (StmtId id : body) {
-      const Stmt& stmt = module_.stmts[id];
-      if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
-        bytes += AlignedBytes(local->tensor);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        bytes += ScratchBytes(branch->body) + ScratchBytes(branch->otherwise);
-      } else if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && IsShared(*loop)) {
-        bytes += ScratchBytes(loop->body);
-      }
+      bytes += std::visit(
+          Overloaded{
+              [&](const LocalDecl& local) { return AlignedBytes(local.tensor); },
+              [&](const If& branch) {
+                return ScratchBytes(branch.body) + ScratchBytes(branch.otherwise);
+              },
+              [&](const For& loop) { return IsShared(loop) ? ScratchBytes(loop.body) : 0; },
+              [](const OneOf<Let, LetPair, Assign, TopK> auto&) { return int64_t{0}; },
+          },
+          module_.stmts[id]);
     }
     return bytes;
   }
@@ -67,11 +70,15 @@ class BodyWriter {
 
   bool HasParallel(const std::vector<StmtId>& body) const {
     return std::any_of(body.begin(), body.end(), [&](StmtId id) {
-      if (const auto* loop = std::get_if<For>(&module_.stmts[id])) {
-        return !loop->sequential || HasParallel(loop->body);
-      }
-      const auto* branch = std::get_if<If>(&module_.stmts[id]);
-      return branch != nullptr && (HasParallel(branch->body) || HasParallel(branch->otherwise));
+      return std::visit(
+          Overloaded{
+              [&](const For& loop) { return !loop.sequential || HasParallel(loop.body); },
+              [&](const If& branch) {
+                return HasParallel(branch.body) || HasParallel(branch.otherwise);
+              },
+              [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) { return false; },
+          },
+          module_.stmts[id]);
     });
   }
 
@@ -198,9 +205,14 @@ class BodyWriter {
 
   void WriteShared(const std::vector<StmtId>& body) {
     for (StmtId id : body) {
-      const auto* loop = std::get_if<For>(&module_.stmts[id]);
-      bool looks_itself = std::holds_alternative<If>(module_.stmts[id]) ||
-                          (loop != nullptr && IsShared(*loop));  // at each in it
+      bool looks_itself =  // at each statement in it
+          std::visit(
+              Overloaded{
+                  [](const If&) { return true; },
+                  [&](const For& loop) { return IsShared(loop); },
+                  [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) { return false; },
+              },
+              module_.stmts[id]);
       if (!looks_itself) {
         BarrierBeforeStores(id);
       }

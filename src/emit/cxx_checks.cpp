@@ -251,28 +251,28 @@ void CheckedScope::LearnInside(ExprId expr) {
 
 void CheckedScope::Learn(const std::vector<StmtId>& body) {
   for (StmtId id : body) {
-    const Stmt& stmt = module().stmts[id];
-    if (const auto* loop = std::get_if<For>(&stmt)) {
-      Learn(loop->axes);
-      Learn(loop->body);
-    } else if (const auto* branch = std::get_if<If>(&stmt)) {
-      LearnInside(branch->condition);
-      Learn(branch->body);
-      Learn(branch->otherwise);
-    } else if (const auto* let = std::get_if<Let>(&stmt)) {
-      LearnInside(let->value);
-      if (DependsOnData(let->value)) {
-        data_.insert(let->symbol);
-      }
-    } else if (const auto* pair = std::get_if<LetPair>(&stmt)) {
-      LearnInside(pair->reduction);
-      data_.insert({pair->value, pair->index});  // both are found among elements
-    } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
-      LearnInside(assign->value);
-    } else if (const auto* top = std::get_if<TopK>(&stmt)) {
-      Learn({top->rank, top->axis});
-      LearnInside(top->body);
-    }
+    std::visit(Overloaded{
+                   [&](const For& loop) { Learn(loop.axes); },
+                   [&](const If& branch) { LearnInside(branch.condition); },
+                   [&](const Let& let) {
+                     LearnInside(let.value);
+                     if (DependsOnData(let.value)) {
+                       data_.insert(let.symbol);
+                     }
+                   },
+                   [&](const LetPair& pair) {
+                     LearnInside(pair.reduction);
+                     data_.insert({pair.value, pair.index});  // both are found among elements
+                   },
+                   [](const LocalDecl&) {},
+                   [&](const Assign& assign) { LearnInside(assign.value); },
+                   [&](const TopK& topk) {
+                     Learn({topk.rank, topk.axis});
+                     LearnInside(topk.body);
+                   },
+               },
+               module().stmts[id]);
+    VisitBlocks(module().stmts[id], [&](const std::vector<StmtId>& inside) { Learn(inside); });
   }
 }
 

@@ -37,15 +37,13 @@ class WalkWriter {
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
-      if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        WriteShare(*share);
-      } else if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
-        if (role_ != Role::Loader || Streams(repeat->body)) {
-          OpenLoop(out_, arch_, CxxFor(scope_, {repeat->var, repeat->lo, repeat->hi}) + "{");
-          WriteNodes(repeat->body);
-          out_.Close();
-        }
-      }
+      std::visit(Overloaded{
+                     [&](const Share& share) { WriteShare(share); },
+                     [&](const Repeat& repeat) { WriteRepeat(repeat); },
+                     [](const OneOf<BufferDecl, EventDecl> auto&) {},
+                     [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+                 },
+                 module_.nodes[id]);
     }
   }
 
@@ -90,19 +88,26 @@ class WalkWriter {
   }
 
  private:
+  void WriteRepeat(const Repeat& repeat) {
+    if (role_ != Role::Loader || Streams(repeat.body)) {
+      OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
+      WriteNodes(repeat.body);
+      out_.Close();
+    }
+  }
+
   bool Streams(const Share& share) const {
     const Impl* impl = FindImpl(module_.devices[share.callee], Spelling(arch_));
     return impl != nullptr && !impl->streams.empty();
   }
 
   bool Streams(const std::vector<NodeId>& nodes) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-      if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        return Streams(*share);
-      }
-      const auto* repeat = std::get_if<Repeat>(&module_.nodes[id]);
-      return repeat != nullptr && Streams(repeat->body);
+    bool streams = false;
+    VisitNodes(module_, nodes, [&](NodeId id) {
+      const auto* share = std::get_if<Share>(&module_.nodes[id]);
+      streams = streams || (share != nullptr && Streams(*share));
     });
+    return streams;
   }
 
   /// What comes before the ranges of the tasks can be read from tensors.

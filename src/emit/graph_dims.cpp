@@ -6,6 +6,7 @@
 #include "emit/callees.h"
 #include "ir/requirements.h"
 #include "ir/walk.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -90,23 +91,27 @@ class Collector {
 
   void AddNodes(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
-      const Node& node = module_.nodes[id];
-      if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
-        AddTensors({buffer->tensor});
-      } else if (const auto* declaration = std::get_if<EventDecl>(&node)) {
-        const Event& event = module_.events[declaration->event];
-        for (const EventDim& dim : event.dims) {
-          Add(dim.extent);
-        }
-        Add(event.count);
-      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        Add(repeat->lo);
-        Add(repeat->hi);
-        AddNodes(repeat->body);
-      } else if (const auto* share = std::get_if<Share>(&node)) {
-        AddShare(*share);
-      }
+      std::visit(Overloaded{
+                     [&](const BufferDecl& buffer) { AddTensors({buffer.tensor}); },
+                     [&](const EventDecl& declaration) { AddEvent(declaration.event); },
+                     [&](const Repeat& repeat) {
+                       Add(repeat.lo);
+                       Add(repeat.hi);
+                       AddNodes(repeat.body);
+                     },
+                     [&](const Share& share) { AddShare(share); },
+                     [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+                 },
+                 module_.nodes[id]);
     }
+  }
+
+  void AddEvent(EventId id) {
+    const Event& event = module_.events[id];
+    for (const EventDim& dim : event.dims) {
+      Add(dim.extent);
+    }
+    Add(event.count);
   }
 
   void AddShare(const Share& share) {

@@ -241,16 +241,22 @@ class ManifestWriter {
   Json Launches(const Kernel& kernel, const std::vector<NodeId>& nodes, size_t& next) {
     Json out = Json::array();
     for (NodeId id : nodes) {
-      if (const auto* repeat = std::get_if<Repeat>(&module_.nodes[id])) {
-        features_.insert("repeats");
-        out.push_back({{"repeat",
-                        {EvaluateInt(module_, repeat->lo, {}).value(),
-                         EvaluateInt(module_, repeat->hi, {}).value()}},
-                       {"launches", Launches(kernel, repeat->body, next)}});
-      } else if (const auto* share = std::get_if<Share>(&module_.nodes[id])) {
-        out.push_back(
-            {{"entry", LaunchName(module_, kernel, next++, *share)}, {"tasks", Tasks(*share)}});
-      }
+      std::visit(Overloaded{
+                     [&](const Repeat& repeat) {
+                       features_.insert("repeats");
+                       out.push_back({{"repeat",
+                                       {EvaluateInt(module_, repeat.lo, {}).value(),
+                                        EvaluateInt(module_, repeat.hi, {}).value()}},
+                                      {"launches", Launches(kernel, repeat.body, next)}});
+                     },
+                     [&](const Share& share) {
+                       out.push_back({{"entry", LaunchName(module_, kernel, next++, share)},
+                                      {"tasks", Tasks(share)}});
+                     },
+                     [](const OneOf<BufferDecl, EventDecl> auto&) {},
+                     [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+                 },
+                 module_.nodes[id]);
     }
     return out;
   }

@@ -48,20 +48,11 @@ bool PendingReads::MeetStores(const std::vector<StmtId>& body) const {
 }
 
 bool PendingReads::MeetStores(StmtId id) const {
-  const Stmt& stmt = module_.stmts[id];
-  if (const auto* loop = std::get_if<For>(&stmt)) {
-    return MeetStores(loop->body);
-  }
-  if (const auto* branch = std::get_if<If>(&stmt)) {
-    return MeetStores(branch->body) || MeetStores(branch->otherwise);
-  }
-  if (const auto* assign = std::get_if<Assign>(&stmt)) {
-    return IsPending(assign->tensor);
-  }
-  if (const auto* topk = std::get_if<TopK>(&stmt)) {
-    return IsPending(topk->values) || IsPending(topk->positions);
-  }
-  return false;
+  bool meet = false;
+  VisitStored(module_.stmts[id], [&](TensorId stored) { meet |= IsPending(stored); });
+  VisitBlocks(module_.stmts[id],
+              [&](const std::vector<StmtId>& body) { meet = meet || MeetStores(body); });
+  return meet;
 }
 
 bool PendingReads::HasLocals() const {

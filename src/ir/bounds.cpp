@@ -4,6 +4,7 @@
 
 #include "ir/checked.h"
 #include "ir/evaluate.h"
+#include "ir/overloaded.h"
 
 namespace etc {
 namespace {
@@ -75,11 +76,7 @@ class Bounder {
   }
 
  private:
-  template <class T>
-  Result BoundsOf(const T&) {
-    return std::nullopt;
-  }
-
+  static Result BoundsOf(const OneOf<FloatLiteral, BoolLiteral> auto&) { return std::nullopt; }
   Result BoundsOf(const IntLiteral& literal) { return Interval{literal.value, literal.value}; }
 
   Result BoundsOf(const SymbolRef& ref) {

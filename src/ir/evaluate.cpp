@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/checked.h"
+#include "ir/overloaded.h"
 
 namespace etc {
 namespace {
@@ -66,17 +67,14 @@ class Evaluator {
   }
 
  private:
-  // Everything that is not listed for a kind has no value of that kind.
-  template <class T>
-  std::optional<int64_t> IntOf(const T&) {
+  // What has no value of a kind, or none that is known before a launch.
+  static std::optional<int64_t> IntOf(const OneOf<FloatLiteral, BoolLiteral, Load, Reduce> auto&) {
     return std::nullopt;
   }
-  template <class T>
-  std::optional<double> FloatOf(const T&) {
+  static std::optional<double> FloatOf(const OneOf<IntLiteral, BoolLiteral, Load, Reduce> auto&) {
     return std::nullopt;
   }
-  template <class T>
-  std::optional<bool> BoolOf(const T&) {
+  static std::optional<bool> BoolOf(const OneOf<IntLiteral, FloatLiteral, Load, Reduce> auto&) {
     return std::nullopt;
   }
 

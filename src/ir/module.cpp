@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/walk.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -31,29 +32,22 @@ int64_t BytesPerElement(const Tensor& tensor) {
 
 namespace {
 
-bool DeclareEvents(const Module& module, const std::vector<NodeId>& nodes) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const Node& node = module.nodes[id];
-    if (const auto* repeat = std::get_if<Repeat>(&node)) {
-      return DeclareEvents(module, repeat->body);
-    }
-    if (const auto* region = std::get_if<Region>(&node)) {
-      return DeclareEvents(module, region->body);
-    }
-    return std::holds_alternative<EventDecl>(node);
-  });
-}
-
 void CollectShares(const Module& module, const std::vector<NodeId>& nodes,
                    std::vector<NodeId>& repeats, std::vector<ShareSite>& sites) {
   for (NodeId id : nodes) {
-    if (std::holds_alternative<Share>(module.nodes[id])) {
-      sites.push_back({id, repeats});
-    } else if (const auto* repeat = std::get_if<Repeat>(&module.nodes[id])) {
-      repeats.push_back(id);
-      CollectShares(module, repeat->body, repeats, sites);
-      repeats.pop_back();
-    }
+    std::visit(Overloaded{
+                   [&](const Share&) {
+                     sites.push_back({id, repeats});
+                   },
+                   [&](const Repeat& repeat) {
+                     repeats.push_back(id);
+                     CollectShares(module, repeat.body, repeats, sites);
+                     repeats.pop_back();
+                   },
+                   [](const OneOf<BufferDecl, EventDecl> auto&) {},
+                   [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+               },
+               module.nodes[id]);
   }
 }
 
@@ -86,7 +80,10 @@ std::vector<ShareSite> SharesOf(const Module& module, const Kernel& kernel) {
 bool HasChecks(const Kernel& kernel) { return !kernel.checks.empty() || kernel.check_accesses; }
 
 bool HasEvents(const Module& module, const Graph& graph) {
-  return DeclareEvents(module, graph.body);
+  bool found = false;
+  VisitNodes(module, graph.body,
+             [&](NodeId id) { found |= std::holds_alternative<EventDecl>(module.nodes[id]); });
+  return found;
 }
 
 std::string_view Spelling(ScheduleKind kind) {

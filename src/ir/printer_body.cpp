@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/overloaded.h"
 #include "ir/printer_blocks.h"
 
 namespace etc {
@@ -57,42 +58,51 @@ void BodyPrinter::Otherwise(const If& branch) {
 }
 
 bool BodyPrinter::IsAssignment(StmtId id) const {
-  const Stmt& stmt = module_.stmts[id];
-  return std::holds_alternative<Assign>(stmt) || std::holds_alternative<TopK>(stmt);
+  return std::visit(Overloaded{
+                        [](const OneOf<Assign, TopK> auto&) { return true; },
+                        [](const OneOf<For, If, Let, LetPair, LocalDecl> auto&) { return false; },
+                    },
+                    module_.stmts[id]);
 }
 
 const std::vector<StmtId>* BodyPrinter::BlockBody(StmtId id) const {
-  const Stmt& stmt = module_.stmts[id];
-  if (const auto* loop = std::get_if<For>(&stmt)) {
-    return &loop->body;
-  }
-  const auto* branch = std::get_if<If>(&stmt);
-  return branch == nullptr ? nullptr : &branch->body;
+  using Body = const std::vector<StmtId>*;
+  return std::visit(
+      Overloaded{
+          [](const OneOf<For, If> auto& around) -> Body { return &around.body; },
+          [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) -> Body { return nullptr; },
+      },
+      module_.stmts[id]);
 }
 
 /// What stands before the `{`; declares the variables of a loop.
 std::optional<std::string> BodyPrinter::BlockHead(StmtId id) {
-  const Stmt& stmt = module_.stmts[id];
-  if (const auto* loop = std::get_if<For>(&stmt)) {
-    return (loop->sequential ? "scan " : "for ") + text_.Axes(loop->axes);
-  }
-  if (const auto* branch = std::get_if<If>(&stmt)) {
-    return "if (" + text_.Expr(branch->condition) + ")";
-  }
-  return std::nullopt;
+  using Head = std::optional<std::string>;
+  return std::visit(
+      Overloaded{
+          [&](const For& loop) -> Head {
+            return (loop.sequential ? "scan " : "for ") + text_.Axes(loop.axes);
+          },
+          [&](const If& branch) -> Head { return "if (" + text_.Expr(branch.condition) + ")"; },
+          [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) -> Head {
+            return std::nullopt;
+          },
+      },
+      module_.stmts[id]);
 }
 
 /// What a `let` or a `local` adds to its block.
 void BodyPrinter::DeclareOf(StmtId id) {
-  const Stmt& stmt = module_.stmts[id];
-  if (const auto* let = std::get_if<Let>(&stmt)) {
-    names_.Declare(let->symbol);
-  } else if (const auto* pair = std::get_if<LetPair>(&stmt)) {
-    names_.Declare(pair->value);
-    names_.Declare(pair->index);
-  } else if (const auto* local = std::get_if<LocalDecl>(&stmt)) {
-    names_.Declare(local->tensor);
-  }
+  std::visit(Overloaded{
+                 [&](const Let& let) { names_.Declare(let.symbol); },
+                 [&](const LetPair& pair) {
+                   names_.Declare(pair.value);
+                   names_.Declare(pair.index);
+                 },
+                 [&](const LocalDecl& local) { names_.Declare(local.tensor); },
+                 [](const OneOf<For, If, Assign, TopK> auto&) {},
+             },
+             module_.stmts[id]);
 }
 
 /// The statement on one line, or nothing where it needs a block: `for (i: n) %x[i] = 0.0;`.

@@ -1,14 +1,38 @@
-// Traversal of expressions, and what it tells of them.
+// Traversal of expressions, statements and nodes, and what it tells of them.
 #pragma once
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 
 #include "ir/module.h"
+#include "ir/overloaded.h"
 #include "ir/rewrite.h"
 
 namespace etc {
+
+/// Calls `visit` with each operand of the expression. A lower bound of an axis may be absent.
+template <class F>
+void VisitOperands(const Expr& expr, const F& visit) {
+  auto all = [&](const std::vector<ExprId>& ids) { std::for_each(ids.begin(), ids.end(), visit); };
+  std::visit(Overloaded{
+                 [](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef> auto&) {},
+                 [&](const Load& load) { all(load.indices); },
+                 [&](const OneOf<Cast, Unary> auto& one) { visit(one.operand); },
+                 [&](const Binary& binary) {
+                   visit(binary.left);
+                   visit(binary.right);
+                 },
+                 [&](const Call& call) { all(call.args); },
+                 [&](const Reduce& reduce) {
+                   for (const Axis& axis : reduce.axes) {
+                     visit(axis.lo);
+                     visit(axis.hi);
+                   }
+                   visit(reduce.body);
+                 },
+             },
+             expr);
+}
 
 /// Calls `visit` with the expression and then with every expression inside it.
 template <class F>
@@ -17,32 +41,7 @@ void VisitExprs(const Module& module, ExprId id, const F& visit) {
     return;
   }
   visit(id);
-  auto all = [&](const std::vector<ExprId>& ids) {
-    for (ExprId inner : ids) {
-      VisitExprs(module, inner, visit);
-    }
-  };
-  std::visit(
-      [&](const auto& expr) {
-        using T = std::decay_t<decltype(expr)>;
-        if constexpr (std::is_same_v<T, Load>) {
-          all(expr.indices);
-        } else if constexpr (std::is_same_v<T, Cast> || std::is_same_v<T, Unary>) {
-          VisitExprs(module, expr.operand, visit);
-        } else if constexpr (std::is_same_v<T, Binary>) {
-          VisitExprs(module, expr.left, visit);
-          VisitExprs(module, expr.right, visit);
-        } else if constexpr (std::is_same_v<T, Call>) {
-          all(expr.args);
-        } else if constexpr (std::is_same_v<T, Reduce>) {
-          for (const Axis& axis : expr.axes) {
-            VisitExprs(module, axis.lo, visit);
-            VisitExprs(module, axis.hi, visit);
-          }
-          VisitExprs(module, expr.body, visit);
-        }
-      },
-      module.exprs[id]);
+  VisitOperands(module.exprs[id], [&](ExprId inner) { VisitExprs(module, inner, visit); });
 }
 
 /// The first expression inside `id` (itself included) that `matches`, or an absent id.
@@ -91,48 +90,87 @@ void VisitExprs(const Module& module, const EventRef& ref, const F& visit) {
   VisitExprs(module, ref.guard, visit);
 }
 
-/// The same for every expression of a body, at any depth.
+/// Calls `visit` with each block inside the statement.
+template <class F>
+void VisitBlocks(const Stmt& stmt, const F& visit) {
+  std::visit(Overloaded{
+                 [&](const For& loop) { visit(loop.body); },
+                 [&](const If& branch) {
+                   visit(branch.body);
+                   visit(branch.otherwise);
+                 },
+                 [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) {},
+             },
+             stmt);
+}
+
+/// Calls `visit` with each block inside the node.
+template <class F>
+void VisitBlocks(const Node& node, const F& visit) {
+  std::visit(Overloaded{
+                 [&](const OneOf<Repeat, Region> auto& around) { visit(around.body); },
+                 [](const OneOf<BufferDecl, EventDecl, CallNode, Share> auto&) {},
+             },
+             node);
+}
+
+/// Calls `visit` with every node of a block, at any depth, in program order. A node comes before
+/// those inside it.
+template <class F>
+void VisitNodes(const Module& module, const std::vector<NodeId>& nodes, const F& visit) {
+  for (NodeId id : nodes) {
+    visit(id);
+    VisitBlocks(module.nodes[id],
+                [&](const std::vector<NodeId>& body) { VisitNodes(module, body, visit); });
+  }
+}
+
+/// Calls `visit` with every tensor that the statement itself stores to, not those inside it.
+template <class F>
+void VisitStored(const Stmt& stmt, const F& visit) {
+  std::visit(Overloaded{
+                 [&](const Assign& assign) { visit(assign.tensor); },
+                 [&](const TopK& topk) {
+                   visit(topk.values);
+                   visit(topk.positions);
+                 },
+                 [](const OneOf<For, If, Let, LetPair, LocalDecl> auto&) {},
+             },
+             stmt);
+}
+
+/// Calls `visit` with every expression of a body, at any depth.
 template <class F>
 void VisitExprs(const Module& module, const std::vector<StmtId>& body, const F& visit) {
-  auto all = [&](const std::vector<ExprId>& ids) {
-    for (ExprId id : ids) {
-      VisitExprs(module, id, visit);
-    }
-  };
-  auto axis = [&](const Axis& one) {
-    VisitExprs(module, one.lo, visit);
-    VisitExprs(module, one.hi, visit);
+  auto one = [&](ExprId id) { VisitExprs(module, id, visit); };
+  auto all = [&](const std::vector<ExprId>& ids) { std::for_each(ids.begin(), ids.end(), one); };
+  auto axis = [&](const Axis& axis) {
+    one(axis.lo);
+    one(axis.hi);
   };
   for (StmtId id : body) {
     std::visit(
-        [&](const auto& stmt) {
-          using T = std::decay_t<decltype(stmt)>;
-          if constexpr (std::is_same_v<T, For>) {
-            std::for_each(stmt.axes.begin(), stmt.axes.end(), axis);
-            VisitExprs(module, stmt.body, visit);
-          } else if constexpr (std::is_same_v<T, If>) {
-            VisitExprs(module, stmt.condition, visit);
-            VisitExprs(module, stmt.body, visit);
-            VisitExprs(module, stmt.otherwise, visit);
-          } else if constexpr (std::is_same_v<T, Let>) {
-            VisitExprs(module, stmt.value, visit);
-          } else if constexpr (std::is_same_v<T, LetPair>) {
-            VisitExprs(module, stmt.reduction, visit);
-          } else if constexpr (std::is_same_v<T, LocalDecl>) {
-            all(module.tensors[stmt.tensor].shape);
-          } else if constexpr (std::is_same_v<T, Assign>) {
-            all(stmt.indices);
-            VisitExprs(module, stmt.value, visit);
-          } else {
-            static_assert(std::is_same_v<T, TopK>);
-            all(stmt.value_indices);
-            all(stmt.position_indices);
-            axis(stmt.rank);
-            axis(stmt.axis);
-            VisitExprs(module, stmt.body, visit);
-          }
+        Overloaded{
+            [&](const For& loop) { std::for_each(loop.axes.begin(), loop.axes.end(), axis); },
+            [&](const If& branch) { one(branch.condition); },
+            [&](const Let& let) { one(let.value); },
+            [&](const LetPair& pair) { one(pair.reduction); },
+            [&](const LocalDecl& local) { all(module.tensors[local.tensor].shape); },
+            [&](const Assign& assign) {
+              all(assign.indices);
+              one(assign.value);
+            },
+            [&](const TopK& topk) {
+              all(topk.value_indices);
+              all(topk.position_indices);
+              axis(topk.rank);
+              axis(topk.axis);
+              one(topk.body);
+            },
         },
         module.stmts[id]);
+    VisitBlocks(module.stmts[id],
+                [&](const std::vector<StmtId>& inside) { VisitExprs(module, inside, visit); });
   }
 }
 

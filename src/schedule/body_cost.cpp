@@ -201,9 +201,7 @@ class BodyCounter {
   }
   void Count(const LocalDecl&) {}
   void Count(const Assign& assign) {
-    for (ExprId index : assign.indices) {
-      Count(index);
-    }
+    CountAll(assign.indices);
     if (assign.adds) {
       cost_.flops += KindOf(module_.tensors[assign.tensor].type) == ValueKind::Float ? times_ : 0;
       CountRead({assign.tensor, assign.indices});
@@ -222,34 +220,41 @@ class BodyCounter {
   bool IsFloat(ExprId id) const { return IsFloating(KindOf(module_, id)); }
 
   void Count(ExprId id) {
-    const Expr& expr = module_.exprs[id];
-    if (const auto* load = std::get_if<Load>(&expr)) {
-      for (ExprId index : load->indices) {
-        Count(index);
-      }
-      CountRead(*load);
-    } else if (const auto* binary = std::get_if<Binary>(&expr)) {
-      cost_.flops += IsFloat(binary->left) || IsFloat(binary->right) ? times_ : 0;
-      Count(binary->left);
-      Count(binary->right);
-    } else if (const auto* unary = std::get_if<Unary>(&expr)) {
-      cost_.flops += IsFloat(id) ? times_ : 0;
-      Count(unary->operand);
-    } else if (const auto* call = std::get_if<Call>(&expr)) {
-      cost_.flops += IsFloat(id) ? times_ : 0;
-      for (ExprId arg : call->args) {
-        Count(arg);
-      }
-    } else if (const auto* cast = std::get_if<Cast>(&expr)) {
-      Count(cast->operand);
-    } else if (const auto* reduce = std::get_if<Reduce>(&expr)) {
-      double outside = times_;
-      for (const Axis& axis : reduce->axes) {
-        times_ *= Enter(axis);
-      }
-      cost_.flops += times_;
-      Count(reduce->body);
-      times_ = outside;
+    std::visit(Overloaded{
+                   [](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef> auto&) {},
+                   [&](const Load& load) {
+                     CountAll(load.indices);
+                     CountRead(load);
+                   },
+                   [&](const Cast& cast) { Count(cast.operand); },
+                   [&](const Unary& unary) {
+                     cost_.flops += IsFloat(id) ? times_ : 0;
+                     Count(unary.operand);
+                   },
+                   [&](const Binary& binary) {
+                     cost_.flops += IsFloat(binary.left) || IsFloat(binary.right) ? times_ : 0;
+                     Count(binary.left);
+                     Count(binary.right);
+                   },
+                   [&](const Call& call) {
+                     cost_.flops += IsFloat(id) ? times_ : 0;
+                     CountAll(call.args);
+                   },
+                   [&](const Reduce& reduce) {
+                     double outside = times_;
+                     for (const Axis& axis : reduce.axes) {
+                       times_ *= Enter(axis);
+                     }
+                     cost_.flops += times_;
+                     Count(reduce.body);
+                     times_ = outside;
+                   },
+               },
+               module_.exprs[id]);
+  }
+  void CountAll(const std::vector<ExprId>& ids) {
+    for (ExprId id : ids) {
+      Count(id);
     }
   }
 

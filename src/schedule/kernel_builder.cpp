@@ -47,20 +47,22 @@ void KernelBuilder::CollectLive(const std::vector<NodeId>& nodes, std::set<Event
       }
     }
   };
-  for (NodeId id : nodes) {
-    const Node& node = module_.nodes[id];
-    if (const auto* call = std::get_if<CallNode>(&node); call != nullptr && IsLive(*call)) {
-      for (const Argument& argument : call->args) {
-        live_buffers_.insert(argument.tensor);
-      }
-      add(call->waits, waited);
-      add(call->notifies, notified);
-    } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-      CollectLive(repeat->body, waited, notified);
-    } else if (const auto* region = std::get_if<Region>(&node)) {
-      CollectLive(region->body, waited, notified);
-    }
-  }
+  VisitNodes(module_, nodes, [&](NodeId id) {
+    std::visit(Overloaded{
+                   [&](const CallNode& call) {
+                     if (!IsLive(call)) {
+                       return;
+                     }
+                     for (const Argument& argument : call.args) {
+                       live_buffers_.insert(argument.tensor);
+                     }
+                     add(call.waits, waited);
+                     add(call.notifies, notified);
+                   },
+                   [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Share> auto&) {},
+               },
+               module_.nodes[id]);
+  });
 }
 
 std::string KernelBuilder::UniqueName(const std::string& name) {
@@ -203,14 +205,18 @@ namespace {
 void CollectSchedules(const Module& module, const std::vector<NodeId>& nodes,
                       std::optional<ScheduleKind> around, std::set<ScheduleKind>& kinds) {
   for (NodeId id : nodes) {
-    const Node& node = module.nodes[id];
-    if (const auto* call = std::get_if<CallNode>(&node)) {
-      kinds.insert(call->schedule.value_or(around.value_or(ScheduleKind::Auto)));
-    } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-      CollectSchedules(module, repeat->body, around, kinds);
-    } else if (const auto* region = std::get_if<Region>(&node)) {
-      CollectSchedules(module, region->body, region->schedule, kinds);
-    }
+    std::visit(
+        Overloaded{
+            [&](const CallNode& call) {
+              kinds.insert(call.schedule.value_or(around.value_or(ScheduleKind::Auto)));
+            },
+            [&](const Repeat& repeat) { CollectSchedules(module, repeat.body, around, kinds); },
+            [&](const Region& region) {
+              CollectSchedules(module, region.body, region.schedule, kinds);
+            },
+            [](const OneOf<BufferDecl, EventDecl, Share> auto&) {},
+        },
+        module.nodes[id]);
   }
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ir/evaluate.h"
+#include "ir/overloaded.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 
@@ -42,26 +43,30 @@ class Lowering : KernelBuilder {
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
-      if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
-        if (IsLive(*buffer)) {
-          declarations.push_back(CopyBuffer(*buffer, range));
-        }
-      } else if (const auto* call = std::get_if<CallNode>(&node)) {
-        if (IsLive(*call)) {
-          body.push_back(module_.AddNode(CopyCall(*call), range));
-        }
-      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        CheckFixed(*repeat);
-        Repeat lowered = CopyHead(*repeat);
-        LowerBlock(repeat->body, declarations, lowered.body);
-        if (!lowered.body.empty()) {
-          body.push_back(module_.AddNode(std::move(lowered), range));
-        }
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        LowerBlock(region->body, declarations, body);
-      } else {
-        ETC_CHECK(std::holds_alternative<EventDecl>(node));
-      }
+      std::visit(Overloaded{
+                     [&](const BufferDecl& buffer) {
+                       if (IsLive(buffer)) {
+                         declarations.push_back(CopyBuffer(buffer, range));
+                       }
+                     },
+                     [](const EventDecl&) {},  // launches follow each other
+                     [&](const CallNode& call) {
+                       if (IsLive(call)) {
+                         body.push_back(module_.AddNode(CopyCall(call), range));
+                       }
+                     },
+                     [&](const Repeat& repeat) {
+                       CheckFixed(repeat);
+                       Repeat lowered = CopyHead(repeat);
+                       LowerBlock(repeat.body, declarations, lowered.body);
+                       if (!lowered.body.empty()) {
+                         body.push_back(module_.AddNode(std::move(lowered), range));
+                       }
+                     },
+                     [&](const Region& region) { LowerBlock(region.body, declarations, body); },
+                     [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+                 },
+                 node);
     }
   }
 };

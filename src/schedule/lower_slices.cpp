@@ -11,6 +11,7 @@
 
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "schedule/lower.h"
 
 namespace etc {
@@ -193,18 +194,17 @@ class SliceLowering {
 
  private:
   void Block(const std::vector<NodeId>& nodes) {
-    for (NodeId id : nodes) {
-      const Node node = module_.nodes[id];
-      if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        Block(repeat->body);
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        Block(region->body);
-      } else if (const auto* call = std::get_if<CallNode>(&node)) {
-        if (std::any_of(call->args.begin(), call->args.end(), HasFreeAxes)) {
-          module_.nodes[id] = Lower(*call);
-        }
-      }
-    }
+    VisitNodes(module_, nodes, [&](NodeId id) {
+      std::visit(Overloaded{
+                     [&](CallNode& call) {
+                       if (std::any_of(call.args.begin(), call.args.end(), HasFreeAxes)) {
+                         call = Lower(call);
+                       }
+                     },
+                     [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Share> auto&) {},
+                 },
+                 module_.nodes[id]);
+    });
   }
 
   CallNode Lower(CallNode call) {

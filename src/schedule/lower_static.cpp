@@ -33,25 +33,31 @@ class Lowering : KernelBuilder {
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
-      if (const auto* buffer = std::get_if<BufferDecl>(&node)) {
-        if (IsLive(*buffer)) {
-          declarations.push_back(CopyBuffer(*buffer, range));
-        }
-      } else if (const auto* event = std::get_if<EventDecl>(&node)) {
-        if (IsLive(event->event)) {
-          declarations.push_back(CopyEvent(*event, range));
-        }
-      } else if (const auto* call = std::get_if<CallNode>(&node)) {
-        if (IsLive(*call)) {
-          ok &= LowerCall(*call, range, call->schedule ? call->schedule : schedule, first, body);
-        }
-      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        ok &= LowerRepeat(*repeat, range, schedule, first, declarations, body);
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        ok &= LowerBlock(region->body, region->schedule, first, declarations, body);
-      } else {
-        ETC_CHECK(!"a share inside a graph");
-      }
+      std::visit(Overloaded{
+                     [&](const BufferDecl& buffer) {
+                       if (IsLive(buffer)) {
+                         declarations.push_back(CopyBuffer(buffer, range));
+                       }
+                     },
+                     [&](const EventDecl& event) {
+                       if (IsLive(event.event)) {
+                         declarations.push_back(CopyEvent(event, range));
+                       }
+                     },
+                     [&](const CallNode& call) {
+                       ok &= !IsLive(call) ||
+                             LowerCall(call, range, call.schedule ? call.schedule : schedule, first,
+                                       body);
+                     },
+                     [&](const Repeat& repeat) {
+                       ok &= LowerRepeat(repeat, range, schedule, first, declarations, body);
+                     },
+                     [&](const Region& region) {
+                       ok &= LowerBlock(region.body, region.schedule, first, declarations, body);
+                     },
+                     [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+                 },
+                 node);
     }
     return ok;
   }
@@ -79,17 +85,23 @@ class Lowering : KernelBuilder {
   ExprId CountTasks(const std::vector<NodeId>& nodes) {
     ExprId total = MakeInt(module_, 0);
     for (NodeId id : nodes) {
-      const Node node = module_.nodes[id];
-      if (const auto* call = std::get_if<CallNode>(&node); call != nullptr && IsLive(*call)) {
-        total = MakeAdd(module_, total, TaskCount(*call));
-      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        ExprId inner = CountTasks(repeat->body);
-        ExprId iterations =
-            MakeSub(Clone(module_, repeat->hi, symbols_), Clone(module_, repeat->lo, symbols_));
-        total = MakeAdd(module_, total, MakeMul(module_, iterations, inner));
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        total = MakeAdd(module_, total, CountTasks(region->body));
-      }
+      const Node node = module_.nodes[id];  // a copy: counting grows the table
+      ExprId count = std::visit(
+          Overloaded{
+              [&](const CallNode& call) {
+                return IsLive(call) ? TaskCount(call) : MakeInt(module_, 0);
+              },
+              [&](const Repeat& repeat) {
+                ExprId inner = CountTasks(repeat.body);
+                ExprId iterations = MakeSub(Clone(module_, repeat.hi, symbols_),
+                                            Clone(module_, repeat.lo, symbols_));
+                return MakeMul(module_, iterations, inner);
+              },
+              [&](const Region& region) { return CountTasks(region.body); },
+              [&](const OneOf<BufferDecl, EventDecl, Share> auto&) { return MakeInt(module_, 0); },
+          },
+          node);
+      total = MakeAdd(module_, total, count);
     }
     return total;
   }

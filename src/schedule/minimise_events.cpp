@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/overloaded.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
 #include "schedule/range_dependences.h"
@@ -111,9 +112,12 @@ class Minimisation {
       return true;
     });
     for (NodeId id : nodes) {
-      if (auto* region = std::get_if<Region>(&module_.nodes[id])) {
-        Undeclare(region->body, used);
-      }
+      std::visit(Overloaded{
+                     [&](Region& region) { Undeclare(region.body, used); },
+                     [](const Repeat&) {},  // declares no events
+                     [](const OneOf<BufferDecl, EventDecl, CallNode, Share> auto&) {},
+                 },
+                 module_.nodes[id]);
     }
   }
 

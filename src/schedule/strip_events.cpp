@@ -1,4 +1,6 @@
+#include "ir/overloaded.h"
 #include "schedule/lower.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -7,15 +9,16 @@ void Strip(Module& module, std::vector<NodeId>& nodes) {
   std::erase_if(nodes,
                 [&](NodeId id) { return std::holds_alternative<EventDecl>(module.nodes[id]); });
   for (NodeId id : nodes) {
-    Node& node = module.nodes[id];
-    if (auto* call = std::get_if<CallNode>(&node)) {
-      call->waits.clear();
-      call->notifies.clear();
-    } else if (auto* repeat = std::get_if<Repeat>(&node)) {
-      Strip(module, repeat->body);
-    } else if (auto* region = std::get_if<Region>(&node)) {
-      Strip(module, region->body);
-    }
+    std::visit(Overloaded{
+                   [](CallNode& call) {
+                     call.waits.clear();
+                     call.notifies.clear();
+                   },
+                   [&](OneOf<Repeat, Region> auto& around) { Strip(module, around.body); },
+                   [](const OneOf<BufferDecl, EventDecl> auto&) {},
+                   [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+               },
+               module.nodes[id]);
   }
 }
 

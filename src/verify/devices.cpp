@@ -143,17 +143,9 @@ class DeviceChecks {
 
   void CollectWritten(const std::vector<StmtId>& body) {
     for (StmtId id : body) {
-      const Stmt& stmt = module_.stmts[id];
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        CollectWritten(loop->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        CollectWritten(branch->body);
-        CollectWritten(branch->otherwise);
-      } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
-        carried_.insert(assign->tensor);
-      } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
-        carried_.insert({topk->values, topk->positions});
-      }
+      VisitStored(module_.stmts[id], [&](TensorId tensor) { carried_.insert(tensor); });
+      VisitBlocks(module_.stmts[id],
+                  [&](const std::vector<StmtId>& inside) { CollectWritten(inside); });
     }
   }
 
