@@ -69,8 +69,9 @@ struct Conflicts::State {
       region.tensor = tensor;
       region.exact = false;
       region.set = iterations;
-      for (size_t i = 0; i < element.size(); ++i) {
-        region.set = region.set & Eq(unknowns.Param(ElementName(i)), element[i]);
+      std::vector<PwAff> indices = ElementAt(unknowns, tensor, element, iterations);
+      for (size_t i = 0; i < indices.size(); ++i) {
+        region.set = region.set & Eq(unknowns.Param(ElementName(i)), indices[i]);
       }
       region.set = unknowns.Close(region.set);
       regions.push_back(std::move(region));

@@ -5,7 +5,8 @@
 
 namespace etc {
 
-void RegionList::Add(const Access& access, const std::vector<PwAff>& element, const Set& scope) {
+void RegionList::Add(const Access& access, const std::vector<PwAff>& indices, const Set& scope) {
+  std::vector<PwAff> element = ElementAt(unknowns_, access.tensor, indices, scope);
   std::vector<std::string> keep = keep_;
   Set set = scope;
   for (size_t i = 0; i < element.size(); ++i) {

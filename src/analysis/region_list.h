@@ -20,8 +20,8 @@ class RegionList {
     bool ahead;
     bool exact;  // of the scope
   };
-  /// Adds the element at each point of the scope.
-  void Add(const Access& access, const std::vector<PwAff>& element, const Set& scope);
+  /// Adds the element at these indices at each point of the scope.
+  void Add(const Access& access, const std::vector<PwAff>& indices, const Set& scope);
   std::vector<AccessRegion> Take() { return std::move(regions_); }
 
  private:

@@ -16,17 +16,23 @@ Set Between::WithoutOthers(const Dependence& d, const AccessRegion& a, const Acc
   std::vector<Case> from_cases = CasesOf(calls_[d.from], d.Related(), 1);
   std::vector<Case> to_cases = CasesOf(calls_[d.to], d.Related(), 2);
   Set open = conflicts - conflicts;
+  bool all = true;
   for (const auto& [time, far] : times) {
     for (const Case& from : from_cases) {
       for (const Case& to : to_cases) {
         Set some = conflicts & time & from.where & to.where;
-        if (!IsEmpty(some) && !AreCovered(d, PartsBetween(d, from, to, far, part), some)) {
+        if (IsEmpty(some)) {
+          continue;
+        }
+        if (AreCovered(d, PartsBetween(d, from, to, far, part), some)) {
+          all = false;
+        } else {
           open = open | some;
         }
       }
     }
   }
-  return Coalesce(open);
+  return all ? conflicts : Coalesce(open);
 }
 
 bool Between::AllFollow(const Dependence& d, const AccessRegion& a, const AccessRegion& b) {
@@ -123,8 +129,7 @@ bool Between::AreCovered(const Dependence& d, const std::vector<Part>& parts,
   if (parts.empty()) {
     return false;
   }
-  const Tensor& tensor = unknowns_.module().tensors[parts.front().tensor];
-  std::vector<std::string> names = ElementNames(tensor.shape.size());
+  std::vector<std::string> names = ElementNamesOf(unknowns_, parts.front().tensor);
   for (size_t i = 0; i < d.Related(); ++i) {
     names.push_back(IterationName(i, 1));
     names.push_back(IterationName(i, 2));

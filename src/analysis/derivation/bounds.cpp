@@ -67,20 +67,4 @@ void AffineBounds::Thin(const Set& where) {
   TakeOut(where, last, [](const PwAff& a, const PwAff& b) { return Le(b, a); });
 }
 
-std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns) {
-  Set values = set & Eq(unknowns.Param("value@"), value);
-  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
-  if (position < 0) {
-    return std::nullopt;
-  }
-  Set line(isl_set_from_params(values.copy()));
-  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
-                               static_cast<unsigned>(position), 1));
-  isl_size count = isl_set_dim(line.get(), isl_dim_param);
-  line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
-  Val largest(isl_set_dim_max_val(line.copy(), 0));
-  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
-  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
-}
-
 }  // namespace etc

@@ -1,8 +1,6 @@
 // AffineBounds of a value by affine functions.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "analysis/sets/unknowns.h"
@@ -21,8 +19,5 @@ struct AffineBounds {
   /// Takes out what another bound is always at least as strict as.
   void Thin(const Set& where);
 };
-
-/// The largest value of a function on a set.
-std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns);
 
 }  // namespace etc

@@ -53,11 +53,11 @@ bool Renewal::Renews(const ProgramCall& call, TensorId tensor) {
     return known->second;
   }
   unknowns_.context().SetBudget(kSteps);
-  size_t rank = unknowns_.module().tensors[tensor].shape.size();
+  std::vector<std::string> elements = ElementNamesOf(unknowns_, tensor);
   Map written;
   for (const AccessRegion& region : accesses_[call.index]) {
     if (region.tensor == tensor && region.write && region.exact) {
-      Map part = ToMap(unknowns_, region.set, IterationNames(call, 1), ElementNames(rank));
+      Map part = ToMap(unknowns_, region.set, IterationNames(call, 1), elements);
       written = written ? written | part : part;
     }
   }
@@ -94,7 +94,7 @@ const Map& Renewal::Touched(TensorId tensor) {
   if (touched) {
     return touched;
   }
-  std::vector<std::string> names = ElementNames(unknowns_.module().tensors[tensor].shape.size());
+  std::vector<std::string> names = ElementNamesOf(unknowns_, tensor);
   for (const auto& regions : accesses_) {
     for (const AccessRegion& region : regions) {
       if (region.tensor == tensor) {

@@ -66,7 +66,7 @@ class CoverageProof {
 
   /// What is written of a tensor before task 2 of the reader reads it: certainly, or perhaps.
   Set Written(const ProgramCall& reader, TensorId tensor, bool certainly) const {
-    std::vector<std::string> kept = ElementNames(module_.tensors[tensor].shape.size());
+    std::vector<std::string> kept = ElementNamesOf(unknowns_, tensor);
     for (const std::string& name : TaskNames(reader, 2)) {
       kept.push_back(name);
     }
@@ -131,13 +131,13 @@ class CoverageProof {
       return std::nullopt;
     }
     PwAff value = unknowns_.Param(values->name);
-    for (size_t k = 0; k < module_.tensors[region.tensor].shape.size(); ++k) {
-      PwAff element = unknowns_.Param(ElementName(k));
+    for (const std::string& name : ElementNamesOf(unknowns_, region.tensor)) {
+      PwAff element = unknowns_.Param(name);
       if (!IsSubset(region.set, Eq(element, value))) {
         continue;
       }
       std::vector<std::string> gone = inner;
-      gone.push_back(ElementName(k));
+      gone.push_back(name);
       Set rest = ProjectOut(region.set, gone);
       Set all = unknowns_.Close(rest & whole & Eq(element, value));
       if (IsSubset(all, region.set)) {
@@ -175,7 +175,7 @@ class CoverageProof {
     Diagnostic* error = prover_.Refuted(
         prover_.report.coverage, DiagnosticKind::Coverage, reader.range,
         fmt::format("{} reads {}, which no task before it writes{}", TaskText(reader, point, 2),
-                    ElementText(tensor.name, tensor.shape.size(), point),
+                    ElementText(unknowns_, read.tensor, point),
                     SizesText(unknowns_, point, &reader, 2)));
     if (error == nullptr) {
       return;
@@ -215,13 +215,12 @@ class CoverageProof {
   void CheckOutput(TensorId id) {
     prover_.context.SetBudget(kSteps);
     const Tensor& tensor = module_.tensors[id];
-    Converter converter(unknowns_);
-    std::vector<std::string> names = ElementNames(tensor.shape.size());
+    std::vector<std::string> names = ElementNamesOf(unknowns_, id);
+    std::vector<PwAff> extents = ElementExtents(unknowns_, id);
     Set never = sizes_;
     for (size_t i = 0; i < names.size(); ++i) {
       PwAff element = unknowns_.Param(names[i]);
-      never =
-          never & Le(unknowns_.Constant(0), element) & Lt(element, converter.Int(tensor.shape[i]));
+      never = never & Le(unknowns_.Constant(0), element) & Lt(element, extents[i]);
     }
     for (const auto& regions : first_) {
       for (const AccessRegion& region : regions) {
@@ -233,7 +232,7 @@ class CoverageProof {
     if (auto point = FindWitness(unknowns_, unknowns_.Close(never))) {
       prover_.diagnostics.Warning(
           DiagnosticKind::Coverage, tensor.range,
-          fmt::format("no task writes {}{}", ElementText(tensor.name, names.size(), *point),
+          fmt::format("no task writes {}{}", ElementText(unknowns_, id, *point),
                       SizesText(unknowns_, *point, nullptr, 1)));
     }
   }

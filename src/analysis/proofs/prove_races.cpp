@@ -136,8 +136,7 @@ class RaceProof {
     }
     const Tensor& first = unknowns_.module().tensors[a.tensor];
     const Tensor& second = unknowns_.module().tensors[b.tensor];
-    Set conflict =
-        Coalesce(WithoutElement(a, first) & WithoutElement(b, second) & InOrder(x, y) & *overlap);
+    Set conflict = Coalesce(WithoutElement(a) & WithoutElement(b) & InOrder(x, y) & *overlap);
     if (IsEmpty(conflict) || IsCovered(x, y, conflict)) {
       ++prover_.report.races.proved;
       return;
@@ -149,8 +148,8 @@ class RaceProof {
                       "their tasks is found");
   }
 
-  static Set WithoutElement(const AccessRegion& region, const Tensor& tensor) {
-    return ProjectOut(region.set, ElementNames(tensor.shape.size()));
+  Set WithoutElement(const AccessRegion& region) const {
+    return ProjectOut(region.set, ElementNamesOf(unknowns_, region.tensor));
   }
 
   /// Whether each access of the tensor by `x` and one by `y` that conflict are in order.
@@ -286,7 +285,7 @@ class RaceProof {
                                : ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
       return;
     }
-    std::string element = ElementText(tensor.name, tensor.shape.size(), *point);
+    std::string element = ElementText(unknowns_, a.tensor, *point);
     Diagnostic* error = prover_.Refuted(
         tally, DiagnosticKind::Race, y.range,
         fmt::format("{} {} {}, which {} {}, and no event orders them{}", TaskText(y, *point, 2),

@@ -48,6 +48,8 @@ std::string SizesText(const Unknowns& unknowns, const Point& point, const Progra
 std::string TaskText(const ProgramCall& call, const Point& point, int instance);
 /// `%p[0, 3]`
 std::string ElementText(const std::string& name, size_t rank, const Point& point);
+/// The same of a tensor's element, as the program names it.
+std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& point);
 
 /// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
 /// what the tasks access, as the proof walks over it, and the promises about computed tensors that

@@ -209,6 +209,40 @@ std::string ElementText(const std::string& name, size_t rank, const Point& point
   return text + "]`";
 }
 
+std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& point) {
+  const Tensor& declared = unknowns.module().tensors[tensor];
+  const FlatAxes* flat = unknowns.FlatAxesOf(tensor);
+  if (flat == nullptr) {
+    return ElementText(declared.name, declared.shape.size(), point);
+  }
+  auto value_of = [&](const PwAff& size) {
+    Set values = Eq(unknowns.Param("value@"), size);
+    for (SymbolId dim : unknowns.dims()) {
+      auto value = point.find(unknowns.DimName(dim));
+      if (value != point.end()) {
+        values = values & Eq(unknowns.Param(value->first), unknowns.Constant(value->second));
+      }
+    }
+    return LargestOn(values, size, unknowns).value_or(0);
+  };
+  Point joined;
+  size_t part = 0;
+  for (size_t i = 0; i < flat->sizes.size(); ++i) {
+    int64_t index = 0;
+    bool known = true;
+    for (size_t k = flat->sizes[i].size() + 1; k-- > 0;) {
+      auto digit = point.find(ElementName(part++));
+      known = known && digit != point.end();
+      index += known ? digit->second : 0;
+      index *= k > 0 ? value_of(flat->sizes[i][k - 1]) : 1;
+    }
+    if (known) {
+      joined[ElementName(i)] = index;
+    }
+  }
+  return ElementText(declared.name, declared.shape.size(), joined);
+}
+
 void Prover::NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
                        const std::string& reason) {
   ++tally.not_proved;

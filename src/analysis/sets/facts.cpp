@@ -1,4 +1,6 @@
 // What is known of the parameters of a set, each by itself.
+#include <limits>
+
 #include "analysis/sets/unknowns.h"
 
 namespace etc {
@@ -50,6 +52,52 @@ Set Unknowns::GlobalFacts() const {
     }
   }
   return facts;
+}
+
+/// Of the quotient of `a` by a size: below `n` where `a` is below `n` times the size, and no less
+/// where it is no less.
+Set Unknowns::BelowFacts(const PwAff& quotient, const PwAff& a, const PwAff& b) const {
+  Set facts = All();
+  auto compare = [&](const PwAff& product, const PwAff& n) {
+    if (IsEmpty(CloseVariables(Le(product, a)))) {
+      facts = facts & Lt(quotient, n);
+    } else if (IsEmpty(CloseVariables(Lt(a, product)))) {
+      facts = facts & Le(n, quotient);
+    }
+  };
+  for (const Term& term : terms_) {
+    for (size_t side : {size_t{0}, size_t{1}}) {
+      if (term.kind == Term::Kind::Product &&
+          isl_pw_aff_plain_is_equal(term.args[side].get(), b.get()) == isl_bool_true) {
+        compare(Param(term.name), term.args[1 - side]);
+      }
+    }
+  }
+  // Of a constant number of the size, the number shows where that is small.
+  Bounds size = BoundsOf(b);
+  Set smallest = CloseVariables(Eq(b, Constant(*size.lo)) & Le(Constant(0), a));
+  auto most = LargestOn(smallest, a, *this);
+  if (most && *most < std::numeric_limits<int32_t>::max()) {
+    PwAff n = Constant(*most / *size.lo + 1);
+    compare(n * b, n);
+  }
+  return facts;
+}
+
+std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns) {
+  Set values = set & Eq(unknowns.Param("value@"), value);
+  int position = isl_set_find_dim_by_name(values.get(), isl_dim_param, "value@");
+  if (position < 0) {
+    return std::nullopt;
+  }
+  Set line(isl_set_from_params(values.copy()));
+  line = Set(isl_set_move_dims(line.copy(), isl_dim_set, 0, isl_dim_param,
+                               static_cast<unsigned>(position), 1));
+  isl_size count = isl_set_dim(line.get(), isl_dim_param);
+  line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
+  Val largest(isl_set_dim_max_val(line.copy(), 0));
+  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
+  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
 }
 
 }  // namespace etc

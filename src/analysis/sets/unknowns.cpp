@@ -65,6 +65,7 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
   }
   AddRequirements();
   once_ = WrittenOnce(*this);
+  flat_ = FindFlatAxes(*this);
 }
 
 /// What is affine narrows the sizes. Of a product or a quotient of sizes it is known where one
@@ -112,7 +113,7 @@ PwAff Unknowns::Quotient(const PwAff& a, const PwAff& b) {
     if (!x.lo || *x.lo < 0 || !y.lo || *y.lo < 1) {
       return facts;
     }
-    facts = Le(Constant(y.hi ? *x.lo / *y.hi : 0), q) & Le(q, a);
+    facts = Le(Constant(y.hi ? *x.lo / *y.hi : 0), q) & Le(q, a) & BelowFacts(q, a, b);
     return x.hi ? facts & Le(q, Constant(*x.hi / *y.lo)) : facts;
   });
 }

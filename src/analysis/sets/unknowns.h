@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/program.h"
+#include "analysis/sets/flat_axes.h"
 #include "analysis/sets/isl.h"
 
 namespace etc {
@@ -93,6 +94,12 @@ class Unknowns {
   /// input, or `WrittenOnce` has it.
   bool IsStable(TensorId tensor) const;
 
+  /// How sets have the elements of a tensor with flat axes; null for one that has none.
+  const FlatAxes* FlatAxesOf(TensorId tensor) const {
+    auto found = flat_.find(tensor);
+    return found == flat_.end() ? nullptr : &found->second;
+  }
+
   const std::vector<Term>& terms() const { return terms_; }
   const Term* Find(const std::string& name) const;
   bool IsDim(const std::string& name) const;
@@ -141,6 +148,7 @@ class Unknowns {
   const Set& FactsOf(const std::vector<std::string>& names) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
   Set StoredFacts(TensorId tensor, const PwAff& value) const;
+  Set BelowFacts(const PwAff& quotient, const PwAff& a, const PwAff& b) const;
   Set MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& product) const;
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
   void KeepOlder(size_t mark, const Set& set, std::map<std::string, std::string>& names) const;
@@ -152,6 +160,7 @@ class Unknowns {
   IslContext& context_;
   Set sizes_;
   std::set<TensorId> once_;  // buffers that are written once
+  std::map<TensorId, FlatAxes> flat_;
   std::map<TensorId, Set> stored_;
   std::vector<SymbolId> dims_;
   std::map<std::string, Set> facts_;
@@ -163,5 +172,8 @@ class Unknowns {
   std::string scope_;
   size_t fresh_ = 0;
 };
+
+/// The largest value of a function on a set.
+std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unknowns& unknowns);
 
 }  // namespace etc
