@@ -42,26 +42,6 @@ class Derivation {
   }
 
  private:
-  /// Whether the number of tasks is read from a slice that the iteration may name.
-  bool IsCountedInSlice(const ProgramCall& call) const {
-    for (size_t a = 0; a < call.args.size(); ++a) {
-      bool read = std::any_of(call.axes.begin(), call.axes.end(), [&](const Axis& axis) {
-        return Reads(axis.lo, call.device->params[a]) || Reads(axis.hi, call.device->params[a]);
-      });
-      if (read && !call.args[a].indices.empty()) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  bool Reads(ExprId id, TensorId tensor) const {
-    return bool{FindExpr(module_, id, [&](const Expr& expr) {
-      const auto* load = std::get_if<Load>(&expr);
-      return load != nullptr && load->tensor == tensor;
-    })};
-  }
-
   /// The dependences between the calls of one iteration of the `repeats` repeats around them, then
   /// those on earlier iterations of the innermost of these.
   void Block(size_t begin, size_t end, size_t repeats) {
@@ -127,6 +107,9 @@ class Derivation {
       if (parts.empty()) {
         continue;
       }
+      if (OrderByData(dependence, iterations)) {
+        return;
+      }
       for (bool split : Splits(dependence)) {
         std::vector<PlannedEvent> before = plan_.events;
         AddParts(dependence, iterations, parts, split);
@@ -147,6 +130,21 @@ class Derivation {
     }
     Add(dependence, {}, Everything(dependence), false);
     (void)IsOrdered(dependence);
+  }
+
+  /// Where data say which tasks a reader needs, and it can read which.
+  bool OrderByData(const Dependence& dependence, const Iterations& iterations) {
+    auto found = dependences_.NeedsInData(dependence, iterations);
+    if (!found) {
+      return false;
+    }
+    std::vector<PlannedEvent> before = plan_.events;
+    Add(dependence, iterations, found->needs, true, found->keys);
+    if (IsOrdered(dependence)) {
+      return true;
+    }
+    plan_.events = std::move(before);
+    return false;
   }
 
   /// What the wait for the nearest iteration that has a conflict does not put in order, may be of a
@@ -245,8 +243,9 @@ class Derivation {
   }
 
   void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
-           bool split) {
+           bool split, std::vector<std::optional<TaskExpr>> keys = {}) {
     const ProgramCall& from = program_.calls[dependence.from];
+    keys.resize(from.axes.size());
     std::vector<int64_t> grains(from.axes.size(), 0);
     PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, 1, false, Why(dependence)};
     if (iterations.first_to > 0) {
@@ -271,7 +270,7 @@ class Derivation {
     }
     // What the call notifies for others already, costs no further signal.
     for (PlannedEvent& planned : plan_.events) {
-      if (planned.from == dependence.from && planned.grains == grains) {
+      if (planned.from == dependence.from && planned.grains == grains && planned.keys == keys) {
         planned.waits.push_back(std::move(wait));
         return;
       }
@@ -280,7 +279,8 @@ class Derivation {
     std::string name = fmt::format("{}_{}", module_.tensors[cause.tensor].name,
                                    cause.from_writes ? "ready" : "free");
     EventId event = plan_.NewEvent(std::move(name), from.range);
-    plan_.events.push_back({event, dependence.from, std::move(grains), {}, {std::move(wait)}});
+    plan_.events.push_back(
+        {event, dependence.from, std::move(grains), std::move(keys), {}, {std::move(wait)}});
   }
 
   std::string Why(const Dependence& dependence) {
@@ -338,7 +338,7 @@ class Derivation {
       bool whole = std::all_of(planned.grains.begin(), planned.grains.end(),
                                [](int64_t grain) { return grain == 0; });
       if (!whole || (planned.initial && planned.initial != dependence.from) ||
-          IsCountedInSlice(program_.calls[planned.from])) {
+          plan_.IsCountedInSlice(planned.from)) {
         continue;
       }
       for (PlannedWait& wait : planned.waits) {

@@ -34,6 +34,24 @@ bool EventPlan::IsAlone(size_t call, size_t coordinate) const {
   });
 }
 
+bool EventPlan::IsCountedInSlice(size_t index) const {
+  const ProgramCall& call = CallAt(index);
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    auto reads = [&](ExprId id) {
+      return bool{FindExpr(module_, id, [&](const Expr& expr) {
+        const auto* load = std::get_if<Load>(&expr);
+        return load != nullptr && load->tensor == call.device->params[a];
+      })};
+    };
+    bool read = std::any_of(call.axes.begin(), call.axes.end(),
+                            [&](const Axis& axis) { return reads(axis.lo) || reads(axis.hi); });
+    if (read && !call.args[a].indices.empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void EventPlan::Declare(const PlannedEvent& planned) {
   const ProgramCall& from = CallAt(planned.from);
   std::vector<EventDim> dims;

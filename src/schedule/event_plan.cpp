@@ -148,7 +148,8 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     if (planned.grains[i] != 0) {
-      ExprId own = MakeRef(module_, coords_[planned.from][i]);
+      ExprId own = planned.keys[i] ? Build(planned.from, *planned.keys[i])
+                                   : MakeRef(module_, coords_[planned.from][i]);
       ref.indices.push_back(
           {Quotient(Minus(own, AxisAt(planned.from, i).lo), planned.grains[i]), {}});
     }
@@ -267,6 +268,13 @@ ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
       return module_.AddExpr(Call{Intrinsic::CeilDiv, {arg(0), arg(1)}});
     case TaskExpr::Kind::Select:
       return module_.AddExpr(Call{Intrinsic::Select, {arg(0), arg(1), arg(2)}});
+    case TaskExpr::Kind::Element: {
+      Load load{expr.tensor, {}};
+      for (size_t i = 0; i < expr.args.size(); ++i) {
+        load.indices.push_back(arg(i));
+      }
+      return module_.AddExpr(std::move(load));
+    }
   }
   ETC_CHECK(!"an expression of no kind");
   return {};

@@ -64,6 +64,8 @@ struct PlannedEvent {
   /// For each coordinate of `from`: 0 where the event does not tell its values apart, 1 where each
   /// has an element, else how many share one.
   std::vector<int64_t> grains;
+  /// For each coordinate of `from`: what permutes its values, if elements are told apart by that.
+  std::vector<std::optional<TaskExpr>> keys;
   /// A call before the innermost repeat of `from`, in one iteration of those around that, that
   /// stands for the iteration before its first: it notifies the first element, and the iterations
   /// follow. All grains are 0.
@@ -99,6 +101,8 @@ class EventPlan {
   bool IsAlone(size_t call, size_t coordinate) const;
   /// Whether the call has no more tasks than these, at the smallest sizes.
   bool HasAtMost(size_t call, int64_t most) const;
+  /// Whether the number of tasks is read from a slice that the iteration may name.
+  bool IsCountedInSlice(size_t call) const;
   /// The number of tasks in one iteration.
   ExprId TaskCount(size_t call) { return Count(call, {}, {}); }
 

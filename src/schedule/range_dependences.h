@@ -59,6 +59,21 @@ class RangeDependences {
     return {all};
   }
 
+  /// Where data decide: what every range needs alike, if it does.
+  std::optional<DataNeeds> NeedsInData(const Dependence& d, const Iterations& iterations) {
+    std::optional<DataNeeds> all;
+    for (const auto& graph : graphs_) {
+      if (graph->Exists(d)) {
+        auto needs = graph->NeedsInData(d, iterations);
+        if (!needs || (all && *all != *needs)) {
+          return std::nullopt;
+        }
+        all = std::move(needs);
+      }
+    }
+    return all;
+  }
+
   DependenceGraph::Cause CauseOf(const Dependence& d) {
     auto graph =
         std::find_if(graphs_.begin(), graphs_.end(), [&](auto& g) { return g->Exists(d); });

@@ -10,9 +10,10 @@ namespace {
 
 class Conversion {
  public:
-  Conversion(const Unknowns& unknowns, const Set& context)
+  Conversion(const Unknowns& unknowns, const Set& context, int instance)
       : unknowns_(unknowns),
         context_(context),
+        instance_(instance),
         build_(isl_ast_build_from_context(context.copy())) {}
 
   std::optional<TaskExpr> Of(const PwAff& value) const {
@@ -57,10 +58,10 @@ class Conversion {
       return OfTerm(*term);
     }
     for (size_t axis = 0; axis < kMostAxes; ++axis) {
-      if (name == CoordinateName(axis, 2)) {
+      if (name == CoordinateName(axis, instance_)) {
         return TaskExpr{TaskExpr::Kind::Coordinate, static_cast<int64_t>(axis)};
       }
-      if (name == IterationName(axis, 2)) {
+      if (name == IterationName(axis, instance_)) {
         return TaskExpr{TaskExpr::Kind::Iteration, static_cast<int64_t>(axis)};
       }
     }
@@ -68,15 +69,23 @@ class Conversion {
   }
 
   std::optional<TaskExpr> OfTerm(const Term& term) const {
-    if (!term.global || term.args.size() != 2) {
+    bool is_element = term.kind == Term::Kind::Element && term.stable;
+    if (!is_element && (!term.global || term.args.size() != 2)) {
       return std::nullopt;
     }
-    auto left = Of(term.args[0]);
-    auto right = Of(term.args[1]);
-    if (!left || !right) {
-      return std::nullopt;
+    std::vector<TaskExpr> args;
+    for (const PwAff& each : term.args) {
+      auto arg = Of(each);
+      if (!arg) {
+        return std::nullopt;
+      }
+      args.push_back(std::move(*arg));
     }
-    TaskExpr result{TaskExpr::Kind::Binary, 0, {}, BinaryOp::Mul, {*left, *right}};
+    TaskExpr result{TaskExpr::Kind::Binary, 0, {}, BinaryOp::Mul, std::move(args)};
+    if (is_element) {
+      result.kind = TaskExpr::Kind::Element;
+      result.tensor = term.tensor;
+    }
     if (term.kind == Term::Kind::Quotient) {
       result.op = BinaryOp::Div;
     } else if (term.kind == Term::Kind::CeilQuotient) {
@@ -170,18 +179,19 @@ class Conversion {
 
   const Unknowns& unknowns_;
   const Set& context_;
+  int instance_;
   AstBuild build_;
 };
 
 }  // namespace
 
-std::optional<TaskExpr> ClosedForm(const Unknowns& unknowns, const PwAff& value,
-                                   const Set& context) {
-  return Conversion(unknowns, context).Of(value);
+std::optional<TaskExpr> ClosedForm(const Unknowns& unknowns, const PwAff& value, const Set& context,
+                                   int instance) {
+  return Conversion(unknowns, context, instance).Of(value);
 }
 
 std::optional<TaskExpr> ClosedForm(const Unknowns& unknowns, const Set& set, const Set& context) {
-  return Conversion(unknowns, context).Of(set);
+  return Conversion(unknowns, context, 2).Of(set);
 }
 
 }  // namespace etc

@@ -8,10 +8,10 @@
 
 namespace etc {
 
-/// The value of a function of the sizes and of the task of instance 2, where `context` holds.
-/// Nothing where it depends on data.
-std::optional<TaskExpr> ClosedForm(const Unknowns& unknowns, const PwAff& value,
-                                   const Set& context);
+/// The value of a function of the sizes, of the task of an instance and of elements that the task
+/// finds, where `context` holds. Nothing where it depends on other data.
+std::optional<TaskExpr> ClosedForm(const Unknowns& unknowns, const PwAff& value, const Set& context,
+                                   int instance = 2);
 /// The condition of a task of instance 2 to be in the set, where `context` holds.
 std::optional<TaskExpr> ClosedForm(const Unknowns& unknowns, const Set& set, const Set& context);
 

@@ -6,7 +6,6 @@
 
 #include "analysis/derivation/bounds.h"
 #include "analysis/events.h"
-#include "analysis/steering.h"
 
 namespace etc {
 namespace {
@@ -17,139 +16,17 @@ constexpr unsigned long kSteps = 20'000'000;
 constexpr unsigned long kMostStepsForOrder = 400'000;
 constexpr unsigned long kLeastStepsForOrder = 20'000;
 
-/// What a dependence comes from, and the pairs of tasks that do not follow from others: a set over
-/// tasks 1 and 2.
-struct Conflict {
-  bool exists = false;
-  Set pairs;
-  DependenceGraph::Cause cause{};
-};
-
 }  // namespace
 
 struct DependenceGraph::State {
   State(const Module& module, const CallProgram& called)
-      : program(called), unknowns(module, called, context), between(unknowns, accesses) {
-    accesses = AccessesOf(unknowns);
-    context.SetBudget(kSteps);
-    for (const ProgramCall& call : program.calls) {
-      first_domains.push_back(Known(TaskScope(unknowns, call, 1).domain));
-      second_domains.push_back(Known(TaskScope(unknowns, call, 2).domain));
-    }
-    AddSteering();
-    sizes = unknowns.GlobalFacts();
-    for (size_t i = 0; i < program.calls.size(); ++i) {
-      first_domains[i] = first_domains[i] & sizes;
-      second_domains[i] = second_domains[i] & sizes;
-    }
-  }
-
-  /// What says which tasks run and what they wait for or notify counts as read by each of them:
-  /// their range, counts and elements of events, and the range of tasks that they have to wait for.
-  void AddSteering() {
-    for (const ProgramCall& call : program.calls) {
-      SteeringReads reads = RangeReads(unknowns, call);
-      for (const TaskEdge& edge : call.waits) {
-        reads.merge(EdgeReads(unknowns, call, edge, true));
-      }
-      for (const TaskEdge& edge : call.notifies) {
-        reads.merge(EdgeReads(unknowns, call, edge, false));
-      }
-      for (const ProgramCall& other : program.calls) {
-        if (other.index < call.index && Meet(other.index, call.index)) {
-          reads.merge(RangeReads(unknowns, other));
-        }
-      }
-      for (const auto& [tensor, elements] : reads) {
-        for (auto [regions, domains] : {std::pair{&accesses.first, &first_domains},
-                                        std::pair{&accesses.second, &second_domains}}) {
-          AccessRegion whole;
-          whole.tensor = tensor;
-          whole.exact = false;
-          whole.set = (*domains)[call.index];
-          (*regions)[call.index].push_back(std::move(whole));
-        }
-      }
-    }
-  }
-
-  /// Whether one call writes a tensor that the other touches.
-  bool Meet(size_t x, size_t y) const {
-    return std::any_of(
-        accesses.first[x].begin(), accesses.first[x].end(), [&](const AccessRegion& a) {
-          return std::any_of(
-              accesses.second[y].begin(), accesses.second[y].end(),
-              [&](const AccessRegion& b) { return a.tensor == b.tensor && (a.write || b.write); });
-        });
-  }
-
-  /// Without what depends on data.
-  Set Known(const Set& set) const {
-    std::vector<std::string> others;
-    for (const Term* term : unknowns.TermsIn(set)) {
-      if (!term->global) {
-        others.push_back(term->name);
-      }
-    }
-    return ProjectOut(set, others);
-  }
-
-  const Conflict& ConflictOf(const Dependence& d) {
-    auto [found, fresh] = conflicts.try_emplace(d);
-    Conflict& conflict = found->second;
-    if (!fresh) {
-      return conflict;
-    }
-    context.SetBudget(kSteps);
-    Set base = sizes & (d.carried ? InLaterIteration(unknowns, d.repeats)
-                                  : InOneIteration(unknowns, d.repeats));
-    conflict.pairs = unknowns.All() - unknowns.All();
-    for (const AccessRegion& a : accesses.first[d.from]) {
-      for (const AccessRegion& b : accesses.second[d.to]) {
-        if (a.tensor != b.tensor || (!a.write && !b.write) || a.ahead || b.ahead) {
-          continue;
-        }
-        if (between.AllFollow(d, a, b)) {
-          conflict.exists = true;
-          continue;
-        }
-        Set touched = Coalesce(a.set & b.set & base);
-        if (IsEmpty(touched)) {
-          continue;
-        }
-        conflict.exists = true;
-        touched = between.WithoutOthers(d, a, b, touched);
-        if (IsEmpty(touched)) {
-          continue;
-        }
-        // A value that is read is the better reason than memory that is used again.
-        bool value = a.write && !b.write;
-        if (!conflict.cause.tensor || (value && conflict.cause.to_writes)) {
-          conflict.cause = {a.tensor, a.write, b.write};
-        }
-        std::vector<std::string> kept = TaskNames(program.calls[d.from], 1);
-        std::vector<std::string> more = TaskNames(program.calls[d.to], 2);
-        kept.insert(kept.end(), more.begin(), more.end());
-        std::vector<std::string> others;
-        for (const std::string& name : unknowns.Involved(touched)) {
-          const Term* term = unknowns.Find(name);
-          bool keep = std::find(kept.begin(), kept.end(), name) != kept.end() ||
-                      unknowns.IsDim(name) || (term != nullptr && term->global);
-          if (!keep) {
-            others.push_back(name);
-          }
-        }
-        conflict.pairs = Coalesce(conflict.pairs | Coalesce(ProjectOut(touched, others)));
-      }
-    }
-    return conflict;
-  }
+      : program(called), unknowns(module, called, context), conflicts(unknowns) {}
 
   HappensBefore& Order() {
     if (!order) {
       relations = MakeEventRelations(unknowns, std::move(relations));
-      EventRelations left;
-      std::set<EventId> trusted;
+      left = {};
+      trusted.clear();
       for (auto [all, kept] : {std::pair{&relations.waits, &left.waits},
                                std::pair{&relations.notifies, &left.notifies}}) {
         for (const EdgeRelation& edge : *all) {
@@ -164,8 +41,38 @@ struct DependenceGraph::State {
     return *order;
   }
 
+  /// Whether events order what data decide element by element, and the rest as it is.
+  bool IsOrderedInData(const Dependence& d) {
+    const Conflict& conflict = conflicts.Of(d);
+    if (conflict.data.empty()) {
+      return false;
+    }
+    context.SetBudget(kSteps);
+    HappensBefore& events = Order();
+    const Map& between_calls = events.Between(d.from, d.to);
+    auto covered = [&](const Set& pairs) {
+      return IsEmpty(pairs) ||
+             (between_calls && IsSubset(conflicts.MapOf(d, pairs), between_calls));
+    };
+    return covered(conflict.fixed) &&
+           std::all_of(conflict.data.begin(), conflict.data.end(), [&](const Set& touched) {
+             if (covered(conflicts.TasksOf(d, touched))) {
+               return true;
+             }
+             Set possible = unknowns.WithAxioms(touched);
+             return IsEmpty(possible) ||
+                    MeetsInElements(unknowns, left, trusted, program.calls[d.from],
+                                    program.calls[d.to], possible);
+           });
+  }
+
   Set Restrict(const Dependence& d, const Iterations& iterations) {
-    Set set = ConflictPairs(d);
+    const Set& pairs = conflicts.Of(d).pairs;
+    Set set = Restrict(d, iterations, pairs);
+    return set.get() == pairs.get() ? set : Coalesce(set);
+  }
+
+  Set Restrict(const Dependence& d, const Iterations& iterations, Set set) {
     const auto& repeats = program.calls[d.from].repeats;
     for (size_t i = d.Related(); iterations.latest_from > 0 && i < repeats.size(); ++i) {
       PwAff before =
@@ -182,7 +89,7 @@ struct DependenceGraph::State {
     }
     return set;
   }
-  const Set& ConflictPairs(const Dependence& d) const { return conflicts.at(d).pairs; }
+  const Map& MapOf(const Dependence& d) { return conflicts.MapOf(d, conflicts.Of(d).pairs); }
 
   /// The tasks of `to` in the first iterations of the repeats inside of those of the dependence.
   Set FirstIterations(const Dependence& d, int64_t number) {
@@ -197,7 +104,7 @@ struct DependenceGraph::State {
 
   /// The iterations of `to` that the restriction itself leaves.
   Set RestrictedTo(const Dependence& d, const Iterations& iterations) {
-    Set set = second_domains[d.to];
+    Set set = conflicts.SecondDomain(d.to);
     if (iterations.first_to > 0) {
       set = set & FirstIterations(d, iterations.first_to);
     }
@@ -242,16 +149,13 @@ struct DependenceGraph::State {
   const CallProgram& program;
   IslContext context;
   Unknowns unknowns;
-  Set sizes;
-  ProgramAccesses accesses;
-  Between between;
-  std::vector<Set> first_domains;
-  std::vector<Set> second_domains;
-  std::map<Dependence, Conflict> conflicts;
+  ConflictSets conflicts;
   std::vector<FoundNeeds> found_needs;
   std::set<const EventRef*> without;
   EventRelations relations;
   EventSteps steps;
+  EventRelations left;  // what `order` is made of
+  std::set<EventId> trusted;
   std::optional<HappensBefore> order;
   unsigned long steps_for_order = kMostStepsForOrder;
 };
@@ -298,16 +202,14 @@ void DependenceGraph::Leave(const std::set<const EventRef*>& waits) {
 }
 
 bool DependenceGraph::Exists(const Dependence& dependence) {
-  return state_->ConflictOf(dependence).exists;
+  return state_->conflicts.Of(dependence).exists;
 }
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
-  const auto& calls = state_->program.calls;
-  if (IsEmpty(state_->ConflictOf(dependence).pairs)) {
+  if (IsEmpty(state_->conflicts.Of(dependence).pairs)) {
     return true;
   }
-  Map pairs = ToMap(state_->unknowns, state_->ConflictOf(dependence).pairs,
-                    TaskNames(calls[dependence.from], 1), TaskNames(calls[dependence.to], 2));
+  const Map& pairs = state_->MapOf(dependence);
   state_->context.SetBudget(state_->steps_for_order);
   HappensBefore& order = state_->Order();
   auto covered_by = [&](const Map& ordered) { return ordered && IsSubset(pairs, ordered); };
@@ -316,11 +218,11 @@ bool DependenceGraph::IsOrdered(const Dependence& dependence) {
   if (!ordered && state_->context.GaveUp()) {
     state_->steps_for_order = std::max(state_->steps_for_order / 2, kLeastStepsForOrder);
   }
-  return ordered;
+  return ordered || state_->IsOrderedInData(dependence);
 }
 
 std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
-  const Conflict& conflict = state_->ConflictOf(dependence);
+  const Conflict& conflict = state_->conflicts.Of(dependence);
   const Unknowns& unknowns = state_->unknowns;
   PwAff back = unknowns.Param(IterationName(dependence.repeats, 1)) -
                unknowns.Param(IterationName(dependence.repeats, 2));
@@ -329,9 +231,7 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 }
 
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
-  const auto& calls = state_->program.calls;
-  Map open = ToMap(state_->unknowns, state_->ConflictOf(dependence).pairs,
-                   TaskNames(calls[dependence.from], 1), TaskNames(calls[dependence.to], 2));
+  Map open = state_->MapOf(dependence);
   state_->context.SetBudget(kSteps);
   if (const Map& ordered = state_->Order().Between(dependence.from, dependence.to)) {
     open = open - ordered;
@@ -342,21 +242,40 @@ std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependenc
 std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
                                             const Iterations& iterations, bool in_parts) {
   State& state = *state_;
-  (void)state.ConflictOf(dependence);
   state.context.SetBudget(kSteps);
-  Set pairs = Coalesce(state.Restrict(dependence, iterations));
+  Set pairs = state.Restrict(dependence, iterations);
   if (IsEmpty(pairs)) {
     return {};
   }
   const auto& calls = state.program.calls;
   Set consumers = state.RestrictedTo(dependence, iterations);
   NeedsScope scope{state.unknowns, calls[dependence.from], calls[dependence.to],
-                   state.first_domains[dependence.from], consumers};
+                   state.conflicts.FirstDomain(dependence.from), consumers};
   return state.NeedsOf(scope, pairs, in_parts);
 }
 
+std::optional<DataNeeds> DependenceGraph::NeedsInData(const Dependence& dependence,
+                                                      const Iterations& iterations) {
+  State& state = *state_;
+  const Conflict& conflict = state.conflicts.Of(dependence);
+  if (conflict.data.empty()) {
+    return std::nullopt;
+  }
+  state.context.SetBudget(kSteps);
+  Set all = state.Restrict(dependence, iterations, conflict.fixed);
+  for (const Set& touched : conflict.data) {
+    all = all | state.Restrict(dependence, iterations, touched);
+  }
+  const auto& calls = state.program.calls;
+  Set consumers = state.RestrictedTo(dependence, iterations);
+  return etc::NeedsInData(state.unknowns,
+                          {state.unknowns, calls[dependence.from], calls[dependence.to],
+                           state.conflicts.FirstDomain(dependence.from), consumers},
+                          Coalesce(all));
+}
+
 DependenceGraph::Cause DependenceGraph::CauseOf(const Dependence& dependence) {
-  return state_->ConflictOf(dependence).cause;
+  return state_->conflicts.Of(dependence).cause;
 }
 
 }  // namespace etc

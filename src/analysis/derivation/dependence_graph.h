@@ -7,7 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "analysis/derivation/between.h"
+#include "analysis/derivation/conflict_sets.h"
+#include "analysis/derivation/data_needs.h"
 #include "analysis/derivation/needs.h"
 
 namespace etc {
@@ -48,12 +49,10 @@ class DependenceGraph {
   std::vector<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations,
                              bool in_parts);
 
-  /// A tensor that makes the dependence, and what `from` and `to` do with it.
-  struct Cause {
-    TensorId tensor;
-    bool from_writes;
-    bool to_writes;
-  };
+  /// The same as one box where data decide which tasks it connects. Nothing where it is of no use.
+  std::optional<DataNeeds> NeedsInData(const Dependence& dependence, const Iterations& iterations);
+
+  using Cause = Conflict::Cause;
   Cause CauseOf(const Dependence& dependence);
 
  private:

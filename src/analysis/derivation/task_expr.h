@@ -21,12 +21,14 @@ struct TaskExpr {
     Max,         // of two
     CeilDiv,     // of two
     Select,      // condition, then, else
+    Element,     // of `tensor`, at as many indices as it has axes
   };
   Kind kind = Kind::Number;
   int64_t value = 0;
   SymbolId dim = {};
   BinaryOp op = BinaryOp::Add;
   std::vector<TaskExpr> args = {};
+  TensorId tensor = {};
 
   bool operator==(const TaskExpr&) const = default;
 };

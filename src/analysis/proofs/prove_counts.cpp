@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/proofs/count_forms.h"
+#include "analysis/proofs/permutations.h"
 #include "analysis/proofs/prover.h"
 
 namespace etc {
@@ -38,7 +39,7 @@ class CountProof {
     bool affine = true;
     for (const EdgeRelation& notify : relations_.notifies) {
       if (notify.edge->ref->event == id && reason_.empty()) {
-        affine = AddNotifies(notify, total, sum) && affine;
+        affine = AddNotifies(WithoutPermutations(unknowns_, notify), total, sum) && affine;
       }
     }
     Converter converter = OfElement(unknowns_, event);

@@ -1,0 +1,187 @@
+#include "analysis/derivation/conflict_sets.h"
+
+#include <algorithm>
+
+#include "analysis/events.h"
+#include "analysis/steering.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+}  // namespace
+
+ConflictSets::ConflictSets(Unknowns& unknowns)
+    : unknowns_(unknowns), program_(unknowns.program()), between_(unknowns, accesses_) {
+  accesses_ = AccessesOf(unknowns_);
+  unknowns_.context().SetBudget(kSteps);
+  for (const ProgramCall& call : program_.calls) {
+    first_domains_.push_back(Known(TaskScope(unknowns_, call, 1).domain));
+    second_domains_.push_back(Known(TaskScope(unknowns_, call, 2).domain));
+  }
+  AddSteering();
+  sizes_ = unknowns_.GlobalFacts();
+  for (size_t i = 0; i < program_.calls.size(); ++i) {
+    first_domains_[i] = OneOfEqual(first_domains_[i] & sizes_);
+    second_domains_[i] = OneOfEqual(second_domains_[i] & sizes_);
+    for (auto* regions : {&accesses_.first[i], &accesses_.second[i]}) {
+      for (AccessRegion& region : *regions) {
+        region.set = OneOfEqual(region.set);
+      }
+    }
+  }
+}
+
+/// What says which tasks run and what they wait for or notify counts as read by each of them:
+/// their range, counts and elements of events, and the range of tasks that they have to wait for.
+void ConflictSets::AddSteering() {
+  for (const ProgramCall& call : program_.calls) {
+    SteeringReads reads = RangeReads(unknowns_, call);
+    for (const TaskEdge& edge : call.waits) {
+      reads.merge(EdgeReads(unknowns_, call, edge, true));
+    }
+    for (const TaskEdge& edge : call.notifies) {
+      reads.merge(EdgeReads(unknowns_, call, edge, false));
+    }
+    for (const ProgramCall& other : program_.calls) {
+      if (other.index < call.index && Meet(other.index, call.index)) {
+        reads.merge(RangeReads(unknowns_, other));
+      }
+    }
+    for (const auto& [tensor, elements] : reads) {
+      for (auto [regions, domains] : {std::pair{&accesses_.first, &first_domains_},
+                                      std::pair{&accesses_.second, &second_domains_}}) {
+        AccessRegion whole;
+        whole.tensor = tensor;
+        whole.exact = false;
+        whole.set = (*domains)[call.index];
+        (*regions)[call.index].push_back(std::move(whole));
+      }
+    }
+  }
+}
+
+/// Whether one call writes a tensor that the other touches.
+bool ConflictSets::Meet(size_t x, size_t y) const {
+  return std::any_of(
+      accesses_.first[x].begin(), accesses_.first[x].end(), [&](const AccessRegion& a) {
+        return std::any_of(
+            accesses_.second[y].begin(), accesses_.second[y].end(),
+            [&](const AccessRegion& b) { return a.tensor == b.tensor && (a.write || b.write); });
+      });
+}
+
+/// Without what depends on data.
+Set ConflictSets::Known(const Set& set) const {
+  std::vector<std::string> others;
+  for (const Term* term : unknowns_.TermsIn(set)) {
+    if (!term->global) {
+      others.push_back(term->name);
+    }
+  }
+  return ProjectOut(set, others);
+}
+
+Set ConflictSets::OneOfEqual(const Set& set) {
+  auto [known, end] = objects_.equal_range(isl_set_get_hash(set.get()));
+  for (; known != end; ++known) {
+    if (IsPlainlyEqual(known->second, set)) {
+      return known->second;
+    }
+  }
+  return objects_.emplace(isl_set_get_hash(set.get()), set)->second;
+}
+
+const Conflict& ConflictSets::Of(const Dependence& d) {
+  auto [found, fresh] = conflicts_.try_emplace(d);
+  Conflict& conflict = found->second;
+  if (!fresh) {
+    return conflict;
+  }
+  unknowns_.context().SetBudget(kSteps);
+  Set base = sizes_ & (d.carried ? InLaterIteration(unknowns_, d.repeats)
+                                 : InOneIteration(unknowns_, d.repeats));
+  Set none = unknowns_.All() - unknowns_.All();
+  conflict.pairs = none;
+  conflict.fixed = none;
+  for (const AccessRegion& a : accesses_.first[d.from]) {
+    for (const AccessRegion& b : accesses_.second[d.to]) {
+      if (a.tensor != b.tensor || (!a.write && !b.write) || a.ahead || b.ahead) {
+        continue;
+      }
+      if (between_.AllFollow(d, a, b)) {
+        conflict.exists = true;
+        continue;
+      }
+      Set touched = Touched(d, a, b, base);
+      if (IsEmpty(touched)) {
+        continue;
+      }
+      conflict.exists = true;
+      touched = between_.WithoutOthers(d, a, b, touched);
+      if (IsEmpty(touched)) {
+        continue;
+      }
+      // A value that is read is the better reason than memory that is used again.
+      bool value = a.write && !b.write;
+      if (!conflict.cause.tensor || (value && conflict.cause.to_writes)) {
+        conflict.cause = {a.tensor, a.write, b.write};
+      }
+      const Set& tasks = TasksOf(d, touched);
+      auto add = [&](Set& pairs) {
+        pairs = pairs.get() == none.get() ? tasks : Joined(pairs, tasks);
+      };
+      add(conflict.pairs);
+      if (OnData(unknowns_, touched)) {
+        conflict.data.push_back(touched);
+      } else {
+        add(conflict.fixed);
+      }
+    }
+  }
+  return conflict;
+}
+
+/// The tasks that both touch an element, and the element.
+const Set& ConflictSets::Touched(const Dependence& d, const AccessRegion& a, const AccessRegion& b,
+                                 const Set& base) {
+  Set& touched = touched_[{a.set.get(), b.set.get(), d.repeats, d.carried}];
+  if (!touched) {
+    touched = Coalesce(a.set & b.set & base);
+  }
+  return touched;
+}
+
+const Set& ConflictSets::TasksOf(const Dependence& d, const Set& touched) {
+  std::vector<std::string> kept = TaskNames(program_.calls[d.from], 1);
+  std::vector<std::string> more = TaskNames(program_.calls[d.to], 2);
+  kept.insert(kept.end(), more.begin(), more.end());
+  auto& [object, tasks] = tasks_[{touched.get(), kept}];
+  if (!tasks) {
+    object = touched;
+    tasks = OverSizes(unknowns_, touched, kept);
+  }
+  return tasks;
+}
+
+/// Of sets that are kept.
+const Set& ConflictSets::Joined(const Set& a, const Set& b) {
+  Set& joined = joined_[{a.get(), b.get()}];
+  if (!joined) {
+    joined = Coalesce(a | b);
+  }
+  return joined;
+}
+
+const Map& ConflictSets::MapOf(const Dependence& d, const Set& pairs) {
+  std::vector<std::string> from = TaskNames(program_.calls[d.from], 1);
+  std::vector<std::string> to = TaskNames(program_.calls[d.to], 2);
+  Map& map = maps_[{pairs.get(), from, to}];
+  if (!map) {
+    map = ToMap(unknowns_, pairs, from, to);
+  }
+  return map;
+}
+
+}  // namespace etc
