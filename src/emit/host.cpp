@@ -126,7 +126,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
       out.Line("return;");
       out.Close();
     }
-    out.Line("etc::Events events(params.event_memory);");
+    out.Line("etc::Events events(params.event_memory, sms);");
     out.Line(
         fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
   });

@@ -4,10 +4,15 @@
 // the shared object in the process for good.
 #pragma once
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -99,7 +104,7 @@ inline f16 FromFloat<f16>(float value) {
     return {u16(sign | u16(std::nearbyint(magnitude * 0x1p24f)))};
   }
   u32 bits = std::bit_cast<u32>(magnitude);
-  return {u16(sign | ((bits + 0xfff + (bits >> 13 & 1)) >> 13) - (112 << 10))};
+  return {u16(sign | (((bits + 0xfff + (bits >> 13 & 1)) >> 13) - (112 << 10)))};
 }
 
 /// The bits of a float of 8 bits, of which `kFraction` are the fraction, by its least exponent and
@@ -140,28 +145,13 @@ inline void AddRelease(u32* address, u32 amount) {
   std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_release);
 }
 inline void PollAgain() { sched_yield(); }
-
-/// A wait for another thread: a short one keeps the core, a long one gives it to whom it waits for,
-/// as there may be more threads than cores.
-class Patience {
- public:
-  void Again() {
-    if (spins_ == kSpins) {
-      sched_yield();
-      return;
-    }
-    ++spins_;
+inline void Pause() {
 #if defined(__x86_64__)
-    __builtin_ia32_pause();
+  __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("yield");
+  asm volatile("yield");
 #endif
-  }
-
- private:
-  static constexpr int kSpins = 16;
-  int spins_ = 0;
-};
+}
 
 /// The one thread of an SM.
 struct Consumer {
@@ -169,29 +159,61 @@ struct Consumer {
   void Sync() {}
 };
 
+/// The cores that the process may use; 1 where there are too many to say.
+static const int kCores = [] {
+  cpu_set_t usable;
+  return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+}();
+
 /// The current set of counters; the runtime zeroes event memory before each launch.
 struct Events {
   static constexpr int kStride = 32;
   u32* counters;
+  u32* sleepers;  // how many threads sleep: the last word of the header
+  int looks;      // before a thread sleeps
 
-  explicit Events(void* memory) : counters(static_cast<u32*>(memory) + kStride) {}
+  /// A thread that waits for one which has no core must give it its own.
+  Events(void* memory, int sms)
+      : counters(static_cast<u32*>(memory) + kStride),
+        sleepers(counters - 1),
+        looks(sms <= kCores ? 1024 : 16) {}
 
   void WaitOne(const Consumer&, i64 index, u32 count) const {
-    ETC_MEETING();
-    for (Patience patience; LoadAcquire(&counters[index * kStride]) < count; patience.Again()) {
-    }
+    Wait(&counters[index * kStride], count, nullptr, [] { return false; });
   }
-  /// In debug builds, of an event that may never be complete once a check has failed.
+  /// In debug builds, of an event that may never be complete once a check has failed, which wakes
+  /// nobody.
   template <class Checks>
   void WaitOne(const Consumer&, const Checks& checks, i64 index, u32 count) const {
-    ETC_MEETING();
-    for (Patience patience; LoadAcquire(&counters[index * kStride]) < count && !checks.Failed();
-         patience.Again()) {
-    }
+    constexpr timespec kMillisecond{0, 1000000};
+    Wait(&counters[index * kStride], count, &kMillisecond, [&] { return checks.Failed(); });
   }
   void NotifyOne(const Consumer&, i64 index, u32 amount) const {
     ETC_MEETING();
-    AddRelease(&counters[index * kStride], amount);
+    // Either the sleeper sees the count before it sleeps, or it is seen here: all agree on one
+    // sequence of these two accesses and the sleeper's two.
+    u32* counter = &counters[index * kStride];
+    std::atomic_ref<u32>(*counter).fetch_add(amount);
+    if (std::atomic_ref<u32>(*sleepers).load() != 0) {
+      syscall(SYS_futex, counter, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    }
+  }
+
+ private:
+  template <class Leave>
+  void Wait(u32* counter, u32 count, const timespec* longest, Leave leave) const {
+    ETC_MEETING();
+    int looked = 0;
+    for (u32 seen; (seen = LoadAcquire(counter)) < count && !leave();) {
+      if (looked < looks) {
+        ++looked;
+        Pause();
+      } else {
+        std::atomic_ref<u32>(*sleepers).fetch_add(1);
+        syscall(SYS_futex, counter, FUTEX_WAIT_PRIVATE, seen, longest, nullptr, 0);
+        std::atomic_ref<u32>(*sleepers).fetch_sub(1);
+      }
+    }
   }
 };
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <climits>
 #include <thread>
 
@@ -18,11 +17,6 @@ constexpr uint32_t kEnd = UINT32_MAX;  // an order to end instead of a number of
 
 uint32_t SmsOf(uint64_t order) { return static_cast<uint32_t>(order >> 32); }
 uint32_t NumberOf(uint64_t order) { return static_cast<uint32_t>(order); }
-
-/// How long a thread looks before it sleeps: a wake-up costs about as much. Launches that follow
-/// one another find the threads awake.
-constexpr std::chrono::microseconds kSpinTime{50};
-constexpr int kLooksPerClock = 32;
 
 /// The kernel compares and sleeps by words of 32 bits: of an order, by its number.
 static_assert(std::endian::native == std::endian::little);
@@ -40,29 +34,6 @@ void SleepWhile(std::atomic<Word>& word, uint32_t value) {
 template <class Word>
 void Wake(std::atomic<Word>& word, int threads) {
   syscall(SYS_futex, FutexOf(word), FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
-}
-
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Looks until `done()` or the time is up.
-template <class Done>
-bool Spin(Done done) {
-  const auto start = std::chrono::steady_clock::now();
-  do {
-    for (int i = 0; i < kLooksPerClock; ++i) {
-      if (done()) {
-        return true;
-      }
-      Pause();
-    }
-  } while (std::chrono::steady_clock::now() - start < kSpinTime);
-  return false;
 }
 
 /// Leaves the process's signals to threads of its own, but for those of a fault, which come where
@@ -140,7 +111,7 @@ void ThreadTeam::Give(uint32_t sms) {
 
 void ThreadTeam::WaitForWorkers() {
   const auto done = [&] { return running_.load(std::memory_order_acquire) == 0; };
-  if (MaySpin(SmsOf(order_.load(std::memory_order_relaxed))) && Spin(done)) {
+  if (MaySpin(SmsOf(order_.load(std::memory_order_relaxed))) && caller_spin_.Until(done)) {
     return;
   }
   caller_sleeps_.store(1);
@@ -150,10 +121,10 @@ void ThreadTeam::WaitForWorkers() {
   caller_sleeps_.store(0, std::memory_order_relaxed);
 }
 
-uint64_t ThreadTeam::NextOrder(uint64_t seen) {
+uint64_t ThreadTeam::NextOrder(uint64_t seen, Spin* spin) {
   uint64_t order = seen;
   const auto is_new = [&] { return (order = order_.load(std::memory_order_acquire)) != seen; };
-  if (MaySpin(SmsOf(seen)) && Spin(is_new)) {
+  if (MaySpin(SmsOf(seen)) && spin->Until(is_new)) {
     return order;
   }
   sleepers_.fetch_add(1);
@@ -165,8 +136,9 @@ uint64_t ThreadTeam::NextOrder(uint64_t seen) {
 }
 
 void ThreadTeam::Work(int sm, uint64_t seen) {
+  Spin spin;
   for (;;) {
-    seen = NextOrder(seen);
+    seen = NextOrder(seen, &spin);
     const uint32_t sms = SmsOf(seen);
     if (sms == kEnd) {
       return;

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "runtime/binary.h"
+#include "runtime/spin.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
@@ -38,7 +39,7 @@ class ThreadTeam {
 
   static void* Main(void* worker);
   void Work(int sm, uint64_t seen);
-  uint64_t NextOrder(uint64_t seen);
+  uint64_t NextOrder(uint64_t seen, Spin* spin);
   void Give(uint32_t sms);
   void WaitForWorkers();
   void End();
@@ -56,6 +57,7 @@ class ThreadTeam {
   /// that it has no SM for reads nothing else, and may be late.
   alignas(64) std::atomic<uint64_t> order_{0};
   std::atomic<uint32_t> sleepers_{0};
+  Spin caller_spin_;
   alignas(64) std::atomic<uint32_t> running_{0};  // workers of the launch that have not returned
   std::atomic<uint32_t> caller_sleeps_{0};
 };
