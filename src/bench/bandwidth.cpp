@@ -22,7 +22,7 @@ std::optional<Bandwidth> MeasureBandwidth(Session& session) {
   PhaseTimer timer;
   ETC_CHECK(module && Verify(*module, problems) &&
             RunPasses(*module, StaticPipeline(), {}, timer, session));
-  ProgramBuilder builder(session);
+  ProgramBuilder builder(session, {});
   auto program = builder.Build(*module, {}, "bandwidth");
   if (!program) {
     return std::nullopt;

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "compile/config.h"
+#include "compile/include_path.h"
 #include "compile/pipeline.h"
+#include "expand/expand.h"
 #include "schedule/lower.h"
 #include "support/files.h"
 #include "text/parser.h"
@@ -45,9 +47,16 @@ bool ReadConfig(const Module& module, const std::string& file, std::vector<Overr
   return ok;
 }
 
+bool Flatten(Module& module, Session& session) {
+  bool ok = Expand(module, session.diagnostics());
+  session.SetExpansions(module.expansions);
+  return ok;
+}
+
 }  // namespace
 
-std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
+std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session) {
+  const std::string& file = options.file;
   auto text = ReadInput(file, session.diagnostics());
   if (!text) {
     return nullptr;
@@ -71,7 +80,11 @@ std::unique_ptr<Module> ParseSource(const std::string& file, Session& session) {
                                    '\n')));
     return nullptr;
   }
-  return Parse(session.SetSource(DisplayName(file), std::move(*text)), session.diagnostics());
+  IncludePath include_path(options.include_dirs);
+  auto module = Parse(session.SetSource(DisplayName(file), std::move(*text)),
+                      include_path.Imports(), session.diagnostics());
+  session.SetImports(include_path.used());
+  return module;
 }
 
 bool ApplyConstants(Module& module, const SourceOptions& options, Session& session) {
@@ -91,8 +104,8 @@ bool ApplyConstants(Module& module, const SourceOptions& options, Session& sessi
 }
 
 std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
-  auto module = ParseSource(options.file, session);
-  if (!module || !ApplyConstants(*module, options, session) ||
+  auto module = ParseSource(options, session);
+  if (!module || !ApplyConstants(*module, options, session) || !Flatten(*module, session) ||
       !Verify(*module, session.diagnostics())) {
     return nullptr;
   }
@@ -103,7 +116,8 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!ApplyConstants(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
+  if (!ApplyConstants(module, source, session) || !Flatten(module, session) ||
+      !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }
   LowerSlices(module);

@@ -11,17 +11,17 @@
 
 namespace etc {
 
-/// Reads and parses the source. Null after an error.
-[[nodiscard]] std::unique_ptr<Module> ParseSource(const std::string& file, Session& session);
+/// Reads and parses the source and what it imports. Null after an error.
+[[nodiscard]] std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session);
 
 /// Puts the values of `--config` and then those of `-D` in the place of the source's own.
 [[nodiscard]] bool ApplyConstants(Module& module, const SourceOptions& options, Session& session);
 
-/// Parse → constants → verify. Null after an error.
+/// Parse → constants → expand → verify. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);
 
-/// Sets constants, verifies all but dependences, and unless `options` skip the proofs derives the
-/// events that are proved. False after an error.
+/// Sets constants, expands, verifies all but dependences, and unless `options` skip the proofs
+/// derives the events that are proved. False after an error.
 [[nodiscard]] bool PrepareModule(Module& module, const SourceOptions& source,
                                  const ProofOptions& options, Session& session);
 

@@ -1,10 +1,12 @@
-// Where the headers of impls come from: the folders of -I, then those built into etc.
+// Where imported files and the headers of impls come from: the folders of -I, then those built into
+// etc.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "emit/emit.h"
+#include "text/parser.h"
 
 namespace etc {
 
@@ -14,11 +16,15 @@ class IncludePath {
 
   /// A reader for the emitter; valid while this lives.
   HeaderReader Reader();
+  /// The same for the parser. A file is looked for beside the one that imports it first.
+  ImportReader Imports();
 
   /// The files read so far, each once, in the order of their first use.
   const std::vector<std::string>& used() const { return used_; }
 
  private:
+  std::optional<std::string> ReadFile(const std::string& path);
+
   std::vector<std::string> folders_;
   std::vector<std::string> used_;
 };

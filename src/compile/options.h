@@ -15,6 +15,7 @@ struct SourceOptions {
   std::string file;
   std::vector<std::string> defines;
   std::vector<std::string> configs;
+  std::vector<std::string> include_dirs;  // of imported files and of the headers of impls
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };
 
@@ -33,7 +34,6 @@ enum class ResourceUsage { Off, Print, Strict };
 struct TargetOptions {
   Arch arch = DefaultTarget().arch;
   Compiler compiler = Compiler::Nvrtc;
-  std::vector<std::string> include_dirs;
   ResourceUsage resource_usage = ResourceUsage::Off;
 
   bool IsHost() const { return arch == Arch::Host; }

@@ -14,7 +14,7 @@ std::optional<Program> ProgramBuilder::Build(const Module& module, const TargetO
     session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_->error());
     return std::nullopt;
   }
-  IncludePath include_path(target.include_dirs);
+  IncludePath include_path(include_dirs_);
   auto emitted = Emit(module, target, include_path, session_);
   auto compiled = emitted ? Assemble(emitted->text, target, session_) : std::nullopt;
   if (!compiled) {

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compile/options.h"
 #include "compile/session.h"
@@ -15,7 +17,9 @@ namespace etc {
 /// Its programs must not outlive it: their artifacts are in a temporary folder that goes with it.
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(Session& session) : session_(session) {}
+  /// `include_dirs`: where headers of impls are looked for first.
+  ProgramBuilder(Session& session, std::vector<std::string> include_dirs)
+      : session_(session), include_dirs_(std::move(include_dirs)) {}
 
   /// Emits, compiles and loads the module under a name that no other program of this builder has.
   /// Reports what keeps it from that.
@@ -24,6 +28,7 @@ class ProgramBuilder {
 
  private:
   Session& session_;
+  std::vector<std::string> include_dirs_;
   std::optional<ScratchDirectory> scratch_;  // made when first used
 };
 

@@ -14,9 +14,28 @@ Session::Session(DiagnosticsFormat format) : format_(format) {
   SetInternalErrorsAsJson(format == DiagnosticsFormat::Json);
 }
 
-const SourceFile& Session::SetSource(std::string name, std::string text) {
+SourceFile& Session::SetSource(std::string name, std::string text) {
   source_ = std::make_unique<SourceFile>(std::move(name), std::move(text));
   return *source_;
+}
+
+/// Each diagnostic about a text that was copied gets a note with the first calls that it was copied
+/// for.
+Diagnostics Session::WithCalls() const {
+  constexpr size_t kMostCalls = 3;
+  Diagnostics noted;
+  for (Diagnostic diagnostic : diagnostics_.all()) {
+    size_t calls = 0;
+    for (const Expansion& expansion : expansions_) {
+      if (diagnostic.range.IsValid() && expansion.text.Contains(diagnostic.range) &&
+          calls++ < kMostCalls) {
+        diagnostic.notes.push_back(
+            {expansion.call, fmt::format("`{}` stands for this call", expansion.callee)});
+      }
+    }
+    noted.Add(std::move(diagnostic));
+  }
+  return noted;
 }
 
 ExitCode Session::Finish(ExitCode otherwise) {
@@ -31,10 +50,10 @@ ExitCode Session::Finish(ExitCode otherwise) {
   }
   std::fflush(stdout);
   if (format_ == DiagnosticsFormat::Json) {
-    PrintToStderr("{}", RenderJson(diagnostics_, source_.get()));
+    PrintToStderr("{}", RenderJson(WithCalls(), source_.get()));
     return code;
   }
-  PrintToStderr("{}", RenderText(diagnostics_, source_.get()));
+  PrintToStderr("{}", RenderText(WithCalls(), source_.get()));
   if (size_t errors = diagnostics_.error_count(); errors > 0) {
     PrintToStderr("{} error{}{}\n", errors, errors == 1 ? "" : "s",
                   errors > Diagnostics::kMaxErrors

@@ -3,8 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compile/exit_code.h"
+#include "ir/module.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
 
@@ -19,18 +22,29 @@ class Session {
   Diagnostics& diagnostics() { return diagnostics_; }
 
   /// The text that the diagnostics' ranges are positions in.
-  const SourceFile& SetSource(std::string name, std::string text);
+  SourceFile& SetSource(std::string name, std::string text);
   /// Null before SetSource.
   const SourceFile* source() const { return source_.get(); }
+
+  /// Files that the source imports, beside those built into etc.
+  void SetImports(std::vector<std::string> files) { imports_ = std::move(files); }
+  const std::vector<std::string>& imports() const { return imports_; }
+
+  /// The copies of texts that the module has: errors in them say for which calls.
+  void SetExpansions(std::vector<Expansion> expansions) { expansions_ = std::move(expansions); }
 
   /// Renders the diagnostics to stderr, once, and yields the exit code that the gravest asks for.
   /// `otherwise` is the exit code where there is no error.
   [[nodiscard]] ExitCode Finish(ExitCode otherwise = ExitCode::Ok);
 
  private:
+  Diagnostics WithCalls() const;
+
   DiagnosticsFormat format_;
   Diagnostics diagnostics_;
   std::unique_ptr<SourceFile> source_;
+  std::vector<std::string> imports_;
+  std::vector<Expansion> expansions_;
 };
 
 /// The exit code for a kind of error.

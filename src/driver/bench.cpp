@@ -221,7 +221,7 @@ class BenchJob {
 
   const BenchOptions& options_;
   Session session_;
-  ProgramBuilder builder_{session_};
+  ProgramBuilder builder_{session_, options_.source.include_dirs};
   std::deque<Program> programs_;  // by their names
   std::vector<std::string> names_;
   std::unique_ptr<Module> module_;  // scheduled; absent where the source is not known

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "compile/front.h"
+#include "compile/include_path.h"
 #include "driver/commands.h"
 #include "support/files.h"
 #include "text/parser.h"
@@ -42,7 +43,8 @@ std::optional<std::string> Fix(std::string text, const CheckOptions& options,
   std::set<std::string> tried;
   for (int made = 0; made <= kMostFixes; ++made) {
     Session attempt(options.source.diagnostics);
-    auto module = Parse(attempt.SetSource("fixed", text), attempt.diagnostics());
+    auto module = Parse(attempt.SetSource(options.source.file, text),
+                        IncludePath(options.source.include_dirs).Imports(), attempt.diagnostics());
     std::optional<ProofReport> report;
     if (module && CheckModule(*module, options.source, options.proofs, attempt, report)) {
       return text;
@@ -71,7 +73,7 @@ std::optional<std::string> Fix(std::string text, const CheckOptions& options,
 
 ExitCode Execute(const CheckOptions& options) {
   Session session(options.source.diagnostics);
-  auto module = ParseSource(options.source.file, session);
+  auto module = ParseSource(options.source, session);
   std::optional<ProofReport> report;
   bool right = module && CheckModule(*module, options.source, options.proofs, session, report);
   if (!module || right || !options.fix) {

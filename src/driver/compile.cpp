@@ -40,7 +40,7 @@ class CompileJob {
 
  private:
   bool Phases() {
-    auto module = timer_.Time("parse", [&] { return ParseSource(options_.source.file, session_); });
+    auto module = timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
     if (!module || options_.stop_after == StopAfter::Parse) {
       return module && WriteModule(*module);
     }
@@ -208,6 +208,7 @@ class CompileJob {
     if (options_.source.file != "-") {
       inputs.push_back(options_.source.file);
     }
+    inputs.insert(inputs.end(), session_.imports().begin(), session_.imports().end());
     inputs.insert(inputs.end(), options_.source.configs.begin(), options_.source.configs.end());
     inputs.insert(inputs.end(), include_path_.used().begin(), include_path_.used().end());
     return inputs;
@@ -279,7 +280,7 @@ class CompileJob {
   const CompileOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  IncludePath include_path_{options_.target.include_dirs};
+  IncludePath include_path_{options_.source.include_dirs};
   std::optional<Emitted> emitted_;
   std::optional<CompileOutput> compiled_;
   std::atomic<bool> in_vain_ = false;        // a proof has found something wrong

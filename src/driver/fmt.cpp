@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compile/front.h"
+#include "compile/include_path.h"
 #include "driver/commands.h"
 #include "ir/printer.h"
 #include "support/files.h"
@@ -14,11 +15,12 @@ namespace {
 
 /// The canonical text, after a check that it means something: a formatter must never lose a
 /// program.
-std::string Format(const Module& module) {
+std::string Format(const Module& module, const std::string& file,
+                   const std::vector<std::string>& include_dirs) {
   std::string text = Print(module);
-  SourceFile printed("formatted", text);
+  SourceFile printed(DisplayName(file), text);
   Diagnostics diagnostics;
-  auto again = Parse(printed, diagnostics);
+  auto again = Parse(printed, IncludePath(include_dirs).Imports(), diagnostics);
   if (!again) {
     InternalError(__FILE__, __LINE__,
                   "the formatted text does not parse\n" + RenderText(diagnostics, &printed));
@@ -35,11 +37,14 @@ SourceRange FirstDifference(std::string_view text, std::string_view other) {
 
 ExitCode FormatFile(const std::string& file, const FmtOptions& options) {
   Session session(options.diagnostics);
-  auto module = ParseSource(file, session);
+  SourceOptions from;
+  from.file = file;
+  from.include_dirs = options.include_dirs;
+  auto module = ParseSource(from, session);
   if (!module) {
     return session.Finish(ExitCode::InputWrong);
   }
-  std::string text = Format(*module);
+  std::string text = Format(*module, file, options.include_dirs);
   std::string_view source = session.source()->text();
   if (options.check) {
     if (text != source) {

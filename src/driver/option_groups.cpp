@@ -37,6 +37,9 @@ void AddConstants(CLI::App* app, SourceOptions& source) {
           "NAME=VALUE");
   AddList(app, "--config", source.configs,
           "Set constants from a JSON file; nested names are joined with `_`", "FILE");
+  AddList(app, "-I,--include", source.include_dirs,
+          "Look here for imported files and the headers of impls, before those built into etc",
+          "DIR");
   AddDiagnostics(app, source.diagnostics);
 }
 
@@ -95,8 +98,6 @@ void AddTarget(CLI::App* app, TargetOptions& target) {
   AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
                                 "What compiles the CUDA text [nvrtc]",
                                 {{"nvrtc", Compiler::Nvrtc}, {"nvcc", Compiler::Nvcc}});
-  AddList(app, "-I,--include", target.include_dirs,
-          "Look here for the headers of impls, before those built into etc", "DIR");
 }
 
 void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,

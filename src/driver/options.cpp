@@ -34,6 +34,7 @@ void AddFmtCommand(CLI::App& app, Command& command, FmtOptions& options) {
   CLI::Option* in_place = fmt->add_flag("-i,--in-place", options.in_place, "Rewrite the files");
   fmt->add_flag("--check", options.check, "Only say, by exit code 1, what is not formatted")
       ->excludes(in_place);
+  AddList(fmt, "-I,--include", options.include_dirs, "Look here for imported files", "DIR");
   AddDiagnostics(fmt, options.diagnostics);
   fmt->callback([&] {
     bool reads_stdin =

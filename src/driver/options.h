@@ -21,6 +21,7 @@ struct CheckOptions {
 
 struct FmtOptions {
   std::vector<std::string> files;
+  std::vector<std::string> include_dirs;  // of imported files
   bool in_place = false;
   bool check = false;
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;

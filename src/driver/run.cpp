@@ -217,7 +217,7 @@ class RunJob {
   const RunOptions& options_;
   Session session_;
   PhaseTimer timer_;
-  ProgramBuilder builder_{session_};
+  ProgramBuilder builder_{session_, options_.source.include_dirs};
   std::unique_ptr<Module> module_;
   std::string report_;
   bool checks_passed_ = true;

@@ -1,8 +1,8 @@
-# etc_builtin_headers: the texts of kernels/**/*.cuh, of the host prelude and of the program that
+# etc_builtin_headers: the texts of kernels/**/*.cuh, of the operators (kernels/**/*.etir), of the host prelude and of the program that
 # measures bandwidth inside the binary.
 # Each file is known by its path below its root.
 file(GLOB_RECURSE kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/kernels CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
+     ${PROJECT_SOURCE_DIR}/kernels/*.cuh ${PROJECT_SOURCE_DIR}/kernels/*.etir)
 list(SORT kernel_headers)
 set(text_names ${kernel_headers} host_prelude.h bandwidth.etir)
 list(TRANSFORM kernel_headers PREPEND ${PROJECT_SOURCE_DIR}/kernels/)

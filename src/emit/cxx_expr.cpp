@@ -260,6 +260,8 @@ std::string CxxName(const Module& module, SymbolId id) {
     case SymbolKind::RepeatVar:
     case SymbolKind::Let:
       return "i_" + symbol.name;
+    case SymbolKind::Generic:
+      break;
   }
   ETC_CHECK(!"unknown kind of symbol");
 }

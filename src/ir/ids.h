@@ -27,6 +27,8 @@ using NodeId = Id<struct NodeTag>;
 using DeviceId = Id<struct DeviceTag>;
 using GraphId = Id<struct GraphTag>;
 using KernelId = Id<struct KernelTag>;
+using FunctionId = Id<struct FunctionTag>;
+using ImportId = Id<struct ImportTag>;
 
 /// A vector that only its own kind of id can index.
 template <class I, class T>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ enum class SymbolKind : uint8_t {
   Let,        // a scalar of a body
   Scalar,     // a scalar parameter of a device function
   Sms,        // `sms`: the number of SMs the kernel runs on, known at launch
+  Generic,    // a compile-time parameter of a device function or a graph, or one of a `fn`
 };
 
 /// A named scalar. The fields after `range` belong to the kinds named there.
@@ -32,7 +34,7 @@ struct Symbol {
   std::string name;
   SymbolKind kind;
   SourceRange range;
-  ExprId value;     // Const
+  ExprId value;     // Const; a `let` of the top level; Generic: what it is where nothing says it
   ExprId lo;        // Dim: inclusive; Scalar: inclusive, absent when there is no range
   ExprId hi;        // Dim: inclusive; Scalar: not included
   ExprId multiple;  // Dim: absent when none
@@ -112,6 +114,7 @@ struct Impl {
 
 struct Device {
   std::string name;
+  std::vector<SymbolId> generics;  // `<N, K, eps = 1e-6>`: none behind expansion
   std::vector<TensorId> params;
   std::vector<SymbolId> scalars;  // `l: int in 0..layers`, behind the tensors
   std::vector<Axis> tasks;
@@ -140,6 +143,7 @@ struct Specialisation {
 
 struct Graph {
   std::string name;
+  std::vector<SymbolId> generics;  // as those of a device function
   std::vector<TensorId> params;
   std::optional<ScheduleKind> schedule;
   std::vector<Specialisation> specialisations;  // a kernel for each combination of their ranges
@@ -184,8 +188,37 @@ struct Require {
   ExprId condition;
 };
 
+/// `fn scale(%x, n, eps) = rsqrt(…);`: an expression with parameters. Tensors stand for slices.
+struct Function {
+  std::string name;
+  std::vector<std::variant<SymbolId, TensorId>> params;
+  ExprId body;
+  int height = 1;  // levels of the body
+  SourceRange range;
+};
+
+/// Where a `fn` was put in the place of its name: how to print that as it was written.
+struct Application {
+  FunctionId function;
+  std::vector<std::variant<ExprId, Argument>> args;
+};
+
+/// `import "operators/linear.etir";`. The `items` items that follow it are those of the file.
+struct Import {
+  std::string path;
+  SourceRange range;
+  size_t items = 0;
+};
+
 /// The top level, in source order.
-using Item = std::variant<SymbolId, Require, DeviceId, GraphId, KernelId>;
+using Item = std::variant<ImportId, SymbolId, Require, FunctionId, DeviceId, GraphId, KernelId>;
+
+/// A text that was copied for a call, so that what is wrong in the copy is wrong for that call.
+struct Expansion {
+  SourceRange text;
+  SourceRange call;
+  std::string callee;  // `@linear<N = 4, K = 8>`
+};
 
 /// A comment, for the formatter. `own_line`: nothing but blanks stands before it on its line.
 struct Comment {
@@ -205,7 +238,11 @@ class Module {
   Table<DeviceId, Device> devices;
   Table<GraphId, Graph> graphs;
   Table<KernelId, Kernel> kernels;
+  Table<FunctionId, Function> functions;
+  Table<ImportId, Import> imports;
   std::vector<Item> items;
+  std::map<ExprId, Application> applications;  // none behind expansion
+  std::vector<Expansion> expansions;
   std::vector<Comment> comments;      // in source order
   std::vector<uint32_t> blank_lines;  // offsets of what follows an empty line, ascending
   SourceRange header;                 // of `etir 1;`

@@ -58,9 +58,17 @@ struct BufferDecl {
 struct EventDecl {
   EventId event;
 };
+/// `N = 64`: the value of a generic parameter.
+struct GenericArg {
+  std::string name;
+  ExprId value;
+  SourceRange range = {};
+};
 /// `call @f(%a, %b, l + 1) wait … notify …;`, in graphs only.
 struct CallNode {
   DeviceId callee;
+  GraphId graph;                     // in the place of `callee`; none behind expansion
+  std::vector<GenericArg> generics;  // those that the call says: none behind expansion
   std::vector<Argument> args;
   std::vector<ExprId> scalars;  // the values of the callee's scalar parameters
   std::vector<Edge> waits;

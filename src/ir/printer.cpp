@@ -18,8 +18,12 @@ class Printer {
     layout_.Before(module_.header);
     layout_.Line("etir 1;");
     layout_.After(module_.header);
-    for (const Item& item : module_.items) {
+    for (size_t i = 0; i < module_.items.size(); ++i) {
+      const Item& item = module_.items[i];
       std::visit([this](const auto& part) { Top(part); }, item);
+      if (const auto* import = std::get_if<ImportId>(&item)) {
+        i += module_.imports[*import].items;
+      }
     }
     layout_.BeforeTheEnd();
     return layout_.Take();
@@ -27,13 +31,38 @@ class Printer {
 
  private:
   // The top level.
+  void Top(ImportId id) {
+    const Import& import = module_.imports[id];
+    StartItem(import.range, false);
+    layout_.Line(fmt::format("import \"{}\";", import.path));
+    layout_.After(import.range);
+  }
+
+  void Top(FunctionId id) {
+    const Function& function = module_.functions[id];
+    StartItem(function.range, false);
+    PrintNames::State state = names_.Save();
+    std::string params = Listed(function.params, [&](const auto& param) {
+      return std::visit(
+          [&](auto one) {
+            names_.Declare(one);
+            return names_.Of(one);
+          },
+          param);
+    });
+    layout_.Line(fmt::format("fn {}({}) = {};", function.name, params, text_.Expr(function.body)));
+    layout_.After(module_.RangeOf(function.body));
+    names_.Restore(std::move(state));
+  }
+
   void Top(SymbolId id) {
     const Symbol& symbol = module_.symbols[id];
     StartItem(symbol.range, false);
-    if (symbol.kind == SymbolKind::Const) {
+    if (symbol.kind == SymbolKind::Const || symbol.kind == SymbolKind::Let) {
       std::string value = text_.Expr(symbol.value);
       names_.Declare(id);
-      layout_.Line(fmt::format("const {} = {};", names_.Of(id), value));
+      const char* word = symbol.kind == SymbolKind::Const ? "const" : "let";
+      layout_.Line(fmt::format("{} {} = {};", word, names_.Of(id), value));
       layout_.After(module_.RangeOf(symbol.value));
     } else {
       std::string interval = text_.Interval(symbol.lo, symbol.hi);
@@ -54,11 +83,12 @@ class Printer {
     const Device& device = module_.devices[id];
     StartItem(device.range, true);
     PrintNames::State state = names_.Save();
+    std::string generics = Generics(device.generics);
     std::vector<ParamText> params = Params(device.params);
     for (SymbolId scalar : device.scalars) {
       params.push_back({Scalar(scalar), module_.symbols[scalar].range});
     }
-    Head(fmt::format("device @{}", device.name), params, device.braces,
+    Head(fmt::format("device @{}{}", device.name, generics), params, device.braces,
          [&] { return " tasks " + text_.Axes(device.tasks); });
     for (const Impl& impl : device.impls) {
       Print(impl);
@@ -72,7 +102,9 @@ class Printer {
     const Graph& graph = module_.graphs[id];
     StartItem(graph.range, true);
     PrintNames::State state = names_.Save();
-    Head(fmt::format("graph @{}", graph.name), Params(graph.params), graph.braces, [&] {
+    std::string generics = Generics(graph.generics);
+    std::vector<ParamText> params = Params(graph.params);
+    Head(fmt::format("graph @{}{}", graph.name, generics), params, graph.braces, [&] {
       std::string tail = ScheduleText(graph.schedule);
       for (const Specialisation& one : graph.specialisations) {
         std::string ranges = Listed(
@@ -131,6 +163,15 @@ class Printer {
     }
     layout_.Before(range);
     after_function_ = function;
+  }
+
+  std::string Generics(const std::vector<SymbolId>& generics) {
+    std::string list = Listed(generics, [&](SymbolId id) {
+      ExprId value = module_.symbols[id].value;
+      names_.Declare(id);
+      return names_.Of(id) + (value ? " = " + text_.ExprWithoutGreater(value) : "");
+    });
+    return list.empty() ? "" : "<" + list + ">";
   }
 
   struct ParamText {

@@ -120,7 +120,19 @@ std::string ExprPrinter::Print(ExprId id, Context context) const {
       return printer.PrintReduce(reduce, context);
     }
   };
-  return std::visit(Visitor{*this, context}, module_.exprs[id]);
+  auto application = module_.applications.find(id);
+  return application != module_.applications.end()
+             ? Print(application->second)
+             : std::visit(Visitor{*this, context}, module_.exprs[id]);
+}
+
+/// As it was written: the name of the function and its arguments.
+std::string ExprPrinter::Print(const Application& application) const {
+  std::string args = Listed(application.args, [&](const auto& arg) {
+    const auto* value = std::get_if<ExprId>(&arg);
+    return value != nullptr ? Expr(*value) : Text(std::get<Argument>(arg));
+  });
+  return fmt::format("{}({})", module_.functions[application.function].name, args);
 }
 
 std::string ExprPrinter::PrintBinary(const Binary& binary, Context context) const {
@@ -179,10 +191,19 @@ std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& ind
 
 std::string ExprPrinter::Arguments(const std::vector<Argument>& args,
                                    const std::vector<ExprId>& scalars) const {
-  std::string list = Listed(args, [&](const Argument& arg) {
-    return arg.indices.empty() ? names_.Of(arg.tensor) : Element(arg.tensor, arg.indices);
-  });
+  std::string list = Listed(args, [&](const Argument& arg) { return Text(arg); });
   return fmt::format("({}{}{})", list, list.empty() || scalars.empty() ? "" : ", ", List(scalars));
+}
+
+std::string ExprPrinter::Text(const Argument& arg) const {
+  return arg.indices.empty() ? names_.Of(arg.tensor) : Element(arg.tensor, arg.indices);
+}
+
+std::string ExprPrinter::Generics(const std::vector<GenericArg>& generics) const {
+  std::string list = Listed(generics, [&](const GenericArg& arg) {
+    return arg.name + " = " + ExprWithoutGreater(arg.value);
+  });
+  return list.empty() ? "" : "<" + list + ">";
 }
 
 std::string ExprPrinter::Type(const Tensor& tensor) const {

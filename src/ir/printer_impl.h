@@ -69,6 +69,10 @@ class ExprPrinter {
   std::string Element(TensorId tensor, const std::vector<ExprId>& indices) const;
   std::string Arguments(const std::vector<Argument>& args,
                         const std::vector<ExprId>& scalars) const;
+  /// `%w` or `%w[l]`.
+  std::string Text(const Argument& arg) const;
+  /// `<N = 64>`, or nothing.
+  std::string Generics(const std::vector<GenericArg>& generics) const;
   std::string Type(const Tensor& tensor) const;
   std::string Ref(const EventRef& ref) const;
   std::string EventHead(const Event& event) const;
@@ -92,6 +96,7 @@ class ExprPrinter {
   std::string Print(ExprId id, Context context) const;
   std::string PrintBinary(const Binary& binary, Context context) const;
   std::string PrintReduce(const Reduce& reduce, Context context) const;
+  std::string Print(const Application& application) const;
 
   const Module& module_;
   PrintNames& names_;

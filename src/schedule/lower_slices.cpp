@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "ir/device_copy.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -18,9 +19,10 @@ namespace etc {
 namespace {
 
 /// Copies a device function; some of its parameters become slices of whole tensors.
-class DeviceCopy {
+class StridedCopy {
  public:
-  DeviceCopy(Module& module, const CallNode& call) : module_(module), call_(call) {}
+  StridedCopy(Module& module, const CallNode& call)
+      : module_(module), call_(call), copier_(module) {}
 
   Device Run(std::string name) {
     const Device original = module_.devices[call_.callee];
@@ -29,31 +31,23 @@ class DeviceCopy {
     copy.range = original.range;
     copy.braces = original.braces;
     for (SymbolId id : original.scalars) {
-      copy.scalars.push_back(CopySymbol(id));
+      copy.scalars.push_back(copier_.CopySymbol(id));
     }
     for (size_t i = 0; i < original.params.size(); ++i) {
       copy.params.push_back(Param(original.params[i], call_.args[i], copy.scalars));
     }
-    copy.tasks = Axes(original.tasks);
-    copy.body = Block(original.body);
+    copy.tasks = copier_.Axes(original.tasks);
+    copy.body = copier_.Block(original.body);
     return copy;
   }
 
  private:
   /// A copy of a parameter, or the whole tensor in the place of its slice.
   TensorId Param(TensorId id, const Argument& argument, std::vector<SymbolId>& scalars) {
-    Tensor param = module_.tensors[id];
-    param.value_lo = Expr(param.value_lo);
-    param.value_hi = Expr(param.value_hi);
-    param.counts = param.counts ? tensors_.at(param.counts).tensor : TensorId{};
-    for (SymbolId& index : param.indices) {
-      index = index ? CopySymbol(index) : index;
-    }
     if (!HasFreeAxes(argument)) {
-      TensorId copy = module_.tensors.Add(std::move(param));
-      tensors_[id] = {copy, {}};
-      return copy;
+      return copier_.CopyParam(id);
     }
+    Tensor param = copier_.ParamOf(id);
     Argument slice;
     const Tensor whole = module_.tensors[argument.tensor];
     for (size_t axis = 0; axis < argument.indices.size(); ++axis) {
@@ -73,97 +67,13 @@ class DeviceCopy {
     }
     param.shape = whole.shape;
     slice.tensor = module_.tensors.Add(std::move(param));
-    tensors_[id] = slice;
+    copier_.tensors[id] = slice;
     return slice.tensor;
-  }
-
-  SymbolId CopySymbol(SymbolId id) {
-    SymbolId copy = module_.symbols.Add(Symbol(module_.symbols[id]));
-    symbols_[id] = MakeRef(module_, copy);
-    return copy;
-  }
-
-  ExprId Expr(ExprId id) { return Clone(module_, id, symbols_, tensors_); }
-
-  std::vector<ExprId> Exprs(const std::vector<ExprId>& ids) {
-    std::vector<ExprId> copies;
-    for (ExprId id : ids) {
-      copies.push_back(Expr(id));
-    }
-    return copies;
-  }
-
-  Axis OneAxis(const Axis& axis) {
-    Axis copy;
-    copy.lo = Expr(axis.lo);
-    copy.hi = Expr(axis.hi);
-    copy.var = CopySymbol(axis.var);
-    return copy;
-  }
-
-  std::vector<Axis> Axes(const std::vector<Axis>& axes) {
-    std::vector<Axis> copies;
-    for (const Axis& axis : axes) {
-      copies.push_back(OneAxis(axis));
-    }
-    return copies;
-  }
-
-  std::vector<StmtId> Block(const std::vector<StmtId>& body) {
-    std::vector<StmtId> copies;
-    for (StmtId id : body) {
-      const Stmt stmt = module_.stmts[id];  // a copy: the table grows
-      copies.push_back(
-          module_.AddStmt(std::visit([&](const auto& node) { return Stmt(Copy(node)); }, stmt),
-                          module_.RangeOf(id)));
-    }
-    return copies;
-  }
-
-  For Copy(const For& loop) {
-    std::vector<Axis> axes = Axes(loop.axes);
-    return {std::move(axes), Block(loop.body), loop.sequential};
-  }
-  If Copy(const If& branch) {
-    return {Expr(branch.condition), Block(branch.body), Block(branch.otherwise), branch.else_range};
-  }
-  Let Copy(const Let& let) {
-    ExprId value = Expr(let.value);
-    return {CopySymbol(let.symbol), value};
-  }
-  LetPair Copy(const LetPair& pair) {
-    ExprId reduction = Expr(pair.reduction);
-    return {CopySymbol(pair.value), CopySymbol(pair.index), reduction};
-  }
-  LocalDecl Copy(const LocalDecl& local) {
-    TensorId copy = module_.tensors.Add(Tensor(module_.tensors[local.tensor]));
-    tensors_[local.tensor] = {copy, {}};
-    return {copy};
-  }
-  Assign Copy(const Assign& assign) {
-    const Argument& target = tensors_.at(assign.tensor);
-    return {target.tensor, Behind(target.indices, Exprs(assign.indices)), Expr(assign.value),
-            assign.adds};
-  }
-  TopK Copy(const TopK& topk) {
-    Axis axis = OneAxis(topk.axis);
-    ExprId body = Expr(topk.body);
-    Axis rank = OneAxis(topk.rank);
-    const Argument& values = tensors_.at(topk.values);
-    const Argument& positions = tensors_.at(topk.positions);
-    return {values.tensor,
-            Behind(values.indices, Exprs(topk.value_indices)),
-            positions.tensor,
-            Behind(positions.indices, Exprs(topk.position_indices)),
-            rank,
-            axis,
-            body};
   }
 
   Module& module_;
   const CallNode& call_;
-  Substitution symbols_;
-  TensorSubstitution tensors_;
+  DeviceCopier copier_;
 };
 
 class SliceLowering {
@@ -235,7 +145,7 @@ class SliceLowering {
     auto found = copies_.find(key);
     if (found == copies_.end()) {
       DeviceId copy = module_.devices.Add(
-          DeviceCopy(module_, call).Run(UniqueName(module_.devices[call.callee].name)));
+          StridedCopy(module_, call).Run(UniqueName(module_.devices[call.callee].name)));
       made_.emplace_back(copy);
       found = copies_.emplace(std::move(key), copy).first;
     }

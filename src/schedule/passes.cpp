@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "expand/expand.h"
 #include "schedule/lower.h"
 
 namespace etc {
 
 const std::vector<Pass>& AllPasses() {
   static const std::vector<Pass> kPasses = {
+      // Done before the first verification, so here there is nothing left to do but to print.
+      {"import", "imports, functions, generic parameters and called graphs in their places",
+       [](Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
+         return Expand(module, diagnostics);
+       }},
       // Not in the static pipeline: what an author wrote stays, and derived events are few.
       {"strip-events", "graphs without events, waits and notifies", StripEvents},
       {"minimise-events", "no wait that the order of tasks does not need", MinimiseEvents},

@@ -93,7 +93,7 @@ std::vector<const Diagnostic*> Sorted(const Diagnostics& diagnostics) {
 }
 
 bool HasPosition(SourceRange range, const SourceFile* source) {
-  return source != nullptr && range.IsValid() && range.end <= source->text().size();
+  return source != nullptr && range.IsValid() && range.end <= source->end();
 }
 
 /// Columns of a terminal that `text` takes: one for each code point.
@@ -131,7 +131,7 @@ constexpr size_t kShownBefore = 100;
 /// stands around the range.
 void RenderSnippet(std::string& text, SourceRange range, const SourceFile& source) {
   LineColumn start = source.Locate(range.begin);
-  std::string_view line = source.Line(start.line);
+  std::string_view line = source.LineAt(range.begin);
   size_t from = std::min<size_t>(start.column - 1, line.size());
   bool whole = line.size() <= kShownOfLine;
   size_t first = whole || from <= kShownBefore ? 0 : CodePoint(line, from - kShownBefore);
@@ -178,7 +178,7 @@ void RenderMessage(std::string& text, std::string_view severity, SourceRange ran
   bool positioned = HasPosition(range, source);
   if (positioned) {
     LineColumn start = source->Locate(range.begin);
-    fmt::format_to(Out(text), "{}:{}:{}: ", source->name(), start.line, start.column);
+    fmt::format_to(Out(text), "{}:{}:{}: ", source->NameAt(range.begin), start.line, start.column);
   } else {
     text += "etc: ";
   }
@@ -230,7 +230,8 @@ void RenderPosition(std::string& json, SourceRange range, const SourceFile* sour
   fmt::format_to(Out(json),
                  ", \"file\": {}, \"line\": {}, \"column\": {}, \"end_line\": {}, "
                  "\"end_column\": {}",
-                 Quote(source->name()), start.line, start.column, end.line, end.column);
+                 Quote(source->NameAt(range.begin)), start.line, start.column, end.line,
+                 end.column);
 }
 
 std::string RenderFix(const std::vector<Insertion>& fix) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ struct SourceRange {
   uint32_t end = 0;
 
   bool IsValid() const { return end > begin; }
+  bool Contains(SourceRange inner) const { return begin <= inner.begin && inner.end <= end; }
   friend bool operator==(const SourceRange&, const SourceRange&) = default;
 };
 
@@ -23,21 +25,41 @@ struct LineColumn {
   uint32_t column = 1;
 };
 
-/// A named source text with an index of its lines.
+/// A named source text with an index of its lines, and behind it those that it imports: an offset
+/// is a position in one of them.
 class SourceFile {
  public:
   SourceFile(std::string name, std::string text);
 
-  const std::string& name() const { return name_; }
-  std::string_view text() const { return text_; }
+  /// Adds an imported text; returns the offset of its first byte. Texts stay where they are.
+  uint32_t Add(std::string name, std::string text);
+
+  /// The name and the text of the file itself, without what it imports.
+  const std::string& name() const { return parts_.front().name; }
+  std::string_view text() const { return parts_.front().text; }
+
+  /// Behind the last offset of all texts.
+  uint32_t end() const;
+  /// The name of the text that the offset is in.
+  const std::string& NameAt(uint32_t offset) const { return PartAt(offset).name; }
+  /// The text that the offset is in, whole.
+  std::string_view TextAt(uint32_t offset) const { return PartAt(offset).text; }
+  /// What stands at a range of one text.
+  std::string_view Text(SourceRange range) const;
   LineColumn Locate(uint32_t offset) const;
-  /// The text of a one-based line, without its line break.
-  std::string_view Line(uint32_t line) const;
+  /// The line that the offset is in, without its line break.
+  std::string_view LineAt(uint32_t offset) const;
 
  private:
-  std::string name_;
-  std::string text_;
-  std::vector<uint32_t> line_starts_;
+  struct Part {
+    std::string name;
+    std::string text;
+    uint32_t begin;
+    std::vector<uint32_t> line_starts;  // from the beginning of the text
+  };
+  const Part& PartAt(uint32_t offset) const;
+
+  std::deque<Part> parts_;  // a deque: views of the texts stay valid
 };
 
 }  // namespace etc

@@ -61,8 +61,8 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 class Lexer {
  public:
-  Lexer(const SourceFile& source, Diagnostics& diagnostics)
-      : text_(source.text()), diagnostics_(diagnostics) {}
+  Lexer(std::string_view text, uint32_t offset, Diagnostics& diagnostics)
+      : text_(text), offset_(offset), diagnostics_(diagnostics) {}
 
   Tokens Run() {
     while (SkipBlanks()) {
@@ -70,7 +70,7 @@ class Lexer {
     }
     Token end;
     auto size = static_cast<uint32_t>(text_.size());
-    end.range = {size == 0 ? 0 : size - 1, size};
+    end.range = RangeOf(size == 0 ? 0 : size - 1, size);
     Push(end);
     return std::move(result_);
   }
@@ -78,9 +78,11 @@ class Lexer {
  private:
   char At(size_t offset) const { return offset < text_.size() ? text_[offset] : '\0'; }
   std::string_view Rest() const { return text_.substr(pos_); }
-  SourceRange From(size_t begin) const {
-    return {static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)};
+  /// Bytes of the text as a range of the source.
+  SourceRange RangeOf(size_t begin, size_t end) const {
+    return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(end)};
   }
+  SourceRange From(size_t begin) const { return RangeOf(begin, pos_); }
 
   Diagnostic& Error(SourceRange range, std::string message) {
     after_error_ = true;
@@ -96,11 +98,11 @@ class Lexer {
     return pos_ < text_.size();
   }
 
-  /// Called at the first byte of every token and comment: whether it starts a line.
-  bool TakeLineBreaks(size_t begin) {
+  /// Called at the first offset of every token and comment: whether it starts a line.
+  bool TakeLineBreaks(uint32_t begin) {
     bool starts_line = line_breaks_ > 0 || !seen_any_;
     if (line_breaks_ > 1 && seen_any_) {
-      result_.blank_lines.push_back(static_cast<uint32_t>(begin));
+      result_.blank_lines.push_back(begin);
     }
     line_breaks_ = 0;
     seen_any_ = true;
@@ -165,9 +167,9 @@ class Lexer {
       --end;
     }
     Comment comment;
-    comment.range = {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+    comment.range = RangeOf(begin, end);
     comment.text = text_.substr(begin, end - begin);
-    comment.own_line = TakeLineBreaks(begin);
+    comment.own_line = TakeLineBreaks(comment.range.begin);
     result_.comments.push_back(std::move(comment));
   }
 
@@ -239,8 +241,7 @@ class Lexer {
     size_t end = text_.find("\"\"\"", begin + 3);
     if (end == std::string_view::npos) {
       pos_ = text_.size();
-      SourceRange opening{static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + 3)};
-      Error(opening, "the text does not end: expected `\"\"\"`");
+      Error(RangeOf(begin, begin + 3), "the text does not end: expected `\"\"\"`");
       Push(TokenKind::Text, begin, text_.substr(begin + 3));
       return;
     }
@@ -288,7 +289,7 @@ class Lexer {
     for (size_t i = begin; i < end;) {
       auto byte = static_cast<unsigned char>(text_[i]);
       size_t length = SequenceLength(text_.substr(i, end - i));
-      SourceRange range{static_cast<uint32_t>(i), static_cast<uint32_t>(i + 1)};
+      SourceRange range = RangeOf(i, i + 1);
       if (length == 0) {
         Error(range, fmt::format("the byte 0x{:02x} is not UTF-8", byte));
         return;
@@ -302,6 +303,7 @@ class Lexer {
   }
 
   std::string_view text_;
+  uint32_t offset_;  // of the text in the source
   Diagnostics& diagnostics_;
   Tokens result_;
   size_t pos_ = 0;
@@ -343,8 +345,8 @@ std::string_view Describe(TokenKind kind) {
   InternalError(__FILE__, __LINE__, "a token of no kind");
 }
 
-Tokens Lex(const SourceFile& source, Diagnostics& diagnostics) {
-  return Lexer(source, diagnostics).Run();
+Tokens Lex(const SourceFile& source, Diagnostics& diagnostics, uint32_t begin) {
+  return Lexer(source.TextAt(begin), begin, diagnostics).Run();
 }
 
 }  // namespace etc

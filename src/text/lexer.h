@@ -46,7 +46,8 @@ struct Tokens {
   std::vector<uint32_t> blank_lines;  // see Module::blank_lines
 };
 
-/// Splits the whole text, reporting what no token can start with.
-Tokens Lex(const SourceFile& source, Diagnostics& diagnostics);
+/// Splits the text that begins at this offset of the source, whole, reporting what no token can
+/// start with.
+Tokens Lex(const SourceFile& source, Diagnostics& diagnostics, uint32_t begin = 0);
 
 }  // namespace etc

@@ -57,6 +57,14 @@ class Names {
     return nearest;
   }
 
+  /// Calls `visit` with each name and its entry, in the order of their declarations.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (const std::string& name : order_) {
+      visit(name, entries_.at(name));
+    }
+  }
+
   /// A scope is what is declared between Mark and Release.
   size_t Mark() const { return order_.size(); }
   void Release(size_t mark) {

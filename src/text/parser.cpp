@@ -12,6 +12,8 @@ constexpr int kMaxNesting = 200;
 
 bool StartsItem(const Token& token) {
   switch (token.kind) {
+    case TokenKind::KeywordImport:
+    case TokenKind::KeywordFn:
     case TokenKind::KeywordConst:
     case TokenKind::KeywordDim:
     case TokenKind::KeywordRequire:
@@ -46,13 +48,18 @@ bool StartsStatement(const Token& token) {
 
 }  // namespace
 
-Parser::Parser(const SourceFile& source, Diagnostics& diagnostics)
-    : source_(source), diagnostics_(diagnostics), module_(std::make_unique<Module>()) {
+Parser::Parser(const SourceFile& source, SourceFile* growing, const ImportReader* reader,
+               Diagnostics& diagnostics)
+    : source_(source),
+      growing_(growing),
+      reader_(reader),
+      diagnostics_(diagnostics),
+      module_(std::make_unique<Module>()) {
   Tokens tokens = Lex(source, diagnostics);
   tokens_ = std::move(tokens.tokens);
   module_->comments = std::move(tokens.comments);
   module_->blank_lines = std::move(tokens.blank_lines);
-  scalars_.Declare("sms", module_->sms, {});
+  names_.scalars.Declare("sms", module_->sms, {});
 }
 
 const Token& Parser::Peek(size_t ahead) const {
@@ -139,7 +146,7 @@ void Parser::Unexpected(std::string_view expected) {
   std::string spelling(Describe(found.kind));
   if (found.kind != TokenKind::End && found.kind != TokenKind::Text) {
     SourceRange range = found.range;
-    spelling = fmt::format("`{}`", source_.text().substr(range.begin, range.end - range.begin));
+    spelling = fmt::format("`{}`", source_.Text(range));
   }
   bool keyword = found.kind >= TokenKind::KeywordEtir && expected == Describe(TokenKind::Name);
   std::vector<Note> notes;
@@ -271,7 +278,7 @@ SymbolId Parser::Declare(const Token& name, SymbolKind kind) {
 SymbolId Parser::DeclareSymbol(const Token& name, Symbol symbol) {
   SymbolId id = module_->symbols.Add(std::move(symbol));
   if (!name.text.empty()) {
-    if (const auto* first = scalars_.Declare(name.text, id, name.range)) {
+    if (const auto* first = names_.scalars.Declare(name.text, id, name.range)) {
       Duplicate("", name, first->range);
     }
   }
@@ -281,7 +288,7 @@ SymbolId Parser::DeclareSymbol(const Token& name, Symbol symbol) {
 TensorId Parser::Declare(const Token& name, Tensor tensor) {
   TensorId id = module_->tensors.Add(std::move(tensor));
   if (!name.text.empty()) {
-    if (const auto* first = tensors_.Declare(name.text, id, name.range)) {
+    if (const auto* first = names_.tensors.Declare(name.text, id, name.range)) {
       Duplicate("%", name, first->range);
     }
   }
@@ -291,7 +298,7 @@ TensorId Parser::Declare(const Token& name, Tensor tensor) {
 EventId Parser::Declare(const Token& name, Event event) {
   EventId id = module_->events.Add(std::move(event));
   if (!name.text.empty()) {
-    if (const auto* first = tensors_.Declare(name.text, id, name.range)) {
+    if (const auto* first = names_.tensors.Declare(name.text, id, name.range)) {
       Duplicate("%", name, first->range);
     }
   }
@@ -299,20 +306,20 @@ EventId Parser::Declare(const Token& name, Event event) {
 }
 
 SymbolId Parser::FindScalar(const Token& name) {
-  if (const auto* entry = scalars_.Find(name.text)) {
+  if (const auto* entry = names_.scalars.Find(name.text)) {
     return entry->value;
   }
-  std::string nearest = scalars_.Nearest(name.text);
-  const auto* entry = scalars_.Find(nearest);
+  std::string nearest = names_.scalars.Nearest(name.text);
+  const auto* entry = names_.scalars.Find(nearest);
   Unknown("", name, nearest, entry ? entry->range : SourceRange{}, "scalar");
   return module_->sms;
 }
 
 TensorId Parser::FindTensor(const Token& name) {
-  const auto* entry = tensors_.Find(name.text);
+  const auto* entry = names_.tensors.Find(name.text);
   if (entry == nullptr) {
-    std::string nearest = tensors_.Nearest(name.text);
-    entry = tensors_.Find(nearest);
+    std::string nearest = names_.tensors.Nearest(name.text);
+    entry = names_.tensors.Find(nearest);
     Unknown("%", name, nearest, entry ? entry->range : SourceRange{}, "tensor");
     return {};
   }
@@ -329,10 +336,10 @@ TensorId Parser::FindTensor(const Token& name) {
 }
 
 EventId Parser::FindEvent(const Token& name) {
-  const auto* entry = tensors_.Find(name.text);
+  const auto* entry = names_.tensors.Find(name.text);
   if (entry == nullptr) {
-    std::string nearest = tensors_.Nearest(name.text);
-    entry = tensors_.Find(nearest);
+    std::string nearest = names_.tensors.Nearest(name.text);
+    entry = names_.tensors.Find(nearest);
     Unknown("%", name, nearest, entry ? entry->range : SourceRange{}, "event");
     return {};
   }
@@ -348,22 +355,26 @@ EventId Parser::FindEvent(const Token& name) {
   return {};
 }
 
-DeviceId Parser::FindDevice(const Token& name) {
-  const auto* entry = callables_.Find(name.text);
-  if (entry == nullptr) {
-    std::string nearest = callables_.Nearest(name.text);
-    entry = callables_.Find(nearest);
-    Unknown("@", name, nearest, entry ? entry->range : SourceRange{}, "device function");
-    return {};
+std::optional<Parser::Callable> Parser::FindCallable(const Token& name) {
+  if (const auto* entry = names_.callables.Find(name.text)) {
+    return entry->value;
   }
-  if (const auto* device = std::get_if<DeviceId>(&entry->value)) {
-    return *device;
+  std::string nearest = names_.callables.Nearest(name.text);
+  const auto* entry = names_.callables.Find(nearest);
+  Unknown("@", name, nearest, entry ? entry->range : SourceRange{}, "device function");
+  return std::nullopt;
+}
+
+DeviceId Parser::FindDevice(const Token& name) {
+  std::optional<Callable> callable = FindCallable(name);
+  if (!callable || std::holds_alternative<DeviceId>(*callable)) {
+    return callable ? std::get<DeviceId>(*callable) : DeviceId{};
   }
   if (!panicking_) {
     diagnostics_
         .Error(DiagnosticKind::UnknownName, name.range,
                fmt::format("`@{}` is a graph, expected a device function", name.text))
-        .notes.push_back({entry->range, "the graph is defined here"});
+        .notes.push_back({names_.callables.Find(name.text)->range, "the graph is defined here"});
   }
   return {};
 }
@@ -374,7 +385,13 @@ SymbolId Parser::ExpectScalar() {
 }
 
 std::unique_ptr<Module> Parser::Run() {
-  Header();
+  importing_.push_back(source_.name());
+  module_->header = Header();
+  Items();
+  return std::move(module_);
+}
+
+void Parser::Items() {
   while (!At(TokenKind::End)) {
     size_t start = pos_;
     reported_.clear();
@@ -385,13 +402,25 @@ std::unique_ptr<Module> Parser::Run() {
       Accept(TokenKind::RightBrace);
     }
   }
-  return std::move(module_);
+}
+
+namespace {
+
+std::unique_ptr<Module> Run(Parser parser, Diagnostics& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  std::unique_ptr<Module> module = parser.Run();
+  return diagnostics.error_count() > errors_before ? nullptr : std::move(module);
+}
+
+}  // namespace
+
+std::unique_ptr<Module> Parse(SourceFile& source, const ImportReader& reader,
+                              Diagnostics& diagnostics) {
+  return Run(Parser(source, &source, &reader, diagnostics), diagnostics);
 }
 
 std::unique_ptr<Module> Parse(const SourceFile& source, Diagnostics& diagnostics) {
-  size_t errors_before = diagnostics.error_count();
-  std::unique_ptr<Module> module = Parser(source, diagnostics).Run();
-  return diagnostics.error_count() > errors_before ? nullptr : std::move(module);
+  return Run(Parser(source, nullptr, nullptr, diagnostics), diagnostics);
 }
 
 }  // namespace etc

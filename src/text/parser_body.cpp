@@ -145,7 +145,7 @@ void Parser::TopKStatement(std::vector<StmtId>& body) {
   size_t end = pos_;
   pos_ = elements;
   const Symbol& rank = module_->symbols[topk.rank.var];
-  scalars_.Declare(rank.name, topk.rank.var, rank.range);
+  names_.scalars.Declare(rank.name, topk.rank.var, rank.range);
   Expect(TokenKind::LeftParen);
   std::tie(topk.values, topk.value_indices) = Element();
   Expect(TokenKind::Comma);

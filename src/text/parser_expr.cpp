@@ -151,6 +151,9 @@ ExprId Parser::NamedOperand() {
     SymbolId symbol = FindScalar(name);
     return Add(SymbolRef{symbol}, begin);
   }
+  if (const auto* function = names_.functions.Find(name.text)) {
+    return Apply(function->value, begin);
+  }
   std::optional<Reduction> reduction = ReductionOf(name.text);
   std::optional<Intrinsic> intrinsic = IntrinsicOf(name.text);
   bool axes = Peek(1).kind == TokenKind::Name && Peek(2).kind == TokenKind::Colon;

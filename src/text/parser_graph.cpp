@@ -115,9 +115,13 @@ void Parser::CallStatement(std::vector<NodeId>& body) {
   uint32_t begin = Take().range.begin;
   CallNode call;
   Token callee = Expect(TokenKind::Function);
-  if (!callee.text.empty()) {
-    call.callee = FindDevice(callee);
+  std::optional<Callable> callable = callee.text.empty() ? std::nullopt : FindCallable(callee);
+  if (callable && std::holds_alternative<GraphId>(*callable)) {
+    call.graph = std::get<GraphId>(*callable);
+  } else if (callable) {
+    call.callee = std::get<DeviceId>(*callable);
   }
+  call.generics = OptionalGenericArgs();
   call.args = Arguments(call.scalars);
   call.schedule = OptionalSchedule();
   while (At(TokenKind::KeywordWait) || At(TokenKind::KeywordNotify)) {
@@ -164,19 +168,43 @@ std::vector<Argument> Parser::Arguments(std::vector<ExprId>& scalars) {
       scalars.push_back(Expression());
       return;
     }
-    uint32_t begin = Here();
-    Argument arg;
-    Token name = Expect(TokenKind::Tensor);
-    if (!name.text.empty()) {
-      arg.tensor = FindTensor(name);
-    }
-    if (At(TokenKind::LeftBracket)) {
-      arg.indices = SliceIndices();
-    }
-    arg.range = RangeFrom(begin);
-    args.push_back(std::move(arg));
+    args.push_back(OneArgument());
   });
   return args;
+}
+
+/// `%x`, or `%x[l]`.
+Argument Parser::OneArgument() {
+  uint32_t begin = Here();
+  Argument arg;
+  Token name = Expect(TokenKind::Tensor);
+  if (!name.text.empty()) {
+    arg.tensor = FindTensor(name);
+  }
+  if (At(TokenKind::LeftBracket)) {
+    arg.indices = SliceIndices();
+  }
+  arg.range = RangeFrom(begin);
+  return arg;
+}
+
+/// `<N = 64, eps = 1e-6>`, or nothing.
+std::vector<GenericArg> Parser::OptionalGenericArgs() {
+  std::vector<GenericArg> generics;
+  if (!Accept(TokenKind::Less)) {
+    return generics;
+  }
+  do {
+    Token name = Expect(TokenKind::Name);
+    GenericArg arg{std::string(name.text), {}, name.range};
+    Expect(TokenKind::Equal);
+    no_greater_ = true;
+    arg.value = Expression();
+    no_greater_ = false;
+    generics.push_back(std::move(arg));
+  } while (Accept(TokenKind::Comma));
+  Expect(TokenKind::Greater);
+  return generics;
 }
 
 /// `[*, l]`: an axis in front of an index may stay free; those behind the last one do by

@@ -1,6 +1,6 @@
 // The recursive-descent parser. Its parts stand in parser.cpp (tokens, errors, names),
-// parser_item.cpp (the top level), parser_expr.cpp, parser_body.cpp, parser_graph.cpp and
-// parser_kernel.cpp.
+// parser_import.cpp, parser_item.cpp (the top level), parser_function.cpp (`fn`), parser_expr.cpp,
+// parser_body.cpp, parser_graph.cpp and parser_kernel.cpp.
 //
 // An error in the syntax starts a panic: from then on every look at the tokens sees the end of the
 // file, so all open productions finish without a word, until a statement's or an item's loop calls
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,12 +22,15 @@
 #include "support/diagnostics.h"
 #include "text/lexer.h"
 #include "text/names.h"
+#include "text/parser.h"
 
 namespace etc {
 
 class Parser {
  public:
-  Parser(const SourceFile& source, Diagnostics& diagnostics);
+  /// Adds imported texts to `growing`; without it there are none.
+  Parser(const SourceFile& source, SourceFile* growing, const ImportReader* reader,
+         Diagnostics& diagnostics);
   std::unique_ptr<Module> Run();
 
  private:
@@ -38,10 +42,12 @@ class Parser {
   class Scope {
    public:
     explicit Scope(Parser& parser)
-        : parser_(parser), scalars_(parser.scalars_.Mark()), tensors_(parser.tensors_.Mark()) {}
+        : parser_(parser),
+          scalars_(parser.names_.scalars.Mark()),
+          tensors_(parser.names_.tensors.Mark()) {}
     ~Scope() {
-      parser_.scalars_.Release(scalars_);
-      parser_.tensors_.Release(tensors_);
+      parser_.names_.scalars.Release(scalars_);
+      parser_.names_.tensors.Release(tensors_);
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -122,12 +128,22 @@ class Parser {
   TensorId FindTensor(const Token& name);
   EventId FindEvent(const Token& name);
   DeviceId FindDevice(const Token& name);
+  std::optional<Callable> FindCallable(const Token& name);
   SymbolId ExpectScalar();
 
+  // Imports.
+  void ImportItem();
+  /// Parses the text that begins at `begin` with names of its own.
+  void ParseImported(uint32_t begin, const std::string& path);
+  void Adopt(const std::string& path, const Token& at);
+
   // The top level.
-  void Header();
+  void Items();
+  SourceRange Header();
   void Item();
   void Const();
+  void LetItem();
+  void FunctionItem();
   void Dim();
   void RequireItem();
   void DeviceItem();
@@ -149,6 +165,8 @@ class Parser {
   bool ExpectWord(std::string_view word);
   Impl ImplLine();
   std::vector<TensorId> Operands(TokenKind keyword);
+  /// `<N, K, eps = 1e-6>`, or nothing.
+  std::vector<SymbolId> OptionalGenerics();
   ImplArg OneImplArg();
 
   // Expressions.
@@ -160,6 +178,7 @@ class Parser {
   ExprId NamedOperand();
   ExprId Reducing(Reduction op, uint32_t begin);
   ExprId IntrinsicCall(Intrinsic op, uint32_t begin);
+  ExprId Apply(FunctionId function, uint32_t begin);
   std::vector<ExprId> Indices();
   std::optional<BinaryOp> OperatorHere() const;
   int Height(ExprId id) const { return id ? heights_[id.value] : 0; }
@@ -206,12 +225,26 @@ class Parser {
   std::vector<Specialisation> OptionalSpecialise();
   /// Tensors and their slices, then the values of scalars.
   std::vector<Argument> Arguments(std::vector<ExprId>& scalars);
+  Argument OneArgument();
+  std::vector<GenericArg> OptionalGenericArgs();
   std::vector<ExprId> SliceIndices();
   Edge OneEdge();
   EventRef Ref();
   std::vector<EventIndex> EventIndices();
 
+  /// The names of one file.
+  struct FileNames {
+    Names<SymbolId> scalars;
+    Names<TensorOrEvent> tensors;
+    Names<Callable> callables;
+    Names<FunctionId> functions;
+    Names<KernelId> kernels;
+    std::set<std::string> imported;  // scalars, functions and callables that are not its own
+  };
+
   const SourceFile& source_;
+  SourceFile* growing_;
+  const ImportReader* reader_;
   Diagnostics& diagnostics_;
   std::unique_ptr<Module> module_;
   std::vector<Token> tokens_;
@@ -224,10 +257,9 @@ class Parser {
   std::vector<int> heights_;        // of expressions, by id
   std::set<std::string> reported_;  // unknown names, each once in an item
 
-  Names<SymbolId> scalars_;
-  Names<TensorOrEvent> tensors_;
-  Names<Callable> callables_;
-  Names<KernelId> kernels_;
+  FileNames names_;
+  std::map<std::string, FileNames> files_;  // of the imported ones, by path
+  std::vector<std::string> importing_;      // the files that are being parsed
 };
 
 template <class Promised>

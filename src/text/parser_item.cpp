@@ -6,12 +6,12 @@
 
 namespace etc {
 
-void Parser::Header() {
+SourceRange Parser::Header() {
   uint32_t begin = Here();
   if (!At(TokenKind::KeywordEtir)) {
     Unexpected("`etir 1;`");
     panicking_ = false;
-    return;
+    return {};
   }
   Take();
   Token version = Expect(TokenKind::Int);
@@ -19,19 +19,26 @@ void Parser::Header() {
     diagnostics_.Error(DiagnosticKind::Version, version.range,
                        fmt::format("the text is of version {}, expected version 1", version.text));
     pos_ = tokens_.size() - 1;  // what follows is of another language
-    return;
+    return {};
   }
   ExpectSemicolon();
-  module_->header = RangeFrom(begin);
+  SourceRange header = RangeFrom(begin);
   if (panicking_) {
     Recover(pos_);
   }
+  return header;
 }
 
 void Parser::Item() {
   switch (Peek().kind) {
+    case TokenKind::KeywordImport:
+      return ImportItem();
     case TokenKind::KeywordConst:
       return Const();
+    case TokenKind::KeywordLet:
+      return LetItem();
+    case TokenKind::KeywordFn:
+      return FunctionItem();
     case TokenKind::KeywordDim:
       return Dim();
     case TokenKind::KeywordRequire:
@@ -43,7 +50,7 @@ void Parser::Item() {
     case TokenKind::KeywordKernel:
       return KernelItem();
     default:
-      Unexpected("`const`, `dim`, `require`, `device`, `graph` or `kernel`");
+      Unexpected("`import`, `const`, `dim`, `require`, `let`, `fn`, `device`, `graph` or `kernel`");
   }
 }
 
@@ -52,6 +59,17 @@ void Parser::Const() {
   Token name = Expect(TokenKind::Name);
   Expect(TokenKind::Equal);
   Symbol symbol{std::string(name.text), SymbolKind::Const, name.range, {}, {}, {}, {}};
+  symbol.value = Expression();
+  module_->items.emplace_back(DeclareSymbol(name, std::move(symbol)));
+  ExpectSemicolon();
+}
+
+/// A name for an expression over constants and dimensions.
+void Parser::LetItem() {
+  Take();
+  Token name = Expect(TokenKind::Name);
+  Expect(TokenKind::Equal);
+  Symbol symbol{std::string(name.text), SymbolKind::Let, name.range, {}, {}, {}, {}};
   symbol.value = Expression();
   module_->items.emplace_back(DeclareSymbol(name, std::move(symbol)));
   ExpectSemicolon();
@@ -191,6 +209,25 @@ SymbolId Parser::ScalarParam() {
   return DeclareSymbol(name, std::move(symbol));
 }
 
+std::vector<SymbolId> Parser::OptionalGenerics() {
+  std::vector<SymbolId> generics;
+  if (!Accept(TokenKind::Less)) {
+    return generics;
+  }
+  do {
+    Token name = Expect(TokenKind::Name);
+    Symbol symbol{std::string(name.text), SymbolKind::Generic, name.range, {}, {}, {}, {}};
+    if (Accept(TokenKind::Equal)) {
+      no_greater_ = true;
+      symbol.value = Expression();
+      no_greater_ = false;
+    }
+    generics.push_back(DeclareSymbol(name, std::move(symbol)));
+  } while (Accept(TokenKind::Comma));
+  Expect(TokenKind::Greater);
+  return generics;
+}
+
 void Parser::DeviceItem() {
   Take();
   Token name = Expect(TokenKind::Function);
@@ -199,6 +236,7 @@ void Parser::DeviceItem() {
   device.range = name.range;
   {
     Scope scope(*this);
+    device.generics = OptionalGenerics();
     device.params = Params(&device.scalars);
     Expect(TokenKind::KeywordTasks);
     device.tasks = Axes();
@@ -213,7 +251,7 @@ void Parser::DeviceItem() {
   DeviceId id = module_->devices.Add(std::move(device));
   module_->items.emplace_back(id);
   if (!name.text.empty()) {
-    if (const auto* first = callables_.Declare(name.text, id, name.range)) {
+    if (const auto* first = names_.callables.Declare(name.text, id, name.range)) {
       Duplicate("@", name, first->range);
     }
   }
@@ -282,6 +320,7 @@ void Parser::GraphItem() {
   graph.range = name.range;
   {
     Scope scope(*this);
+    graph.generics = OptionalGenerics();
     graph.params = Params();
     graph.schedule = OptionalSchedule();
     graph.specialisations = OptionalSpecialise();
@@ -290,7 +329,7 @@ void Parser::GraphItem() {
   GraphId id = module_->graphs.Add(std::move(graph));
   module_->items.emplace_back(id);
   if (!name.text.empty()) {
-    if (const auto* first = callables_.Declare(name.text, id, name.range)) {
+    if (const auto* first = names_.callables.Declare(name.text, id, name.range)) {
       Duplicate("@", name, first->range);
     }
   }

@@ -33,7 +33,7 @@ void Parser::KernelItem() {
   KernelId id = module_->kernels.Add(std::move(kernel));
   module_->items.emplace_back(id);
   if (!name.text.empty()) {
-    if (const auto* first = kernels_.Declare(name.text, id, name.range)) {
+    if (const auto* first = names_.kernels.Declare(name.text, id, name.range)) {
       Duplicate("@", name, first->range);
     }
   }

@@ -30,6 +30,11 @@ std::vector<std::string_view> FunctionWords() {
   return words;
 }
 
+bool IsFunctionWord(std::string_view word) {
+  std::vector<std::string_view> words = FunctionWords();
+  return std::binary_search(words.begin(), words.end(), word);
+}
+
 std::vector<std::string_view> KeywordWords() {
   return {
 #define ETC_KEYWORD(name, text) text,

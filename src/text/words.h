@@ -11,6 +11,7 @@ namespace etc {
 
 /// Reductions, intrinsics and element types: what may stand before a `(` in an expression.
 std::vector<std::string_view> FunctionWords();
+bool IsFunctionWord(std::string_view word);
 std::vector<std::string_view> ElementTypeWords();
 /// The words of the grammar.
 std::vector<std::string_view> KeywordWords();

@@ -199,6 +199,7 @@ ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
     case SymbolKind::Index:
     case SymbolKind::RepeatVar:
     case SymbolKind::Sms:
+    case SymbolKind::Generic:
       break;
   }
   return ValueKind::Int;

@@ -43,7 +43,7 @@ struct Built {
 
   ScratchDirectory scratch;
   Session session{DiagnosticsFormat::Text};
-  ProgramBuilder builder{session};
+  ProgramBuilder builder{session, {}};
   std::optional<Program> program;
   GraphView graph;
 };

@@ -1,0 +1,106 @@
+#include "expand/deduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etc {
+namespace {
+
+class Deduction {
+ public:
+  Deduction(Module& module, const Callee& callee, const CallNode& call, SourceRange range,
+            Diagnostics& diagnostics)
+      : module_(module), callee_(callee), call_(call), range_(range), diagnostics_(diagnostics) {}
+
+  std::optional<Substitution> Run() {
+    size_t before = diagnostics_.error_count();
+    TakeGiven();
+    for (SymbolId generic : callee_.generics) {
+      if (values_.contains(generic)) {
+        continue;
+      }
+      ExprId value = FromArguments(generic);
+      if (!value && module_.symbols[generic].value) {
+        value = Clone(module_, module_.symbols[generic].value, values_);
+      }
+      if (value) {
+        values_[generic] = value;
+      } else {
+        Missing(generic);
+      }
+    }
+    if (diagnostics_.error_count() > before) {
+      return std::nullopt;
+    }
+    return std::move(values_);
+  }
+
+ private:
+  void TakeGiven() {
+    for (const GenericArg& arg : call_.generics) {
+      auto named = [&](SymbolId id) { return module_.symbols[id].name == arg.name; };
+      auto found = std::find_if(callee_.generics.begin(), callee_.generics.end(), named);
+      if (found == callee_.generics.end()) {
+        diagnostics_
+            .Error(DiagnosticKind::Argument, arg.range,
+                   fmt::format("`@{}` has no generic parameter `{}`", callee_.name, arg.name))
+            .notes.push_back({callee_.range, "it is defined here"});
+      } else if (!values_.emplace(*found, arg.value).second) {
+        diagnostics_.Error(DiagnosticKind::Argument, arg.range,
+                           fmt::format("`{}` is given twice", arg.name));
+      }
+    }
+  }
+
+  /// The extent of an argument where the parameter's is the name alone.
+  ExprId FromArguments(SymbolId generic) const {
+    for (size_t i = 0; i < std::min(callee_.params.size(), call_.args.size()); ++i) {
+      const std::vector<ExprId>& shape = module_.tensors[callee_.params[i]].shape;
+      std::vector<ExprId> given = ShapeOf(module_, call_.args[i]);
+      for (size_t axis = 0; axis < std::min(shape.size(), given.size()); ++axis) {
+        const auto* ref = std::get_if<SymbolRef>(&module_.exprs[shape[axis]]);
+        if (ref != nullptr && ref->symbol == generic) {
+          return given[axis];
+        }
+      }
+    }
+    return {};
+  }
+
+  void Missing(SymbolId generic) {
+    const std::string& name = module_.symbols[generic].name;
+    diagnostics_
+        .Error(DiagnosticKind::Argument, range_,
+               fmt::format("`{}` of `@{}` follows from no argument; give it: `@{}<{} = …>`", name,
+                           callee_.name, callee_.name, name))
+        .notes.push_back({module_.symbols[generic].range, "it is declared here"});
+  }
+
+  Module& module_;
+  const Callee& callee_;
+  const CallNode& call_;
+  SourceRange range_;
+  Diagnostics& diagnostics_;
+  Substitution values_;
+};
+
+}  // namespace
+
+std::vector<ExprId> ShapeOf(const Module& module, const Argument& argument) {
+  const std::vector<ExprId>& shape = module.tensors[argument.tensor].shape;
+  std::vector<ExprId> extents;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (axis >= argument.indices.size() || !argument.indices[axis]) {
+      extents.push_back(shape[axis]);
+    }
+  }
+  return extents;
+}
+
+std::optional<Substitution> Deduce(Module& module, const Callee& callee, const CallNode& call,
+                                   SourceRange range, Diagnostics& diagnostics) {
+  return Deduction(module, callee, call, range, diagnostics).Run();
+}
+
+}  // namespace etc

@@ -1,0 +1,30 @@
+// What the generic parameters of a callee are in a call.
+#pragma once
+
+#include <optional>
+
+#include "ir/module.h"
+#include "ir/rewrite.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// A device function or a graph, as what a call sees of it.
+struct Callee {
+  std::string name;
+  const std::vector<SymbolId>& generics;
+  const std::vector<TensorId>& params;
+  SourceRange range;
+};
+
+/// The extents of a tensor or of its slice.
+std::vector<ExprId> ShapeOf(const Module& module, const Argument& argument);
+
+/// The values of all generic parameters: those that the call says; else those that are an extent of
+/// a parameter, from its argument; else those that have a value of their own. Reports as
+/// [argument] what is said twice, not known or missing.
+[[nodiscard]] std::optional<Substitution> Deduce(Module& module, const Callee& callee,
+                                                 const CallNode& call, SourceRange range,
+                                                 Diagnostics& diagnostics);
+
+}  // namespace etc

@@ -1,0 +1,313 @@
+#include "expand/expand.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/shapes.h"
+#include "expand/deduce.h"
+#include "expand/inline.h"
+#include "ir/device_copy.h"
+#include "ir/printer.h"
+
+namespace etc {
+namespace {
+
+bool IsLet(const Module& module, const Item& item) {
+  const auto* symbol = std::get_if<SymbolId>(&item);
+  return symbol != nullptr && module.symbols[*symbol].kind == SymbolKind::Let;
+}
+
+class Expander {
+ public:
+  Expander(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {
+    size_t imported_until = 0;
+    for (size_t i = 0; i < module.items.size(); ++i) {
+      const Item& item = module.items[i];
+      if (const auto* import = std::get_if<ImportId>(&item)) {
+        imported_until = std::max(imported_until, i + 1 + module.imports[*import].items);
+      }
+      imported_.push_back(i < imported_until);
+      if (const auto* device = std::get_if<DeviceId>(&item); device && imported_.back()) {
+        imported_devices_.insert(*device);
+      }
+      changes_ |= std::holds_alternative<ImportId>(item) ||
+                  std::holds_alternative<FunctionId>(item) || IsLet(module, item) ||
+                  IsGeneric(item) || CallsGraphs(item);
+    }
+  }
+
+  bool Run() {
+    if (!changes_) {
+      return true;
+    }
+    size_t before = diagnostics_.error_count();
+    module_.applications.clear();
+    PutLets();
+    ReserveNames();
+    std::map<size_t, std::vector<Item>> made;  // for the graph at this item
+    for (size_t i = 0; i < module_.items.size(); ++i) {
+      if (const auto* graph = std::get_if<GraphId>(&module_.items[i]); graph && Stays(i)) {
+        std::vector<NodeId> body = Block(module_.graphs[*graph].body);
+        module_.graphs[*graph].body = std::move(body);
+        made[i] = std::exchange(made_, {});
+      }
+    }
+    std::vector<Item> items;
+    for (size_t i = 0; i < module_.items.size(); ++i) {
+      if (auto found = made.find(i); found != made.end()) {
+        items.insert(items.end(), found->second.begin(), found->second.end());
+      }
+      if (Stays(i)) {
+        items.push_back(module_.items[i]);
+      }
+    }
+    module_.items = std::move(items);
+    TellConstantsApart();
+    // Their places are those of the text as it was written.
+    module_.comments.clear();
+    module_.blank_lines.clear();
+    return diagnostics_.error_count() == before;
+  }
+
+ private:
+  bool IsGeneric(const Item& item) const {
+    const auto* device = std::get_if<DeviceId>(&item);
+    const auto* graph = std::get_if<GraphId>(&item);
+    return (device != nullptr && !module_.devices[*device].generics.empty()) ||
+           (graph != nullptr && !module_.graphs[*graph].generics.empty());
+  }
+
+  bool CallsGraphs(const Item& item) const {
+    const auto* graph = std::get_if<GraphId>(&item);
+    return graph != nullptr && CallsGraphs(module_.graphs[*graph].body);
+  }
+
+  bool CallsGraphs(const std::vector<NodeId>& nodes) const {
+    for (NodeId id : nodes) {
+      const Node& node = module_.nodes[id];
+      const auto* call = std::get_if<CallNode>(&node);
+      const auto* repeat = std::get_if<Repeat>(&node);
+      const auto* region = std::get_if<Region>(&node);
+      if ((call != nullptr && call->graph) || (repeat != nullptr && CallsGraphs(repeat->body)) ||
+          (region != nullptr && CallsGraphs(region->body))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether the item is one of the flat module.
+  bool Stays(size_t i) const {
+    const Item& item = module_.items[i];
+    if (std::holds_alternative<ImportId>(item) || std::holds_alternative<FunctionId>(item) ||
+        IsLet(module_, item) || IsGeneric(item)) {
+      return false;
+    }
+    const auto* device = std::get_if<DeviceId>(&item);
+    return !imported_[i] || (device != nullptr && used_.contains(*device)) ||
+           (device == nullptr && !std::holds_alternative<GraphId>(item));
+  }
+
+  /// The names of `let`s become what they stand for, in place: an expression is made before it is
+  /// used.
+  void PutLets() {
+    for (ExprId id : module_.exprs.Ids()) {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
+      if (ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Let &&
+          module_.symbols[ref->symbol].value) {
+        Expr value = module_.exprs[module_.symbols[ref->symbol].value];
+        module_.exprs[id] = std::move(value);
+      }
+    }
+  }
+
+  /// What the file itself defines keeps its name.
+  void ReserveNames() {
+    for (size_t i = 0; i < module_.items.size(); ++i) {
+      const auto* device = std::get_if<DeviceId>(&module_.items[i]);
+      const auto* graph = std::get_if<GraphId>(&module_.items[i]);
+      if (device != nullptr && Stays(i)) {
+        names_.insert(module_.devices[*device].name);
+      } else if (graph != nullptr && Stays(i)) {
+        names_.insert(module_.graphs[*graph].name);
+      }
+    }
+  }
+
+  /// Constants of two files may have one name.
+  void TellConstantsApart() {
+    std::set<std::string> taken;
+    for (const Item& item : module_.items) {
+      if (const auto* id = std::get_if<SymbolId>(&item)) {
+        Symbol& symbol = module_.symbols[*id];
+        std::string name = symbol.name;
+        for (int i = 2; !taken.insert(symbol.name).second; ++i) {
+          symbol.name = fmt::format("{}_{}", name, i);
+        }
+      }
+    }
+  }
+
+  std::string UniqueName(const std::string& of) {
+    std::string name = of;
+    for (int i = 2; !names_.insert(name).second; ++i) {
+      name = fmt::format("{}_{}", of, i);
+    }
+    return name;
+  }
+
+  std::vector<NodeId> Block(const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> flat;
+    for (NodeId id : nodes) {
+      Node node = module_.nodes[id];  // a copy: the table grows
+      if (auto* repeat = std::get_if<Repeat>(&node)) {
+        repeat->body = Block(repeat->body);
+      } else if (auto* region = std::get_if<Region>(&node)) {
+        region->body = Block(region->body);
+      } else if (auto* call = std::get_if<CallNode>(&node)) {
+        if (call->graph) {
+          std::vector<NodeId> inlined = Inline(*call, module_.RangeOf(id));
+          flat.insert(flat.end(), inlined.begin(), inlined.end());
+          continue;
+        }
+        Resolve(*call, module_.RangeOf(id));
+      }
+      module_.nodes[id] = std::move(node);
+      flat.push_back(id);
+    }
+    return flat;
+  }
+
+  std::vector<NodeId> Inline(const CallNode& call, SourceRange range) {
+    const Graph graph = module_.graphs[call.graph];
+    Callee callee{graph.name, graph.generics, graph.params, graph.range};
+    if (!call.waits.empty() || !call.notifies.empty() || !call.scalars.empty()) {
+      diagnostics_.Error(DiagnosticKind::Argument, range,
+                         fmt::format("a call of the graph `@{}` has tensors only: neither scalars "
+                                     "nor events",
+                                     graph.name));
+      return {};
+    }
+    if (!graph.specialisations.empty()) {
+      diagnostics_
+          .Error(DiagnosticKind::Specialise, range,
+                 fmt::format("`@{}` is specialised; a graph that is called is a part of another, "
+                             "which may be",
+                             graph.name))
+          .notes.push_back({graph.range, "it is defined here"});
+      return {};
+    }
+    std::optional<Substitution> generics = Deduce(module_, callee, call, range, diagnostics_);
+    if (!generics || !Fits(callee, call, *generics, range)) {
+      return {};
+    }
+    Remember(callee, {graph.range.begin, graph.braces.end}, *generics, range);
+    return Block(InlineGraph(module_, call.graph, call, std::move(*generics)));
+  }
+
+  /// Whether the arguments are what the parameters of a graph say. For those of a device function
+  /// the verifier sees to it.
+  bool Fits(const Callee& callee, const CallNode& call, const Substitution& generics,
+            SourceRange range) {
+    if (call.args.size() != callee.params.size()) {
+      diagnostics_
+          .Error(DiagnosticKind::Argument, range,
+                 fmt::format("`@{}` takes {} tensors, found {}", callee.name, callee.params.size(),
+                             call.args.size()))
+          .notes.push_back({callee.range, "it is defined here"});
+      return false;
+    }
+    bool ok = true;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      const Tensor param = module_.tensors[callee.params[i]];
+      const Tensor tensor = module_.tensors[call.args[i].tensor];
+      std::vector<ExprId> shape = ShapeOf(module_, call.args[i]);
+      bool same = tensor.type == param.type && shape.size() == param.shape.size();
+      for (size_t axis = 0; same && axis < shape.size(); ++axis) {
+        same = SameSize(module_, shape[axis], Clone(module_, param.shape[axis], generics));
+      }
+      if (!same) {
+        diagnostics_
+            .Error(DiagnosticKind::Argument, call.args[i].range,
+                   fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
+                               TypeText(tensor.type, shape, {}), param.name, callee.name,
+                               TypeText(param.type, param.shape, generics)))
+            .notes.push_back({param.range, "the parameter is declared here"});
+        ok = false;
+      }
+    }
+    return ok;
+  }
+
+  std::string TypeText(DType type, const std::vector<ExprId>& shape, const Substitution& generics) {
+    std::string extents;
+    for (ExprId extent : shape) {
+      extents += (extents.empty() ? "" : ", ") + Print(module_, Clone(module_, extent, generics));
+    }
+    return fmt::format("`{}[{}]`", Spelling(type), extents);
+  }
+
+  /// Has a call of a generic device function call the one that is made for it.
+  void Resolve(CallNode& call, SourceRange range) {
+    const Device device = module_.devices[call.callee];
+    if (device.generics.empty() && call.generics.empty()) {
+      if (used_.insert(call.callee).second && imported_devices_.contains(call.callee)) {
+        module_.devices[call.callee].name = UniqueName(device.name);
+      }
+      return;
+    }
+    Callee callee{device.name, device.generics, device.params, device.range};
+    std::optional<Substitution> values = Deduce(module_, callee, call, range, diagnostics_);
+    if (!values) {
+      return;
+    }
+    std::string key = fmt::format("{}", call.callee.value);
+    for (SymbolId generic : device.generics) {
+      key += ";" + Print(module_, values->at(generic));
+    }
+    Remember(callee, {device.range.begin, device.braces.end}, *values, range);
+    auto found = instances_.find(key);
+    if (found == instances_.end()) {
+      DeviceId copy = module_.devices.Add(
+          CopyDevice(module_, call.callee, std::move(*values), UniqueName(device.name)));
+      made_.emplace_back(copy);
+      found = instances_.emplace(std::move(key), copy).first;
+    }
+    call.callee = found->second;
+    call.generics.clear();
+  }
+
+  /// Remembers that a text was copied for a call.
+  void Remember(const Callee& callee, SourceRange text, const Substitution& generics,
+                SourceRange range) {
+    std::string values;
+    for (SymbolId generic : callee.generics) {
+      values += fmt::format("{}{} = {}", values.empty() ? "<" : ", ", module_.symbols[generic].name,
+                            Print(module_, generics.at(generic)));
+    }
+    module_.expansions.push_back(
+        {text, range, fmt::format("@{}{}{}", callee.name, values, values.empty() ? "" : ">")});
+  }
+
+  Module& module_;
+  Diagnostics& diagnostics_;
+  std::vector<bool> imported_;  // for each item
+  std::set<DeviceId> imported_devices_;
+  bool changes_ = false;
+  std::set<DeviceId> used_;
+  std::set<std::string> names_;
+  std::map<std::string, DeviceId> instances_;  // by callee and values
+  std::vector<Item> made_;                     // for the graph at hand
+};
+
+}  // namespace
+
+bool Expand(Module& module, Diagnostics& diagnostics) {
+  return Expander(module, diagnostics).Run();
+}
+
+}  // namespace etc

@@ -1,0 +1,128 @@
+#include "expand/inline.h"
+
+#include <map>
+#include <utility>
+
+#include "ir/device_copy.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+namespace {
+
+class Inliner {
+ public:
+  Inliner(Module& module, const Graph& graph, const CallNode& call, Substitution generics)
+      : module_(module), copier_(module) {
+    copier_.symbols = std::move(generics);
+    for (size_t i = 0; i < graph.params.size(); ++i) {
+      copier_.tensors[graph.params[i]] = call.args[i];
+    }
+  }
+
+  std::vector<NodeId> Block(const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> copies;
+    for (NodeId id : nodes) {
+      const Node node = module_.nodes[id];  // a copy: the table grows
+      copies.push_back(module_.AddNode(
+          std::visit([&](const auto& one) { return Node(Copy(one)); }, node), module_.RangeOf(id)));
+    }
+    return copies;
+  }
+
+ private:
+  BufferDecl Copy(const BufferDecl& buffer) { return {copier_.CopyParam(buffer.tensor)}; }
+
+  EventDecl Copy(const EventDecl& decl) {
+    Event event = module_.events[decl.event];
+    for (EventDim& dim : event.dims) {
+      dim.extent = copier_.Expr(dim.extent);
+      dim.var = dim.var ? copier_.CopySymbol(dim.var) : dim.var;
+    }
+    event.count = copier_.Expr(event.count);
+    EventId copy = module_.events.Add(std::move(event));
+    events_[decl.event] = copy;
+    return {copy};
+  }
+
+  CallNode Copy(const CallNode& call) {
+    CallNode copy = call;
+    for (Argument& argument : copy.args) {
+      argument = Compose(argument);
+    }
+    for (GenericArg& generic : copy.generics) {
+      generic.value = copier_.Expr(generic.value);
+    }
+    copy.scalars = copier_.Exprs(call.scalars);
+    for (auto* edges : {&copy.waits, &copy.notifies}) {
+      for (Edge& edge : *edges) {
+        edge = CopyEdge(edge);
+      }
+    }
+    return copy;
+  }
+
+  Repeat Copy(const Repeat& repeat) {
+    ExprId lo = copier_.Expr(repeat.lo);
+    ExprId hi = copier_.Expr(repeat.hi);
+    SymbolId var = copier_.CopySymbol(repeat.var);
+    return {var, lo, hi, Block(repeat.body)};
+  }
+
+  Region Copy(const Region& region) { return {region.schedule, Block(region.body)}; }
+
+  Share Copy(const Share&) {
+    ETC_CHECK(!"a share inside a graph");
+    return {};
+  }
+
+  Edge CopyEdge(const Edge& edge) {
+    Edge copy;
+    for (SymbolId coordinate : edge.coords) {
+      copy.coords.push_back(copier_.CopySymbol(coordinate));
+    }
+    for (const EventRef& ref : edge.refs) {
+      EventRef one = Clone(module_, ref, copier_.symbols, copier_.tensors);
+      one.event = events_.at(ref.event);
+      one.range = ref.range;
+      copy.refs.push_back(std::move(one));
+    }
+    return copy;
+  }
+
+  /// An argument over the argument that its tensor stands for: its indices fill the axes that the
+  /// other leaves free, and then come behind it.
+  Argument Compose(const Argument& inner) {
+    auto found = copier_.tensors.find(inner.tensor);
+    if (found == copier_.tensors.end()) {
+      return {inner.tensor, copier_.Exprs(inner.indices), inner.range};
+    }
+    const Argument& outer = found->second;
+    std::vector<ExprId> indices = copier_.Exprs(inner.indices);
+    Argument argument{outer.tensor, {}, inner.range};
+    size_t next = 0;
+    for (ExprId index : outer.indices) {
+      bool fill = !index && next < indices.size();
+      argument.indices.push_back(fill ? indices[next++] : index);
+    }
+    argument.indices.insert(argument.indices.end(),
+                            indices.begin() + static_cast<std::ptrdiff_t>(next), indices.end());
+    while (!argument.indices.empty() && !argument.indices.back()) {
+      argument.indices.pop_back();
+    }
+    return argument;
+  }
+
+  Module& module_;
+  DeviceCopier copier_;
+  std::map<EventId, EventId> events_;
+};
+
+}  // namespace
+
+std::vector<NodeId> InlineGraph(Module& module, GraphId id, const CallNode& call,
+                                Substitution generics) {
+  const Graph graph = module.graphs[id];
+  return Inliner(module, graph, call, std::move(generics)).Block(graph.body);
+}
+
+}  // namespace etc

@@ -1,0 +1,152 @@
+#include "ir/device_copy.h"
+
+#include <utility>
+
+namespace etc {
+
+SymbolId DeviceCopier::CopySymbol(SymbolId id) {
+  Symbol symbol = module_.symbols[id];
+  symbol.lo = Expr(symbol.lo);
+  symbol.hi = Expr(symbol.hi);
+  SymbolId copy = module_.symbols.Add(std::move(symbol));
+  symbols[id] = MakeRef(module_, copy);
+  return copy;
+}
+
+Tensor DeviceCopier::ParamOf(TensorId id) {
+  Tensor param = module_.tensors[id];
+  param.shape = Exprs(param.shape);
+  param.tile = Exprs(param.tile);
+  for (SymbolId& index : param.indices) {
+    index = index ? CopySymbol(index) : index;
+  }
+  param.value_lo = Expr(param.value_lo);
+  param.value_hi = Expr(param.value_hi);
+  param.counts = param.counts ? tensors.at(param.counts).tensor : TensorId{};
+  return param;
+}
+
+TensorId DeviceCopier::CopyParam(TensorId id) {
+  TensorId copy = module_.tensors.Add(ParamOf(id));
+  tensors[id] = {copy, {}};
+  return copy;
+}
+
+std::vector<ExprId> DeviceCopier::Exprs(const std::vector<ExprId>& ids) {
+  std::vector<ExprId> copies;
+  for (ExprId id : ids) {
+    copies.push_back(Expr(id));
+  }
+  return copies;
+}
+
+Axis DeviceCopier::OneAxis(const Axis& axis) {
+  Axis copy;
+  copy.lo = Expr(axis.lo);
+  copy.hi = Expr(axis.hi);
+  copy.var = CopySymbol(axis.var);
+  return copy;
+}
+
+std::vector<Axis> DeviceCopier::Axes(const std::vector<Axis>& axes) {
+  std::vector<Axis> copies;
+  for (const Axis& axis : axes) {
+    copies.push_back(OneAxis(axis));
+  }
+  return copies;
+}
+
+std::vector<Impl> DeviceCopier::Impls(const std::vector<Impl>& impls) {
+  std::vector<Impl> copies = impls;
+  for (Impl& impl : copies) {
+    for (ImplArg& arg : impl.args) {
+      arg.value = Expr(arg.value);
+    }
+    for (auto* operands : {&impl.streams, &impl.tags}) {
+      for (TensorId& operand : *operands) {
+        operand = tensors.at(operand).tensor;
+      }
+    }
+  }
+  return copies;
+}
+
+std::vector<StmtId> DeviceCopier::Block(const std::vector<StmtId>& body) {
+  std::vector<StmtId> copies;
+  for (StmtId id : body) {
+    const Stmt stmt = module_.stmts[id];  // a copy: the table grows
+    copies.push_back(module_.AddStmt(
+        std::visit([&](const auto& node) { return Stmt(Copy(node)); }, stmt), module_.RangeOf(id)));
+  }
+  return copies;
+}
+
+For DeviceCopier::Copy(const For& loop) {
+  std::vector<Axis> axes = Axes(loop.axes);
+  return {std::move(axes), Block(loop.body), loop.sequential};
+}
+
+If DeviceCopier::Copy(const If& branch) {
+  return {Expr(branch.condition), Block(branch.body), Block(branch.otherwise), branch.else_range};
+}
+
+Let DeviceCopier::Copy(const Let& let) {
+  ExprId value = Expr(let.value);
+  return {CopySymbol(let.symbol), value};
+}
+
+LetPair DeviceCopier::Copy(const LetPair& pair) {
+  ExprId reduction = Expr(pair.reduction);
+  return {CopySymbol(pair.value), CopySymbol(pair.index), reduction};
+}
+
+LocalDecl DeviceCopier::Copy(const LocalDecl& local) {
+  Tensor tensor = module_.tensors[local.tensor];
+  tensor.shape = Exprs(tensor.shape);
+  TensorId copy = module_.tensors.Add(std::move(tensor));
+  tensors[local.tensor] = {copy, {}};
+  return {copy};
+}
+
+Assign DeviceCopier::Copy(const Assign& assign) {
+  const Argument& target = tensors.at(assign.tensor);
+  return {target.tensor, Behind(target.indices, Exprs(assign.indices)), Expr(assign.value),
+          assign.adds};
+}
+
+TopK DeviceCopier::Copy(const TopK& topk) {
+  Axis axis = OneAxis(topk.axis);
+  ExprId body = Expr(topk.body);
+  Axis rank = OneAxis(topk.rank);
+  const Argument& values = tensors.at(topk.values);
+  const Argument& positions = tensors.at(topk.positions);
+  return {values.tensor,
+          Behind(values.indices, Exprs(topk.value_indices)),
+          positions.tensor,
+          Behind(positions.indices, Exprs(topk.position_indices)),
+          rank,
+          axis,
+          body};
+}
+
+Device CopyDevice(Module& module, DeviceId id, Substitution symbols, std::string name) {
+  const Device original = module.devices[id];
+  DeviceCopier copier(module);
+  copier.symbols = std::move(symbols);
+  Device copy;
+  copy.name = std::move(name);
+  copy.range = original.range;
+  copy.braces = original.braces;
+  for (TensorId param : original.params) {
+    copy.params.push_back(copier.CopyParam(param));
+  }
+  for (SymbolId scalar : original.scalars) {
+    copy.scalars.push_back(copier.CopySymbol(scalar));
+  }
+  copy.tasks = copier.Axes(original.tasks);
+  copy.impls = copier.Impls(original.impls);
+  copy.body = copier.Block(original.body);
+  return copy;
+}
+
+}  // namespace etc
