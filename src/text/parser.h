@@ -26,7 +26,8 @@ using ImportReader =
 /// syntax and names.
 ///
 /// The texts that are imported are added to `source`. Their names are known behind the `import`,
-/// but not those that they import in turn, and they know none of `source`.
+/// but not those that they import in turn nor those that begin with `_`, and they know none of
+/// `source`.
 [[nodiscard]] std::unique_ptr<Module> Parse(SourceFile& source, const ImportReader& reader,
                                             Diagnostics& diagnostics);
 /// The same for a text without imports.
