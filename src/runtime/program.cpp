@@ -31,7 +31,7 @@ Status Program::Load(const std::string& path, std::shared_ptr<const Program>* pr
   std::string bytes;
   ETC_RETURN_IF_BAD(ReadFile(path, &bytes));
   if (IsContainer(bytes) || fs::path(path).extension() == kContainerExtension) {
-    ETC_RETURN_IF_BAD(loaded->TakeContainer(path, bytes));
+    ETC_RETURN_IF_BAD(loaded->TakeContainer(path, std::move(bytes)));
   } else {
     ETC_RETURN_IF_BAD(loaded->LoadFiles(path, std::move(bytes)));
   }
@@ -41,18 +41,20 @@ Status Program::Load(const std::string& path, std::shared_ptr<const Program>* pr
 
 Status Program::LoadMemory(std::string_view bytes, std::shared_ptr<const Program>* program) {
   auto loaded = std::make_shared<Program>();
-  ETC_RETURN_IF_BAD(loaded->TakeContainer("(memory)", bytes));
+  ETC_RETURN_IF_BAD(loaded->TakeContainer("(memory)", std::string(bytes)));
   *program = std::move(loaded);
   return {};
 }
 
-Status Program::TakeContainer(const std::string& name, std::string_view bytes) {
+Status Program::TakeContainer(const std::string& name, std::string bytes) {
   ContainerParts parts;
   if (Status status = ReadContainer(bytes, &parts); !status.Ok()) {
     return Fail(status.code, "artifact `", name, "` ", status.message);
   }
   ETC_RETURN_IF_BAD(TakeManifest(name, parts.manifest));
-  return TakeBinary(name, std::string(parts.binary));
+  // In place: new memory for a copy would cost more than all the rest.
+  bytes.erase(0, static_cast<size_t>(parts.binary.data() - bytes.data()));
+  return TakeBinary(name, std::move(bytes));
 }
 
 Status Program::LoadFiles(const std::string& path, std::string given) {

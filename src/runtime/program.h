@@ -52,7 +52,7 @@ class Program {
 
  private:
   /// `name` is what messages call the container, the manifest or the binary.
-  Status TakeContainer(const std::string& name, std::string_view bytes);
+  Status TakeContainer(const std::string& name, std::string bytes);
   Status TakeManifest(const std::string& name, std::string_view text);
   Status TakeBinary(const std::string& name, std::string image);
   Status LoadFiles(const std::string& path, std::string given);
