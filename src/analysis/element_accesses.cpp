@@ -113,7 +113,7 @@ class Collector {
   }
 
   void Visit(const Call& call) {
-    if (call.op != Intrinsic::Select) {
+    if (KindOf(call.op) != IntrinsicKind::Choice) {
       for (ExprId arg : call.args) {
         VisitExpr(arg);
       }

@@ -458,7 +458,7 @@ class RegionWalk {
   }
 
   void Visit(const Call& call) {
-    if (call.op != Intrinsic::Select) {
+    if (KindOf(call.op) != IntrinsicKind::Choice) {
       VisitAll(call.args);
       return;
     }

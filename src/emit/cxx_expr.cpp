@@ -52,17 +52,6 @@ std::string_view CxxType(ValueKind kind) {
 
 namespace {
 
-/// The name of a scalar function in kernels/tile/pointwise/scalar.cuh.
-std::string_view FunctionName(Intrinsic op) {
-  switch (op) {
-#define ETC_INTRINSIC(name, spelling, arity, domain, result) \
-  case Intrinsic::name:                                      \
-    return #name;
-#include "ir/ops.def"
-  }
-  ETC_CHECK(!"unknown intrinsic");
-}
-
 class Printer {
  public:
   explicit Printer(const CxxScope& scope) : scope_(scope), module_(scope.module()) {}
@@ -168,18 +157,21 @@ class Printer {
 
   std::string Text(ExprId id, const Call& e) const {
     ValueKind kind = KindOf(module_, id);
-    if (e.op == Intrinsic::Lower || e.op == Intrinsic::Upper) {
-      auto value = EvaluateInt(module_, id, {}, scope_.ranges());
-      ETC_CHECK(value);
-      return IntText(*value);
-    }
-    if (e.op == Intrinsic::Select) {
-      return fmt::format("({} ? {} : {})", Print(e.args[0]), As(kind, e.args[1]),
-                         As(kind, e.args[2]));
-    }
-    if (e.op == Intrinsic::CeilDiv || e.op == Intrinsic::Align) {
-      return fmt::format("{}{}({}, {})", Total(e.args[1]), FunctionName(e.op), Print(e.args[0]),
-                         Divisor(id, e.args[1]));
+    switch (KindOf(e.op)) {
+      case IntrinsicKind::Limit: {
+        auto value = EvaluateInt(module_, id, {}, scope_.ranges());
+        ETC_CHECK(value);
+        return IntText(*value);
+      }
+      case IntrinsicKind::Choice:
+        return fmt::format("({} ? {} : {})", Print(e.args[0]), As(kind, e.args[1]),
+                           As(kind, e.args[2]));
+      case IntrinsicKind::Quotient:
+        return fmt::format("{}{}({}, {})", Total(e.args[1]), FunctionName(e.op), Print(e.args[0]),
+                           Divisor(id, e.args[1]));
+      case IntrinsicKind::Number:
+      case IntrinsicKind::Float:
+        break;
     }
     std::string args;
     for (ExprId arg : e.args) {

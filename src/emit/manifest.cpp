@@ -324,7 +324,7 @@ class ManifestWriter {
         return Json::array({Spelling(e.op), writer.Operand(e.left), writer.Operand(e.right)});
       }
       Json operator()(const Call& e) const {
-        if (e.op == Intrinsic::Select) {
+        if (KindOf(e.op) == IntrinsicKind::Choice) {
           if (auto first = EvaluateBool(writer.module_, e.args[0], {}, writer.ranges_)) {
             return writer.Operand(e.args[*first ? 1 : 2]);
           }

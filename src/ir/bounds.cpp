@@ -166,42 +166,63 @@ class Bounder {
     if (static_cast<int>(call.args.size()) != Arity(call.op)) {
       return std::nullopt;
     }
-    if (call.op == Intrinsic::Lower || call.op == Intrinsic::Upper) {
-      const auto* dim = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
-      Result range = dim != nullptr ? RangeOfDim(module_, dim->symbol, ranges_) : std::nullopt;
-      int64_t value = range ? (call.op == Intrinsic::Lower ? range->lo : range->hi) : 0;
-      return range ? Result(Interval{value, value}) : std::nullopt;
+    switch (KindOf(call.op)) {
+      case IntrinsicKind::Limit: {
+        const auto* dim = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
+        Result range = dim != nullptr ? RangeOfDim(module_, dim->symbol, ranges_) : std::nullopt;
+        int64_t value = range ? (call.op == Intrinsic::Lower ? range->lo : range->hi) : 0;
+        return range ? Result(Interval{value, value}) : std::nullopt;
+      }
+      case IntrinsicKind::Choice:
+        return Select(call);
+      case IntrinsicKind::Number:
+      case IntrinsicKind::Quotient: {
+        Result first = Of(call.args[0]);
+        Result second = first && call.args.size() == 2 ? Of(call.args[1]) : first;
+        return first && second ? Apply(call.op, *first, *second) : std::nullopt;
+      }
+      case IntrinsicKind::Float:
+        break;
     }
-    if (call.op == Intrinsic::Select) {
-      return Select(call);
+    return std::nullopt;
+  }
+
+  static Result Apply(Intrinsic op, Interval a, Interval b) {
+    switch (op) {
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) case Intrinsic::name:
+#define ETC_INT_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                       \
+    return name(a, b);
+#include "ir/ops.def"
+      break;
     }
-    Result first = Of(call.args[0]);
-    Result second = first && call.args.size() == 2 ? Of(call.args[1]) : first;
-    if (!first || !second) {
+    return std::nullopt;
+  }
+
+  static Result Min(Interval a, Interval b) {
+    return Interval{std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+  }
+
+  static Result Max(Interval a, Interval b) {
+    return Interval{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+  }
+
+  static Result Abs(Interval a, Interval) {
+    if (a.lo == std::numeric_limits<int64_t>::min()) {
       return std::nullopt;
     }
-    switch (call.op) {
-      case Intrinsic::Min:
-        return Interval{std::min(first->lo, second->lo), std::min(first->hi, second->hi)};
-      case Intrinsic::Max:
-        return Interval{std::max(first->lo, second->lo), std::max(first->hi, second->hi)};
-      case Intrinsic::Abs:
-        return Abs(*first);
-      case Intrinsic::CeilDiv:
-        return Divide(*first, *second, CheckedCeilDiv);
-      case Intrinsic::Align: {
-        // At least the value, and less than one alignment above it.
-        if (second->lo < 1) {
-          return std::nullopt;
-        }
-        if (second->lo == second->hi) {
-          return Divide(*first, *second, CheckedAlign);
-        }
-        return Add(*first, {0, second->hi - 1});
-      }
-      default:
-        return std::nullopt;
+    int64_t most = std::max(-a.lo, a.hi);
+    return Interval{a.lo > 0 ? a.lo : (a.hi < 0 ? -a.hi : 0), std::max(most, -a.lo)};
+  }
+
+  static Result CeilDiv(Interval a, Interval b) { return Divide(a, b, CheckedCeilDiv); }
+
+  /// At least the value, and less than one alignment above it.
+  static Result Align(Interval a, Interval b) {
+    if (b.lo < 1) {
+      return std::nullopt;
     }
+    return b.lo == b.hi ? Divide(a, b, CheckedAlign) : Add(a, {0, b.hi - 1});
   }
 
   Result BoundsOf(const Reduce& reduce) {
@@ -264,14 +285,6 @@ class Bounder {
     auto bits = std::bit_width(static_cast<uint64_t>(std::max(a.hi, b.hi)));
     auto hi = static_cast<int64_t>((uint64_t{1} << bits) - 1);
     return Interval{op == BinaryOp::BitOr ? std::max(a.lo, b.lo) : 0, hi};
-  }
-
-  static Result Abs(Interval a) {
-    if (a.lo == std::numeric_limits<int64_t>::min()) {
-      return std::nullopt;
-    }
-    int64_t most = std::max(-a.lo, a.hi);
-    return Interval{a.lo > 0 ? a.lo : (a.hi < 0 ? -a.hi : 0), std::max(most, -a.lo)};
   }
 
   Result Select(const Call& call) {

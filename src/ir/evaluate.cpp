@@ -172,39 +172,29 @@ class Evaluator {
     if (static_cast<int>(call.args.size()) != Arity(call.op)) {
       return std::nullopt;
     }
-    if (call.op == Intrinsic::Lower || call.op == Intrinsic::Upper) {
-      const auto* dim = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
-      std::optional<Interval> range = dim != nullptr ? Range(dim->symbol) : std::nullopt;
-      if (!range) {
-        return std::nullopt;
+    switch (KindOf(call.op)) {
+      case IntrinsicKind::Limit: {
+        const auto* dim = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
+        std::optional<Interval> range = dim != nullptr ? Range(dim->symbol) : std::nullopt;
+        if (!range) {
+          return std::nullopt;
+        }
+        return call.op == Intrinsic::Lower ? range->lo : range->hi;
       }
-      return call.op == Intrinsic::Lower ? range->lo : range->hi;
+      case IntrinsicKind::Choice: {
+        std::optional<bool> condition = Bool(call.args[0]);
+        return condition ? Int(call.args[*condition ? 1 : 2]) : std::nullopt;
+      }
+      case IntrinsicKind::Number:
+      case IntrinsicKind::Quotient: {
+        std::optional<int64_t> first = Int(call.args[0]);
+        std::optional<int64_t> second = first && call.args.size() == 2 ? Int(call.args[1]) : first;
+        return first && second ? Apply(call.op, *first, *second) : std::nullopt;
+      }
+      case IntrinsicKind::Float:
+        break;
     }
-    if (call.op == Intrinsic::Select) {
-      std::optional<bool> condition = Bool(call.args[0]);
-      return condition ? Int(call.args[*condition ? 1 : 2]) : std::nullopt;
-    }
-    std::optional<int64_t> first = Int(call.args[0]);
-    if (call.op == Intrinsic::Abs) {
-      return first && *first < 0 ? CheckedSub(0, *first) : first;
-    }
-    std::optional<int64_t> second =
-        first && call.args.size() == 2 ? Int(call.args[1]) : std::nullopt;
-    if (!second) {
-      return std::nullopt;
-    }
-    switch (call.op) {
-      case Intrinsic::Min:
-        return std::min(*first, *second);
-      case Intrinsic::Max:
-        return std::max(*first, *second);
-      case Intrinsic::CeilDiv:
-        return CheckedCeilDiv(*first, *second);
-      case Intrinsic::Align:
-        return CheckedAlign(*first, *second);
-      default:
-        return std::nullopt;
-    }
+    return std::nullopt;
   }
 
   std::optional<double> FloatOf(const FloatLiteral& literal) { return literal.value; }
@@ -273,7 +263,7 @@ class Evaluator {
     if (static_cast<int>(call.args.size()) != Arity(call.op)) {
       return std::nullopt;
     }
-    if (call.op == Intrinsic::Select) {
+    if (KindOf(call.op) == IntrinsicKind::Choice) {
       std::optional<bool> condition = Bool(call.args[0]);
       return condition ? Float(call.args[*condition ? 1 : 2]) : std::nullopt;
     }
@@ -286,47 +276,14 @@ class Evaluator {
     return value ? Number(*value, *x, *y) : std::nullopt;
   }
 
-  static std::optional<double> FloatOf(Intrinsic op, double x, double y) {
+  static std::optional<double> FloatOf(Intrinsic op, double a, [[maybe_unused]] double b) {
     switch (op) {
-      case Intrinsic::Min:
-        return std::fmin(x, y);
-      case Intrinsic::Max:
-        return std::fmax(x, y);
-      case Intrinsic::Abs:
-        return std::abs(x);
-      case Intrinsic::Exp:
-        return std::exp(x);
-      case Intrinsic::ExpBase2:
-        return std::exp2(x);
-      case Intrinsic::Log:
-        return std::log(x);
-      case Intrinsic::LogBase2:
-        return std::log2(x);
-      case Intrinsic::Sqrt:
-        return std::sqrt(x);
-      case Intrinsic::Rsqrt:
-        return 1.0 / std::sqrt(x);
-      case Intrinsic::Sin:
-        return std::sin(x);
-      case Intrinsic::Cos:
-        return std::cos(x);
-      case Intrinsic::Tanh:
-        return std::tanh(x);
-      case Intrinsic::Sigmoid:
-        return 1.0 / (1.0 + std::exp(-x));
-      case Intrinsic::Erf:
-        return std::erf(x);
-      case Intrinsic::Floor:
-        return std::floor(x);
-      case Intrinsic::Ceil:
-        return std::ceil(x);
-      case Intrinsic::Round:
-        return std::nearbyint(x);
-      case Intrinsic::Pow:
-        return std::pow(x, y);
-      default:
-        return std::nullopt;
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                   \
+    return value;
+#include "ir/ops.def"
     }
+    return std::nullopt;
   }
 
   std::optional<bool> BoolOf(const BoolLiteral& literal) { return literal.value; }
@@ -356,7 +313,7 @@ class Evaluator {
     if (static_cast<int>(call.args.size()) != Arity(call.op)) {
       return std::nullopt;
     }
-    if (call.op != Intrinsic::Select) {
+    if (KindOf(call.op) != IntrinsicKind::Choice) {
       return std::nullopt;
     }
     std::optional<bool> condition = Bool(call.args[0]);
@@ -411,7 +368,30 @@ class Evaluator {
   int depth_ = 0;
 };
 
+/// The intrinsics that have a value of ints. Those of one operand look at the first.
+struct Ints {
+  using Result = std::optional<int64_t>;
+
+  static Result Min(int64_t a, int64_t b) { return std::min(a, b); }
+  static Result Max(int64_t a, int64_t b) { return std::max(a, b); }
+  static Result Abs(int64_t a, int64_t) { return a < 0 ? CheckedSub(0, a) : a; }
+  static Result CeilDiv(int64_t a, int64_t b) { return CheckedCeilDiv(a, b); }
+  static Result Align(int64_t a, int64_t b) { return CheckedAlign(a, b); }
+};
+
 }  // namespace
+
+std::optional<int64_t> Apply(Intrinsic op, int64_t a, int64_t b) {
+  switch (op) {
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) case Intrinsic::name:
+#define ETC_INT_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                       \
+    return Ints::name(a, b);
+#include "ir/ops.def"
+    break;
+  }
+  return std::nullopt;
+}
 
 std::optional<int64_t> EvaluateInt(const Module& module, ExprId expr, const Env& env,
                                    const DimRanges& ranges) {

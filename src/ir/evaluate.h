@@ -30,6 +30,10 @@ std::optional<double> EvaluateFloat(const Module& module, ExprId expr, const Env
 std::optional<bool> EvaluateBool(const Module& module, ExprId expr, const Env& env,
                                  const DimRanges& ranges = {});
 
+/// The value of an intrinsic of ints, of which one with a single operand takes the first: nothing
+/// where it is none of ints, divides by zero or overflows.
+std::optional<int64_t> Apply(Intrinsic op, int64_t a, int64_t b);
+
 /// Inclusive bounds of an integer expression over the ranges of its dimensions and the given
 /// intervals of other symbols, by interval arithmetic (sound, not always tight).
 std::optional<Interval> Bounds(const Module& module, ExprId expr,

@@ -20,8 +20,16 @@ enum class BinaryOp : uint8_t {
 #include "ir/ops.def"
 };
 enum class Intrinsic : uint8_t {
-#define ETC_INTRINSIC(name, spelling, arity, domain, result) name,
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) name,
 #include "ir/ops.def"
+};
+/// What an intrinsic takes and yields.
+enum class IntrinsicKind : uint8_t {
+  Number,    // ints or floats, and one of the same kind
+  Quotient,  // ints, of which the second divides, and an int
+  Float,     // floats of 32 or of 64 bits
+  Choice,    // a condition and two values, of which only the one that it yields is evaluated
+  Limit,     // a dimension, and an int
 };
 enum class Reduction : uint8_t {
 #define ETC_REDUCTION(name, spelling) name,
@@ -34,8 +42,9 @@ std::string_view Spelling(Intrinsic op);
 std::string_view Spelling(Reduction op);
 int Precedence(BinaryOp op);
 int Arity(Intrinsic op);
-/// Whether its arguments and its value are floats, of 32 or of 64 bits.
-bool TakesFloats(Intrinsic op);
+IntrinsicKind KindOf(Intrinsic op);
+/// The name of the C++ function, on the host and on the GPU.
+std::string_view FunctionName(Intrinsic op);
 /// Whether the op is one of `|`, `^`, `&`, `<<`, `>>`: of ints only.
 constexpr bool IsBitOp(BinaryOp op) { return op >= BinaryOp::BitOr && op <= BinaryOp::Shr; }
 constexpr bool IsShift(BinaryOp op) { return op == BinaryOp::Shl || op == BinaryOp::Shr; }

@@ -80,24 +80,22 @@ class KindFinder {
     if (static_cast<int>(call.args.size()) != Arity(call.op)) {
       return ValueKind::Error;
     }
-    switch (call.op) {
-      case Intrinsic::Select:
+    switch (KindOf(call.op)) {
+      case IntrinsicKind::Choice:
         return Promote(Find(call.args[1]), Find(call.args[2]));
-      case Intrinsic::Min:
-      case Intrinsic::Max:
-        return Promote(Find(call.args[0]), Find(call.args[1]));
-      case Intrinsic::Abs:
-        return Find(call.args[0]);
-      case Intrinsic::CeilDiv:
-      case Intrinsic::Align:
-      case Intrinsic::Lower:
-      case Intrinsic::Upper:
-        return ValueKind::Int;
-      default:
+      case IntrinsicKind::Number:
+        return Joined(Find(call.args[0]), call.args);
+      case IntrinsicKind::Float:
+        return Joined(ValueKind::Float, call.args);
+      case IntrinsicKind::Quotient:
+      case IntrinsicKind::Limit:
         break;
     }
-    ValueKind kind = ValueKind::Float;
-    for (ExprId arg : call.args) {
+    return ValueKind::Int;
+  }
+
+  ValueKind Joined(ValueKind kind, const std::vector<ExprId>& args) {
+    for (ExprId arg : args) {
       kind = Promote(kind, Find(arg));
     }
     return kind;

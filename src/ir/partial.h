@@ -21,8 +21,7 @@ inline ExprId PartialOperand(const Module& module, ExprId id) {
     bool divides = binary->op == BinaryOp::Div || binary->op == BinaryOp::Mod;
     operand = divides || IsShift(binary->op) ? binary->right : ExprId{};
   } else if (const auto* call = std::get_if<Call>(&expr)) {
-    bool divides = call->op == Intrinsic::CeilDiv || call->op == Intrinsic::Align;
-    operand = divides ? call->args[1] : ExprId{};
+    operand = KindOf(call->op) == IntrinsicKind::Quotient ? call->args[1] : ExprId{};
   }
   const auto* literal = operand ? std::get_if<IntLiteral>(&module.exprs[operand]) : nullptr;
   bool fine = literal != nullptr && literal->value > 0 && literal->value < 64;

@@ -114,7 +114,7 @@ class SizeSearch {
 bool ReadsRange(const Module& module, ExprId expr, std::vector<SymbolId>& seen) {
   return bool{FindExpr(module, expr, [&](const Expr& inner) {
     if (const auto* call = std::get_if<Call>(&inner)) {
-      return call->op == Intrinsic::Lower || call->op == Intrinsic::Upper;
+      return KindOf(call->op) == IntrinsicKind::Limit;
     }
     const auto* ref = std::get_if<SymbolRef>(&inner);
     if (ref == nullptr || module.symbols[ref->symbol].kind != SymbolKind::Const ||
@@ -144,7 +144,7 @@ std::vector<SymbolId> DimsIn(const Module& module, ExprId expr) {
   ExprId inside_bound;  // the argument of `lower` or `upper`
   VisitExprs(module, expr, [&](ExprId id) {
     if (const auto* call = std::get_if<Call>(&module.exprs[id])) {
-      bool of_range = call->op == Intrinsic::Lower || call->op == Intrinsic::Upper;
+      bool of_range = KindOf(call->op) == IntrinsicKind::Limit;
       inside_bound = of_range && !call->args.empty() ? call->args[0] : inside_bound;
     }
     const auto* ref = std::get_if<SymbolRef>(&module.exprs[id]);

@@ -93,8 +93,8 @@ std::string_view Spelling(BinaryOp op) {
 
 std::string_view Spelling(Intrinsic op) {
   switch (op) {
-#define ETC_INTRINSIC(name, spelling, arity, domain, result) \
-  case Intrinsic::name:                                      \
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                   \
     return spelling;
 #include "ir/ops.def"
   }
@@ -121,21 +121,30 @@ int Precedence(BinaryOp op) {
   InternalError(__FILE__, __LINE__, "a binary operator without a precedence");
 }
 
-bool TakesFloats(Intrinsic op) {
-  enum class Domain : uint8_t { Int, Float, Number, Any };
+IntrinsicKind KindOf(Intrinsic op) {
   switch (op) {
-#define ETC_INTRINSIC(name, spelling, arity, domain, result) \
-  case Intrinsic::name:                                      \
-    return Domain::domain == Domain::Float;
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                   \
+    return IntrinsicKind::kind;
 #include "ir/ops.def"
   }
-  InternalError(__FILE__, __LINE__, "an intrinsic without a domain");
+  InternalError(__FILE__, __LINE__, "an intrinsic without a kind");
+}
+
+std::string_view FunctionName(Intrinsic op) {
+  switch (op) {
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                   \
+    return #name;
+#include "ir/ops.def"
+  }
+  InternalError(__FILE__, __LINE__, "an intrinsic without a function");
 }
 
 int Arity(Intrinsic op) {
   switch (op) {
-#define ETC_INTRINSIC(name, spelling, arity, domain, result) \
-  case Intrinsic::name:                                      \
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                   \
     return arity;
 #include "ir/ops.def"
   }

@@ -63,7 +63,7 @@ class BodyCounter {
     }
     if (const auto* call = std::get_if<Call>(&expr); call != nullptr && call->args.size() == 2) {
       auto a = Int(call->args[0], env), b = Int(call->args[1], env);
-      return a && b ? Apply(call->op, *a, *b) : std::nullopt;
+      return a && b ? etc::Apply(call->op, *a, *b) : std::nullopt;
     }
     return std::nullopt;
   }
@@ -80,19 +80,6 @@ class BodyCounter {
         return std::nullopt;
     }
   }
-  static std::optional<int64_t> Apply(Intrinsic op, int64_t a, int64_t b) {
-    switch (op) {
-      case Intrinsic::Min:
-        return std::min(a, b);
-      case Intrinsic::Max:
-        return std::max(a, b);
-      case Intrinsic::CeilDiv:
-        return b > 0 && a >= 0 ? std::optional((a + b - 1) / b) : std::nullopt;
-      default:
-        return std::nullopt;
-    }
-  }
-
   bool MayHold(ExprId condition) const {
     if (const auto* binary = std::get_if<Binary>(&module_.exprs[condition])) {
       if (binary->op == BinaryOp::And) {

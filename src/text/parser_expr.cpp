@@ -23,9 +23,9 @@ std::optional<Reduction> ReductionOf(std::string_view name) {
 }
 
 std::optional<Intrinsic> IntrinsicOf(std::string_view name) {
-#define ETC_INTRINSIC(op, spelling, arity, domain, result) \
-  if (name == spelling) {                                  \
-    return Intrinsic::op;                                  \
+#define ETC_INTRINSIC(op, spelling, arity, kind, value) \
+  if (name == spelling) {                               \
+    return Intrinsic::op;                               \
   }
 #include "ir/ops.def"
   return std::nullopt;

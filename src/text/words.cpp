@@ -20,7 +20,7 @@ std::vector<std::string_view> FunctionWords() {
   std::vector<std::string_view> words = {
 #define ETC_REDUCTION(name, spelling) spelling,
 #include "ir/ops.def"
-#define ETC_INTRINSIC(name, spelling, arity, domain, result) spelling,
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) spelling,
 #include "ir/ops.def"
   };
   std::vector<std::string_view> types = ElementTypeWords();

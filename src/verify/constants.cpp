@@ -185,8 +185,7 @@ class ConstantChecks {
         bool divides = binary->op == BinaryOp::Div || binary->op == BinaryOp::Mod;
         divisor = divides ? binary->right : ExprId{};
       } else if (const auto* call = std::get_if<Call>(&expr)) {
-        bool divides = call->op == Intrinsic::CeilDiv || call->op == Intrinsic::Align;
-        divisor = divides ? call->args[1] : ExprId{};
+        divisor = KindOf(call->op) == IntrinsicKind::Quotient ? call->args[1] : ExprId{};
       } else {
         return false;
       }

@@ -257,7 +257,8 @@ class DeviceChecks {
     bool skipped = false;
     VisitExprs(module_, whole, [&](ExprId id) {
       const Expr& expr = module_.exprs[id];
-      if (const auto* call = std::get_if<Call>(&expr); call && call->op == Intrinsic::Select) {
+      const auto* call = std::get_if<Call>(&expr);
+      if (call != nullptr && KindOf(call->op) == IntrinsicKind::Choice) {
         skipped = skipped || has_part(call->args[1]) || has_part(call->args[2]);
       } else if (const auto* binary = std::get_if<Binary>(&expr)) {
         bool lazy = binary->op == BinaryOp::And || binary->op == BinaryOp::Or;

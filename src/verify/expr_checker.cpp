@@ -148,7 +148,7 @@ bool ExprChecker::CheckClosed(ExprId id, bool dims_allowed, const std::string& w
   VisitExprs(module_, id, [&](ExprId inner) {
     const Expr& expr = module_.exprs[inner];
     if (const auto* call = std::get_if<Call>(&expr)) {
-      if ((call->op == Intrinsic::Lower || call->op == Intrinsic::Upper) && !call->args.empty()) {
+      if (etc::KindOf(call->op) == IntrinsicKind::Limit && !call->args.empty()) {
         inside_bound = call->args[0];
       }
       return;
@@ -284,28 +284,26 @@ ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
         id, fmt::format("`{}` takes {}, but {} {} given", op, Counted(Arity(call.op), "argument"),
                         call.args.size(), call.args.size() == 1 ? "is" : "are"));
   }
-  switch (call.op) {
-    case Intrinsic::Min:
-    case Intrinsic::Max: {
-      ValueKind left = Number(call.args[0], op);
-      return Join(id, left, Number(call.args[1], op), op);
+  switch (etc::KindOf(call.op)) {
+    case IntrinsicKind::Number: {
+      ValueKind joined = Number(call.args[0], op);
+      for (size_t i = 1; i < call.args.size(); ++i) {
+        joined = Join(id, joined, Number(call.args[i], op), op);
+      }
+      return joined;
     }
-    case Intrinsic::Abs:
-      return Number(call.args[0], op);
-    case Intrinsic::CeilDiv:
-    case Intrinsic::Align:
+    case IntrinsicKind::Quotient:
       for (ExprId arg : call.args) {
         Require(arg, ValueKind::Int, fmt::format("an argument of `{}`", op));
       }
       CheckDivisor(id, call.args[1]);
       return ValueKind::Int;
-    case Intrinsic::Select: {
+    case IntrinsicKind::Choice: {
       Require(call.args[0], ValueKind::Bool, "the condition of `select`");
       ValueKind yes = Kind(call.args[1]);
       return Join(id, yes, Kind(call.args[2]), op);
     }
-    case Intrinsic::Lower:
-    case Intrinsic::Upper: {
+    case IntrinsicKind::Limit: {
       const auto* ref = std::get_if<SymbolRef>(&module_.exprs[call.args[0]]);
       if (ref == nullptr || module_.symbols[ref->symbol].kind != SymbolKind::Dim) {
         return Wrong(call.args[0], fmt::format("`{}` takes a dimension, but `{}` is not one", op,
@@ -313,7 +311,7 @@ ValueKind ExprChecker::KindOf(ExprId id, const Call& call) {
       }
       return ValueKind::Int;
     }
-    default:
+    case IntrinsicKind::Float:
       break;
   }
   ValueKind joined = ValueKind::Float;

@@ -129,13 +129,28 @@ PwAff Converter::Floor(const PwAff& a, const PwAff& b) {
                       : unknowns_.Quotient(a, b);
 }
 
-PwAff Converter::Ceil(const PwAff& a, const PwAff& b) {
+PwAff Converter::Min(const PwAff& a, const PwAff& b) {
+  return unknowns_.Simplify(PwAff(isl_pw_aff_min(a.copy(), b.copy())));
+}
+
+PwAff Converter::Max(const PwAff& a, const PwAff& b) {
+  return unknowns_.Simplify(PwAff(isl_pw_aff_max(a.copy(), b.copy())));
+}
+
+PwAff Converter::Abs(const PwAff& a, const PwAff&) {
+  PwAff negative = unknowns_.Constant(0) - a;
+  return PwAff(isl_pw_aff_max(a.copy(), negative.copy()));
+}
+
+PwAff Converter::CeilDiv(const PwAff& a, const PwAff& b) {
   return IsDivisor(b) ? PwAff(isl_pw_aff_ceil(isl_pw_aff_div(a.copy(), b.copy())))
                       : unknowns_.CeilQuotient(a, b);
 }
 
+PwAff Converter::Align(const PwAff& a, const PwAff& b) { return Times(b, CeilDiv(a, b)); }
+
 PwAff Converter::Of(const Call& call) {
-  if (call.op == Intrinsic::Select) {
+  if (KindOf(call.op) == IntrinsicKind::Choice) {
     Condition yes = Where(call.args[0], true);
     if (!yes.exact) {
       return Unknown("a `select` on data");
@@ -147,26 +162,17 @@ PwAff Converter::Of(const Call& call) {
         PwAff(isl_pw_aff_union_add(isl_pw_aff_intersect_domain(a.copy(), yes.set.copy()),
                                    isl_pw_aff_intersect_domain(b.copy(), no.copy()))));
   }
-  std::vector<PwAff> args;
-  for (ExprId arg : call.args) {
-    args.push_back(Int(arg));
-  }
+  PwAff first = Int(call.args.front());
+  PwAff last = call.args.size() > 1 ? Int(call.args.back()) : first;
   switch (call.op) {
-    case Intrinsic::Min:
-      return unknowns_.Simplify(PwAff(isl_pw_aff_min(args[0].copy(), args[1].copy())));
-    case Intrinsic::Max:
-      return unknowns_.Simplify(PwAff(isl_pw_aff_max(args[0].copy(), args[1].copy())));
-    case Intrinsic::Abs: {
-      PwAff negative = unknowns_.Constant(0) - args[0];
-      return PwAff(isl_pw_aff_max(args[0].copy(), negative.copy()));
-    }
-    case Intrinsic::CeilDiv:
-      return Ceil(args[0], args[1]);
-    case Intrinsic::Align:
-      return Times(args[1], Ceil(args[0], args[1]));
-    default:
-      return Unknown("a value that is no integer");
+#define ETC_INTRINSIC(name, spelling, arity, kind, value) case Intrinsic::name:
+#define ETC_INT_INTRINSIC(name, spelling, arity, kind, value) \
+  case Intrinsic::name:                                       \
+    return name(first, last);
+#include "ir/ops.def"
+    break;
   }
+  return Unknown("a value that is no integer");
 }
 
 PwAff Converter::Of(const Load& load) {

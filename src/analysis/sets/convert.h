@@ -61,7 +61,11 @@ class Converter {
   PwAff Of(const SymbolRef& ref);
   PwAff Of(const Unary& unary);
   PwAff Floor(const PwAff& a, const PwAff& b);
-  PwAff Ceil(const PwAff& a, const PwAff& b);
+  PwAff Min(const PwAff& a, const PwAff& b);
+  PwAff Max(const PwAff& a, const PwAff& b);
+  PwAff Abs(const PwAff& a, const PwAff&);
+  PwAff CeilDiv(const PwAff& a, const PwAff& b);
+  PwAff Align(const PwAff& a, const PwAff& b);
   PwAff Bits(BinaryOp op, const PwAff& a, const PwAff& b);
   PwAff Unknown(const std::string& text);
   PwAff Within(const std::string& text, Interval range);
