@@ -79,19 +79,19 @@ struct Events {
   }
 
   /// The end of the consumer role: the last CTA to leave opens the next epoch.
-  template <class Tags>
-  ETC_DEVICE void Finish(Consumer& consumer, const Tags& tags, i64 tagged_bytes) const {
+  template <class Flags>
+  ETC_DEVICE void Finish(Consumer& consumer, const Flags& flags, i64 flagged_bytes) const {
     consumer.Sync();
     if (consumer.thread == 0 && FetchAddAcquireRelease(header + 1, 1) == gridDim.x - 1) {
       header[1] = 0;
       header[0] += 1;
-      tags.Finish(tagged_bytes);
+      flags.Finish(flagged_bytes);
     }
   }
 };
 
-/// The memory of a kernel's tagged buffers: a header of 256 bytes, then the buffers.
-struct TagState {
+/// The memory of a kernel's flagged buffers: a header of 256 bytes, then the buffers.
+struct FlagState {
   static constexpr int kHeaderBytes = 256;
 
   u32* header;   // launches, then how far the last one wrote, in units of 256 bytes
@@ -99,7 +99,7 @@ struct TagState {
   u32 previous;  // how far the launch before wrote
 
   /// For all threads of the CTA, before the barrier of Block, as in Events.
-  ETC_DEVICE explicit TagState(void* memory) {
+  ETC_DEVICE explicit FlagState(void* memory) {
     header = static_cast<u32*>(memory);
     set = LoadRelaxed(header) & 1;
     previous = LoadRelaxed(header + 1);
@@ -122,8 +122,8 @@ struct TagState {
   }
 };
 
-/// Of a kernel without tagged buffers.
-struct NoTags {
+/// Of a kernel without flagged buffers.
+struct NoFlags {
   static constexpr u32 set = 0;
   ETC_DEVICE void Clear(int, int) const {}
   ETC_DEVICE void Finish(i64) const {}

@@ -164,7 +164,7 @@ struct Consumer {
   }
   /// These threads have stored their outputs of a stage themselves.
   ETC_DEVICE void Stored() { committed = Clock() - u32(ETC_REDUCER_CYCLES); }
-  /// Waits until tagged data of the stage before can be there.
+  /// Waits until flagged data of the stage before can be there.
   ETC_DEVICE void AwaitOthers() const {
     while (Clock() - committed < u32(ETC_FIRST_POLL)) {
     }

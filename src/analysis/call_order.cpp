@@ -38,7 +38,7 @@ class CallOrder {
     Collect(body, ranges);
     Reach();
     for (const auto& [tensor, uses] : uses_) {
-      if (module_.tensors[tensor].tagged) {
+      if (module_.tensors[tensor].flagged) {
         continue;  // no element is written twice, and a reader waits for each
       }
       for (size_t later = 0; later < uses.size(); ++later) {

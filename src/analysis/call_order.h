@@ -68,7 +68,7 @@ struct UnjoinedUses {
 };
 
 /// All of a kernel, as if it did not have the events `without`, whichever elements they touch.
-/// Tagged buffers order their own uses.
+/// Flagged buffers order their own uses.
 std::set<UnjoinedUses> FindUnjoinedUses(const Module& module, const Kernel& kernel,
                                         const std::set<EventId>& without);
 

@@ -24,7 +24,7 @@ class Builder {
  private:
   void Add(SourceRange, const BufferDecl& decl) {
     const Tensor& tensor = module_.tensors[decl.tensor];
-    program_.tagged = program_.tagged || tensor.tagged;
+    program_.flagged = program_.flagged || tensor.flagged;
   }
   void Add(SourceRange, const EventDecl& decl) { program_.events.push_back(decl.event); }
   void Add(SourceRange, const Region& region) { Block(region.body); }

@@ -182,7 +182,7 @@ class BenchJob {
     LoweringOptions lowering;
     lowering.schedule.schedule = kind;
     lowering.schedule.target = options_.machine;
-    lowering.schedule.tag_data = !on_host;
+    lowering.schedule.flag_in_data = !on_host;
     PhaseTimer timer;
     auto scheduled = std::make_unique<Module>(module);
     bool ok = RunPasses(*scheduled, StaticPipeline(lowering.schedule), lowering, timer, session_);

@@ -70,7 +70,7 @@ class CompileJob {
       return ordered;
     }
     LoweringOptions lowering = options_.lowering;
-    lowering.schedule.tag_data = !options_.target.IsHost();
+    lowering.schedule.flag_in_data = !options_.target.IsHost();
     lowering.schedule.remarks = options_.proofs.remarks && proving.skip;
     if (!lowering.print_after.empty() && !SourceIsProved()) {
       return false;

@@ -122,10 +122,10 @@ class Explanation {
         return module_.kernels[kernel].schedule == ScheduleKind::Kernels
                    ? "the launch that writes it has ended"
                    : "no event orders it: each SM runs its own tasks in order";
-      case Mechanism::Tag:
-        return "little of it is read, and all that use it take tags";
+      case Mechanism::FlagInData:
+        return "little of it is read, and all that use it take it flagged";
       default:
-        return WhyNotTagged(module_, kernel, edge.tensor, options_.lowering.schedule);
+        return WhyNotFlagged(module_, kernel, edge.tensor, options_.lowering.schedule);
     }
   }
 
@@ -144,7 +144,7 @@ ExitCode Execute(const ExplainOptions& options) {
   auto values = ParseIntAssignments(options.values, "--value", session.diagnostics());
   auto module = sizes && values ? LoadModule(options.source, session) : nullptr;
   LoweringOptions lowering = options.lowering;
-  lowering.schedule.tag_data = true;
+  lowering.schedule.flag_in_data = true;
   PhaseTimer timer;
   if (!module || !(IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
                                                      lowering, timer, session))) {

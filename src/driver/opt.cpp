@@ -33,7 +33,7 @@ ExitCode Execute(const OptOptions& options) {
   PhaseTimer timer;
   auto module = LoadModule(options.source, session);
   LoweringOptions lowering = options.lowering;
-  lowering.schedule.tag_data = options.arch != Arch::Host;
+  lowering.schedule.flag_in_data = options.arch != Arch::Host;
   if (module && options.passes.empty() && !IsScheduled(*module)) {
     passes = StaticPipeline(lowering.schedule);
   }

@@ -11,8 +11,8 @@ namespace etc {
 /// The device functions that a kernel runs, each once, in the order of their first share.
 std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
 
-/// The parameters of device functions that are bound to tagged buffers in a kernel.
-std::set<TensorId> TaggedParams(const Module& module, const Kernel& kernel);
+/// The parameters of device functions that are bound to flagged buffers in a kernel.
+std::set<TensorId> FlaggedParams(const Module& module, const Kernel& kernel);
 
 /// The parameters of device functions to which a kernel passes tensors that it computes, and those
 /// of which these say what is promised.

@@ -74,7 +74,7 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
         ok &= HasClearNames(module, module.devices[id], diagnostics);
       }
     }
-    bool first_tagged = false;
+    bool first_flagged = false;
     for (NodeId id : kernel.declarations) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
         const Tensor& tensor = module.tensors[buffer->tensor];
@@ -83,14 +83,14 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
                   fmt::format("buffer `%{}` has no place in the workspace; pass "
                               "`plan-memory` gives it one",
                               tensor.name));
-        } else if (tensor.tagged && !first_tagged) {
-          first_tagged = true;
+        } else if (tensor.flagged && !first_flagged) {
+          first_flagged = true;
           auto offset = EvaluateInt(module, tensor.offset, {});
-          if (!offset || *offset < kTagHeaderBytes) {
+          if (!offset || *offset < kFlagHeaderBytes) {
             missing(module.RangeOf(id),
-                    fmt::format("`%{}` is the first tagged buffer, so its place must be a constant "
-                                "of at least {}: the state of the tags stands before it",
-                                tensor.name, kTagHeaderBytes));
+                    fmt::format("`%{}` is the first flagged buffer, so its place must be a constant "
+                                "of at least {}: the state of the flags stands before it",
+                                tensor.name, kFlagHeaderBytes));
           }
         }
       } else if (const auto* event = std::get_if<EventDecl>(&module.nodes[id])) {

@@ -109,7 +109,7 @@ class CudaWriter {
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteConstants(out, module_, ranges);
     WriteParams(out, module_, kernel);
-    std::set<TensorId> tagged = TaggedParams(module_, kernel);
+    std::set<TensorId> flagged = FlaggedParams(module_, kernel);
     std::set<TensorId> computed = ComputedParams(module_, kernel);
     std::string slots = "0", scratch = "0", parts = "0";
     for (DeviceId id : DevicesOf(module_, kernel)) {
@@ -118,9 +118,9 @@ class CudaWriter {
       ArgsNames names(FindImpl(device, Spelling(arch_)) != nullptr);
       if (kernel.check_accesses) {
         WriteDevice(out, CheckedScope(module_, ranges, names, device, computed, check_texts_),
-                    device, tagged, true);
+                    device, flagged, true);
       } else {
-        WriteDevice(out, DeviceScope(module_, ranges, names), device, tagged, false);
+        WriteDevice(out, DeviceScope(module_, ranges, names), device, flagged, false);
       }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
@@ -140,7 +140,7 @@ class CudaWriter {
       out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartsBytes, {}>;",
                            SharedText(kernel)));
       out.Line("");
-      WriteTags(out, kernel_scope, kernel);
+      WriteFlags(out, kernel_scope, kernel);
       WriteRoles(out, kernel_scope, kernel);
     }
     out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
@@ -148,8 +148,8 @@ class CudaWriter {
   }
 
   void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device,
-                   const std::set<TensorId>& tagged, bool checks) {
-    WriteArgs(out, scope, device, tagged, checks);
+                   const std::set<TensorId>& flagged, bool checks) {
+    WriteArgs(out, scope, device, flagged, checks);
     WriteImpl(out, scope, device);
   }
 
@@ -243,13 +243,13 @@ class CudaWriter {
     out.Close("};");
   }
 
-  /// Where the tagged buffers begin and end.
-  void WriteTags(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  /// Where the flagged buffers begin and end.
+  void WriteFlags(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
     std::string end = "0LL";
     std::optional<int64_t> begin;
     for (NodeId id : kernel.declarations) {
       const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (buffer == nullptr || !module_.tensors[buffer->tensor].tagged) {
+      if (buffer == nullptr || !module_.tensors[buffer->tensor].flagged) {
         continue;
       }
       const Tensor& tensor = module_.tensors[buffer->tensor];
@@ -262,13 +262,13 @@ class CudaWriter {
         begin = std::min(begin.value_or(*offset), *offset);
       }
     }
-    out.Open("ETC_DEVICE auto OpenTags([[maybe_unused]] const Params& params) {");
+    out.Open("ETC_DEVICE auto OpenFlags([[maybe_unused]] const Params& params) {");
     out.Line(begin
-                 ? fmt::format("return TagState(params.workspace + {}LL - TagState::kHeaderBytes);",
+                 ? fmt::format("return FlagState(params.workspace + {}LL - FlagState::kHeaderBytes);",
                                *begin)
-                 : "return NoTags{};");
+                 : "return NoFlags{};");
     out.Close();
-    out.Open("ETC_DEVICE i64 TaggedBytes(const Params& params) {");
+    out.Open("ETC_DEVICE i64 FlaggedBytes(const Params& params) {");
     out.Line("[[maybe_unused]] const Dims dims = params.dims();");
     out.Line(fmt::format("return {} - {}LL;", end, begin.value_or(0)));
     out.Close();

@@ -52,7 +52,7 @@ void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& s
   }
   // The epoch must be read before the barrier at the end of Block's constructor.
   out.Line("etc::Events events(params.event_memory, params.event_capacity);");
-  out.Line(fmt::format("const auto tags = {}::OpenTags(params);", space));
+  out.Line(fmt::format("const auto flags = {}::OpenFlags(params);", space));
   out.Line(fmt::format("{}::CtaMemory block;", space));
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");
@@ -61,15 +61,15 @@ void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& s
   out.Reopen("} else if (block.IsReducer()) {");
   out.Line("etc::Reducer reducer = block.MakeReducer();");
   out.Line(
-      fmt::format("{}::Reduce(params, events, tags.set, reducer, blockIdx.x, gridDim.x);", space));
+      fmt::format("{}::Reduce(params, events, flags.set, reducer, blockIdx.x, gridDim.x);", space));
   out.Reopen("} else {");
-  out.Line("tags.Clear(block.SpareThread(), block.kSpareThreads);");
+  out.Line("flags.Clear(block.SpareThread(), block.kSpareThreads);");
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");
-  out.Line(fmt::format("{}::Consume(params, events, tags.set, consumer, blockIdx.x, gridDim.x);",
+  out.Line(fmt::format("{}::Consume(params, events, flags.set, consumer, blockIdx.x, gridDim.x);",
                        space));
-  out.Line(fmt::format("events.Finish(consumer, tags, {}::TaggedBytes(params));", space));
+  out.Line(fmt::format("events.Finish(consumer, flags, {}::FlaggedBytes(params));", space));
   out.Close();
   out.Close();
 }

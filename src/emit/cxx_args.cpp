@@ -22,14 +22,14 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
 }
 
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
-               const std::set<TensorId>& tagged, bool checks) {
+               const std::set<TensorId>& flagged, bool checks) {
   const Module& module = scope.module();
   const ArgsNames& names = scope.names();
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
-    if (tagged.contains(id)) {
-      out.Line(fmt::format("Tagged<{}> {};", CxxType(tensor.type), names.Pointer(tensor)));
+    if (flagged.contains(id)) {
+      out.Line(fmt::format("Flagged<{}> {};", CxxType(tensor.type), names.Pointer(tensor)));
     } else {
       out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
                            CxxType(tensor.type), names.Pointer(tensor)));

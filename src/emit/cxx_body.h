@@ -36,10 +36,10 @@ enum class BodyStyle {
 
 /// `struct Args_NAME`: for each parameter its pointer and extents, those that are constant as
 /// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
-/// `tagged` are those bound to tagged
+/// `flagged` are those bound to flagged
 /// buffers, which have a tag besides; with `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
-               const std::set<TensorId>& tagged, bool checks);
+               const std::set<TensorId>& flagged, bool checks);
 
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
 void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);

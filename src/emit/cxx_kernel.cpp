@@ -82,7 +82,7 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& 
       const Tensor& tensor = module.tensors[buffer->tensor];
       out.Line(fmt::format(
           "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.workspace + {2});",
-          tensor.tagged ? "char" : CxxType(tensor.type), tensor.name,
+          tensor.flagged ? "char" : CxxType(tensor.type), tensor.name,
           CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];

@@ -144,9 +144,9 @@ class WalkWriter {
       const Tensor& param = module_.tensors[device.params[i]];
       const Argument& argument = share.args[i];
       std::string pointer = scope_.Pointer(argument.tensor);
-      if (module_.tensors[argument.tensor].tagged) {
+      if (module_.tensors[argument.tensor].flagged) {
         // A loader reads nothing that the launch writes, so any set will do.
-        pointer = fmt::format("Tagged<{}>{{{}, {}}}", CxxType(param.type), pointer,
+        pointer = fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer,
                               role_ == Role::Loader ? "0" : "set");
       }
       if (!argument.indices.empty()) {

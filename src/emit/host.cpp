@@ -18,12 +18,12 @@ namespace etc {
 namespace {
 
 /// Generated bodies read and write plain tensors.
-bool HasNoTags(const Module& module, Diagnostics& diagnostics) {
+bool HasNoFlags(const Module& module, Diagnostics& diagnostics) {
   for (const Tensor& tensor : module.tensors) {
-    if (tensor.tagged) {
+    if (tensor.flagged) {
       diagnostics.Error(
           DiagnosticKind::Unsupported, tensor.range,
-          fmt::format("`%{}` is tagged, which the host target does not have", tensor.name));
+          fmt::format("`%{}` is flagged, which the host target does not have", tensor.name));
       return false;
     }
   }
@@ -135,7 +135,7 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
 }  // namespace
 
 std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics) {
-  if (!CanEmit(module, Arch::Host, diagnostics) || !HasNoTags(module, diagnostics)) {
+  if (!CanEmit(module, Arch::Host, diagnostics) || !HasNoFlags(module, diagnostics)) {
     return std::nullopt;
   }
   HeaderReader reader = BuiltinHeader;

@@ -27,7 +27,7 @@ NodeId Module::AddNode(Node node, SourceRange range) {
 
 int64_t BytesPerElement(const Tensor& tensor) {
   int64_t bytes = SizeInBytes(tensor.type);
-  return tensor.tagged ? 8 / (4 / bytes) : bytes;
+  return tensor.flagged ? 8 / (4 / bytes) : bytes;
 }
 
 namespace {
@@ -64,9 +64,9 @@ const Impl* FindImpl(const Device& device, std::string_view arch) {
   return it == device.impls.end() ? nullptr : &*it;
 }
 
-bool TakesTagged(const Device& device, TensorId param) {
+bool TakesFlagged(const Device& device, TensorId param) {
   return std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
-    return std::find(impl.tags.begin(), impl.tags.end(), param) != impl.tags.end();
+    return std::find(impl.flagged.begin(), impl.flagged.end(), param) != impl.flagged.end();
   });
 }
 

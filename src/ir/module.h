@@ -61,7 +61,7 @@ struct Tensor {
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
   bool swizzled = false;          // `layout tile(A, B, swizzle)`
-  bool tagged = false;            // Buffer of a kernel: words of data and the launch's tag
+  bool flagged = false;            // Buffer of a kernel: words of data and the launch's tag
   // Param of integers, what the caller promises of its elements:
   bool distinct = false;               // no two are equal
   bool monotone = false;               // along the last axis, none is less than the one before
@@ -70,10 +70,10 @@ struct Tensor {
                                        // absent ids, or empty where no axis has a name
 };
 
-/// What a kernel keeps in the workspace before its first tagged buffer.
-constexpr int64_t kTagHeaderBytes = 256;
+/// What a kernel keeps in the workspace before its first flagged buffer.
+constexpr int64_t kFlagHeaderBytes = 256;
 
-/// Bytes that an element takes in memory: a tagged word has 8 for 4 bytes of data.
+/// Bytes that an element takes in memory: a flagged word has 8 for 4 bytes of data.
 int64_t BytesPerElement(const Tensor& tensor);
 
 /// How an event is realised; Unset before scheduling.
@@ -107,7 +107,7 @@ struct Impl {
   std::string name;    // the class template
   std::vector<ImplArg> args;
   std::vector<TensorId> streams;  // operands its loader copies ahead of every wait
-  std::vector<TensorId> tags;     // operands that may be tagged buffers
+  std::vector<TensorId> flagged;  // operands that may be flagged buffers
   std::string text;               // inline CUDA
   SourceRange range;
 };
@@ -127,8 +127,8 @@ struct Device {
 /// The device's implementation for a target, or null.
 const Impl* FindImpl(const Device& device, std::string_view arch);
 
-/// Whether an implementation can take the parameter as a tagged buffer.
-bool TakesTagged(const Device& device, TensorId param);
+/// Whether an implementation can take the parameter as a flagged buffer.
+bool TakesFlagged(const Device& device, TensorId param);
 
 /// Of `specialise (batch: 1..8, 9..16; rows: 1..64, 65..128)` the ranges of one dimension.
 struct DimRange {

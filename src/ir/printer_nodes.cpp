@@ -23,7 +23,7 @@ void NodePrinter::Print(const BufferDecl& buffer, SourceRange) {
   std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
   names_.Declare(buffer.tensor);
   layout_.Line(fmt::format("{} = {} {}{}{};", names_.Of(buffer.tensor),
-                           tensor.offset ? "workspace" : "buffer", tensor.tagged ? "tagged " : "",
+                           tensor.offset ? "workspace" : "buffer", tensor.flagged ? "flagged " : "",
                            type, offset));
 }
 

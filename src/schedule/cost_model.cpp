@@ -111,8 +111,8 @@ class KernelCounter {
 
   Mechanism AddEdge(const Share& share, TensorId tensor, StageCost& stage) const {
     EdgeCost edge{tensor};
-    if (module_.tensors[tensor].tagged) {
-      edge.mechanism = Mechanism::Tag;
+    if (module_.tensors[tensor].flagged) {
+      edge.mechanism = Mechanism::FlagInData;
     } else if (!share.waits.empty()) {
       edge.mechanism = Mechanism::Counter;
     } else if (!share.range_waits.empty() || !share.enter_waits.empty()) {
@@ -135,7 +135,7 @@ double TimeOf(const StageCost& stage, const PerSignal& signal) {
   double time = 0;
   for (const EdgeCost& edge : stage.edges) {
     time = std::max(time, edge.mechanism == Mechanism::None  ? 0
-                          : edge.mechanism == Mechanism::Tag ? signal.tag
+                          : edge.mechanism == Mechanism::FlagInData ? signal.flag_in_data
                                                              : signal.counter);
   }
   return time;
@@ -261,11 +261,11 @@ struct Run {
   PaceChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
   double fetched_bytes = 0;                     // of activations
-  bool tagged = false;                          // whether a part of the chain is of tagged words
+  bool flagged = false;                          // whether a part of the chain is of flagged words
 
   void Add(const StageCost& stage, const Target& target) {
-    tagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
-                          [](const EdgeCost& edge) { return edge.mechanism == Mechanism::Tag; });
+    flagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
+                          [](const EdgeCost& edge) { return edge.mechanism == Mechanism::FlagInData; });
     auto iterations = static_cast<double>(stage.iterations);
     chain += iterations * stage.latency_us;
     hidden += iterations * TimeOf(stage, target.hidden);
@@ -282,7 +282,7 @@ struct Run {
     choice.pace.cap = target.loader_cap;
     std::string times =
         fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
-    if (stream < hidden && tagged) {
+    if (stream < hidden && flagged) {
       choice.pace.cap = target.hidden_cap;
       choice.reason = times + ", so the ring is full, and what is on its way delays the words";
     } else if (stream < hidden) {
@@ -292,10 +292,10 @@ struct Run {
       choice.pace.gap = std::lround(slot * target.cycles * target.gap_share / 100) * 100;
       choice.reason = times + ", so bursts would delay the signals";
     } else {
-      choice.pace.cap = tagged ? target.streaming_cap : target.loader_cap;
+      choice.pace.cap = flagged ? target.streaming_cap : target.loader_cap;
       choice.reason = times + ", so the stream sets the time, and a gap would add to it";
     }
-    if (chain == 0 || tagged) {
+    if (chain == 0 || flagged) {
       return;
     }
     if (fetched_bytes < target.fetched_share * choice.streamed_bytes) {
@@ -313,8 +313,8 @@ std::string_view Spelling(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::None:
       return "none";
-    case Mechanism::Tag:
-      return "tag";
+    case Mechanism::FlagInData:
+      return "flag in data";
     case Mechanism::Counter:
       return "counter";
     case Mechanism::Hoisted:

@@ -18,7 +18,7 @@ namespace etc {
 /// How a share learns that an operand is there.
 enum class Mechanism {
   None,     // nothing in this launch writes it, or program order suffices
-  Tag,      // each word of the data says so
+  FlagInData,  // each word of the data says so
   Counter,  // an event counter in global memory, awaited by each task
   Hoisted,  // the same, awaited once for all tasks that an SM runs
 };

@@ -38,12 +38,12 @@ bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// end, so that an SM waits and signals once for all of its tasks.
 bool HoistEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Tags the buffers that the implementations of all their uses can take tagged, gives each of them
+/// Tags the buffers that the implementations of all their uses can take flagged, gives each of them
 /// a version for every time it is written, and drops the events that only announced them.
-bool TagData(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Why TagData left a tensor of a kernel that it has seen to events; `module` stays as it is.
-std::string WhyNotTagged(Module& module, KernelId kernel, TensorId tensor,
+/// Why FlagInData left a tensor of a kernel that it has seen to events; `module` stays as it is.
+std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
                          const ScheduleOptions& options);
 
 /// Gives each buffer of a kernel its offset in the workspace. Two buffers share memory only where

@@ -27,11 +27,11 @@ const std::vector<Pass>& AllPasses() {
       // one call with all tasks of another.
       {"hoist-events", "wait and notify once per share where the task does not matter",
        HoistEvents},
-      // On the hoisted form as it stays, and before the memory plan, which keeps tagged buffers
+      // On the hoisted form as it stays, and before the memory plan, which keeps flagged buffers
       // apart.
-      {"tag-data", "buffers whose words carry a tag in the place of events (CUDA)", TagData},
+      {"flag-in-data", "buffers whose words carry a tag in the place of events (CUDA)", FlagInData},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
-      // Behind tag-data, since a chain of tags is shorter than one of events.
+      // Behind flag-in-data, since a chain of tags is shorter than one of events.
       {"pace-loader", "how fast the loader of streamed operands runs ahead", PaceLoader},
       // Anywhere behind the lowering: no other pass looks at checks.
       {"add-checks", "checks of what callers promise and of indices that depend on data",
@@ -46,7 +46,7 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::vector<Pass> passes = AllPasses();
   std::erase_if(passes, [&](const Pass& pass) {
     return pass.run == StripEvents || pass.run == MinimiseEvents ||
-           (pass.run == TagData && !options.tag_data) ||
+           (pass.run == FlagInData && !options.flag_in_data) ||
            (pass.run == AddChecks && !options.debug_checks);
   });
   return passes;

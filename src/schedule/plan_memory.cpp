@@ -148,13 +148,13 @@ class Planner {
         steering_(SteeringTensors(module, kernel)),
         fresh_(module, kernel) {}
 
-  /// Places the untagged buffers and gives the end of the last.
+  /// Places the unflagged buffers and gives the end of the last.
   ExprId PlaceShared() {
     ShareOrder order(module_, sites_, kernel_.schedule == ScheduleKind::Kernels);
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration == nullptr || module_.tensors[declaration->tensor].tagged) {
+      if (declaration == nullptr || module_.tensors[declaration->tensor].flagged) {
         continue;
       }
       TensorId buffer = declaration->tensor;
@@ -183,11 +183,11 @@ class Planner {
     return offset;
   }
 
-  /// Places the tagged buffers one behind the other, after their header.
-  void PlaceTagged(ExprId offset) {
+  /// Places the flagged buffers one behind the other, after their header.
+  void PlaceFlagged(ExprId offset) {
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration != nullptr && module_.tensors[declaration->tensor].tagged) {
+      if (declaration != nullptr && module_.tensors[declaration->tensor].flagged) {
         module_.tensors[declaration->tensor].offset = offset;
         ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
         offset = MakeAdd(module_, offset, size);
@@ -195,10 +195,10 @@ class Planner {
     }
   }
 
-  bool HasTagged() const {
+  bool HasFlagged() const {
     return std::any_of(kernel_.declarations.begin(), kernel_.declarations.end(), [&](NodeId id) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      return declaration != nullptr && module_.tensors[declaration->tensor].tagged;
+      return declaration != nullptr && module_.tensors[declaration->tensor].flagged;
     });
   }
 
@@ -268,8 +268,8 @@ class Planner {
 }  // namespace
 
 bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
-  // The kernels of a graph share a workspace. Whatever the sizes, only tagged words may stand where
-  // a tag is looked for: untagged data would look like data that has arrived.
+  // The kernels of a graph share a workspace. Whatever the sizes, only flagged words may stand where
+  // a tag is looked for: unflagged data would look like data that has arrived.
   std::map<std::string, int64_t> shared_ends;
   for (KernelId id : module.kernels.Ids()) {
     ExprId end = Planner(module, module.kernels[id]).PlaceShared();
@@ -279,16 +279,16 @@ bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics
   }
   for (KernelId id : module.kernels.Ids()) {
     Planner planner(module, module.kernels[id]);
-    if (!planner.HasTagged()) {
+    if (!planner.HasFlagged()) {
       continue;
     }
     int64_t begin = shared_ends.at(module.kernels[id].graph);
     if (begin == std::numeric_limits<int64_t>::max()) {
       diagnostics.Error(DiagnosticKind::Unsupported, module.kernels[id].range,
-                        "the buffers that are not tagged have no largest size");
+                        "the buffers that are not flagged have no largest size");
       return false;
     }
-    planner.PlaceTagged(MakeInt(module, begin + kTagHeaderBytes));
+    planner.PlaceFlagged(MakeInt(module, begin + kFlagHeaderBytes));
   }
   return true;
 }

@@ -20,7 +20,7 @@ Target H200() {
       .flops = 535e6,
       .sm_ring_bytes = 200e3,
       .slot_bytes = 16384,
-      .chain = {.tag = 0.9, .counter = 1.3},
+      .chain = {.flag_in_data = 0.9, .counter = 1.3},
       .task = 1.0,
       .launch = 3,
       .loader_cap = 3,
@@ -29,8 +29,8 @@ Target H200() {
       .ahead = 1,
       .fetched_share = 0.65,
       .gap_share = 0.75,
-      .hidden = {.tag = 1.4, .counter = 3.08},
-      .streaming = {.tag = 5, .counter = 11},
+      .hidden = {.flag_in_data = 1.4, .counter = 3.08},
+      .streaming = {.flag_in_data = 5, .counter = 11},
   };
 }
 

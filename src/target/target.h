@@ -12,7 +12,7 @@ namespace etc {
 
 /// Microseconds for each stage that waits, by how it does.
 struct PerSignal {
-  double tag, counter;
+  double flag_in_data, counter;
 };
 
 /// A machine. Times are microseconds. What the cost model is made of is measured on the card where
@@ -41,9 +41,9 @@ struct Target {
   double launch;          // of a kernel in a CUDA graph
 
   int64_t loader_cap;     // slots in flight: fewer stream slower, more delay signals
-  int64_t streaming_cap;  // the same where the stream sets the time of a chain of tagged words,
+  int64_t streaming_cap;  // the same where the stream sets the time of a chain of flagged words,
                           // and where the consumers fetch fetched_share of what it brings
-  int64_t hidden_cap;     // the same where the stream hides behind a chain of tagged words
+  int64_t hidden_cap;     // the same where the stream hides behind a chain of flagged words
   int64_t ahead;          // the same in a share that the consumers wait for, of events only
   double fetched_share;
   double gap_share;     // of the time of a slot at full bandwidth, where bursts delay signals

@@ -28,7 +28,7 @@ class Execution {
   void Bind(const TensorData& tensor);
 
   /// Has each launch start with a workspace of this byte, so that a result shows which depends on
-  /// what no task has written. All is bound, and the dims are known. The program has no tagged
+  /// what no task has written. All is bound, and the dims are known. The program has no flagged
   /// buffers, whose words are zero until they are written: a host target has none.
   void PoisonWorkspace(unsigned char byte);
 

@@ -276,7 +276,7 @@ Impl Parser::ImplLine() {
     Expect(TokenKind::Greater);
   }
   impl.streams = Operands(TokenKind::KeywordStreams);
-  impl.tags = Operands(TokenKind::KeywordTags);
+  impl.flagged = Operands(TokenKind::KeywordFlagged);
   ExpectSemicolon();
   impl.range = RangeFrom(begin);
   return impl;

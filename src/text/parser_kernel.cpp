@@ -154,9 +154,9 @@ void Parser::Declaration(std::vector<NodeId>& declarations) {
   // Before memory is planned, a kernel's buffers are still those of its graph.
   bool placed = !At(TokenKind::KeywordBuffer);
   Expect(placed ? TokenKind::KeywordWorkspace : TokenKind::KeywordBuffer);
-  bool tagged = Accept(TokenKind::KeywordTagged);
+  bool flagged = Accept(TokenKind::KeywordFlagged);
   Tensor tensor = Type(name, TensorKind::Buffer);
-  tensor.tagged = tagged;
+  tensor.flagged = flagged;
   if (placed) {
     Expect(TokenKind::KeywordAt);
     tensor.offset = Expression();

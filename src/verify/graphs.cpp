@@ -39,13 +39,13 @@ class GraphChecks {
   }
 
   /// Tags stand in the place of events, which launches do without.
-  void NothingTagged(const std::vector<NodeId>& declarations) {
+  void NothingFlagged(const std::vector<NodeId>& declarations) {
     for (NodeId id : declarations) {
       const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (buffer != nullptr && module_.tensors[buffer->tensor].tagged) {
+      if (buffer != nullptr && module_.tensors[buffer->tensor].flagged) {
         diagnostics_.Error(
             DiagnosticKind::Structure, module_.RangeOf(id),
-            fmt::format("`%{}` is tagged, but a kernel of separate launches has no tags",
+            fmt::format("`%{}` is flagged, but a kernel of separate launches has no flag in data",
                         module_.tensors[buffer->tensor].name));
       }
     }
@@ -128,15 +128,15 @@ class GraphChecks {
     }
   }
 
-  /// Only an implementation that says so can take a tagged buffer.
+  /// Only an implementation that says so can take a flagged buffer.
   void Tags(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
     for (size_t i = 0; i < std::min(args.size(), callee.params.size()); ++i) {
       const Tensor& tensor = module_.tensors[args[i].tensor];
-      if (tensor.tagged && !TakesTagged(callee, callee.params[i])) {
+      if (tensor.flagged && !TakesFlagged(callee, callee.params[i])) {
         diagnostics_.Error(
             DiagnosticKind::Argument, range,
-            fmt::format("`%{}` is tagged, but no implementation of `@{}` takes "
-                        "`%{}` with tags",
+            fmt::format("`%{}` is flagged, but no implementation of `@{}` takes "
+                        "`%{}` flagged",
                         tensor.name, callee.name, module_.tensors[callee.params[i]].name));
       }
     }
@@ -328,7 +328,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   checks.Block(kernel.body);
   checks.Outputs(kernel.params);
   if (kernel.schedule == ScheduleKind::Kernels) {
-    checks.NothingTagged(kernel.declarations);
+    checks.NothingFlagged(kernel.declarations);
   }
   CheckSchedule(module, kernel, diagnostics);
   ExprChecker exprs(module, diagnostics);

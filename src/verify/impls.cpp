@@ -89,14 +89,14 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
             .notes.push_back(DeclaredHere(tensor));
       }
     }
-    for (TensorId id : impl.tags) {
+    for (TensorId id : impl.flagged) {
       const Tensor& tensor = module.tensors[id];
       bool streamed = std::find(impl.streams.begin(), impl.streams.end(), id) != impl.streams.end();
       if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut || streamed) {
         diagnostics
             .Error(DiagnosticKind::Impl, impl.range,
-                   fmt::format("`tags` names `%{}`, which {}; only an `in` or `out` parameter that "
-                               "is not streamed can be tagged",
+                   fmt::format("`flagged` names `%{}`, which {}; only an `in` or `out` parameter that "
+                               "is not streamed can be flagged",
                                tensor.name, streamed ? "is streamed" : "is both read and written"))
             .notes.push_back(DeclaredHere(tensor));
       }

@@ -227,17 +227,17 @@ void CheckElements(const Tensor& tensor, Diagnostics& diagnostics) {
 
 }  // namespace
 
-/// A word of a tagged buffer has 4 bytes of data, in one row.
-void CheckTagged(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
+/// A word of a flagged buffer has 4 bytes of data, in one row.
+void CheckFlagged(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
   if (!tensor.tile.empty() || (tensor.type != DType::F32 && tensor.type != DType::BF16)) {
     diagnostics.Error(DiagnosticKind::Type, tensor.range,
-                      fmt::format("`%{}` is tagged, so it must be a row-major tensor of `f32` or "
+                      fmt::format("`%{}` is flagged, so it must be a row-major tensor of `f32` or "
                                   "`bf16`",
                                   tensor.name));
   } else if (tensor.type == DType::BF16 &&
              (tensor.shape.empty() || !IsMultiple(module, tensor.shape.back(), 2))) {
     diagnostics.Error(DiagnosticKind::Shape, tensor.range,
-                      fmt::format("`%{}` is tagged, so its last extent must be even", tensor.name));
+                      fmt::format("`%{}` is flagged, so its last extent must be even", tensor.name));
   }
 }
 
@@ -250,8 +250,8 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
     CheckLayout(module, tensor, exprs, diagnostics);
   }
   CheckPromises(module, tensor, exprs, diagnostics);
-  if (tensor.tagged) {
-    CheckTagged(module, tensor, diagnostics);
+  if (tensor.flagged) {
+    CheckFlagged(module, tensor, diagnostics);
   }
 }
 

@@ -18,7 +18,7 @@
 //   - A value range stands on a tensor of integers and is not empty; so do `distinct` and
 //     `monotone`, on one with axes. Where it depends on the element it reads `in` parameters only.
 //     `counts` stands on one of one axis and names an `in` parameter of integers.
-//   - A tagged buffer is row-major, of f32 or of bf16 with an even last extent.
+//   - A flagged buffer is row-major, of f32 or of bf16 with an even last extent.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.
 //   - A stored value is of the tensor's kind. `topk` stores positions in a tensor of integers.
@@ -30,7 +30,7 @@
 //   - The architecture is known and occurs once for a device; arguments occur once and are
 //   constant.
 //   - `streams` names `in` and `inout` parameters.
-//   - `tags` names `in` and `out` parameters that are not streamed.
+//   - `flagged` names `in` and `out` parameters that are not streamed.
 // Streams (streams.cpp)
 //   - At no sizes does a call of a graph write what a call of it streams, but where each element
 //     that the one's body reads is proved to be none that the other's writes, in any task.
@@ -41,8 +41,8 @@
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
 //     what no call has written yet is not read.
-//   - A kernel of separate launches has no tagged buffers.
-//   - A share has as many axes as its callee's tasks have coordinates, and binds tagged buffers
+//   - A kernel of separate launches has no flagged buffers.
+//   - A share has as many axes as its callee's tasks have coordinates, and binds flagged buffers
 //     only to operands that an implementation takes with tags.
 //   - A loader has at least one slot on its way.
 //   - A check is of a parameter with elements when a launch begins, of integers, and leaves `*` an

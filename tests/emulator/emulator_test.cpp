@@ -11,7 +11,7 @@
 #include "arch/sm90/launch.cuh"
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/mma.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/wgmma.cuh"
 #include "machine.h"
 
@@ -146,7 +146,7 @@ TEST_CASE("a wait for a word that nobody writes is a deadlock, one that comes la
                           while (FetchMissing(mine, &word)) {
                           }
                         }),
-            "a tagged word"));
+            "a flagged word"));
 }
 
 /// A copy of a warp, with or without its wait.

@@ -6,7 +6,7 @@
 #include "parts_test.cuh"
 #include "small_ops_test.cuh"
 #include "stream_gemm_test.cuh"
-#include "tagged_test.cuh"
+#include "flagged_test.cuh"
 #include "wide_gemm_test.cuh"
 
 int main(int argc, char** argv) {
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
       {"wide_gemms", TestWideGemms},
       {"parts", TestProjectionsInParts},
       {"attentions", TestAttentions},
-      {"tagged", TestTagged},
+      {"flagged", TestFlagged},
   };
   Report report;
   for (int i = 1; i < argc; ++i) {

@@ -115,7 +115,7 @@ void Fetched(const uint32_t* address, bool missing) {
     lane.fetches = 0;
   } else if (lane.missing == address || ++lane.fetches > most_fetches) {
     lane.missing = nullptr;
-    machine->Yield({"a tagged word"}, true);
+    machine->Yield({"a flagged word"}, true);
   }
 }
 

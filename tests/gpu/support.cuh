@@ -195,18 +195,18 @@ struct ReductionIn<Program, std::void_t<decltype(&Program::Reduce)>> {
   }
 };
 
-/// A program with tagged buffers has OpenTags, UseSet and TaggedBytes.
+/// A program with flagged buffers has OpenFlags, UseSet and FlaggedBytes.
 template <class Program, class = void>
-struct TagsIn {
-  static ETC_DEVICE NoTags Open(const Program&) { return {}; }
+struct FlagsIn {
+  static ETC_DEVICE NoFlags Open(const Program&) { return {}; }
   static ETC_DEVICE void Use(Program&, u32) {}
   static ETC_DEVICE i64 Bytes(const Program&) { return 0; }
 };
 template <class Program>
-struct TagsIn<Program, std::void_t<decltype(&Program::UseSet)>> {
-  static ETC_DEVICE TagState Open(const Program& program) { return program.OpenTags(); }
+struct FlagsIn<Program, std::void_t<decltype(&Program::UseSet)>> {
+  static ETC_DEVICE FlagState Open(const Program& program) { return program.OpenFlags(); }
   static ETC_DEVICE void Use(Program& program, u32 set) { program.UseSet(set); }
-  static ETC_DEVICE i64 Bytes(const Program& program) { return program.TaggedBytes(); }
+  static ETC_DEVICE i64 Bytes(const Program& program) { return program.FlaggedBytes(); }
 };
 
 /// A kernel as the emitter writes it. Program has kSlotBytes, kScratchBytes, and Load and Consume.
@@ -214,9 +214,9 @@ template <class Program>
 __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
     Persistent(const __grid_constant__ Program given, u32* event_memory) {
   Events events(event_memory, kCapacity);
-  const auto tags = TagsIn<Program>::Open(given);
+  const auto flags = FlagsIn<Program>::Open(given);
   Program program = given;
-  TagsIn<Program>::Use(program, tags.set);
+  FlagsIn<Program>::Use(program, flags.set);
   Block<Program::kSlotBytes, Program::kScratchBytes, ReductionIn<Program>::kPartsBytes,
         kSharedBytes>
       block;
@@ -229,12 +229,12 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
       Reducer reducer = block.MakeReducer();
       ReductionIn<Program>::Reduce(program, reducer, events);
     } else {
-      tags.Clear(block.SpareThread(), block.kSpareThreads);
+      flags.Clear(block.SpareThread(), block.kSpareThreads);
     }
   } else {
     Consumer consumer = block.MakeConsumer();
     program.Consume(consumer, events);
-    events.Finish(consumer, tags, TagsIn<Program>::Bytes(program));
+    events.Finish(consumer, flags, FlagsIn<Program>::Bytes(program));
   }
 }
 

@@ -4,7 +4,7 @@
 #include "parts_test.cuh"
 #include "small_ops_test.cuh"
 #include "stream_gemm_test.cuh"
-#include "tagged_test.cuh"
+#include "flagged_test.cuh"
 #include "timing.cuh"
 #include "wide_gemm_test.cuh"
 #include "wide_timing.cuh"
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   TestWideGemms(report);
   TestProjectionsInParts(report);
   TestAttentions(report);
-  TestTagged(report);
+  TestFlagged(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);

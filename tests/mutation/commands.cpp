@@ -90,7 +90,7 @@ class Commands {
       return false;
     }
     ScheduleOptions options;
-    options.tag_data = true;
+    options.flag_in_data = true;
     auto module = Schedule(std::make_unique<Module>(*check.module), options, "compile");
     if (!module || check.proofs_refute) {
       return false;

@@ -58,8 +58,8 @@ class Builder {
   }
 
   void Add(const BufferDecl& decl) {
-    if (module_.tensors[decl.tensor].tagged) {
-      program_.unknown = true;  // a tagged word orders its own reads, which is not modelled
+    if (module_.tensors[decl.tensor].flagged) {
+      program_.unknown = true;  // a flagged word orders its own reads, which is not modelled
     }
   }
   void Add(const EventDecl& decl) { events_.Declare(decl.event); }

@@ -1,9 +1,9 @@
-// Runs of 1, 2 or 4 neighbouring elements, tagged ones of whole words, that start at a multiple of
+// Runs of 1, 2 or 4 neighbouring elements, flagged ones of whole words, that start at a multiple of
 // their number: read and stored in as few instructions as their width allows.
 #pragma once
 
 #include "arch/common/types.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 
 namespace etc {
 
@@ -29,8 +29,8 @@ template <class T, int run>
 struct ElementRun<T*, run> : ElementRun<const T*, run> {};
 
 template <class T, int run>
-struct ElementRun<Tagged<T>, run> {
-  static constexpr int kPerWord = Tagged<T>::kPerWord;
+struct ElementRun<Flagged<T>, run> {
+  static constexpr int kPerWord = Flagged<T>::kPerWord;
   static constexpr int kWords = run / kPerWord;
   u32 words[kWords];
   const u32* address;
@@ -49,7 +49,7 @@ struct ElementRun<Tagged<T>, run> {
     }
 #pragma unroll
     for (int i = 0; i < run; ++i) {
-      u32 data = TagData(arrived.words[i / kPerWord]);
+      u32 data = FromFlagged(arrived.words[i / kPerWord]);
       if constexpr (kPerWord == 1) {
         values[i] = BitsToFloat(data);
       } else {
@@ -67,8 +67,8 @@ ETC_DEVICE ElementRun<const T*, run> ReadRun(const T* from, i64 i) {
   return read;
 }
 template <int run, class T>
-ETC_DEVICE ElementRun<Tagged<T>, run> ReadRun(Tagged<T> from, i64 i) {
-  ElementRun<Tagged<T>, run> read{{}, from.Word(u32(i / Tagged<T>::kPerWord))};
+ETC_DEVICE ElementRun<Flagged<T>, run> ReadRun(Flagged<T> from, i64 i) {
+  ElementRun<Flagged<T>, run> read{{}, from.Word(u32(i / Flagged<T>::kPerWord))};
   read.Fetch();
   return read;
 }
@@ -84,17 +84,17 @@ ETC_DEVICE void StoreRun(T* to, i64 i, const float (&values)[run]) {
   *reinterpret_cast<decltype(elements)*>(to + i) = elements;
 }
 template <int run>
-ETC_DEVICE void StoreRun(Tagged<float> to, i64 i, const float (&values)[run]) {
+ETC_DEVICE void StoreRun(Flagged<float> to, i64 i, const float (&values)[run]) {
 #pragma unroll
   for (int e = 0; e < run; e += 2) {
-    StoreTagged(to.Word(u32(i + e)), FloatToBits(values[e]), FloatToBits(values[e + 1]));
+    StoreFlagged(to.Word(u32(i + e)), FloatToBits(values[e]), FloatToBits(values[e + 1]));
   }
 }
-ETC_DEVICE void StoreRun(Tagged<bf16> to, i64 i, const float (&values)[2]) {
-  StoreTagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]));
+ETC_DEVICE void StoreRun(Flagged<bf16> to, i64 i, const float (&values)[2]) {
+  StoreFlagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]));
 }
-ETC_DEVICE void StoreRun(Tagged<bf16> to, i64 i, const float (&values)[4]) {
-  StoreTagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]), PackBf16(values[2], values[3]));
+ETC_DEVICE void StoreRun(Flagged<bf16> to, i64 i, const float (&values)[4]) {
+  StoreFlagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]), PackBf16(values[2], values[3]));
 }
 
 }  // namespace etc

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "arch/common/math.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 
@@ -58,23 +58,23 @@ struct AttentionCombine {
     return __fdividef(sum, weight);
   }
 
-  /// The same of tagged records, by a whole warp. All of a batch of splits is fetched at once: each
+  /// The same of flagged records, by a whole warp. All of a batch of splits is fetched at once: each
   /// lane has its own element of every split, and the scores of one split.
-  static ETC_DEVICE float Join(Tagged<float> record, int splits, int d) {
+  static ETC_DEVICE float Join(Flagged<float> record, int splits, int d) {
     constexpr int kBatch = 16;
     constexpr u32 kAll = 0xffffffffu;
     int mine = int(threadIdx.x) % kBatch;
     float top = NegativeInfinity(), sum = 0, weight = 0;
 #pragma unroll 1
     for (int first = 0; first < splits; first += kBatch) {
-      Tagged<float> records = record + i64(first) * kRecord;
+      Flagged<float> records = record + i64(first) * kRecord;
       bool exists = first + mine < splits;
-      u32 score = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()));
-      u32 exponentials = exists ? 0 : TagWord(0);
+      u32 score = exists ? 0 : ToFlagged(FloatToBits(NegativeInfinity()));
+      u32 exponentials = exists ? 0 : ToFlagged(0);
       u32 values[kBatch];
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) {
-        values[s] = first + s < splits ? 0 : TagWord(0);
+        values[s] = first + s < splits ? 0 : ToFlagged(0);
       }
       bool missing = true;
       while (missing) {
@@ -86,8 +86,8 @@ struct AttentionCombine {
         }
       }
       __syncwarp();
-      score = TagData(score);
-      exponentials = TagData(exponentials);
+      score = FromFlagged(score);
+      exponentials = FromFlagged(exponentials);
       float my_top = BitsToFloat(score);
       float old = top;
 #pragma unroll
@@ -102,7 +102,7 @@ struct AttentionCombine {
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) {
         float factor = __shfl_sync(kAll, my_factor, s);
-        sum = fmaf(factor, BitsToFloat(TagData(values[s])), sum);
+        sum = fmaf(factor, BitsToFloat(FromFlagged(values[s])), sum);
         weight = fmaf(factor, __shfl_sync(kAll, BitsToFloat(exponentials), s), weight);
       }
     }

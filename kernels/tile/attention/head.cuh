@@ -4,7 +4,7 @@
 #include "arch/common/math.cuh"
 #include "arch/common/types.cuh"
 #include "arch/sm90/runs.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "engine/options.cuh"
 
 namespace etc {
@@ -86,7 +86,7 @@ struct HeadWords {
     }
   }
 
-  ETC_DEVICE HeadWords(Tagged<bf16> source, int lane) {
+  ETC_DEVICE HeadWords(Flagged<bf16> source, int lane) {
     words[0] = words[1] = 0;
     bool missing = true;
     while (missing) {
@@ -99,7 +99,7 @@ struct HeadWords {
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      u32 data = TagData(words[half]);
+      u32 data = FromFlagged(words[half]);
       words[half] = Places::kRun == 1 && lane % 2 != 0 ? data >> 16 : data;
     }
   }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "arch/common/math.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "tile/attention/attention_tile.cuh"
 
 namespace etc {
@@ -33,12 +33,12 @@ class SplitRecords {
   int count_, d_;
 };
 
-/// The same of tagged records. A batch of them is fetched at once, the first as soon as this is
+/// The same of flagged records. A batch of them is fetched at once, the first as soon as this is
 /// made. They are few, so each thread fetches all that it needs: to share it would take longer.
 template <int kDim>
-class SplitRecords<kDim, Tagged<float>> {
+class SplitRecords<kDim, Flagged<float>> {
  public:
-  ETC_DEVICE SplitRecords(Tagged<float> records, int count, int d)
+  ETC_DEVICE SplitRecords(Flagged<float> records, int count, int d)
       : records_(records), count_(count), d_(d) {
     Begin();
     Fetch();
@@ -62,19 +62,19 @@ class SplitRecords<kDim, Tagged<float>> {
   static constexpr int kRecord = kDim + 2;
   static constexpr int kBatch = 3;
 
-  Tagged<float> records_;  // from the batch's first on
+  Flagged<float> records_;  // from the batch's first on
   int count_, d_;
   u32 scores_[kBatch], weights_[kBatch], values_[kBatch];
 
-  ETC_DEVICE float Score(int s) const { return BitsToFloat(TagData(scores_[s])) * kLog2E; }
+  ETC_DEVICE float Score(int s) const { return BitsToFloat(FromFlagged(scores_[s])) * kLog2E; }
 
   /// There is nothing to fetch of records that do not exist: they weigh nothing.
   ETC_DEVICE void Begin() {
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
       bool exists = s < count_;
-      scores_[s] = exists ? 0 : TagWord(FloatToBits(NegativeInfinity()));
-      weights_[s] = values_[s] = exists ? 0 : TagWord(0);
+      scores_[s] = exists ? 0 : ToFlagged(FloatToBits(NegativeInfinity()));
+      weights_[s] = values_[s] = exists ? 0 : ToFlagged(0);
     }
   }
   /// Whether something was missing.
@@ -100,8 +100,8 @@ class SplitRecords<kDim, Tagged<float>> {
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
       float factor = SoftmaxFactor(Score(s), top);
-      sum = fmaf(factor, BitsToFloat(TagData(values_[s])), sum);
-      weight = fmaf(factor, BitsToFloat(TagData(weights_[s])), weight);
+      sum = fmaf(factor, BitsToFloat(FromFlagged(values_[s])), sum);
+      weight = fmaf(factor, BitsToFloat(FromFlagged(weights_[s])), weight);
     }
   }
 };

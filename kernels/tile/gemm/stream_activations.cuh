@@ -1,10 +1,10 @@
-// The activations of a streamed GEMM: what each lane needs of them as operands, plain or tagged, a
+// The activations of a streamed GEMM: what each lane needs of them as operands, plain or flagged, a
 // chunk of k at a time, and the norm's weights at the same places.
 #pragma once
 
 #include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 
@@ -19,7 +19,7 @@ struct StreamActivations {
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
   static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
   static constexpr int kTailBlocks = (kDepth - (kChunks - 1) * kChunk) / kStep;
-  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
+  static constexpr bool kFlagged = IsFlagged<decltype(Args::x)>::value;
 
   int group, quad;
 
@@ -33,7 +33,7 @@ struct StreamActivations {
   ETC_DEVICE int FirstK(const Consumer& consumer, int chunk) const {
     return consumer.warp * Blocks(chunk) * 32 + quad * 8;
   }
-  /// This lane's tagged activations of a block: four words.
+  /// This lane's flagged activations of a block: four words.
   template <class A>
   ETC_DEVICE const u32* Words(const Consumer& consumer, const A& args, int chunk, int block,
                               int tile) const {
@@ -46,7 +46,7 @@ struct StreamActivations {
       return args.x.Word(mine + apart);
     }
   }
-  /// Fetches what is missing of a lane's first `count` tagged loads from a chunk on.
+  /// Fetches what is missing of a lane's first `count` flagged loads from a chunk on.
   template <int count>
   ETC_DEVICE void Fetch(const Consumer& consumer, const Args& args, int chunk,
                         Vec4 (*words)[kTiles]) const {
@@ -80,7 +80,7 @@ struct StreamActivations {
     for (int i = 0; i < kFragments; ++i) {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        u32 start = tile * 8 + group < args.x_0 ? 0 : TagWord(0);
+        u32 start = tile * 8 + group < args.x_0 ? 0 : ToFlagged(0);
         words[i][tile] = {start, start, start, start};
       }
     }
@@ -102,7 +102,7 @@ struct StreamActivations {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
         if (block < Blocks(chunk)) {
-          words[block][tile] = TagData(words[block][tile]);
+          words[block][tile] = FromFlagged(words[block][tile]);
         }
       }
     }
@@ -118,7 +118,7 @@ struct StreamActivations {
     }
   }
 
-  /// A chunk of tagged activations on its way.
+  /// A chunk of flagged activations on its way.
   template <class A = Args>
   struct Arriving {
     Vec4 words[kBlocks][kTiles];
@@ -158,11 +158,11 @@ struct StreamActivations {
       }
     }
   }
-  using NextChunk = typename Choose<kTagged, Arriving<>, Loaded>::type;
+  using NextChunk = typename Choose<kFlagged, Arriving<>, Loaded>::type;
 
   ETC_DEVICE void LoadChunk(const Consumer& consumer, const Args& args, int chunk,
                             Vec4 (*fragments)[kTiles]) const {
-    if constexpr (kTagged) {
+    if constexpr (kFlagged) {
       Arriving<> arriving;
       arriving.Start(*this, consumer, args, chunk);
       arriving.Finish(*this, consumer, args, fragments);

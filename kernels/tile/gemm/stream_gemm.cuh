@@ -35,7 +35,7 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
       Shape::kFragments, Shape::kGated, Shape::kGroupRows, Shape::kGroups, Shape::kHalfStride,
       Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs, Shape::kPart,
       Shape::kPartStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
-      Shape::kSums, Shape::kSwizzled, Shape::kTagged, Shape::kTiled, Shape::kTiles;
+      Shape::kSums, Shape::kSwizzled, Shape::kFlagged, Shape::kTiled, Shape::kTiles;
   using typename Shape::Epilogue, typename Shape::Weights, typename Shape::X;
   using Reduction = StreamGemmReduction<Config, Args>;
 
@@ -59,8 +59,8 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
   }
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
-    // Of tagged activations the constructor waits itself, behind its loads of the norm's weights.
-    if constexpr (kNorm && !(kNormAhead > 0 && kTagged)) {
+    // Of flagged activations the constructor waits itself, behind its loads of the norm's weights.
+    if constexpr (kNorm && !(kNormAhead > 0 && kFlagged)) {
       PrefetchNorm(consumer, args.norm, kDepth);
     }
   }
@@ -142,13 +142,13 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
     if constexpr (kBegins) {
       consumer.Begin();
     }
-    if constexpr (kTagged) {
+    if constexpr (kFlagged) {
       consumer.AwaitOthers();
       if (kHeld && args.x_0 > kDirectRows) {
         x_.AwaitOne(consumer, args);
       }
     }
-    if constexpr (kHeld && kTagged) {
+    if constexpr (kHeld && kFlagged) {
       x_.StartWords(args, fragments_);
       x_.template Fetch<kFragments>(consumer, args, 0, fragments_);
     } else if constexpr (kHeld) {
@@ -165,7 +165,7 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
   /// Makes a chunk of held activations what the first task, and then all others, multiply.
   ETC_DEVICE void Prepare(const Consumer& consumer, const Args& args, int chunk, Squares& squares) {
     Vec4(*fragments)[kTiles] = fragments_ + chunk * kBlocks;
-    if constexpr (kTagged) {
+    if constexpr (kFlagged) {
       x_.FinishWords(consumer, args, chunk, fragments);
     }
     if constexpr (kNorm) {

@@ -120,7 +120,7 @@ struct residual {
   static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 1;
   template <class Args>
-  static constexpr bool kReadsPlain = !IsTagged<decltype(Args::residual)>::value;
+  static constexpr bool kReadsPlain = !IsFlagged<decltype(Args::residual)>::value;
   template <int run, class Args>
   static ETC_DEVICE auto Operand(const Args& args, i64 b, i64 n) {
     return ReadRun<run>(args.residual, b * args.residual_1 + n);

@@ -2,7 +2,7 @@
 // are divided, where a slot's rows lie, and what is held in registers.
 #pragma once
 
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/stream_activations.cuh"
@@ -72,9 +72,9 @@ struct StreamGemmShape {
   static constexpr int kScratchBytes = 0;
 
   // Registers that the activations of a whole share may take.
-  static constexpr bool kTagged = IsTagged<decltype(Args::x)>::value;
+  static constexpr bool kFlagged = IsFlagged<decltype(Args::x)>::value;
   static constexpr int kHoldable = (kNorm ? 96 : 128) - (kGroups - 1) * 8;
-  static constexpr int kDirectRows = 2;  // tagged rows that are fetched without a look at one word
+  static constexpr int kDirectRows = 2;  // flagged rows that are fetched without a look at one word
   static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
   using X = StreamActivations<Args, kDepth, kChunk, kTiles, kFragments>;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "arch/common/math.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {

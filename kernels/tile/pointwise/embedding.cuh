@@ -4,7 +4,7 @@
 #pragma once
 
 #include "arch/sm90/memory.cuh"
-#include "arch/sm90/tagged.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "engine/layout.cuh"
 #include "engine/roles.cuh"
 
@@ -71,8 +71,8 @@ struct Embedding {
     StoreGlobal(reinterpret_cast<char*>(row) + i, value);
   }
   template <class T>
-  static ETC_DEVICE void Store(Tagged<T> row, int i, Vec4 value) {
-    StoreTagged(row.Word(i / 4), value);
+  static ETC_DEVICE void Store(Flagged<T> row, int i, Vec4 value) {
+    StoreFlagged(row.Word(i / 4), value);
   }
 
   static constexpr int kTileRowBytes = kTileColumns * kElementBytes;

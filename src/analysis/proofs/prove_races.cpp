@@ -222,8 +222,8 @@ class RaceProof {
   /// Counts the fact as proved, or reports it.
   bool Check(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
              const AccessRegion& b) {
-    // The reader of a tagged buffer waits for each word.
-    bool waits = unknowns_.module().tensors[a.tensor].tagged && a.write && !b.write;
+    // The reader of a flagged buffer waits for each word.
+    bool waits = unknowns_.module().tensors[a.tensor].flagged && a.write && !b.write;
     if (a.ahead || b.ahead || waits || InBarriers(x, y) ||
         (barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b))) {
       ++prover_.report.races.proved;
@@ -267,13 +267,13 @@ class RaceProof {
     const Tensor& tensor = unknowns_.module().tensors[a.tensor];
     std::optional<Point> point;
     Set open_set = conflict & OpenSet(x, y, open);
-    // A tagged word orders what follows its read after what precedes its write. Relations between
+    // A flagged word orders what follows its read after what precedes its write. Relations between
     // whole tasks cannot say that, so what seems open may be ordered.
-    bool tagged = unknowns_.program().tagged;
+    bool flagged = unknowns_.program().flagged;
     // Both must be possible at once: two elements that are not named may be the same one.
     bool possible = a.possible && b.possible && (!a.of_any_iteration || b.exact) &&
                     (!b.of_any_iteration || a.exact);
-    if (open && possible && !tagged) {
+    if (open && possible && !flagged) {
       point = FindRace(x, y, open_set);
     }
     ProofTally& tally = prover_.report.races;
@@ -281,7 +281,7 @@ class RaceProof {
       prover_.NotProved(tally, DiagnosticKind::Race, y.range,
                         fmt::format("`@{}` {} `%{}` in order with `@{}`", y.device->name,
                                     b.write ? "writes" : "reads", tensor.name, x.device->name),
-                        tagged ? "tagged buffers order tasks word by word"
+                        flagged ? "flagged buffers order tasks word by word"
                                : ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
       return;
     }

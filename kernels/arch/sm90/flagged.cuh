@@ -1,10 +1,10 @@
-// Tagged buffers: data that is its own flag. A word of 4 bytes, one float or two neighbouring bf16,
+// Flagged buffers: data that is its own flag. A word of 4 bytes, one float or two neighbouring bf16,
 // is zero until its writer stores the complement of the data, which is never zero: no result has
 // all bits set. So a reader that finds anything else than zero has the data: there is nothing to
 // wait for but the data itself, and no order to keep between words.
 //
 // There are two sets of words, used by turns: a launch writes one, which it finds zero, and clears
-// what the launch before wrote to the other (TagState in engine/events.cuh). They alternate every
+// what the launch before wrote to the other (FlagState in engine/events.cuh). They alternate every
 // 128 bytes, so that a word's set does not depend on how the sizes of a launch divide the memory.
 #pragma once
 
@@ -15,22 +15,22 @@
 namespace etc {
 
 template <class T>
-struct Tagged {
+struct Flagged {
   static constexpr int kPerWord = 4 / int(sizeof(T));
   static constexpr int kLineWords = 32;
 
   char* memory;  // of the first word in the launch's set
   u32 first;     // word, counted in one set
 
-  Tagged() = default;
+  Flagged() = default;
   /// The whole buffer, which starts at a multiple of 256 bytes; set is 0 or 1.
-  ETC_DEVICE Tagged(void* buffer, u32 set)
+  ETC_DEVICE Flagged(void* buffer, u32 set)
       : memory(static_cast<char*>(buffer) + set * (kLineWords * 4)), first(0) {}
 
   /// Moves by elements, whole words of them. Opaque, or the compiler would compute the addresses of
   /// all shares of a kernel ahead of its loops.
-  ETC_DEVICE Tagged operator+(i64 elements) const {
-    Tagged moved = *this;
+  ETC_DEVICE Flagged operator+(i64 elements) const {
+    Flagged moved = *this;
     moved.first = Opaque(first + u32(elements / kPerWord));
     return moved;
   }
@@ -44,15 +44,15 @@ struct Tagged {
 };
 
 template <class Pointer>
-struct IsTagged {
+struct IsFlagged {
   static constexpr bool value = false;
 };
 template <class T>
-struct IsTagged<Tagged<T>> {
+struct IsFlagged<Flagged<T>> {
   static constexpr bool value = true;
 };
 
-/// What a pointer, plain or tagged, points to.
+/// What a pointer, plain or flagged, points to.
 template <class Pointer>
 struct ElementOf;
 template <class T>
@@ -64,28 +64,28 @@ struct ElementOf<const T*> {
   using type = T;
 };
 template <class T>
-struct ElementOf<Tagged<T>> {
+struct ElementOf<Flagged<T>> {
   using type = T;
 };
 
 /// The word of data, and the data of a word. All bits set would be two NaNs or one, and becomes
 /// another.
-ETC_DEVICE u32 TagWord(u32 data) { return ~(data == 0xffffffffu ? 0x7fffffffu : data); }
-ETC_DEVICE u32 TagData(u32 word) { return ~word; }
-ETC_DEVICE Vec4 TagData(Vec4 words) { return {~words.x, ~words.y, ~words.z, ~words.w}; }
+ETC_DEVICE u32 ToFlagged(u32 data) { return ~(data == 0xffffffffu ? 0x7fffffffu : data); }
+ETC_DEVICE u32 FromFlagged(u32 word) { return ~word; }
+ETC_DEVICE Vec4 FromFlagged(Vec4 words) { return {~words.x, ~words.y, ~words.z, ~words.w}; }
 
-ETC_DEVICE void StoreTagged(u32* address, u32 data) { StoreRelaxed(address, TagWord(data)); }
+ETC_DEVICE void StoreFlagged(u32* address, u32 data) { StoreRelaxed(address, ToFlagged(data)); }
 // Two or four words of one line, aligned to all of them.
-ETC_DEVICE void StoreTagged(u32* address, u32 first, u32 second) {
-  StoreRelaxed(address, TagWord(first), TagWord(second));
+ETC_DEVICE void StoreFlagged(u32* address, u32 first, u32 second) {
+  StoreRelaxed(address, ToFlagged(first), ToFlagged(second));
 }
-ETC_DEVICE void StoreTagged(u32* address, Vec4 data) {
-  StoreRelaxed(address, {TagWord(data.x), TagWord(data.y), TagWord(data.z), TagWord(data.w)});
+ETC_DEVICE void StoreFlagged(u32* address, Vec4 data) {
+  StoreRelaxed(address, {ToFlagged(data.x), ToFlagged(data.y), ToFlagged(data.z), ToFlagged(data.w)});
 }
 
 // Loads a word, or four of one line, where any is missing; says whether one was. Many stay in
 // flight: a caller fetches everything, then calls again until nothing was missing. Words start as
-// 0, or as TagWord of what needs no load.
+// 0, or as ToFlagged of what needs no load.
 ETC_DEVICE bool FetchMissing(u32& word, const u32* address) {
   bool missing = word == 0;
   LoadRelaxedIf(word, address, missing);
@@ -101,20 +101,20 @@ ETC_DEVICE bool FetchMissing(Vec4& words, const u32* address) {
   return missing;
 }
 
-/// Stores element i with the rounding of its type. Where `to` is tagged, the lanes 2j and 2j + 1
+/// Stores element i with the rounding of its type. Where `to` is flagged, the lanes 2j and 2j + 1
 /// store the neighbours i and i + 1 together, i even.
 template <class T>
 ETC_DEVICE void StoreElement(T* to, i64 i, float value) {
   to[i] = FromFloat<T>(value);
 }
-ETC_DEVICE void StoreElement(Tagged<float> to, i64 i, float value) {
-  StoreTagged(to.Word(u32(i)), FloatToBits(value));
+ETC_DEVICE void StoreElement(Flagged<float> to, i64 i, float value) {
+  StoreFlagged(to.Word(u32(i)), FloatToBits(value));
 }
-ETC_DEVICE void StoreElement(Tagged<bf16> to, i64 i, float value) {
+ETC_DEVICE void StoreElement(Flagged<bf16> to, i64 i, float value) {
   u32 pair = 3u << (threadIdx.x % 32 & 30);
   float next = __shfl_xor_sync(pair, value, 1);
   if (i % 2 == 0) {
-    StoreTagged(to.Word(u32(i / 2)), PackBf16(value, next));
+    StoreFlagged(to.Word(u32(i / 2)), PackBf16(value, next));
   }
 }
 

@@ -16,12 +16,12 @@ namespace {
 std::string Chain(const std::string& rows, const std::string& columns, const std::string& tags) {
   return "etir 1;\nconst layers = 3;\ndim n in 1.." + rows + ";\n" + "device @start(%x: f32[n, " +
          columns + "], %y: out f32[n, " + columns +
-         "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A tags (%y);\n  for (c: " + columns +
+         "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A flagged (%y);\n  for (c: " + columns +
          ") %y[i, c] = %x[i, c];\n}\n" + "device @copy(%x: f32[n, " + columns +
          "], %y: out f32[n, " + columns + "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A tags " +
          tags + ";\n  for (c: " + columns + ") %y[i, c] = %x[i, c];\n}\n" +
          "device @end(%x: f32[n, " + columns + "], %y: out f32[n, " + columns +
-         "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A tags (%x);\n  for (c: " + columns +
+         "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A flagged (%x);\n  for (c: " + columns +
          ") %y[i, c] = %x[i, c];\n}\n" + "graph @chain(%in: f32[n, " + columns +
          "], %out: out f32[n, " + columns + "]) {\n  %s = buffer f32[n, " + columns +
          "];\n  %a = buffer f32[n, " + columns + "];\n" + R"(  event %s_done[l: layers + 1] count n;
@@ -36,11 +36,11 @@ std::string Chain(const std::string& rows, const std::string& columns, const std
 )";
 }
 
-std::string Tagged(const std::string& text) {
+std::string Flagged(const std::string& text) {
   auto module = ParseVerified(text);
   Diagnostics diagnostics;
   ScheduleOptions options;
-  options.tag_data = true;
+  options.flag_in_data = true;
   for (const Pass& pass : StaticPipeline(options)) {
     REQUIRE(pass.run(*module, options, diagnostics));
     INFO(RenderText(diagnostics, nullptr));
@@ -50,9 +50,9 @@ std::string Tagged(const std::string& text) {
 }
 
 TEST_CASE("each iteration has its own version, and no event is left") {
-  std::string text = Tagged(Chain("8", "64", "(%x, %y)"));
-  CHECK(Has(text, "%s = workspace tagged f32[layers + 1, n, 64] at 256;"));
-  CHECK(Has(text, "%a = workspace tagged f32[layers, n, 64]"));
+  std::string text = Flagged(Chain("8", "64", "(%x, %y)"));
+  CHECK(Has(text, "%s = workspace flagged f32[layers + 1, n, 64] at 256;"));
+  CHECK(Has(text, "%a = workspace flagged f32[layers, n, 64]"));
   CHECK(Has(text, "(%in, %s[0]);"));
   CHECK(Has(text, "(%s[l], %a[l]);"));
   CHECK(Has(text, "(%a[l], %s[l + 1]);"));
@@ -63,16 +63,16 @@ TEST_CASE("each iteration has its own version, and no event is left") {
 
 TEST_CASE("one operand that takes no tags leaves its buffer to an event") {
   // Without %s every event stays: a copy of the next iteration overwrites what one of this reads.
-  std::string text = Tagged(Chain("8", "64", "(%y)"));
-  CHECK_FALSE(Has(text, "tagged"));
+  std::string text = Flagged(Chain("8", "64", "(%y)"));
+  CHECK_FALSE(Has(text, "flagged"));
   CHECK(Has(text, "wait %s_done[l];"));
   CHECK(Has(text, "wait %a_done[l];"));
 }
 
-TEST_CASE("many rows are not tagged, and not what a task reads much of") {
-  CHECK_FALSE(Has(Tagged(Chain("9", "64", "(%x, %y)")), "tagged"));
-  CHECK(Has(Tagged(Chain("8", "262144", "(%x, %y)")), "tagged"));
-  CHECK_FALSE(Has(Tagged(Chain("8", "262148", "(%x, %y)")), "tagged"));
+TEST_CASE("many rows are not flagged, and not what a task reads much of") {
+  CHECK_FALSE(Has(Flagged(Chain("9", "64", "(%x, %y)")), "flagged"));
+  CHECK(Has(Flagged(Chain("8", "262144", "(%x, %y)")), "flagged"));
+  CHECK_FALSE(Has(Flagged(Chain("8", "262148", "(%x, %y)")), "flagged"));
 }
 
 /// Three stages in each layer, of which the last but one takes no tags. It writes %m, and the next
@@ -81,23 +81,23 @@ std::string Mixed(const std::string& m, const std::string& layers) {
   std::string text = "etir 1;\nconst layers = " + layers + R"(;
 dim n in 1..8;
 device @start(%x: f32[n, 64], %y: out f32[n, 64]) tasks (i: n) {
-  impl sm_90a "a.cuh" A tags (%y);
+  impl sm_90a "a.cuh" A flagged (%y);
   for (c: 64) %y[i, c] = %x[i, c];
 }
 device @copy(%x: f32[n, 64], %y: out f32[n, 64]) tasks (i: n) {
-  impl sm_90a "a.cuh" A tags (%x, %y);
+  impl sm_90a "a.cuh" A flagged (%x, %y);
   for (c: 64) %y[i, c] = %x[i, c];
 }
 device @widen(%x: f32[n, 64], %y: out f32[n, M]) tasks (i: n) {
-  impl sm_90a "a.cuh" A tags (%x);
+  impl sm_90a "a.cuh" A flagged (%x);
   for (c: M) %y[i, c] = %x[i, c % 64];
 }
 device @narrow(%x: f32[n, M], %y: out f32[n, 64]) tasks (i: n) {
-  impl sm_90a "a.cuh" A tags (%y);
+  impl sm_90a "a.cuh" A flagged (%y);
   for (c: 64) %y[i, c] = %x[i, c];
 }
 device @end(%x: f32[n, 64], %y: out f32[n, 64]) tasks (i: n) {
-  impl sm_90a "a.cuh" A tags (%x);
+  impl sm_90a "a.cuh" A flagged (%x);
   for (c: 64) %y[i, c] = %x[i, c];
 }
 graph @chain(%in: f32[n, 64], %out: out f32[n, 64]) {
@@ -125,10 +125,10 @@ graph @chain(%in: f32[n, 64], %out: out f32[n, 64]) {
   return text;
 }
 
-TEST_CASE("a version for each iteration of what is not tagged lets the other events go") {
-  std::string text = Tagged(Mixed("128", "3"));
-  CHECK(Has(text, "%s = workspace tagged f32[layers + 1, n, 64]"));
-  CHECK(Has(text, "%a = workspace tagged f32[layers, n, 64]"));
+TEST_CASE("a version for each iteration of what is not flagged lets the other events go") {
+  std::string text = Flagged(Mixed("128", "3"));
+  CHECK(Has(text, "%s = workspace flagged f32[layers + 1, n, 64]"));
+  CHECK(Has(text, "%a = workspace flagged f32[layers, n, 64]"));
   CHECK(Has(text, "%m = workspace f32[layers, n, 128] at 0;"));
   CHECK(Has(text, "(%a[l], %m[l]);"));
   CHECK(Has(text, "(%m[l], %s[l + 1]);"));
@@ -139,24 +139,24 @@ TEST_CASE("a version for each iteration of what is not tagged lets the other eve
 
 TEST_CASE("versions that would take too much memory are not made") {
   // 8 rows of 128 elements of 4 bytes, 16384 times, are 64 MiB.
-  CHECK(Has(Tagged(Mixed("128", "16384")), "%m = workspace f32[layers, n, 128]"));
-  std::string text = Tagged(Mixed("128", "16385"));
+  CHECK(Has(Flagged(Mixed("128", "16384")), "%m = workspace f32[layers, n, 128]"));
+  std::string text = Flagged(Mixed("128", "16385"));
   CHECK(Has(text, "%m = workspace f32[n, 128]"));
-  CHECK_FALSE(Has(text, "tagged"));
+  CHECK_FALSE(Has(text, "flagged"));
 }
 
 TEST_CASE("slices that do not start where an operand may are not made") {
-  CHECK_FALSE(Has(Tagged(Mixed("130", "3")), "%m = workspace f32[layers"));
+  CHECK_FALSE(Has(Flagged(Mixed("130", "3")), "%m = workspace f32[layers"));
 }
 
-TEST_CASE("the pipeline has tag-data only where it is asked for") {
+TEST_CASE("the pipeline has flag-in-data only where it is asked for") {
   auto count = [](const std::vector<Pass>& passes) {
     return std::count_if(passes.begin(), passes.end(),
-                         [](const Pass& pass) { return pass.name == "tag-data"; });
+                         [](const Pass& pass) { return pass.name == "flag-in-data"; });
   };
   ScheduleOptions options;
   CHECK(count(StaticPipeline(options)) == 0);
-  options.tag_data = true;
+  options.flag_in_data = true;
   CHECK(count(StaticPipeline(options)) == 1);
   CHECK(count(AllPasses()) == 1);
 }

@@ -1,4 +1,4 @@
-// Operators joined by tagged buffers against the same operators joined by events: equal bits.
+// Operators joined by flagged buffers against the same operators joined by events: equal bits.
 #pragma once
 
 #include <type_traits>
@@ -10,30 +10,30 @@
 
 namespace etc::test {
 
-template <bool tagged>
-using Activations = typename std::conditional<tagged, Tagged<bf16>, bf16*>::type;
+template <bool flagged>
+using Activations = typename std::conditional<flagged, Flagged<bf16>, bf16*>::type;
 
 /// x = table[ids]; h = norm(x) w0; y = x + h w1: of `depth` rows and columns.
-template <bool tagged, int depth, int tile_rows, bool is_single>
-struct TaggedChain {
+template <bool flagged, int depth, int tile_rows, bool is_single>
+struct FlaggedChain {
   struct CopyArgs {
     const bf16* table;
     static constexpr long long table_1 = depth;
     const i32* ids;
-    Activations<tagged> x;
+    Activations<flagged> x;
     static constexpr long long x_1 = depth;
   };
   struct GemmArgs {
-    Activations<tagged> x;
+    Activations<flagged> x;
     long long x_0;
     static constexpr long long x_1 = depth;
     const bf16 *w, *norm;
-    Activations<tagged> residual;
+    Activations<flagged> residual;
     static constexpr long long residual_1 = depth;
     static constexpr long long y_1 = depth;
   };
   struct FirstArgs : GemmArgs {
-    Activations<tagged> y;
+    Activations<flagged> y;
   };
   struct SecondArgs : GemmArgs {
     bf16* y;
@@ -111,29 +111,29 @@ struct TaggedChain {
     }
   }
   static ETC_DEVICE void Wait(Consumer& consumer, const Events& events, int event, int count) {
-    if constexpr (!tagged) {
+    if constexpr (!flagged) {
       events.WaitOne(consumer, event, count);
     }
     consumer.Sync();
   }
   template <class Role>
   static ETC_DEVICE void Notify(Role& role, const Events& events, int event) {
-    if constexpr (!tagged) {
+    if constexpr (!flagged) {
       events.Notify(role, event, 1);
     }
   }
 };
 
 template <int depth, int tile_rows, bool single>
-struct ChainWithTags : TaggedChain<true, depth, tile_rows, single> {
+struct ChainWithFlags : FlaggedChain<true, depth, tile_rows, single> {
   char* memory;  // a header, x, h; where h is depends on the batch
 
   ETC_DEVICE i64 BufferBytes() const { return this->first.x_0 * depth * 4; }
-  ETC_DEVICE TagState OpenTags() const { return TagState(memory); }
-  ETC_DEVICE i64 TaggedBytes() const { return 2 * BufferBytes(); }
+  ETC_DEVICE FlagState OpenFlags() const { return FlagState(memory); }
+  ETC_DEVICE i64 FlaggedBytes() const { return 2 * BufferBytes(); }
   ETC_DEVICE void UseSet(u32 set) {
-    char* buffers = memory + TagState::kHeaderBytes;
-    Tagged<bf16> x(buffers, set), h(buffers + BufferBytes(), set);
+    char* buffers = memory + FlagState::kHeaderBytes;
+    Flagged<bf16> x(buffers, set), h(buffers + BufferBytes(), set);
     this->copy.x = this->first.x = this->second.residual = x;
     this->first.y = this->second.x = h;
   }
@@ -142,7 +142,7 @@ struct ChainWithTags : TaggedChain<true, depth, tile_rows, single> {
 /// One launch after the other, the batch now larger, now smaller: what an earlier launch left in
 /// the buffers must never be taken for this one's.
 template <int depth, int tile_rows, bool single = false>
-void TestTaggedChain(Report& report) {
+void TestFlaggedChain(Report& report) {
   Random random(depth + tile_rows);
   constexpr int most = 8, table_rows = 64, launches = !kEmulated ? 200 : depth > 4096 ? 2 : 6;
   Buffer<bf16> table(random.Bf16(size_t(table_rows) * depth, 2.0f));
@@ -150,12 +150,12 @@ void TestTaggedChain(Report& report) {
   Buffer<bf16> w1(random.Bf16(size_t(depth) * depth, 0.05f));
   Buffer<bf16> norm(random.Bf16(depth, 0.5f, 1.0f));
   Buffer<i32> ids(most);
-  Buffer<bf16> x(most * depth), h(most * depth), y(most * depth), tagged_y(most * depth);
-  Buffer<char> memory(TagState::kHeaderBytes + 2 * most * depth * 4);
+  Buffer<bf16> x(most * depth), h(most * depth), y(most * depth), flagged_y(most * depth);
+  Buffer<char> memory(FlagState::kHeaderBytes + 2 * most * depth * 4);
   memory.Fill(0);
-  TaggedChain<false, depth, tile_rows, single> plain{};
-  ChainWithTags<depth, tile_rows, single> tagged{};
-  tagged.memory = memory.data();
+  FlaggedChain<false, depth, tile_rows, single> plain{};
+  ChainWithFlags<depth, tile_rows, single> flagged{};
+  flagged.memory = memory.data();
   plain.copy.x = plain.first.x = plain.second.residual = x.data();
   plain.first.y = plain.second.x = h.data();
   auto fill = [&](auto& program, bf16* y_data) {
@@ -167,9 +167,9 @@ void TestTaggedChain(Report& report) {
     program.second.y = y_data;
   };
   fill(plain, y.data());
-  fill(tagged, tagged_y.data());
-  Launcher<TaggedChain<false, depth, tile_rows, single>> plain_launcher;
-  Launcher<ChainWithTags<depth, tile_rows, single>> tagged_launcher;
+  fill(flagged, flagged_y.data());
+  Launcher<FlaggedChain<false, depth, tile_rows, single>> plain_launcher;
+  Launcher<ChainWithFlags<depth, tile_rows, single>> flagged_launcher;
   int wrong = 0;
   for (int i = 0; i < launches; ++i) {
     std::vector<i32> rows(most);
@@ -177,26 +177,26 @@ void TestTaggedChain(Report& report) {
       row = i32(random.Bits() % table_rows);
     }
     ids.Write(rows);
-    plain.first.x_0 = plain.second.x_0 = tagged.first.x_0 = tagged.second.x_0 =
+    plain.first.x_0 = plain.second.x_0 = flagged.first.x_0 = flagged.second.x_0 =
         1 + random.Bits() % most;
     y.Fill(0xff);
-    tagged_y.Fill(0xff);
+    flagged_y.Fill(0xff);
     plain_launcher.Launch(plain);
-    tagged_launcher.Launch(tagged);
-    wrong += SameBits(y.Read(), tagged_y.Read()) ? 0 : 1;
+    flagged_launcher.Launch(flagged);
+    wrong += SameBits(y.Read(), flagged_y.Read()) ? 0 : 1;
   }
-  report.Check(wrong == 0, "tagged chain of depth " + std::to_string(depth) + ", rows " +
+  report.Check(wrong == 0, "flagged chain of depth " + std::to_string(depth) + ", rows " +
                                std::to_string(tile_rows) + ": " + std::to_string(wrong) + " of " +
                                std::to_string(launches) + " launches differ");
 }
 
-inline void TestTagged(Report& report) {
-  TestTaggedChain<1024, 8>(report);
-  TestTaggedChain<2048, 16>(report);
-  TestTaggedChain<6144, 16>(report);  // more than registers hold
-  TestTaggedChain<1024, 8, true>(report);
-  TestTaggedChain<2048, 24, true>(report);
-  TestTaggedChain<6144, 48, true>(report);
+inline void TestFlagged(Report& report) {
+  TestFlaggedChain<1024, 8>(report);
+  TestFlaggedChain<2048, 16>(report);
+  TestFlaggedChain<6144, 16>(report);  // more than registers hold
+  TestFlaggedChain<1024, 8, true>(report);
+  TestFlaggedChain<2048, 24, true>(report);
+  TestFlaggedChain<6144, 48, true>(report);
 }
 
 }  // namespace etc::test

@@ -20,8 +20,8 @@ namespace etc {
 namespace {
 
 struct Plan {
-  VersionsOf tagged;
-  VersionsOf versions;        // of buffers that are not tagged
+  VersionsOf flagged;
+  VersionsOf versions;        // of buffers that are not flagged
   std::set<EventId> dropped;  // events without which everything is as much in order as before
 };
 
@@ -30,9 +30,9 @@ bool SameBuffers(const VersionsOf& a, const VersionsOf& b) {
                                             [](auto& x, auto& y) { return x.first == y.first; });
 }
 
-class Tagger {
+class Flagger {
  public:
-  Tagger(Module& module, Kernel& kernel, const ScheduleOptions& options)
+  Flagger(Module& module, Kernel& kernel, const ScheduleOptions& options)
       : module_(module),
         kernel_(kernel),
         options_(options),
@@ -56,19 +56,19 @@ class Tagger {
       }
     }
     Plan best = Settle(versions_);
-    // Only those versions that let a buffer be tagged or an event go.
+    // Only those versions that let a buffer be flagged or an event go.
     for (const auto& [buffer, versions] : versions_) {
       if (best.versions.contains(buffer)) {
         VersionsOf fewer = best.versions;
         fewer.erase(buffer);
         Plan plan = Settle(fewer);
-        if (plan.dropped == best.dropped && SameBuffers(plan.tagged, best.tagged)) {
+        if (plan.dropped == best.dropped && SameBuffers(plan.flagged, best.flagged)) {
           best = std::move(plan);
         }
       }
     }
-    for (const auto& [buffer, versions] : best.tagged) {
-      module_.tensors[buffer].tagged = true;
+    for (const auto& [buffer, versions] : best.flagged) {
+      module_.tensors[buffer].flagged = true;
       buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
     for (const auto& [buffer, versions] : best.versions) {
@@ -77,7 +77,7 @@ class Tagger {
     Drop(best.dropped);
   }
 
-  /// What keeps a tensor of a scheduled kernel from being tagged.
+  /// What keeps a tensor of a scheduled kernel from being flagged.
   std::string ReasonAgainst(TensorId id) {
     const Tensor& tensor = module_.tensors[id];
     if (tensor.kind != TensorKind::Buffer) {
@@ -89,15 +89,15 @@ class Tagger {
     for (const BufferUse& use : uses_[id]) {
       const std::string& callee = module_.devices[ShareAt(use.site).callee].name;
       size_t axis = ShareAt(use.site).args[use.arg].indices.size();
-      if (!Taggable(use)) {
-        return fmt::format("no implementation of `@{}` takes it with tags", callee);
+      if (!Flaggable(use)) {
+        return fmt::format("no implementation of `@{}` takes it flagged", callee);
       }
-      if (axis < tensor.shape.size() && !IsAtMost(tensor.shape[axis], options_.tagged_rows)) {
-        return fmt::format("it may have more than {} rows", options_.tagged_rows);
+      if (axis < tensor.shape.size() && !IsAtMost(tensor.shape[axis], options_.flagged_rows)) {
+        return fmt::format("it may have more than {} rows", options_.flagged_rows);
       }
-      if (double reads = ReadBy(use); reads > static_cast<double>(options_.tagged_elements)) {
+      if (double reads = ReadBy(use); reads > static_cast<double>(options_.flagged_elements)) {
         return fmt::format("a task of `@{}` reads up to {:.0f} elements of it, more than {}",
-                           callee, reads, options_.tagged_elements);
+                           callee, reads, options_.flagged_elements);
       }
     }
     return "an event of what writes it has to stay for other tensors";
@@ -117,9 +117,9 @@ class Tagger {
            ShareAt(use.site).args[use.arg].indices.empty() && use.access != Access::InOut;
   }
 
-  /// Whether the CUDA implementation can take the operand as a tagged buffer.
-  bool Taggable(const BufferUse& use) const {
-    return TakesTagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
+  /// Whether the CUDA implementation can take the operand as a flagged buffer.
+  bool Flaggable(const BufferUse& use) const {
+    return TakesFlagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
   }
 
   bool IsAtMost(ExprId extent, int64_t most) const {
@@ -130,9 +130,9 @@ class Tagger {
   /// Tags double what a task reads of the activations, and the registers that they take, which
   /// pays where that is little.
   bool IsSmall(const Tensor& tensor, const std::vector<BufferUse>& uses) {
-    return IsAtMost(tensor.shape.front(), options_.tagged_rows) &&
+    return IsAtMost(tensor.shape.front(), options_.flagged_rows) &&
            std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
-             return ReadBy(use) <= static_cast<double>(options_.tagged_elements);
+             return ReadBy(use) <= static_cast<double>(options_.flagged_elements);
            });
   }
 
@@ -167,7 +167,7 @@ class Tagger {
     const Tensor tensor = module_.tensors[buffer];
     const std::vector<BufferUse>& uses = uses_[buffer];
     auto is_whole = [&](const BufferUse& use) { return IsWhole(use); };
-    if (tensor.offset || tensor.tagged || tensor.shape.empty() || uses.empty() ||
+    if (tensor.offset || tensor.flagged || tensor.shape.empty() || uses.empty() ||
         steering_.contains(buffer) || !std::all_of(uses.begin(), uses.end(), is_whole)) {
       return;
     }
@@ -177,17 +177,17 @@ class Tagger {
     }
     bool words = tensor.type == DType::F32 ||
                  (tensor.type == DType::BF16 && IsMultiple(module_, tensor.shape.back(), 2));
-    auto taggable = [&](const BufferUse& use) { return Taggable(use); };
+    auto flaggable = [&](const BufferUse& use) { return Flaggable(use); };
     if (words && tensor.tile.empty() && IsSmall(tensor, uses) &&
-        std::all_of(uses.begin(), uses.end(), taggable)) {
-      taggable_[buffer] = *versions;
+        std::all_of(uses.begin(), uses.end(), flaggable)) {
+      flaggable_[buffer] = *versions;
     }
     if (versions->repeat && IsAligned(tensor) && HasRoom(tensor, *versions)) {
       versions_[buffer] = *versions;
     }
   }
 
-  /// Whether the versions of a buffer that is not tagged take as little memory as they may.
+  /// Whether the versions of a buffer that is not flagged take as little memory as they may.
   bool HasRoom(const Tensor& tensor, const Versions& versions) {
     ExprId bytes = MakeMul(module_, buffer_versions_.NumberOf(versions),
                            MakeInt(module_, BytesPerElement(tensor)));
@@ -197,13 +197,13 @@ class Tagger {
     return IsAtMost(bytes, options_.version_bytes);
   }
 
-  /// What can be tagged when the buffers of `versions` that are not tagged have versions.
+  /// What can be flagged when the buffers of `versions` that are not flagged have versions.
   Plan Settle(const VersionsOf& versions) {
     Plan plan;
-    plan.tagged = taggable_;
+    plan.flagged = flaggable_;
     do {
       plan.versions = versions;
-      for (const auto& [buffer, of] : plan.tagged) {
+      for (const auto& [buffer, of] : plan.flagged) {
         plan.versions.erase(buffer);
       }
       FindDropped(plan);
@@ -213,11 +213,11 @@ class Tagger {
 
   /// Takes out what does not pay or cannot be: false when all that is left is well.
   bool Shrink(Plan& plan) const {
-    for (const auto& [buffer, versions] : plan.tagged) {
+    for (const auto& [buffer, versions] : plan.flagged) {
       for (const BufferUse& use : uses_.at(buffer)) {
         if (!AllSharesAgree(plan, ShareAt(use.site).callee, use.arg) ||
             (use.access != Access::In && NotifiesOther(plan, ShareAt(use.site)))) {
-          plan.tagged.erase(buffer);
+          plan.flagged.erase(buffer);
           return true;
         }
       }
@@ -229,7 +229,7 @@ class Tagger {
   bool AllSharesAgree(const Plan& plan, DeviceId callee, size_t arg) const {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
-      if (share.callee == callee && !plan.tagged.contains(share.args[arg].tensor)) {
+      if (share.callee == callee && !plan.flagged.contains(share.args[arg].tensor)) {
         return false;
       }
     }
@@ -244,8 +244,8 @@ class Tagger {
 
   void FindDropped(Plan& plan) {
     plan.dropped.clear();
-    for (const auto& [buffer, versions] : plan.tagged) {
-      module_.tensors[buffer].tagged = true;
+    for (const auto& [buffer, versions] : plan.flagged) {
+      module_.tensors[buffer].flagged = true;
     }
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
@@ -262,15 +262,15 @@ class Tagger {
         }
       }
     }
-    for (const auto& [buffer, versions] : plan.tagged) {
-      module_.tensors[buffer].tagged = false;
+    for (const auto& [buffer, versions] : plan.flagged) {
+      module_.tensors[buffer].flagged = false;
     }
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Rejoin(buffer, uses_[buffer]);
     }
   }
 
-  /// Whether each share that notifies the event writes a tagged buffer.
+  /// Whether each share that notifies the event writes a flagged buffer.
   bool Announces(const Plan& plan, EventId event) const {
     bool any = false;
     for (size_t i = 0; i < sites_.size(); ++i) {
@@ -283,7 +283,7 @@ class Tagger {
       const Device& callee = module_.devices[share.callee];
       bool writes = false;
       for (size_t a = 0; a < share.args.size(); ++a) {
-        writes |= plan.tagged.contains(share.args[a].tensor) &&
+        writes |= plan.flagged.contains(share.args[a].tensor) &&
                   module_.tensors[callee.params[a]].access != Access::In;
       }
       if (!writes) {
@@ -318,21 +318,21 @@ class Tagger {
   std::set<TensorId> steering_;  // the kernel reads them as they are
   std::map<TensorId, std::vector<BufferUse>> uses_;
   std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
-  VersionsOf taggable_;
-  VersionsOf versions_;  // what a buffer would have if it is not tagged
+  VersionsOf flaggable_;
+  VersionsOf versions_;  // what a buffer would have if it is not flagged
 };
 
 }  // namespace
 
-std::string WhyNotTagged(Module& module, KernelId kernel, TensorId tensor,
+std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
                          const ScheduleOptions& options) {
-  return Tagger(module, module.kernels[kernel], options).ReasonAgainst(tensor);
+  return Flagger(module, module.kernels[kernel], options).ReasonAgainst(tensor);
 }
 
-bool TagData(Module& module, const ScheduleOptions& options, Diagnostics&) {
+bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
     if (module.kernels[id].schedule == ScheduleKind::Static) {
-      Tagger(module, module.kernels[id], options).Run();
+      Flagger(module, module.kernels[id], options).Run();
     }
   }
   return true;
