@@ -138,7 +138,7 @@ class CallOrder {
     }
     for (size_t i = 0; i < args.size(); ++i) {
       Access access = module_.tensors[device.params[i]].access;
-      bool ahead = access == Access::In && IsStreamed(device, device.params[i]);
+      bool ahead = access == Access::In && IsPreloaded(device, device.params[i]);
       uses_[args[i].tensor].push_back(
           {sites_.size(), args[i], access, Reader::Body, site.waits, site.notifies, ahead});
     }
@@ -157,9 +157,9 @@ class CallOrder {
     sites_.push_back(std::move(site));
   }
 
-  static bool IsStreamed(const Device& device, TensorId param) {
+  static bool IsPreloaded(const Device& device, TensorId param) {
     return std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
-      return std::find(impl.streams.begin(), impl.streams.end(), param) != impl.streams.end();
+      return std::find(impl.preloaded.begin(), impl.preloaded.end(), param) != impl.preloaded.end();
     });
   }
 

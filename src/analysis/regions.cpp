@@ -41,7 +41,7 @@ class RegionWalk {
       intervals_.Set(call.task_symbols[i], call.axes[i]);
     }
     for (const Impl& impl : call.device->impls) {
-      ahead_.insert(impl.streams.begin(), impl.streams.end());
+      ahead_.insert(impl.preloaded.begin(), impl.preloaded.end());
     }
     if (reader_ != nullptr) {
       FindStored();

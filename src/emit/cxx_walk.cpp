@@ -48,7 +48,7 @@ class WalkWriter {
   }
 
   void WriteShare(const Share& share) {
-    if (role_ == Role::Loader && !Streams(share)) {
+    if (role_ == Role::Loader && !Preloads(share)) {
       return;
     }
     const Device& device = module_.devices[share.callee];
@@ -89,23 +89,23 @@ class WalkWriter {
 
  private:
   void WriteRepeat(const Repeat& repeat) {
-    if (role_ != Role::Loader || Streams(repeat.body)) {
+    if (role_ != Role::Loader || Preloads(repeat.body)) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
       WriteNodes(repeat.body);
       out_.Close();
     }
   }
 
-  bool Streams(const Share& share) const {
+  bool Preloads(const Share& share) const {
     const Impl* impl = FindImpl(module_.devices[share.callee], Spelling(arch_));
-    return impl != nullptr && !impl->streams.empty();
+    return impl != nullptr && !impl->preloaded.empty();
   }
 
-  bool Streams(const std::vector<NodeId>& nodes) const {
+  bool Preloads(const std::vector<NodeId>& nodes) const {
     bool streams = false;
     VisitNodes(module_, nodes, [&](NodeId id) {
       const auto* share = std::get_if<Share>(&module_.nodes[id]);
-      streams = streams || (share != nullptr && Streams(*share));
+      streams = streams || (share != nullptr && Preloads(*share));
     });
     return streams;
   }

@@ -62,7 +62,7 @@ std::vector<Impl> DeviceCopier::Impls(const std::vector<Impl>& impls) {
     for (ImplArg& arg : impl.args) {
       arg.value = Expr(arg.value);
     }
-    for (auto* operands : {&impl.streams, &impl.flagged}) {
+    for (auto* operands : {&impl.preloaded, &impl.flagged}) {
       for (TensorId& operand : *operands) {
         operand = tensors.at(operand).tensor;
       }

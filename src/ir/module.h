@@ -100,13 +100,13 @@ struct ImplArg {
   std::string word;
 };
 
-/// `impl sm_90a "gemm.cuh" Gemm<rows = 16> streams (%w);` or `impl sm_90a cuda """…""";`
+/// `impl sm_90a "gemm.cuh" Gemm<rows = 16> preloaded (%w);` or `impl sm_90a cuda """…""";`
 struct Impl {
   std::string arch;
   std::string header;  // empty for inline CUDA text
   std::string name;    // the class template
   std::vector<ImplArg> args;
-  std::vector<TensorId> streams;  // operands its loader copies ahead of every wait
+  std::vector<TensorId> preloaded;  // operands its loader copies ahead of every wait
   std::vector<TensorId> flagged;  // operands that may be flagged buffers
   std::string text;               // inline CUDA
   SourceRange range;

@@ -89,8 +89,8 @@ class KernelCounter {
         continue;
       }
       auto element = static_cast<double>(SizeInBytes(tensor.type));
-      bool streams = impl != nullptr && std::find(impl->streams.begin(), impl->streams.end(),
-                                                  callee.params[i]) != impl->streams.end();
+      bool streams = impl != nullptr && std::find(impl->preloaded.begin(), impl->preloaded.end(),
+                                                  callee.params[i]) != impl->preloaded.end();
       if (streams) {
         stage.streamed_bytes += element * read->second.all_tasks;
         stage.streams.insert(share.args[i].tensor);

@@ -275,14 +275,14 @@ Impl Parser::ImplLine() {
     } while (Accept(TokenKind::Comma));
     Expect(TokenKind::Greater);
   }
-  impl.streams = Operands(TokenKind::KeywordStreams);
+  impl.preloaded = Operands(TokenKind::KeywordPreloaded);
   impl.flagged = Operands(TokenKind::KeywordFlagged);
   ExpectSemicolon();
   impl.range = RangeFrom(begin);
   return impl;
 }
 
-/// `streams (%w)`, or nothing.
+/// `preloaded (%w)`, or nothing.
 std::vector<TensorId> Parser::Operands(TokenKind keyword) {
   std::vector<TensorId> operands;
   if (Accept(keyword)) {

@@ -11,8 +11,8 @@ void CheckDevice(const Module& module, const Device& device, Diagnostics& diagno
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
-void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics);
-void CheckStreams(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckWhere(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);

@@ -78,12 +78,12 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
                  fmt::format("`@{}` has a second implementation for `{}`", device.name, impl.arch))
           .notes.push_back({first->second, "the first one is here"});
     }
-    for (TensorId id : impl.streams) {
+    for (TensorId id : impl.preloaded) {
       const Tensor& tensor = module.tensors[id];
       if (tensor.kind != TensorKind::Param || tensor.access == Access::Out) {
         diagnostics
             .Error(DiagnosticKind::Impl, impl.range,
-                   fmt::format("`streams` names `%{}`, which the task only writes; an `in` "
+                   fmt::format("`preloaded` names `%{}`, which the task only writes; an `in` "
                                "or `inout` parameter can be copied ahead",
                                tensor.name))
             .notes.push_back(DeclaredHere(tensor));
@@ -91,13 +91,13 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
     }
     for (TensorId id : impl.flagged) {
       const Tensor& tensor = module.tensors[id];
-      bool streamed = std::find(impl.streams.begin(), impl.streams.end(), id) != impl.streams.end();
-      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut || streamed) {
+      bool preloaded = std::find(impl.preloaded.begin(), impl.preloaded.end(), id) != impl.preloaded.end();
+      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut || preloaded) {
         diagnostics
             .Error(DiagnosticKind::Impl, impl.range,
                    fmt::format("`flagged` names `%{}`, which {}; only an `in` or `out` parameter that "
-                               "is not streamed can be flagged",
-                               tensor.name, streamed ? "is streamed" : "is both read and written"))
+                               "is not preloaded can be flagged",
+                               tensor.name, preloaded ? "is preloaded" : "is both read and written"))
             .notes.push_back(DeclaredHere(tensor));
       }
     }

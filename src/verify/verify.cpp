@@ -29,8 +29,8 @@
 // Implementations (impls.cpp)
 //   - The architecture is known and occurs once for a device; arguments occur once and are
 //   constant.
-//   - `streams` names `in` and `inout` parameters.
-//   - `flagged` names `in` and `out` parameters that are not streamed.
+//   - `preloaded` names `in` and `inout` parameters.
+//   - `flagged` names `in` and `out` parameters that are not preloaded.
 // Streams (streams.cpp)
 //   - At no sizes does a call of a graph write what a call of it streams, but where each element
 //     that the one's body reads is proved to be none that the other's writes, in any task.
@@ -152,7 +152,7 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   }
   auto check_program = [&](const auto& program) {
     checks.push_back([&](Diagnostics& found) {
-      CheckStreams(module, program, found);
+      CheckPreloaded(module, program, found);
       CheckEventFlow(module, program, found);
     });
   };

@@ -23,7 +23,7 @@ device @start(%ids: i32[batch], %table: bf16[1000, width], %x: out bf16[batch, w
 }
 device @product(%x: bf16[batch, width], %w: bf16[width, width], %y: out bf16[batch, width])
     tasks (m: width / 16) {
-  impl sm_90a "g.cuh" G streams (%w);
+  impl sm_90a "g.cuh" G preloaded (%w);
   for (b: batch, r: 16) %y[b, m * 16 + r] = sum(k: width) %w[m * 16 + r, k] * %x[b, k];
 }
 device @pool(%x: bf16[batch, width], %pos: i32[batch], %cache: f32[batch, length, width],
@@ -157,11 +157,11 @@ TEST_CASE("two calls on different SMs that stream one tensor are at work at once
   auto time = [](const std::string& second) {
     std::string text = R"(etir 1;
 device @first(%w: bf16[16384, 8192], %y: out f32[64]) tasks (m: 64) {
-  impl sm_90a "g.cuh" G streams (%w);
+  impl sm_90a "g.cuh" G preloaded (%w);
   %y[m] = sum(r: 128, k: 8192) %w[m * 128 + r, k];
 }
 device @second(%w: bf16[16384, 8192], %y: f32[64], %z: out f32[64]) tasks (m: 64) {
-  impl sm_90a "g.cuh" G streams (%w);
+  impl sm_90a "g.cuh" G preloaded (%w);
   %z[m] = %y[m] + sum(r: 128, k: 8192) %w[8192 + m * 128 + r, k];
 }
 graph @g(%w: bf16[16384, 8192], %v: bf16[16384, 8192], %z: out f32[64]) {
@@ -213,7 +213,7 @@ TEST_CASE("what streams long beside a short chain has a pace of its own") {
   text.insert(text.find("graph @g"), R"(
 device @wide(%x: bf16[batch, width], %w: bf16[262144, width], %y: out f32[batch, 262144])
     tasks (m: 16384) {
-  impl sm_90a "g.cuh" G streams (%w);
+  impl sm_90a "g.cuh" G preloaded (%w);
   for (b: batch, r: 16) %y[b, m * 16 + r] = sum(k: width) %w[m * 16 + r, k] * %x[b, k];
 }
 )");

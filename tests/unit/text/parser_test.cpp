@@ -47,7 +47,7 @@ TEST_CASE("implementations") {
       "device @f(%x: f32[batch], %w: f32[n], %y: out f32[batch]) tasks (i: batch) {\n"
       "  impl sm_90a \"tile/f.cuh\" F;\n"
       "  impl sm_90a \"tile/f.cuh\"\n      F<rows = n, count = upper(batch), mode = 'fast_path, "
-      "wide = (n > 3)> streams (%x, %w);\n"
+      "wide = (n > 3)> preloaded (%x, %w);\n"
       "  impl sm_90a cuda \"\"\"\n__device__ void f() { a > b; }\n  // \"quoted\"\n\"\"\";\n"
       "  %y[i] = 0.0;\n"
       "}\n");

@@ -1,7 +1,7 @@
 // What loaders copy ahead of every wait: nothing in the launch may write it. A parameter that is
-// both streamed and written (a cache that a task reads and appends to) is right where no read of
+// both preloaded and written (a cache that a task reads and appends to) is right where no read of
 // any task can meet a write of any task.
-#include "analysis/streams.h"
+#include "analysis/preloaded.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 namespace etc {
 namespace {
 
-class StreamChecks {
+class PreloadChecks {
  public:
-  StreamChecks(const Module& module, Diagnostics& diagnostics)
+  PreloadChecks(const Module& module, Diagnostics& diagnostics)
       : module_(module), diagnostics_(diagnostics) {}
 
   /// Calls without tasks at the sizes in `ranges` neither stream nor write there.
@@ -24,13 +24,13 @@ class StreamChecks {
     sites_.clear();
     written_.clear();
     Collect(body, ranges);
-    for (const StreamSite& site : sites_) {
+    for (const PreloadSite& site : sites_) {
       ForWritten(site,
                  [&](TensorId, const Argument& argument) { written_.insert(argument.tensor); });
     }
-    for (const StreamSite& site : sites_) {
+    for (const PreloadSite& site : sites_) {
       for (const Impl& impl : module_.devices[site.callee].impls) {
-        for (TensorId param : impl.streams) {
+        for (TensorId param : impl.preloaded) {
           Check(site, impl, param);
         }
       }
@@ -58,7 +58,7 @@ class StreamChecks {
   }
 
   template <class Visit>
-  void ForWritten(const StreamSite& site, const Visit& visit) const {
+  void ForWritten(const PreloadSite& site, const Visit& visit) const {
     for (TensorId param : module_.devices[site.callee].params) {
       if (module_.tensors[param].access != Access::In) {
         visit(param, *ArgumentOf(module_, site, param));
@@ -66,9 +66,9 @@ class StreamChecks {
     }
   }
 
-  void Check(const StreamSite& site, const Impl& impl, TensorId param) {
+  void Check(const PreloadSite& site, const Impl& impl, TensorId param) {
     const Argument& argument = *ArgumentOf(module_, site, param);
-    for (const StreamSite& other : sites_) {
+    for (const PreloadSite& other : sites_) {
       ForWritten(other, [&](TensorId written, const Argument& target) {
         if (target.tensor != argument.tensor) {
           return;
@@ -82,9 +82,9 @@ class StreamChecks {
   }
 
   /// Index tensors that the implementation reads ahead and that no call writes.
-  std::set<TensorId> Constant(const StreamSite& site, const Impl& impl) const {
+  std::set<TensorId> Constant(const PreloadSite& site, const Impl& impl) const {
     std::set<TensorId> constant;
-    for (TensorId param : impl.streams) {
+    for (TensorId param : impl.preloaded) {
       TensorId tensor = ArgumentOf(module_, site, param)->tensor;
       if (!written_.contains(tensor)) {
         constant.insert(tensor);
@@ -93,10 +93,10 @@ class StreamChecks {
     return constant;
   }
 
-  /// A write of a parameter that some read of a streamed one of the same tensor may meet. Slices of
+  /// A write of a parameter that some read of a preloaded one of the same tensor may meet. Slices of
   /// one depth are the same, or have nothing in common.
-  std::optional<ElementAccess> Meeting(const StreamSite& site, const Impl& impl, TensorId param,
-                                       const StreamSite& other, TensorId written) const {
+  std::optional<ElementAccess> Meeting(const PreloadSite& site, const Impl& impl, TensorId param,
+                                       const PreloadSite& other, TensorId written) const {
     std::set<TensorId> constant = Constant(site, impl);
     bool same_depth = ArgumentOf(module_, site, param)->indices.size() ==
                       ArgumentOf(module_, other, written)->indices.size();
@@ -112,42 +112,42 @@ class StreamChecks {
     return std::nullopt;
   }
 
-  void Report(const StreamSite& site, const Argument& argument, const StreamSite& writer,
+  void Report(const PreloadSite& site, const Argument& argument, const PreloadSite& writer,
               const ElementAccess& meets) {
     const std::string& streaming = module_.devices[site.callee].name;
     const std::string& writing = module_.devices[writer.callee].name;
     const std::string& tensor = module_.tensors[argument.tensor].name;
     Diagnostic& error = diagnostics_.Error(
         DiagnosticKind::Impl, site.range,
-        fmt::format("`@{}` streams `%{}` ahead of every wait, but a call of this graph writes it",
+        fmt::format("`@{}` preloads `%{}` ahead of every wait, but a call of this graph writes it",
                     streaming, tensor));
     error.notes.push_back({writer.range, fmt::format("`@{}` writes `%{}` here", writing, tensor)});
     if (!meets.indices.empty()) {
       error.notes.push_back(
           {module_.RangeOf(meets.indices.front()),
-           "an element that is read may be one that is written here, for all that the streamed "
+           "an element that is read may be one that is written here, for all that the preloaded "
            "index tensors and their `distinct` say"});
     }
   }
 
   const Module& module_;
   Diagnostics& diagnostics_;
-  std::vector<StreamSite> sites_;
+  std::vector<PreloadSite> sites_;
   std::set<TensorId> written_;  // by some call
   std::set<std::pair<NodeId, TensorId>> reported_;
 };
 
 }  // namespace
 
-void CheckStreams(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
-  StreamChecks checks(module, diagnostics);
+void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  PreloadChecks checks(module, diagnostics);
   for (const DimRanges& ranges : RangesOf(module, graph)) {
     checks.Check(graph.body, ranges);
   }
 }
 
-void CheckStreams(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  StreamChecks(module, diagnostics).Check(kernel.body, RangesOf(module, kernel));
+void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  PreloadChecks(module, diagnostics).Check(kernel.body, RangesOf(module, kernel));
 }
 
 }  // namespace etc

@@ -1,4 +1,4 @@
-#include "analysis/streams.h"
+#include "analysis/preloaded.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 namespace etc {
 
 /// Null where `param` is no parameter of the device function.
-const Argument* ArgumentOf(const Module& module, const StreamSite& site, TensorId param) {
+const Argument* ArgumentOf(const Module& module, const PreloadSite& site, TensorId param) {
   const std::vector<TensorId>& params = module.devices[site.callee].params;
   size_t i = std::find(params.begin(), params.end(), param) - params.begin();
   return i < site.args->size() ? &(*site.args)[i] : nullptr;
@@ -22,8 +22,8 @@ namespace {
 class Apart {
  public:
   /// Nothing in the launch writes the tensors `constant`.
-  Apart(const Module& module, const StreamSite& reader, const ElementAccess& read,
-        const StreamSite& writer, const ElementAccess& write, const std::set<TensorId>& constant)
+  Apart(const Module& module, const PreloadSite& reader, const ElementAccess& read,
+        const PreloadSite& writer, const ElementAccess& write, const std::set<TensorId>& constant)
       : module_(module),
         reader_(reader),
         read_(read),
@@ -192,9 +192,9 @@ class Apart {
   }
 
   const Module& module_;
-  const StreamSite& reader_;
+  const PreloadSite& reader_;
   const ElementAccess& read_;
-  const StreamSite& writer_;
+  const PreloadSite& writer_;
   const ElementAccess& write_;
   const std::set<TensorId>& constant_;
   std::vector<Equality> equal_;
@@ -202,8 +202,8 @@ class Apart {
 
 }  // namespace
 
-bool AreApart(const Module& module, const StreamSite& reader, const ElementAccess& read,
-              const StreamSite& writer, const ElementAccess& write,
+bool AreApart(const Module& module, const PreloadSite& reader, const ElementAccess& read,
+              const PreloadSite& writer, const ElementAccess& write,
               const std::set<TensorId>& constant) {
   return Apart(module, reader, read, writer, write, constant).Proven();
 }
