@@ -57,38 +57,38 @@ struct Exchange {
 };
 
 struct Loader {
-  static constexpr int kNoCap = 1 << 30;
+  static constexpr int kNoLimit = 1 << 30;
 
   int thread, lane;
   Ring ring;
   u64 policy;
   Ring landing;  // the oldest slot that may still be on its way
   int slots;     // of the ring
-  int cap;
+  int in_flight_limit;
   int ahead = 0;
   u32 first = 0, first_parity = 0;  // the barrier of the share's first slot; 0: none yet
   bool begun = true;
-  int gap = 0;
+  int interval = 0;
   int in_flight = 0;
   u32 issued = 0;  // the clock at the last issue
 
   /// A full queue of weight reads delays the signals and activations that other CTAs wait for, and
   /// so does a burst of them: most_in_flight slots may be on their way at once, and from one slot's
-  /// issue to the next pass least_gap clock cycles or more. More in flight than the ring has slots
+  /// issue to the next pass least_interval clock cycles or more. More in flight than the ring has slots
   /// would be waited for in vain. Once in a share: until the consumers have given back its first
   /// slot, only most_ahead may be on their way, as those before are still storing what others wait
   /// for.
-  ETC_DEVICE void SetPace(int most_in_flight, int least_gap, int most_ahead = kNoCap) {
-    cap = min(most_in_flight, slots);
-    gap = least_gap;
-    ahead = min(most_ahead, cap);
+  ETC_DEVICE void SetThrottle(int most_in_flight, int least_interval, int most_ahead = kNoLimit) {
+    in_flight_limit = min(most_in_flight, slots);
+    interval = least_interval;
+    ahead = min(most_ahead, in_flight_limit);
     first = 0;
-    begun = ahead == cap;
+    begun = ahead == in_flight_limit;
   }
   /// Waits for a free slot, and for its turn; gives its shared address. For all lanes.
   ETC_DEVICE u32 Acquire() {
     begun = begun || (first != 0 && __all_sync(0xffffffffu, BarrierTest(first, first_parity)));
-    for (int most = begun ? cap : ahead; in_flight >= most; --in_flight) {
+    for (int most = begun ? in_flight_limit : ahead; in_flight >= most; --in_flight) {
       BarrierWait(landing.Full(), landing.parity);
       landing.Advance();
     }
@@ -98,8 +98,8 @@ struct Loader {
       first = ring.Empty();
       first_parity = ring.parity;
     }
-    if (gap > 0) {
-      while (Clock() - issued < u32(gap)) {
+    if (interval > 0) {
+      while (Clock() - issued < u32(interval)) {
       }
       issued = Clock();
     }

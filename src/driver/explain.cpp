@@ -77,7 +77,7 @@ class Explanation {
   ExplainedKernel Explain(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
     const Target& target = *options_.lowering.schedule.target;
-    ExplainedKernel explained{id, SizesOf(id), {}, ChoosePaces(module_, kernel, target), {}};
+    ExplainedKernel explained{id, SizesOf(id), {}, ChooseThrottles(module_, kernel, target), {}};
     explained.cost = CostOf(module_, kernel, explained.sizes, target, values_);
     for (const StageCost& stage : explained.cost.stages) {
       std::vector<std::string>& reasons = explained.reasons.emplace_back();

@@ -172,10 +172,10 @@ class WalkWriter {
   }
 
   void WriteLoads(const Share& share, const Device& device, TaskLoop& loop) {
-    const std::optional<Pace>& pace = share.pace ? share.pace : kernel_.pace;
-    std::string ahead = pace && pace->ahead ? fmt::format(", {}", *pace->ahead) : "";
-    out_.Line(pace ? fmt::format("loader.SetPace({}, {}{});", pace->cap, pace->gap, ahead)
-                   : "loader.SetPace(Loader::kNoCap, 0);");
+    const std::optional<Throttle>& throttle = share.throttle ? share.throttle : kernel_.throttle;
+    std::string ahead = throttle && throttle->ahead ? fmt::format(", {}", *throttle->ahead) : "";
+    out_.Line(throttle ? fmt::format("loader.SetThrottle({}, {}{});", throttle->in_flight, throttle->interval, ahead)
+                   : "loader.SetThrottle(Loader::kNoLimit, 0);");
     loop.Open("task += sms");
     out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
     loop.Close();

@@ -169,7 +169,7 @@ struct Kernel {
   int64_t consumer_warps = 8;  // `launch consumers 8 shared 225280;`
   int64_t shared_bytes = 0;
   std::optional<int64_t> depth;  // slots of the ring; absent: as many as shared memory holds
-  std::optional<Pace> pace;      // of shares without their own; absent: nothing holds it back
+  std::optional<Throttle> throttle;      // of shares without their own; absent: nothing holds it back
   std::vector<Check> checks;
   std::optional<SourceRange> check_accesses;  // `check accesses;`: generated bodies check indices
   std::vector<NodeId> declarations;           // BufferDecl, EventDecl

@@ -87,16 +87,16 @@ struct Region {
   ScheduleKind schedule;
   std::vector<NodeId> body;
 };
-/// `loader cap 3 gap 900 ahead 1;`: how fast the loader runs ahead of the consumers.
-struct Pace {
-  int64_t cap = 1;  // ring slots that may be on their way at once
-  int64_t gap = 0;  // least clock cycles between the issues of two slots
-  // The cap until the consumers have given back the share's first slot; absent: the same.
+/// `loader in_flight 3 interval 900 ahead 1;`: how fast the loader runs ahead of the consumers.
+struct Throttle {
+  int64_t in_flight = 1;  // ring slots that may be on their way at once
+  int64_t interval = 0;  // least clock cycles between the issues of two slots
+  // The limit until the consumers have given back the share's first slot; absent: the same.
   std::optional<int64_t> ahead = {};
   SourceRange range = {};
 
-  bool IsSame(const Pace& other) const {
-    return cap == other.cap && gap == other.gap && ahead == other.ahead;
+  bool IsSame(const Throttle& other) const {
+    return in_flight == other.in_flight && interval == other.interval && ahead == other.ahead;
   }
 };
 
@@ -117,7 +117,7 @@ struct Check {
 
 /// In kernels only: an SM's share of one call's tasks.
 ///   share (i: n, j: 4) from F {
-///     loader cap 3 gap 900;
+///     loader in_flight 3 interval 900;
 ///     ranges { wait … }  enter { wait … }  wait …;  run @f[i, j](%a, %p);  notify …;  leave {
 ///     notify … }
 ///   }
@@ -131,7 +131,7 @@ struct Check {
 struct Share {
   std::vector<Axis> axes;
   ExprId first;
-  std::optional<Pace> pace;  // of what it streams; absent: that of the kernel
+  std::optional<Throttle> throttle;  // of what it streams; absent: that of the kernel
   std::vector<EventRef> range_waits;
   std::vector<Check> range_checks;  // behind them
   std::vector<EventRef> enter_waits;

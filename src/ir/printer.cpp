@@ -134,8 +134,8 @@ class Printer {
         fmt::format("launch consumers {} shared {};", kernel.consumer_warps, kernel.shared_bytes));
     bool launches = kernel.schedule == ScheduleKind::Kernels;
     NodePrinter nodes(module_, names_, text_, layout_, launches);
-    if (kernel.pace) {
-      nodes.Loader(*kernel.pace, kernel.depth ? fmt::format("depth {} ", *kernel.depth) : "");
+    if (kernel.throttle) {
+      nodes.Loader(*kernel.throttle, kernel.depth ? fmt::format("depth {} ", *kernel.depth) : "");
     }
     for (const Check& check : kernel.checks) {
       layout_.Before(check.range);

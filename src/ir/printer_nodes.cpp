@@ -101,8 +101,8 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
     return;
   }
   layout_.Open(fmt::format("share {} from {}", axes, first));
-  if (share.pace) {
-    Loader(*share.pace, "");
+  if (share.throttle) {
+    Loader(*share.throttle, "");
   }
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
   SignalBlock("enter", "wait", share.enter_waits, share.enter_checks);
@@ -117,11 +117,11 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   names_.Restore(std::move(state));
 }
 
-void NodePrinter::Loader(const Pace& pace, const std::string& depth) {
-  layout_.Before(pace.range);
-  std::string ahead = pace.ahead ? fmt::format(" ahead {}", *pace.ahead) : "";
-  layout_.Line(fmt::format("loader {}cap {} gap {}{};", depth, pace.cap, pace.gap, ahead));
-  layout_.After(pace.range);
+void NodePrinter::Loader(const Throttle& throttle, const std::string& depth) {
+  layout_.Before(throttle.range);
+  std::string ahead = throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "";
+  layout_.Line(fmt::format("loader {}in_flight {} interval {}{};", depth, throttle.in_flight, throttle.interval, ahead));
+  layout_.After(throttle.range);
 }
 
 void NodePrinter::Signals(std::string_view word, const std::vector<EventRef>& refs) {

@@ -19,13 +19,13 @@ Json ToJson(const Times& times) {
   return json;
 }
 
-Json ToJson(const std::optional<Pace>& pace) {
-  Json json = {{"cap", nullptr}, {"gap", nullptr}, {"ahead", nullptr}};
-  if (pace) {
-    json["cap"] = pace->cap;
-    json["gap"] = pace->gap;
-    if (pace->ahead) {
-      json["ahead"] = *pace->ahead;
+Json ToJson(const std::optional<Throttle>& throttle) {
+  Json json = {{"in_flight", nullptr}, {"interval", nullptr}, {"ahead", nullptr}};
+  if (throttle) {
+    json["in_flight"] = throttle->in_flight;
+    json["interval"] = throttle->interval;
+    if (throttle->ahead) {
+      json["ahead"] = *throttle->ahead;
     }
   }
   return json;
@@ -65,20 +65,20 @@ Json ToJson(const ExplainReport& report, const ExplainedKernel& explained) {
                      {"edges", edges}});
   }
   Json loader = nullptr;
-  if (!explained.paces.empty()) {
+  if (!explained.throttles.empty()) {
     loader = {{"shared_bytes", kernel.shared_bytes}, {"depth", nullptr}, {"runs", Json::array()}};
     if (kernel.depth) {
       loader["depth"] = *kernel.depth;
     }
-    for (const PaceChoice& choice : explained.paces) {
+    for (const ThrottleChoice& choice : explained.throttles) {
       Json shares = Json::array();
       for (NodeId share : choice.shares) {
         Json entry = {{"callee", report.CalleeOf(share)}};
-        entry.update(ToJson(report.PaceOf(kernel, share)));
+        entry.update(ToJson(report.ThrottleOf(kernel, share)));
         shares.push_back(std::move(entry));
       }
       loader["runs"].push_back({{"shares", std::move(shares)},
-                                {"model", ToJson(choice.pace)},
+                                {"model", ToJson(choice.throttle)},
                                 {"reason", choice.reason}});
     }
   }

@@ -13,7 +13,7 @@ struct ExplainedKernel {
   KernelId id;
   Env sizes;  // of every dimension
   KernelCost cost;
-  std::vector<PaceChoice> paces;
+  std::vector<ThrottleChoice> throttles;
   std::vector<std::vector<std::string>> reasons;  // of each stage, why its edges are what they are
 };
 
@@ -28,9 +28,9 @@ struct ExplainReport {
     return module.devices[std::get<Share>(module.nodes[share]).callee].name;
   }
   /// Its own, or its kernel's.
-  [[nodiscard]] const std::optional<Pace>& PaceOf(const Kernel& kernel, NodeId share) const {
-    const auto& own = std::get<Share>(module.nodes[share]).pace;
-    return own ? own : kernel.pace;
+  [[nodiscard]] const std::optional<Throttle>& ThrottleOf(const Kernel& kernel, NodeId share) const {
+    const auto& own = std::get<Share>(module.nodes[share]).throttle;
+    return own ? own : kernel.throttle;
   }
 };
 

@@ -37,7 +37,7 @@ class TextWriter {
     if (kernel.schedule == ScheduleKind::Kernels) {
       text += "             without the time from one launch to the next, which is not modelled\n";
     }
-    text += LoaderText(kernel, explained.paces);
+    text += LoaderText(kernel, explained.throttles);
     size_t width = 4;
     for (const StageCost& stage : cost.stages) {
       width = std::max(width, report_.CalleeOf(stage.share).size() + 1);
@@ -83,7 +83,7 @@ class TextWriter {
     return fmt::format("{}", fmt::join(parts, ", "));
   }
 
-  std::string LoaderText(const Kernel& kernel, const std::vector<PaceChoice>& choices) const {
+  std::string LoaderText(const Kernel& kernel, const std::vector<ThrottleChoice>& choices) const {
     if (choices.empty()) {
       return "  loader     streams nothing\n";
     }
@@ -92,13 +92,13 @@ class TextWriter {
         kernel.depth ? fmt::format("at most {} slots, and no more than {} bytes hold",
                                    *kernel.depth, kernel.shared_bytes)
                      : fmt::format("as many slots as {} bytes hold", kernel.shared_bytes));
-    for (const PaceChoice& choice : choices) {
-      text += fmt::format("             {}: {}\n", RunText(choice), PaceText(kernel, choice));
+    for (const ThrottleChoice& choice : choices) {
+      text += fmt::format("             {}: {}\n", RunText(choice), ThrottleText(kernel, choice));
     }
     return text;
   }
 
-  std::string RunText(const PaceChoice& choice) const {
+  std::string RunText(const ThrottleChoice& choice) const {
     return choice.repeat
                ? fmt::format("in each {}",
                              report_.module
@@ -107,29 +107,29 @@ class TextWriter {
                : "outside of repeats";
   }
 
-  /// The pace of a run of shares, which may have been changed by hand, and the model's reason.
-  std::string PaceText(const Kernel& kernel, const PaceChoice& choice) const {
-    std::vector<std::string> paces;
+  /// The throttle of a run of shares, which may have been changed by hand, and the model's reason.
+  std::string ThrottleText(const Kernel& kernel, const ThrottleChoice& choice) const {
+    std::vector<std::string> throttles;
     for (NodeId share : choice.shares) {
-      std::string text = PaceText(report_.PaceOf(kernel, share));
-      if (std::find(paces.begin(), paces.end(), text) == paces.end()) {
-        paces.push_back(std::move(text));
+      std::string text = ThrottleText(report_.ThrottleOf(kernel, share));
+      if (std::find(throttles.begin(), throttles.end(), text) == throttles.end()) {
+        throttles.push_back(std::move(text));
       }
     }
-    std::string model = PaceText(choice.pace);
-    bool chosen = paces == std::vector{model};
-    return fmt::format("{}\n               {}: {}", fmt::join(paces, " or "),
+    std::string model = ThrottleText(choice.throttle);
+    bool chosen = throttles == std::vector{model};
+    return fmt::format("{}\n               {}: {}", fmt::join(throttles, " or "),
                        chosen ? "chosen at the least sizes" : "the model would have " + model,
                        choice.reason);
   }
 
-  static std::string PaceText(const std::optional<Pace>& pace) {
-    if (!pace) {
+  static std::string ThrottleText(const std::optional<Throttle>& throttle) {
+    if (!throttle) {
       return "nothing holds it back";
     }
     std::string text =
-        fmt::format("at most {} on their way, {} cycles between two", pace->cap, pace->gap);
-    return pace->ahead ? text + fmt::format(", {} ahead of a share", *pace->ahead) : text;
+        fmt::format("at most {} on their way, {} cycles between two", throttle->in_flight, throttle->interval);
+    return throttle->ahead ? text + fmt::format(", {} ahead of a share", *throttle->ahead) : text;
   }
 
   const ExplainReport& report_;

@@ -256,9 +256,9 @@ class Player {
   double streamed_ = 0;  // bytes that the loaders have copied
 };
 
-/// Shares that have one pace: the stages of a repeat delay each other, and none outside of it.
+/// Shares that have one throttle: the stages of a repeat delay each other, and none outside of it.
 struct Run {
-  PaceChoice choice;
+  ThrottleChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
   double fetched_bytes = 0;                     // of activations
   bool flagged = false;                          // whether a part of the chain is of flagged words
@@ -279,29 +279,29 @@ struct Run {
 
   void Choose(const Target& target) {
     double stream = choice.streamed_bytes / target.stream_bytes;
-    choice.pace.cap = target.loader_cap;
+    choice.throttle.in_flight = target.loader_in_flight;
     std::string times =
         fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
     if (stream < hidden && flagged) {
-      choice.pace.cap = target.hidden_cap;
+      choice.throttle.in_flight = target.hidden_in_flight;
       choice.reason = times + ", so the ring is full, and what is on its way delays the words";
     } else if (stream < hidden) {
-      choice.reason = times + ", so the ring is full, and a gap would only delay";
+      choice.reason = times + ", so the ring is full, and an interval would only delay";
     } else if (stream < streaming) {
       double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
-      choice.pace.gap = std::lround(slot * target.cycles * target.gap_share / 100) * 100;
+      choice.throttle.interval = std::lround(slot * target.cycles * target.interval_share / 100) * 100;
       choice.reason = times + ", so bursts would delay the signals";
     } else {
-      choice.pace.cap = flagged ? target.streaming_cap : target.loader_cap;
-      choice.reason = times + ", so the stream sets the time, and a gap would add to it";
+      choice.throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
+      choice.reason = times + ", so the stream sets the time, and an interval would add to it";
     }
     if (chain == 0 || flagged) {
       return;
     }
     if (fetched_bytes < target.fetched_share * choice.streamed_bytes) {
-      choice.pace.ahead = target.ahead;
+      choice.throttle.ahead = target.ahead;
     } else {
-      choice.pace.cap = target.streaming_cap;
+      choice.throttle.in_flight = target.streaming_in_flight;
       choice.reason += "; the consumers fetch so much beside it that it must not pause";
     }
   }
@@ -387,7 +387,7 @@ Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given) {
   return dims;
 }
 
-std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
+std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
                                     const Target& target) {
   KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), target);
   std::vector<Run> runs;
@@ -400,7 +400,7 @@ std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
     }
     run->Add(stage, target);
   }
-  std::vector<PaceChoice> choices;
+  std::vector<ThrottleChoice> choices;
   for (Run& run : runs) {
     if (run.choice.streamed_bytes > 0) {
       run.Choose(target);

@@ -95,20 +95,20 @@ struct KernelCost {
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                   const std::map<std::string, int64_t>& elements = {});
 
-/// The pace of the loader in the shares of one repeat, or in those that no repeat holds, and why.
-struct PaceChoice {
+/// The throttle of the loader in the shares of one repeat, or in those that no repeat holds, and why.
+struct ThrottleChoice {
   NodeId repeat;               // the innermost around the shares
   std::vector<NodeId> shares;  // those that stream
   double streamed_bytes = 0;   // by all of them, in all iterations
-  Pace pace;
+  Throttle throttle;
   std::string reason;
 };
 
-/// The least sizes that a kernel serves, at which its chain counts most: its pace is chosen there.
+/// The least sizes that a kernel serves, at which its chain counts most: its throttle is chosen there.
 Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given = {});
 
 /// One for each run of shares that streams, in program order.
-std::vector<PaceChoice> ChoosePaces(const Module& module, const Kernel& kernel,
+std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
                                     const Target& target);
 
 }  // namespace etc

@@ -52,7 +52,7 @@ std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
 bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Chooses how fast the loader of each kernel that streams runs ahead, by the cost model.
-bool PaceLoader(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Has every launch make sure of what its parameters promise and what device functions ask of them,
 /// and generated bodies of indices that depend on data. A kernel with checks stays as it is.

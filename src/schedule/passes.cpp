@@ -32,7 +32,7 @@ const std::vector<Pass>& AllPasses() {
       {"flag-in-data", "buffers whose words carry a tag in the place of events (CUDA)", FlagInData},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
       // Behind flag-in-data, since a chain of tags is shorter than one of events.
-      {"pace-loader", "how fast the loader of preloaded operands runs ahead", PaceLoader},
+      {"throttle-loader", "how fast the loader of preloaded operands runs ahead", ThrottleLoader},
       // Anywhere behind the lowering: no other pass looks at checks.
       {"add-checks", "checks of what callers promise and of indices that depend on data",
        AddChecks},

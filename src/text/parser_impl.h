@@ -208,7 +208,7 @@ class Parser {
   void KernelNode(std::vector<NodeId>& body);
   void KernelBody(Kernel& kernel);
   void LoaderLine(Kernel& kernel);
-  Pace OnePace(uint32_t begin);
+  Throttle OneThrottle(uint32_t begin);
   void CheckLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
   void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks);

@@ -52,7 +52,7 @@ void Parser::KernelBody(Kernel& kernel) {
       Expect(TokenKind::KeywordShared);
       kernel.shared_bytes = Expect(TokenKind::Int).int_value;
       ExpectSemicolon();
-    } else if (!kernel.pace && kernel.declarations.empty() && At(TokenKind::KeywordLoader)) {
+    } else if (!kernel.throttle && kernel.declarations.empty() && At(TokenKind::KeywordLoader)) {
       LoaderLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && Peek().text == "check") {
       CheckLine(kernel);
@@ -78,29 +78,29 @@ void Parser::KernelBody(Kernel& kernel) {
   }
 }
 
-/// `loader depth 6 cap 3 gap 900;`, the depth only where the kernel does not take what there is.
+/// `loader depth 6 in_flight 3 interval 900;`, the depth only where the kernel does not take what there is.
 void Parser::LoaderLine(Kernel& kernel) {
   uint32_t begin = Take().range.begin;
   if (Accept(TokenKind::KeywordDepth)) {
     kernel.depth = Expect(TokenKind::Int).int_value;
   }
-  kernel.pace = OnePace(begin);
+  kernel.throttle = OneThrottle(begin);
 }
 
-/// `cap 3 gap 900 ahead 1;`; `ahead` is a word here only.
-Pace Parser::OnePace(uint32_t begin) {
-  Pace pace;
-  Expect(TokenKind::KeywordCap);
-  pace.cap = Expect(TokenKind::Int).int_value;
-  Expect(TokenKind::KeywordGap);
-  pace.gap = Expect(TokenKind::Int).int_value;
+/// `in_flight 3 interval 900 ahead 1;`; `ahead` is a word here only.
+Throttle Parser::OneThrottle(uint32_t begin) {
+  Throttle throttle;
+  Expect(TokenKind::KeywordInFlight);
+  throttle.in_flight = Expect(TokenKind::Int).int_value;
+  Expect(TokenKind::KeywordInterval);
+  throttle.interval = Expect(TokenKind::Int).int_value;
   if (Peek().text == "ahead") {
     Take();
-    pace.ahead = Expect(TokenKind::Int).int_value;
+    throttle.ahead = Expect(TokenKind::Int).int_value;
   }
   ExpectSemicolon();
-  pace.range = RangeFrom(begin);
-  return pace;
+  throttle.range = RangeFrom(begin);
+  return throttle;
 }
 
 /// `check` and `accesses` are words here and at a share's waits only.
@@ -236,7 +236,7 @@ void Parser::ShareNode(std::vector<NodeId>& body) {
 
 void Parser::ShareBody(Share& share) {
   if (At(TokenKind::KeywordLoader)) {
-    share.pace = OnePace(Take().range.begin);
+    share.throttle = OneThrottle(Take().range.begin);
   }
   WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks);
   WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks);

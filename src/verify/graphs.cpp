@@ -109,8 +109,8 @@ class GraphChecks {
     }
     exprs_.CheckAxes(share.axes);
     exprs_.ExpectInt(share.first, "where a share starts");
-    if (share.pace) {
-      CheckPace(*share.pace, diagnostics_);
+    if (share.throttle) {
+      CheckThrottle(*share.throttle, diagnostics_);
     }
     Arguments(range, callee, share.args);
     Scalars(range, callee, share.scalars);
@@ -318,11 +318,11 @@ void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnosti
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   GraphChecks checks(module, Place::Kernel, diagnostics);
   checks.Params(kernel.params);
-  if (kernel.pace) {
-    CheckPace(*kernel.pace, diagnostics);
+  if (kernel.throttle) {
+    CheckThrottle(*kernel.throttle, diagnostics);
   }
   if (kernel.depth) {
-    CheckDepth(*kernel.depth, kernel.pace->range, diagnostics);
+    CheckDepth(*kernel.depth, kernel.throttle->range, diagnostics);
   }
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);

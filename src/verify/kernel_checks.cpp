@@ -13,29 +13,29 @@ constexpr int64_t kMostOfLoader = 1 << 30;
 
 }  // namespace
 
-void CheckPace(const Pace& pace, Diagnostics& diagnostics) {
-  if (pace.cap < 1 || pace.cap > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Pace, pace.range,
-                      fmt::format("the loader's cap must be from 1 to {} slots, but it is {}",
-                                  kMostOfLoader, pace.cap));
+void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics) {
+  if (throttle.in_flight < 1 || throttle.in_flight > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
+                      fmt::format("the loader's in-flight limit must be from 1 to {} slots, but it is {}",
+                                  kMostOfLoader, throttle.in_flight));
   }
-  if (pace.ahead && (*pace.ahead < 1 || *pace.ahead > pace.cap)) {
-    diagnostics.Error(DiagnosticKind::Pace, pace.range,
-                      fmt::format("the loader must be ahead by 1 slot or more and at most its cap "
+  if (throttle.ahead && (*throttle.ahead < 1 || *throttle.ahead > throttle.in_flight)) {
+    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
+                      fmt::format("the loader must be ahead by 1 slot or more and at most its in-flight limit "
                                   "of {}, but it is by {}",
-                                  pace.cap, *pace.ahead));
+                                  throttle.in_flight, *throttle.ahead));
   }
-  if (pace.gap > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Pace, pace.range,
-                      fmt::format("the loader's gap must be at most {} cycles, but it is {}",
-                                  kMostOfLoader, pace.gap));
+  if (throttle.interval > kMostOfLoader) {
+    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
+                      fmt::format("the loader's issue interval must be at most {} cycles, but it is {}",
+                                  kMostOfLoader, throttle.interval));
   }
 }
 
 /// A task may take the next slot while the last one is on its way back.
 void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
   if (depth < 2 || depth > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Pace, range,
+    diagnostics.Error(DiagnosticKind::Throttle, range,
                       fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
                                   kMostOfLoader, depth));
   }

@@ -7,7 +7,7 @@
 
 namespace etc {
 
-void CheckPace(const Pace& pace, Diagnostics& diagnostics);
+void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics);
 
 /// Of the loader's ring, in slots.
 void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics);

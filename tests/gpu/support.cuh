@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
   if (block.IsHelper()) {
     if (block.IsLoader()) {
       Loader loader = block.MakeLoader();
-      loader.SetPace(kLoaderCap, kLoaderGap);
+      loader.SetThrottle(kLoaderCap, kLoaderGap);
       program.Load(loader);
     } else if (block.IsReducer()) {
       Reducer reducer = block.MakeReducer();

@@ -47,7 +47,7 @@ struct StagesProgram {
     return args;
   }
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.SetPace(cap, 0);
+    loader.SetThrottle(cap, 0);
 #pragma unroll 1
     for (int i = 0; i < stages; ++i) {
       auto args = Stage(i);
@@ -90,7 +90,7 @@ void TimeRows() {
   auto& args = program.gemm;
   args.x = x.data(), args.x_0 = max_batch, args.y = y.data(), args.residual = residual.data();
   args.w = args.w_gate = w.data(), args.w_up = up.data();
-  program.stages = stages, program.cap = Loader::kNoCap;
+  program.stages = stages, program.cap = Loader::kNoLimit;
   Launcher<StagesProgram<Case>> launcher;
   std::printf(parts > 0 ? " %d/%d: %.1f" : " %d: %.1f", rows, parts > 0 ? parts : 0,
               MedianTime(launcher, program, 7) / stages);

@@ -193,18 +193,18 @@ TEST_CASE("a prediction is no less than the floor, nor than the chain") {
   }
 }
 
-TEST_CASE("a gap paces what streams longer than its chain takes, but not by far") {
-  auto pace = [](int width) {
+TEST_CASE("a gap throttles what streams longer than its chain takes, but not by far") {
+  auto throttle = [](int width) {
     const Scheduled scheduled(Products(8, width), 1, 1);
-    REQUIRE(scheduled.kernel().pace);
-    return *scheduled.kernel().pace;
+    REQUIRE(scheduled.kernel().throttle);
+    return *scheduled.kernel().throttle;
   };
-  CHECK(pace(1024).IsSame({3, 0, 1}));    // 0.5 us of streaming for 2.2 of signals
-  CHECK(pace(4096).IsSame({3, 700, 1}));  // 7.3 us
-  CHECK(pace(8192).IsSame({3, 0, 1}));    // 29 us
+  CHECK(throttle(1024).IsSame({3, 0, 1}));    // 0.5 us of streaming for 2.2 of signals
+  CHECK(throttle(4096).IsSame({3, 700, 1}));  // 7.3 us
+  CHECK(throttle(8192).IsSame({3, 0, 1}));    // 29 us
 }
 
-TEST_CASE("what streams long beside a short chain has a pace of its own") {
+TEST_CASE("what streams long beside a short chain has a throttle of its own") {
   std::string text = Products(8, 4096);
   size_t pool = text.find("  call @pool");
   text.insert(pool, "  call @wide(%a[layers], %v, %logits) wait (m) => %done[layers];\n");
@@ -218,35 +218,35 @@ device @wide(%x: bf16[batch, width], %w: bf16[262144, width], %y: out f32[batch,
 }
 )");
   const Scheduled scheduled(text, 1, 1);
-  std::vector<PaceChoice> choices =
-      ChoosePaces(*scheduled.module, scheduled.kernel(), DefaultTarget());
+  std::vector<ThrottleChoice> choices =
+      ChooseThrottles(*scheduled.module, scheduled.kernel(), DefaultTarget());
   REQUIRE(choices.size() == 2);
-  const PaceChoice& wide = choices[0];
+  const ThrottleChoice& wide = choices[0];
   CHECK_FALSE(wide.repeat);
   REQUIRE(wide.shares.size() == 1);
   CHECK(wide.streamed_bytes == 262144.0 * 4096 * 2);
-  CHECK(wide.pace.IsSame({3, 0, 1}));
-  const PaceChoice& products = choices[1];
+  CHECK(wide.throttle.IsSame({3, 0, 1}));
+  const ThrottleChoice& products = choices[1];
   CHECK(products.repeat);
   REQUIRE(products.shares.size() == 1);
-  CHECK(products.pace.IsSame({3, 700, 1}));
+  CHECK(products.throttle.IsSame({3, 700, 1}));
 
   // What streams most stands for the kernel.
-  auto own = [&](const PaceChoice& choice) {
-    return std::get<Share>(scheduled.module->nodes[choice.shares[0]]).pace;
+  auto own = [&](const ThrottleChoice& choice) {
+    return std::get<Share>(scheduled.module->nodes[choice.shares[0]]).throttle;
   };
-  REQUIRE(scheduled.kernel().pace);
-  CHECK(scheduled.kernel().pace->IsSame(wide.pace));
+  REQUIRE(scheduled.kernel().throttle);
+  CHECK(scheduled.kernel().throttle->IsSame(wide.throttle));
   CHECK_FALSE(own(wide));
   REQUIRE(own(products));
-  CHECK(own(products)->IsSame(products.pace));
+  CHECK(own(products)->IsSame(products.throttle));
 }
 
-TEST_CASE("a kernel that streams nothing has no pace") {
+TEST_CASE("a kernel that streams nothing has no throttle") {
   std::string text = Products(2, 1024);
   text.erase(text.find("  impl sm_90a"),
              text.find("  for (b: batch, r: 16)") - text.find("  impl sm_90a"));
-  CHECK_FALSE(Scheduled(text, 1, 1).kernel().pace);
+  CHECK_FALSE(Scheduled(text, 1, 1).kernel().throttle);
 }
 
 }  // namespace
