@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/regions.h"
-#include "analysis/steering.h"
+#include "analysis/control_reads.h"
 
 namespace etc {
 namespace {
@@ -42,10 +42,10 @@ struct Conflicts::State {
     return found->second;
   }
 
-  /// What steers the call, as read in the second of two iterations.
-  Regions Steering(const ProgramCall& call, TensorId tensor, Use use) {
-    SteeringReads reads;
-    auto add = [&](SteeringReads more) {
+  /// What the call reads of control tensors, as read in the second of two iterations.
+  Regions OfControl(const ProgramCall& call, TensorId tensor, Use use) {
+    ControlReads reads;
+    auto add = [&](ControlReads more) {
       for (auto& [read, elements] : more) {
         auto& all = reads[read];
         all.insert(all.end(), elements.begin(), elements.end());
@@ -99,7 +99,7 @@ bool Conflicts::MayMeet(const Pair& pair, TensorId tensor, Use use) {
   const ProgramCall& from = state.CallOf(pair.from);
   const ProgramCall& to = state.CallOf(pair.to);
   const auto& earlier = state.First(from, tensor);
-  const auto later = use == Use::Body ? state.Second(to, tensor) : state.Steering(to, tensor, use);
+  const auto later = use == Use::Body ? state.Second(to, tensor) : state.OfControl(to, tensor, use);
   state.context.SetBudget(kSteps);
   const Unknowns& unknowns = state.unknowns;
   Set order = pair.carried ? InLaterIteration(unknowns, pair.repeats)

@@ -89,7 +89,7 @@ class RegionWalk {
 
   bool IsWanted(TensorId tensor) const {
     const Converter::Binding* binding = task_.converter.Find(tensor);
-    return !steers_ && binding != nullptr && tensors_.contains(binding->tensor);
+    return !is_control_ && binding != nullptr && tensors_.contains(binding->tensor);
   }
 
   /// Whether there may be anything to find in a part of the body.
@@ -250,7 +250,7 @@ class RegionWalk {
 
   /// Of an element whose indices are read and checked.
   void Touch(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
-    if (reader_ != nullptr && !steers_ &&
+    if (reader_ != nullptr && !is_control_ &&
         (stored_.contains(tensor) || module_.tensors[tensor].kind == TensorKind::Local)) {
       loops_.Add({tensor, indices, write, here_, scope_, exact_});
     }
@@ -267,18 +267,18 @@ class RegionWalk {
 
   /// What is read to know which tasks there are, whether there are any or not.
   void CheckRange(const ProgramCall& call) {
-    steers_ = true;
+    is_control_ = true;
     for (size_t i = 0; i < call.axes.size(); ++i) {
       scope_ = task_.outer[i];
       VisitExpr(call.axes[i].lo);
       VisitExpr(call.axes[i].hi);
     }
     scope_ = task_.domain;
-    steers_ = false;
+    is_control_ = false;
   }
 
   void CheckEdges(const ProgramCall& call) {
-    steers_ = true;
+    is_control_ = true;
     for (const TaskEdge& wait : call.waits) {
       ExprId counted = module_.events[wait.ref->event].count;
       CheckEdge(wait, reader_ != nullptr && (ReadsTensor(module_, counted) || IsPartial(counted)));
@@ -286,7 +286,7 @@ class RegionWalk {
     for (const TaskEdge& notify : call.notifies) {
       CheckEdge(notify, false);
     }
-    steers_ = false;
+    is_control_ = false;
   }
 
   bool IsPartial(ExprId expr) const {
@@ -495,7 +495,7 @@ class RegionWalk {
   Set scope_;
   RegionList regions_;
   bool exact_ = true;
-  bool steers_ = false;       // what is read now is not read by a body
+  bool is_control_ = false;       // what is read now is not read by a body
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 

@@ -9,7 +9,7 @@
 
 #include "analysis/call_order.h"
 #include "analysis/shapes.h"
-#include "analysis/steering_tensors.h"
+#include "analysis/control_tensors.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "schedule/body_cost.h"
@@ -39,7 +39,7 @@ class Flagger {
         ranges_(RangesOf(module, kernel)),
         sites_(SharesOf(module, kernel)),
         buffer_versions_(module, sites_),
-        steering_(SteeringTensors(module, kernel)) {
+        control_(ControlTensors(module, kernel)) {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
       const Device& callee = module.devices[share.callee];
@@ -83,7 +83,7 @@ class Flagger {
     if (tensor.kind != TensorKind::Buffer) {
       return "it is a parameter of the kernel";
     }
-    if (steering_.contains(id)) {
+    if (control_.contains(id)) {
       return "task ranges or events are read from it";
     }
     for (const BufferUse& use : uses_[id]) {
@@ -168,7 +168,7 @@ class Flagger {
     const std::vector<BufferUse>& uses = uses_[buffer];
     auto is_whole = [&](const BufferUse& use) { return IsWhole(use); };
     if (tensor.offset || tensor.flagged || tensor.shape.empty() || uses.empty() ||
-        steering_.contains(buffer) || !std::all_of(uses.begin(), uses.end(), is_whole)) {
+        control_.contains(buffer) || !std::all_of(uses.begin(), uses.end(), is_whole)) {
       return;
     }
     std::optional<Versions> versions = buffer_versions_.Find(uses);
@@ -315,7 +315,7 @@ class Flagger {
   DimRanges ranges_;
   std::vector<ShareSite> sites_;
   BufferVersions buffer_versions_;
-  std::set<TensorId> steering_;  // the kernel reads them as they are
+  std::set<TensorId> control_;  // the kernel reads them as they are
   std::map<TensorId, std::vector<BufferUse>> uses_;
   std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
   VersionsOf flaggable_;

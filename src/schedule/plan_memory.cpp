@@ -7,7 +7,7 @@
 #include <set>
 
 #include "analysis/fresh_buffers.h"
-#include "analysis/steering_tensors.h"
+#include "analysis/control_tensors.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -145,7 +145,7 @@ class Planner {
       : module_(module),
         kernel_(kernel),
         sites_(SharesOf(module, kernel)),
-        steering_(SteeringTensors(module, kernel)),
+        control_(ControlTensors(module, kernel)),
         fresh_(module, kernel) {}
 
   /// Places the unflagged buffers and gives the end of the last.
@@ -214,7 +214,7 @@ class Planner {
 
   Lifetime LifetimeOf(TensorId buffer) const {
     Lifetime life;
-    if (steering_.contains(buffer)) {
+    if (control_.contains(buffer)) {
       return life;  // not only tasks read it
     }
     for (size_t i = 0; i < sites_.size(); ++i) {
@@ -260,7 +260,7 @@ class Planner {
   Module& module_;
   Kernel& kernel_;
   std::vector<ShareSite> sites_;
-  std::set<TensorId> steering_;
+  std::set<TensorId> control_;
   FreshBuffers fresh_;
   std::map<TensorId, Lifetime> lifetimes_;
 };

@@ -27,7 +27,7 @@ class Accesses {
             const std::vector<ExprId>& scalars);
 
   /// From now on cells that are accessed are added to these. Without `writes`, what is read is to
-  /// steer tasks, and the caller's constants are left out: nothing can race with them.
+  /// control tasks, and the caller's constants are left out: nothing can race with them.
   void Note(std::vector<size_t>* reads, std::vector<size_t>* writes = nullptr);
   /// No longer. What was noted is sorted, each cell once.
   void Stop();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/events.h"
-#include "analysis/steering.h"
+#include "analysis/control_reads.h"
 
 namespace etc {
 namespace {
@@ -20,7 +20,7 @@ ConflictSets::ConflictSets(Unknowns& unknowns)
     first_domains_.push_back(Known(TaskScope(unknowns_, call, 1).domain));
     second_domains_.push_back(Known(TaskScope(unknowns_, call, 2).domain));
   }
-  AddSteering();
+  AddControlReads();
   sizes_ = unknowns_.GlobalFacts();
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     first_domains_[i] = OneOfEqual(first_domains_[i] & sizes_);
@@ -35,9 +35,9 @@ ConflictSets::ConflictSets(Unknowns& unknowns)
 
 /// What says which tasks run and what they wait for or notify counts as read by each of them:
 /// their range, counts and elements of events, and the range of tasks that they have to wait for.
-void ConflictSets::AddSteering() {
+void ConflictSets::AddControlReads() {
   for (const ProgramCall& call : program_.calls) {
-    SteeringReads reads = RangeReads(unknowns_, call);
+    ControlReads reads = RangeReads(unknowns_, call);
     for (const TaskEdge& edge : call.waits) {
       reads.merge(EdgeReads(unknowns_, call, edge, true));
     }

@@ -49,7 +49,7 @@ class ConflictSets {
  private:
   using Names = std::vector<std::string>;
 
-  void AddSteering();
+  void AddControlReads();
   bool Meet(size_t x, size_t y) const;
   Set Known(const Set& set) const;
   Set OneOfEqual(const Set& set);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/steering.h"
+#include "analysis/control_reads.h"
 #include "ir/rewrite.h"
 
 namespace etc {

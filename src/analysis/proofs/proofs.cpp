@@ -42,7 +42,7 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
   ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
-  ProveSteering(prover, relations, trusted);
+  ProveControlReads(prover, relations, trusted);
   Renewal renewal(unknowns, accesses);
   ProveRaces(prover, relations, accesses, trusted, renewal);
   ProveMemory(prover, accesses, renewal);

@@ -7,7 +7,7 @@
 
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/prover.h"
-#include "analysis/steering.h"
+#include "analysis/control_reads.h"
 
 namespace etc {
 namespace {
@@ -26,12 +26,12 @@ class MemoryProof {
           uses.push_back(call.index);
         }
       }
-      AddSteering(RangeReads(unknowns_, call));
+      AddControlReads(RangeReads(unknowns_, call));
       for (const TaskEdge& wait : call.waits) {
-        AddSteering(EdgeReads(unknowns_, call, wait, true));
+        AddControlReads(EdgeReads(unknowns_, call, wait, true));
       }
       for (const TaskEdge& notify : call.notifies) {
-        AddSteering(EdgeReads(unknowns_, call, notify, false));
+        AddControlReads(EdgeReads(unknowns_, call, notify, false));
       }
     }
   }
@@ -48,9 +48,9 @@ class MemoryProof {
   }
 
  private:
-  void AddSteering(const SteeringReads& reads) {
+  void AddControlReads(const ControlReads& reads) {
     for (const auto& [tensor, elements] : reads) {
-      steering_.insert(tensor);
+      control_.insert(tensor);
     }
   }
 
@@ -66,7 +66,7 @@ class MemoryProof {
           "they overlap in the workspace, and " + reason);
     };
     for (TensorId tensor : {a, b}) {
-      if (steering_.contains(tensor)) {
+      if (control_.contains(tensor)) {
         open(fmt::format("SMs without a task read `%{}` as well", name(tensor)));
         return;
       }
@@ -118,7 +118,7 @@ class MemoryProof {
   const std::vector<ProgramCall>& calls_;
   Renewal& renewal_;
   std::map<TensorId, std::vector<size_t>> uses_;  // by calls, in program order
-  std::set<TensorId> steering_;
+  std::set<TensorId> control_;
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& l
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
 /// What says which tasks run, and what they wait for and notify, is read after it is written.
-void ProveSteering(Prover& prover, const EventRelations& relations,
+void ProveControlReads(Prover& prover, const EventRelations& relations,
                    const std::set<EventId>& trusted);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
                 const std::set<EventId>& trusted, Renewal& renewal);

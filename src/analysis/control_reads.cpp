@@ -1,4 +1,4 @@
-#include "analysis/steering.h"
+#include "analysis/control_reads.h"
 
 #include <algorithm>
 #include <map>
@@ -20,7 +20,7 @@ const Argument* FindArgument(const ProgramCall& call, TensorId tensor) {
 }
 
 /// Gives a visitor that adds what an expression itself reads, by what the converter knows.
-auto AddingTo(SteeringReads& reads, Converter& converter) {
+auto AddingTo(ControlReads& reads, Converter& converter) {
   return [&](ExprId id) {
     const auto* load = std::get_if<Load>(&converter.unknowns().module().exprs[id]);
     if (load == nullptr) {
@@ -118,8 +118,8 @@ class Comparison {
 
 }  // namespace
 
-SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
-  SteeringReads reads;
+ControlReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
+  ControlReads reads;
   if (!ReadsTensor(unknowns.module(), call.axes)) {
     return reads;
   }
@@ -131,11 +131,11 @@ SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
   return reads;
 }
 
-SteeringReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
+ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
                         bool wait) {
   const Module& module = unknowns.module();
   const Event& event = module.events[edge.ref->event];
-  SteeringReads reads;
+  ControlReads reads;
   if (!ReadsTensor(module, *edge.ref) && !(wait && ReadsTensor(module, event.count))) {
     return reads;
   }
@@ -170,7 +170,7 @@ std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
 
 bool FollowsWrites(Unknowns& unknowns, const EventRelations& all, const std::set<EventId>& trusted,
                    const ProgramCall& writer, const ProgramCall& call,
-                   const SteeringReads::value_type& reads,
+                   const ControlReads::value_type& reads,
                    const std::function<bool(size_t wait)>& counts) {
   EventRelations relations;
   relations.notifies = all.notifies;
@@ -243,7 +243,7 @@ bool CountsTasks(Unknowns& unknowns, ExprId sum, const ProgramCall& call,
       !Comparison(module, call, same_index).Same(reduce->axes, call.axes)) {
     return false;
   }
-  SteeringReads reads = RangeReads(unknowns, call);
+  ControlReads reads = RangeReads(unknowns, call);
   return std::all_of(reads.begin(), reads.end(),
                      [&](const auto& read) { return unknowns.IsStable(read.first); });
 }

@@ -11,16 +11,16 @@
 
 namespace etc {
 
-/// What is read of tensors of the program to steer tasks 2 of a call: for each tensor, the indices
+/// What tasks 2 of a call read of control tensors: for each tensor, the indices
 /// of its elements over the task.
-using SteeringReads = std::map<TensorId, std::vector<std::vector<PwAff>>>;
+using ControlReads = std::map<TensorId, std::vector<std::vector<PwAff>>>;
 
 /// What the range of the call's tasks is read from.
-SteeringReads RangeReads(Unknowns& unknowns, const ProgramCall& call);
+ControlReads RangeReads(Unknowns& unknowns, const ProgramCall& call);
 
 /// What the elements and the condition of a wait or notify are read from, and, of a wait, the count
 /// of its event.
-SteeringReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
+ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
                         bool wait);
 
 /// The slice of `counted` of which this element of `counts` is promised to be the number of
@@ -37,7 +37,7 @@ std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns);
 /// at.
 bool FollowsWrites(Unknowns& unknowns, const EventRelations& relations,
                    const std::set<EventId>& trusted, const ProgramCall& writer,
-                   const ProgramCall& call, const SteeringReads::value_type& reads,
+                   const ProgramCall& call, const ControlReads::value_type& reads,
                    const std::function<bool(size_t wait)>& counts);
 
 /// Whether an index in a sum and one in the ranges of a call's tasks, or of a slice that the call

@@ -8,6 +8,6 @@
 namespace etc {
 
 /// The tensors that task ranges, and counts, elements and conditions of events are read from.
-std::set<TensorId> SteeringTensors(const Module& module, const Kernel& kernel);
+std::set<TensorId> ControlTensors(const Module& module, const Kernel& kernel);
 
 }  // namespace etc

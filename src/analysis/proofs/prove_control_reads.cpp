@@ -6,16 +6,16 @@
 #include <algorithm>
 
 #include "analysis/proofs/prover.h"
-#include "analysis/steering.h"
+#include "analysis/control_reads.h"
 
 namespace etc {
 namespace {
 
 constexpr unsigned long kSteps = 20'000'000;
 
-class SteeringProof {
+class ControlReadsProof {
  public:
-  SteeringProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
+  ControlReadsProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
@@ -42,7 +42,7 @@ class SteeringProof {
  private:
   /// `counts`: which of the call's waits come before the tensors are read.
   template <class F>
-  void Check(const ProgramCall& call, const SteeringReads& reads, SourceRange range,
+  void Check(const ProgramCall& call, const ControlReads& reads, SourceRange range,
              const std::string& what, const F& counts) {
     for (const auto& read : reads) {
       bool stable = unknowns_.IsStable(read.first);
@@ -77,9 +77,9 @@ class SteeringProof {
 
 }  // namespace
 
-void ProveSteering(Prover& prover, const EventRelations& relations,
+void ProveControlReads(Prover& prover, const EventRelations& relations,
                    const std::set<EventId>& trusted) {
-  SteeringProof(prover, relations, trusted).Run();
+  ControlReadsProof(prover, relations, trusted).Run();
 }
 
 }  // namespace etc

@@ -1,4 +1,4 @@
-#include "analysis/steering_tensors.h"
+#include "analysis/control_tensors.h"
 
 #include "ir/walk.h"
 
@@ -49,7 +49,7 @@ class Search {
 
 }  // namespace
 
-std::set<TensorId> SteeringTensors(const Module& module, const Kernel& kernel) {
+std::set<TensorId> ControlTensors(const Module& module, const Kernel& kernel) {
   Search search(module);
   search.Block(kernel.declarations);
   search.Block(kernel.body);
