@@ -79,11 +79,11 @@ class Elements {
 
 /// The range of an element, of which the bounds may read other parameters: by what these hold,
 /// which may be wrong itself.
-class PromiseScope : public CxxScope {
+class PreconditionScope : public CxxScope {
  public:
   /// `who` is the element in messages, with the values of its places as arguments: `, e / 4, e %
   /// 4`. `names` and `indices` are those of the element in its range.
-  PromiseScope(const CxxScope& around, std::string checks, std::string who, std::string values,
+  PreconditionScope(const CxxScope& around, std::string checks, std::string who, std::string values,
                const std::vector<SymbolId>& names, const std::vector<std::string>& indices,
                CheckTexts& texts)
       : CxxScope(around.module(), around.ranges()),
@@ -170,7 +170,7 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
   for (size_t i = 0; i < check.indices.size(); ++i) {
     named.push_back(elements.Index("e", check.leading + i));
   }
-  PromiseScope range(scope, "checks", who, indices, check.indices, named, texts);
+  PreconditionScope range(scope, "checks", who, indices, check.indices, named, texts);
   out.Open("{");
   out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}[{}]); }};",
                        scope.Pointer(check.tensor), elements.Offset("e")));
@@ -327,7 +327,7 @@ std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indice
   }
   std::string who =
       fmt::format("{}: %{}{}", name_, tensor.name, fits ? Places(indices.size()) : "");
-  PromiseScope range(*this, "args.checks", who, values, tensor.indices, places, texts_);
+  PreconditionScope range(*this, "args.checks", who, values, tensor.indices, places, texts_);
   return fmt::format("args.checks.InRange({}, {}, {}, {}{})",
                      CheckNumber(texts_, who + " is {}, outside of {}..{}"), value,
                      CxxExpr(range, tensor.value_lo), CxxExpr(range, tensor.value_hi), values);

@@ -220,10 +220,10 @@ class Printer {
                                                                : "";
     PrintNames::State state = names_.Save();
     std::string type = text_.Type(tensor);
-    std::string promise = text_.Promise(tensor);
+    std::string precondition = text_.Precondition(tensor);
     names_.Restore(std::move(state));
     names_.Declare(id);
-    return fmt::format("{}: {}{}{}", names_.Of(id), access, type, promise);
+    return fmt::format("{}: {}{}{}", names_.Of(id), access, type, precondition);
   }
 
   std::string Scalar(SymbolId id) {

@@ -253,7 +253,7 @@ std::string ExprPrinter::Check(const etc::Check& check) const {
   }
   std::string text =
       fmt::format("check {}{}{};", names_.Of(check.tensor),
-                  axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")), Promise(check));
+                  axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")), Precondition(check));
   names_.Restore(std::move(state));
   return text;
 }

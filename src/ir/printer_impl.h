@@ -79,7 +79,7 @@ class ExprPrinter {
   std::string Check(const etc::Check& check) const;
   /// ` in 0..n distinct monotone counts %x`: of a parameter or a check.
   template <class Promised>
-  std::string Promise(const Promised& of) const {
+  std::string Precondition(const Promised& of) const {
     std::string text = of.value_lo ? " in " + Interval(of.value_lo, of.value_hi) : "";
     text += of.distinct ? " distinct" : "";
     text += of.monotone ? " monotone" : "";

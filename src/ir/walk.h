@@ -61,7 +61,7 @@ inline bool ReadsTensor(const Module& module, ExprId id) {
 }
 
 /// Whether anything is said of the tensor's values.
-inline bool IsPromised(const Tensor& tensor) {
+inline bool HasPrecondition(const Tensor& tensor) {
   return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
 }
 

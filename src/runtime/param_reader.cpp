@@ -78,7 +78,7 @@ bool IsInteger(etc_dtype dtype) {
 }
 
 /// What is promised of the elements together.
-Status ReadPromise(const JsonObject& object, const char* key, const Param& param, bool* promised) {
+Status ReadPrecondition(const JsonObject& object, const char* key, const Param& param, bool* promised) {
   const JsonValue* value = object.Find(key);
   if (value == nullptr) {
     return {};
@@ -168,8 +168,8 @@ Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(ReadShape(object, *graph, &param));
   ETC_RETURN_IF_BAD(ReadAlignment(object, &param));
   ETC_RETURN_IF_BAD(ReadValueRange(object, *graph, &param));
-  ETC_RETURN_IF_BAD(ReadPromise(object, "distinct", param, &param.distinct));
-  ETC_RETURN_IF_BAD(ReadPromise(object, "monotone", param, &param.monotone));
+  ETC_RETURN_IF_BAD(ReadPrecondition(object, "distinct", param, &param.distinct));
+  ETC_RETURN_IF_BAD(ReadPrecondition(object, "monotone", param, &param.monotone));
   ETC_RETURN_IF_BAD(ReadLayout(object, &param));
   ETC_RETURN_IF_BAD(object.CheckKeys());
   graph->params.push_back(std::move(param));

@@ -40,24 +40,24 @@ class Checks {
       args[params[i]] = share.args[i];
     }
     for (size_t i = 0; i < params.size(); ++i) {
-      if (!IsPromised(module_.tensors[share.args[i].tensor])) {
+      if (!HasPrecondition(module_.tensors[share.args[i].tensor])) {
         AddAtStart(share.args[i].tensor, params[i], share.args[i].indices.size(), args);
         AddAtUse(id, share, params[i], args);
       }
     }
   }
 
-  /// That each slice of a parameter at `leading` indices is what `promise` says of it, as far as it
+  /// That each slice of a parameter at `leading` indices is what `precondition` says of it, as far as it
   /// says that of tensors which are known before the first task.
-  void AddAtStart(TensorId tensor, TensorId promise, size_t leading,
+  void AddAtStart(TensorId tensor, TensorId precondition, size_t leading,
                   const TensorSubstitution& args) {
     const Tensor& checked = module_.tensors[tensor];
     bool is_known = checked.kind == TensorKind::Param && checked.access != Access::Out;
-    if (!is_known || module_.tensors[promise].access == Access::Out ||
-        !done_.insert({tensor, promise, leading}).second) {
+    if (!is_known || module_.tensors[precondition].access == Access::Out ||
+        !done_.insert({tensor, precondition, leading}).second) {
       return;
     }
-    Check check = CheckOf(tensor, promise, leading, args, [&](TensorId id) { return IsInput(id); });
+    Check check = CheckOf(tensor, precondition, leading, args, [&](TensorId id) { return IsInput(id); });
     if (IsAny(check)) {
       kernel_.checks.push_back(std::move(check));
     }
@@ -65,9 +65,9 @@ class Checks {
 
   /// What a share asks of tensors of which some are computed, where all of them are complete:
   /// before it reads the ranges of its tasks from them, or its first task begins.
-  void AddAtUse(NodeId id, const Share& share, TensorId promise, const TensorSubstitution& args) {
-    const Argument& argument = args.at(promise);
-    if (!argument.indices.empty() || module_.tensors[promise].access == Access::Out) {
+  void AddAtUse(NodeId id, const Share& share, TensorId precondition, const TensorSubstitution& args) {
+    const Argument& argument = args.at(precondition);
+    if (!argument.indices.empty() || module_.tensors[precondition].access == Access::Out) {
       return;
     }
     for (bool ranges : {true, false}) {
@@ -80,7 +80,7 @@ class Checks {
       if ((ranges && !ReadsTensor(module_, share.axes)) || !is_complete(argument.tensor)) {
         continue;
       }
-      Check check = CheckOf(argument.tensor, promise, 0, args, is_complete);
+      Check check = CheckOf(argument.tensor, precondition, 0, args, is_complete);
       if (computed && IsAny(check)) {
         auto& mine = std::get<Share>(module_.nodes[id]);
         (ranges ? mine.range_checks : mine.enter_checks).push_back(std::move(check));
@@ -89,10 +89,10 @@ class Checks {
     }
   }
 
-  /// What `promise` says of `tensor`, by tensors that are known.
-  Check CheckOf(TensorId tensor, TensorId promise, size_t leading, const TensorSubstitution& args,
+  /// What `precondition` says of `tensor`, by tensors that are known.
+  Check CheckOf(TensorId tensor, TensorId precondition, size_t leading, const TensorSubstitution& args,
                 const IsKnown& is_known) {
-    const Tensor promised = module_.tensors[promise];
+    const Tensor promised = module_.tensors[precondition];
     Check check;
     check.tensor = tensor;
     check.leading = leading;
@@ -140,7 +140,7 @@ class Checks {
     return known;
   }
 
-  /// What a tensor of a promise is in the kernel; nothing where it is a slice.
+  /// What a tensor of a precondition is in the kernel; nothing where it is a slice.
   static TensorId Whole(TensorId tensor, const TensorSubstitution& args) {
     auto argument = args.find(tensor);
     if (argument == args.end()) {

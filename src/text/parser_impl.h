@@ -160,7 +160,7 @@ class Parser {
   /// `in lo..hi distinct monotone counts %x`, of a parameter or a check; the names of its indices
   /// are known in the range.
   template <class Promised>
-  void Promises(Promised& of, const std::vector<Token>& names);
+  void Preconditions(Promised& of, const std::vector<Token>& names);
   void OptionalLayout(Tensor& tensor);
   bool ExpectWord(std::string_view word);
   Impl ImplLine();
@@ -263,7 +263,7 @@ class Parser {
 };
 
 template <class Promised>
-void Parser::Promises(Promised& of, const std::vector<Token>& names) {
+void Parser::Preconditions(Promised& of, const std::vector<Token>& names) {
   {
     Scope scope(*this);
     bool named = false;

@@ -167,7 +167,7 @@ TensorId Parser::Param() {
   std::vector<Token> names;
   Tensor tensor = Type(name, TensorKind::Param, &names);
   tensor.access = access;
-  Promises(tensor, names);
+  Preconditions(tensor, names);
   if (At(TokenKind::Name)) {
     Unexpected("`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
   }

@@ -132,7 +132,7 @@ Check Parser::OneCheck(uint32_t begin) {
       }
     });
   }
-  Promises(check, names);
+  Preconditions(check, names);
   if (!panicking_ && !check.value_lo && !check.distinct && !check.monotone && !check.counts) {
     Unexpected("`in`, `distinct`, `monotone` or `counts`");
   }

@@ -136,12 +136,12 @@ class ArgumentChecks {
                return load != nullptr && &module_.tensors[load->tensor] == &param;
              }).value != ExprId::kNone;
     };
-    auto in_promise = [&](TensorId id) {
+    auto in_precondition = [&](TensorId id) {
       const Tensor& other = module_.tensors[id];
       bool counts = other.counts && &module_.tensors[other.counts] == &param;
       return counts || reads(other.value_lo) || reads(other.value_hi);
     };
-    return std::any_of(callee.params.begin(), callee.params.end(), in_promise) ||
+    return std::any_of(callee.params.begin(), callee.params.end(), in_precondition) ||
            std::any_of(callee.tasks.begin(), callee.tasks.end(),
                        [&](const Axis& axis) { return reads(axis.lo) || reads(axis.hi); });
   }

@@ -66,7 +66,7 @@ void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
   checked.distinct = check.distinct;
   checked.monotone = check.monotone;
   checked.counts = check.counts;
-  CheckPromises(module, checked, exprs, diagnostics);
+  CheckPreconditions(module, checked, exprs, diagnostics);
 }
 
 /// Before its first task a launch knows the parameters that it does not write alone.

@@ -206,7 +206,7 @@ void CheckCounts(const Module& module, const Tensor& tensor, Diagnostics& diagno
   }
 }
 
-/// Promises about the elements together.
+/// Preconditions about the elements together.
 void CheckElements(const Tensor& tensor, Diagnostics& diagnostics) {
   for (const auto& [promised, word] :
        {std::pair{tensor.distinct, "distinct"}, std::pair{tensor.monotone, "monotone"}}) {
@@ -249,13 +249,13 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   if (!tensor.tile.empty()) {
     CheckLayout(module, tensor, exprs, diagnostics);
   }
-  CheckPromises(module, tensor, exprs, diagnostics);
+  CheckPreconditions(module, tensor, exprs, diagnostics);
   if (tensor.flagged) {
     CheckFlagged(module, tensor, diagnostics);
   }
 }
 
-void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+void CheckPreconditions(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                    Diagnostics& diagnostics) {
   if (tensor.value_lo) {
     CheckValueRange(module, tensor, exprs, diagnostics);

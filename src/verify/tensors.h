@@ -13,7 +13,7 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics);
 
 /// A value range is one of integers, on a tensor of integers; so are `distinct` and `monotone`.
-void CheckPromises(const Module& module, const Tensor& tensor, ExprChecker& exprs,
+void CheckPreconditions(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                    Diagnostics& diagnostics);
 
 }  // namespace etc

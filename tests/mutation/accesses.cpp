@@ -53,7 +53,7 @@ bool Accesses::Bind(const Device& device, const std::vector<Argument>& args,
     bound_[device.params[i]] = std::move(bound);
   }
   return std::all_of(device.params.begin(), device.params.end(),
-                     [&](TensorId param) { return KeepsPromise(param); });
+                     [&](TensorId param) { return KeepsPrecondition(param); });
 }
 
 void Accesses::Note(std::vector<size_t>* reads, std::vector<size_t>* writes) {
@@ -175,12 +175,12 @@ Value Accesses::Held(const Element& element, Memory::Cells cells) {
   return data_.assumes() ? std::nullopt : Value(0);  // memory holds something
 }
 
-bool Accesses::KeepsPromise(TensorId param) {
+bool Accesses::KeepsPrecondition(TensorId param) {
   const Tensor& asked = module_.tensors[param];
   const Bound& bound = bound_[param];
   const Tensor& tensor = module_.tensors[bound.tensor];
-  if (asked.access == Access::Out || !HasPromise(asked) ||
-      (tensor.kind == TensorKind::Param && HasPromise(tensor))) {
+  if (asked.access == Access::Out || !HasPrecondition(asked) ||
+      (tensor.kind == TensorKind::Param && HasPrecondition(tensor))) {
     return true;
   }
   std::string outside = outside_;  // what a range reads is no access of the task

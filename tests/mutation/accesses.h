@@ -51,7 +51,7 @@ class Accesses {
   };
   using Element = std::pair<TensorId, std::vector<int64_t>>;
 
-  bool KeepsPromise(TensorId param);
+  bool KeepsPrecondition(TensorId param);
   Value CountOf(TensorId param, int64_t wanted);
   std::optional<Element> Resolve(TensorId named, const std::vector<int64_t>& index);
   std::optional<Memory::Cells> CellsOf(const Element& element);

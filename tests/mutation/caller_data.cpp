@@ -14,7 +14,7 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-bool HasPromise(const Tensor& tensor) {
+bool HasPrecondition(const Tensor& tensor) {
   return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
 }
 
@@ -32,20 +32,20 @@ CallerData::CallerData(const Module& module, Interpreter& interpreter, const Dat
 void CallerData::FindAsked(const std::vector<Argument>& args, DeviceId callee) {
   for (size_t i = 0; i < args.size(); ++i) {
     TensorId param = module_.devices[callee].params[i];
-    if (!HasPromise(module_.tensors[args[i].tensor]) && HasPromise(module_.tensors[param]) &&
+    if (!HasPrecondition(module_.tensors[args[i].tensor]) && HasPrecondition(module_.tensors[param]) &&
         args[i].indices.empty()) {
       asked_.emplace(args[i].tensor, param);
     }
   }
 }
 
-const Tensor& CallerData::Promise(TensorId tensor) const {
+const Tensor& CallerData::Precondition(TensorId tensor) const {
   auto asked = asked_.find(tensor);
   return module_.tensors[asked == asked_.end() ? tensor : asked->second];
 }
 
 Value CallerData::Element(TensorId id, const std::vector<int64_t>& index) {
-  const Tensor& tensor = Promise(id);
+  const Tensor& tensor = Precondition(id);
   if (!IsUniform(module_, tensor) || tensor.counts) {
     return std::nullopt;  // it depends on other tensors
   }

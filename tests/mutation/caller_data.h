@@ -25,15 +25,15 @@ class CallerData {
 
   bool assumes() const { return choice_.assumes; }
 
-  /// An element of a parameter of the program; nothing where no data keep the promise.
+  /// An element of a parameter of the program; nothing where no data keep the precondition.
   Value Element(TensorId tensor, const std::vector<int64_t>& index);
 
   /// A number below `n`, for a `number` of something.
   int64_t Choose(int64_t n, uint64_t what, int64_t number) const;
 
  private:
-  /// Its own promise, or, where it has none, that which a device function asks of it.
-  const Tensor& Promise(TensorId tensor) const;
+  /// Its own precondition, or, where it has none, that which a device function asks of it.
+  const Tensor& Precondition(TensorId tensor) const;
   void FindAsked(const std::vector<Argument>& args, DeviceId callee);
 
   const Module& module_;
@@ -43,6 +43,6 @@ class CallerData {
 };
 
 /// Whether the caller, or a device function, says something of the tensor's values.
-bool HasPromise(const Tensor& tensor);
+bool HasPrecondition(const Tensor& tensor);
 
 }  // namespace etc::mutation

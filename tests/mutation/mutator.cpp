@@ -15,7 +15,7 @@ class Collector : public MutationCollector {
 
   std::vector<Mutation> Run() {
     for (TensorId id : module_.tensors.Ids()) {
-      AddPromise(id);
+      AddPrecondition(id);
     }
     for (const Item& item : module_.items) {
       if (const auto* device = std::get_if<DeviceId>(&item)) {
@@ -34,10 +34,10 @@ class Collector : public MutationCollector {
   }
 
  private:
-  void AddPromise(TensorId id) {
+  void AddPrecondition(TensorId id) {
     const Tensor& tensor = module_.tensors[id];
     if (tensor.distinct) {
-      Add("drop a promise", [id](Module& m) { m.tensors[id].distinct = false; });
+      Add("drop a precondition", [id](Module& m) { m.tensors[id].distinct = false; });
     }
     if (tensor.value_lo) {
       AddShift("a range of values", tensor.value_lo);

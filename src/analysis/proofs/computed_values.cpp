@@ -66,7 +66,7 @@ void ComputedValues::End(const ProgramCall& call) {
   }
 }
 
-std::set<AskedOf> ComputedValues::KeptPromises() const {
+std::set<AskedOf> ComputedValues::KeptPreconditions() const {
   const Module& module = unknowns_.module();
   std::set<AskedOf> kept;
   for (const ProgramCall& call : unknowns_.program().calls) {

@@ -22,7 +22,7 @@ class ComputedValues {
   /// The body of the call has been read: what nobody stores to after it is known from here on.
   void End(const ProgramCall& call);
   /// The promises of a range that hold of all values that are stored.
-  std::set<AskedOf> KeptPromises() const;
+  std::set<AskedOf> KeptPreconditions() const;
 
  private:
   Unknowns& unknowns_;

@@ -20,7 +20,7 @@ using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 struct Outcome {
   ProofReport report;
   Diagnostics diagnostics;
-  std::set<AskedOf> kept = {};  // promises about computed tensors
+  std::set<AskedOf> kept = {};  // preconditions of computed tensors
 };
 
 Outcome ProveProgram(const Module& module, const CallProgram& program, bool remarks,
@@ -146,7 +146,7 @@ void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
   }
 }
 
-std::string PromiseText(const Module& module, const Tensor& tensor) {
+std::string PreconditionText(const Module& module, const Tensor& tensor) {
   std::string text;
   if (tensor.value_lo && tensor.value_hi) {
     text +=
@@ -178,15 +178,15 @@ void AddAssumptions(const Module& module, const CallProgram& program,
     return module.tensors[id].kind == TensorKind::Buffer || module.tensors[id].access != Access::In;
   };
   for (TensorId id : program.params) {
-    if (std::string text = PromiseText(module, module.tensors[id]); !text.empty()) {
+    if (std::string text = PreconditionText(module, module.tensors[id]); !text.empty()) {
       add(std::move(text));
     }
   }
   for (const ProgramCall& call : program.calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       const Tensor& param = module.tensors[call.device->params[a]];
-      std::string text = PromiseText(module, param);
-      if (!text.empty() && PromiseText(module, module.tensors[call.args[a].tensor]).empty()) {
+      std::string text = PreconditionText(module, param);
+      if (!text.empty() && PreconditionText(module, module.tensors[call.args[a].tensor]).empty()) {
         AskedOf asked{call.device->params[a], call.args[a].tensor};
         bool range_only = !param.distinct && !param.monotone && !param.counts;
         bool proved = range_only &&

@@ -215,7 +215,7 @@ ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
   reader.on_store = [&](TensorId tensor, const Set& stored) { values.Add(tensor, stored); };
   reader.on_end = [&](const ProgramCall& call) { values.End(call); };
   ProgramAccesses accesses = AccessesOf(prover.unknowns, &reader);
-  kept = values.KeptPromises();
+  kept = values.KeptPreconditions();
   for (const auto* group : {&relations.waits, &relations.notifies}) {
     for (const EdgeRelation& relation : *group) {
       ProveEdge(prover, prover.unknowns.program().calls[relation.call], relation);

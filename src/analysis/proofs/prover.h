@@ -52,7 +52,7 @@ std::string ElementText(const std::string& name, size_t rank, const Point& point
 std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& point);
 
 /// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
-/// what the tasks access, as the proof walks over it, and the promises about computed tensors that
+/// what the tasks access, as the proof walks over it, and the preconditions of computed tensors that
 /// are kept.
 ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
                             std::set<AskedOf>& kept);

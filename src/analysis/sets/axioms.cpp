@@ -23,7 +23,7 @@ Set Tiles(const Unknowns& unknowns, const Set& set, const Term& u, const Term& v
   return set;
 }
 
-/// Promises about the elements of one slice.
+/// Preconditions about the elements of one slice.
 Set Elements(const Unknowns& unknowns, Set set, const Term& u, const Term& v, const Set& equal) {
   PwAff u_value = unknowns.Param(u.name);
   PwAff v_value = unknowns.Param(v.name);

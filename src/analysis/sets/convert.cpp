@@ -190,47 +190,47 @@ PwAff Converter::Of(const Load& load) {
     indices.push_back(Int(index));
   }
   size_t slice = indices.size() - load.indices.size();
-  return unknowns_.Element(id, indices, PromiseOf(param, id, indices, slice));
+  return unknowns_.Element(id, indices, PreconditionOf(param, id, indices, slice));
 }
 
 /// What the graph's parameter promises of all elements; of what it leaves open, what the device's
 /// parameter asks for its slice.
-Promise Converter::PromiseOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
+Precondition Converter::PreconditionOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
                              size_t slice) {
   const Tensor& tensor = module_.tensors[id];
-  Promise promise;
+  Precondition precondition;
   bool outermost = asked_.insert(id).second;
   bool input = tensor.kind == TensorKind::Param && tensor.access == Access::In;
   const Tensor& ranged = input && tensor.value_lo ? tensor : param;
   if (outermost && ranged.value_lo && ranged.value_hi) {
-    promise.free = &ranged == &tensor;
-    AddRange(ranged, indices, promise.free ? 0 : slice, promise);
+    precondition.free = &ranged == &tensor;
+    AddRange(ranged, indices, precondition.free ? 0 : slice, precondition);
   }
-  promise.distinct = input && tensor.distinct;
-  promise.monotone = (input && tensor.monotone) || param.monotone;
-  if (param.distinct && !promise.distinct) {
-    promise.distinct = true;
-    promise.slice = slice;
+  precondition.distinct = input && tensor.distinct;
+  precondition.monotone = (input && tensor.monotone) || param.monotone;
+  if (param.distinct && !precondition.distinct) {
+    precondition.distinct = true;
+    precondition.slice = slice;
   }
   if (outermost && !input && unknowns_.IsStable(id)) {
-    AddOthers(param, id, indices, promise);
+    AddOthers(param, id, indices, precondition);
   }
   if (outermost) {
     asked_.erase(id);
   }
-  return promise;
+  return precondition;
 }
 
 /// The range that is declared of an element, or of one of a slice at so many leading indices.
 void Converter::AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,
-                         Promise& promise) {
+                         Precondition& precondition) {
   for (size_t i = 0; i < declared.indices.size(); ++i) {
     if (declared.indices[i]) {
       Bind(declared.indices[i], indices[slice + i]);
     }
   }
-  promise.ranges.push_back({Int(declared.value_lo), Int(declared.value_hi)});
-  promise.related = promise.related || !IsUniform(module_, declared);
+  precondition.ranges.push_back({Int(declared.value_lo), Int(declared.value_hi)});
+  precondition.related = precondition.related || !IsUniform(module_, declared);
 }
 
 /// Whether a range reads nothing but tensors that keep their values.
@@ -311,14 +311,14 @@ bool Converter::Enter(const ProgramCall& call, size_t arg, const std::vector<PwA
 
 /// What calls ask of a buffer that is written once holds wherever it is read.
 void Converter::AddOthers(const Tensor& own, TensorId id, const std::vector<PwAff>& indices,
-                          Promise& promise) {
-  bool uniform = !promise.ranges.empty() && !promise.related;
+                          Precondition& precondition) {
+  bool uniform = !precondition.ranges.empty() && !precondition.related;
   for (const ProgramCall& call : unknowns_.program().calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       const Tensor& param = module_.tensors[call.device->params[a]];
       size_t slice = call.args[a].indices.size();
       if (call.args[a].tensor != id || slice > indices.size() || param.access != Access::In ||
-          !IsPromised(param)) {
+          !HasPrecondition(param)) {
         continue;
       }
       Converter other(unknowns_);
@@ -330,14 +330,14 @@ void Converter::AddOthers(const Tensor& own, TensorId id, const std::vector<PwAf
       if (param.value_lo && param.value_hi && &param != &own) {
         bool once = IsUniform(module_, param);
         if (once ? !uniform : other.ReadsStable(param)) {
-          other.AddRange(param, indices, slice, promise);
+          other.AddRange(param, indices, slice, precondition);
         }
         uniform = uniform || once;
       }
-      promise.monotone = promise.monotone || param.monotone;
+      precondition.monotone = precondition.monotone || param.monotone;
       if (param.distinct) {
-        promise.slice = promise.distinct ? std::min(promise.slice, slice) : slice;
-        promise.distinct = true;
+        precondition.slice = precondition.distinct ? std::min(precondition.slice, slice) : slice;
+        precondition.distinct = true;
       }
     }
   }

@@ -69,12 +69,12 @@ class Converter {
   PwAff Bits(BinaryOp op, const PwAff& a, const PwAff& b);
   PwAff Unknown(const std::string& text);
   PwAff Within(const std::string& text, Interval range);
-  Promise PromiseOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
+  Precondition PreconditionOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
                     size_t slice);
   void AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,
-                Promise& promise);
+                Precondition& precondition);
   void AddOthers(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
-                 Promise& promise);
+                 Precondition& precondition);
   bool Solve(const ProgramCall& call, ExprId index, const PwAff& value);
   bool KnowsIterations(const ProgramCall& call, ExprId index) const;
   bool ReadsStable(const Tensor& declared) const;
@@ -86,7 +86,7 @@ class Converter {
   std::map<SymbolId, ExprId> lets_;
   std::map<TensorId, Binding> tensors_;
   std::set<TensorId> written_;
-  std::set<TensorId> asked_;  // of which a promise is being read
+  std::set<TensorId> asked_;  // of which a precondition is being read
 };
 
 }  // namespace etc

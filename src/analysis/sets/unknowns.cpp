@@ -185,7 +185,7 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
 }
 
 PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
-                        const Promise& promise) {
+                        const Precondition& precondition) {
   const Tensor& declared = module_.tensors[tensor];
   std::string key = fmt::format("[] {}", tensor.value);
   for (const PwAff& index : indices) {
@@ -197,15 +197,15 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
   term.tensor = tensor;
   term.text = fmt::format("the values of `%{}`", declared.name);
   term.stable = IsStable(tensor);
-  term.promised = promise.free && !promise.ranges.empty() && !promise.related;
-  term.slice = promise.slice;
-  term.distinct = promise.distinct;
-  term.monotone = promise.monotone;
-  term.related = promise.related;
+  term.promised = precondition.free && !precondition.ranges.empty() && !precondition.related;
+  term.slice = precondition.slice;
+  term.distinct = precondition.distinct;
+  term.monotone = precondition.monotone;
+  term.related = precondition.related;
   return Add(std::move(term), key, [&](const PwAff& value) {
-    if (stored_.contains(tensor) || !promise.ranges.empty()) {
+    if (stored_.contains(tensor) || !precondition.ranges.empty()) {
       Set facts = StoredFacts(tensor, value);
-      for (const Promise::Range& range : promise.ranges) {
+      for (const Precondition::Range& range : precondition.ranges) {
         facts = facts & Le(range.lo, value) & Lt(value, range.hi);
       }
       return facts;

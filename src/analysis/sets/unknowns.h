@@ -36,7 +36,7 @@ struct Term {
 };
 
 /// What is declared of the elements of a tensor, or of its slices at leading indices.
-struct Promise {
+struct Precondition {
   struct Range {
     PwAff lo;
     PwAff hi;  // not included
@@ -83,7 +83,7 @@ class Unknowns {
   PwAff Quotient(const PwAff& a, const PwAff& b);
   PwAff CeilQuotient(const PwAff& a, const PwAff& b);
   PwAff Product(const PwAff& a, const PwAff& b);
-  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const Promise& promise);
+  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const Precondition& precondition);
   /// What all elements of a tensor that the program computes are, over `kStoredValue` and sizes.
   void SetStored(TensorId tensor, Set values) { stored_[tensor] = std::move(values); }
   /// A value of which nothing but `facts` is known.
