@@ -7,7 +7,7 @@
 namespace etc {
 
 /// The text of a built-in header by its path below kernels/ ("arch/common/types.cuh",
-/// "engine/roles.cuh"), by its bare name when it is in kernels/tile ("stream_gemm.cuh"),
+/// "engine/roles.cuh"), by its bare name when it is in kernels/tile ("skinny_gemm.cuh"),
 /// "host_prelude.h", or "bandwidth.etir".
 [[nodiscard]] std::optional<std::string> BuiltinHeader(const std::string& name);
 

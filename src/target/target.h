@@ -33,7 +33,7 @@ struct Target {
   double plain_bytes;     // that plain loads read
   double cache_bytes;     // that all SMs get from L2, from memory or not
   double held_bytes;      // of activations that the consumers of an SM hold
-  double flops;           // of all tensor cores in a microsecond, as WideGemm uses them
+  double flops;           // of all tensor cores in a microsecond, as SwapAbGemm uses them
   double sm_ring_bytes;   // that the loader of an SM can be ahead
   double slot_bytes;      // of its ring
   PerSignal chain;        // from the last sum of a stage to the first of the next

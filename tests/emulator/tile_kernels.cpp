@@ -5,9 +5,9 @@
 #include "attention_test.cuh"
 #include "parts_test.cuh"
 #include "small_ops_test.cuh"
-#include "stream_gemm_test.cuh"
+#include "skinny_gemm_test.cuh"
 #include "flagged_test.cuh"
-#include "wide_gemm_test.cuh"
+#include "swap_ab_gemm_test.cuh"
 
 int main(int argc, char** argv) {
   using namespace etc::test;
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
       {"gemms", TestGemms},
       {"gemms_in_tiles", TestGemmsInTiles},
       {"single_gemms", TestSingleGemms},
-      {"wide_gemms", TestWideGemms},
+      {"swap_ab_gemms", TestSwapAbGemms},
       {"parts", TestProjectionsInParts},
       {"attentions", TestAttentions},
       {"flagged", TestFlagged},

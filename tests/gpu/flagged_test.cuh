@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "support.cuh"
-#include "tile/gemm/stream_gemm.cuh"
+#include "tile/gemm/skinny_gemm.cuh"
 #include "tile/pointwise/embedding.cuh"
 #include "tile/pointwise/scalar.cuh"
 
@@ -49,8 +49,8 @@ struct FlaggedChain {
     using epilogue = etc::residual;
   };
   using Copy = Embedding<void, CopyArgs>;
-  using First = StreamGemm<FirstConfig, FirstArgs>;
-  using Second = StreamGemm<SecondConfig, SecondArgs>;
+  using First = SkinnyGemm<FirstConfig, FirstArgs>;
+  using Second = SkinnyGemm<SecondConfig, SecondArgs>;
   static constexpr int kSlotBytes = First::kSlotBytes;
   static constexpr int kScratchBytes = LargerOf(First::kScratchBytes, Second::kScratchBytes);
   static constexpr int kPartsBytes =

@@ -1,9 +1,9 @@
-// A projection in parts as a layer has it: Embedding with cleared parts, AddNorm, WideGemm in
+// A projection in parts as a layer has it: Embedding with cleared parts, AddNorm, SwapAbGemm in
 // parts, and the AddNorm that adds them, each behind the other in one launch.
 #pragma once
 
-#include "stream_gemm_test.cuh"
-#include "tile/gemm/wide_gemm.cuh"
+#include "skinny_gemm_test.cuh"
+#include "tile/gemm/swap_ab_gemm.cuh"
 #include "tile/pointwise/add_norm.cuh"
 
 namespace etc::test {
@@ -46,7 +46,7 @@ struct PartsProgram {
   };
   using Start = Embedding<Config, EmbeddingArgs>;
   using Norm = AddNorm<Config, NormArgs>;
-  using Gemm = WideGemm<Config, GemmArgs>;
+  using Gemm = SwapAbGemm<Config, GemmArgs>;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
 

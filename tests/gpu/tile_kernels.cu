@@ -3,11 +3,11 @@
 #include "attention_test.cuh"
 #include "parts_test.cuh"
 #include "small_ops_test.cuh"
-#include "stream_gemm_test.cuh"
+#include "skinny_gemm_test.cuh"
 #include "flagged_test.cuh"
 #include "timing.cuh"
-#include "wide_gemm_test.cuh"
-#include "wide_timing.cuh"
+#include "swap_ab_gemm_test.cuh"
+#include "swap_ab_timing.cuh"
 
 int main(int argc, char** argv) {
   using namespace etc::test;
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   TestGemms(report);
   TestGemmsInTiles(report);
   TestSingleGemms(report);
-  TestWideGemms(report);
+  TestSwapAbGemms(report);
   TestProjectionsInParts(report);
   TestAttentions(report);
   TestFlagged(report);

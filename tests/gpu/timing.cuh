@@ -3,12 +3,12 @@
 
 #include "attention_test.cuh"
 #include "stopwatch.cuh"
-#include "stream_gemm_test.cuh"
+#include "skinny_gemm_test.cuh"
 #include "tile/pointwise/scalar.cuh"
 
 namespace etc::test {
 
-/// The same loader as StreamGemm; consumers that only give the slots back.
+/// The same loader as SkinnyGemm; consumers that only give the slots back.
 template <class Case, bool computes>
 struct StreamProgram {
   using Gemm = typename Case::Kernel;

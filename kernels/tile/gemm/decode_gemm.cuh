@@ -1,13 +1,13 @@
-// The GEMM of a decode step, by the largest batch: StreamGemm up to 8, WideGemm above.
+// The GEMM of a decode step, by the largest batch: SkinnyGemm up to 8, SwapAbGemm above.
 #pragma once
 
-#include "tile/gemm/stream_gemm.cuh"
-#include "tile/gemm/wide_gemm.cuh"
+#include "tile/gemm/skinny_gemm.cuh"
+#include "tile/gemm/swap_ab_gemm.cuh"
 
 namespace etc {
 
 template <class Config, class Args>
-using DecodeGemm = typename Choose<(Config::max_batch > 8), WideGemm<Config, Args>,
-                                   StreamGemm<Config, Args>>::type;
+using DecodeGemm = typename Choose<(Config::max_batch > 8), SwapAbGemm<Config, Args>,
+                                   SkinnyGemm<Config, Args>>::type;
 
 }  // namespace etc

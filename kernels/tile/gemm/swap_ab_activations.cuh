@@ -1,4 +1,4 @@
-// The activations of a WideGemm: pieces of 16 bytes, fetched from L2 into stages in shared memory
+// The activations of a SwapAbGemm: pieces of 16 bytes, fetched from L2 into stages in shared memory
 // some of them ahead of the tensor cores, and on into the next task's, whose are the same; the
 // destructor waits for what was too much.
 #pragma once
@@ -8,18 +8,18 @@
 #include "arch/sm90/registers.cuh"
 #include "arch/sm90/wgmma.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/wide_gemm_shape.cuh"
+#include "tile/gemm/swap_ab_gemm_shape.cuh"
 
 namespace etc {
 
 template <class Config, class Args>
-struct WideActivations {
-  using Shape = WideGemmShape<Config, Args>;
+struct SwapAbActivations {
+  using Shape = SwapAbGemmShape<Config, Args>;
 
   int group;  // this thread's warpgroup
 
-  ETC_DEVICE WideActivations(const Consumer& consumer, const Args& args) {
-    // Opaque, here and in WideGemm: the compiler would compute the addresses of all shares of a
+  ETC_DEVICE SwapAbActivations(const Consumer& consumer, const Args& args) {
+    // Opaque, here and in SwapAbGemm: the compiler would compute the addresses of all shares of a
     // kernel ahead of its loops, and run out of registers.
     group = Opaque(consumer.warp) / 4;
     constexpr int atom = Shape::kAtomBytes;
@@ -32,7 +32,7 @@ struct WideActivations {
     piece_ = column * 128 + (fetcher % 8 ^ column % 8) * 16;
   }
 
-  ETC_DEVICE ~WideActivations() { CopyWait<0>(); }
+  ETC_DEVICE ~SwapAbActivations() { CopyWait<0>(); }
 
   /// Where in a slot the k of this thread's warpgroup begin.
   ETC_DEVICE int FirstK() const {

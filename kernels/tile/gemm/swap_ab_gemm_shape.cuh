@@ -1,4 +1,4 @@
-// What follows from a WideGemm's configuration and the shapes of its operands: which rows and which
+// What follows from a SwapAbGemm's configuration and the shapes of its operands: which rows and which
 // k a warp, a slot and a stage of activations have.
 #pragma once
 
@@ -7,35 +7,35 @@
 #include "engine/layout.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/stream_gemm_parts.cuh"
+#include "tile/gemm/skinny_gemm_parts.cuh"
 
 namespace etc {
 
-ETC_OPTION(WideGemmNorm, norm, bool, false);
-ETC_WORD_OPTION(WideGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(WideGemmWeights, weights, plain);
-ETC_OPTION(WideGemmParts, parts, int, 0);
-ETC_OPTION(WideGemmFirst, first, int, 0);
+ETC_OPTION(SwapAbGemmNorm, norm, bool, false);
+ETC_WORD_OPTION(SwapAbGemmEpilogue, epilogue, store);
+ETC_WORD_OPTION(SwapAbGemmWeights, weights, plain);
+ETC_OPTION(SwapAbGemmParts, parts, int, 0);
+ETC_OPTION(SwapAbGemmFirst, first, int, 0);
 
 /// The extent of `y` that is the number of outputs.
 template <class Args, bool in_parts>
-struct WideOutputs {
+struct SwapAbOutputs {
   static constexpr int value = int(Args::y_1);
 };
 template <class Args>
-struct WideOutputs<Args, true> {
+struct SwapAbOutputs<Args, true> {
   static constexpr int value = int(Args::y_2);
 };
 
 template <class Config, class Args>
-struct WideGemmShape {
-  using Epilogue = typename WideGemmEpilogue<Config>::type;
+struct SwapAbGemmShape {
+  using Epilogue = typename SwapAbGemmEpilogue<Config>::type;
   static constexpr int kInputs = Epilogue::kInputs;
   static constexpr bool kGated = kInputs == 2;
-  using Weights = typename Choose<kGated, gate_up, typename WideGemmWeights<Config>::type>::type;
+  using Weights = typename Choose<kGated, gate_up, typename SwapAbGemmWeights<Config>::type>::type;
   static_assert(Weights::template kTiled<Args> && Weights::template kSwizzled<Args>,
                 "the weights are in swizzled tiles of 8 x 32");
-  static_assert(!WideGemmNorm<Config>::value, "AddNorm norms for it");
+  static_assert(!SwapAbGemmNorm<Config>::value, "AddNorm norms for it");
 
   static constexpr int kRows = int(Config::rows);
   static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 240,
@@ -43,8 +43,8 @@ struct WideGemmShape {
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
   static constexpr int kGroupThreads = 128;
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
-  static constexpr bool kInParts = WideGemmParts<Config>::value > 0;
-  static constexpr int kParts = kInParts ? int(WideGemmParts<Config>::value) : 1;
+  static constexpr bool kInParts = SwapAbGemmParts<Config>::value > 0;
+  static constexpr int kParts = kInParts ? int(SwapAbGemmParts<Config>::value) : 1;
   static_assert(!kInParts || IsSame<Epilogue, store>::value, "parts are plain sums");
 
   // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
@@ -56,11 +56,11 @@ struct WideGemmShape {
     return kPairs - block * kBlockPairs < kBlockPairs ? kPairs - block * kBlockPairs : kBlockPairs;
   }
   static constexpr int kPairOutputs = 16 / kInputs;
-  static constexpr int kOutputs = WideOutputs<Args, kInParts>::value;
+  static constexpr int kOutputs = SwapAbOutputs<Args, kInParts>::value;
   static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
   static constexpr int kAllPairs = kOutputs / kPairOutputs;
-  static constexpr int kFirstPair = WideGemmFirst<Config>::value / kPairOutputs;
-  static_assert(WideGemmFirst<Config>::value % kPairOutputs == 0,
+  static constexpr int kFirstPair = SwapAbGemmFirst<Config>::value / kPairOutputs;
+  static_assert(SwapAbGemmFirst<Config>::value % kPairOutputs == 0,
                 "`first` is a multiple of 16, gated of 8");
   // Whether no task has fewer pairs than the others.
   static constexpr bool kEven = (kAllPairs - kFirstPair) % kPairs == 0;

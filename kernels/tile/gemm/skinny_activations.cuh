@@ -13,7 +13,7 @@ namespace etc {
 /// x of `depth` columns and up to 8 * tiles rows, of which `loads` of a lane are in
 /// registers: those of a chunk, or of all.
 template <class Args, int depth, int chunk_k, int tiles, int loads>
-struct StreamActivations {
+struct SkinnyActivations {
   static constexpr int kDepth = depth, kChunk = chunk_k, kTiles = tiles, kFragments = loads;
   static constexpr int kStep = 32 * Consumer::kWarps;  // k that all warps take with one load each
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
@@ -23,7 +23,7 @@ struct StreamActivations {
 
   int group, quad;
 
-  ETC_DEVICE explicit StreamActivations(const Consumer& consumer)
+  ETC_DEVICE explicit SkinnyActivations(const Consumer& consumer)
       : group(consumer.lane / 4), quad(consumer.lane % 4) {}
 
   static ETC_DEVICE int Blocks(int chunk) {
@@ -124,13 +124,13 @@ struct StreamActivations {
     Vec4 words[kBlocks][kTiles];
     int chunk;
 
-    ETC_DEVICE void Start(const StreamActivations& from, const Consumer& consumer, const A& args,
+    ETC_DEVICE void Start(const SkinnyActivations& from, const Consumer& consumer, const A& args,
                           int at) {
       chunk = at;
       from.StartWords(args, words);
       from.template Fetch<kBlocks>(consumer, args, chunk, words);
     }
-    ETC_DEVICE void Finish(const StreamActivations& from, const Consumer& consumer, const A& args,
+    ETC_DEVICE void Finish(const SkinnyActivations& from, const Consumer& consumer, const A& args,
                            Vec4 (*to)[kTiles]) {
       from.FinishWords(consumer, args, chunk, words);
       Copy(words, to);
@@ -140,11 +140,11 @@ struct StreamActivations {
   struct Loaded {
     Vec4 fragments[kBlocks][kTiles];
 
-    ETC_DEVICE void Start(const StreamActivations& from, const Consumer& consumer, const Args& args,
+    ETC_DEVICE void Start(const SkinnyActivations& from, const Consumer& consumer, const Args& args,
                           int chunk) {
       from.LoadChunk(consumer, args, chunk, fragments);
     }
-    ETC_DEVICE void Finish(const StreamActivations&, const Consumer&, const Args&,
+    ETC_DEVICE void Finish(const SkinnyActivations&, const Consumer&, const Args&,
                            Vec4 (*to)[kTiles]) const {
       Copy(fragments, to);
     }

@@ -1,28 +1,28 @@
-// What WideGemm takes for the projections of a layer, one stage after the other.
+// What SwapAbGemm takes for the projections of a layer, one stage after the other.
 #pragma once
 
 #include "stopwatch.cuh"
-#include "stream_gemm_test.cuh"
-#include "tile/gemm/wide_gemm.cuh"
+#include "skinny_gemm_test.cuh"
+#include "tile/gemm/swap_ab_gemm.cuh"
 #include "tile/pointwise/scalar.cuh"
 
 namespace etc::test {
 
 /// A projection of `depth` k to `outputs` results, with part_count > 0 in parts of k.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int part_count>
-struct WideStage
+struct SwapAbStage
     : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, WideGemm> {
+               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm> {
   using Base =
       GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, WideGemm>;
+               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm>;
   struct Config : Base::Config {
     static constexpr i64 parts = part_count;
   };
   struct Args : Base::Args {
     static constexpr long long y_2 = outputs;
   };
-  using Kernel = WideGemm<Config, Args>;
+  using Kernel = SwapAbGemm<Config, Args>;
   static constexpr int kParts = std::max(part_count, 1);
   static constexpr int kTasks = Base::kTasks * kParts;
 };
@@ -32,7 +32,7 @@ struct WideStage
 template <class Case>
 struct StagesProgram {
   using Gemm = typename Case::Kernel;
-  using Usual = typename WideStage<4096, 4096, 64, Case::kMaxBatch, store, 0>::Kernel;
+  using Usual = typename SwapAbStage<4096, 4096, 64, Case::kMaxBatch, store, 0>::Kernel;
   static constexpr int kSlotBytes = LargerOf(Gemm::kSlotBytes, Usual::kSlotBytes);
   static constexpr int kScratchBytes = LargerOf(Gemm::kScratchBytes, Usual::kScratchBytes);
 
@@ -77,7 +77,7 @@ struct StagesProgram {
 /// Microseconds of a stage with tasks of `rows` rows of weights.
 template <int depth, int outputs, int max_batch, class Epilogue, int rows, int parts = 0>
 void TimeRows() {
-  using Case = WideStage<depth, outputs, rows, max_batch, Epilogue, parts>;
+  using Case = SwapAbStage<depth, outputs, rows, max_batch, Epilogue, parts>;
   constexpr size_t weights = size_t(depth) * outputs;
   constexpr int stages = std::max<int>(3, int((size_t(300) << 20) / (weights * 2)));
   Buffer<bf16> w(weights * stages), up(Case::kGated ? weights * stages : 8),

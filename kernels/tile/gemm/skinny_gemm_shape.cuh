@@ -1,36 +1,36 @@
-// What follows from a StreamGemm's configuration and the shapes of its operands: how k and the rows
+// What follows from a SkinnyGemm's configuration and the shapes of its operands: how k and the rows
 // are divided, where a slot's rows lie, and what is held in registers.
 #pragma once
 
 #include "arch/sm90/flagged.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/stream_activations.cuh"
-#include "tile/gemm/stream_gemm_parts.cuh"
+#include "tile/gemm/skinny_activations.cuh"
+#include "tile/gemm/skinny_gemm_parts.cuh"
 
 namespace etc {
 
-ETC_OPTION(StreamGemmChunk, chunk_k, int, 0);
-ETC_OPTION(StreamGemmNorm, norm, bool, false);
-ETC_OPTION(StreamGemmBias, bias, bool, false);
-ETC_OPTION(StreamGemmSingle, single, bool, false);
-ETC_WORD_OPTION(StreamGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(StreamGemmWeights, weights, plain);
+ETC_OPTION(SkinnyGemmChunk, chunk_k, int, 0);
+ETC_OPTION(SkinnyGemmNorm, norm, bool, false);
+ETC_OPTION(SkinnyGemmBias, bias, bool, false);
+ETC_OPTION(SkinnyGemmSingle, single, bool, false);
+ETC_WORD_OPTION(SkinnyGemmEpilogue, epilogue, store);
+ETC_WORD_OPTION(SkinnyGemmWeights, weights, plain);
 
 template <class Config, class Args>
-struct StreamGemmShape {
-  using Epilogue = typename StreamGemmEpilogue<Config>::type;
+struct SkinnyGemmShape {
+  using Epilogue = typename SkinnyGemmEpilogue<Config>::type;
   static constexpr bool kGated = Epilogue::kInputs == 2;
-  using Weights = typename Choose<kGated, gate_up, typename StreamGemmWeights<Config>::type>::type;
-  static constexpr bool kNorm = StreamGemmNorm<Config>::value;
-  static constexpr bool kBias = StreamGemmBias<Config>::value;
+  using Weights = typename Choose<kGated, gate_up, typename SkinnyGemmWeights<Config>::type>::type;
+  static constexpr bool kNorm = SkinnyGemmNorm<Config>::value;
+  static constexpr bool kBias = SkinnyGemmBias<Config>::value;
   static_assert(!kGated || !kBias, "a gated epilogue adds no bias");
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRows = int(Config::rows);
   static constexpr int kDepth = int(Args::x_1);
   static constexpr int kStep = 32 * kWarps;  // k that all warps take with one load of each lane
-  static constexpr bool kSingle = StreamGemmSingle<Config>::value;
+  static constexpr bool kSingle = SkinnyGemmSingle<Config>::value;
   static_assert(kRows % 8 == 0 && (kSingle || kRows <= 16), "`rows` is 8 or 16");
   static constexpr int kGroupRows =
       kRows <= 16 || (kRows % 16 == 0 && (kGated || kDepth <= 4096)) ? (kRows < 16 ? 8 : 16) : 8;
@@ -38,7 +38,7 @@ struct StreamGemmShape {
   static constexpr int kAllGroups = int(Args::y_1) * Epilogue::kInputs / kGroupRows;
   static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
 
-  static constexpr int kGivenChunk = int(StreamGemmChunk<Config>::value);
+  static constexpr int kGivenChunk = int(SkinnyGemmChunk<Config>::value);
   static constexpr int kWantedChunk = kGivenChunk > 0 ? kGivenChunk : 8192 / kGroupRows;
   static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
   static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
@@ -77,7 +77,7 @@ struct StreamGemmShape {
   static constexpr int kDirectRows = 2;  // flagged rows that are fetched without a look at one word
   static constexpr bool kHeld = kAllBlocks * kTiles * 4 <= kHoldable;
   static constexpr int kFragments = kHeld ? kAllBlocks : kBlocks;
-  using X = StreamActivations<Args, kDepth, kChunk, kTiles, kFragments>;
+  using X = SkinnyActivations<Args, kDepth, kChunk, kTiles, kFragments>;
   static constexpr int kChains =
       kTiles == 1 && kGroups == 1 ? 4 : 2;  // independent sums, for latency
   // The norm's weights for this many chunks of held activations are on their way ahead of them: at

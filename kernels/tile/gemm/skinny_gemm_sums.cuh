@@ -1,11 +1,11 @@
-// What StreamGemm does with the sums that its warps leave in shared memory: adds them up in the
+// What SkinnyGemm does with the sums that its warps leave in shared memory: adds them up in the
 // order of the warps, and scales and stores the outputs, by the reducer warp.
 #pragma once
 
 #include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/stream_gemm_shape.cuh"
+#include "tile/gemm/skinny_gemm_shape.cuh"
 
 namespace etc {
 
@@ -43,8 +43,8 @@ ETC_DEVICE u32 ReadScale(u32 address, float eps, float& scale) {
 
 /// The reducer's side of a share.
 template <class Config, class Args>
-class StreamGemmReduction : StreamGemmShape<Config, Args> {
-  using Shape = StreamGemmShape<Config, Args>;
+class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
+  using Shape = SkinnyGemmShape<Config, Args>;
   using Shape::kBias, Shape::kNorm, Shape::kOutputs, Shape::kPartStride, Shape::kSums,
       Shape::kTiles;
   using typename Shape::Epilogue;
@@ -54,7 +54,7 @@ class StreamGemmReduction : StreamGemmShape<Config, Args> {
   static constexpr bool kExists = !Shape::kSingle;
   static constexpr int kPartsBytes = Shape::kPartsBytes;
 
-  ETC_DEVICE StreamGemmReduction(Reducer& reducer, const Args&) {
+  ETC_DEVICE SkinnyGemmReduction(Reducer& reducer, const Args&) {
     if constexpr (Shape::kBegins) {
       reducer.WaitBegin();
     }

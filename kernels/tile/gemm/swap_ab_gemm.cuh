@@ -3,7 +3,7 @@
 // of them at a time; the activations are the N side, staged in shared memory.
 //
 // Config: rows (weight rows in a task: a multiple of 16 up to 240), max_batch (the largest x_0, up
-// to 128); may have epilogue and weights, as StreamGemm has, and first, the output with which the
+// to 128); may have epilogue and weights, as SkinnyGemm has, and first, the output with which the
 // tasks begin. With parts (without epilogue) task (m, p) has of the K / 256 pieces of k those from
 // p * K / 256 / parts to those of p + 1, and y is f32 [parts, b, n].
 //
@@ -18,14 +18,14 @@
 #include "arch/sm90/registers.cuh"
 #include "arch/sm90/wgmma.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/wide_activations.cuh"
-#include "tile/gemm/wide_gemm_shape.cuh"
+#include "tile/gemm/swap_ab_activations.cuh"
+#include "tile/gemm/swap_ab_gemm_shape.cuh"
 
 namespace etc {
 
 template <class Config, class Args>
-struct WideGemm : WideGemmShape<Config, Args> {
-  using Shape = WideGemmShape<Config, Args>;
+struct SwapAbGemm : SwapAbGemmShape<Config, Args> {
+  using Shape = SwapAbGemmShape<Config, Args>;
   using Shape::FirstChunk, Shape::PairsOf, Shape::kAllPairs, Shape::kBlockPairs, Shape::kBlocks,
       Shape::kColumns, Shape::kEndColumns, Shape::kEven, Shape::kFirstPair, Shape::kGated,
       Shape::kGroupThreads, Shape::kInParts, Shape::kInputs, Shape::kOutputs, Shape::kPairOutputs,
@@ -60,7 +60,7 @@ struct WideGemm : WideGemmShape<Config, Args> {
     }
   }
 
-  ETC_DEVICE WideGemm(Consumer& consumer, const Args& args) : x_(consumer, args) {
+  ETC_DEVICE SwapAbGemm(Consumer& consumer, const Args& args) : x_(consumer, args) {
     if constexpr (!kInParts) {
       x_.FetchFirst(args);
     }
@@ -87,7 +87,7 @@ struct WideGemm : WideGemmShape<Config, Args> {
   }
 
  private:
-  WideActivations<Config, Args> x_;
+  SwapAbActivations<Config, Args> x_;
 
   ETC_DEVICE int FirstEndColumn() const { return kSplits ? x_.group * kEndColumns : 0; }
 

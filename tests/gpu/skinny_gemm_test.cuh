@@ -1,10 +1,10 @@
-// StreamGemm against sums in double, behind an op that writes its activations in the same launch.
+// SkinnyGemm against sums in double, behind an op that writes its activations in the same launch.
 #pragma once
 
 #include <type_traits>
 
 #include "support.cuh"
-#include "tile/gemm/stream_gemm.cuh"
+#include "tile/gemm/skinny_gemm.cuh"
 #include "tile/pointwise/embedding.cuh"
 
 namespace etc::test {
@@ -66,7 +66,7 @@ constexpr int OutputsToTest(int outputs, int rows, bool qkv) {
 /// Shapes: k, outputs n, rows of a task, the largest batch, the variant, and the kernel.
 template <int depth, int all_outputs, int tile_rows, int batch_limit, class Epilogue, class Weights,
           bool has_norm, bool has_bias, class Output, int chunk = 8192 / tile_rows,
-          Order order = Order::kRows, template <class, class> class GemmKernel = StreamGemm,
+          Order order = Order::kRows, template <class, class> class GemmKernel = SkinnyGemm,
           bool is_single = false, int first_output = 0>
 struct GemmCase {
   static constexpr Order kOrder = order;
@@ -356,7 +356,7 @@ inline void TestGemmsInTiles(Report& report) {
 template <int depth, int outputs, int rows, class Epilogue, class Weights, bool norm, bool bias,
           class Output, Order order = Order::kTiles>
 using SingleCase = GemmCase<depth, outputs, rows, 8, Epilogue, Weights, norm, bias, Output, 0,
-                            order, StreamGemm, true>;
+                            order, SkinnyGemm, true>;
 
 inline void TestSingleGemms(Report& report) {
   using F = float;

@@ -21,15 +21,15 @@
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/mma.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/stream_gemm_shape.cuh"
-#include "tile/gemm/stream_gemm_sums.cuh"
+#include "tile/gemm/skinny_gemm_shape.cuh"
+#include "tile/gemm/skinny_gemm_sums.cuh"
 #include "tile/pointwise/norm.cuh"
 
 namespace etc {
 
 template <class Config, class Args>
-struct StreamGemm : StreamGemmShape<Config, Args> {
-  using Shape = StreamGemmShape<Config, Args>;
+struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
+  using Shape = SkinnyGemmShape<Config, Args>;
   using Shape::kAllGroups, Shape::kBegins, Shape::kBias, Shape::kBlockStride, Shape::kBlocks,
       Shape::kChains, Shape::kChunk, Shape::kChunks, Shape::kDepth, Shape::kDirectRows,
       Shape::kFragments, Shape::kGated, Shape::kGroupRows, Shape::kGroups, Shape::kHalfStride,
@@ -37,7 +37,7 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
       Shape::kPartStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
       Shape::kSums, Shape::kSwizzled, Shape::kFlagged, Shape::kTiled, Shape::kTiles;
   using typename Shape::Epilogue, typename Shape::Weights, typename Shape::X;
-  using Reduction = StreamGemmReduction<Config, Args>;
+  using Reduction = SkinnyGemmReduction<Config, Args>;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
 #pragma unroll 1
@@ -65,7 +65,7 @@ struct StreamGemm : StreamGemmShape<Config, Args> {
     }
   }
 
-  ETC_DEVICE StreamGemm(Consumer& consumer, const Args& args) : x_(consumer) {
+  ETC_DEVICE SkinnyGemm(Consumer& consumer, const Args& args) : x_(consumer) {
     if constexpr (!kSingle) {
       Start(consumer, args);
     }
