@@ -20,7 +20,7 @@
 #define ETC_FIRST_POLL 1800
 #endif
 
-// From a CommitParts until the reducer has stored the outputs.
+// From a CommitPartials until the reducer has stored the outputs.
 #ifndef ETC_REDUCER_CYCLES
 #define ETC_REDUCER_CYCLES 900
 #endif
@@ -48,12 +48,12 @@ struct Ring {
 
 /// What the consumer warps and the reducer warp hand to each other.
 struct Exchange {
-  static constexpr int kBuffers = 3;  // parts by which the reducer may be behind
+  static constexpr int kBuffers = 3;  // partials by which the reducer may be behind
   static constexpr int kAhead = 2;    // tasks that it may have prepared
 
-  Ring buffers;   // a buffer holds the parts of one task
+  Ring buffers;   // a buffer holds the partials of one task
   Ring begun;     // no data: the beginnings of shares
-  Ring prepared;  // no data, never empty: a task's parts say that its preparation was read
+  Ring prepared;  // no data, never empty: a task's partials say that its preparation was read
 };
 
 struct Loader {
@@ -133,7 +133,7 @@ struct Consumer {
   u32 zero;  // 0, which the compiler does not know
   Ring ring;
   Exchange exchange;
-  u32 committed = 0;  // the clock at the last CommitParts
+  u32 committed = 0;  // the clock at the last CommitPartials
 
   /// Waits until the next slot is full; each warp on its own. WaitAddress gives its shared address.
   ETC_DEVICE u32 WaitAddress() {
@@ -176,7 +176,7 @@ struct Consumer {
     exchange.prepared.Advance();
     return place;
   }
-  /// Waits until the reducer has read all parts (each warp).
+  /// Waits until the reducer has read all partials (each warp).
   ETC_DEVICE void AwaitReducer() const {
     Ring buffers = exchange.buffers;
 #pragma unroll 1
@@ -186,18 +186,18 @@ struct Consumer {
     }
   }
   /// Waits until the reducer's next buffer is free (each warp): its shared address.
-  ETC_DEVICE u32 AcquireParts() {
+  ETC_DEVICE u32 AcquirePartials() {
     BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
     return exchange.buffers.slot;
   }
   /// All of the reducer's buffers as one, once it has read them (each warp): for a kernel without a
   /// reduction.
-  ETC_DEVICE u32 BorrowParts() const {
+  ETC_DEVICE u32 BorrowPartials() const {
     AwaitReducer();
     return exchange.buffers.first_slot;
   }
-  /// This warp's part is in the buffer; moves on to the next.
-  ETC_DEVICE void CommitParts() {
+  /// This warp's partial is in the buffer; moves on to the next.
+  ETC_DEVICE void CommitPartials() {
     BarrierArriveWarp(exchange.buffers.Full(), lane);
     exchange.buffers.Advance();
     committed = Clock();
@@ -217,7 +217,7 @@ struct Reducer {
     BarrierArriveWarp(exchange.begun.Empty(), lane);
     exchange.begun.Advance();
   }
-  /// Where to prepare the next task: one of kAhead places, free once the parts of the task before
+  /// Where to prepare the next task: one of kAhead places, free once the partials of the task before
   /// the last are released.
   ETC_DEVICE int PreparedPlace() const { return exchange.prepared.Index(); }
   /// Lets the consumers read what this warp has prepared; moves on to the next place.
@@ -225,13 +225,13 @@ struct Reducer {
     BarrierArriveWarp(exchange.prepared.Full(), lane);
     exchange.prepared.Advance();
   }
-  /// Waits until all consumer warps have committed their parts of the next task: their address.
-  ETC_DEVICE u32 WaitParts() {
+  /// Waits until all consumer warps have committed their partials of the next task: their address.
+  ETC_DEVICE u32 WaitPartials() {
     BarrierWait(exchange.buffers.Full(), exchange.buffers.parity);
     return exchange.buffers.slot;
   }
   /// Done with the buffer; `read` as in Consumer::Release.
-  ETC_DEVICE void ReleaseParts(u32 read) {
+  ETC_DEVICE void ReleasePartials(u32 read) {
     BarrierArriveWarp(exchange.buffers.Empty() + (read & zero), lane);
     exchange.buffers.Advance();
   }
@@ -243,7 +243,7 @@ struct Reducer {
 /// and run for each task.
 struct NoReduction {
   static constexpr bool kExists = false;
-  static constexpr int kPartsBytes = 0;
+  static constexpr int kPartialsBytes = 0;
   template <class Args>
   ETC_DEVICE NoReduction(Reducer&, const Args&) {}
   template <class... Arguments>
@@ -288,18 +288,18 @@ template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
 
 /// Carves the dynamic shared memory of a CTA: ring, scratch, the reducer's buffers, barriers.
-/// kSlotBytes is 0 without a ring, kPartsBytes (of one buffer) without a reduction; the ring has as
+/// kSlotBytes is 0 without a ring, kPartialsBytes (of one buffer) without a reduction; the ring has as
 /// many slots as there is room for, but no more than kDepth.
-template <int kSlotBytes, int kScratchBytes, int kPartsBytes, int kSharedBytes,
+template <int kSlotBytes, int kScratchBytes, int kPartialsBytes, int kSharedBytes,
           int kDepth = 1 << 30>
 struct Block {
   // The helpers are one group of four warps, so that it can give registers to the consumers.
   static constexpr int kThreads = Consumer::kThreads + 128;
   static constexpr int kRingSlotBytes = (kSlotBytes + 127) / 128 * 128;
   static constexpr int kScratch = (kScratchBytes + 127) / 128 * 128;
-  static constexpr int kParts = (kPartsBytes + 127) / 128 * 128;
+  static constexpr int kPartials = (kPartialsBytes + 127) / 128 * 128;
   static constexpr int kOwnBytes =
-      kScratch + Exchange::kBuffers * kParts + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
+      kScratch + Exchange::kBuffers * kPartials + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
   static_assert(kOwnBytes <= kSharedBytes, "the scratch does not fit into shared memory");
   static constexpr int kRoom = (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
   static constexpr int kSlots = kSlotBytes == 0 ? 0 : kRoom < kDepth ? kRoom : kDepth;
@@ -370,10 +370,10 @@ struct Block {
   // The grid has one dimension.
   static ETC_DEVICE u32 Zero() { return blockIdx.y; }
   ETC_DEVICE char* Scratch() const { return shared + kSlots * kRingSlotBytes; }
-  ETC_DEVICE u32 FirstParts() const {
+  ETC_DEVICE u32 FirstPartials() const {
     return SharedAddress(shared) + kSlots * kRingSlotBytes + kScratch;
   }
-  ETC_DEVICE u32 FirstBarrier() const { return FirstParts() + Exchange::kBuffers * kParts; }
+  ETC_DEVICE u32 FirstBarrier() const { return FirstPartials() + Exchange::kBuffers * kPartials; }
   static ETC_DEVICE Ring MakeRing(u32 slot, u32 barrier, int slots, int stride) {
     Ring ring;
     ring.first_slot = ring.slot = slot;
@@ -387,7 +387,7 @@ struct Block {
   }
   ETC_DEVICE Exchange MakeExchange() const {
     u32 barrier = FirstBarrier() + kSlots * 16;
-    return {MakeRing(FirstParts(), barrier, Exchange::kBuffers, kParts),
+    return {MakeRing(FirstPartials(), barrier, Exchange::kBuffers, kPartials),
             MakeRing(0, barrier + Exchange::kBuffers * 16, 1, 0),
             MakeRing(0, barrier + (Exchange::kBuffers + 1) * 16, Exchange::kAhead, 0)};
   }

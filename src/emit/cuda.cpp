@@ -111,7 +111,7 @@ class CudaWriter {
     WriteParams(out, module_, kernel);
     std::set<TensorId> flagged = FlaggedParams(module_, kernel);
     std::set<TensorId> computed = ComputedParams(module_, kernel);
-    std::string slots = "0", scratch = "0", parts = "0";
+    std::string slots = "0", scratch = "0", partials = "0";
     for (DeviceId id : DevicesOf(module_, kernel)) {
       const Device& device = module_.devices[id];
       out.Line("");
@@ -124,7 +124,7 @@ class CudaWriter {
       }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
-      parts = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartsBytes)", parts, device.name);
+      partials = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartialsBytes)", partials, device.name);
     }
     if (HasChecks(kernel)) {
       WriteParamChecks(out, kernel_scope, kernel);
@@ -136,8 +136,8 @@ class CudaWriter {
     } else {
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
-      out.Line(fmt::format("constexpr int kPartsBytes = {};", parts));
-      out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartsBytes, {}>;",
+      out.Line(fmt::format("constexpr int kPartialsBytes = {};", partials));
+      out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
                            SharedText(kernel)));
       out.Line("");
       WriteFlags(out, kernel_scope, kernel);
@@ -183,7 +183,7 @@ class CudaWriter {
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
       out.Line(
-          fmt::format("    ReductionOf<Impl_{}>::kPartsBytes, {}>;", device, SharedText(kernel)));
+          fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device, SharedText(kernel)));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::Reducer, "Reduce", "Reducer& reducer"},

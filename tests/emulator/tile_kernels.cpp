@@ -3,7 +3,7 @@
 #include <map>
 
 #include "attention_test.cuh"
-#include "parts_test.cuh"
+#include "split_k_test.cuh"
 #include "small_ops_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "flagged_test.cuh"
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
       {"gemms_in_tiles", TestGemmsInTiles},
       {"single_gemms", TestSingleGemms},
       {"swap_ab_gemms", TestSwapAbGemms},
-      {"parts", TestProjectionsInParts},
+      {"split_k", TestSplitKProjections},
       {"attentions", TestAttentions},
       {"flagged", TestFlagged},
   };

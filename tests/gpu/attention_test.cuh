@@ -120,7 +120,7 @@ struct WholeProgram {
   static constexpr int kSlotBytes = Attention::kSlotBytes;
   static constexpr int kScratchBytes =
       Attention::kScratchBytes > reserved ? Attention::kScratchBytes : reserved;
-  static constexpr int kPartsBytes = Attention::Reduction::kPartsBytes;
+  static constexpr int kPartialsBytes = Attention::Reduction::kPartialsBytes;
 
   typename Case::Args args;
   int batch;

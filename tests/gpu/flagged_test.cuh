@@ -53,8 +53,8 @@ struct FlaggedChain {
   using Second = SkinnyGemm<SecondConfig, SecondArgs>;
   static constexpr int kSlotBytes = First::kSlotBytes;
   static constexpr int kScratchBytes = LargerOf(First::kScratchBytes, Second::kScratchBytes);
-  static constexpr int kPartsBytes =
-      LargerOf(First::Reduction::kPartsBytes, Second::Reduction::kPartsBytes);
+  static constexpr int kPartialsBytes =
+      LargerOf(First::Reduction::kPartialsBytes, Second::Reduction::kPartialsBytes);
   static constexpr int kTasks = DivideUp(depth, tile_rows);
 
   CopyArgs copy;

@@ -108,7 +108,7 @@ struct GemmProgram {
   using Gemm = typename Case::Kernel;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
-  static constexpr int kPartsBytes = ReductionOf<Gemm>::kPartsBytes;
+  static constexpr int kPartialsBytes = ReductionOf<Gemm>::kPartialsBytes;
 
   CopyIn copy;
   typename Case::Args gemm;

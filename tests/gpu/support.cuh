@@ -181,15 +181,15 @@ ETC_DEVICE bool HasTask(int tasks, int first) {
   return (int(blockIdx.x) - first % sms + sms) % sms < tasks;
 }
 
-/// A program whose kernels reduce has kPartsBytes and Reduce.
+/// A program whose kernels reduce has kPartialsBytes and Reduce.
 template <class Program, class = void>
 struct ReductionIn {
-  static constexpr int kPartsBytes = 0;
+  static constexpr int kPartialsBytes = 0;
   static ETC_DEVICE void Reduce(const Program&, Reducer&, const Events&) {}
 };
 template <class Program>
 struct ReductionIn<Program, std::void_t<decltype(&Program::Reduce)>> {
-  static constexpr int kPartsBytes = Program::kPartsBytes;
+  static constexpr int kPartialsBytes = Program::kPartialsBytes;
   static ETC_DEVICE void Reduce(const Program& program, Reducer& reducer, const Events& events) {
     program.Reduce(reducer, events);
   }
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
   const auto flags = FlagsIn<Program>::Open(given);
   Program program = given;
   FlagsIn<Program>::Use(program, flags.set);
-  Block<Program::kSlotBytes, Program::kScratchBytes, ReductionIn<Program>::kPartsBytes,
+  Block<Program::kSlotBytes, Program::kScratchBytes, ReductionIn<Program>::kPartialsBytes,
         kSharedBytes>
       block;
   if (block.IsHelper()) {

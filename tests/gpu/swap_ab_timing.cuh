@@ -8,23 +8,23 @@
 
 namespace etc::test {
 
-/// A projection of `depth` k to `outputs` results, with part_count > 0 in parts of k.
-template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int part_count>
+/// A projection of `depth` k to `outputs` results, with split_k_count > 0 in split_k of k.
+template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int split_k_count>
 struct SwapAbStage
     : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm> {
+               std::conditional_t<(split_k_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm> {
   using Base =
       GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(part_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm>;
+               std::conditional_t<(split_k_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm>;
   struct Config : Base::Config {
-    static constexpr i64 parts = part_count;
+    static constexpr i64 split_k = split_k_count;
   };
   struct Args : Base::Args {
     static constexpr long long y_2 = outputs;
   };
   using Kernel = SwapAbGemm<Config, Args>;
-  static constexpr int kParts = std::max(part_count, 1);
-  static constexpr int kTasks = Base::kTasks * kParts;
+  static constexpr int kSplitK = std::max(split_k_count, 1);
+  static constexpr int kTasks = Base::kTasks * kSplitK;
 };
 
 /// Stages of one GEMM, each with its own weights, and an event between each two. Slots and scratch
@@ -52,7 +52,7 @@ struct StagesProgram {
     for (int i = 0; i < stages; ++i) {
       auto args = Stage(i);
       Share(Case::kTasks, i * Case::kTasks,
-            [&](int task) { Gemm::Load(loader, args, task / Case::kParts, task % Case::kParts); });
+            [&](int task) { Gemm::Load(loader, args, task / Case::kSplitK, task % Case::kSplitK); });
     }
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
@@ -67,7 +67,7 @@ struct StagesProgram {
         auto args = Stage(i);
         Gemm op(consumer, args);
         Share(Case::kTasks, i * Case::kTasks,
-              [&](int task) { op.Run(consumer, args, task / Case::kParts, task % Case::kParts); });
+              [&](int task) { op.Run(consumer, args, task / Case::kSplitK, task % Case::kSplitK); });
         events.Notify(consumer, i, 1);
       }
     }
@@ -75,9 +75,9 @@ struct StagesProgram {
 };
 
 /// Microseconds of a stage with tasks of `rows` rows of weights.
-template <int depth, int outputs, int max_batch, class Epilogue, int rows, int parts = 0>
+template <int depth, int outputs, int max_batch, class Epilogue, int rows, int split_k = 0>
 void TimeRows() {
-  using Case = SwapAbStage<depth, outputs, rows, max_batch, Epilogue, parts>;
+  using Case = SwapAbStage<depth, outputs, rows, max_batch, Epilogue, split_k>;
   constexpr size_t weights = size_t(depth) * outputs;
   constexpr int stages = std::max<int>(3, int((size_t(300) << 20) / (weights * 2)));
   Buffer<bf16> w(weights * stages), up(Case::kGated ? weights * stages : 8),
@@ -85,14 +85,14 @@ void TimeRows() {
   for (auto* buffer : {&w, &up, &x, &residual}) {
     buffer->Fill(0x3c);
   }
-  Buffer<typename Case::Out> y(size_t(max_batch) * outputs * Case::kParts);
+  Buffer<typename Case::Out> y(size_t(max_batch) * outputs * Case::kSplitK);
   StagesProgram<Case> program{};
   auto& args = program.gemm;
   args.x = x.data(), args.x_0 = max_batch, args.y = y.data(), args.residual = residual.data();
   args.w = args.w_gate = w.data(), args.w_up = up.data();
   program.stages = stages, program.cap = Loader::kNoLimit;
   Launcher<StagesProgram<Case>> launcher;
-  std::printf(parts > 0 ? " %d/%d: %.1f" : " %d: %.1f", rows, parts > 0 ? parts : 0,
+  std::printf(split_k > 0 ? " %d/%d: %.1f" : " %d: %.1f", rows, split_k > 0 ? split_k : 0,
               MedianTime(launcher, program, 7) / stages);
 }
 
@@ -103,33 +103,33 @@ void TimeWhole(const char* name) {
   std::printf("\n");
 }
 
-/// Tasks of some rows and parts of k.
-template <int rows_of_task, int part_count>
+/// Tasks of some rows and split_k of k.
+template <int rows_of_task, int split_k_count>
 struct Tiling {
-  static constexpr int kRows = rows_of_task, kParts = part_count;
+  static constexpr int kRows = rows_of_task, kSplitK = split_k_count;
 };
 template <int depth, int outputs, int max_batch, class... Tilings>
-void TimeInParts(const char* name) {
+void TimeSplitK(const char* name) {
   std::printf("  %s (%.1f):", name, 2e-6 * depth * outputs / 4.6);
-  (TimeRows<depth, outputs, max_batch, store, Tilings::kRows, Tilings::kParts>(), ...);
+  (TimeRows<depth, outputs, max_batch, store, Tilings::kRows, Tilings::kSplitK>(), ...);
   std::printf("\n");
 }
 
-/// Microseconds of each projection, by rows or rows/parts of a task; in brackets those that the
+/// Microseconds of each projection, by rows or rows/split_k of a task; in brackets those that the
 /// weights take at 4.6 TB/s.
 template <int max_batch>
 void TimeProjections() {
   std::printf("Qwen3-8B, batch %d\n", max_batch);
   TimeWhole<4096, 6144, max_batch, store, 64, 48>("qkv");
-  TimeInParts<4096, 4096, max_batch, Tiling<64, 2>, Tiling<128, 4>>("o");
+  TimeSplitK<4096, 4096, max_batch, Tiling<64, 2>, Tiling<128, 4>>("o");
   TimeWhole<4096, 12288, max_batch, silu_mul, 64, 128, 192>("gate and up");
-  TimeInParts<12288, 4096, max_batch, Tiling<64, 2>, Tiling<128, 4>>("down");
+  TimeSplitK<12288, 4096, max_batch, Tiling<64, 2>, Tiling<128, 4>>("down");
   TimeWhole<4096, 151936, max_batch, store, 64, 128>("head");
   std::printf("Qwen3-32B, batch %d\n", max_batch);
   TimeWhole<5120, 10240, max_batch, store, 64, 80>("qkv");
-  TimeInParts<8192, 5120, max_batch, Tiling<64, 3>, Tiling<128, 3>, Tiling<160, 4>>("o");
+  TimeSplitK<8192, 5120, max_batch, Tiling<64, 3>, Tiling<128, 3>, Tiling<160, 4>>("o");
   TimeWhole<5120, 25600, max_batch, silu_mul, 64, 80, 208>("gate and up");
-  TimeInParts<25600, 5120, max_batch, Tiling<64, 3>, Tiling<128, 3>, Tiling<160, 4>>("down");
+  TimeSplitK<25600, 5120, max_batch, Tiling<64, 3>, Tiling<128, 3>, Tiling<160, 4>>("down");
 }
 
 }  // namespace etc::test

@@ -1,7 +1,7 @@
 // Runs every tile kernel inside a minimal persistent kernel against a CPU reference in double; with
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
 #include "attention_test.cuh"
-#include "parts_test.cuh"
+#include "split_k_test.cuh"
 #include "small_ops_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "flagged_test.cuh"
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   TestGemmsInTiles(report);
   TestSingleGemms(report);
   TestSwapAbGemms(report);
-  TestProjectionsInParts(report);
+  TestSplitKProjections(report);
   TestAttentions(report);
   TestFlagged(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);

@@ -14,7 +14,7 @@ struct StreamProgram {
   using Gemm = typename Case::Kernel;
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
-  static constexpr int kPartsBytes = Gemm::Reduction::kPartsBytes;
+  static constexpr int kPartialsBytes = Gemm::Reduction::kPartialsBytes;
 
   typename Case::Args gemm;
   int repeats;
@@ -65,7 +65,7 @@ void TimeStream() {
   Buffer<Output> y(size_t(max_batch) * outputs);
   constexpr int repeats = 8;
   constexpr int slots = Block<Case::Kernel::kSlotBytes, Case::Kernel::kScratchBytes,
-                              Case::Kernel::Reduction::kPartsBytes, kSharedBytes>::kSlots;
+                              Case::Kernel::Reduction::kPartialsBytes, kSharedBytes>::kSlots;
   double bytes = 2.0 * depth * outputs * repeats;
   typename Case::Args args{};
   args.x = x.data(), args.w = weights.data(), args.y = y.data();
@@ -139,8 +139,8 @@ struct ChainProgram {
   static constexpr int kSlotBytes =
       Up::kSlotBytes > Down::kSlotBytes ? Up::kSlotBytes : Down::kSlotBytes;
   static constexpr int kScratchBytes = 0;
-  static constexpr int kPartsBytes =
-      LargerOf(Up::Reduction::kPartsBytes, Down::Reduction::kPartsBytes);
+  static constexpr int kPartialsBytes =
+      LargerOf(Up::Reduction::kPartialsBytes, Down::Reduction::kPartialsBytes);
   static constexpr size_t kLayerWeights = size_t(3) * hidden * inner;
 
   typename UpCase::Args up;

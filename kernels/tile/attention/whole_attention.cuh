@@ -157,8 +157,8 @@ class WholeAttention {
       }
     }
     // The reducer may prepare another task in this one's place.
-    consumer.AcquireParts();
-    consumer.CommitParts();
+    consumer.AcquirePartials();
+    consumer.CommitPartials();
   }
 
   /// The reducer's side of a share.
@@ -167,7 +167,7 @@ class WholeAttention {
     using Exists = void;
     using PreparesAhead = void;
     static constexpr bool kExists = true;
-    static constexpr int kPartsBytes = 0;  // they are in scratch
+    static constexpr int kPartialsBytes = 0;  // they are in scratch
 
     ETC_DEVICE Reduction(Reducer& reducer, const Args& args)
         : query_constants_(args.inv_freq, reducer.lane),
@@ -220,8 +220,8 @@ class WholeAttention {
     }
 
     ETC_DEVICE void Run(Reducer& reducer, const Args&, int, int) {
-      reducer.WaitParts();
-      reducer.ReleaseParts(0);
+      reducer.WaitPartials();
+      reducer.ReleasePartials(0);
     }
 
    private:
@@ -242,7 +242,7 @@ class WholeAttention {
 
  private:
   int turn_;       // below kSlotWarps: the next slot is this warp's
-  int place_ = 0;  // of the next round's parts
+  int place_ = 0;  // of the next round's partials
 
   static ETC_DEVICE Prepared& PreparedAt(char* scratch, int place) {
     return *reinterpret_cast<Prepared*>(scratch + place * kPreparedBytes);

@@ -33,8 +33,8 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
   using Shape::kAllGroups, Shape::kBegins, Shape::kBias, Shape::kBlockStride, Shape::kBlocks,
       Shape::kChains, Shape::kChunk, Shape::kChunks, Shape::kDepth, Shape::kDirectRows,
       Shape::kFragments, Shape::kGated, Shape::kGroupRows, Shape::kGroups, Shape::kHalfStride,
-      Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs, Shape::kPart,
-      Shape::kPartStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
+      Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs, Shape::kPartial,
+      Shape::kPartialStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
       Shape::kSums, Shape::kSwizzled, Shape::kFlagged, Shape::kTiled, Shape::kTiles;
   using typename Shape::Epilogue, typename Shape::Weights, typename Shape::X;
   using Reduction = SkinnyGemmReduction<Config, Args>;
@@ -253,11 +253,11 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
     }
   }
 
-  /// Adds up the chains, and leaves this warp's sums, and squares, at the shared address `part`.
-  ETC_DEVICE void StorePart(u32 part, const Sums& sums) const {
+  /// Adds up the chains, and leaves this warp's sums, and squares, at the shared address `partial`.
+  ETC_DEVICE void StorePartial(u32 partial, const Sums& sums) const {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      u32 line = part + ((tile * 8 + x_.quad * 2) * kPartStride + x_.group) * 4;
+      u32 line = partial + ((tile * 8 + x_.quad * 2) * kPartialStride + x_.group) * 4;
 #pragma unroll
       for (int half = 0; half < kGroups * kHalves; ++half) {
         float even = 0, odd = 0;
@@ -267,22 +267,22 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
           odd += sums[half / kHalves][tile][chain][half % kHalves * 2 + 1];
         }
         StoreShared(line + half * 32, even);
-        StoreShared(line + half * 32 + kPartStride * 4, odd);
+        StoreShared(line + half * 32 + kPartialStride * 4, odd);
       }
       if constexpr (kNorm) {
         if (IsFresh() && x_.quad == x_.group / 2) {
-          StoreShared(part + (kSums + tile * 8 + x_.group) * 4, squares_[tile]);
+          StoreShared(partial + (kSums + tile * 8 + x_.group) * 4, squares_[tile]);
         }
       }
     }
   }
 
-  /// A task's sums, into this warp's part for the reducer.
+  /// A task's sums, into this warp's partial for the reducer.
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int m) {
     Sums sums = {};
     SumTask(consumer, args, m, sums);
-    StorePart(consumer.AcquireParts() + consumer.warp * kPart * 4, sums);
-    consumer.CommitParts();
+    StorePartial(consumer.AcquirePartials() + consumer.warp * kPartial * 4, sums);
+    consumer.CommitPartials();
   }
 
   /// The same, and the outputs too: two neighbours by each thread.
@@ -304,22 +304,22 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
     }
     // Here, where there is nothing to do but wait. The warps look for the activations together.
     consumer.Sync();
-    u32 parts = consumer.BorrowParts();
+    u32 partials = consumer.BorrowPartials();
     Start(consumer, args);
     Sums sums = {};
     SumTask(consumer, args, m, sums);
-    StorePart(parts + consumer.warp * kPart * 4, sums);
+    StorePartial(partials + consumer.warp * kPartial * 4, sums);
     consumer.Sync();
     float outputs[Epilogue::kInputs][2];
     if (mine) {
       int row = kGated ? pair / 4 * 16 + pair % 4 * 2 : pair * 2;
 #pragma unroll
       for (int input = 0; input < Epilogue::kInputs; ++input) {
-        AddParts<Shape>(parts + (b * kPartStride + row + input * 8) * 4, outputs[input]);
+        AddPartials<Shape>(partials + (b * kPartialStride + row + input * 8) * 4, outputs[input]);
       }
       if constexpr (kNorm) {
         float scale;
-        ReadScale<Shape>(parts + (kSums + b) * 4, float(Config::eps), scale);
+        ReadScale<Shape>(partials + (kSums + b) * 4, float(Config::eps), scale);
 #pragma unroll
         for (int input = 0; input < Epilogue::kInputs; ++input) {
           outputs[input][0] *= scale;
@@ -332,7 +332,7 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
       }
       Epilogue::Apply(args, b, n, outputs, operand);
     }
-    consumer.Sync();  // the parts are read
+    consumer.Sync();  // the partials are read
     consumer.Stored();
   }
 

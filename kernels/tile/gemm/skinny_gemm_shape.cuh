@@ -6,7 +6,7 @@
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/skinny_activations.cuh"
-#include "tile/gemm/skinny_gemm_parts.cuh"
+#include "tile/gemm/skinny_gemm_epilogue.cuh"
 
 namespace etc {
 
@@ -64,11 +64,11 @@ struct SkinnyGemmShape {
   static constexpr int kHalves = kGroupRows / 8;
   // What a warp hands to the reducer: sums of every row for each b, then the squares of x. The
   // stride lets the lanes' stores fall into different banks.
-  static constexpr int kPartStride = kRows + 4;
-  static constexpr int kSums = kTiles * 8 * kPartStride;
-  static constexpr int kPart = kSums + (kNorm ? kTiles * 8 : 0);  // floats
-  static constexpr int kPartsBytes =
-      kSingle ? DivideUp(kWarps * kPart * 4, Exchange::kBuffers) : kWarps * kPart * 4;
+  static constexpr int kPartialStride = kRows + 4;
+  static constexpr int kSums = kTiles * 8 * kPartialStride;
+  static constexpr int kPartial = kSums + (kNorm ? kTiles * 8 : 0);  // floats
+  static constexpr int kPartialsBytes =
+      kSingle ? DivideUp(kWarps * kPartial * 4, Exchange::kBuffers) : kWarps * kPartial * 4;
   static constexpr int kScratchBytes = 0;
 
   // Registers that the activations of a whole share may take.

@@ -12,11 +12,11 @@ namespace etc {
 /// The sums over the warps, in their order, of the floats from the shared address on where the
 /// first warp left them. The result is made of all that was read.
 template <class Shape, int kRun>
-ETC_DEVICE u32 AddParts(u32 address, float (&sums)[kRun]) {
-  float parts[Shape::kWarps][kRun];
+ETC_DEVICE u32 AddPartials(u32 address, float (&sums)[kRun]) {
+  float partials[Shape::kWarps][kRun];
 #pragma unroll
   for (int warp = 0; warp < Shape::kWarps; ++warp) {
-    LoadShared(address + warp * Shape::kPart * 4, parts[warp]);
+    LoadShared(address + warp * Shape::kPartial * 4, partials[warp]);
   }
   u32 read = 0;
 #pragma unroll
@@ -24,7 +24,7 @@ ETC_DEVICE u32 AddParts(u32 address, float (&sums)[kRun]) {
     sums[i] = 0;
 #pragma unroll
     for (int warp = 0; warp < Shape::kWarps; ++warp) {
-      sums[i] += parts[warp][i];
+      sums[i] += partials[warp][i];
     }
     read ^= FloatToBits(sums[i]);
   }
@@ -36,7 +36,7 @@ ETC_DEVICE u32 AddParts(u32 address, float (&sums)[kRun]) {
 template <class Shape>
 ETC_DEVICE u32 ReadScale(u32 address, float eps, float& scale) {
   float squares[1];
-  u32 read = AddParts<Shape>(address, squares);
+  u32 read = AddPartials<Shape>(address, squares);
   scale = ReciprocalSqrt(squares[0] * (1.0f / Shape::kDepth) + eps);
   return read;
 }
@@ -45,14 +45,14 @@ ETC_DEVICE u32 ReadScale(u32 address, float eps, float& scale) {
 template <class Config, class Args>
 class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
   using Shape = SkinnyGemmShape<Config, Args>;
-  using Shape::kBias, Shape::kNorm, Shape::kOutputs, Shape::kPartStride, Shape::kSums,
+  using Shape::kBias, Shape::kNorm, Shape::kOutputs, Shape::kPartialStride, Shape::kSums,
       Shape::kTiles;
   using typename Shape::Epilogue;
 
  public:
   using Exists = void;
   static constexpr bool kExists = !Shape::kSingle;
-  static constexpr int kPartsBytes = Shape::kPartsBytes;
+  static constexpr int kPartialsBytes = Shape::kPartialsBytes;
 
   ETC_DEVICE SkinnyGemmReduction(Reducer& reducer, const Args&) {
     if constexpr (Shape::kBegins) {
@@ -81,25 +81,25 @@ class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
         bias[i] = ToFloat(args.bias[n + i]);
       }
     }
-    u32 parts = reducer.WaitParts();
+    u32 partials = reducer.WaitPartials();
     float sums[kTiles][Epilogue::kInputs][kRun];
     u32 read = 0;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
-      u32 line = parts + ((tile * 8 + column) * kPartStride + row) * 4;
+      u32 line = partials + ((tile * 8 + column) * kPartialStride + row) * 4;
 #pragma unroll
       for (int input = 0; input < Epilogue::kInputs; ++input) {
-        read ^= AddParts<Shape>(line + input * kOutputs * 4, sums[tile][input]);
+        read ^= AddPartials<Shape>(line + input * kOutputs * 4, sums[tile][input]);
       }
       if constexpr (kNorm) {
         if (first_) {
-          u32 squares = parts + (kSums + tile * 8 + column) * 4;
+          u32 squares = partials + (kSums + tile * 8 + column) * 4;
           read ^= ReadScale<Shape>(squares, float(Config::eps), scales_[tile]);
         }
       }
     }
     first_ = false;
-    reducer.ReleaseParts(read);
+    reducer.ReleasePartials(read);
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll

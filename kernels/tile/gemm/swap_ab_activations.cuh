@@ -56,7 +56,7 @@ struct SwapAbActivations {
 
   /// Starts to bring the next activations, to a stage; behind the end of a part, none.
   ETC_DEVICE void Fetch(const Args& args, u32 stage) {
-    if (!Shape::kInParts || fetched_ < fetch_end_) {
+    if (!Shape::kIsSplit || fetched_ < fetch_end_) {
       const bf16* from = source_ + fetched_ / Shape::kChunkStages * Shape::kSlotDepth +
                          fetched_ % Shape::kChunkStages * Shape::kUnits * Shape::kUnit;
       ForPieces([&](int round, int unit, int offset) {
@@ -68,7 +68,7 @@ struct SwapAbActivations {
     }
     CopyCommit();
     fetched_ =
-        !Shape::kInParts && fetched_ + 1 == Shape::kChunks * Shape::kChunkStages ? 0 : fetched_ + 1;
+        !Shape::kIsSplit && fetched_ + 1 == Shape::kChunks * Shape::kChunkStages ? 0 : fetched_ + 1;
   }
 
   /// Waits for the next stage, and gives its address. No tensor core reads the one before any more.

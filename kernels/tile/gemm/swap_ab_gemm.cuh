@@ -28,7 +28,7 @@ struct SwapAbGemm : SwapAbGemmShape<Config, Args> {
   using Shape = SwapAbGemmShape<Config, Args>;
   using Shape::FirstChunk, Shape::PairsOf, Shape::kAllPairs, Shape::kBlockPairs, Shape::kBlocks,
       Shape::kColumns, Shape::kEndColumns, Shape::kEven, Shape::kFirstPair, Shape::kGated,
-      Shape::kGroupThreads, Shape::kInParts, Shape::kInputs, Shape::kOutputs, Shape::kPairOutputs,
+      Shape::kGroupThreads, Shape::kIsSplit, Shape::kInputs, Shape::kOutputs, Shape::kPairOutputs,
       Shape::kPairs, Shape::kSlotDepth, Shape::kSplits, Shape::kStageBytes, Shape::kStageSteps,
       Shape::kStages, Shape::kStepTiles, Shape::kSteps, Shape::kTileRowBytes, Shape::kUnit,
       Shape::kUnitBytes;
@@ -61,14 +61,14 @@ struct SwapAbGemm : SwapAbGemmShape<Config, Args> {
   }
 
   ETC_DEVICE SwapAbGemm(Consumer& consumer, const Args& args) : x_(consumer, args) {
-    if constexpr (!kInParts) {
+    if constexpr (!kIsSplit) {
       x_.FetchFirst(args);
     }
   }
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int m, int p = 0) {
     float sums[kBlocks][kColumns / 2] = {};
-    if constexpr (kInParts) {
+    if constexpr (kIsSplit) {
       x_.BeginPart(p);
       x_.FetchFirst(args);
     }

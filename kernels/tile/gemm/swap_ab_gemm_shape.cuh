@@ -7,18 +7,18 @@
 #include "engine/layout.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/skinny_gemm_parts.cuh"
+#include "tile/gemm/skinny_gemm_epilogue.cuh"
 
 namespace etc {
 
 ETC_OPTION(SwapAbGemmNorm, norm, bool, false);
 ETC_WORD_OPTION(SwapAbGemmEpilogue, epilogue, store);
 ETC_WORD_OPTION(SwapAbGemmWeights, weights, plain);
-ETC_OPTION(SwapAbGemmParts, parts, int, 0);
+ETC_OPTION(SwapAbGemmSplitK, split_k, int, 0);
 ETC_OPTION(SwapAbGemmFirst, first, int, 0);
 
 /// The extent of `y` that is the number of outputs.
-template <class Args, bool in_parts>
+template <class Args, bool is_split>
 struct SwapAbOutputs {
   static constexpr int value = int(Args::y_1);
 };
@@ -43,9 +43,9 @@ struct SwapAbGemmShape {
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
   static constexpr int kGroupThreads = 128;
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
-  static constexpr bool kInParts = SwapAbGemmParts<Config>::value > 0;
-  static constexpr int kParts = kInParts ? int(SwapAbGemmParts<Config>::value) : 1;
-  static_assert(!kInParts || IsSame<Epilogue, store>::value, "parts are plain sums");
+  static constexpr bool kIsSplit = SwapAbGemmSplitK<Config>::value > 0;
+  static constexpr int kSplitK = kIsSplit ? int(SwapAbGemmSplitK<Config>::value) : 1;
+  static_assert(!kIsSplit || IsSame<Epilogue, store>::value, "parts are plain sums");
 
   // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
   // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.
@@ -56,7 +56,7 @@ struct SwapAbGemmShape {
     return kPairs - block * kBlockPairs < kBlockPairs ? kPairs - block * kBlockPairs : kBlockPairs;
   }
   static constexpr int kPairOutputs = 16 / kInputs;
-  static constexpr int kOutputs = SwapAbOutputs<Args, kInParts>::value;
+  static constexpr int kOutputs = SwapAbOutputs<Args, kIsSplit>::value;
   static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
   static constexpr int kAllPairs = kOutputs / kPairOutputs;
   static constexpr int kFirstPair = SwapAbGemmFirst<Config>::value / kPairOutputs;
@@ -72,8 +72,8 @@ struct SwapAbGemmShape {
   static constexpr int kSlotDepth = (kSplits ? 2 : 1) * kChunkUnits * kUnit;
   static constexpr int kChunks = kDepth / kSlotDepth;
   static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for more than 64 rows of 128");
-  static constexpr int kPartDepth = 256;  // parts have whole pieces of as many k
-  static_assert(!kInParts || (kDepth % kPartDepth == 0 && kParts <= kDepth / kPartDepth),
+  static constexpr int kSplitDepth = 256;  // parts have whole pieces of as many k
+  static_assert(!kIsSplit || (kDepth % kSplitDepth == 0 && kSplitK <= kDepth / kSplitDepth),
                 "k is a multiple of 256, and a part has so many");
   static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
   static constexpr int kSlotBytes = PairsOf(0) * 2 * kTileRowBytes;
@@ -117,7 +117,7 @@ struct SwapAbGemmShape {
 
   /// Of a part.
   static ETC_DEVICE int FirstChunk(int p) {
-    return p * (kDepth / kPartDepth) / kParts * (kPartDepth / kSlotDepth);
+    return p * (kDepth / kSplitDepth) / kSplitK * (kSplitDepth / kSlotDepth);
   }
 };
 

@@ -1,7 +1,7 @@
-// Adds what a GEMM left in parts, and norms: residual[b, :] += parts[0, b, :] + parts[1, b, :] +
+// Adds what a GEMM left in partials, and norms: residual[b, :] += partials[0, b, :] + partials[1, b, :] +
 // ..., y[b, :] = residual[b, :] * norm[:] / sqrt(mean of residual[b, :]^2 + eps).
 //
-// Config: eps. `residual` and y are bf16 [b, K], `parts` is f32 [P, b, K], in which order they are
+// Config: eps. `residual` and y are bf16 [b, K], `partials` is f32 [P, b, K], in which order they are
 // added; K is a multiple of 4. Task (b): one row, which the threads hold in registers.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace etc {
 template <class Config, class Args>
 struct AddNorm {
   static constexpr int kDepth = int(Args::residual_1);
-  static constexpr int kParts = int(Args::parts_0);
+  static constexpr int kSplitK = int(Args::partials_0);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
   static constexpr int kRoundDepth = Consumer::kThreads * 4;
   static constexpr int kRounds = (kDepth + kRoundDepth - 1) / kRoundDepth;
@@ -86,25 +86,25 @@ struct AddNorm {
     }
   }
 
-  /// The old values and all parts, of which all are fetched before the first is needed.
+  /// The old values and all partials, of which all are fetched before the first is needed.
   static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 row,
                              const Words (&olds)[kRounds], float (&sums)[kRounds][4]) {
-    i64 stride = args.parts_1 * kDepth;
-    Vec4 parts[kRounds][kParts] = {};
+    i64 stride = args.partials_1 * kDepth;
+    Vec4 partials[kRounds][kSplitK] = {};
     ForRounds(consumer, [&](int round, int k) {
 #pragma unroll
-      for (int p = 0; p < kParts; ++p) {
-        parts[round][p] = LoadGlobal(args.parts + p * stride + row + k);
+      for (int p = 0; p < kSplitK; ++p) {
+        partials[round][p] = LoadGlobal(args.partials + p * stride + row + k);
       }
     });
     ForRounds(consumer, [&](int round, int) {
       float(&sum)[4] = sums[round];
       Unpack(olds[round], sum);
 #pragma unroll
-      for (int p = 0; p < kParts; ++p) {
-        const Vec4& part = parts[round][p];
-        sum[0] += BitsToFloat(part.x), sum[1] += BitsToFloat(part.y);
-        sum[2] += BitsToFloat(part.z), sum[3] += BitsToFloat(part.w);
+      for (int p = 0; p < kSplitK; ++p) {
+        const Vec4& partial = partials[round][p];
+        sum[0] += BitsToFloat(partial.x), sum[1] += BitsToFloat(partial.y);
+        sum[2] += BitsToFloat(partial.z), sum[3] += BitsToFloat(partial.w);
       }
     });
   }

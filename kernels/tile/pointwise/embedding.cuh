@@ -1,5 +1,5 @@
 // x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes. Where there is
-// `parts`, f32 [P, b, K]: parts[:, b, :] = 0, for an AddNorm that finds the first layer like
+// `partials`, f32 [P, b, K]: partials[:, b, :] = 0, for an AddNorm that finds the first layer like
 // others.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace etc {
 ETC_TILED(TiledTable, table);
 ETC_SWIZZLED(SwizzledTable, table);
 
-/// Whether Args has `parts`.
+/// Whether Args has `partials`.
 template <class Args, class = void>
-struct HasParts {
+struct HasPartials {
   static constexpr bool value = false;
 };
 template <class Args>
-struct HasParts<Args, Void<decltype(Args::parts)>> {
+struct HasPartials<Args, Void<decltype(Args::partials)>> {
   static constexpr bool value = true;
 };
 
@@ -46,7 +46,7 @@ struct Embedding {
     for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
       Store(destination, i, LoadGlobal(Source(args, row, i)));
     }
-    if constexpr (HasParts<Args>::value) {
+    if constexpr (HasPartials<Args>::value) {
       Clear(consumer, args, b);
     }
   }
@@ -54,12 +54,12 @@ struct Embedding {
  private:
   template <class A>
   static ETC_DEVICE void Clear(const Consumer& consumer, const A& args, int b) {
-    static_assert(A::parts_2 % 4 == 0, "a row of `parts` has a multiple of 16 bytes");
+    static_assert(A::partials_2 % 4 == 0, "a row of `partials` has a multiple of 16 bytes");
 #pragma unroll 1
-    for (int p = 0; p < int(A::parts_0); ++p) {
-      float* row = args.parts + (p * args.parts_1 + b) * A::parts_2;
+    for (int p = 0; p < int(A::partials_0); ++p) {
+      float* row = args.partials + (p * args.partials_1 + b) * A::partials_2;
 #pragma unroll 1
-      for (int k = consumer.thread * 4; k < int(A::parts_2); k += Consumer::kThreads * 4) {
+      for (int k = consumer.thread * 4; k < int(A::partials_2); k += Consumer::kThreads * 4) {
         StoreGlobal(row + k, Vec4{});
       }
     }

@@ -1,5 +1,5 @@
-// A projection in parts as a layer has it: Embedding with cleared parts, AddNorm, SwapAbGemm in
-// parts, and the AddNorm that adds them, each behind the other in one launch.
+// A projection in partials as a layer has it: Embedding with cleared partials, AddNorm, SwapAbGemm in
+// partials, and the AddNorm that adds them, each behind the other in one launch.
 #pragma once
 
 #include "skinny_gemm_test.cuh"
@@ -8,12 +8,12 @@
 
 namespace etc::test {
 
-template <int depth, int batch_limit, int part_count, int tile_rows = 64>
-struct PartsProgram {
-  static constexpr int kDepth = depth, kMaxBatch = batch_limit, kParts = part_count;
+template <int depth, int batch_limit, int split_k_count, int tile_rows = 64>
+struct SplitKProgram {
+  static constexpr int kDepth = depth, kMaxBatch = batch_limit, kSplitK = split_k_count;
   static constexpr int kTiles = DivideUp(depth, tile_rows);
   struct Config {
-    static constexpr i64 rows = tile_rows, max_batch = batch_limit, parts = part_count;
+    static constexpr i64 rows = tile_rows, max_batch = batch_limit, split_k = split_k_count;
     static constexpr float eps = 1e-6f;
   };
   struct EmbeddingArgs : Layouts<Order::kSwizzled> {
@@ -22,16 +22,16 @@ struct PartsProgram {
     const i32* ids;
     bf16* x;
     static constexpr long long x_1 = depth;
-    float* parts;
-    static constexpr long long parts_0 = part_count, parts_2 = depth;
-    long long parts_1;
+    float* partials;
+    static constexpr long long partials_0 = split_k_count, partials_2 = depth;
+    long long partials_1;
   };
   struct NormArgs {
     bf16* residual;
     static constexpr long long residual_1 = depth;
-    const float* parts;
-    static constexpr long long parts_0 = part_count, parts_2 = depth;
-    long long parts_1;
+    const float* partials;
+    static constexpr long long partials_0 = split_k_count, partials_2 = depth;
+    long long partials_1;
     const bf16* norm;
     bf16* y;
   };
@@ -41,7 +41,7 @@ struct PartsProgram {
     static constexpr long long x_1 = depth;
     const bf16* w;
     float* y;
-    static constexpr long long y_0 = part_count, y_2 = depth;
+    static constexpr long long y_0 = split_k_count, y_2 = depth;
     long long y_1;
   };
   using Start = Embedding<Config, EmbeddingArgs>;
@@ -55,11 +55,11 @@ struct PartsProgram {
   GemmArgs gemm;
 
   ETC_DEVICE void Load(Loader& loader) const {
-    Share(kTiles * kParts, 2 * int(gemm.x_0),
-          [&](int task) { Gemm::Load(loader, gemm, task / kParts, task % kParts); });
+    Share(kTiles * kSplitK, 2 * int(gemm.x_0),
+          [&](int task) { Gemm::Load(loader, gemm, task / kSplitK, task % kSplitK); });
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
-    int batch = int(gemm.x_0), tasks = kTiles * kParts;
+    int batch = int(gemm.x_0), tasks = kTiles * kSplitK;
     Start embedding(consumer, start);
     Share(batch, 0, [&](int b) {
       embedding.Run(consumer, start, b);
@@ -71,7 +71,7 @@ struct PartsProgram {
       consumer.Sync();
       Gemm op(consumer, gemm);
       Share(tasks, 2 * batch, [&](int task) {
-        op.Run(consumer, gemm, task / kParts, task % kParts);
+        op.Run(consumer, gemm, task / kSplitK, task % kSplitK);
         events.Notify(consumer, 2, 1);
       });
     }
@@ -81,7 +81,7 @@ struct PartsProgram {
  private:
   static ETC_DEVICE void Normed(Consumer& consumer, const Events& events, const NormArgs& args,
                                 int first, int event, int count) {
-    int batch = int(args.parts_1);
+    int batch = int(args.partials_1);
     if (HasTask(batch, first)) {
       events.Wait(consumer, event, count);
       consumer.Sync();
@@ -109,9 +109,9 @@ inline std::vector<double> Normed(const std::vector<double>& sums, const std::ve
 }
 
 template <class Program>
-void TestParts(Report& report, const char* name, const std::vector<int>& batches) {
-  constexpr int depth = Program::kDepth, max_batch = Program::kMaxBatch, parts = Program::kParts;
-  Random random(depth + parts);
+void TestSplitK(Report& report, const char* name, const std::vector<int>& batches) {
+  constexpr int depth = Program::kDepth, max_batch = Program::kMaxBatch, split_k = Program::kSplitK;
+  Random random(depth + split_k);
   auto table = random.Bf16(size_t(max_batch) * depth, 2.0f);
   auto weights = random.Bf16(size_t(depth) * depth, std::sqrt(3.0f / depth));
   auto norm = random.Bf16(depth, 0.5f, 1.0f), next_norm = random.Bf16(depth, 0.5f, 1.0f);
@@ -124,15 +124,15 @@ void TestParts(Report& report, const char* name, const std::vector<int>& batches
   Buffer<bf16> device_norm(norm), device_next(next_norm);
   Buffer<bf16> residual(table.size()), x(table.size()), y(table.size());
   Buffer<i32> device_ids(ids);
-  Buffer<float> sums(table.size() * parts);
+  Buffer<float> sums(table.size() * split_k);
   Launcher<Program> launcher;
   for (int batch : batches) {
     Program program{};
     program.start.table = device_table.data(), program.start.ids = device_ids.data();
-    program.start.x = residual.data(), program.start.parts = sums.data();
-    program.start.parts_1 = program.before.parts_1 = program.after.parts_1 = batch;
+    program.start.x = residual.data(), program.start.partials = sums.data();
+    program.start.partials_1 = program.before.partials_1 = program.after.partials_1 = batch;
     program.before.residual = program.after.residual = residual.data();
-    program.before.parts = program.after.parts = sums.data();
+    program.before.partials = program.after.partials = sums.data();
     program.before.norm = device_norm.data(), program.after.norm = device_next.data();
     program.before.y = x.data(), program.after.y = y.data();
     program.gemm.x = x.data(), program.gemm.w = device_weights.data();
@@ -181,19 +181,19 @@ void TestParts(Report& report, const char* name, const std::vector<int>& batches
   }
 }
 
-inline void TestProjectionsInParts(Report& report) {
-  // As many parts as slots of k, parts of different lengths, several tasks for an SM; rows that
+inline void TestSplitKProjections(Report& report) {
+  // As many partials as slots of k, partials of different lengths, several tasks for an SM; rows that
   // the threads of a stage have once, more than once, and with a rest.
-  TestParts<PartsProgram<1024, 32, 4>>(report, "parts k1024", {1, 17, 32});
-  TestParts<PartsProgram<1024, 128, 3>>(report, "parts k1024 of three", {65, 128});
-  TestParts<PartsProgram<1280, 64, 2>>(report, "parts k1280", {33, 64});
-  TestParts<PartsProgram<5120, 32, 3>>(report, "parts k5120", {17, 32});
-  TestParts<PartsProgram<2048, 16, 1>>(report, "one part k2048", {9, 16});
+  TestSplitK<SplitKProgram<1024, 32, 4>>(report, "split-K k1024", {1, 17, 32});
+  TestSplitK<SplitKProgram<1024, 128, 3>>(report, "split-K k1024 of three", {65, 128});
+  TestSplitK<SplitKProgram<1280, 64, 2>>(report, "split-K k1280", {33, 64});
+  TestSplitK<SplitKProgram<5120, 32, 3>>(report, "split-K k5120", {17, 32});
+  TestSplitK<SplitKProgram<2048, 16, 1>>(report, "split-K of one k2048", {9, 16});
   // Tasks of fewer and of more rows, and a last one with a rest.
-  TestParts<PartsProgram<1024, 128, 4, 32>>(report, "parts k1024 rows32", {100, 128});
-  TestParts<PartsProgram<2048, 32, 3, 80>>(report, "parts k2048 rows80", {9, 16, 32});
-  TestParts<PartsProgram<2048, 128, 8, 128>>(report, "parts k2048 rows128", {100, 128});
-  TestParts<PartsProgram<2560, 128, 4, 160>>(report, "parts k2560 rows160", {33, 128});
+  TestSplitK<SplitKProgram<1024, 128, 4, 32>>(report, "split-K k1024 rows32", {100, 128});
+  TestSplitK<SplitKProgram<2048, 32, 3, 80>>(report, "split-K k2048 rows80", {9, 16, 32});
+  TestSplitK<SplitKProgram<2048, 128, 8, 128>>(report, "split-K k2048 rows128", {100, 128});
+  TestSplitK<SplitKProgram<2560, 128, 4, 160>>(report, "split-K k2560 rows160", {33, 128});
 }
 
 }  // namespace etc::test
