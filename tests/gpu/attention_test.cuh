@@ -1,4 +1,4 @@
-// DecodeAttention and AttentionCombine, or PartAttention and LastAttention, with an event for each
+// SplitKvAttention and AttentionCombine, or ButLastSplitAttention and FusedSplitAttention, with an event for each
 // KV head between them, against a softmax in double; and RotaryAppend, which must leave the same
 // cache.
 #pragma once
@@ -7,9 +7,9 @@
 
 #include "support.cuh"
 #include "tile/attention/attention_combine.cuh"
-#include "tile/attention/decode_attention.cuh"
+#include "tile/attention/split_kv_attention.cuh"
 #include "tile/attention/rotary_append.cuh"
-#include "tile/attention/whole_attention.cuh"
+#include "tile/attention/unsplit_attention.cuh"
 
 namespace etc::test {
 
@@ -79,11 +79,11 @@ struct SplitsProgram {
 };
 
 template <class Case>
-struct AttentionProgram : SplitsProgram<Case, DecodeAttention> {
+struct AttentionProgram : SplitsProgram<Case, SplitKvAttention> {
   using Combine = AttentionCombine<typename Case::Config, typename Case::Args>;
 
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
-    SplitsProgram<Case, DecodeAttention>::Consume(consumer, events);
+    SplitsProgram<Case, SplitKvAttention>::Consume(consumer, events);
     Combine combine(consumer, this->args);
     Share(this->batch * Case::kHeads, this->Tasks(), [&](int task) {
       events.Wait(consumer, task / Case::kGroup, int(this->args.partial_2));
@@ -94,17 +94,17 @@ struct AttentionProgram : SplitsProgram<Case, DecodeAttention> {
 
 /// The last split joins the others.
 template <class Case>
-struct JoinedProgram : SplitsProgram<Case, PartAttention> {
-  using Last = LastAttention<typename Case::Config, typename Case::Args>;
+struct JoinedProgram : SplitsProgram<Case, ButLastSplitAttention> {
+  using Last = FusedSplitAttention<typename Case::Config, typename Case::Args>;
 
   ETC_DEVICE void Load(Loader& loader) const {
-    SplitsProgram<Case, PartAttention>::Load(loader);
+    SplitsProgram<Case, ButLastSplitAttention>::Load(loader);
     Share(this->Pairs(), this->Tasks(), [&](int pair) {
       Last::Load(loader, this->args, pair / Case::kKvHeads, pair % Case::kKvHeads);
     });
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
-    SplitsProgram<Case, PartAttention>::Consume(consumer, events);
+    SplitsProgram<Case, ButLastSplitAttention>::Consume(consumer, events);
     Last last(consumer, this->args);
     Share(this->Pairs(), this->Tasks(), [&](int pair) {
       events.Wait(consumer, pair, int(this->args.partial_2));
@@ -113,10 +113,10 @@ struct JoinedProgram : SplitsProgram<Case, PartAttention> {
   }
 };
 
-/// WholeAttention alone; `reserved` bytes of shared memory are left to others.
+/// UnsplitAttention alone; `reserved` bytes of shared memory are left to others.
 template <class Case, int reserved = 0>
 struct WholeProgram {
-  using Attention = WholeAttention<typename Case::Config, typename Case::Args>;
+  using Attention = UnsplitAttention<typename Case::Config, typename Case::Args>;
   static constexpr int kSlotBytes = Attention::kSlotBytes;
   static constexpr int kScratchBytes =
       Attention::kScratchBytes > reserved ? Attention::kScratchBytes : reserved;

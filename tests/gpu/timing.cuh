@@ -269,7 +269,7 @@ void TimeChain(Report& report, const char* name, int layers) {
 }
 
 /// Attention with nothing beside it, 8 KV heads: in as many splits as make 128 tasks, with the
-/// combine, and where there is one split by WholeAttention too, with what shared memory the wide
+/// combine, and where there is one split by UnsplitAttention too, with what shared memory the wide
 /// GEMMs of a program leave to it, in slots of 32 KB. `cap` is the number of slots on their way.
 template <int group, int dim>
 void TimeAttention(int batch, int position) {

@@ -1,4 +1,4 @@
-// Joins the splits of DecodeAttention: out[b, h D + d] from partial [B, H, S, D + 2].
+// Joins the splits of SplitKvAttention: out[b, h D + d] from partial [B, H, S, D + 2].
 //
 // Config: may have heads (heads of one task). Task (b, h): heads h * heads and the following.
 #pragma once

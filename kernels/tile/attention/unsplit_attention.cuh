@@ -1,6 +1,6 @@
 // One new token's attention over a paged KV cache, where there are sequences enough that no task
 // has a part of one only: norm and rotary embedding of q and k, the append of k and v to the cache,
-// and the attended values themselves. DecodeAttention splits a sequence.
+// and the attended values themselves. SplitKvAttention splits a sequence.
 //
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
 // Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
@@ -27,7 +27,7 @@
 namespace etc {
 
 template <class Config, class Args>
-class WholeAttention {
+class UnsplitAttention {
  public:
   using Pages = KvPages<Args>;
   static constexpr int kDim = Pages::kDim;
@@ -99,7 +99,7 @@ class WholeAttention {
     }
   }
 
-  ETC_DEVICE WholeAttention(Consumer& consumer, const Args&) : turn_(consumer.warp) {
+  ETC_DEVICE UnsplitAttention(Consumer& consumer, const Args&) : turn_(consumer.warp) {
     consumer.Begin();
   }
 
