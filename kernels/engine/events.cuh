@@ -65,7 +65,7 @@ struct Events {
     consumer.Sync();
   }
 
-  /// After a Sync of the threads whose writes it announces: the role's, Consumer or Reducer.
+  /// After a Sync of the threads whose writes it announces: the role's, Consumer or EpilogueWarp.
   template <class Role>
   ETC_DEVICE void NotifyOne(const Role& role, i64 index, u32 amount) const {
     if (role.thread == 0) {

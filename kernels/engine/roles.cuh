@@ -1,5 +1,5 @@
 // The roles of a persistent CTA and what they share: a loader warp fills a ring of slots in shared
-// memory, the consumer warps empty it, and a reducer warp joins what each of them found, so that
+// memory, the consumer warps empty it, and an epilogue warp joins what each of them found, so that
 // they go on with the next task at once. docs/kernels.md is the contract.
 #pragma once
 
@@ -20,9 +20,9 @@
 #define ETC_FIRST_POLL 1800
 #endif
 
-// From a CommitPartials until the reducer has stored the outputs.
-#ifndef ETC_REDUCER_CYCLES
-#define ETC_REDUCER_CYCLES 900
+// From a CommitPartials until the epilogue warp has stored the outputs.
+#ifndef ETC_EPILOGUE_CYCLES
+#define ETC_EPILOGUE_CYCLES 900
 #endif
 
 namespace etc {
@@ -46,9 +46,9 @@ struct Ring {
   }
 };
 
-/// What the consumer warps and the reducer warp hand to each other.
+/// What the consumer warps and the epilogue warp hand to each other.
 struct Exchange {
-  static constexpr int kBuffers = 3;  // partials by which the reducer may be behind
+  static constexpr int kBuffers = 3;  // partials by which the epilogue warp may be behind
   static constexpr int kAhead = 2;    // tasks that it may have prepared
 
   Ring buffers;   // a buffer holds the partials of one task
@@ -154,7 +154,7 @@ struct Consumer {
   /// A barrier of all consumer threads.
   ETC_DEVICE void Sync() { NamedBarrierSync<1, kThreads>(); }
 
-  /// Lets the reducer read what these threads have waited for. Once in a share, by all warps.
+  /// Lets the epilogue warp read what these threads have waited for. Once in a share, by all warps.
   ETC_DEVICE void Begin() {
     if (kEachThreadArrives || thread == 0) {
       BarrierWait(exchange.begun.Empty(), exchange.begun.parity ^ 1);
@@ -163,21 +163,21 @@ struct Consumer {
     exchange.begun.Advance();
   }
   /// These threads have stored their outputs of a stage themselves.
-  ETC_DEVICE void Stored() { committed = Clock() - u32(ETC_REDUCER_CYCLES); }
+  ETC_DEVICE void Stored() { committed = Clock() - u32(ETC_EPILOGUE_CYCLES); }
   /// Waits until flagged data of the stage before can be there.
   ETC_DEVICE void AwaitOthers() const {
     while (Clock() - committed < u32(ETC_FIRST_POLL)) {
     }
   }
-  /// Waits until the reducer has prepared the next task (each warp): which of kAhead places has it.
+  /// Waits until the epilogue warp has prepared the next task (each warp): which of kAhead places has it.
   ETC_DEVICE int WaitPrepared() {
     BarrierWait(exchange.prepared.Full(), exchange.prepared.parity);
     int place = exchange.prepared.Index();
     exchange.prepared.Advance();
     return place;
   }
-  /// Waits until the reducer has read all partials (each warp).
-  ETC_DEVICE void AwaitReducer() const {
+  /// Waits until the epilogue warp has read all partials (each warp).
+  ETC_DEVICE void AwaitEpilogueWarp() const {
     Ring buffers = exchange.buffers;
 #pragma unroll 1
     for (int i = 0; i < Exchange::kBuffers; ++i) {
@@ -185,15 +185,15 @@ struct Consumer {
       buffers.Advance();
     }
   }
-  /// Waits until the reducer's next buffer is free (each warp): its shared address.
+  /// Waits until the epilogue warp's next buffer is free (each warp): its shared address.
   ETC_DEVICE u32 AcquirePartials() {
     BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
     return exchange.buffers.slot;
   }
-  /// All of the reducer's buffers as one, once it has read them (each warp): for a kernel without a
+  /// All of the epilogue warp's buffers as one, once it has read them (each warp): for a kernel without a
   /// reduction.
   ETC_DEVICE u32 BorrowPartials() const {
-    AwaitReducer();
+    AwaitEpilogueWarp();
     return exchange.buffers.first_slot;
   }
   /// This warp's partial is in the buffer; moves on to the next.
@@ -205,7 +205,7 @@ struct Consumer {
 };
 
 /// One warp that walks the tasks behind the consumers, and may prepare them ahead of these.
-struct Reducer {
+struct EpilogueWarp {
   int thread, lane;
   char* scratch;  // the consumers'
   u32 zero;       // 0, which the compiler does not know
@@ -239,13 +239,13 @@ struct Reducer {
   ETC_DEVICE void Sync() { __syncwarp(); }
 };
 
-/// What a kernel leaves to the reducer: its nested Reduction, if it has one, made once per share
+/// What a kernel leaves to the epilogue warp: its nested Reduction, if it has one, made once per share
 /// and run for each task.
 struct NoReduction {
   static constexpr bool kExists = false;
   static constexpr int kPartialsBytes = 0;
   template <class Args>
-  ETC_DEVICE NoReduction(Reducer&, const Args&) {}
+  ETC_DEVICE NoReduction(EpilogueWarp&, const Args&) {}
   template <class... Arguments>
   ETC_DEVICE void Run(Arguments&&...) {}
 };
@@ -271,10 +271,10 @@ struct PreparesTasks<Reduction, typename Reduction::PreparesAhead> {
   static constexpr bool value = true;
 };
 template <class Reduction, class Args, class... Coordinates>
-ETC_DEVICE void PrepareTask(Reduction& reduction, Reducer& reducer, const Args& args,
+ETC_DEVICE void PrepareTask(Reduction& reduction, EpilogueWarp& epilogue_warp, const Args& args,
                             Coordinates... task) {
   if constexpr (PreparesTasks<Reduction>::value) {
-    reduction.Prepare(reducer, args, int(task)...);
+    reduction.Prepare(epilogue_warp, args, int(task)...);
   }
 }
 
@@ -287,7 +287,7 @@ ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Co
 template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
 
-/// Carves the dynamic shared memory of a CTA: ring, scratch, the reducer's buffers, barriers.
+/// Carves the dynamic shared memory of a CTA: ring, scratch, the epilogue warp's buffers, barriers.
 /// kSlotBytes is 0 without a ring, kPartialsBytes (of one buffer) without a reduction; the ring has as
 /// many slots as there is room for, but no more than kDepth.
 template <int kSlotBytes, int kScratchBytes, int kPartialsBytes, int kSharedBytes,
@@ -332,7 +332,7 @@ struct Block {
     __syncthreads();
   }
 
-  /// For all threads, first of all. The loader and the reducer are helpers.
+  /// For all threads, first of all. The loader and the epilogue warp are helpers.
   ETC_DEVICE bool IsHelper() const {
     constexpr int launched = 65536 / kThreads / 8 * 8;
     constexpr int helper = 96;
@@ -345,7 +345,7 @@ struct Block {
     return false;
   }
   ETC_DEVICE bool IsLoader() const { return threadIdx.x / 32 == Consumer::kWarps; }
-  ETC_DEVICE bool IsReducer() const { return threadIdx.x / 32 == Consumer::kWarps + 1; }
+  ETC_DEVICE bool IsEpilogueWarp() const { return threadIdx.x / 32 == Consumer::kWarps + 1; }
   /// Among the helpers that have no role.
   static constexpr int kSpareThreads = kThreads - Consumer::kThreads - 64;
   ETC_DEVICE int SpareThread() const { return int(threadIdx.x) - Consumer::kThreads - 64; }
@@ -361,9 +361,9 @@ struct Block {
     return Consumer{thread, warp,   thread % 32, Scratch(),
                     shared, Zero(), MakeSlots(), MakeExchange()};
   }
-  ETC_DEVICE Reducer MakeReducer() const {
+  ETC_DEVICE EpilogueWarp MakeEpilogueWarp() const {
     int lane = int(threadIdx.x) % 32;
-    return Reducer{lane, lane, Scratch(), Zero(), MakeExchange()};
+    return EpilogueWarp{lane, lane, Scratch(), Zero(), MakeExchange()};
   }
 
  private:

@@ -158,9 +158,9 @@ class CudaWriter {
     const std::pair<Role, const char*> roles[] = {
         {Role::Loader,
          "Load(const Params& params, [[maybe_unused]] const Events& events, Loader& loader"},
-        {Role::Reducer,
-         "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, Reducer& "
-         "reducer"},
+        {Role::EpilogueWarp,
+         "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, EpilogueWarp& "
+         "epilogue_warp"},
         {Role::Consumer,
          "Consume(const Params& params, const Events& events, [[maybe_unused]] u32 set, Consumer& "
          "consumer"}};
@@ -174,7 +174,7 @@ class CudaWriter {
   }
 
   /// Functions for each launch: what its loader does, what its consumers do before the launches in
-  /// front have ended, and what they and the reducer do then.
+  /// front have ended, and what they and the epilogue warp do then.
   void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
                      const std::vector<ShareSite>& launches) {
     for (size_t i = 0; i < launches.size(); ++i) {
@@ -186,7 +186,7 @@ class CudaWriter {
           fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device, SharedText(kernel)));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
-          {Role::Reducer, "Reduce", "Reducer& reducer"},
+          {Role::EpilogueWarp, "Reduce", "EpilogueWarp& epilogue_warp"},
           {Role::Prefetch, "Prefetch", "Consumer& consumer"},
           {Role::Consumer, "Consume", "Consumer& consumer"}};
       for (const auto& [role, name, self] : roles) {

@@ -58,10 +58,10 @@ void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& s
   out.Open("if (block.IsLoader()) {");
   out.Line("etc::Loader loader = block.MakeLoader();");
   out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
-  out.Reopen("} else if (block.IsReducer()) {");
-  out.Line("etc::Reducer reducer = block.MakeReducer();");
+  out.Reopen("} else if (block.IsEpilogueWarp()) {");
+  out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
   out.Line(
-      fmt::format("{}::Reduce(params, events, flags.set, reducer, blockIdx.x, gridDim.x);", space));
+      fmt::format("{}::Reduce(params, events, flags.set, epilogue_warp, blockIdx.x, gridDim.x);", space));
   out.Reopen("} else {");
   out.Line("flags.Clear(block.SpareThread(), block.kSpareThreads);");
   out.Close();
@@ -92,10 +92,10 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
   out.Open("if (block.IsLoader()) {");
   out.Line("etc::Loader loader = block.MakeLoader();");
   out.Line(fmt::format("{}::Load{}(params, loader, blockIdx.x, gridDim.x);", space, index));
-  out.Reopen("} else if (block.IsReducer()) {");
-  out.Line("etc::Reducer reducer = block.MakeReducer();");
+  out.Reopen("} else if (block.IsEpilogueWarp()) {");
+  out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
   out.Line("etc::AwaitEarlierLaunches();");
-  out.Line(fmt::format("{}::Reduce{}(params, reducer, blockIdx.x, gridDim.x);", space, index));
+  out.Line(fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");

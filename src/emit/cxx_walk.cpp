@@ -15,7 +15,7 @@ namespace {
 
 /// The name of a role's object.
 const char* NameOf(Role role) {
-  return role == Role::Reducer ? "reducer" : role == Role::Loader ? "loader" : "consumer";
+  return role == Role::EpilogueWarp ? "epilogue_warp" : role == Role::Loader ? "loader" : "consumer";
 }
 
 std::string Reduction(const Device& device) {
@@ -53,7 +53,7 @@ class WalkWriter {
     }
     const Device& device = module_.devices[share.callee];
     std::string guard =
-        role_ == Role::Reducer ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
+        role_ == Role::EpilogueWarp ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
     out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
@@ -73,7 +73,7 @@ class WalkWriter {
       case Role::Loader:
         WriteLoads(share, device, loop);
         break;
-      case Role::Reducer:
+      case Role::EpilogueWarp:
         WriteReductions(share, device, loop);
         break;
       case Role::Prefetch:
@@ -225,9 +225,9 @@ class WalkWriter {
     WriteNotifies(share.leave_notifies, device, "done");
   }
 
-  /// The reducer's side of the tasks: what it is made for follows the consumers' objects.
+  /// The epilogue warp's side of the tasks: what it is made for follows the consumers' objects.
   void WriteReductions(const Share& share, const Device& device, TaskLoop& loop) {
-    std::string make = fmt::format("{} reduction(reducer, args);", Reduction(device));
+    std::string make = fmt::format("{} reduction(epilogue_warp, args);", Reduction(device));
     bool once = share.waits.empty();
     if (once) {
       out_.Line(make);
@@ -245,11 +245,11 @@ class WalkWriter {
              fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
                          once ? " + sms" : ""));
     loop.WriteCoordinates("ahead");
-    out_.Line(fmt::format("PrepareTask(reduction, reducer, args{});", loop.Coordinates()));
+    out_.Line(fmt::format("PrepareTask(reduction, epilogue_warp, args{});", loop.Coordinates()));
     out_.Close();
     out_.Close();
     loop.WriteCoordinates();
-    out_.Line(fmt::format("reduction.Run(reducer, args{});", loop.Coordinates()));
+    out_.Line(fmt::format("reduction.Run(epilogue_warp, args{});", loop.Coordinates()));
     WriteNotifies(share.notifies, device, "1");
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");

@@ -9,7 +9,7 @@
 namespace etc {
 
 /// Prefetch stands for itself in a launch only; else it is a part of Consumer.
-enum class Role { Consumer, Loader, Reducer, Prefetch };
+enum class Role { Consumer, Loader, EpilogueWarp, Prefetch };
 
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
 /// shares whose implementation for `arch` streams operands.

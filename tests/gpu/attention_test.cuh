@@ -138,16 +138,16 @@ struct WholeProgram {
       attention.Run(consumer, args, task / Case::kKvHeads, task % Case::kKvHeads);
     });
   }
-  ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
-    typename Attention::Reduction reduction(reducer, args);
+  ETC_DEVICE void Reduce(EpilogueWarp& epilogue_warp, const Events&) const {
+    typename Attention::Reduction reduction(epilogue_warp, args);
     int tasks = batch * Case::kKvHeads, sms = int(gridDim.x);
     int ahead = int(blockIdx.x);
     Share(tasks, 0, [&](int task) {
 #pragma unroll 1
       for (; ahead < tasks && ahead <= task + sms; ahead += sms) {
-        reduction.Prepare(reducer, args, ahead / Case::kKvHeads, ahead % Case::kKvHeads);
+        reduction.Prepare(epilogue_warp, args, ahead / Case::kKvHeads, ahead % Case::kKvHeads);
       }
-      reduction.Run(reducer, args, task / Case::kKvHeads, task % Case::kKvHeads);
+      reduction.Run(epilogue_warp, args, task / Case::kKvHeads, task % Case::kKvHeads);
     });
   }
 };

@@ -91,23 +91,23 @@ struct FlaggedChain {
       Share(kTasks, batch + kTasks, [&](int m) { op.Run(consumer, second, m); });
     }
   }
-  ETC_DEVICE void Reduce(Reducer& reducer, const Events& events) const {
+  ETC_DEVICE void Reduce(EpilogueWarp& epilogue_warp, const Events& events) const {
     if constexpr (!is_single) {
-      ReduceAll(reducer, events);
+      ReduceAll(epilogue_warp, events);
     }
   }
-  ETC_DEVICE void ReduceAll(Reducer& reducer, const Events& events) const {
+  ETC_DEVICE void ReduceAll(EpilogueWarp& epilogue_warp, const Events& events) const {
     int batch = int(first.x_0);
     if (HasTask(kTasks, batch)) {
-      typename First::Reduction reduction(reducer, first);
+      typename First::Reduction reduction(epilogue_warp, first);
       Share(kTasks, batch, [&](int m) {
-        reduction.Run(reducer, first, m);
-        Notify(reducer, events, 1);
+        reduction.Run(epilogue_warp, first, m);
+        Notify(epilogue_warp, events, 1);
       });
     }
     if (HasTask(kTasks, batch + kTasks)) {
-      typename Second::Reduction reduction(reducer, second);
-      Share(kTasks, batch + kTasks, [&](int m) { reduction.Run(reducer, second, m); });
+      typename Second::Reduction reduction(epilogue_warp, second);
+      Share(kTasks, batch + kTasks, [&](int m) { reduction.Run(epilogue_warp, second, m); });
     }
   }
   static ETC_DEVICE void Wait(Consumer& consumer, const Events& events, int event, int count) {

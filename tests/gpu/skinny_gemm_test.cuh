@@ -132,12 +132,12 @@ struct GemmProgram {
       Share(Case::kTasks, batch, [&](int m) { op.Run(consumer, gemm, m); });
     }
   }
-  ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
+  ETC_DEVICE void Reduce(EpilogueWarp& epilogue_warp, const Events&) const {
     if constexpr (ReductionOf<Gemm>::kExists) {
       int batch = int(gemm.x_0);
       if (HasTask(Case::kTasks, batch)) {
-        ReductionOf<Gemm> reduction(reducer, gemm);
-        Share(Case::kTasks, batch, [&](int m) { reduction.Run(reducer, gemm, m); });
+        ReductionOf<Gemm> reduction(epilogue_warp, gemm);
+        Share(Case::kTasks, batch, [&](int m) { reduction.Run(epilogue_warp, gemm, m); });
       }
     }
   }

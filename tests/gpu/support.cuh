@@ -185,13 +185,13 @@ ETC_DEVICE bool HasTask(int tasks, int first) {
 template <class Program, class = void>
 struct ReductionIn {
   static constexpr int kPartialsBytes = 0;
-  static ETC_DEVICE void Reduce(const Program&, Reducer&, const Events&) {}
+  static ETC_DEVICE void Reduce(const Program&, EpilogueWarp&, const Events&) {}
 };
 template <class Program>
 struct ReductionIn<Program, std::void_t<decltype(&Program::Reduce)>> {
   static constexpr int kPartialsBytes = Program::kPartialsBytes;
-  static ETC_DEVICE void Reduce(const Program& program, Reducer& reducer, const Events& events) {
-    program.Reduce(reducer, events);
+  static ETC_DEVICE void Reduce(const Program& program, EpilogueWarp& epilogue_warp, const Events& events) {
+    program.Reduce(epilogue_warp, events);
   }
 };
 
@@ -225,9 +225,9 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
       Loader loader = block.MakeLoader();
       loader.SetThrottle(kLoaderCap, kLoaderGap);
       program.Load(loader);
-    } else if (block.IsReducer()) {
-      Reducer reducer = block.MakeReducer();
-      ReductionIn<Program>::Reduce(program, reducer, events);
+    } else if (block.IsEpilogueWarp()) {
+      EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();
+      ReductionIn<Program>::Reduce(program, epilogue_warp, events);
     } else {
       flags.Clear(block.SpareThread(), block.kSpareThreads);
     }

@@ -45,11 +45,11 @@ struct StreamProgram {
       }
     }
   }
-  ETC_DEVICE void Reduce(Reducer& reducer, const Events&) const {
+  ETC_DEVICE void Reduce(EpilogueWarp& epilogue_warp, const Events&) const {
 #pragma unroll 1
     for (int i = 0; computes && i < repeats; ++i) {
-      typename Gemm::Reduction reduction(reducer, gemm);
-      Share(Case::kTasks, i * Case::kTasks, [&](int m) { reduction.Run(reducer, gemm, m); });
+      typename Gemm::Reduction reduction(epilogue_warp, gemm);
+      Share(Case::kTasks, i * Case::kTasks, [&](int m) { reduction.Run(epilogue_warp, gemm, m); });
     }
   }
 };
@@ -180,12 +180,12 @@ struct ChainProgram {
     Share(tasks, first, [&](int m) { op.Run(consumer, args, m); });
   }
   template <class Kernel, class Args>
-  ETC_DEVICE void Join(Reducer& reducer, const Events& events, const Args& args, int tasks,
+  ETC_DEVICE void Join(EpilogueWarp& epilogue_warp, const Events& events, const Args& args, int tasks,
                        int first, int notify_event) const {
     if (HasTask(tasks, first)) {
-      typename Kernel::Reduction reduction(reducer, args);
-      Share(tasks, first, [&](int m) { reduction.Run(reducer, args, m); });
-      events.Notify(reducer, notify_event, 1);
+      typename Kernel::Reduction reduction(epilogue_warp, args);
+      Share(tasks, first, [&](int m) { reduction.Run(epilogue_warp, args, m); });
+      events.Notify(epilogue_warp, notify_event, 1);
     }
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
@@ -202,15 +202,15 @@ struct ChainProgram {
                   up_ctas);
     }
   }
-  ETC_DEVICE void Reduce(Reducer& reducer, const Events& events) const {
+  ETC_DEVICE void Reduce(EpilogueWarp& epilogue_warp, const Events& events) const {
 #pragma unroll 1
     for (int layer = 0; layer < layers; ++layer) {
       typename UpCase::Args u;
       typename DownCase::Args d;
       Layer(layer, u, d);
       int first = layer * (UpCase::kTasks + DownCase::kTasks);
-      Join<Up>(reducer, events, u, UpCase::kTasks, first, layer * 2);
-      Join<Down>(reducer, events, d, DownCase::kTasks, first + UpCase::kTasks, layer * 2 + 1);
+      Join<Up>(epilogue_warp, events, u, UpCase::kTasks, first, layer * 2);
+      Join<Down>(epilogue_warp, events, d, DownCase::kTasks, first + UpCase::kTasks, layer * 2 + 1);
     }
   }
 };

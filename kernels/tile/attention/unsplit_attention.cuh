@@ -7,7 +7,7 @@
 // kv_pages.cuh has them; out [B, H D].
 // Task (b, h): KV head h, with its group of query heads, and all positions up to pos[b].
 //
-// The reducer prepares the queries one task ahead of the consumers, with the new position's score
+// The epilogue warp prepares the queries one task ahead of the consumers, with the new position's score
 // and value, which make its part in the softmax. A slot has the keys and then the values of up to
 // kSlotRows positions; the warps take 16 positions each, by turns (attention_tile.cuh), and at the
 // end of a task they join what each has found.
@@ -49,7 +49,7 @@ class UnsplitAttention {
   static_assert(kSlotRows % kCopyRows == 0 && Pages::kPageSize % kCopyRows == 0,
                 "a slot holds whole pages, or a page whole slots");
 
-  /// What the reducer prepares of a task.
+  /// What the epilogue warp prepares of a task.
   struct Prepared {
     bf16 queries[8][kDim];
     float value[kDim];  // of the new position
@@ -156,12 +156,12 @@ class UnsplitAttention {
         StoreRun(args.out, out + i, sums);
       }
     }
-    // The reducer may prepare another task in this one's place.
+    // The epilogue warp may prepare another task in this one's place.
     consumer.AcquirePartials();
     consumer.CommitPartials();
   }
 
-  /// The reducer's side of a share.
+  /// The epilogue warp's side of a share.
   class Reduction {
    public:
     using Exists = void;
@@ -169,18 +169,18 @@ class UnsplitAttention {
     static constexpr bool kExists = true;
     static constexpr int kPartialsBytes = 0;  // they are in scratch
 
-    ETC_DEVICE Reduction(Reducer& reducer, const Args& args)
-        : query_constants_(args.inv_freq, reducer.lane),
-          key_constants_(args.inv_freq, reducer.lane) {
+    ETC_DEVICE Reduction(EpilogueWarp& epilogue_warp, const Args& args)
+        : query_constants_(args.inv_freq, epilogue_warp.lane),
+          key_constants_(args.inv_freq, epilogue_warp.lane) {
       if constexpr (kNorm) {
-        query_constants_.LoadNorm(args.q_norm, reducer.lane);
-        key_constants_.LoadNorm(args.k_norm, reducer.lane);
+        query_constants_.LoadNorm(args.q_norm, epilogue_warp.lane);
+        key_constants_.LoadNorm(args.k_norm, epilogue_warp.lane);
       }
-      reducer.WaitBegin();
+      epilogue_warp.WaitBegin();
     }
 
-    ETC_DEVICE void Prepare(Reducer& reducer, const Args& args, int b, int h) {
-      int lane = reducer.lane;
+    ETC_DEVICE void Prepare(EpilogueWarp& epilogue_warp, const Args& args, int b, int h) {
+      int lane = epilogue_warp.lane;
       int position = args.pos[b];
       int page = Pages::Page(args, b, position);
       auto qkv = args.qkv + i64(b) * args.qkv_1;
@@ -196,7 +196,7 @@ class UnsplitAttention {
       i64 row = Pages::Row(page, h, position);
       key.Store(args.k_cache + row, lane);
       value.Store(args.v_cache + row, lane);
-      Prepared& prepared = PreparedAt(reducer.scratch, reducer.PreparedPlace());
+      Prepared& prepared = PreparedAt(epilogue_warp.scratch, epilogue_warp.PreparedPlace());
       value.Store(prepared.value, lane);
 #pragma unroll
       for (int i = 0; i < kGroup; ++i) {
@@ -216,12 +216,12 @@ class UnsplitAttention {
       if (lane == 0) {
         prepared.position = position;
       }
-      reducer.CommitPrepared();
+      epilogue_warp.CommitPrepared();
     }
 
-    ETC_DEVICE void Run(Reducer& reducer, const Args&, int, int) {
-      reducer.WaitPartials();
-      reducer.ReleasePartials(0);
+    ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args&, int, int) {
+      epilogue_warp.WaitPartials();
+      epilogue_warp.ReleasePartials(0);
     }
 
    private:

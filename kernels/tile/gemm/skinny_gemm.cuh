@@ -6,7 +6,7 @@
 // one ring slot), epilogue ('store, 'residual, 'silu_mul), weights ('plain, 'qkv), bias (adds
 // args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first), single.
 //
-// Each warp owns a slice of k in every chunk; the reducer warp sums the slices in a fixed order and
+// Each warp owns a slice of k in every chunk; the epilogue warp sums the slices in a fixed order and
 // stores the outputs, while the consumers go on with the next task. The weights are row-major or in
 // tiles of 8 x 32 (engine/layout.cuh), of which a chunk of 8 rows is one copy. Inside 32
 // consecutive k a lane takes 8 neighbours, for both operands alike: a sum does not mind which k
@@ -277,7 +277,7 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
     }
   }
 
-  /// A task's sums, into this warp's partial for the reducer.
+  /// A task's sums, into this warp's partial for the epilogue warp.
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int m) {
     Sums sums = {};
     SumTask(consumer, args, m, sums);

@@ -1,5 +1,5 @@
 // What SkinnyGemm does with the sums that its warps leave in shared memory: adds them up in the
-// order of the warps, and scales and stores the outputs, by the reducer warp.
+// order of the warps, and scales and stores the outputs, by the epilogue warp.
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -41,7 +41,7 @@ ETC_DEVICE u32 ReadScale(u32 address, float eps, float& scale) {
   return read;
 }
 
-/// The reducer's side of a share.
+/// The epilogue warp's side of a share.
 template <class Config, class Args>
 class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
   using Shape = SkinnyGemmShape<Config, Args>;
@@ -54,17 +54,17 @@ class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
   static constexpr bool kExists = !Shape::kSingle;
   static constexpr int kPartialsBytes = Shape::kPartialsBytes;
 
-  ETC_DEVICE SkinnyGemmReduction(Reducer& reducer, const Args&) {
+  ETC_DEVICE SkinnyGemmReduction(EpilogueWarp& epilogue_warp, const Args&) {
     if constexpr (Shape::kBegins) {
-      reducer.WaitBegin();
+      epilogue_warp.WaitBegin();
     }
   }
 
   /// A lane has neighbouring outputs of one b.
-  ETC_DEVICE void Run(Reducer& reducer, const Args& args, int m) {
+  ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int m) {
     constexpr int kRun = kOutputs / 4;
-    int column = reducer.lane / 4;
-    int row = reducer.lane % 4 * kRun;
+    int column = epilogue_warp.lane / 4;
+    int row = epilogue_warp.lane % 4 * kRun;
     i64 n = i64(m) * kOutputs + row;
     using Operand = decltype(Epilogue::template Operand<kRun>(args, 0, 0));
     Operand operands[kTiles];
@@ -81,7 +81,7 @@ class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
         bias[i] = ToFloat(args.bias[n + i]);
       }
     }
-    u32 partials = reducer.WaitPartials();
+    u32 partials = epilogue_warp.WaitPartials();
     float sums[kTiles][Epilogue::kInputs][kRun];
     u32 read = 0;
 #pragma unroll
@@ -99,7 +99,7 @@ class SkinnyGemmReduction : SkinnyGemmShape<Config, Args> {
       }
     }
     first_ = false;
-    reducer.ReleasePartials(read);
+    epilogue_warp.ReleasePartials(read);
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
