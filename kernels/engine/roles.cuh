@@ -14,7 +14,7 @@
 #define ETC_CONSUMER_WARPS 8
 #endif
 
-// Clock cycles from the end of an SM's own part of a stage to its first look for what the other SMs
+// Clock cycles from the end of an SM's own part of a call to its first look for what the other SMs
 // made in it: to look earlier is in vain, and delays their stores.
 #ifndef ETC_FIRST_POLL
 #define ETC_FIRST_POLL 1800
@@ -162,9 +162,9 @@ struct Consumer {
     }
     exchange.begun.Advance();
   }
-  /// These threads have stored their outputs of a stage themselves.
+  /// These threads have stored their outputs of a call themselves.
   ETC_DEVICE void Stored() { committed = Clock() - u32(ETC_EPILOGUE_CYCLES); }
-  /// Waits until flagged data of the stage before can be there.
+  /// Waits until flagged data of the call before can be there.
   ETC_DEVICE void AwaitOthers() const {
     while (Clock() - committed < u32(ETC_FIRST_POLL)) {
     }

@@ -79,9 +79,9 @@ class Explanation {
     const Target& target = *options_.lowering.schedule.target;
     ExplainedKernel explained{id, SizesOf(id), {}, ChooseThrottles(module_, kernel, target), {}};
     explained.cost = CostOf(module_, kernel, explained.sizes, target, values_);
-    for (const StageCost& stage : explained.cost.stages) {
+    for (const CallCost& call : explained.cost.calls) {
       std::vector<std::string>& reasons = explained.reasons.emplace_back();
-      for (const EdgeCost& edge : stage.edges) {
+      for (const EdgeCost& edge : call.edges) {
         reasons.push_back(ReasonOf(id, edge));
       }
     }

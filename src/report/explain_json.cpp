@@ -39,29 +39,29 @@ Json ToJson(const ExplainReport& report, const ExplainedKernel& explained) {
     dims[report.module.symbols[dim].name] = value;
   }
   Json calls = Json::array();
-  for (size_t i = 0; i < cost.stages.size(); ++i) {
-    const StageCost& stage = cost.stages[i];
+  for (size_t i = 0; i < cost.calls.size(); ++i) {
+    const CallCost& call = cost.calls[i];
     Json edges = Json::array();
-    for (size_t e = 0; e < stage.edges.size(); ++e) {
-      const EdgeCost& edge = stage.edges[e];
+    for (size_t e = 0; e < call.edges.size(); ++e) {
+      const EdgeCost& edge = call.edges[e];
       edges.push_back({{"tensor", report.module.tensors[edge.tensor].name},
                        {"mechanism", Spelling(edge.mechanism)},
                        {"reason", explained.reasons[i][e]}});
     }
-    calls.push_back({{"callee", report.CalleeOf(stage.share)},
-                     {"generated", stage.generated},
-                     {"times", stage.iterations},
-                     {"tasks", stage.tasks},
-                     {"tasks_per_sm", stage.tasks_per_sm},
-                     {"balance", Rounded(stage.balance)},
-                     {"streamed_bytes", std::llround(stage.streamed_bytes)},
-                     {"read_bytes", std::llround(stage.read_bytes)},
-                     {"fetched_bytes", std::llround(stage.fetched_bytes)},
-                     {"flops", std::llround(stage.flops)},
-                     {"floor_us", Rounded(stage.floor_us)},
-                     {"chain_us", Rounded(stage.latency_us)},
-                     {"predicted_us", Rounded(stage.times.Sum())},
-                     {"limits_us", ToJson(stage.times)},
+    calls.push_back({{"callee", report.CalleeOf(call.share)},
+                     {"generated", call.generated},
+                     {"times", call.iterations},
+                     {"tasks", call.tasks},
+                     {"tasks_per_sm", call.tasks_per_sm},
+                     {"balance", Rounded(call.balance)},
+                     {"streamed_bytes", std::llround(call.streamed_bytes)},
+                     {"read_bytes", std::llround(call.read_bytes)},
+                     {"fetched_bytes", std::llround(call.fetched_bytes)},
+                     {"flops", std::llround(call.flops)},
+                     {"floor_us", Rounded(call.floor_us)},
+                     {"chain_us", Rounded(call.latency_us)},
+                     {"predicted_us", Rounded(call.times.Sum())},
+                     {"limits_us", ToJson(call.times)},
                      {"edges", edges}});
   }
   Json loader = nullptr;

@@ -14,7 +14,7 @@ struct ExplainedKernel {
   Env sizes;  // of every dimension
   KernelCost cost;
   std::vector<ThrottleChoice> throttles;
-  std::vector<std::vector<std::string>> reasons;  // of each stage, why its edges are what they are
+  std::vector<std::vector<std::string>> reasons;  // of each call, why its edges are what they are
 };
 
 struct ExplainReport {

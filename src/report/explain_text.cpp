@@ -39,29 +39,29 @@ class TextWriter {
     }
     text += LoaderText(kernel, explained.throttles);
     size_t width = 4;
-    for (const StageCost& stage : cost.stages) {
-      width = std::max(width, report_.CalleeOf(stage.share).size() + 1);
+    for (const CallCost& call : cost.calls) {
+      width = std::max(width, report_.CalleeOf(call.share).size() + 1);
     }
     text += fmt::format(
         "  {:<{}} {:>6} {:>7} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>6}  {}\n",
         "call", width, "times", "tasks", "per SM", "balance", "stream MB", "read MB", "L2 MB",
         "MFLOP", "floor us", "chain us", "us", "share", "limit");
-    for (size_t i = 0; i < cost.stages.size(); ++i) {
-      const StageCost& stage = cost.stages[i];
-      double stage_us = stage.times.Sum();
+    for (size_t i = 0; i < cost.calls.size(); ++i) {
+      const CallCost& call = cost.calls[i];
+      double call_us = call.times.Sum();
       text += fmt::format(
           "  {:<{}} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
           "{:>8.2f} {:>8.2f} {:>5.0f}%  {}\n",
-          "@" + report_.CalleeOf(stage.share), width, stage.iterations, stage.tasks,
-          stage.tasks_per_sm, 100 * stage.balance, stage.streamed_bytes / 1e6,
-          stage.read_bytes / 1e6, stage.fetched_bytes / 1e6, stage.flops / 1e6, stage.floor_us,
-          stage.latency_us, stage_us, Percent(static_cast<double>(stage.iterations) * stage_us, us),
-          Spelling(stage.times.Longest()));
-      if (stage.generated) {
+          "@" + report_.CalleeOf(call.share), width, call.iterations, call.tasks,
+          call.tasks_per_sm, 100 * call.balance, call.streamed_bytes / 1e6,
+          call.read_bytes / 1e6, call.fetched_bytes / 1e6, call.flops / 1e6, call.floor_us,
+          call.latency_us, call_us, Percent(static_cast<double>(call.iterations) * call_us, us),
+          Spelling(call.times.Longest()));
+      if (call.generated) {
         text += "    has no implementation: predicted as if tuned, which a generated body is not\n";
       }
-      for (size_t e = 0; e < stage.edges.size(); ++e) {
-        const EdgeCost& edge = stage.edges[e];
+      for (size_t e = 0; e < call.edges.size(); ++e) {
+        const EdgeCost& edge = call.edges[e];
         text += fmt::format("    %{} by {}: {}\n", report_.module.tensors[edge.tensor].name,
                             Spelling(edge.mechanism), explained.reasons[i][e]);
       }

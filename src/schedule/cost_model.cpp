@@ -29,21 +29,21 @@ class KernelCounter {
       CollectWrites(std::get<Share>(module.nodes[site.share]));
     }
     for (const ShareSite& site : sites) {
-      StageCost stage;
-      stage.share = site.share;
-      stage.repeat = site.Innermost();
+      CallCost call;
+      call.share = site.share;
+      call.repeat = site.Innermost();
       for (NodeId id : site.repeats) {
         const auto& repeat = std::get<Repeat>(module.nodes[id]);
         auto rounds = static_cast<int64_t>(Int(repeat.hi) - Int(repeat.lo));
-        stage.loops.push_back({id, std::max<int64_t>(rounds, 0)});
-        stage.iterations *= stage.loops.back().rounds;
+        call.loops.push_back({id, std::max<int64_t>(rounds, 0)});
+        call.iterations *= call.loops.back().rounds;
       }
-      Count(std::get<Share>(module.nodes[site.share]), stage);
-      stages_.push_back(std::move(stage));
+      Count(std::get<Share>(module.nodes[site.share]), call);
+      calls_.push_back(std::move(call));
     }
   }
 
-  std::vector<StageCost> Take() { return std::move(stages_); }
+  std::vector<CallCost> Take() { return std::move(calls_); }
 
  private:
   double Int(ExprId id) const {
@@ -60,7 +60,7 @@ class KernelCounter {
     }
   }
 
-  void Count(const Share& share, StageCost& stage) {
+  void Count(const Share& share, CallCost& call) {
     const Device& callee = module_.devices[share.callee];
     sizes_.elements.clear();
     for (size_t i = 0; i < share.args.size(); ++i) {
@@ -72,15 +72,15 @@ class KernelCounter {
       }
     }
     BodyCost body = CostOfBody(module_, callee, sizes_);
-    stage.tasks = static_cast<int64_t>(std::min(body.tasks, kMostTasks));
-    stage.tasks_per_sm = (stage.tasks + target_.sms - 1) / target_.sms;
-    stage.balance = stage.tasks == 0 ? 1
-                                     : static_cast<double>(stage.tasks) /
-                                           static_cast<double>(stage.tasks_per_sm * target_.sms);
-    stage.flops = body.flops * body.tasks;
+    call.tasks = static_cast<int64_t>(std::min(body.tasks, kMostTasks));
+    call.tasks_per_sm = (call.tasks + target_.sms - 1) / target_.sms;
+    call.balance = call.tasks == 0 ? 1
+                                     : static_cast<double>(call.tasks) /
+                                           static_cast<double>(call.tasks_per_sm * target_.sms);
+    call.flops = body.flops * body.tasks;
     const Impl* impl = FindImpl(callee, Spelling(target_.arch));
-    stage.generated = impl == nullptr;
-    double sms = static_cast<double>(std::min(stage.tasks, target_.sms));
+    call.generated = impl == nullptr;
+    double sms = static_cast<double>(std::min(call.tasks, target_.sms));
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[callee.params[i]];
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
@@ -92,24 +92,24 @@ class KernelCounter {
       bool streams = impl != nullptr && std::find(impl->preloaded.begin(), impl->preloaded.end(),
                                                   callee.params[i]) != impl->preloaded.end();
       if (streams) {
-        stage.streamed_bytes += element * read->second.all_tasks;
-        stage.streams.insert(share.args[i].tensor);
+        call.streamed_bytes += element * read->second.all_tasks;
+        call.streams.insert(share.args[i].tensor);
       } else if (!written_.contains(share.args[i].tensor)) {
-        stage.read_bytes += element * read->second.all_tasks;
+        call.read_bytes += element * read->second.all_tasks;
       } else {
         double one = element * read->second.one_task;
-        bool is_own = stage.tasks == 1 || read->second.all_tasks > read->second.one_task;
+        bool is_own = call.tasks == 1 || read->second.all_tasks > read->second.one_task;
         bool is_held = !is_own && one <= target_.held_bytes;  // from one task to the next
-        stage.fetched_bytes += one * (is_held ? sms : static_cast<double>(stage.tasks));
-        stage.first_bytes += std::min(one, target_.held_bytes);
-        Mechanism mechanism = AddEdge(share, share.args[i].tensor, stage);
-        stage.depends |=
+        call.fetched_bytes += one * (is_held ? sms : static_cast<double>(call.tasks));
+        call.first_bytes += std::min(one, target_.held_bytes);
+        Mechanism mechanism = AddEdge(share, share.args[i].tensor, call);
+        call.depends |=
             is_own && (mechanism == Mechanism::Counter || mechanism == Mechanism::Hoisted);
       }
     }
   }
 
-  Mechanism AddEdge(const Share& share, TensorId tensor, StageCost& stage) const {
+  Mechanism AddEdge(const Share& share, TensorId tensor, CallCost& call) const {
     EdgeCost edge{tensor};
     if (module_.tensors[tensor].flagged) {
       edge.mechanism = Mechanism::FlagInData;
@@ -118,7 +118,7 @@ class KernelCounter {
     } else if (!share.range_waits.empty() || !share.enter_waits.empty()) {
       edge.mechanism = Mechanism::Hoisted;
     }
-    stage.edges.push_back(edge);
+    call.edges.push_back(edge);
     return edge.mechanism;
   }
 
@@ -127,13 +127,13 @@ class KernelCounter {
   const std::map<std::string, int64_t>& elements_;
   LaunchSizes sizes_;
   std::set<TensorId> written_;
-  std::vector<StageCost> stages_;
+  std::vector<CallCost> calls_;
 };
 
-/// Of the slowest edge into a stage.
-double TimeOf(const StageCost& stage, const PerSignal& signal) {
+/// Of the slowest edge into a call.
+double TimeOf(const CallCost& call, const PerSignal& signal) {
   double time = 0;
-  for (const EdgeCost& edge : stage.edges) {
+  for (const EdgeCost& edge : call.edges) {
     time = std::max(time, edge.mechanism == Mechanism::None  ? 0
                           : edge.mechanism == Mechanism::FlagInData ? signal.flag_in_data
                                                              : signal.counter);
@@ -141,66 +141,66 @@ double TimeOf(const StageCost& stage, const PerSignal& signal) {
   return time;
 }
 
-/// Plays the stages in order: the loaders stream ahead as far as the ring holds, and each stage
+/// Simulates the calls in order: the loaders stream ahead as far as the ring holds, and each call
 /// starts after the edges into it and ends when its longest work is done and its stream has come.
-class Player {
+class Simulator {
  public:
-  Player(KernelCost& cost, const Target& target) : cost_(cost), target_(target) {
-    for (StageCost& stage : cost.stages) {
-      stage.floor_us = (stage.streamed_bytes + stage.read_bytes) / target.stream_bytes;
-      stage.latency_us = TimeOf(stage, target.chain);
+  Simulator(KernelCost& cost, const Target& target) : cost_(cost), target_(target) {
+    for (CallCost& call : cost.calls) {
+      call.floor_us = (call.streamed_bytes + call.read_bytes) / target.stream_bytes;
+      call.latency_us = TimeOf(call, target.chain);
     }
   }
 
   void Run() {
     Pass(target_.launch);
     cost_.times[Limit::Signals] += target_.launch;
-    PlayRound(0, cost_.stages.size(), 0);
-    for (StageCost& stage : cost_.stages) {
-      auto iterations = static_cast<double>(std::max<int64_t>(stage.iterations, 1));
+    SimulateIteration(0, cost_.calls.size(), 0);
+    for (CallCost& call : cost_.calls) {
+      auto iterations = static_cast<double>(std::max<int64_t>(call.iterations, 1));
       for (size_t i = 0; i < kLimits; ++i) {
-        cost_.times.us[i] += stage.times.us[i];
-        stage.times.us[i] /= iterations;
+        cost_.times.us[i] += call.times.us[i];
+        call.times.us[i] /= iterations;
       }
-      cost_.bytes += iterations * (stage.streamed_bytes + stage.read_bytes);
-      cost_.flops += iterations * stage.flops;
+      cost_.bytes += iterations * (call.streamed_bytes + call.read_bytes);
+      cost_.flops += iterations * call.flops;
     }
     cost_.floor_us = cost_.bytes / target_.stream_bytes;
   }
 
  private:
-  /// Stages that have `depth` loops around them in common.
-  void PlayRound(size_t begin, size_t end, size_t depth) {
-    std::vector<StageCost>& stages = cost_.stages;
+  /// Calls that have `depth` loops around them in common.
+  void SimulateIteration(size_t begin, size_t end, size_t depth) {
+    std::vector<CallCost>& calls = cost_.calls;
     while (begin < end) {
-      if (stages[begin].loops.size() == depth) {
-        Play(stages[begin++]);
+      if (calls[begin].loops.size() == depth) {
+        Simulate(calls[begin++]);
         continue;
       }
-      const Loop& loop = stages[begin].loops[depth];
+      const Loop& loop = calls[begin].loops[depth];
       size_t last = begin + 1;
-      while (last < end && stages[last].loops.size() > depth &&
-             stages[last].loops[depth].repeat == loop.repeat) {
+      while (last < end && calls[last].loops.size() > depth &&
+             calls[last].loops[depth].repeat == loop.repeat) {
         ++last;
       }
       for (int64_t round = 0; round < loop.rounds; ++round) {
-        PlayRound(begin, last, depth + 1);
+        SimulateIteration(begin, last, depth + 1);
       }
       begin = last;
     }
   }
 
-  void Play(StageCost& stage) {
+  void Simulate(CallCost& call) {
     auto sms = static_cast<double>(target_.sms);
-    double signals = stage.latency_us + stage.first_bytes * sms / target_.cache_bytes;
+    double signals = call.latency_us + call.first_bytes * sms / target_.cache_bytes;
     Pass(signals);
-    stage.times[Limit::Signals] += signals;
-    const StageCost* before = Beside(stage);
-    const StageCost* next = &stage == &cost_.stages.back() ? nullptr : &stage + 1;
-    needed_ += before ? 0 : stage.streamed_bytes;
+    call.times[Limit::Signals] += signals;
+    const CallCost* before = Beside(call);
+    const CallCost* next = &call == &cost_.calls.back() ? nullptr : &call + 1;
+    needed_ += before ? 0 : call.streamed_bytes;
     needed_ += next && Beside(*next) ? next->streamed_bytes : 0;
     // The loaders stream meanwhile; what is missing then is waited for.
-    Times work = WorkOf(stage);
+    Times work = WorkOf(call);
     if (before) {
       Times meanwhile = WorkOf(*before);
       for (size_t i = 0; i < kLimits; ++i) {
@@ -209,39 +209,39 @@ class Player {
     }
     Limit limit = work.Longest();
     Pass(work[limit]);
-    stage.times[limit] += work[limit];
+    call.times[limit] += work[limit];
     double missing = std::max(needed_ - streamed_, 0.0);
     streamed_ += missing;
-    stage.times[Limit::Memory] += missing / target_.stream_bytes;
+    call.times[Limit::Memory] += missing / target_.stream_bytes;
   }
 
-  /// The stage before, where both are at work at once: their tasks are on different SMs, and stream
+  /// The call before, where both are at work at once: their tasks are on different SMs, and stream
   /// one tensor, so that they are parts of one work.
-  const StageCost* Beside(const StageCost& stage) const {
-    if (&stage == cost_.stages.data()) {
+  const CallCost* Beside(const CallCost& call) const {
+    if (&call == cost_.calls.data()) {
       return nullptr;
     }
-    const StageCost& before = *(&stage - 1);
-    bool fit = before.tasks + stage.tasks <= target_.sms;
+    const CallCost& before = *(&call - 1);
+    bool fit = before.tasks + call.tasks <= target_.sms;
     bool share_a_stream =
-        std::any_of(stage.streams.begin(), stage.streams.end(),
+        std::any_of(call.streams.begin(), call.streams.end(),
                     [&](TensorId tensor) { return before.streams.contains(tensor); });
-    return before.repeat == stage.repeat && fit && share_a_stream ? &before : nullptr;
+    return before.repeat == call.repeat && fit && share_a_stream ? &before : nullptr;
   }
 
-  /// What a stage would take for each of its limits alone, once its operands are there and its
+  /// What a call would take for each of its limits alone, once its operands are there and its
   /// stream has come. An SM with more tasks than the rest lets them wait.
-  Times WorkOf(const StageCost& stage) const {
-    auto sms = static_cast<double>(std::min(stage.tasks, target_.sms));
-    double fetched = std::max(stage.fetched_bytes - stage.first_bytes * sms, 0.0);
+  Times WorkOf(const CallCost& call) const {
+    auto sms = static_cast<double>(std::min(call.tasks, target_.sms));
+    double fetched = std::max(call.fetched_bytes - call.first_bytes * sms, 0.0);
     Times work;
     work[Limit::Memory] =
-        (stage.read_bytes / target_.plain_bytes + stage.streamed_bytes / target_.consumed_bytes) /
-        stage.balance;
+        (call.read_bytes / target_.plain_bytes + call.streamed_bytes / target_.consumed_bytes) /
+        call.balance;
     work[Limit::Cache] =
-        (stage.streamed_bytes + stage.read_bytes + fetched) / target_.cache_bytes / stage.balance;
-    work[Limit::Operations] = stage.flops / target_.flops / stage.balance;
-    work[Limit::Tasks] = stage.depends ? target_.task * static_cast<double>(stage.tasks_per_sm) : 0;
+        (call.streamed_bytes + call.read_bytes + fetched) / target_.cache_bytes / call.balance;
+    work[Limit::Operations] = call.flops / target_.flops / call.balance;
+    work[Limit::Tasks] = call.depends ? target_.task * static_cast<double>(call.tasks_per_sm) : 0;
     return work;
   }
 
@@ -252,28 +252,28 @@ class Player {
 
   KernelCost& cost_;
   const Target& target_;
-  double needed_ = 0;    // bytes that the stages so far consume
+  double needed_ = 0;    // bytes that the calls so far consume
   double streamed_ = 0;  // bytes that the loaders have copied
 };
 
-/// Shares that have one throttle: the stages of a repeat delay each other, and none outside of it.
+/// Shares that have one throttle: the calls of a repeat delay each other, and none outside of it.
 struct Run {
   ThrottleChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
   double fetched_bytes = 0;                     // of activations
   bool flagged = false;                          // whether a part of the chain is of flagged words
 
-  void Add(const StageCost& stage, const Target& target) {
-    flagged |= std::any_of(stage.edges.begin(), stage.edges.end(),
+  void Add(const CallCost& call, const Target& target) {
+    flagged |= std::any_of(call.edges.begin(), call.edges.end(),
                           [](const EdgeCost& edge) { return edge.mechanism == Mechanism::FlagInData; });
-    auto iterations = static_cast<double>(stage.iterations);
-    chain += iterations * stage.latency_us;
-    hidden += iterations * TimeOf(stage, target.hidden);
-    streaming += iterations * TimeOf(stage, target.streaming);
-    choice.streamed_bytes += iterations * stage.streamed_bytes;
-    fetched_bytes += iterations * stage.fetched_bytes;
-    if (stage.streamed_bytes > 0) {
-      choice.shares.push_back(stage.share);
+    auto iterations = static_cast<double>(call.iterations);
+    chain += iterations * call.latency_us;
+    hidden += iterations * TimeOf(call, target.hidden);
+    streaming += iterations * TimeOf(call, target.streaming);
+    choice.streamed_bytes += iterations * call.streamed_bytes;
+    fetched_bytes += iterations * call.fetched_bytes;
+    if (call.streamed_bytes > 0) {
+      choice.shares.push_back(call.share);
     }
   }
 
@@ -348,8 +348,8 @@ Limit Times::Longest() const {
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                   const std::map<std::string, int64_t>& elements) {
   KernelCost cost;
-  cost.stages = KernelCounter(module, kernel, dims, target, elements).Take();
-  Player(cost, target).Run();
+  cost.calls = KernelCounter(module, kernel, dims, target, elements).Take();
+  Simulator(cost, target).Run();
   return cost;
 }
 
@@ -391,14 +391,14 @@ std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& 
                                     const Target& target) {
   KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), target);
   std::vector<Run> runs;
-  for (const StageCost& stage : cost.stages) {
+  for (const CallCost& call : cost.calls) {
     auto run = std::find_if(runs.begin(), runs.end(),
-                            [&](const Run& other) { return other.choice.repeat == stage.repeat; });
+                            [&](const Run& other) { return other.choice.repeat == call.repeat; });
     if (run == runs.end()) {
       run = runs.insert(runs.end(), Run{});
-      run->choice.repeat = stage.repeat;
+      run->choice.repeat = call.repeat;
     }
-    run->Add(stage, target);
+    run->Add(call, target);
   }
   std::vector<ThrottleChoice> choices;
   for (Run& run : runs) {

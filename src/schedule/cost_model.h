@@ -1,4 +1,4 @@
-// What a kernel's stages move and compute, and how long they take on a target.
+// What a kernel's calls move and compute, and how long they take on a target.
 #pragma once
 
 #include <array>
@@ -32,9 +32,9 @@ struct EdgeCost {
 
 /// What sets the time.
 enum class Limit {
-  Signals,  // the edges into a stage, and the first look at what they bring
-  Memory,   // the bytes that the stage streams and reads
-  Cache,    // these and what the stage reads of other stages, out of L2
+  Signals,  // the edges into a call, and the first look at what they bring
+  Memory,   // the bytes that the call streams and reads
+  Cache,    // these and what the call reads of other calls, out of L2
   Operations,
   Tasks,  // those of an SM one after the other, each from its first read to its last store
 };
@@ -58,7 +58,7 @@ struct Loop {
 };
 
 /// One share; all numbers are of one iteration of the repeats around it.
-struct StageCost {
+struct CallCost {
   NodeId share;
   std::vector<Loop> loops;  // the repeats around it, outermost first
   NodeId repeat;            // the innermost of them
@@ -82,7 +82,7 @@ struct StageCost {
 };
 
 struct KernelCost {
-  std::vector<StageCost> stages;  // in program order
+  std::vector<CallCost> calls;  // in program order
   double bytes = 0;               // that must be read once
   double flops = 0;
   double floor_us = 0;

@@ -10,7 +10,7 @@
 
 namespace etc {
 
-/// Microseconds for each stage that waits, by how it does.
+/// Microseconds for each call that waits, by how it does.
 struct PerSignal {
   double flag_in_data, counter;
 };
@@ -36,7 +36,7 @@ struct Target {
   double flops;           // of all tensor cores in a microsecond, as SwapAbGemm uses them
   double sm_ring_bytes;   // that the loader of an SM can be ahead
   double slot_bytes;      // of its ring
-  PerSignal chain;        // from the last sum of a stage to the first of the next
+  PerSignal chain;        // from the last sum of a call to the first of the next
   double task;            // of a task that reads an operand of its own behind an event, at least
   double launch;          // of a kernel in a CUDA graph
 

@@ -77,16 +77,16 @@ struct Scheduled {
 
 TEST_CASE("bytes and operations are counted from the bodies") {
   KernelCost cost = Scheduled(Products(3, 1024), 2, 100).Cost();
-  REQUIRE(cost.stages.size() == 3);
+  REQUIRE(cost.calls.size() == 3);
 
-  const StageCost& start = cost.stages[0];
+  const CallCost& start = cost.calls[0];
   CHECK(start.tasks == 2);
   // Two rows of the table, chosen by two ids, not all of it.
   CHECK(start.read_bytes == 2 * 1024 * 2 + 2 * 4);
   CHECK(start.flops == 0);
   CHECK(start.edges.empty());
 
-  const StageCost& product = cost.stages[1];
+  const CallCost& product = cost.calls[1];
   CHECK(product.iterations == 3);
   CHECK(product.tasks == 64);
   CHECK(product.tasks_per_sm == 1);
@@ -99,7 +99,7 @@ TEST_CASE("bytes and operations are counted from the bodies") {
   CHECK(product.edges[0].mechanism == Mechanism::Hoisted);
 
   // Of each sequence the positions up to the largest that the launch allows.
-  const StageCost& pool = cost.stages[2];
+  const CallCost& pool = cost.calls[2];
   CHECK(pool.tasks == 8);
   CHECK(pool.read_bytes == 2 * 100 * 1024 * 4 + 2 * 4);
   CHECK(cost.bytes == start.read_bytes + 3 * product.streamed_bytes + pool.read_bytes);
@@ -124,14 +124,14 @@ graph @g(%x: f32[batch, 1024], %pages: i32[batch, 64] in 0..1024, %pool: f32[102
 }
 )",
                             2, 1);
-  const StageCost stage = scheduled.Cost().stages[0];
-  CHECK(stage.read_bytes == 2 * 1024 * 4 + 2 * 20 * 64 * 4 + 2 * 20 * 4);
+  const CallCost call = scheduled.Cost().calls[0];
+  CHECK(call.read_bytes == 2 * 1024 * 4 + 2 * 20 * 64 * 4 + 2 * 20 * 4);
 }
 
-TEST_CASE("a stage's time goes to what limits it") {
+TEST_CASE("a call's time goes to what limits it") {
   auto limit = [](int width, int64_t batch) {
     const KernelCost cost = Scheduled(Products(8, width), batch, 1).Cost();
-    return cost.stages[1].times.Longest();
+    return cost.calls[1].times.Longest();
   };
   CHECK(limit(256, 1) == Limit::Signals);
   CHECK(limit(8192, 1) == Limit::Memory);
@@ -183,9 +183,9 @@ TEST_CASE("a prediction is no less than the floor, nor than the chain") {
   for (int width : {256, 1024, 4096, 8192}) {
     KernelCost cost = Scheduled(Products(8, width), 1, 1).Cost();
     double chain = 0;
-    for (const StageCost& stage : cost.stages) {
-      chain += static_cast<double>(stage.iterations) * stage.latency_us;
-      CHECK(stage.times.Sum() >= stage.latency_us);
+    for (const CallCost& call : cost.calls) {
+      chain += static_cast<double>(call.iterations) * call.latency_us;
+      CHECK(call.times.Sum() >= call.latency_us);
     }
     CHECK(cost.times.Sum() >= cost.floor_us);
     CHECK(cost.times.Sum() >= chain);
