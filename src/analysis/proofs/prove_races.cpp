@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/proofs/barriers.h"
+#include "analysis/proofs/grid_barriers.h"
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/missing_event.h"
 #include "analysis/proofs/point_order.h"
@@ -28,7 +28,7 @@ class RaceProof {
         relations_(relations),
         trusted_(trusted),
         order_(unknowns_, relations, trusted),
-        barriers_(prover.unknowns, order_),
+        grid_barriers_(prover.unknowns, order_),
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
         second_(accesses.second),
@@ -61,7 +61,7 @@ class RaceProof {
   void CheckBefore(const ProgramCall& y) {
     for (size_t x = y.index; x-- > 0;) {
       for (TensorId tensor : CommonTensors(calls_[x], y)) {
-        bool follows = barriers_.Orders(calls_[x], y) || FollowsRenewal(calls_[x], y, tensor);
+        bool follows = grid_barriers_.Orders(calls_[x], y) || FollowsRenewal(calls_[x], y, tensor);
         if (follows) {
           ForPairs(calls_[x], y, tensor, [&](const AccessRegion&, const AccessRegion&) {
             ++prover_.report.races.proved;
@@ -130,7 +130,7 @@ class RaceProof {
     if (!overlap) {
       return;
     }
-    if (InBarriers(x, y)) {
+    if (BehindGridBarrier(x, y)) {
       ++prover_.report.races.proved;
       return;
     }
@@ -203,9 +203,9 @@ class RaceProof {
   }
 
   /// Whether all of the pairs are ordered by events between whole calls.
-  bool InBarriers(const ProgramCall& x, const ProgramCall& y) const {
-    return x.index < y.index ? barriers_.Orders(x, y)
-                             : x.index > y.index && barriers_.OrdersIterations(x, y);
+  bool BehindGridBarrier(const ProgramCall& x, const ProgramCall& y) const {
+    return x.index < y.index ? grid_barriers_.Orders(x, y)
+                             : x.index > y.index && grid_barriers_.OrdersIterations(x, y);
   }
 
   /// Whether the pairs in one iteration are ordered by single events, or none of them conflict.
@@ -224,8 +224,8 @@ class RaceProof {
              const AccessRegion& b) {
     // The reader of a flagged buffer waits for each word.
     bool waits = unknowns_.module().tensors[a.tensor].flagged && a.write && !b.write;
-    if (a.ahead || b.ahead || waits || InBarriers(x, y) ||
-        (barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b))) {
+    if (a.ahead || b.ahead || waits || BehindGridBarrier(x, y) ||
+        (grid_barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b))) {
       ++prover_.report.races.proved;
       return true;
     }
@@ -372,7 +372,7 @@ class RaceProof {
   const EventRelations& relations_;
   const std::set<EventId>& trusted_;
   HappensBefore order_;
-  Barriers barriers_;
+  GridBarriers grid_barriers_;
   std::optional<HappensBefore> possible_order_;  // once something is open
   Set sizes_;                                    // with all that is known of terms over them
   const std::vector<std::vector<AccessRegion>>& first_;

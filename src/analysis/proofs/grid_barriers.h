@@ -10,10 +10,10 @@ namespace etc {
 /// Most events let every task of a call wait for every task of another. Where such events lead from
 /// call to call, so do the calls: that needs no relations between tasks, which cost much to
 /// compose. Only repeats that stand in no other are looked at.
-class Barriers {
+class GridBarriers {
  public:
   /// `order` must outlive it.
-  Barriers(Unknowns& unknowns, const HappensBefore& order);
+  GridBarriers(Unknowns& unknowns, const HappensBefore& order);
 
   /// Whether each task of `y` comes after each of `x` that stands before it in program order: in
   /// the same iteration of a repeat around both, where the call does, and in an earlier one.

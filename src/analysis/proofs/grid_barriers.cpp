@@ -1,4 +1,4 @@
-#include "analysis/proofs/barriers.h"
+#include "analysis/proofs/grid_barriers.h"
 
 namespace etc {
 namespace {
@@ -7,7 +7,7 @@ constexpr unsigned long kSteps = 20'000'000;
 
 }  // namespace
 
-Barriers::Barriers(Unknowns& unknowns, const HappensBefore& order)
+GridBarriers::GridBarriers(Unknowns& unknowns, const HappensBefore& order)
     : unknowns_(unknowns),
       calls_(unknowns.program().calls),
       order_(order),
@@ -33,7 +33,7 @@ Barriers::Barriers(Unknowns& unknowns, const HappensBefore& order)
   Close();
 }
 
-bool Barriers::Orders(const ProgramCall& x, const ProgramCall& y) const {
+bool GridBarriers::Orders(const ProgramCall& x, const ProgramCall& y) const {
   if (InOneBlock(x.index, y.index)) {
     bool repeats = !x.repeats.empty();
     return same_[x.index][y.index] && (!repeats || OrdersIterations(x, y));
@@ -53,7 +53,7 @@ bool Barriers::Orders(const ProgramCall& x, const ProgramCall& y) const {
   return false;
 }
 
-bool Barriers::OrdersIterations(const ProgramCall& x, const ProgramCall& y) const {
+bool GridBarriers::OrdersIterations(const ProgramCall& x, const ProgramCall& y) const {
   for (size_t k = 0; k < calls_.size(); ++k) {
     if (IsSpine(k) && ((IsOrSame(x.index, k) && (k == y.index || next_[k][y.index])) ||
                        (next_[x.index][k] && IsOrSame(k, y.index)))) {
@@ -64,13 +64,13 @@ bool Barriers::OrdersIterations(const ProgramCall& x, const ProgramCall& y) cons
 }
 
 /// Whether both stand in the same repeat, or both in none.
-bool Barriers::InOneBlock(size_t x, size_t y) const {
+bool GridBarriers::InOneBlock(size_t x, size_t y) const {
   return calls_[x].repeats.size() == calls_[y].repeats.size() &&
          CommonRepeats(calls_[x], calls_[y]) == calls_[x].repeats.size();
 }
 
 /// All pairs of a task of `x` and one of `y`, in iterations that are as far apart.
-Map Barriers::Pairs(size_t x, size_t y, Step step) const {
+Map GridBarriers::Pairs(size_t x, size_t y, Step step) const {
   Map pairs = After(Map(isl_map_reverse(tasks_[x].copy())), tasks_[y]);
   const auto& from = calls_[x].repeats;
   const auto& to = calls_[y].repeats;
@@ -93,7 +93,7 @@ Map Barriers::Pairs(size_t x, size_t y, Step step) const {
 }
 
 /// What single events do.
-void Barriers::AddDirect() {
+void GridBarriers::AddDirect() {
   for (size_t x = 0; x < calls_.size(); ++x) {
     for (size_t y = 0; y < calls_.size(); ++y) {
       const Map& direct = order_.Directly(x, y);
@@ -116,7 +116,7 @@ void Barriers::AddDirect() {
 }
 
 /// Tasks that wait for some of the tasks of a call, which together wait for all of another.
-void Barriers::AddThroughOne() {
+void GridBarriers::AddThroughOne() {
   for (size_t x = 0; x < calls_.size(); ++x) {
     for (size_t y = x + 1; y < calls_.size(); ++y) {
       for (size_t k = x + 1; k < y && !same_[x][y]; ++k) {
@@ -134,7 +134,7 @@ void Barriers::AddThroughOne() {
 }
 
 /// Chains of barriers through calls that have tasks.
-void Barriers::Close() {
+void GridBarriers::Close() {
   bool grown = true;
   auto add = [&](Table& table, size_t x, size_t y, bool holds) {
     grown = grown || (holds && !table[x][y]);

@@ -1,5 +1,5 @@
 // Which calls come after all of another, and which do not.
-#include "analysis/proofs/barriers.h"
+#include "analysis/proofs/grid_barriers.h"
 
 #include <doctest/doctest.h>
 
@@ -60,7 +60,7 @@ struct Program {
   Unknowns unknowns;
   EventRelations relations;
   HappensBefore order;
-  Barriers barriers;
+  GridBarriers barriers;
 };
 
 TEST_CASE("events between whole calls order all of them") {
