@@ -74,10 +74,10 @@ struct Loader {
 
   /// A full queue of weight reads delays the signals and activations that other CTAs wait for, and
   /// so does a burst of them: most_in_flight slots may be on their way at once, and from one slot's
-  /// issue to the next pass least_interval clock cycles or more. More in flight than the ring has slots
-  /// would be waited for in vain. Once in a share: until the consumers have given back its first
-  /// slot, only most_ahead may be on their way, as those before are still storing what others wait
-  /// for.
+  /// issue to the next pass least_interval clock cycles or more. More in flight than the ring has
+  /// slots would be waited for in vain. Once in a share: until the consumers have given back its
+  /// first slot, only most_ahead may be on their way, as those before are still storing what others
+  /// wait for.
   ETC_DEVICE void SetThrottle(int most_in_flight, int least_interval, int most_ahead = kNoLimit) {
     in_flight_limit = min(most_in_flight, slots);
     interval = least_interval;
@@ -169,7 +169,8 @@ struct Consumer {
     while (Clock() - committed < u32(ETC_FIRST_POLL)) {
     }
   }
-  /// Waits until the epilogue warp has prepared the next task (each warp): which of kAhead places has it.
+  /// Waits until the epilogue warp has prepared the next task (each warp): which of kAhead places
+  /// has it.
   ETC_DEVICE int WaitPrepared() {
     BarrierWait(exchange.prepared.Full(), exchange.prepared.parity);
     int place = exchange.prepared.Index();
@@ -190,8 +191,8 @@ struct Consumer {
     BarrierWait(exchange.buffers.Empty(), exchange.buffers.parity ^ 1);
     return exchange.buffers.slot;
   }
-  /// All of the epilogue warp's buffers as one, once it has read them (each warp): for a kernel without a
-  /// reduction.
+  /// All of the epilogue warp's buffers as one, once it has read them (each warp): for a kernel
+  /// without a reduction.
   ETC_DEVICE u32 BorrowPartials() const {
     AwaitEpilogueWarp();
     return exchange.buffers.first_slot;
@@ -217,8 +218,8 @@ struct EpilogueWarp {
     BarrierArriveWarp(exchange.begun.Empty(), lane);
     exchange.begun.Advance();
   }
-  /// Where to prepare the next task: one of kAhead places, free once the partials of the task before
-  /// the last are released.
+  /// Where to prepare the next task: one of kAhead places, free once the partials of the task
+  /// before the last are released.
   ETC_DEVICE int PreparedPlace() const { return exchange.prepared.Index(); }
   /// Lets the consumers read what this warp has prepared; moves on to the next place.
   ETC_DEVICE void CommitPrepared() {
@@ -239,8 +240,8 @@ struct EpilogueWarp {
   ETC_DEVICE void Sync() { __syncwarp(); }
 };
 
-/// What a kernel leaves to the epilogue warp: its nested Reduction, if it has one, made once per share
-/// and run for each task.
+/// What a kernel leaves to the epilogue warp: its nested Reduction, if it has one, made once per
+/// share and run for each task.
 struct NoReduction {
   static constexpr bool kExists = false;
   static constexpr int kPartialsBytes = 0;
@@ -288,8 +289,8 @@ template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
 
 /// Carves the dynamic shared memory of a CTA: ring, scratch, the epilogue warp's buffers, barriers.
-/// kSlotBytes is 0 without a ring, kPartialsBytes (of one buffer) without a reduction; the ring has as
-/// many slots as there is room for, but no more than kDepth.
+/// kSlotBytes is 0 without a ring, kPartialsBytes (of one buffer) without a reduction; the ring has
+/// as many slots as there is room for, but no more than kDepth.
 template <int kSlotBytes, int kScratchBytes, int kPartialsBytes, int kSharedBytes,
           int kDepth = 1 << 30>
 struct Block {

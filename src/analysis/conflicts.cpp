@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "analysis/regions.h"
 #include "analysis/control_reads.h"
+#include "analysis/regions.h"
 
 namespace etc {
 namespace {

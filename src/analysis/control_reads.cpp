@@ -132,7 +132,7 @@ ControlReads RangeReads(Unknowns& unknowns, const ProgramCall& call) {
 }
 
 ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
-                        bool wait) {
+                       bool wait) {
   const Module& module = unknowns.module();
   const Event& event = module.events[edge.ref->event];
   ControlReads reads;

@@ -21,7 +21,7 @@ ControlReads RangeReads(Unknowns& unknowns, const ProgramCall& call);
 /// What the elements and the condition of a wait or notify are read from, and, of a wait, the count
 /// of its event.
 ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
-                        bool wait);
+                       bool wait);
 
 /// The slice of `counted` of which this element of `counts` is promised to be the number of
 /// elements that are equal to its last index. Nothing where none is, or they do not keep their

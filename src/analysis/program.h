@@ -55,7 +55,7 @@ struct CallProgram {
   std::vector<EventId> events;
   DimRanges ranges;       // of the specialisation or of the kernel's `where`
   Env sizes = {};         // of all dimensions, where it is looked at at these sizes only
-  bool flagged = false;    // a buffer's words say by themselves whether they are written
+  bool flagged = false;   // a buffer's words say by themselves whether they are written
   bool launches = false;  // each call is a launch, which follows all before it
   bool open = false;      // a repeat has bounds of no known range, which the verifier rejects
 };

@@ -495,7 +495,7 @@ class RegionWalk {
   Set scope_;
   RegionList regions_;
   bool exact_ = true;
-  bool is_control_ = false;       // what is read now is not read by a body
+  bool is_control_ = false;   // what is read now is not read by a body
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 

@@ -87,10 +87,11 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
           first_flagged = true;
           auto offset = EvaluateInt(module, tensor.offset, {});
           if (!offset || *offset < kFlagHeaderBytes) {
-            missing(module.RangeOf(id),
-                    fmt::format("`%{}` is the first flagged buffer, so its place must be a constant "
-                                "of at least {}: the state of the flags stands before it",
-                                tensor.name, kFlagHeaderBytes));
+            missing(
+                module.RangeOf(id),
+                fmt::format("`%{}` is the first flagged buffer, so its place must be a constant "
+                            "of at least {}: the state of the flags stands before it",
+                            tensor.name, kFlagHeaderBytes));
           }
         }
       } else if (const auto* event = std::get_if<EventDecl>(&module.nodes[id])) {

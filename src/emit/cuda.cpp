@@ -124,7 +124,8 @@ class CudaWriter {
       }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
-      partials = fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartialsBytes)", partials, device.name);
+      partials =
+          fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartialsBytes)", partials, device.name);
     }
     if (HasChecks(kernel)) {
       WriteParamChecks(out, kernel_scope, kernel);
@@ -137,8 +138,9 @@ class CudaWriter {
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
       out.Line(fmt::format("constexpr int kPartialsBytes = {};", partials));
-      out.Line(fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
-                           SharedText(kernel)));
+      out.Line(
+          fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
+                      SharedText(kernel)));
       out.Line("");
       WriteFlags(out, kernel_scope, kernel);
       WriteRoles(out, kernel_scope, kernel);
@@ -159,7 +161,8 @@ class CudaWriter {
         {Role::Loader,
          "Load(const Params& params, [[maybe_unused]] const Events& events, Loader& loader"},
         {Role::EpilogueWarp,
-         "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, EpilogueWarp& "
+         "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, "
+         "EpilogueWarp& "
          "epilogue_warp"},
         {Role::Consumer,
          "Consume(const Params& params, const Events& events, [[maybe_unused]] u32 set, Consumer& "
@@ -182,8 +185,8 @@ class CudaWriter {
           module_.devices[std::get<Share>(module_.nodes[launches[i].share]).callee].name;
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
-      out.Line(
-          fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device, SharedText(kernel)));
+      out.Line(fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device,
+                           SharedText(kernel)));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::EpilogueWarp, "Reduce", "EpilogueWarp& epilogue_warp"},
@@ -263,10 +266,10 @@ class CudaWriter {
       }
     }
     out.Open("ETC_DEVICE auto OpenFlags([[maybe_unused]] const Params& params) {");
-    out.Line(begin
-                 ? fmt::format("return FlagState(params.workspace + {}LL - FlagState::kHeaderBytes);",
-                               *begin)
-                 : "return NoFlags{};");
+    out.Line(
+        begin ? fmt::format("return FlagState(params.workspace + {}LL - FlagState::kHeaderBytes);",
+                            *begin)
+              : "return NoFlags{};");
     out.Close();
     out.Open("ETC_DEVICE i64 FlaggedBytes(const Params& params) {");
     out.Line("[[maybe_unused]] const Dims dims = params.dims();");

@@ -60,8 +60,8 @@ void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& s
   out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
   out.Reopen("} else if (block.IsEpilogueWarp()) {");
   out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
-  out.Line(
-      fmt::format("{}::Reduce(params, events, flags.set, epilogue_warp, blockIdx.x, gridDim.x);", space));
+  out.Line(fmt::format(
+      "{}::Reduce(params, events, flags.set, epilogue_warp, blockIdx.x, gridDim.x);", space));
   out.Reopen("} else {");
   out.Line("flags.Clear(block.SpareThread(), block.kSpareThreads);");
   out.Close();
@@ -95,7 +95,8 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
   out.Reopen("} else if (block.IsEpilogueWarp()) {");
   out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
   out.Line("etc::AwaitEarlierLaunches();");
-  out.Line(fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
+  out.Line(
+      fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");

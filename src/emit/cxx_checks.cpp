@@ -84,8 +84,8 @@ class PreconditionScope : public CxxScope {
   /// `who` is the element in messages, with the values of its places as arguments: `, e / 4, e %
   /// 4`. `names` and `indices` are those of the element in its range.
   PreconditionScope(const CxxScope& around, std::string checks, std::string who, std::string values,
-               const std::vector<SymbolId>& names, const std::vector<std::string>& indices,
-               CheckTexts& texts)
+                    const std::vector<SymbolId>& names, const std::vector<std::string>& indices,
+                    CheckTexts& texts)
       : CxxScope(around.module(), around.ranges()),
         around_(around),
         checks_(std::move(checks)),

@@ -58,7 +58,7 @@ constexpr std::string_view kReserved[] = {"alignas",       "alignof",     "and",
                                           "i64",           "u8",          "u16",
                                           "u32",           "u64",         "bf16",
                                           "f16",           "f64",         "f8e4m3",
-                                          "f8e5m2",        "Flagged",      "Dims",
+                                          "f8e5m2",        "Flagged",     "Dims",
                                           "Checks",        "Vec4",        "args",
                                           "checks",        "consumer",    "dims",
                                           "scalars"};

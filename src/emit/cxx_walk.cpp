@@ -15,7 +15,9 @@ namespace {
 
 /// The name of a role's object.
 const char* NameOf(Role role) {
-  return role == Role::EpilogueWarp ? "epilogue_warp" : role == Role::Loader ? "loader" : "consumer";
+  return role == Role::EpilogueWarp ? "epilogue_warp"
+         : role == Role::Loader     ? "loader"
+                                    : "consumer";
 }
 
 std::string Reduction(const Device& device) {
@@ -52,8 +54,9 @@ class WalkWriter {
       return;
     }
     const Device& device = module_.devices[share.callee];
-    std::string guard =
-        role_ == Role::EpilogueWarp ? fmt::format("if constexpr ({}::kExists) ", Reduction(device)) : "";
+    std::string guard = role_ == Role::EpilogueWarp
+                            ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
+                            : "";
     out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
@@ -174,8 +177,9 @@ class WalkWriter {
   void WriteLoads(const Share& share, const Device& device, TaskLoop& loop) {
     const std::optional<Throttle>& throttle = share.throttle ? share.throttle : kernel_.throttle;
     std::string ahead = throttle && throttle->ahead ? fmt::format(", {}", *throttle->ahead) : "";
-    out_.Line(throttle ? fmt::format("loader.SetThrottle({}, {}{});", throttle->in_flight, throttle->interval, ahead)
-                   : "loader.SetThrottle(Loader::kNoLimit, 0);");
+    out_.Line(throttle ? fmt::format("loader.SetThrottle({}, {}{});", throttle->in_flight,
+                                     throttle->interval, ahead)
+                       : "loader.SetThrottle(Loader::kNoLimit, 0);");
     loop.Open("task += sms");
     out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
     loop.Close();

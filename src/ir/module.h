@@ -61,7 +61,7 @@ struct Tensor {
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
   bool swizzled = false;          // `layout tile(A, B, swizzle)`
-  bool flagged = false;            // Buffer of a kernel: words of data and the launch's tag
+  bool flagged = false;           // Buffer of a kernel: words of data and the launch's tag
   // Param of integers, what the caller promises of its elements:
   bool distinct = false;               // no two are equal
   bool monotone = false;               // along the last axis, none is less than the one before
@@ -107,8 +107,8 @@ struct Impl {
   std::string name;    // the class template
   std::vector<ImplArg> args;
   std::vector<TensorId> preloaded;  // operands its loader copies ahead of every wait
-  std::vector<TensorId> flagged;  // operands that may be flagged buffers
-  std::string text;               // inline CUDA
+  std::vector<TensorId> flagged;    // operands that may be flagged buffers
+  std::string text;                 // inline CUDA
   SourceRange range;
 };
 
@@ -168,8 +168,8 @@ struct Kernel {
   std::vector<Where> where;
   int64_t consumer_warps = 8;  // `launch consumers 8 shared 225280;`
   int64_t shared_bytes = 0;
-  std::optional<int64_t> depth;  // slots of the ring; absent: as many as shared memory holds
-  std::optional<Throttle> throttle;      // of shares without their own; absent: nothing holds it back
+  std::optional<int64_t> depth;      // slots of the ring; absent: as many as shared memory holds
+  std::optional<Throttle> throttle;  // of shares without their own; absent: nothing holds it back
   std::vector<Check> checks;
   std::optional<SourceRange> check_accesses;  // `check accesses;`: generated bodies check indices
   std::vector<NodeId> declarations;           // BufferDecl, EventDecl

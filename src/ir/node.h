@@ -90,7 +90,7 @@ struct Region {
 /// `loader in_flight 3 interval 900 ahead 1;`: how fast the loader runs ahead of the consumers.
 struct Throttle {
   int64_t in_flight = 1;  // ring slots that may be on their way at once
-  int64_t interval = 0;  // least clock cycles between the issues of two slots
+  int64_t interval = 0;   // least clock cycles between the issues of two slots
   // The limit until the consumers have given back the share's first slot; absent: the same.
   std::optional<int64_t> ahead = {};
   SourceRange range = {};

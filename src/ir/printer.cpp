@@ -245,7 +245,8 @@ class Printer {
     });
     layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{};", impl.arch, impl.header, impl.name,
                              args.empty() ? "" : "<" + args + ">",
-                             Operands(" preloaded", impl.preloaded), Operands(" flagged", impl.flagged)));
+                             Operands(" preloaded", impl.preloaded),
+                             Operands(" flagged", impl.flagged)));
     layout_.After(impl.range);
   }
 

@@ -42,7 +42,8 @@ class NodePrinter {
       : module_(module), names_(names), text_(text), layout_(layout), launches_(launches) {}
 
   void Nodes(const std::vector<NodeId>& nodes);
-  /// `loader depth 3 in_flight 2 interval 900;`, where `depth` is text that ends in a blank, or empty.
+  /// `loader depth 3 in_flight 2 interval 900;`, where `depth` is text that ends in a blank, or
+  /// empty.
   void Loader(const Throttle& throttle, const std::string& depth);
 
  private:

@@ -251,9 +251,9 @@ std::string ExprPrinter::Check(const etc::Check& check) const {
     names_.Declare(index);
     axes.push_back(names_.Of(index));
   }
-  std::string text =
-      fmt::format("check {}{}{};", names_.Of(check.tensor),
-                  axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")), Precondition(check));
+  std::string text = fmt::format("check {}{}{};", names_.Of(check.tensor),
+                                 axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")),
+                                 Precondition(check));
   names_.Restore(std::move(state));
   return text;
 }

@@ -120,7 +120,8 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
 void NodePrinter::Loader(const Throttle& throttle, const std::string& depth) {
   layout_.Before(throttle.range);
   std::string ahead = throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "";
-  layout_.Line(fmt::format("loader {}in_flight {} interval {}{};", depth, throttle.in_flight, throttle.interval, ahead));
+  layout_.Line(fmt::format("loader {}in_flight {} interval {}{};", depth, throttle.in_flight,
+                           throttle.interval, ahead));
   layout_.After(throttle.range);
 }
 

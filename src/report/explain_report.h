@@ -28,7 +28,8 @@ struct ExplainReport {
     return module.devices[std::get<Share>(module.nodes[share]).callee].name;
   }
   /// Its own, or its kernel's.
-  [[nodiscard]] const std::optional<Throttle>& ThrottleOf(const Kernel& kernel, NodeId share) const {
+  [[nodiscard]] const std::optional<Throttle>& ThrottleOf(const Kernel& kernel,
+                                                          NodeId share) const {
     const auto& own = std::get<Share>(module.nodes[share]).throttle;
     return own ? own : kernel.throttle;
   }

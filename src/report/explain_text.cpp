@@ -52,10 +52,10 @@ class TextWriter {
       text += fmt::format(
           "  {:<{}} {:>6} {:>7} {:>6} {:>6.0f}% {:>9.3f} {:>8.3f} {:>8.3f} {:>9.2f} {:>8.2f} "
           "{:>8.2f} {:>8.2f} {:>5.0f}%  {}\n",
-          "@" + report_.CalleeOf(call.share), width, call.iterations, call.tasks,
-          call.tasks_per_sm, 100 * call.balance, call.streamed_bytes / 1e6,
-          call.read_bytes / 1e6, call.fetched_bytes / 1e6, call.flops / 1e6, call.floor_us,
-          call.latency_us, call_us, Percent(static_cast<double>(call.iterations) * call_us, us),
+          "@" + report_.CalleeOf(call.share), width, call.iterations, call.tasks, call.tasks_per_sm,
+          100 * call.balance, call.streamed_bytes / 1e6, call.read_bytes / 1e6,
+          call.fetched_bytes / 1e6, call.flops / 1e6, call.floor_us, call.latency_us, call_us,
+          Percent(static_cast<double>(call.iterations) * call_us, us),
           Spelling(call.times.Longest()));
       if (call.generated) {
         text += "    has no implementation: predicted as if tuned, which a generated body is not\n";
@@ -127,8 +127,8 @@ class TextWriter {
     if (!throttle) {
       return "nothing holds it back";
     }
-    std::string text =
-        fmt::format("at most {} on their way, {} cycles between two", throttle->in_flight, throttle->interval);
+    std::string text = fmt::format("at most {} on their way, {} cycles between two",
+                                   throttle->in_flight, throttle->interval);
     return throttle->ahead ? text + fmt::format(", {} ahead of a share", *throttle->ahead) : text;
   }
 

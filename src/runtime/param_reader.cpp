@@ -78,7 +78,8 @@ bool IsInteger(etc_dtype dtype) {
 }
 
 /// What is promised of the elements together.
-Status ReadPrecondition(const JsonObject& object, const char* key, const Param& param, bool* promised) {
+Status ReadPrecondition(const JsonObject& object, const char* key, const Param& param,
+                        bool* promised) {
   const JsonValue* value = object.Find(key);
   if (value == nullptr) {
     return {};

@@ -47,8 +47,8 @@ class Checks {
     }
   }
 
-  /// That each slice of a parameter at `leading` indices is what `precondition` says of it, as far as it
-  /// says that of tensors which are known before the first task.
+  /// That each slice of a parameter at `leading` indices is what `precondition` says of it, as far
+  /// as it says that of tensors which are known before the first task.
   void AddAtStart(TensorId tensor, TensorId precondition, size_t leading,
                   const TensorSubstitution& args) {
     const Tensor& checked = module_.tensors[tensor];
@@ -57,7 +57,8 @@ class Checks {
         !done_.insert({tensor, precondition, leading}).second) {
       return;
     }
-    Check check = CheckOf(tensor, precondition, leading, args, [&](TensorId id) { return IsInput(id); });
+    Check check =
+        CheckOf(tensor, precondition, leading, args, [&](TensorId id) { return IsInput(id); });
     if (IsAny(check)) {
       kernel_.checks.push_back(std::move(check));
     }
@@ -65,7 +66,8 @@ class Checks {
 
   /// What a share asks of tensors of which some are computed, where all of them are complete:
   /// before it reads the ranges of its tasks from them, or its first task begins.
-  void AddAtUse(NodeId id, const Share& share, TensorId precondition, const TensorSubstitution& args) {
+  void AddAtUse(NodeId id, const Share& share, TensorId precondition,
+                const TensorSubstitution& args) {
     const Argument& argument = args.at(precondition);
     if (!argument.indices.empty() || module_.tensors[precondition].access == Access::Out) {
       return;
@@ -90,8 +92,8 @@ class Checks {
   }
 
   /// What `precondition` says of `tensor`, by tensors that are known.
-  Check CheckOf(TensorId tensor, TensorId precondition, size_t leading, const TensorSubstitution& args,
-                const IsKnown& is_known) {
+  Check CheckOf(TensorId tensor, TensorId precondition, size_t leading,
+                const TensorSubstitution& args, const IsKnown& is_known) {
     const Tensor promised = module_.tensors[precondition];
     Check check;
     check.tensor = tensor;

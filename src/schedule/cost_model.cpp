@@ -75,8 +75,8 @@ class KernelCounter {
     call.tasks = static_cast<int64_t>(std::min(body.tasks, kMostTasks));
     call.tasks_per_sm = (call.tasks + target_.sms - 1) / target_.sms;
     call.balance = call.tasks == 0 ? 1
-                                     : static_cast<double>(call.tasks) /
-                                           static_cast<double>(call.tasks_per_sm * target_.sms);
+                                   : static_cast<double>(call.tasks) /
+                                         static_cast<double>(call.tasks_per_sm * target_.sms);
     call.flops = body.flops * body.tasks;
     const Impl* impl = FindImpl(callee, Spelling(target_.arch));
     call.generated = impl == nullptr;
@@ -134,9 +134,9 @@ class KernelCounter {
 double TimeOf(const CallCost& call, const PerSignal& signal) {
   double time = 0;
   for (const EdgeCost& edge : call.edges) {
-    time = std::max(time, edge.mechanism == Mechanism::None  ? 0
+    time = std::max(time, edge.mechanism == Mechanism::None         ? 0
                           : edge.mechanism == Mechanism::FlagInData ? signal.flag_in_data
-                                                             : signal.counter);
+                                                                    : signal.counter);
   }
   return time;
 }
@@ -261,11 +261,12 @@ struct Run {
   ThrottleChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
   double fetched_bytes = 0;                     // of activations
-  bool flagged = false;                          // whether a part of the chain is of flagged words
+  bool flagged = false;                         // whether a part of the chain is of flagged words
 
   void Add(const CallCost& call, const Target& target) {
-    flagged |= std::any_of(call.edges.begin(), call.edges.end(),
-                          [](const EdgeCost& edge) { return edge.mechanism == Mechanism::FlagInData; });
+    flagged |= std::any_of(call.edges.begin(), call.edges.end(), [](const EdgeCost& edge) {
+      return edge.mechanism == Mechanism::FlagInData;
+    });
     auto iterations = static_cast<double>(call.iterations);
     chain += iterations * call.latency_us;
     hidden += iterations * TimeOf(call, target.hidden);
@@ -289,7 +290,8 @@ struct Run {
       choice.reason = times + ", so the ring is full, and an interval would only delay";
     } else if (stream < streaming) {
       double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
-      choice.throttle.interval = std::lround(slot * target.cycles * target.interval_share / 100) * 100;
+      choice.throttle.interval =
+          std::lround(slot * target.cycles * target.interval_share / 100) * 100;
       choice.reason = times + ", so bursts would delay the signals";
     } else {
       choice.throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
@@ -388,7 +390,7 @@ Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given) {
 }
 
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
-                                    const Target& target) {
+                                            const Target& target) {
   KernelCost cost = CostOf(module, kernel, LeastSizes(module, kernel), target);
   std::vector<Run> runs;
   for (const CallCost& call : cost.calls) {

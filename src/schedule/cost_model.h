@@ -17,10 +17,10 @@ namespace etc {
 
 /// How a share learns that an operand is there.
 enum class Mechanism {
-  None,     // nothing in this launch writes it, or program order suffices
+  None,        // nothing in this launch writes it, or program order suffices
   FlagInData,  // each word of the data says so
-  Counter,  // an event counter in global memory, awaited by each task
-  Hoisted,  // the same, awaited once for all tasks that an SM runs
+  Counter,     // an event counter in global memory, awaited by each task
+  Hoisted,     // the same, awaited once for all tasks that an SM runs
 };
 std::string_view Spelling(Mechanism mechanism);
 
@@ -83,7 +83,7 @@ struct CallCost {
 
 struct KernelCost {
   std::vector<CallCost> calls;  // in program order
-  double bytes = 0;               // that must be read once
+  double bytes = 0;             // that must be read once
   double flops = 0;
   double floor_us = 0;
   Times times;
@@ -95,7 +95,8 @@ struct KernelCost {
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                   const std::map<std::string, int64_t>& elements = {});
 
-/// The throttle of the loader in the shares of one repeat, or in those that no repeat holds, and why.
+/// The throttle of the loader in the shares of one repeat, or in those that no repeat holds, and
+/// why.
 struct ThrottleChoice {
   NodeId repeat;               // the innermost around the shares
   std::vector<NodeId> shares;  // those that stream
@@ -104,11 +105,12 @@ struct ThrottleChoice {
   std::string reason;
 };
 
-/// The least sizes that a kernel serves, at which its chain counts most: its throttle is chosen there.
+/// The least sizes that a kernel serves, at which its chain counts most: its throttle is chosen
+/// there.
 Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given = {});
 
 /// One for each run of shares that streams, in program order.
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
-                                    const Target& target);
+                                            const Target& target);
 
 }  // namespace etc

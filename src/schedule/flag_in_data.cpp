@@ -8,8 +8,8 @@
 #include <set>
 
 #include "analysis/call_order.h"
-#include "analysis/shapes.h"
 #include "analysis/control_tensors.h"
+#include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "schedule/body_cost.h"
@@ -325,7 +325,7 @@ class Flagger {
 }  // namespace
 
 std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
-                         const ScheduleOptions& options) {
+                          const ScheduleOptions& options) {
   return Flagger(module, module.kernels[kernel], options).ReasonAgainst(tensor);
 }
 

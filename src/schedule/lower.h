@@ -44,7 +44,7 @@ bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics& dia
 
 /// Why FlagInData left a tensor of a kernel that it has seen to events; `module` stays as it is.
 std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
-                         const ScheduleOptions& options);
+                          const ScheduleOptions& options);
 
 /// Gives each buffer of a kernel its offset in the workspace. Two buffers share memory only where
 /// the events, or the order of launches, put every task that touches the one before every task that

@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
-#include "analysis/fresh_buffers.h"
 #include "analysis/control_tensors.h"
+#include "analysis/fresh_buffers.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -268,8 +268,8 @@ class Planner {
 }  // namespace
 
 bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
-  // The kernels of a graph share a workspace. Whatever the sizes, only flagged words may stand where
-  // a tag is looked for: unflagged data would look like data that has arrived.
+  // The kernels of a graph share a workspace. Whatever the sizes, only flagged words may stand
+  // where a tag is looked for: unflagged data would look like data that has arrived.
   std::map<std::string, int64_t> shared_ends;
   for (KernelId id : module.kernels.Ids()) {
     ExprId end = Planner(module, module.kernels[id]).PlaceShared();

@@ -40,15 +40,16 @@ struct Target {
   double task;            // of a task that reads an operand of its own behind an event, at least
   double launch;          // of a kernel in a CUDA graph
 
-  int64_t loader_in_flight;     // slots in flight: fewer stream slower, more delay signals
-  int64_t streaming_in_flight;  // the same where the stream sets the time of a chain of flagged words,
-                          // and where the consumers fetch fetched_share of what it brings
-  int64_t hidden_in_flight;     // the same where the stream hides behind a chain of flagged words
-  int64_t ahead;          // the same in a share that the consumers wait for, of events only
+  int64_t loader_in_flight;  // slots in flight: fewer stream slower, more delay signals
+  int64_t
+      streaming_in_flight;   // the same where the stream sets the time of a chain of flagged words,
+                             // and where the consumers fetch fetched_share of what it brings
+  int64_t hidden_in_flight;  // the same where the stream hides behind a chain of flagged words
+  int64_t ahead;             // the same in a share that the consumers wait for, of events only
   double fetched_share;
-  double interval_share;     // of the time of a slot at full bandwidth, where bursts delay signals
-  PerSignal hidden;     // a run that streams less for each signal hides the stream
-  PerSignal streaming;  // and one that streams more is bound by bandwidth
+  double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
+  PerSignal hidden;       // a run that streams less for each signal hides the stream
+  PerSignal streaming;    // and one that streams more is bound by bandwidth
 
   /// That the loaders of all SMs can be ahead.
   [[nodiscard]] double RingBytes() const { return static_cast<double>(sms) * sm_ring_bytes; }

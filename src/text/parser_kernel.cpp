@@ -78,7 +78,8 @@ void Parser::KernelBody(Kernel& kernel) {
   }
 }
 
-/// `loader depth 6 in_flight 3 interval 900;`, the depth only where the kernel does not take what there is.
+/// `loader depth 6 in_flight 3 interval 900;`, the depth only where the kernel does not take what
+/// there is.
 void Parser::LoaderLine(Kernel& kernel) {
   uint32_t begin = Take().range.begin;
   if (Accept(TokenKind::KeywordDepth)) {

@@ -15,20 +15,23 @@ constexpr int64_t kMostOfLoader = 1 << 30;
 
 void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics) {
   if (throttle.in_flight < 1 || throttle.in_flight > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
-                      fmt::format("the loader's in-flight limit must be from 1 to {} slots, but it is {}",
-                                  kMostOfLoader, throttle.in_flight));
+    diagnostics.Error(
+        DiagnosticKind::Throttle, throttle.range,
+        fmt::format("the loader's in-flight limit must be from 1 to {} slots, but it is {}",
+                    kMostOfLoader, throttle.in_flight));
   }
   if (throttle.ahead && (*throttle.ahead < 1 || *throttle.ahead > throttle.in_flight)) {
-    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
-                      fmt::format("the loader must be ahead by 1 slot or more and at most its in-flight limit "
-                                  "of {}, but it is by {}",
-                                  throttle.in_flight, *throttle.ahead));
+    diagnostics.Error(
+        DiagnosticKind::Throttle, throttle.range,
+        fmt::format("the loader must be ahead by 1 slot or more and at most its in-flight limit "
+                    "of {}, but it is by {}",
+                    throttle.in_flight, *throttle.ahead));
   }
   if (throttle.interval > kMostOfLoader) {
-    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
-                      fmt::format("the loader's issue interval must be at most {} cycles, but it is {}",
-                                  kMostOfLoader, throttle.interval));
+    diagnostics.Error(
+        DiagnosticKind::Throttle, throttle.range,
+        fmt::format("the loader's issue interval must be at most {} cycles, but it is {}",
+                    kMostOfLoader, throttle.interval));
   }
 }
 

@@ -93,8 +93,8 @@ class PreloadChecks {
     return constant;
   }
 
-  /// A write of a parameter that some read of a preloaded one of the same tensor may meet. Slices of
-  /// one depth are the same, or have nothing in common.
+  /// A write of a parameter that some read of a preloaded one of the same tensor may meet. Slices
+  /// of one depth are the same, or have nothing in common.
   std::optional<ElementAccess> Meeting(const PreloadSite& site, const Impl& impl, TensorId param,
                                        const PreloadSite& other, TensorId written) const {
     std::set<TensorId> constant = Constant(site, impl);

@@ -236,8 +236,9 @@ void CheckFlagged(const Module& module, const Tensor& tensor, Diagnostics& diagn
                                   tensor.name));
   } else if (tensor.type == DType::BF16 &&
              (tensor.shape.empty() || !IsMultiple(module, tensor.shape.back(), 2))) {
-    diagnostics.Error(DiagnosticKind::Shape, tensor.range,
-                      fmt::format("`%{}` is flagged, so its last extent must be even", tensor.name));
+    diagnostics.Error(
+        DiagnosticKind::Shape, tensor.range,
+        fmt::format("`%{}` is flagged, so its last extent must be even", tensor.name));
   }
 }
 
@@ -256,7 +257,7 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
 }
 
 void CheckPreconditions(const Module& module, const Tensor& tensor, ExprChecker& exprs,
-                   Diagnostics& diagnostics) {
+                        Diagnostics& diagnostics) {
   if (tensor.value_lo) {
     CheckValueRange(module, tensor, exprs, diagnostics);
   }

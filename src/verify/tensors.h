@@ -14,6 +14,6 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
 
 /// A value range is one of integers, on a tensor of integers; so are `distinct` and `monotone`.
 void CheckPreconditions(const Module& module, const Tensor& tensor, ExprChecker& exprs,
-                   Diagnostics& diagnostics);
+                        Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -8,10 +8,10 @@
 
 #include "arch/sm90/barrier.cuh"
 #include "arch/sm90/copy.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/launch.cuh"
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/mma.cuh"
-#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/wgmma.cuh"
 #include "machine.h"
 

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "attention_test.cuh"
-#include "split_k_test.cuh"
-#include "small_ops_test.cuh"
-#include "skinny_gemm_test.cuh"
 #include "flagged_test.cuh"
+#include "skinny_gemm_test.cuh"
+#include "small_ops_test.cuh"
+#include "split_k_test.cuh"
 #include "swap_ab_gemm_test.cuh"
 
 int main(int argc, char** argv) {

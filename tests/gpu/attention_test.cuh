@@ -1,14 +1,14 @@
-// SplitKvAttention and AttentionCombine, or ButLastSplitAttention and FusedSplitAttention, with an event for each
-// KV head between them, against a softmax in double; and RotaryAppend, which must leave the same
-// cache.
+// SplitKvAttention and AttentionCombine, or ButLastSplitAttention and FusedSplitAttention, with an
+// event for each KV head between them, against a softmax in double; and RotaryAppend, which must
+// leave the same cache.
 #pragma once
 
 #include <numeric>
 
 #include "support.cuh"
 #include "tile/attention/attention_combine.cuh"
-#include "tile/attention/split_kv_attention.cuh"
 #include "tile/attention/rotary_append.cuh"
+#include "tile/attention/split_kv_attention.cuh"
 #include "tile/attention/unsplit_attention.cuh"
 
 namespace etc::test {

@@ -190,7 +190,8 @@ struct ReductionIn {
 template <class Program>
 struct ReductionIn<Program, std::void_t<decltype(&Program::Reduce)>> {
   static constexpr int kPartialsBytes = Program::kPartialsBytes;
-  static ETC_DEVICE void Reduce(const Program& program, EpilogueWarp& epilogue_warp, const Events& events) {
+  static ETC_DEVICE void Reduce(const Program& program, EpilogueWarp& epilogue_warp,
+                                const Events& events) {
     program.Reduce(epilogue_warp, events);
   }
 };

@@ -8,8 +8,8 @@ namespace etc::test {
 
 template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights,
           class Output, int first = 0>
-using SwapAbCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, false, Output,
-                          0, Order::kSwizzled, SwapAbGemm, false, first>;
+using SwapAbCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, false,
+                            Output, 0, Order::kSwizzled, SwapAbGemm, false, first>;
 
 inline void TestSwapAbGemms(Report& report) {
   using F = float;
@@ -17,53 +17,61 @@ inline void TestSwapAbGemms(Report& report) {
   TestGemm<SwapAbCase<256, 2112, 64, 16, store, plain, F>>(report, "swap-AB k256", {1, 9, 16});
   TestGemm<SwapAbCase<1024, 2496, 64, 16, store, qkv, H>>(report, "swap-AB k1024 qkv", {9, 16});
   TestGemm<SwapAbCase<1024, 1024, 64, 32, residual, plain, H>>(report, "swap-AB k1024 residual",
-                                                             {16, 17, 32});
+                                                               {16, 17, 32});
   TestGemm<SwapAbCase<2048, 2432, 64, 32, store, qkv, H>>(report, "swap-AB k2048 qkv", {17, 32});
   TestGemm<SwapAbCase<1024, 1208, 64, 32, silu_mul, plain, H>>(report, "swap-AB k1024 silu",
-                                                             {17, 31, 32});
+                                                               {17, 31, 32});
   TestGemm<SwapAbCase<1024, 2496, 64, 64, store, qkv, H>>(report, "swap-AB k1024 qkv", {33, 64});
-  TestGemm<SwapAbCase<2048, 1208, 64, 128, silu_mul, plain, H>>(report, "swap-AB k2048 silu", {65, 128});
+  TestGemm<SwapAbCase<2048, 1208, 64, 128, silu_mul, plain, H>>(report, "swap-AB k2048 silu",
+                                                                {65, 128});
   TestGemm<SwapAbCase<9728, 1296, 64, 64, residual, plain, H>>(report, "swap-AB k9728 residual",
-                                                             {33, 64});
-  TestGemm<SwapAbCase<2560, 2416, 128, 64, silu_mul, plain, H>>(report, "swap-AB k2560 rows128 silu",
-                                                              {33, 50, 64});
-  TestGemm<SwapAbCase<1024, 2496, 128, 128, store, qkv, H>>(report, "swap-AB k1024 qkv", {65, 100, 128});
-  TestGemm<SwapAbCase<1024, 2416, 128, 128, store, plain, F>>(report, "swap-AB k1024 rows128",
+                                                               {33, 64});
+  TestGemm<SwapAbCase<2560, 2416, 128, 64, silu_mul, plain, H>>(
+      report, "swap-AB k2560 rows128 silu", {33, 50, 64});
+  TestGemm<SwapAbCase<1024, 2496, 128, 128, store, qkv, H>>(report, "swap-AB k1024 qkv",
                                                             {65, 100, 128});
-  TestGemm<SwapAbCase<4096, 1032, 128, 128, silu_mul, plain, H>>(report, "swap-AB k4096 rows128 silu",
-                                                               {100, 128});
+  TestGemm<SwapAbCase<1024, 2416, 128, 128, store, plain, F>>(report, "swap-AB k1024 rows128",
+                                                              {65, 100, 128});
+  TestGemm<SwapAbCase<4096, 1032, 128, 128, silu_mul, plain, H>>(
+      report, "swap-AB k4096 rows128 silu", {100, 128});
   TestGemm<SwapAbCase<3072, 1024, 64, 128, residual, plain, H>>(report, "swap-AB k3072 residual",
-                                                              {100, 128});
+                                                                {100, 128});
   TestGemm<SwapAbCase<1024, 1072, 64, 16, largest, plain, F>>(report, "swap-AB largest", {9, 16});
   TestGemm<SwapAbCase<1024, 2416, 128, 128, largest, plain, F>>(report, "swap-AB rows128 largest",
-                                                              {65, 127, 128});
+                                                                {65, 127, 128});
   // Warps without rows, warpgroups with fewer than the other, a second block, and the last task's
   // rest.
   TestGemm<SwapAbCase<512, 1056, 16, 16, store, plain, H>>(report, "swap-AB rows16", {9, 16});
-  TestGemm<SwapAbCase<1024, 2496, 32, 128, store, qkv, H>>(report, "swap-AB rows32 qkv", {100, 128});
+  TestGemm<SwapAbCase<1024, 2496, 32, 128, store, qkv, H>>(report, "swap-AB rows32 qkv",
+                                                           {100, 128});
   TestGemm<SwapAbCase<1024, 2496, 48, 16, store, qkv, H>>(report, "swap-AB rows48 qkv", {9, 16});
-  TestGemm<SwapAbCase<2048, 1208, 48, 64, silu_mul, plain, H>>(report, "swap-AB rows48 silu", {33, 64});
-  TestGemm<SwapAbCase<1024, 2496, 80, 32, store, qkv, H>>(report, "swap-AB rows80 qkv", {9, 16, 17, 32});
+  TestGemm<SwapAbCase<2048, 1208, 48, 64, silu_mul, plain, H>>(report, "swap-AB rows48 silu",
+                                                               {33, 64});
+  TestGemm<SwapAbCase<1024, 2496, 80, 32, store, qkv, H>>(report, "swap-AB rows80 qkv",
+                                                          {9, 16, 17, 32});
   TestGemm<SwapAbCase<2560, 2416, 80, 128, silu_mul, plain, H>>(report, "swap-AB rows80 silu",
-                                                              {100, 128});
+                                                                {100, 128});
   TestGemm<SwapAbCase<1024, 1296, 96, 64, residual, plain, H>>(report, "swap-AB rows96 residual",
-                                                             {33, 64});
+                                                               {33, 64});
   TestGemm<SwapAbCase<2048, 2416, 112, 128, store, plain, F>>(report, "swap-AB rows112", {65, 128});
-  TestGemm<SwapAbCase<1024, 1304, 144, 32, silu_mul, plain, H>>(report, "swap-AB rows144 silu", {32});
+  TestGemm<SwapAbCase<1024, 1304, 144, 32, silu_mul, plain, H>>(report, "swap-AB rows144 silu",
+                                                                {32});
   TestGemm<SwapAbCase<4096, 2448, 192, 128, silu_mul, plain, H>>(report, "swap-AB rows192 silu",
-                                                               {100, 128});
+                                                                 {100, 128});
   TestGemm<SwapAbCase<1024, 2416, 192, 32, residual, plain, H>>(report, "swap-AB rows192 residual",
-                                                              {9, 16, 32});
+                                                                {9, 16, 32});
   TestGemm<SwapAbCase<5120, 3000, 208, 128, silu_mul, plain, H>>(report, "swap-AB rows208 silu",
-                                                               {100, 128});
-  TestGemm<SwapAbCase<1024, 31936, 240, 128, store, plain, F>>(report, "swap-AB rows240", {65, 128});
+                                                                 {100, 128});
+  TestGemm<SwapAbCase<1024, 31936, 240, 128, store, plain, F>>(report, "swap-AB rows240",
+                                                               {65, 128});
   TestGemm<SwapAbCase<1024, 2496, 240, 64, store, qkv, H>>(report, "swap-AB rows240 qkv", {33, 64});
   // Not from the first output on: whole tasks, and a last one with a rest.
   TestGemm<SwapAbCase<1024, 1216, 64, 32, silu_mul, plain, H, 64>>(report, "swap-AB from64 silu",
-                                                                 {17, 32});
+                                                                   {17, 32});
   TestGemm<SwapAbCase<512, 1208, 64, 16, silu_mul, plain, H, 40>>(report, "swap-AB from40 silu",
-                                                                {9, 16});
-  TestGemm<SwapAbCase<1024, 2496, 64, 64, store, qkv, H, 112>>(report, "swap-AB from112 qkv", {33, 64});
+                                                                  {9, 16});
+  TestGemm<SwapAbCase<1024, 2496, 64, 64, store, qkv, H, 112>>(report, "swap-AB from112 qkv",
+                                                               {33, 64});
   TestGemm<SwapAbCase<1024, 2448, 192, 128, silu_mul, plain, H, 72>>(
       report, "swap-AB rows192 from72 silu", {100, 128});
 }

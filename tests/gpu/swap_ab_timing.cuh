@@ -1,8 +1,8 @@
 // What SwapAbGemm takes for the projections of a layer, one stage after the other.
 #pragma once
 
-#include "stopwatch.cuh"
 #include "skinny_gemm_test.cuh"
+#include "stopwatch.cuh"
 #include "tile/gemm/swap_ab_gemm.cuh"
 #include "tile/pointwise/scalar.cuh"
 
@@ -10,12 +10,12 @@ namespace etc::test {
 
 /// A projection of `depth` k to `outputs` results, with split_k_count > 0 in split_k of k.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int split_k_count>
-struct SwapAbStage
-    : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(split_k_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm> {
-  using Base =
-      GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
-               std::conditional_t<(split_k_count > 0), float, bf16>, 0, Order::kSwizzled, SwapAbGemm>;
+struct SwapAbStage : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
+                              std::conditional_t<(split_k_count > 0), float, bf16>, 0,
+                              Order::kSwizzled, SwapAbGemm> {
+  using Base = GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
+                        std::conditional_t<(split_k_count > 0), float, bf16>, 0, Order::kSwizzled,
+                        SwapAbGemm>;
   struct Config : Base::Config {
     static constexpr i64 split_k = split_k_count;
   };
@@ -51,8 +51,9 @@ struct StagesProgram {
 #pragma unroll 1
     for (int i = 0; i < stages; ++i) {
       auto args = Stage(i);
-      Share(Case::kTasks, i * Case::kTasks,
-            [&](int task) { Gemm::Load(loader, args, task / Case::kSplitK, task % Case::kSplitK); });
+      Share(Case::kTasks, i * Case::kTasks, [&](int task) {
+        Gemm::Load(loader, args, task / Case::kSplitK, task % Case::kSplitK);
+      });
     }
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
@@ -66,8 +67,9 @@ struct StagesProgram {
         consumer.Sync();
         auto args = Stage(i);
         Gemm op(consumer, args);
-        Share(Case::kTasks, i * Case::kTasks,
-              [&](int task) { op.Run(consumer, args, task / Case::kSplitK, task % Case::kSplitK); });
+        Share(Case::kTasks, i * Case::kTasks, [&](int task) {
+          op.Run(consumer, args, task / Case::kSplitK, task % Case::kSplitK);
+        });
         events.Notify(consumer, i, 1);
       }
     }

@@ -1,13 +1,13 @@
 // Runs every tile kernel inside a minimal persistent kernel against a CPU reference in double; with
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
 #include "attention_test.cuh"
-#include "split_k_test.cuh"
-#include "small_ops_test.cuh"
-#include "skinny_gemm_test.cuh"
 #include "flagged_test.cuh"
-#include "timing.cuh"
+#include "skinny_gemm_test.cuh"
+#include "small_ops_test.cuh"
+#include "split_k_test.cuh"
 #include "swap_ab_gemm_test.cuh"
 #include "swap_ab_timing.cuh"
+#include "timing.cuh"
 
 int main(int argc, char** argv) {
   using namespace etc::test;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "attention_test.cuh"
-#include "stopwatch.cuh"
 #include "skinny_gemm_test.cuh"
+#include "stopwatch.cuh"
 #include "tile/pointwise/scalar.cuh"
 
 namespace etc::test {
@@ -180,8 +180,8 @@ struct ChainProgram {
     Share(tasks, first, [&](int m) { op.Run(consumer, args, m); });
   }
   template <class Kernel, class Args>
-  ETC_DEVICE void Join(EpilogueWarp& epilogue_warp, const Events& events, const Args& args, int tasks,
-                       int first, int notify_event) const {
+  ETC_DEVICE void Join(EpilogueWarp& epilogue_warp, const Events& events, const Args& args,
+                       int tasks, int first, int notify_event) const {
     if (HasTask(tasks, first)) {
       typename Kernel::Reduction reduction(epilogue_warp, args);
       Share(tasks, first, [&](int m) { reduction.Run(epilogue_warp, args, m); });

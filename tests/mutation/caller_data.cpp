@@ -32,8 +32,8 @@ CallerData::CallerData(const Module& module, Interpreter& interpreter, const Dat
 void CallerData::FindAsked(const std::vector<Argument>& args, DeviceId callee) {
   for (size_t i = 0; i < args.size(); ++i) {
     TensorId param = module_.devices[callee].params[i];
-    if (!HasPrecondition(module_.tensors[args[i].tensor]) && HasPrecondition(module_.tensors[param]) &&
-        args[i].indices.empty()) {
+    if (!HasPrecondition(module_.tensors[args[i].tensor]) &&
+        HasPrecondition(module_.tensors[param]) && args[i].indices.empty()) {
       asked_.emplace(args[i].tensor, param);
     }
   }

@@ -1,7 +1,7 @@
-// Flagged buffers: data that is its own flag. A word of 4 bytes, one float or two neighbouring bf16,
-// is zero until its writer stores the complement of the data, which is never zero: no result has
-// all bits set. So a reader that finds anything else than zero has the data: there is nothing to
-// wait for but the data itself, and no order to keep between words.
+// Flagged buffers: data that is its own flag. A word of 4 bytes, one float or two neighbouring
+// bf16, is zero until its writer stores the complement of the data, which is never zero: no result
+// has all bits set. So a reader that finds anything else than zero has the data: there is nothing
+// to wait for but the data itself, and no order to keep between words.
 //
 // There are two sets of words, used by turns: a launch writes one, which it finds zero, and clears
 // what the launch before wrote to the other (FlagState in engine/events.cuh). They alternate every
@@ -80,7 +80,8 @@ ETC_DEVICE void StoreFlagged(u32* address, u32 first, u32 second) {
   StoreRelaxed(address, ToFlagged(first), ToFlagged(second));
 }
 ETC_DEVICE void StoreFlagged(u32* address, Vec4 data) {
-  StoreRelaxed(address, {ToFlagged(data.x), ToFlagged(data.y), ToFlagged(data.z), ToFlagged(data.w)});
+  StoreRelaxed(address,
+               {ToFlagged(data.x), ToFlagged(data.y), ToFlagged(data.z), ToFlagged(data.w)});
 }
 
 // Loads a word, or four of one line, where any is missing; says whether one was. Many stay in

@@ -58,8 +58,8 @@ struct AttentionCombine {
     return __fdividef(sum, weight);
   }
 
-  /// The same of flagged records, by a whole warp. All of a batch of splits is fetched at once: each
-  /// lane has its own element of every split, and the scores of one split.
+  /// The same of flagged records, by a whole warp. All of a batch of splits is fetched at once:
+  /// each lane has its own element of every split, and the scores of one split.
   static ETC_DEVICE float Join(Flagged<float> record, int splits, int d) {
     constexpr int kBatch = 16;
     constexpr u32 kAll = 0xffffffffu;

@@ -3,8 +3,8 @@
 
 #include "arch/common/math.cuh"
 #include "arch/common/types.cuh"
-#include "arch/sm90/runs.cuh"
 #include "arch/sm90/flagged.cuh"
+#include "arch/sm90/runs.cuh"
 #include "engine/options.cuh"
 
 namespace etc {

@@ -1,14 +1,15 @@
 // One new token's attention over a paged KV cache, split over the positions: norm and rotary
 // embedding of q and k, the append of k and v to the cache, and one split's part of the softmax.
-// SplitKvAttention makes all splits, and AttentionCombine joins them. Or ButLastSplitAttention makes all but
-// the last, and FusedSplitAttention that one, beside them, and joins the others to it.
+// SplitKvAttention makes all splits, and AttentionCombine joins them. Or ButLastSplitAttention
+// makes all but the last, and FusedSplitAttention that one, beside them, and joins the others to
+// it.
 //
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
 // Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
 // kv_pages.cuh has them; partial [B, H, S, D + 2]: the sum of exp(score - m) v, then m, then the
 // sum of exp(score - m), S - 1 of them where the last split has none; there out [B, H D].
-// Task (b, h, s), of FusedSplitAttention (b, h): KV head h, with its group of query heads, and split s of
-// the positions before pos[b]. The last split has pos[b] too, and appends it.
+// Task (b, h, s), of FusedSplitAttention (b, h): KV head h, with its group of query heads, and
+// split s of the positions before pos[b]. The last split has pos[b] too, and appends it.
 //
 // The loader brings the cached keys and values through the ring, ahead of every wait: the launch
 // writes position pos[b] of each sequence only, and that one is taken from qkv. A slot has the keys

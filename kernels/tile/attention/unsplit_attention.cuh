@@ -7,10 +7,10 @@
 // kv_pages.cuh has them; out [B, H D].
 // Task (b, h): KV head h, with its group of query heads, and all positions up to pos[b].
 //
-// The epilogue warp prepares the queries one task ahead of the consumers, with the new position's score
-// and value, which make its part in the softmax. A slot has the keys and then the values of up to
-// kSlotRows positions; the warps take 16 positions each, by turns (attention_tile.cuh), and at the
-// end of a task they join what each has found.
+// The epilogue warp prepares the queries one task ahead of the consumers, with the new position's
+// score and value, which make its part in the softmax. A slot has the keys and then the values of
+// up to kSlotRows positions; the warps take 16 positions each, by turns (attention_tile.cuh), and
+// at the end of a task they join what each has found.
 #pragma once
 
 #include "arch/common/math.cuh"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "arch/common/math.cuh"
-#include "arch/sm90/memory.cuh"
 #include "arch/sm90/flagged.cuh"
+#include "arch/sm90/memory.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 

@@ -6,9 +6,9 @@
 // one ring slot), epilogue ('store, 'residual, 'silu_mul), weights ('plain, 'qkv), bias (adds
 // args.bias[n]), norm and eps (the RMS norm of x with the weight args.norm comes first), single.
 //
-// Each warp owns a slice of k in every chunk; the epilogue warp sums the slices in a fixed order and
-// stores the outputs, while the consumers go on with the next task. The weights are row-major or in
-// tiles of 8 x 32 (engine/layout.cuh), of which a chunk of 8 rows is one copy. Inside 32
+// Each warp owns a slice of k in every chunk; the epilogue warp sums the slices in a fixed order
+// and stores the outputs, while the consumers go on with the next task. The weights are row-major
+// or in tiles of 8 x 32 (engine/layout.cuh), of which a chunk of 8 rows is one copy. Inside 32
 // consecutive k a lane takes 8 neighbours, for both operands alike: a sum does not mind which k
 // stands where, and so one 16-byte load gives the operands of two instructions.
 //
@@ -33,9 +33,10 @@ struct SkinnyGemm : SkinnyGemmShape<Config, Args> {
   using Shape::kAllGroups, Shape::kBegins, Shape::kBias, Shape::kBlockStride, Shape::kBlocks,
       Shape::kChains, Shape::kChunk, Shape::kChunks, Shape::kDepth, Shape::kDirectRows,
       Shape::kFragments, Shape::kGated, Shape::kGroupRows, Shape::kGroups, Shape::kHalfStride,
-      Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs, Shape::kPartial,
-      Shape::kPartialStride, Shape::kPieceRows, Shape::kPieceStride, Shape::kSingle, Shape::kStep,
-      Shape::kSums, Shape::kSwizzled, Shape::kFlagged, Shape::kTiled, Shape::kTiles;
+      Shape::kHalves, Shape::kHeld, Shape::kNorm, Shape::kNormAhead, Shape::kOutputs,
+      Shape::kPartial, Shape::kPartialStride, Shape::kPieceRows, Shape::kPieceStride,
+      Shape::kSingle, Shape::kStep, Shape::kSums, Shape::kSwizzled, Shape::kFlagged, Shape::kTiled,
+      Shape::kTiles;
   using typename Shape::Epilogue, typename Shape::Weights, typename Shape::X;
   using Reduction = SkinnyGemmReduction<Config, Args>;
 

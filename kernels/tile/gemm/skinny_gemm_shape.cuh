@@ -62,8 +62,8 @@ struct SkinnyGemmShape {
 
   static constexpr int kTiles = DivideUp(int(Config::max_batch), 8);
   static constexpr int kHalves = kGroupRows / 8;
-  // What a warp hands to the epilogue warp: sums of every row for each b, then the squares of x. The
-  // stride lets the lanes' stores fall into different banks.
+  // What a warp hands to the epilogue warp: sums of every row for each b, then the squares of x.
+  // The stride lets the lanes' stores fall into different banks.
   static constexpr int kPartialStride = kRows + 4;
   static constexpr int kSums = kTiles * 8 * kPartialStride;
   static constexpr int kPartial = kSums + (kNorm ? kTiles * 8 : 0);  // floats

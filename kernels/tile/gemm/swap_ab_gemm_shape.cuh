@@ -1,5 +1,5 @@
-// What follows from a SwapAbGemm's configuration and the shapes of its operands: which rows and which
-// k a warp, a slot and a stage of activations have.
+// What follows from a SwapAbGemm's configuration and the shapes of its operands: which rows and
+// which k a warp, a slot and a stage of activations have.
 #pragma once
 
 #include "arch/common/types.cuh"

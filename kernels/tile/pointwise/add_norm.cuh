@@ -1,8 +1,9 @@
-// Adds what a GEMM left in partials, and norms: residual[b, :] += partials[0, b, :] + partials[1, b, :] +
+// Adds what a GEMM left in partials, and norms: residual[b, :] += partials[0, b, :] + partials[1,
+// b, :] +
 // ..., y[b, :] = residual[b, :] * norm[:] / sqrt(mean of residual[b, :]^2 + eps).
 //
-// Config: eps. `residual` and y are bf16 [b, K], `partials` is f32 [P, b, K], in which order they are
-// added; K is a multiple of 4. Task (b): one row, which the threads hold in registers.
+// Config: eps. `residual` and y are bf16 [b, K], `partials` is f32 [P, b, K], in which order they
+// are added; K is a multiple of 4. Task (b): one row, which the threads hold in registers.
 #pragma once
 
 #include "arch/common/math.cuh"

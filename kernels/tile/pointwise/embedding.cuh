@@ -3,8 +3,8 @@
 // others.
 #pragma once
 
-#include "arch/sm90/memory.cuh"
 #include "arch/sm90/flagged.cuh"
+#include "arch/sm90/memory.cuh"
 #include "engine/layout.cuh"
 #include "engine/roles.cuh"
 

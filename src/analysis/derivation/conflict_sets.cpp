@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/events.h"
 #include "analysis/control_reads.h"
+#include "analysis/events.h"
 
 namespace etc {
 namespace {

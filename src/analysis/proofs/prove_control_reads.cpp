@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "analysis/proofs/prover.h"
 #include "analysis/control_reads.h"
+#include "analysis/proofs/prover.h"
 
 namespace etc {
 namespace {
@@ -15,7 +15,8 @@ constexpr unsigned long kSteps = 20'000'000;
 
 class ControlReadsProof {
  public:
-  ControlReadsProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted)
+  ControlReadsProof(Prover& prover, const EventRelations& relations,
+                    const std::set<EventId>& trusted)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
@@ -78,7 +79,7 @@ class ControlReadsProof {
 }  // namespace
 
 void ProveControlReads(Prover& prover, const EventRelations& relations,
-                   const std::set<EventId>& trusted) {
+                       const std::set<EventId>& trusted) {
   ControlReadsProof(prover, relations, trusted).Run();
 }
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "analysis/control_reads.h"
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/prover.h"
-#include "analysis/control_reads.h"
 
 namespace etc {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/proofs/grid_barriers.h"
 #include "analysis/proofs/buffers.h"
+#include "analysis/proofs/grid_barriers.h"
 #include "analysis/proofs/missing_event.h"
 #include "analysis/proofs/point_order.h"
 #include "analysis/proofs/prover.h"
@@ -281,8 +281,9 @@ class RaceProof {
       prover_.NotProved(tally, DiagnosticKind::Race, y.range,
                         fmt::format("`@{}` {} `%{}` in order with `@{}`", y.device->name,
                                     b.write ? "writes" : "reads", tensor.name, x.device->name),
-                        flagged ? "flagged buffers order tasks word by word"
-                               : ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
+                        flagged
+                            ? "flagged buffers order tasks word by word"
+                            : ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
       return;
     }
     std::string element = ElementText(unknowns_, a.tensor, *point);

@@ -52,8 +52,8 @@ std::string ElementText(const std::string& name, size_t rank, const Point& point
 std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& point);
 
 /// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
-/// what the tasks access, as the proof walks over it, and the preconditions of computed tensors that
-/// are kept.
+/// what the tasks access, as the proof walks over it, and the preconditions of computed tensors
+/// that are kept.
 ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
                             std::set<AskedOf>& kept);
 /// Two iterations of the innermost loop that touch an element, one of them writing.
@@ -64,7 +64,7 @@ std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
 /// What says which tasks run, and what they wait for and notify, is read after it is written.
 void ProveControlReads(Prover& prover, const EventRelations& relations,
-                   const std::set<EventId>& trusted);
+                       const std::set<EventId>& trusted);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
                 const std::set<EventId>& trusted, Renewal& renewal);
 /// What shares memory holds no values at the same time.

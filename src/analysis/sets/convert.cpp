@@ -195,8 +195,8 @@ PwAff Converter::Of(const Load& load) {
 
 /// What the graph's parameter promises of all elements; of what it leaves open, what the device's
 /// parameter asks for its slice.
-Precondition Converter::PreconditionOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
-                             size_t slice) {
+Precondition Converter::PreconditionOf(const Tensor& param, TensorId id,
+                                       const std::vector<PwAff>& indices, size_t slice) {
   const Tensor& tensor = module_.tensors[id];
   Precondition precondition;
   bool outermost = asked_.insert(id).second;

@@ -70,7 +70,7 @@ class Converter {
   PwAff Unknown(const std::string& text);
   PwAff Within(const std::string& text, Interval range);
   Precondition PreconditionOf(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,
-                    size_t slice);
+                              size_t slice);
   void AddRange(const Tensor& declared, const std::vector<PwAff>& indices, size_t slice,
                 Precondition& precondition);
   void AddOthers(const Tensor& param, TensorId id, const std::vector<PwAff>& indices,

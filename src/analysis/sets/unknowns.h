@@ -83,7 +83,8 @@ class Unknowns {
   PwAff Quotient(const PwAff& a, const PwAff& b);
   PwAff CeilQuotient(const PwAff& a, const PwAff& b);
   PwAff Product(const PwAff& a, const PwAff& b);
-  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices, const Precondition& precondition);
+  PwAff Element(TensorId tensor, const std::vector<PwAff>& indices,
+                const Precondition& precondition);
   /// What all elements of a tensor that the program computes are, over `kStoredValue` and sizes.
   void SetStored(TensorId tensor, Set values) { stored_[tensor] = std::move(values); }
   /// A value of which nothing but `facts` is known.
