@@ -9,7 +9,7 @@
 
 namespace etc {
 
-/// A call or a share, as the one that streams or the one that writes.
+/// A call or a share, as the one that preloads or the one that writes.
 struct PreloadSite {
   NodeId node;
   DeviceId callee;

@@ -37,7 +37,7 @@ enum class BodyStyle {
 /// `struct Args_NAME`: for each parameter its pointer and extents, those that are constant as
 /// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
 /// `flagged` are those bound to flagged
-/// buffers, which have a tag besides; with `checks` there is a record of failed ones.
+/// buffers, whose words carry a flag; with `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
                const std::set<TensorId>& flagged, bool checks);
 

@@ -12,7 +12,7 @@ namespace etc {
 enum class Role { Consumer, Loader, EpilogueWarp, Prefetch };
 
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
-/// shares whose implementation for `arch` streams operands.
+/// shares whose implementation for `arch` preloads operands.
 void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
                Arch arch);
 

@@ -61,7 +61,7 @@ struct Tensor {
   SourceRange range;
   std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
   bool swizzled = false;          // `layout tile(A, B, swizzle)`
-  bool flagged = false;           // Buffer of a kernel: words of data and the launch's tag
+  bool flagged = false;           // Buffer of a kernel: words of data that are their own flag
   // Param of integers, what the caller promises of its elements:
   bool distinct = false;               // no two are equal
   bool monotone = false;               // along the last axis, none is less than the one before

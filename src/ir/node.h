@@ -131,7 +131,7 @@ struct Check {
 struct Share {
   std::vector<Axis> axes;
   ExprId first;
-  std::optional<Throttle> throttle;  // of what it streams; absent: that of the kernel
+  std::optional<Throttle> throttle;  // of what it preloads; absent: that of the kernel
   std::vector<EventRef> range_waits;
   std::vector<Check> range_checks;  // behind them
   std::vector<EventRef> enter_waits;

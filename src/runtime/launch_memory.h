@@ -38,8 +38,8 @@ class LaunchMemory {
 
   bool Fits(const MemorySizes& needed) const;
   /// Makes it fit. No value in the memory outlives a launch, so the old goes before the new comes.
-  /// Tags do, and are told apart by the epoch in the event memory: a workspace is used with one
-  /// event memory only, and starts as zeros with it.
+  /// Flags in data do, and are told apart by the epoch in the event memory: a workspace is used
+  /// with one event memory only, and starts as zeros with it.
   Status Grow(const MemorySizes& needed, void* stream);
 
   /// A captured graph holds addresses of the memory that it was captured with. What outgrew its use

@@ -1,4 +1,4 @@
-// Buffers whose words carry the launch's tag, in the place of the events that announce them. Other
+// Buffers whose words are their own flags, in the place of the events that announce them. Other
 // buffers that iterations reuse get versions where that lets such events go.
 
 #include <fmt/format.h>
@@ -127,8 +127,8 @@ class Flagger {
     return bounds && bounds->hi <= most;
   }
 
-  /// Tags double what a task reads of the activations, and the registers that they take, which
-  /// pays where that is little.
+  /// Flags in data double what a task reads of the activations, and the registers that they take,
+  /// which pays where that is little.
   bool IsSmall(const Tensor& tensor, const std::vector<BufferUse>& uses) {
     return IsAtMost(tensor.shape.front(), options_.flagged_rows) &&
            std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {

@@ -38,8 +38,8 @@ bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// end, so that an SM waits and signals once for all of its tasks.
 bool HoistEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Tags the buffers that the implementations of all their uses can take flagged, gives each of them
-/// a version for every time it is written, and drops the events that only announced them.
+/// Flags the buffers that the implementations of all their uses can take flagged, gives each of
+/// them a version for every time it is written, and drops the events that only announced them.
 bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Why FlagInData left a tensor of a kernel that it has seen to events; `module` stays as it is.

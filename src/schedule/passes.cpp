@@ -29,9 +29,10 @@ const std::vector<Pass>& AllPasses() {
        HoistEvents},
       // On the hoisted form as it stays, and before the memory plan, which keeps flagged buffers
       // apart.
-      {"flag-in-data", "buffers whose words carry a tag in the place of events (CUDA)", FlagInData},
+      {"flag-in-data", "buffers whose words are their own flags, in the place of events (CUDA)",
+       FlagInData},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
-      // Behind flag-in-data, since a chain of tags is shorter than one of events.
+      // Behind flag-in-data, since a chain of flags in data is shorter than one of events.
       {"throttle-loader", "how fast the loader of preloaded operands runs ahead", ThrottleLoader},
       // Anywhere behind the lowering: no other pass looks at checks.
       {"add-checks", "checks of what callers promise and of indices that depend on data",

@@ -19,7 +19,7 @@ struct ScheduleOptions {
   int64_t consumer_warps = 8;
   std::optional<int64_t> shared_bytes;  // dynamic shared memory of a CTA: all that there is
   bool flag_in_data = false;            // the pipeline has flag-in-data: for CUDA only
-  int64_t flagged_rows = 8;  // the most rows of a buffer that flag-in-data tags, and the most
+  int64_t flagged_rows = 8;  // the most rows of a buffer that flag-in-data takes, and the most
   int64_t flagged_elements = 262144;  // elements of it that a task reads
   int64_t version_bytes = 64 << 20;   // the most that the versions of an unflagged buffer may take
   bool debug_checks = false;          // the pipeline has add-checks

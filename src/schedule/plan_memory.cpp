@@ -269,7 +269,7 @@ class Planner {
 
 bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
   // The kernels of a graph share a workspace. Whatever the sizes, only flagged words may stand
-  // where a tag is looked for: unflagged data would look like data that has arrived.
+  // where a flag is looked for: unflagged data would look like data that has arrived.
   std::map<std::string, int64_t> shared_ends;
   for (KernelId id : module.kernels.Ids()) {
     ExprId end = Planner(module, module.kernels[id]).PlaceShared();

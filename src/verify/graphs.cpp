@@ -38,7 +38,7 @@ class GraphChecks {
     }
   }
 
-  /// Tags stand in the place of events, which launches do without.
+  /// Flags in data stand in the place of events, which launches do without.
   void NothingFlagged(const std::vector<NodeId>& declarations) {
     for (NodeId id : declarations) {
       const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
@@ -114,7 +114,7 @@ class GraphChecks {
     }
     Arguments(range, callee, share.args);
     Scalars(range, callee, share.scalars);
-    Tags(range, callee, share.args);
+    CheckFlagged(range, callee, share.args);
     for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
                              &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
@@ -129,7 +129,7 @@ class GraphChecks {
   }
 
   /// Only an implementation that says so can take a flagged buffer.
-  void Tags(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
+  void CheckFlagged(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
     for (size_t i = 0; i < std::min(args.size(), callee.params.size()); ++i) {
       const Tensor& tensor = module_.tensors[args[i].tensor];
       if (tensor.flagged && !TakesFlagged(callee, callee.params[i])) {

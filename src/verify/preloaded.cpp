@@ -19,7 +19,7 @@ class PreloadChecks {
   PreloadChecks(const Module& module, Diagnostics& diagnostics)
       : module_(module), diagnostics_(diagnostics) {}
 
-  /// Calls without tasks at the sizes in `ranges` neither stream nor write there.
+  /// Calls without tasks at the sizes in `ranges` neither preload nor write there.
   void Check(const std::vector<NodeId>& body, const DimRanges& ranges) {
     sites_.clear();
     written_.clear();

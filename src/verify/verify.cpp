@@ -31,8 +31,8 @@
 //   constant.
 //   - `preloaded` names `in` and `inout` parameters.
 //   - `flagged` names `in` and `out` parameters that are not preloaded.
-// Streams (streams.cpp)
-//   - At no sizes does a call of a graph write what a call of it streams, but where each element
+// Preloaded operands (preloaded.cpp)
+//   - At no sizes does a call of a graph write what a call of it preloads, but where each element
 //     that the one's body reads is proved to be none that the other's writes, in any task.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
@@ -43,7 +43,7 @@
 //     what no call has written yet is not read.
 //   - A kernel of separate launches has no flagged buffers.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds flagged buffers
-//     only to operands that an implementation takes with tags.
+//     only to operands that an implementation takes flagged.
 //   - A loader has at least one slot on its way.
 //   - A check is of a parameter with elements when a launch begins, of integers, and leaves `*` an
 //     axis.

@@ -1,5 +1,5 @@
-// A projection in partials as a layer has it: Embedding with cleared partials, AddNorm, SwapAbGemm
-// in partials, and the AddNorm that adds them, each behind the other in one launch.
+// A split-K projection as a layer has it: Embedding with cleared partials, AddNorm, SwapAbGemm with
+// split-K, and the AddNorm that adds them, each behind the other in one launch.
 #pragma once
 
 #include "skinny_gemm_test.cuh"
@@ -182,8 +182,8 @@ void TestSplitK(Report& report, const char* name, const std::vector<int>& batche
 }
 
 inline void TestSplitKProjections(Report& report) {
-  // As many partials as slots of k, partials of different lengths, several tasks for an SM; rows
-  // that the threads of a stage have once, more than once, and with a rest.
+  // As many splits as slots of k, splits of different lengths, several tasks for an SM; rows that
+  // the threads of a stage have once, more than once, and with a rest.
   TestSplitK<SplitKProgram<1024, 32, 4>>(report, "split-K k1024", {1, 17, 32});
   TestSplitK<SplitKProgram<1024, 128, 3>>(report, "split-K k1024 of three", {65, 128});
   TestSplitK<SplitKProgram<1280, 64, 2>>(report, "split-K k1280", {33, 64});

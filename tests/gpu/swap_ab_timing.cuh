@@ -8,7 +8,7 @@
 
 namespace etc::test {
 
-/// A projection of `depth` k to `outputs` results, with split_k_count > 0 in split_k of k.
+/// A projection of `depth` k to `outputs` results, with split_k_count > 0 split along k.
 template <int depth, int outputs, int tile_rows, int batch_limit, class Epilogue, int split_k_count>
 struct SwapAbStage : GemmCase<depth, outputs, tile_rows, batch_limit, Epilogue, plain, false, false,
                               std::conditional_t<(split_k_count > 0), float, bf16>, 0,
@@ -105,7 +105,7 @@ void TimeWhole(const char* name) {
   std::printf("\n");
 }
 
-/// Tasks of some rows and split_k of k.
+/// Tasks of some rows and splits of k.
 template <int rows_of_task, int split_k_count>
 struct Tiling {
   static constexpr int kRows = rows_of_task, kSplitK = split_k_count;

@@ -21,7 +21,7 @@ class ComputedValues {
   void Add(TensorId tensor, const Set& values);
   /// The body of the call has been read: what nobody stores to after it is known from here on.
   void End(const ProgramCall& call);
-  /// The promises of a range that hold of all values that are stored.
+  /// The preconditions of a range that hold of all values that are stored.
   std::set<AskedOf> KeptPreconditions() const;
 
  private:

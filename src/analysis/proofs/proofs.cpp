@@ -164,7 +164,7 @@ std::string PreconditionText(const Module& module, const Tensor& tensor) {
 }
 
 /// What callers promise of the elements of index tensors: those of the program, and where a device
-/// function asks for something of a tensor that has no promise of its own, the graph.
+/// function asks for something of a tensor that has no precondition of its own, the graph.
 /// `outcomes` are those of all ranges of the program's sizes.
 void AddAssumptions(const Module& module, const CallProgram& program,
                     const std::vector<Outcome>& outcomes, ProofReport& report) {

@@ -84,7 +84,7 @@ TEST_CASE("memory is zeroed when it is allocated, in the order of the stream, an
     gather.Bind(instance, batch, 8);
     instance.Launch(Stream(5));
   }
-  // The workspace, then the event memory, whose epoch the tags in the workspace stand for.
+  // The workspace, then the event memory, whose epoch the flags in the workspace stand for.
   REQUIRE(fake.memsets.size() == 4);
   CHECK(fake.memsets[1].bytes == kEventBytes + 2 * 4 * 128);
   CHECK(fake.memsets[3].bytes == kEventBytes + 2 * 8 * 128);

@@ -193,7 +193,7 @@ TEST_CASE("a prediction is no less than the floor, nor than the chain") {
   }
 }
 
-TEST_CASE("a gap throttles what streams longer than its chain takes, but not by far") {
+TEST_CASE("an issue interval throttles what streams longer than its chain takes, but not by far") {
   auto throttle = [](int width) {
     const Scheduled scheduled(Products(8, width), 1, 1);
     REQUIRE(scheduled.kernel().throttle);

@@ -13,13 +13,13 @@ namespace etc {
 namespace {
 
 /// A chain over layers.
-std::string Chain(const std::string& rows, const std::string& columns, const std::string& tags) {
+std::string Chain(const std::string& rows, const std::string& columns, const std::string& flagged) {
   return "etir 1;\nconst layers = 3;\ndim n in 1.." + rows + ";\n" + "device @start(%x: f32[n, " +
          columns + "], %y: out f32[n, " + columns +
          "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A flagged (%y);\n  for (c: " + columns +
          ") %y[i, c] = %x[i, c];\n}\n" + "device @copy(%x: f32[n, " + columns +
-         "], %y: out f32[n, " + columns + "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A tags " +
-         tags + ";\n  for (c: " + columns + ") %y[i, c] = %x[i, c];\n}\n" +
+         "], %y: out f32[n, " + columns + "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A flagged " +
+         flagged + ";\n  for (c: " + columns + ") %y[i, c] = %x[i, c];\n}\n" +
          "device @end(%x: f32[n, " + columns + "], %y: out f32[n, " + columns +
          "]) tasks (i: n) {\n  impl sm_90a \"a.cuh\" A flagged (%x);\n  for (c: " + columns +
          ") %y[i, c] = %x[i, c];\n}\n" + "graph @chain(%in: f32[n, " + columns +
@@ -61,22 +61,22 @@ TEST_CASE("each iteration has its own version, and no event is left") {
   CHECK_FALSE(Has(text, "wait"));
 }
 
-TEST_CASE("one operand that takes no tags leaves its buffer to an event") {
+TEST_CASE("one operand that takes nothing flagged leaves its buffer to an event") {
   // Without %s every event stays: a copy of the next iteration overwrites what one of this reads.
   std::string text = Flagged(Chain("8", "64", "(%y)"));
-  CHECK_FALSE(Has(text, "flagged"));
+  CHECK_FALSE(Has(text, "workspace flagged"));
   CHECK(Has(text, "wait %s_done[l];"));
   CHECK(Has(text, "wait %a_done[l];"));
 }
 
 TEST_CASE("many rows are not flagged, and not what a task reads much of") {
-  CHECK_FALSE(Has(Flagged(Chain("9", "64", "(%x, %y)")), "flagged"));
-  CHECK(Has(Flagged(Chain("8", "262144", "(%x, %y)")), "flagged"));
-  CHECK_FALSE(Has(Flagged(Chain("8", "262148", "(%x, %y)")), "flagged"));
+  CHECK_FALSE(Has(Flagged(Chain("9", "64", "(%x, %y)")), "workspace flagged"));
+  CHECK(Has(Flagged(Chain("8", "262144", "(%x, %y)")), "workspace flagged"));
+  CHECK_FALSE(Has(Flagged(Chain("8", "262148", "(%x, %y)")), "workspace flagged"));
 }
 
-/// Three stages in each layer, of which the last but one takes no tags. It writes %m, and the next
-/// reads it, for both of which `m` says how much.
+/// Three stages in each layer, of which the last but one takes nothing flagged. It writes %m, and
+/// the next reads it, for both of which `m` says how much.
 std::string Mixed(const std::string& m, const std::string& layers) {
   std::string text = "etir 1;\nconst layers = " + layers + R"(;
 dim n in 1..8;
@@ -142,7 +142,7 @@ TEST_CASE("versions that would take too much memory are not made") {
   CHECK(Has(Flagged(Mixed("128", "16384")), "%m = workspace f32[layers, n, 128]"));
   std::string text = Flagged(Mixed("128", "16385"));
   CHECK(Has(text, "%m = workspace f32[n, 128]"));
-  CHECK_FALSE(Has(text, "flagged"));
+  CHECK_FALSE(Has(text, "workspace flagged"));
 }
 
 TEST_CASE("slices that do not start where an operand may are not made") {
