@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <utility>
 
 namespace etc {
 namespace {
@@ -77,13 +78,17 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-/// A file written under a temporary name; the destructor removes what was not published.
+/// A file that has no name yet, or a temporary one where the file system knows no files without;
+/// the destructor removes what was not published.
 class PendingFile {
  public:
   explicit PendingFile(const OutputFile& file) : file_(file) {}
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
   ~PendingFile() {
+    if (unnamed_ >= 0) {
+      close(unnamed_);
+    }
     if (!temporary_.empty()) {
       unlink(temporary_.c_str());
     }
@@ -108,17 +113,8 @@ class PendingFile {
       return true;
     }
     mode_t mode = existed_ ? status.st_mode & 07777 : 0666;
-    int fd = CreateTemporary(mode);
-    if (fd < 0) {
-      return ReportFile(diagnostics, "write", file_.path, Why(errno));
-    }
-    bool ok = WriteAll(fd, file_.contents) && (!existed_ || fchmod(fd, mode) == 0);
-    int error = errno;
-    if (close(fd) != 0 && ok) {
-      error = errno;
-      ok = false;
-    }
-    return ok || ReportFile(diagnostics, "write", file_.path, Why(error));
+    int error = 0;
+    return Fill(mode, error) || ReportFile(diagnostics, "write", file_.path, Why(error));
   }
 
   bool Publish(Diagnostics& diagnostics) {
@@ -131,7 +127,7 @@ class PendingFile {
       }
       return ok || ReportFile(diagnostics, "write", file_.path, Why(error));
     }
-    if (rename(temporary_.c_str(), target_.c_str()) != 0) {
+    if (!GiveName() || rename(temporary_.c_str(), target_.c_str()) != 0) {
       return ReportFile(diagnostics, "write", file_.path, Why(errno));
     }
     temporary_.clear();
@@ -146,22 +142,71 @@ class PendingFile {
   }
 
  private:
-  /// Creates a file that was not there, in the folder of the destination so that it can be renamed.
-  int CreateTemporary(mode_t mode) {
+  /// Writes the contents to a file that goes with the process, however that ends, or to a temporary
+  /// one.
+  bool Fill(mode_t mode, int& error) {
+    std::string folder = fs::path(target_).parent_path().string();
+    bool can_be_named = access("/proc/self/fd", X_OK) == 0;
+    int fd = can_be_named ? open(folder.empty() ? "." : folder.c_str(),
+                                 O_WRONLY | O_TMPFILE | O_CLOEXEC, mode)
+                          : -1;
+    bool is_unnamed = fd >= 0;
+    if (!is_unnamed) {
+      fd = Temporary([&](const char* name) {
+        return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      });
+    }
+    if (fd < 0) {
+      error = errno;
+      return false;
+    }
+    bool ok = WriteAll(fd, file_.contents) && (!existed_ || fchmod(fd, mode) == 0);
+    error = errno;
+    if (ok && is_unnamed) {
+      unnamed_ = fd;
+      return true;
+    }
+    if (close(fd) != 0 && ok) {
+      error = errno;
+      ok = false;
+    }
+    return ok;
+  }
+
+  /// A file with a name cannot take another's place without one of its own.
+  bool GiveName() {
+    if (unnamed_ < 0) {
+      return true;
+    }
+    std::string path = fmt::format("/proc/self/fd/{}", unnamed_);
+    bool named = Temporary([&](const char* name) {
+                   return linkat(AT_FDCWD, path.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+                 }) == 0;
+    int error = errno;
+    bool closed = close(std::exchange(unnamed_, -1)) == 0;
+    errno = named ? errno : error;
+    return named && closed;
+  }
+
+  /// Makes a file that was not there, in the folder of the destination so that it can be renamed;
+  /// `make` gives -1 where it cannot.
+  template <class Make>
+  int Temporary(Make make) {
     for (int attempt = 0;; ++attempt) {
       std::string name = fmt::format("{}.tmp{}-{}", target_, getpid(), attempt);
-      int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-      if (fd >= 0) {
+      int made = make(name.c_str());
+      if (made >= 0) {
         temporary_ = name;
       }
-      if (fd >= 0 || errno != EEXIST) {
-        return fd;
+      if (made >= 0 || errno != EEXIST) {
+        return made;
       }
     }
   }
 
   const OutputFile& file_;
   std::string target_;
+  int unnamed_ = -1;
   std::string temporary_;
   bool direct_ = false;
   bool existed_ = false;

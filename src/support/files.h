@@ -29,9 +29,10 @@ struct OutputFile {
   std::string contents;
 };
 
-/// Writes each file beside its destination under a temporary name, then renames them all in the
-/// given order. When anything fails, no destination has been created and no temporary file is left.
-/// An existing file keeps its permissions, a symbolic link stays one.
+/// Writes each file beside its destination without a name, then gives them all theirs in the given
+/// order. When anything fails, or ends the process meanwhile, no destination has been created and
+/// no temporary file is left (but on a file system without unnamed files). An existing file keeps
+/// its permissions, a symbolic link stays one.
 [[nodiscard]] bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics);
 
 /// Whether WriteFiles can put a file there, as far as that can be told without writing: known

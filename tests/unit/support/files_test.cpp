@@ -1,10 +1,14 @@
 #include "support/files.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "support/scratch_directory.h"
@@ -47,6 +51,32 @@ TEST_CASE("when one of a group cannot be written, none is") {
     CHECK(NamesIn(path) == std::vector<std::string>{"folder", "old"});
     CHECK(scratch.Read("old") == "before");
   }
+}
+
+TEST_CASE("what ends the process in the midst of a file leaves nothing of it") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  REQUIRE(scratch.Write("old", "before"));
+  if (int unnamed = open(path.c_str(), O_WRONLY | O_TMPFILE, 0600); unnamed >= 0) {
+    close(unnamed);
+  } else {
+    MESSAGE("not tested: the file system has no unnamed files");
+    return;
+  }
+  pid_t child = fork();
+  if (child == 0) {
+    rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_DFL);
+    Diagnostics diagnostics;
+    std::string big(200000, 'x');
+    _exit(WriteFiles({{path + "/a", "1"}, {path + "/old", big}}, diagnostics) ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(NamesIn(path) == std::vector<std::string>{"old"});
+  CHECK(scratch.Read("old") == "before");
 }
 
 TEST_CASE("reasons are named") {
