@@ -182,7 +182,8 @@ const OpInfo* FindOp(std::string_view spelling) {
 Status Evaluate(const Expr& expr, const std::vector<int64_t>& dims, int64_t* value) {
   const std::optional<int64_t> result = Value(expr, dims);
   if (!result) {
-    return Fail(ETC_ERROR_MANIFEST, "divides by zero or overflows");
+    return Fail(ETC_ERROR_MANIFEST,
+                "divides by zero, overflows, or shifts by less than 0 or more than 63");
   }
   *value = *result;
   return {};

@@ -186,7 +186,8 @@ TEST_CASE("an extent whose expression has no value blames the manifest") {
   const Failure failure = FailureOf([&] { gather.instance.Bind("out", memory, ETC_F32, {8}); });
   CHECK(failure.status == ETC_ERROR_MANIFEST);
   CHECK(failure.text ==
-        "parameter `out`: extent 0, `8/(batch - batch)`, divides by zero or overflows");
+        "parameter `out`: extent 0, `8/(batch - batch)`, divides by zero, overflows, or shifts by "
+        "less than 0 or more than 63");
 }
 
 TEST_CASE("DLPack descriptions") {

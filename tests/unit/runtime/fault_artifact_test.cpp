@@ -213,7 +213,7 @@ TEST_CASE("faults of manifests") {
       {"an unknown operator", With(bytes, {"**", 1, 2}), kManifest, "the unknown operator `**`"},
       {"an operator with one side", With(bytes, {"+", 1}), kManifest, "1 arguments"},
       {"an operator with three", With(bytes, {"+", 1, 2, 3}), kManifest, "3 arguments"},
-      {"a division by zero", With(bytes, {"/", 8, 0}), kManifest, "divides by zero or overflows"},
+      {"a division by zero", With(bytes, {"/", 8, 0}), kManifest, "divides by zero, overflows, or shifts by less than 0 or more than 63"},
       {"a remainder by zero", With(bytes, {"%", 8, {"-", 1, 1}}), kManifest, "divides by zero"},
       {"an overflow", With(bytes, {"*", int64_t{1} << 62, 4}), kManifest, "overflows"},
       {"a negative size", With(bytes, {"-", 0, 8}), kManifest, "is -8, but must be in 0.."},

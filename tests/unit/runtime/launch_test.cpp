@@ -242,7 +242,8 @@ TEST_CASE("sizes of memory that make no sense blame the manifest") {
         "kernel `gather_small`: `workspace_bytes` is -2, but must be in 0..9223372036854775807");
   gather.instance.SetDim("batch", 20);
   CHECK(FailureOf([&] { gather.instance.Reserve(); }).text ==
-        "kernel `gather_large`: `event_counters` divides by zero or overflows");
+        "kernel `gather_large`: `event_counters` divides by zero, overflows, or shifts by less "
+        "than 0 or more than 63");
 }
 
 TEST_CASE("memory that cannot be had is an error, and a smaller launch works afterwards") {

@@ -3,8 +3,10 @@
 #include <string>
 
 #include "runtime/artifact.h"
+#include "runtime/manifest_expr.h"
 #include "runtime/manifest_reader.h"
 #include "runtime/manifest_seal.h"
+#include "runtime/requirements.h"
 
 namespace etc::test {
 namespace {
@@ -46,6 +48,43 @@ TEST_CASE("a manifest is read whole") {
   CHECK(graph.params.at(2).access == ETC_OUT);
   CHECK(graph.kernels.at(1).where.at(0).min == 9);
   CHECK(graph.kernels.at(1).shared_bytes == 100000);
+}
+
+TEST_CASE("requirements and sizes with operators on bits are read") {
+  json manifest = Complete();
+  manifest["features"].push_back("requirements");
+  json& graph = manifest["graphs"][0];
+  const json power = {"==", {"&", "batch", {"-", "batch", 1}}, 0};
+  graph["requirements"] = json::array({{{"text", "(batch & batch - 1) == 0"}, {"holds", power}}});
+  graph["params"][2]["shape"] = {json{"<<", "batch", 1},
+                                 json{"^", {"|", {">>", "width", 2}, 1}, 2}};
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
+  const manifest::Graph& found = read.graphs.at(0);
+  const std::vector<manifest::Expr>& shape = found.params.at(2).shape;
+  CHECK(runtime::ToText(shape[0], found.dims) == "batch << 1");
+  CHECK(runtime::ToText(shape[1], found.dims) == "(width >> 2 | 1) ^ 2");
+  CHECK(runtime::ToText(found.requirements.at(0).holds, found.dims) == "batch & batch - 1 == 0");
+  int64_t value = 0;
+  REQUIRE(runtime::Evaluate(shape[0], {8, 16}, &value).Ok());
+  CHECK(value == 16);
+  REQUIRE(runtime::Evaluate(shape[1], {8, 16}, &value).Ok());
+  CHECK(value == 7);
+  CHECK(runtime::CheckRequirements(found, found.requirements, {8, 16}).Ok());
+  CHECK(runtime::CheckRequirements(found, found.requirements, {12, 16}).message ==
+        "graph `gather` requires `(batch & batch - 1) == 0`, which does not hold for batch = 12");
+
+  const auto error_with = [&](const json& holds) {
+    graph["requirements"][0]["holds"] = holds;
+    return ErrorOf(Sealed(manifest));
+  };
+  const std::string place = "`graphs[0].requirements[0].holds` ";
+  CHECK(error_with({"<<", "batch"}) == place + "gives `<<` 1 arguments, but it takes 2");
+  CHECK(error_with({"~", "batch"}) == place + "has the unknown operator `~`");
+  CHECK(error_with({">>", 1, 64}) ==
+        place + "divides by zero, overflows, or shifts by less than 0 or more than 63");
+  CHECK(error_with({"<<", 1, 63}) ==
+        place + "divides by zero, overflows, or shifts by less than 0 or more than 63");
 }
 
 TEST_CASE("a layout is read and held against the shape") {
@@ -321,7 +360,8 @@ TEST_CASE("bad expressions") {
     deep = {"+", deep, 1};
   }
   CHECK(ErrorWith(place, deep).find("is nested too deeply") != std::string::npos);
-  CHECK(ErrorWith(place, {"/", 1, 0}) == where + "divides by zero or overflows");
+  CHECK(ErrorWith(place, {"/", 1, 0}) ==
+        where + "divides by zero, overflows, or shifts by less than 0 or more than 63");
   CHECK(ErrorWith(place, -1) == where + "is -1, but must be in 0..9223372036854775807");
   CHECK(ErrorWith("/graphs/0/params/0/shape", json(std::vector<int>(17, 1))) ==
         "`graphs[0].params[0].shape` has more than 16 extents");
