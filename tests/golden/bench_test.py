@@ -84,9 +84,9 @@ def check_json(bench):
 
 
 def check_artifacts(bench):
-    for schedule in ("static", "kernels"):
-        words = f"compile rows.etir --arch host --no-proofs --schedule {schedule} -o {schedule}.so"
-        bench.run(*words.split())
+    for schedule, extension in (("static", "so"), ("kernels", "so"), ("kernels", "etca")):
+        words = f"compile rows.etir --arch host --no-proofs --schedule {schedule}"
+        bench.run(*words.split(), "-o", f"{schedule}.{extension}")
     words = "bench static.so kernels.json --dim n=64 --launches 2 --format json --value len=16"
     words = words.split()
     report = json.loads(bench.run(*words))
@@ -94,6 +94,11 @@ def check_artifacts(bench):
     assert [row["name"] for row in report["schedules"]] == ["static", "kernels"]
     report = json.loads(bench.run(*words, "--source", "rows.etir"))
     assert report["bytes_read"] == 4 * (3 * 64 + 1 + 64 * 16), report
+    (bench.folder / "kernels.json").unlink()  # one file needs nothing beside it
+    words = "bench static.so kernels.etca --dim n=64 --launches 2 --format json --value len=16"
+    rows = json.loads(bench.run(*words.split()))["schedules"]
+    assert [row["name"] for row in rows] == ["static", "kernels"], rows
+    assert all(output["equal"] for output in rows[1]["outputs"]), rows
 
 
 def main():

@@ -5,6 +5,7 @@ set -eu
 build=$1
 deploy=$2
 find_package=$3
+here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -44,3 +45,29 @@ complete() {
 [ "$(complete etc compile --stop-after = sch)" = schedule ]
 [ "$(complete etc run --tol)" = --tolerance ]
 [ "$(complete etc completion f)" = fish ]
+
+# The same in the other shells, where they are.
+if command -v zsh >/dev/null; then
+  in_zsh() {
+    timeout 60 zsh -f "$here/complete.zsh" "$work/compiler/share/zsh/site-functions" "$1"
+  }
+  [ "$(in_zsh "etc insp")" = inspect ]
+  [ "$(in_zsh "etc compile --stop-after=sch")" = "compile --stop-after=schedule" ]
+  [ "$(in_zsh "etc run --tol")" = "run --tolerance" ]
+  [ "$(in_zsh "etc completion f")" = "completion fish" ]
+else
+  echo "there is no zsh: its completion is not tested"
+fi
+if command -v fish >/dev/null; then
+  in_fish() {
+    HOME=$work fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \
+      "$work/compiler/share/fish/vendor_completions.d/etc.fish" "$1" 2>"$work/fish.err" | cut -f1
+    [ ! -s "$work/fish.err" ] || cat "$work/fish.err"
+  }
+  [ "$(in_fish "etc insp")" = inspect ]
+  [ "$(in_fish "etc compile --stop-after sch")" = schedule ]
+  [ "$(in_fish "etc run --tol")" = --tolerance ]
+  [ "$(in_fish "etc completion f")" = fish ]
+else
+  echo "there is no fish: its completion is not tested"
+fi
