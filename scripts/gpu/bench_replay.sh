@@ -12,7 +12,7 @@ out=build/bench_replay
 mkdir -p "$out"
 if [ $# = 0 ]; then
   "$ETC" compile ir-examples/qwen3.etir --config ir-examples/configs/qwen3-0.6b.json \
-    --schedule kernels -o "$out/qwen3-0.6b.etca"
+    --schedule kernels --no-proofs -o "$out/qwen3-0.6b.etca"
   set -- "$out/qwen3-0.6b.etca" batch=1 max_pages=8 num_pages=8 other batch=1 max_pages=9 num_pages=9
 fi
 "${CXX:-g++}" -std=c++17 -O2 -Iinclude tests/gpu/bench_replay.cpp "$ETCRT" \
