@@ -60,7 +60,7 @@ struct SplitsProgram {
   ETC_DEVICE int Tasks() const { return Pairs() * int(args.partial_2); }
 
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = cap;
+    loader.in_flight_limit = cap;
     int splits = int(args.partial_2);
     Share(Tasks(), 0, [&](int task) {
       int pair = task / splits;
@@ -127,7 +127,7 @@ struct WholeProgram {
   int cap;
 
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = cap;
+    loader.in_flight_limit = cap;
     Share(batch * Case::kKvHeads, 0, [&](int task) {
       Attention::Load(loader, args, task / Case::kKvHeads, task % Case::kKvHeads);
     });

@@ -22,9 +22,9 @@
 namespace etc::test {
 
 constexpr int kSharedBytes = 225280;
-constexpr int kCapacity = 1024;  // event counters
-constexpr int kLoaderCap = 3;    // slots on their way at once
-constexpr int kLoaderGap = 0;    // cycles
+constexpr int kCapacity = 1024;     // event counters
+constexpr int kLoaderInFlight = 3;  // slots on their way at once
+constexpr int kLoaderInterval = 0;  // cycles
 
 /// How often a test repeats a launch whose bits may not change. On the emulated device, each launch
 /// interleaves the threads in another order, and takes longer.
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
   if (block.IsHelper()) {
     if (block.IsLoader()) {
       Loader loader = block.MakeLoader();
-      loader.SetThrottle(kLoaderCap, kLoaderGap);
+      loader.SetThrottle(kLoaderInFlight, kLoaderInterval);
       program.Load(loader);
     } else if (block.IsEpilogueWarp()) {
       EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();

@@ -15,13 +15,15 @@ struct StreamProgram {
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
   static constexpr int kPartialsBytes = Gemm::Reduction::kPartialsBytes;
+  static constexpr int kChunks =
+      SkinnyGemmShape<typename Case::Config, typename Case::Args>::kChunks;
 
   typename Case::Args gemm;
   int repeats;
   int cap;
 
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = cap;
+    loader.in_flight_limit = cap;
 #pragma unroll 1
     for (int i = 0; i < repeats; ++i) {
       Share(Case::kTasks, i * Case::kTasks, [&](int m) { Gemm::Load(loader, gemm, m); });
@@ -37,7 +39,7 @@ struct StreamProgram {
       } else {
         Share(Case::kTasks, i * Case::kTasks, [&](int) {
 #pragma unroll 1
-          for (int chunk = 0; chunk < Gemm::kChunks; ++chunk) {
+          for (int chunk = 0; chunk < kChunks; ++chunk) {
             consumer.WaitAddress();
             consumer.Release(0);
           }
@@ -101,7 +103,7 @@ struct CopyProgram {
   int slots;
 
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = 96 * 1024 / bytes;
+    loader.in_flight_limit = 96 * 1024 / bytes;
     Share(slots, 0, [&](int i) {
       u32 slot = loader.Acquire();
       loader.Expect(bytes);
@@ -155,7 +157,7 @@ struct ChainProgram {
     u.w_gate += offset, u.w_up += offset, d.w += offset;
   }
   ETC_DEVICE void Load(Loader& loader) const {
-    loader.cap = cap;
+    loader.in_flight_limit = cap;
 #pragma unroll 1
     for (int layer = 0; layer < layers; ++layer) {
       typename UpCase::Args u;
@@ -307,11 +309,11 @@ void TimeAttention(int batch, int position) {
       std::printf(" %.1f us, %.2f TB/s;", microseconds, bytes / microseconds * 1e-6);
     }
   };
-  time(AttentionProgram<Case>{}, "splits, cap 3", {3});
+  time(AttentionProgram<Case>{}, "splits, in flight 3", {3});
   if (splits == 1) {
-    time(WholeProgram<Case>{}, "whole, cap 3, 6", {3, 6});
-    time(WholeProgram<Case, 85 << 10>{}, "of 4 slots, cap 3, 4", {3, 4});
-    time(WholeProgram<Case, 102 << 10>{}, "of 3 slots, cap 3", {3});
+    time(WholeProgram<Case>{}, "whole, in flight 3, 6", {3, 6});
+    time(WholeProgram<Case, 85 << 10>{}, "of 4 slots, in flight 3, 4", {3, 4});
+    time(WholeProgram<Case, 102 << 10>{}, "of 3 slots, in flight 3", {3});
   }
   std::printf("\n");
 }

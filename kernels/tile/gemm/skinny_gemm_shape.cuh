@@ -1,12 +1,22 @@
-// What follows from a SkinnyGemm's configuration and the shapes of its operands: how k and the rows
-// are divided, where a slot's rows lie, and what is held in registers.
+// The block sizes of a SkinnyGemm, as they follow from its configuration and the shapes of its
+// operands.
+//
+//   MMA                mma.sync m16n8k16, bf16 with float sums: M 8 or 16 weight rows, N 8 rows of
+//   x task               `rows` weight rows, in groups of 8 or 16; all rows of x, up to `max_batch`
+//   k of a ring slot   `chunk_k`, by default 8192 / rows of a group: 16 KB of weights
+//   k of a warp        32 of every 32 * 8 warps; a lane has 8 neighbours, by one load of 16 bytes
+//   ring stages        what shared memory has room for, at most the schedule's `depth`
+//   activations        in registers for a whole share where they fit (kHoldable), else chunk by
+//                      chunk with two chunks on their way
+//   chains of sums     4 for one tile of x and one group of rows, else 2
 #pragma once
 
 #include "arch/sm90/flagged.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
+#include "tile/gemm/epilogues.cuh"
 #include "tile/gemm/skinny_activations.cuh"
-#include "tile/gemm/skinny_gemm_epilogue.cuh"
+#include "tile/gemm/weights.cuh"
 
 namespace etc {
 

@@ -39,8 +39,8 @@ struct SwapAbActivations {
     return Shape::kSplits ? group * Shape::kChunkUnits * Shape::kUnit : 0;
   }
 
-  /// Before FetchFirst: the stages are those of part p.
-  ETC_DEVICE void BeginPart(int p) {
+  /// Before FetchFirst: the stages are those of split p.
+  ETC_DEVICE void BeginSplit(int p) {
     fetched_ = Shape::FirstChunk(p) * Shape::kChunkStages;
     fetch_end_ = Shape::FirstChunk(p + 1) * Shape::kChunkStages;
   }
@@ -54,7 +54,7 @@ struct SwapAbActivations {
     }
   }
 
-  /// Starts to bring the next activations, to a stage; behind the end of a part, none.
+  /// Starts to bring the next activations, to a stage; behind the end of a split, none.
   ETC_DEVICE void Fetch(const Args& args, u32 stage) {
     if (!Shape::kIsSplit || fetched_ < fetch_end_) {
       const bf16* from = source_ + fetched_ / Shape::kChunkStages * Shape::kSlotDepth +
@@ -101,7 +101,7 @@ struct SwapAbActivations {
   const bf16* source_;
   u32 first_stage_, stage_, piece_;
   int fetched_ = 0;    // stages that are, of all k
-  int fetch_end_ = 0;  // of a part
+  int fetch_end_ = 0;  // of a split
 
   ETC_DEVICE u32 Behind(u32 stage) const {
     constexpr u32 last = (Shape::kStages - 1) * Shape::kStageBytes;

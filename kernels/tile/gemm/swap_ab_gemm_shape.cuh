@@ -1,13 +1,26 @@
-// What follows from a SwapAbGemm's configuration and the shapes of its operands: which rows and
-// which k a warp, a slot and a stage of activations have.
+// The block sizes of a SwapAbGemm, as they follow from its configuration and the shapes of its
+// operands.
+//
+//   MMA                wgmma m64nNk16, bf16 with float sums: M 64 weight rows, N kColumns rows of x
+//   task               `rows` <= 64: both warpgroups have all rows and split k in halves
+//                      `rows` > 64: blocks of up to 128 rows, 64 for each warpgroup
+//   k of a ring slot   256 with split k, else 128
+//
+//   largest batch      16      32      64      128
+//   kColumns (N)       16 *    32      64      128       * 32 without split k
+//   k of a stage       128     128     64      64        128 with two blocks of rows
+//   bytes of stages    32 KB   48 KB   64 KB   80 KB     3 to 5 stages in as many bytes
+//   k of a step        64, or 32 with two blocks of rows, whose sums take most registers
 #pragma once
 
 #include "arch/common/types.cuh"
+#include "arch/sm90/registers.cuh"
 #include "arch/sm90/wgmma.cuh"
 #include "engine/layout.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/gemm/skinny_gemm_epilogue.cuh"
+#include "tile/gemm/epilogues.cuh"
+#include "tile/gemm/weights.cuh"
 
 namespace etc {
 
@@ -45,7 +58,7 @@ struct SwapAbGemmShape {
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
   static constexpr bool kIsSplit = SwapAbGemmSplitK<Config>::value > 0;
   static constexpr int kSplitK = kIsSplit ? int(SwapAbGemmSplitK<Config>::value) : 1;
-  static_assert(!kIsSplit || IsSame<Epilogue, store>::value, "parts are plain sums");
+  static_assert(!kIsSplit || IsSame<Epilogue, store>::value, "partials are plain sums");
 
   // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
   // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.
@@ -72,9 +85,9 @@ struct SwapAbGemmShape {
   static constexpr int kSlotDepth = (kSplits ? 2 : 1) * kChunkUnits * kUnit;
   static constexpr int kChunks = kDepth / kSlotDepth;
   static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for more than 64 rows of 128");
-  static constexpr int kSplitDepth = 256;  // parts have whole pieces of as many k
+  static constexpr int kSplitDepth = 256;  // splits have whole pieces of as many k
   static_assert(!kIsSplit || (kDepth % kSplitDepth == 0 && kSplitK <= kDepth / kSplitDepth),
-                "k is a multiple of 256, and a part has so many");
+                "k is a multiple of 256, and a split has so many");
   static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
   static constexpr int kSlotBytes = PairsOf(0) * 2 * kTileRowBytes;
 
@@ -115,7 +128,12 @@ struct SwapAbGemmShape {
   // Columns whose sums a thread ends with.
   static constexpr int kEndColumns = kSplits ? kColumns / 2 : kColumns;
 
-  /// Of a part.
+  /// Where in a block this warp's pair is; a block may have fewer.
+  static ETC_DEVICE int PairInBlock(const Consumer& consumer) {
+    return Opaque(consumer.warp) % kBlockPairs;
+  }
+
+  /// Of a split of k.
   static ETC_DEVICE int FirstChunk(int p) {
     return p * (kDepth / kSplitDepth) / kSplitK * (kSplitDepth / kSlotDepth);
   }

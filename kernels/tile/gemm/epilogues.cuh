@@ -1,0 +1,87 @@
+// What a GEMM makes of its sums: the words of the option `epilogue`.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/common/types.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/runs.cuh"
+#include "engine/options.cuh"
+
+namespace etc {
+
+// Epilogues. kInputs sums make one output; an operand is read before the sums are there, so that
+// its latency is hidden; kReadsPlain: not before the consumers have waited for it. Each call is for
+// `run` neighbouring outputs n of one b, n a multiple of `run`.
+
+struct NoOperand {};
+
+/// y = sum
+struct store {
+  static constexpr bool kFindsLargest = false;
+  static constexpr int kInputs = 1;
+  template <class Args>
+  static constexpr bool kReadsPlain = false;
+  template <int run, class Args>
+  static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
+    return {};
+  }
+  template <class Args, int run>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               NoOperand) {
+    StoreRun(args.y, b * args.y_1 + n, sums[0]);
+  }
+};
+
+/// y = sum, and largest [n / 16, b]: the largest of every 16 neighbouring outputs. So short columns
+/// of all b are stored whole, and the arg-max has a sixteenth to read.
+struct largest : store {
+  static constexpr bool kFindsLargest = true;
+  static constexpr int kBlock = 16;
+};
+
+/// y = residual + sum; both may be the same buffer.
+struct residual {
+  static constexpr bool kFindsLargest = false;
+  static constexpr int kInputs = 1;
+  template <class Args>
+  static constexpr bool kReadsPlain = !IsFlagged<decltype(Args::residual)>::value;
+  template <int run, class Args>
+  static ETC_DEVICE auto Operand(const Args& args, i64 b, i64 n) {
+    return ReadRun<run>(args.residual, b * args.residual_1 + n);
+  }
+  template <class Args, int run, class T>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               const T& operand) {
+    float values[run];
+    operand.Get(values);
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      values[i] += sums[0][i];
+    }
+    StoreRun(args.y, b * args.y_1 + n, values);
+  }
+};
+
+/// y = silu(gate) * up
+struct silu_mul {
+  static constexpr bool kFindsLargest = false;
+  static constexpr int kInputs = 2;
+  template <class Args>
+  static constexpr bool kReadsPlain = false;
+  template <int run, class Args>
+  static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
+    return {};
+  }
+  template <class Args, int run>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[2][run],
+                               NoOperand) {
+    float values[run];
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      values[i] = Silu(sums[0][i]) * sums[1][i];
+    }
+    StoreRun(args.y, b * args.y_1 + n, values);
+  }
+};
+
+}  // namespace etc

@@ -1,0 +1,146 @@
+// The epilogue of a SwapAbGemm: warpgroups that split k exchange their sums, and each warp stores
+// the outputs of its pair of tiles' rows.
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/mma.cuh"
+#include "arch/sm90/registers.cuh"
+#include "engine/roles.cuh"
+#include "tile/gemm/swap_ab_activations.cuh"
+#include "tile/gemm/swap_ab_gemm_shape.cuh"
+
+namespace etc {
+
+template <class Config, class Args>
+class SwapAbEpilogue {
+  using Shape = SwapAbGemmShape<Config, Args>;
+  using Epilogue = typename Shape::Epilogue;
+  using Activations = SwapAbActivations<Config, Args>;
+
+ public:
+  /// Adds the sums of both warpgroups: each ends half of the columns. By way of the last stage,
+  /// which is free, until the caller's next barrier.
+  static ETC_DEVICE void Exchange(Consumer& consumer, const Activations& x,
+                                  const float (&sums)[Shape::kColumns / 2],
+                                  float (&ends)[Shape::kEndColumns / 2]) {
+    constexpr int half = Shape::kColumns / 4;  // a thread's sums of half of the columns
+    static_assert(half * 4 * Shape::kGroupThreads <= Shape::kStageBytes,
+                  "a stage holds what is exchanged");
+    u32 mine = x.Last() + consumer.thread % Shape::kGroupThreads * 16;
+    u32 other = mine + (x.group == 0 ? 1 : -1) * Shape::kStages * Shape::kStageBytes;
+    bool upper = x.group != 0;
+    x.SyncFetchers(consumer);
+#pragma unroll
+    for (int i = 0; i < half; i += 4) {
+      u32 word[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        word[j] = FloatToBits(upper ? sums[i + j] : sums[half + i + j]);
+        ends[i + j] = upper ? sums[half + i + j] : sums[i + j];
+      }
+      StoreShared(mine + i * 4 * Shape::kGroupThreads, Vec4{word[0], word[1], word[2], word[3]});
+    }
+    consumer.Sync();
+#pragma unroll
+    for (int i = 0; i < half; i += 4) {
+      Vec4 word = LoadShared(other + i * 4 * Shape::kGroupThreads);
+      ends[i] += BitsToFloat(word.x), ends[i + 1] += BitsToFloat(word.y);
+      ends[i + 2] += BitsToFloat(word.z), ends[i + 3] += BitsToFloat(word.w);
+    }
+  }
+
+  /// The epilogue of this warp's pair of a block, if it has one. Results of 16 bits change places
+  /// between lanes, so that a store takes two neighbours, and residuals do before they are added.
+  static ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int group, int m, int p,
+                               int block, const float (&sums)[Shape::kEndColumns / 2]) {
+    int in_block = Shape::PairInBlock(consumer);
+    int pair = Shape::kFirstPair + m * Shape::kPairs + block * Shape::kBlockPairs + in_block;
+    if (in_block >= Shape::PairsOf(block) || (!Shape::kEven && pair >= Shape::kAllPairs)) {
+      return;
+    }
+    int first_column = Shape::kSplits ? group * Shape::kEndColumns : 0;
+    Residuals residuals;
+    residuals.Load(consumer, args, pair, first_column);
+    using Y = typename ElementOf<decltype(Args::y)>::type;
+    int lane = Opaque(consumer.lane);
+    int row = lane / 4, quad = lane % 4;
+    i64 n = i64(pair) * Shape::kPairOutputs;
+#pragma unroll
+    for (int j = 0; j < Shape::kEndColumns / 8; ++j) {
+      int first = first_column + j * 8;
+      float value[4] = {sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]};
+      if constexpr (Residuals::kAny) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          u32 added = Transpose8x8(residuals.words[j][half]);
+          value[2 * half] += LowBf16(added);
+          value[2 * half + 1] += HighBf16(added);
+        }
+      }
+      if constexpr (Shape::kGated) {
+        value[0] = Silu(value[0]) * value[2];
+        value[1] = Silu(value[1]) * value[3];
+      }
+      if constexpr (sizeof(Y) == 2) {
+        int b = first + row;
+#pragma unroll
+        for (int half = 0; half < 2 / Shape::kInputs; ++half) {
+          u32 packed = Transpose8x8(PackBf16(value[2 * half], value[2 * half + 1]));
+          if (b < args.x_0) {
+            Y* to = args.y + i64(b) * Shape::kOutputs + n + half * 8 + quad * 2;
+            *reinterpret_cast<u32*>(to) = packed;
+          }
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4 / Shape::kInputs; ++i) {
+          i64 b = first + quad * 2 + i % 2;
+          if (b < args.x_0) {
+            args.y[(p * args.x_0 + b) * Shape::kOutputs + n + i / 2 * 8 + row] = value[i];
+          }
+        }
+      }
+      if constexpr (Epilogue::kFindsLargest) {
+        static_assert(Shape::kPairOutputs == Epilogue::kBlock, "a pair has one block of outputs");
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float largest = LaneMax<4, 32>(fmaxf(value[i], value[i + 2]));
+          int b = first + quad * 2 + i;
+          if (row == 0 && b < args.x_0) {
+            args.largest[i64(pair) * args.x_0 + b] = largest;
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  /// What the epilogue adds, of column `lane / 4` of every 8, two neighbours of its row at a time.
+  struct Residuals {
+    static constexpr bool kAny = IsSame<Epilogue, residual>::value;
+    u32 words[kAny ? Shape::kEndColumns / 8 : 1][2];
+
+    template <class A>
+    ETC_DEVICE void Load(const Consumer& consumer, const A& args, int pair, int first) {
+      if constexpr (kAny) {
+        int lane = Opaque(consumer.lane);
+#pragma unroll
+        for (int j = 0; j < Shape::kEndColumns / 8; ++j) {
+          int b = first + j * 8 + lane / 4;
+          i64 n = i64(pair) * Shape::kPairOutputs + lane % 4 * 2;
+          const bf16* from = args.residual + b * args.residual_1 + n;
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            words[j][half] = 0;
+            if (b < args.x_0) {
+              words[j][half] = *reinterpret_cast<const u32*>(from + half * 8);
+            }
+          }
+        }
+      }
+    }
+  };
+};
+
+}  // namespace etc
