@@ -58,7 +58,7 @@ class RegionWalk {
   std::vector<AccessRegion> Take() { return regions_.Take(); }
 
  private:
-  /// What holds inside of a loop or a branch.
+  /// The facts that hold inside of a loop or a branch.
   struct Saved {
     Set scope;
     bool exact;
@@ -375,7 +375,7 @@ class RegionWalk {
     }
   }
 
-  /// What divides by zero, or shifts too far, has a value that nobody wants.
+  /// A division by zero or a shift too far has no useful value.
   void CheckOperation(ExprId id) {
     ExprId operand = reader_ == nullptr ? ExprId{} : PartialOperand(module_, id);
     if (!operand) {

@@ -34,7 +34,7 @@ std::string FloorText(const BenchReport& report) {
   return text.empty() ? "" : text + "\n";
 }
 
-/// What became of the outputs, in a few words.
+/// A short description of the outputs.
 std::string OutputsText(const BenchRow& row, bool is_first) {
   std::string differing, odd;
   for (const BenchOutput& output : row.outputs) {

@@ -62,7 +62,7 @@ class CompileJob {
     return Proved() && made && Write(*module);
   }
 
-  /// What is to be written, in memory. Before the proofs end nobody may see anything of it.
+  /// The files to write, in memory. None of them may appear before the proofs have ended.
   bool Make(Module& module, const ProofOptions& proving) {
     bool ordered =
         timer_.Time("verify", [&] { return VerifyDependences(module, session_.diagnostics()); });
@@ -105,7 +105,7 @@ class CompileJob {
     return compiled_.has_value();
   }
 
-  /// What cannot be stopped must not start in vain.
+  /// Whether the toolchain can be stopped. One that cannot starts only after the proofs.
   bool ToolchainStops() const {
     return !options_.target.IsHost() && options_.target.compiler == Compiler::Nvrtc;
   }
@@ -202,7 +202,7 @@ class CompileJob {
                                          : options_.depfile.file;
   }
 
-  /// What the binary was made from, the source first.
+  /// The files from which the binary was made, the source first.
   std::vector<std::string> Inputs() const {
     std::vector<std::string> inputs;
     if (options_.source.file != "-") {
@@ -214,7 +214,7 @@ class CompileJob {
     return inputs;
   }
 
-  /// What options say together, before any work.
+  /// Checks combinations of options, before any work.
   bool OptionsFit() {
     bool writes_binary = options_.stop_after == StopAfter::Write;
     bool to_stdout = options_.output == "-";

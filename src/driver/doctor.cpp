@@ -31,7 +31,7 @@ std::string LoadedFrom(const std::string& library) {
   return "";
 }
 
-/// What a compiler made of a small program.
+/// The outcome of compiling a small program.
 std::string CompilerLine(const std::string& name, const CompileOutput& output,
                          const std::string& path) {
   if (!output.ok) {

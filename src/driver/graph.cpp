@@ -100,7 +100,7 @@ bool Draw(const Module& module, const GraphOptions& options, const std::optional
   return ok && known;
 }
 
-/// What `dot` makes of the text.
+/// The output of `dot` for the text.
 std::optional<std::string> MakeSvg(const std::string& text, Diagnostics& diagnostics) {
   if (!IsExecutable("dot")) {
     diagnostics

@@ -246,7 +246,7 @@ class CudaWriter {
     out.Close("};");
   }
 
-  /// Where the flagged buffers begin and end.
+  /// The beginning and the end of the flagged buffers.
   void WriteFlags(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
     std::string end = "0LL";
     std::optional<int64_t> begin;

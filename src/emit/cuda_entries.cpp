@@ -82,7 +82,7 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
   OpenEntry(out, kernel, space, entry);
   out.Line("etc::AllowNextLaunch();");
   if (HasChecks(kernel)) {
-    // Not even a loader may read by what is still to be checked.
+    // The loader, too, must not use indices that have not been checked yet.
     out.Line("etc::AwaitEarlierLaunches();");
     out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
     WriteLeave(out, "Failed");

@@ -28,7 +28,7 @@ class Elements {
     for (size_t axis = 0; axis < tensor_.shape.size(); ++axis) {
       extents_.push_back(scope.Extent(id, axis));
     }
-    // Of many axes a message gives the number alone.
+    // For many axes a message gives only their number.
     by_number_ = 2 * extents_.size() + 1 > kValues;
     if (!tensor_.tile.empty()) {
       tile_ = CxxTile(scope.module(), tensor_);
@@ -43,7 +43,7 @@ class Elements {
     return count;
   }
 
-  /// Where element number `e` lies.
+  /// The place of element number `e`.
   std::string Offset(const std::string& e) const {
     if (tile_.empty()) {
       return e;

@@ -60,7 +60,7 @@ class Printer {
     return std::visit([&](const auto& e) { return Text(id, e); }, module_.exprs[id]);
   }
 
-  /// What floats are written with has 64 bits where a double is wanted.
+  /// Literals have 64 bits where a double is wanted.
   std::string As(ValueKind kind, ExprId id) const {
     ValueKind own = KindOf(module_, id);
     if (own == ValueKind::Float && kind == ValueKind::Double) {

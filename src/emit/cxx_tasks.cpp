@@ -101,7 +101,7 @@ void TaskLoop::WriteCoordinates(std::string_view task) {
   }
 }
 
-/// Whether a share has less than 2^31 tasks whatever the sizes. There is one where it matters.
+/// Whether a share has less than 2^31 tasks at all sizes.
 bool TaskLoop::IsSmall() const {
   int64_t tasks = 1;
   for (const Axis& axis : share_.axes) {

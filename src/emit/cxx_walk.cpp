@@ -113,7 +113,7 @@ class WalkWriter {
     return streams;
   }
 
-  /// What comes before the ranges of the tasks can be read from tensors.
+  /// The waits that must precede reading the ranges of the tasks from tensors.
   void WriteBeforeRanges(const Share& share) {
     if (launch_ && role_ == Role::Loader) {
       out_.Line("AwaitEarlierLaunches();");
@@ -243,7 +243,7 @@ class WalkWriter {
     if (!once) {
       out_.Line(make);
     }
-    // What the waits in front of the share hold for may be prepared one task ahead.
+    // A task may be prepared one ahead, since the waits in front of the share are for all tasks.
     out_.Open(fmt::format("if constexpr (PreparesTasks<{}>::value) {{", Reduction(device)));
     OpenLoop(out_, arch_,
              fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,

@@ -1,4 +1,4 @@
-// What debug checks leave out.
+// The cases that debug checks leave out.
 
 #include <fmt/format.h>
 

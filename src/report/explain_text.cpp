@@ -70,7 +70,7 @@ class TextWriter {
   }
 
  private:
-  /// What sets the time, the longest first, down to half a percent.
+  /// The limits that set the time, the longest first, down to half a percent.
   static std::string LimitsText(const Times& times) {
     std::vector<std::string> parts;
     Times left = times;

@@ -34,7 +34,7 @@ void PutNumber(uint64_t number, size_t at, std::string* bytes) {
   }
 }
 
-/// Of all bytes, those of the hash itself as zeros.
+/// Hashes all bytes; the bytes of the hash itself count as zeros.
 Hash HashOfContainer(std::string_view bytes) {
   const std::string zeros(sizeof(Hash), '\0');
   return HashOf({bytes.substr(0, kHashAt), zeros, bytes.substr(kHashAt + sizeof(Hash))});

@@ -90,7 +90,7 @@ Status FreeDeviceMemory(void* data) {
         place.driver->cuMemFree_v2(reinterpret_cast<cuda::DevicePointer>(data)), "cuMemFree");
   }
   const cuda::ScopedContext scope(*place.driver, given.context);
-  // As cuMemFree does. What the memory was used for may have failed; it is given back all the same.
+  // As cuMemFree does. The memory is given back even if the work that used it failed.
   const Status ended = place.driver->Check(place.driver->cuCtxSynchronize(), "cuCtxSynchronize");
   given.allocator.release(given.allocator.user, data, given.bytes, given.device);
   return scope.status().Ok() ? ended : scope.status();

@@ -93,7 +93,7 @@ Status LaunchMemory::Grow(const MemorySizes& needed, void* stream) {
   }
   workspace_is_zeroed_ = true;
   if (!events_fit) {
-    // A failure that nobody has asked for goes with the memory that holds it.
+    // A failure that was never queried is lost with the memory that holds it.
     ETC_RETURN_IF_BAD(CheckFailures(stream));
     Release(&events_);
     const int64_t bytes = EventBytes(needed.event_counters);

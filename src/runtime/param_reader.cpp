@@ -77,7 +77,7 @@ bool IsInteger(etc_dtype dtype) {
   }
 }
 
-/// What is promised of the elements together.
+/// A precondition of all elements together.
 Status ReadPrecondition(const JsonObject& object, const char* key, const Param& param,
                         bool* promised) {
   const JsonValue* value = object.Find(key);

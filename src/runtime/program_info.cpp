@@ -1,4 +1,4 @@
-// What a program says about itself: include/etc/runtime.h.
+// The description that a program gives of itself: include/etc/runtime.h.
 #include <string>
 #include <variant>
 

@@ -32,7 +32,7 @@ class Checks {
  private:
   using IsKnown = std::function<bool(TensorId)>;
 
-  /// What a device function asks of tensors that promise nothing themselves.
+  /// Adds the preconditions of device functions for tensors that have none of their own.
   void AddAsked(NodeId id, const Share& share) {
     const std::vector<TensorId> params = module_.devices[share.callee].params;
     TensorSubstitution args;

@@ -53,7 +53,7 @@ class KernelCounter {
   void CollectWrites(const Share& share) {
     const Device& callee = module_.devices[share.callee];
     for (size_t i = 0; i < share.args.size(); ++i) {
-      // What is updated in place, like a KV cache, is mostly of earlier launches.
+      // A tensor that is updated in place, like a KV cache, mostly holds data of earlier launches.
       if (module_.tensors[callee.params[i]].access == Access::Out) {
         written_.insert(share.args[i].tensor);
       }
@@ -130,7 +130,7 @@ class KernelCounter {
   std::vector<CallCost> calls_;
 };
 
-/// Of the slowest edge into a call.
+/// The time of the slowest edge into a call.
 double TimeOf(const CallCost& call, const PerSignal& signal) {
   double time = 0;
   for (const EdgeCost& edge : call.edges) {

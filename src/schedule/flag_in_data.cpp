@@ -77,7 +77,7 @@ class Flagger {
     Drop(best.dropped);
   }
 
-  /// What keeps a tensor of a scheduled kernel from being flagged.
+  /// The reason why a tensor of a scheduled kernel is not flagged.
   std::string ReasonAgainst(TensorId id) {
     const Tensor& tensor = module_.tensors[id];
     if (tensor.kind != TensorKind::Buffer) {
@@ -141,7 +141,7 @@ class Flagger {
     return ReadsOf(ShareAt(use.site).callee)[ParamOf(use)].one_task;
   }
 
-  /// What tasks of the device function read at the largest sizes.
+  /// The number of elements that a task reads at the largest sizes.
   std::map<TensorId, ReadCount>& ReadsOf(DeviceId callee) {
     if (!reads_.contains(callee)) {
       LaunchSizes sizes{{}, ranges_};
@@ -197,7 +197,7 @@ class Flagger {
     return IsAtMost(bytes, options_.version_bytes);
   }
 
-  /// What can be flagged when the buffers of `versions` that are not flagged have versions.
+  /// The buffers that can be flagged if those of `versions` that are not flagged have versions.
   Plan Settle(const VersionsOf& versions) {
     Plan plan;
     plan.flagged = flaggable_;

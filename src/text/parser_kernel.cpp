@@ -116,7 +116,7 @@ void Parser::CheckLine(Kernel& kernel) {
   kernel.checks.push_back(OneCheck(begin));
 }
 
-/// What follows `check`.
+/// The rest of a check, after the word `check`.
 Check Parser::OneCheck(uint32_t begin) {
   Check check;
   Token name = Expect(TokenKind::Tensor);

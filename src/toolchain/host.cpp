@@ -72,7 +72,7 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
   // An artifact is instrumented like the program that loads it: a sanitizer sees both or neither.
   flags = Concat(flags, Words(ETC_SANITIZER_FLAGS));
   flags = Concat(flags, options.extra_flags);
-  // What a C++ compiler links by itself beyond libc is left out where nothing uses it.
+  // Libraries that a C++ compiler links by default are left out where nothing uses them.
   const std::vector<std::string> link_flags = {"-shared", "-static-libgcc", "-Wl,--as-needed"};
   output.flags = Concat(link_flags, flags);
   // Compiled and linked apart: a cache like ccache keeps objects, and passes on what also links.

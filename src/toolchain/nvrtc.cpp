@@ -67,7 +67,7 @@ void LoadBuiltins(void* library, const Nvrtc& nvrtc) {
   const std::string path = map->l_name;
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const std::string name = fmt::format("{}libnvrtc-builtins.so.{}.{}", folder, major, minor);
-  // Where there is none, NVRTC's own message in the log says so.
+  // If there is none, NVRTC reports it in the log.
   dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 

@@ -150,7 +150,7 @@ class EventFlow {
         diagnostics_.Error(DiagnosticKind::EventCount, declared.range,
                            fmt::format("`{}` counts {}, but {}{}", walk.Name(event, element),
                                        expected, times, Describe(module_, sizes)));
-    // Who takes part: what notifies it, or what waits in vain.
+    // The calls involved: those that notify the element, or those that wait for it without end.
     std::map<const TaskRef*, int64_t> parts;
     std::vector<std::pair<const TaskRef*, size_t>> order;
     int64_t budget = kFirstBudget;

@@ -125,8 +125,8 @@ class PreloadChecks {
     if (!meets.indices.empty()) {
       error.notes.push_back(
           {module_.RangeOf(meets.indices.front()),
-           "an element that is read may be one that is written here, for all that the preloaded "
-           "index tensors and their `distinct` say"});
+           "an element that is read may be one that is written here: the "
+           "preloaded index tensors and their `distinct` do not tell them apart"});
     }
   }
 

@@ -90,7 +90,7 @@ void ForEachProgram(const Module& module, const GraphFn& on_graph, const KernelF
 
 using Checks = std::vector<std::function<void(Diagnostics&)>>;
 
-/// What each check finds comes in the order of the checks.
+/// The diagnostics come in the order of the checks.
 void RunInParallel(const Checks& checks, Diagnostics& diagnostics) {
   std::vector<Diagnostics> found(checks.size());
   ForEachInParallel(checks.size(), [&](size_t i) { checks[i](found[i]); });

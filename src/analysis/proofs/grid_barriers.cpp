@@ -92,7 +92,7 @@ Map GridBarriers::Pairs(size_t x, size_t y, Step step) const {
   return pairs;
 }
 
-/// What single events do.
+/// Pairs that single events order.
 void GridBarriers::AddDirect() {
   for (size_t x = 0; x < calls_.size(); ++x) {
     for (size_t y = 0; y < calls_.size(); ++y) {

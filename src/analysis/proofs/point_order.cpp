@@ -65,7 +65,7 @@ class Search {
     return set;
   }
 
-  /// What single events do, at the sizes of the point.
+  /// Pairs that single events order, at the sizes of the point.
   const Map& LinkOf(size_t from, size_t to) {
     std::optional<Map>& link = links_[from][to];
     if (link) {

@@ -45,7 +45,7 @@ class CoverageProof {
     return tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
   }
 
-  /// Whether a call that stands before in each iteration writes all that is ever touched.
+  /// Whether an earlier call of each iteration writes every element that is ever touched.
   bool IsRenewed(const ProgramCall& reader, TensorId tensor) {
     return std::any_of(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(reader.index),
                        [&](const ProgramCall& call) {

@@ -40,7 +40,7 @@ std::string Finding(const Module& module, const ProgramCall& call, const IndexUs
                      point.at("least@"), extent);
 }
 
-/// Where the other half stands.
+/// The place of the other half.
 Note DeclarationOf(const Module& module, const ProgramCall& call, const IndexUse& use) {
   if (use.kind == IndexUse::Kind::Scalar) {
     const Symbol& scalar = module.symbols[call.device->scalars[use.axis]];

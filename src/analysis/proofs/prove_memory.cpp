@@ -54,7 +54,7 @@ class MemoryProof {
     }
   }
 
-  /// Of two that overlap; the first use of `a` does not stand behind that of `b`.
+  /// For two buffers that overlap. The first use of `a` comes before that of `b`.
   void Check(TensorId a, TensorId b) {
     const ProgramCall& last_of_a = calls_[uses_[a].back()];
     const ProgramCall& first_of_b = calls_[uses_[b].front()];

@@ -77,7 +77,7 @@ std::vector<WaitStep> FindWaitCycle(const Unknowns& unknowns, const EventRelatio
   if (start == goal) {
     return {late};
   }
-  // What each call in each iteration waits for.
+  // The calls for which each call waits, in each iteration.
   std::map<Instance, std::vector<std::pair<Instance, WaitStep>>> waits;
   for (const EdgeRelation& wait : relations.waits) {
     for (const EdgeRelation& notify : relations.notifies) {
