@@ -87,10 +87,12 @@ class Printer {
       case ValueKind::Double:
         return As(ValueKind::Double, e.operand);
       case ValueKind::Int: {
-        // Low bits of 64: a conversion of a float that does not fit a narrow type is undefined.
-        bool narrow = e.type == DType::U16 || e.type == DType::I8 || e.type == DType::U32;
-        std::string operand = narrow ? "i64(" + Print(e.operand) + ")" : Print(e.operand);
-        return fmt::format("i64({}({}))", etc::CxxType(e.type), operand);
+        ValueKind from = KindOf(module_, e.operand);
+        // C++ defines no conversion of a float that does not fit.
+        std::string type(etc::CxxType(e.type));
+        return from == ValueKind::Float || from == ValueKind::Double
+                   ? fmt::format("SaturatingInt<{}>({})", type, Print(e.operand))
+                   : fmt::format("i64({}({}))", type, Print(e.operand));
       }
       default:
         return fmt::format("bool({})", Print(e.operand));

@@ -70,4 +70,15 @@ inline std::optional<int64_t> CheckedAlign(int64_t a, int64_t b) {
   return quotient ? CheckedMul(*quotient, b) : std::nullopt;
 }
 
+/// Towards zero; the nearest of lo .. hi for what lies outside, and 0 for NaN.
+inline int64_t SaturatingInt(double value, int64_t lo, int64_t hi) {
+  if (value != value) {
+    return 0;
+  }
+  // Neither `lo` nor one above `hi` loses bits: they are powers of two.
+  return value < static_cast<double>(lo)        ? lo
+         : value >= static_cast<double>(hi) + 1 ? hi
+                                                : static_cast<int64_t>(value);
+}
+
 }  // namespace etc

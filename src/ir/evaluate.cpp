@@ -107,10 +107,11 @@ class Evaluator {
       case ValueKind::Float:
       case ValueKind::Double: {
         std::optional<double> number = Float(cast.operand);
-        if (number && std::abs(*number) < 9.2e18) {
-          value = static_cast<int64_t>(*number);
-        }
-        break;
+        Interval range = RangeOfType(cast.type).value_or(
+            Interval{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()});
+        return number && KindOf(cast.type) == ValueKind::Int
+                   ? std::optional(SaturatingInt(*number, range.lo, range.hi))
+                   : std::nullopt;
       }
       case ValueKind::Bool:
         value = Bool(cast.operand);

@@ -49,6 +49,22 @@ ETC_DEVICE i64 TotalCeilDiv(i64 a, i64 b) {
 }
 ETC_DEVICE i64 TotalAlign(i64 a, i64 b) { return TotalCeilDiv(a, b) * b; }
 
+/// Towards zero; the nearest integer of the type for what it does not hold, and 0 for NaN.
+template <class T, class F>
+ETC_DEVICE i64 SaturatingInt(F value) {
+  constexpr bool kSigned = T(-1) < T(0);
+  constexpr int kDigits = int(sizeof(T)) * 8 - (kSigned ? 1 : 0);
+  constexpr i64 kLargest = i64(~u64(0) >> (64 - kDigits));
+  constexpr i64 kLeast = kSigned ? -kLargest - 1 : 0;
+  if (!(value == value)) {
+    return 0;
+  }
+  if (value < F(kLeast)) {
+    return kLeast;
+  }
+  return value < F(u64(1) << kDigits) ? i64(value) : kLargest;
+}
+
 // A shift by less than 0 or more than 63 places shifts everything out.
 ETC_DEVICE i64 ShiftLeft(i64 a, i64 places) { return u64(places) > 63 ? 0 : i64(u64(a) << places); }
 ETC_DEVICE i64 ShiftRight(i64 a, i64 places) { return a >> (u64(places) > 63 ? 63 : places); }

@@ -356,11 +356,11 @@ PwAff Converter::Of(const Reduce& reduce) {
 }
 
 PwAff Converter::Of(const Cast& cast) {
+  auto range = RangeOfType(cast.type);
   if (KindOf(module_, cast.operand) != ValueKind::Int || KindOf(cast.type) != ValueKind::Int) {
-    return Unknown("a cast");
+    return range ? Within("a cast", *range) : Unknown("a cast");
   }
   PwAff operand = Int(cast.operand);
-  auto range = RangeOfType(cast.type);
   if (!range) {
     return operand;
   }
