@@ -139,11 +139,12 @@ class Inspection {
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       std::string where = WhereText(graph, kernel);
-      text +=
-          fmt::format("  kernel {}: {}{}, {} threads, {} bytes of shared memory\n",
-                      EntryText(kernel), kernel.schedule, where.empty() ? "" : " where " + where,
-                      kernel.threads, kernel.shared_bytes);
-      if (auto needs = NeedsOf(graph, kernel, dims_, diagnostics_)) {
+      auto needs = NeedsOf(graph, kernel, dims_, diagnostics_);
+      text += fmt::format("  kernel {}: {}{}, {} threads, {} bytes of shared memory\n",
+                          EntryText(kernel, needs ? needs->dims : std::vector<int64_t>()),
+                          kernel.schedule, where.empty() ? "" : " where " + where, kernel.threads,
+                          kernel.shared_bytes);
+      if (needs) {
         text += fmt::format("    {}parameters {} bytes, workspace {} bytes, {} event counters\n",
                             SizesText(graph, *needs), needs->param_bytes, needs->workspace_bytes,
                             needs->event_counters);
@@ -154,38 +155,54 @@ class Inspection {
     return text;
   }
 
-  /// "etc_decode", or "171 launches of 10 entries".
-  static std::string EntryText(const manifest::Kernel& kernel) {
+  /// "etc_decode", or "171 launches of 10 entries": their number is that of these sizes.
+  static std::string EntryText(const manifest::Kernel& kernel, const std::vector<int64_t>& dims) {
     if (!kernel.entry.empty()) {
       return kernel.entry;
     }
-    int64_t launches = 0;
+    std::optional<int64_t> launches = 0;
     size_t entries = 0;
-    Count(kernel.launches, 1, launches, entries);
-    return fmt::format("{} launches of {} entries", launches, entries);
+    Count(kernel.launches, dims, 1, launches, entries);
+    return fmt::format("{}launches of {} entries", launches ? fmt::format("{} ", *launches) : "",
+                       entries);
   }
 
-  static void Count(const std::vector<manifest::Launch>& block, int64_t times, int64_t& launches,
+  /// Nothing where sizes decide it that are not known.
+  static std::optional<int64_t> Value(const manifest::Expr& expr,
+                                      const std::vector<int64_t>& dims) {
+    int64_t value = 0;
+    bool known = !dims.empty() || !runtime::NamesDim(expr);
+    return known && runtime::Evaluate(expr, dims, &value).Ok() ? std::optional(value)
+                                                               : std::nullopt;
+  }
+
+  static void Count(const std::vector<manifest::Launch>& block, const std::vector<int64_t>& dims,
+                    std::optional<int64_t> times, std::optional<int64_t>& launches,
                     size_t& entries) {
     for (const manifest::Launch& launch : block) {
       if (launch.is_repeat) {
-        Count(launch.launches, times * (launch.end - launch.begin), launches, entries);
+        auto begin = Value(launch.begin, dims);
+        auto end = Value(launch.end, dims);
+        bool known = times && begin && end;
+        Count(launch.launches, dims, known ? std::optional(*times * (*end - *begin)) : std::nullopt,
+              launches, entries);
       } else {
-        launches += times;
+        launches = launches && times ? std::optional(*launches + *times) : std::nullopt;
         ++entries;
       }
     }
   }
 
-  static Json Entries(const manifest::Kernel& kernel) {
-    return kernel.entry.empty() ? Entries(kernel.launches) : Json(kernel.entry);
+  static Json Entries(const manifest::Graph& graph, const manifest::Kernel& kernel) {
+    return kernel.entry.empty() ? Entries(graph, kernel.launches) : Json(kernel.entry);
   }
 
-  static Json Entries(const std::vector<manifest::Launch>& block) {
+  static Json Entries(const manifest::Graph& graph, const std::vector<manifest::Launch>& block) {
     Json out = Json::array();
     for (const manifest::Launch& launch : block) {
-      out.push_back(launch.is_repeat ? Json{{"repeat", {launch.begin, launch.end}},
-                                            {"launches", Entries(launch.launches)}}
+      out.push_back(launch.is_repeat ? Json{{"repeat", Json::array({ToJson(graph, launch.begin),
+                                                                    ToJson(graph, launch.end)})},
+                                            {"launches", Entries(graph, launch.launches)}}
                                      : Json(launch.entry));
     }
     return out;
@@ -254,7 +271,7 @@ class Inspection {
   }
 
   Json ToJson(const manifest::Graph& graph, const manifest::Kernel& kernel) const {
-    Json json = {{kernel.entry.empty() ? "launches" : "entry", Entries(kernel)},
+    Json json = {{kernel.entry.empty() ? "launches" : "entry", Entries(graph, kernel)},
                  {"schedule", kernel.schedule},
                  {"where", Json::array()},
                  {"requirements", Texts(kernel.requirements)},

@@ -244,9 +244,11 @@ class ManifestWriter {
       std::visit(Overloaded{
                      [&](const Repeat& repeat) {
                        features_.insert("repeats");
-                       out.push_back({{"repeat",
-                                       {EvaluateInt(module_, repeat.lo, {}).value(),
-                                        EvaluateInt(module_, repeat.hi, {}).value()}},
+                       Json lo = Expr(repeat.lo), hi = Expr(repeat.hi);
+                       if (!lo.is_number() || !hi.is_number()) {
+                         features_.insert("repeats_of_sizes");
+                       }
+                       out.push_back({{"repeat", Json::array({std::move(lo), std::move(hi)})},
                                       {"launches", Launches(kernel, repeat.body, next)}});
                      },
                      [&](const Share& share) {

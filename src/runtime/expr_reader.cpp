@@ -1,7 +1,5 @@
 #include "runtime/expr_reader.h"
 
-#include <algorithm>
-
 #include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
@@ -59,10 +57,6 @@ Status ReadNode(const JsonValue& value, const manifest::Graph& graph, Expr* expr
   }
 }
 
-bool HasDim(const Expr& expr) {
-  return expr.kind == Expr::Kind::Dim || std::any_of(expr.args.begin(), expr.args.end(), HasDim);
-}
-
 }  // namespace
 
 Status FindDim(const JsonValue& name, const manifest::Graph& graph, int64_t* index) {
@@ -82,7 +76,7 @@ Status FindDim(const JsonValue& name, const manifest::Graph& graph, int64_t* ind
 Status ReadExpr(const JsonValue& value, const manifest::Graph& graph, int64_t min, int64_t max,
                 Expr* expr) {
   ETC_RETURN_IF_BAD(ReadNode(value, graph, expr, kMaxDepth));
-  if (HasDim(*expr)) {
+  if (NamesDim(*expr)) {
     return {};
   }
   int64_t constant = 0;

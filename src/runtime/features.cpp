@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/json_document.h"
+#include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
 namespace {
@@ -26,6 +27,13 @@ bool HasRepeat(const Kernel& kernel) {
                      [](const Launch& launch) { return launch.is_repeat; });
 }
 
+/// Whether sizes decide how often launches are repeated.
+bool HasRepeatOfSizes(const Launch& launch) {
+  return launch.is_repeat &&
+         (NamesDim(launch.begin) || NamesDim(launch.end) ||
+          std::any_of(launch.launches.begin(), launch.launches.end(), HasRepeatOfSizes));
+}
+
 constexpr Feature kFeatures[] = {
     {"distinct", [](const Param& param) { return param.distinct; }, nullptr},
     {"monotone", [](const Param& param) { return param.monotone; }, nullptr},
@@ -35,6 +43,10 @@ constexpr Feature kFeatures[] = {
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
     {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
     {"repeats", nullptr, HasRepeat},
+    {"repeats_of_sizes", nullptr,
+     [](const Kernel& kernel) {
+       return std::any_of(kernel.launches.begin(), kernel.launches.end(), HasRepeatOfSizes);
+     }},
     {"requirements", nullptr, [](const Kernel& kernel) { return !kernel.requirements.empty(); },
      [](const Graph& graph) { return !graph.requirements.empty(); }},
 };

@@ -4,6 +4,8 @@
 
 #include "runtime/expr_reader.h"
 #include "runtime/launch_memory.h"
+#include "runtime/launches.h"
+#include "runtime/manifest_expr.h"
 #include "runtime/requirements.h"
 
 namespace etc::runtime {
@@ -13,7 +15,7 @@ using manifest::Kernel;
 using manifest::Launch;
 
 constexpr int kMaxRepeatDepth = 64;
-constexpr int64_t kMaxSteps = 1 << 20;  // a larger number is no program but a broken manifest
+constexpr const char* kNoBounds = "must be the first iteration and the one behind the last";
 constexpr int64_t kThreadsOfWarp = 32;
 constexpr int64_t kMaxThreads = 1024;
 
@@ -37,16 +39,30 @@ Status ReadEntry(const JsonObject& object, std::string* entry) {
   return entry->empty() ? Bad(*value, "is empty") : Status{};
 }
 
-Status ReadRepeat(const JsonValue& value, Launch* launch) {
-  std::vector<int64_t> bounds;
-  ETC_RETURN_IF_BAD(
-      ReadEach(value, [&](const JsonValue& bound) { return Read(bound, &bounds.emplace_back()); }));
-  if (bounds.size() != 2 || bounds[0] < 0 || bounds[0] > bounds[1]) {
-    return Bad(value, "must be the first iteration and the one behind the last");
+/// `iterations` is their number, or 1 where the sizes decide it.
+Status ReadRepeat(const JsonValue& value, const manifest::Graph& graph, Launch* launch,
+                  int64_t* iterations) {
+  std::vector<manifest::Expr> bounds;
+  ETC_RETURN_IF_BAD(ReadEach(value, [&](const JsonValue& bound) {
+    return ReadExpr(bound, graph, INT64_MIN, INT64_MAX, &bounds.emplace_back());
+  }));
+  if (bounds.size() != 2) {
+    return Bad(value, kNoBounds);
+  }
+  *iterations = 1;
+  if (!NamesDim(bounds[0]) && !NamesDim(bounds[1])) {
+    int64_t begin = 0;
+    int64_t end = 0;
+    ETC_RETURN_IF_BAD(Evaluate(bounds[0], {}, &begin));
+    ETC_RETURN_IF_BAD(Evaluate(bounds[1], {}, &end));
+    if (begin < 0 || begin > end) {
+      return Bad(value, kNoBounds);
+    }
+    *iterations = end - begin;
   }
   launch->is_repeat = true;
-  launch->begin = bounds[0];
-  launch->end = bounds[1];
+  launch->begin = std::move(bounds[0]);
+  launch->end = std::move(bounds[1]);
   return {};
 }
 
@@ -63,16 +79,17 @@ Status ReadLaunches(const JsonValue& block, const manifest::Graph& graph, int de
     ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
     const JsonValue* repeat = object.Find("repeat");
     if (repeat != nullptr) {
-      ETC_RETURN_IF_BAD(ReadRepeat(*repeat, &launch));
+      int64_t iterations = 0;
+      ETC_RETURN_IF_BAD(ReadRepeat(*repeat, graph, &launch, &iterations));
       if (depth == 0) {
         return Bad(value, "is nested too deep");
       }
-      if (__builtin_mul_overflow(times, launch.end - launch.begin, &inner_times)) {
+      if (__builtin_mul_overflow(times, iterations, &inner_times)) {
         inner_times = INT64_MAX;
       }
     }
-    if (__builtin_add_overflow(*steps, inner_times, steps) || *steps > kMaxSteps) {
-      return Bad(value, Cat("brings the kernel to more than ", kMaxSteps, " launches"));
+    if (__builtin_add_overflow(*steps, inner_times, steps) || *steps > kMaxLaunches) {
+      return Bad(value, Cat("brings the kernel to more than ", kMaxLaunches, " launches"));
     }
     if (repeat == nullptr) {
       ETC_RETURN_IF_BAD(ReadEntry(object, &launch.entry));

@@ -48,9 +48,14 @@ class Walk {
  private:
   Status Repeat(const manifest::Launch& launch, size_t* entry) {
     const size_t first = *entry;
-    iterations_.push_back(launch.begin);
-    for (; iterations_.back() < launch.end; ++iterations_.back()) {
+    int64_t begin = 0;
+    int64_t end = 0;
+    ETC_RETURN_IF_BAD(Evaluate(launch.begin, dims_, &begin));
+    ETC_RETURN_IF_BAD(Evaluate(launch.end, dims_, &end));
+    iterations_.push_back(begin);
+    for (; iterations_.back() < end; ++iterations_.back()) {
       *entry = first;
+      ETC_RETURN_IF_BAD(Count());
       ETC_RETURN_IF_BAD(Block(launch.launches, entry));
     }
     iterations_.pop_back();
@@ -64,6 +69,7 @@ class Walk {
       return Fail(status.code, "launch `", launch.entry, "`: `tasks` ", status.message);
     }
     if (tasks > 0) {
+      ETC_RETURN_IF_BAD(Count());
       steps_->steps.push_back({entry, tasks});
       steps_->iterations.insert(steps_->iterations.end(), iterations_.begin(), iterations_.end());
       steps_->iterations.resize(steps_->steps.size() * steps_->depth);
@@ -71,8 +77,17 @@ class Walk {
     return {};
   }
 
+  /// Launches and iterations.
+  Status Count() {
+    return ++count_ <= kMaxLaunches
+               ? Status{}
+               : Fail(ETC_ERROR_MANIFEST, "the sizes bring the kernel to more than ", kMaxLaunches,
+                      " launches");
+  }
+
   const std::vector<int64_t>& dims_;
   LaunchSteps* steps_;
+  int64_t count_ = 0;
   std::vector<int64_t> iterations_;
 };
 

@@ -13,6 +13,9 @@
 
 namespace etc::runtime {
 
+/// A kernel of more launches is no program but a broken manifest.
+inline constexpr int64_t kMaxLaunches = 1 << 20;
+
 /// The launches of a kernel that is a list of them, in order, repeats unrolled.
 struct LaunchSteps {
   struct Step {

@@ -92,8 +92,8 @@ struct Launch {
   bool is_repeat = false;
   std::string entry;             // of a launch
   Expr tasks;                    // of a launch: without any, it is left out
-  int64_t begin = 0;             // of a repeat: the first iteration,
-  int64_t end = 0;               // and the one behind the last
+  Expr begin;                    // of a repeat: the first iteration,
+  Expr end;                      // and the one behind the last
   std::vector<Launch> launches;  // of a repeat
 };
 

@@ -193,6 +193,10 @@ std::string ToText(const Expr& expr, const std::vector<manifest::Dim>& dims) {
   return Print(expr, dims, 0);
 }
 
+bool NamesDim(const Expr& expr) {
+  return expr.kind == Expr::Kind::Dim || std::any_of(expr.args.begin(), expr.args.end(), NamesDim);
+}
+
 bool IsKnown(const Expr& expr, const std::vector<std::optional<int64_t>>& known) {
   if (expr.kind == Expr::Kind::Dim) {
     return known[static_cast<size_t>(expr.value)].has_value();

@@ -26,6 +26,9 @@ Status Evaluate(const manifest::Expr& expr, const std::vector<int64_t>& dims, in
 /// As in the language: `n*32`, `ceildiv(n, 8)`.
 std::string ToText(const manifest::Expr& expr, const std::vector<manifest::Dim>& dims);
 
+/// Whether the value depends on a dim.
+bool NamesDim(const manifest::Expr& expr);
+
 /// Whether every dim that `expr` names has a value in `known`.
 bool IsKnown(const manifest::Expr& expr, const std::vector<std::optional<int64_t>>& known);
 

@@ -176,12 +176,12 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
     }
     ref.indices.push_back(index);
   }
-  ref.guard = GuardOf(wait);
+  ref.guard = GuardOf(planned, wait);
   return ref;
 }
 
 /// The condition of a task to wait at all, if there is one.
-ExprId EventPlan::GuardOf(const PlannedWait& wait) {
+ExprId EventPlan::GuardOf(const PlannedEvent& planned, const PlannedWait& wait) {
   const ProgramCall& to = CallAt(wait.call);
   ExprId guard;
   auto add = [&](BinaryOp op, size_t repeat, int64_t offset) {
@@ -198,7 +198,22 @@ ExprId EventPlan::GuardOf(const PlannedWait& wait) {
     bool one = wait.first_iterations == 1;
     add(one ? BinaryOp::Eq : BinaryOp::Lt, i, one ? 0 : wait.first_iterations);
   }
+  // What is needed where there is a last iteration is said by a guard already.
+  for (size_t i = 0; i < wait.iterations.size() && !wait.guard; ++i) {
+    const EnclosingRepeat& around = CallAt(planned.from).repeats[i];
+    bool last = wait.iterations[i].kind == IterationWait::Kind::Last;
+    if (last && InitialElements(planned, i) == 0 && MayBeEmpty(around)) {
+      guard = And(guard, module_.AddExpr(Binary{BinaryOp::Lt, around.lo, around.hi}));
+    }
+  }
   return wait.guard ? And(guard, Build(wait.call, *wait.guard)) : guard;
+}
+
+/// Whether the repeat has no iteration at some size.
+bool EventPlan::MayBeEmpty(const EnclosingRepeat& repeat) const {
+  auto lo = Bounds(module_, repeat.lo, {});
+  auto hi = Bounds(module_, repeat.hi, {});
+  return !lo || !hi || lo->hi >= hi->lo;
 }
 
 EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedWait& wait,

@@ -123,7 +123,8 @@ class EventPlan {
   EventRef Notify(const PlannedEvent& planned);
   EventRef Wait(const PlannedEvent& planned, const PlannedWait& wait);
   EventIndex IterationIndex(const PlannedEvent& planned, const PlannedWait& wait, size_t repeat);
-  ExprId GuardOf(const PlannedWait& wait);
+  ExprId GuardOf(const PlannedEvent& planned, const PlannedWait& wait);
+  bool MayBeEmpty(const EnclosingRepeat& repeat) const;
   ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
   ExprId CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols);
   std::optional<int64_t> TasksOf(size_t call, size_t axis, int64_t most, Env& env) const;

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include "ir/evaluate.h"
 #include "ir/overloaded.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
@@ -18,26 +15,10 @@ class Lowering : KernelBuilder {
     kernel.schedule = ScheduleKind::Kernels;
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     LowerBlock(graph_.body, kernel.declarations, kernel.body);
-    if (diagnostics_.HasErrors()) {
-      return std::nullopt;
-    }
     return kernel;
   }
 
  private:
-  /// The list of launches is the same at all sizes.
-  void CheckFixed(const Repeat& repeat) {
-    for (ExprId bound : {repeat.lo, repeat.hi}) {
-      if (!EvaluateInt(module_, bound, {})) {
-        diagnostics_.Error(
-            DiagnosticKind::Unsupported, module_.RangeOf(bound),
-            fmt::format("the bounds of `repeat {}` depend on the sizes, which separate launches "
-                        "cannot follow; use the schedule `static`",
-                        module_.symbols[repeat.var].name));
-      }
-    }
-  }
-
   void LowerBlock(const std::vector<NodeId>& nodes, std::vector<NodeId>& declarations,
                   std::vector<NodeId>& body) {
     for (NodeId id : nodes) {
@@ -56,7 +37,6 @@ class Lowering : KernelBuilder {
                        }
                      },
                      [&](const Repeat& repeat) {
-                       CheckFixed(repeat);
                        Repeat lowered = CopyHead(repeat);
                        LowerBlock(repeat.body, declarations, lowered.body);
                        if (!lowered.body.empty()) {

@@ -167,18 +167,17 @@ class GraphChecks {
     around_.last.erase(repeat.var);
   }
 
-  /// A range is not negative; one that depends on the sizes is not empty, either.
+  /// A range is not negative.
   void RepeatRange(const Repeat& repeat) {
     for (const Sizes& sizes : SampleSizes(module_)) {
       auto lo = EvaluateInt(module_, repeat.lo, sizes.dims, sizes.ranges);
       auto hi = EvaluateInt(module_, repeat.hi, sizes.dims, sizes.ranges);
-      bool fixed = EvaluateInt(module_, repeat.lo, {}) && EvaluateInt(module_, repeat.hi, {});
-      if (lo && hi && (*hi < *lo || (*hi == *lo && !fixed))) {
-        diagnostics_.Error(
-            DiagnosticKind::Structure, module_.RangeOf(repeat.hi),
-            fmt::format("the range of `repeat {}` is {}: {} .. {}{}",
-                        module_.symbols[repeat.var].name, *hi < *lo ? "negative" : "empty", *lo,
-                        *hi, fixed ? "" : Describe(module_, sizes)));
+      if (lo && hi && *hi < *lo) {
+        bool fixed = EvaluateInt(module_, repeat.lo, {}) && EvaluateInt(module_, repeat.hi, {});
+        diagnostics_.Error(DiagnosticKind::Structure, module_.RangeOf(repeat.hi),
+                           fmt::format("the range of `repeat {}` is negative: {} .. {}{}",
+                                       module_.symbols[repeat.var].name, *lo, *hi,
+                                       fixed ? "" : Describe(module_, sizes)));
         return;
       }
     }

@@ -1,5 +1,7 @@
 #include "analysis/proofs/grid_barriers.h"
 
+#include <algorithm>
+
 namespace etc {
 namespace {
 
@@ -25,6 +27,9 @@ GridBarriers::GridBarriers(Unknowns& unknowns, const HappensBefore& order)
       coordinates.push_back(CoordinateName(i, 1));
     }
     const Set& iterations = task.outer.empty() ? task.domain : task.outer[0];
+    runs_.push_back(std::all_of(call.repeats.begin(), call.repeats.end(), [&](const auto& repeat) {
+      return IsEmpty(sizes & Lt(LastIteration(unknowns, repeat), FirstIteration(unknowns, repeat)));
+    }));
     links_.push_back(task.exact && IsSubset(iterations & sizes, ProjectOut(domain, coordinates)));
   }
   AddDirect();
@@ -146,7 +151,7 @@ void GridBarriers::Close() {
         for (size_t y = 0; y < calls_.size(); ++y) {
           add(same_, x, y, same_[x][k] && same_[k][y]);
           add(next_, x, y, (same_[x][k] && next_[k][y]) || (next_[x][k] && same_[k][y]));
-          bool outside = Passes(k) && across_[x][k] && across_[k][y];
+          bool outside = Passes(k) && runs_[k] && across_[x][k] && across_[k][y];
           add(across_, x, y,
               (same_[x][k] && across_[k][y]) || (across_[x][k] && same_[k][y]) ||
                   (outside && !InOneBlock(x, y)));

@@ -41,6 +41,7 @@ class GridBarriers {
   const HappensBefore& order_;
   std::vector<Map> tasks_;   // of each call, as a range
   std::vector<bool> links_;  // it has tasks at all sizes, in each iteration and whatever the data
+  std::vector<bool> runs_;   // each repeat around it has an iteration at all sizes
   Table same_;               // in one iteration of the repeat around both, or outside of repeats
   Table next_;               // in the next iteration of it
   Table across_;             // from the last iteration of one to the first of the other

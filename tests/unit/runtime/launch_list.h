@@ -28,6 +28,7 @@ inline json ListManifest(json launches) {
   kernel["where"] = json::array();
   kernel["event_counters"] = 0;
   kernel["launches"] = std::move(launches);
+  manifest["features"].push_back("repeats_of_sizes");
   manifest["graphs"][0]["kernels"] = {kernel};
   return manifest;
 }

@@ -57,6 +57,30 @@ TEST_CASE("launches follow their order, each with a CTA for each task, at most o
   fake.block_words = 8;
 }
 
+TEST_CASE("sizes decide how often launches are repeated") {
+  FakeCuda& fake = OpenFakeCuda();
+  fake.block_words = 9;
+  const auto run_with = [&](const json& end) {
+    const json launches = {Launch("load", 1),
+                           {{"repeat", {1, end}}, {"launches", json::array({Launch("step", 1)})}},
+                           Launch("store", 1)};
+    ListRun run(launches);
+    const Program program(run.path);
+    Instance instance(program);
+    run.Bind(instance);
+    const size_t before = fake.launches.size();
+    instance.Launch();
+    return fake.launches.size() - before;
+  };
+  CHECK(run_with("batch") == 4);            // batch is 3
+  CHECK(run_with({"-", "batch", 2}) == 2);  // none
+  CHECK(run_with({"-", "batch", 3}) == 2);  // nor less than none
+  CHECK(FailureOf([&] {
+          run_with({"*", "batch", 1 << 20});
+        }).text.find("more than 1048576") != std::string::npos);
+  fake.block_words = 8;
+}
+
 TEST_CASE("a launch without tasks leaves the next one to wait for the stream") {
   FakeCuda& fake = OpenFakeCuda();
   ListRun run({Launch("empty", 0), Launch("load", 1), Launch("store", 1)});
