@@ -62,10 +62,16 @@ class DeviceChecks {
           return ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Scalar;
         });
         if (scalar) {
-          diagnostics_.Error(
-              DiagnosticKind::Tasks, module_.RangeOf(scalar),
-              fmt::format("the range of `{}` may not depend on a scalar parameter, but `{}` is one",
-                          module_.symbols[axis.var].name, Print(module_, scalar)));
+          std::string name = Print(module_, scalar);
+          diagnostics_
+              .Error(DiagnosticKind::Tasks, module_.RangeOf(scalar),
+                     fmt::format(
+                         "the range of `{}` may not depend on a scalar parameter, but `{}` is one",
+                         module_.symbols[axis.var].name, name))
+              .notes.push_back(
+                  {device_.range, fmt::format("a generic parameter, `@{}<{}>`, may be in it: each "
+                                              "call gives it a constant or a size",
+                                              device_.name, name)});
         }
         ExprId load = !bound ? ExprId{} : FindExpr(module_, bound, [&](const Expr& expr) {
           const auto* read = std::get_if<Load>(&expr);
