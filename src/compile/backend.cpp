@@ -66,11 +66,9 @@ namespace {
 
 ManifestProofs RecordOf(const ProofReport& report) {
   ManifestProofs record;
-  for (const auto& [name, tally] :
-       {std::pair{"bounds", report.bounds}, std::pair{"counts", report.counts},
-        std::pair{"order", report.order}, std::pair{"races", report.races},
-        std::pair{"iterations", report.iterations}, std::pair{"coverage", report.coverage}}) {
-    record.groups.push_back({name, tally.proved, tally.not_proved});
+  for (const ProofGroup& group : kProofGroups) {
+    const ProofTally& tally = report.*group.tally;
+    record.groups.push_back({group.name, tally.proved, tally.not_proved});
   }
   record.assumptions = report.assumptions;
   record.not_proved = report.not_proved;

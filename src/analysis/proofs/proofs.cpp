@@ -10,10 +10,6 @@
 namespace etc {
 namespace {
 
-constexpr ProofTally ProofReport::*kGroups[] = {&ProofReport::bounds,     &ProofReport::counts,
-                                                &ProofReport::order,      &ProofReport::races,
-                                                &ProofReport::iterations, &ProofReport::coverage};
-
 using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 
 /// What the proofs of one program say.
@@ -88,8 +84,8 @@ void RefuteAtSmallSizes(const Module& module, const CallProgram& program, Outcom
     Outcome there = ProveProgram(module, small, false, nullptr);
     if (there.diagnostics.HasErrors()) {
       outcome.diagnostics.Add(there.diagnostics);
-      for (ProofTally ProofReport::*group : kGroups) {
-        (outcome.report.*group).refuted += (there.report.*group).refuted;
+      for (const ProofGroup& group : kProofGroups) {
+        (outcome.report.*group.tally).refuted += (there.report.*group.tally).refuted;
       }
       return;
     }
@@ -139,10 +135,12 @@ void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
       report.not_proved.push_back(fact);
     }
   }
-  for (ProofTally ProofReport::*group : kGroups) {
-    (report.*group).proved += (outcome.report.*group).proved;
-    (report.*group).refuted += (outcome.report.*group).refuted;
-    (report.*group).not_proved += (outcome.report.*group).not_proved;
+  for (const ProofGroup& group : kProofGroups) {
+    ProofTally& sum = report.*group.tally;
+    const ProofTally& tally = outcome.report.*group.tally;
+    sum.proved += tally.proved;
+    sum.refuted += tally.refuted;
+    sum.not_proved += tally.not_proved;
   }
 }
 
@@ -203,6 +201,22 @@ void AddAssumptions(const Module& module, const CallProgram& program,
 }
 
 }  // namespace
+
+int64_t ProofReport::NotProved() const {
+  int64_t facts = 0;
+  for (const ProofGroup& group : kProofGroups) {
+    facts += (this->*group.tally).not_proved;
+  }
+  return facts;
+}
+
+int64_t ProofReport::Refuted() const {
+  int64_t facts = 0;
+  for (const ProofGroup& group : kProofGroups) {
+    facts += (this->*group.tally).refuted;
+  }
+  return facts;
+}
 
 bool ProofReport::LeavesOpen(const std::string& fact) const {
   return std::find(not_proved.begin(), not_proved.end(), fact) != not_proved.end();

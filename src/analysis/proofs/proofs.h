@@ -28,11 +28,20 @@ struct ProofReport {
   std::vector<std::string> assumptions;  // what the proofs take for given
   std::vector<std::string> not_proved;   // what and why
 
-  int64_t NotProved() const {
-    return bounds.not_proved + counts.not_proved + order.not_proved + races.not_proved +
-           iterations.not_proved + coverage.not_proved;
-  }
+  int64_t NotProved() const;
+  int64_t Refuted() const;
   bool LeavesOpen(const std::string& fact) const;
+};
+
+/// The groups, by the names that manifests have for them.
+struct ProofGroup {
+  const char* name;
+  ProofTally ProofReport::*tally;
+};
+inline constexpr ProofGroup kProofGroups[] = {
+    {"bounds", &ProofReport::bounds},         {"counts", &ProofReport::counts},
+    {"order", &ProofReport::order},           {"races", &ProofReport::races},
+    {"iterations", &ProofReport::iterations}, {"coverage", &ProofReport::coverage},
 };
 
 /// Reports what is refuted as an error with a counterexample, and what is not proved as one warning

@@ -33,10 +33,7 @@ inline Proved ProveText(const std::string& text) {
   return proved;
 }
 
-inline int64_t Refuted(const ProofReport& report) {
-  return report.bounds.refuted + report.counts.refuted + report.order.refuted +
-         report.races.refuted + report.iterations.refuted + report.coverage.refuted;
-}
+inline int64_t Refuted(const ProofReport& report) { return report.Refuted(); }
 
 inline std::string ReadExample(const std::string& name) {
   std::ifstream file(std::filesystem::path(ETC_EXAMPLES) / name);
