@@ -29,8 +29,10 @@ ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader) {
   }
   ProgramAccesses accesses;
   for (const ProgramCall& call : unknowns.program().calls) {
-    accesses.first.push_back(RegionsOf(unknowns, call, written, reader));
+    CallRegions regions = RegionsOf(unknowns, call, written, reader);
+    accesses.first.push_back(std::move(regions.all));
     accesses.second.push_back(Twins(unknowns, call, accesses.first.back()));
+    accesses.unwritten.push_back(Twins(unknowns, call, std::move(regions.unwritten)));
   }
   return accesses;
 }

@@ -29,7 +29,7 @@ struct Conflicts::State {
   const Regions& First(const ProgramCall& call, TensorId tensor) {
     auto [found, fresh] = first.try_emplace({call.index, tensor});
     if (fresh) {
-      found->second = RegionsOf(unknowns, call, {tensor});
+      found->second = RegionsOf(unknowns, call, {tensor}).all;
     }
     return found->second;
   }

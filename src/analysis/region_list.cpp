@@ -5,15 +5,20 @@
 
 namespace etc {
 
-void RegionList::Add(const Access& access, const std::vector<PwAff>& indices, const Set& scope) {
-  std::vector<PwAff> element = ElementAt(unknowns_, access.tensor, indices, scope);
-  std::vector<std::string> keep = keep_;
-  Set set = scope;
+Set ElementsAt(Unknowns& unknowns, TensorId tensor, const std::vector<PwAff>& indices, Set scope) {
+  std::vector<PwAff> element = ElementAt(unknowns, tensor, indices, scope);
   for (size_t i = 0; i < element.size(); ++i) {
-    keep.push_back(ElementName(i));
-    set = set & Eq(unknowns_.Param(ElementName(i)), element[i]);
+    scope = scope & Eq(unknowns.Param(ElementName(i)), element[i]);
   }
-  set = unknowns_.Close(set);
+  return scope;
+}
+
+void RegionList::Add(const Access& access, const Set& touched) {
+  std::vector<std::string> keep = keep_;
+  for (std::string& name : ElementNamesOf(unknowns_, access.tensor)) {
+    keep.push_back(std::move(name));
+  }
+  Set set = unknowns_.Close(touched);
   bool exact = access.exact && !OnData(unknowns_, set);
   bool possible = access.exact;
   size_t elements = 0;  // of index tensors that the set is about

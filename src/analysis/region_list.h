@@ -8,6 +8,9 @@
 
 namespace etc {
 
+/// The element at these indices at each point of the scope.
+Set ElementsAt(Unknowns& unknowns, TensorId tensor, const std::vector<PwAff>& indices, Set scope);
+
 class RegionList {
  public:
   /// The regions are over the variables `keep` and the element.
@@ -20,8 +23,8 @@ class RegionList {
     bool ahead;
     bool exact;  // of the scope
   };
-  /// Adds the element at these indices at each point of the scope.
-  void Add(const Access& access, const std::vector<PwAff>& indices, const Set& scope);
+  /// Adds elements, over them and all that they depend on.
+  void Add(const Access& access, const Set& touched);
   std::vector<AccessRegion> Take() { return std::move(regions_); }
 
  private:

@@ -4,9 +4,8 @@
 #include <set>
 
 #include "analysis/accessed.h"
+#include "analysis/body_scope.h"
 #include "analysis/region_list.h"
-#include "analysis/sets/intervals.h"
-#include "ir/partial.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -14,61 +13,44 @@ namespace {
 
 constexpr unsigned long kStepsForCall = 20'000'000;
 
-class RegionWalk {
+class RegionWalk : BodyScope {
  public:
   /// Regions are those of `tensors`.
   RegionWalk(Unknowns& unknowns, const ProgramCall& call, const std::set<TensorId>& tensors,
              const BodyReader* reader)
-      : unknowns_(unknowns),
-        module_(unknowns.module()),
-        call_(call),
+      : BodyScope(unknowns, call, reader),
         tensors_(tensors),
-        reader_(reader),
-        task_(unknowns, call, 1),
-        intervals_(unknowns.module(), unknowns.program().ranges),
         loops_(unknowns.module(), unknowns.program().ranges,
                [this](const BodyLoops& loops) { reader_->on_loop(call_, loops, task_.converter); }),
-        scope_(task_.domain),
-        regions_(unknowns, TaskNames(call, 1)) {
-    for (const EnclosingRepeat& repeat : call.repeats) {
-      intervals_.Set(repeat.var, repeat.iterations);
-    }
-    for (size_t i = 0; i < call.scalars.size(); ++i) {
-      intervals_.Set(call.device->scalars[i], intervals_.Of(call.scalars[i]));
-    }
-    for (size_t i = 0; i < call.axes.size(); ++i) {
-      intervals_.Set(call.axes[i].var, call.axes[i]);
-      intervals_.Set(call.task_symbols[i], call.axes[i]);
-    }
+        own_(unknowns, [this](const BodyRead& read) { AddUnwritten(read); }),
+        regions_(unknowns, TaskNames(call, 1)),
+        unwritten_(unknowns, TaskNames(call, 1)) {
     for (const Impl& impl : call.device->impls) {
       ahead_.insert(impl.preloaded.begin(), impl.preloaded.end());
     }
     if (reader_ != nullptr) {
-      FindStored();
       CheckRange(call);
     }
     if (!IsEmpty(scope_)) {  // else no task at these sizes
-      CheckSlices(call);
-      CheckScalars(call);
+      CheckSlices();
+      CheckScalars();
       CheckEdges(call);
       Block(call.device->body);
     }
   }
 
-  std::vector<AccessRegion> Take() { return regions_.Take(); }
-
- private:
-  /// The facts that hold inside of a loop or a branch.
-  struct Saved {
-    Set scope;
-    bool exact;
-  };
-  Saved Save() const { return {scope_, exact_}; }
-  void Restore(Saved saved) {
-    scope_ = std::move(saved.scope);
-    exact_ = saved.exact;
+  CallRegions Take() {
+    CallRegions regions{regions_.Take(), unwritten_.Take()};
+    for (const AccessRegion& region : regions.all) {
+      bool listed = empty_.contains(region.tensor);  // what is listed of it is all
+      if (!region.write && !listed && StartsEmpty(module_.tensors[region.tensor])) {
+        regions.unwritten.push_back(region);
+      }
+    }
+    return regions;
   }
 
+ private:
   /// Of what accesses nothing of interest, scalars are read all the same: others are made of them.
   void Block(const std::vector<StmtId>& stmts) {
     for (StmtId id : stmts) {
@@ -98,54 +80,46 @@ class RegionWalk {
     return reader_ != nullptr || Accesses(module_, part, [&](TensorId id) { return IsWanted(id); });
   }
 
-  /// The parameters whose elements the call may store to, by this name or another.
-  void FindStored() {
-    const std::vector<TensorId>& params = call_.device->params;
-    for (size_t a = 0; a < params.size(); ++a) {
-      for (size_t b = 0; b < params.size(); ++b) {
-        if (call_.args[a].tensor == call_.args[b].tensor &&
-            module_.tensors[params[b]].access != Access::In) {
-          stored_.insert(params[a]);
-        }
-      }
-    }
-  }
-
   /// What the iterations of a loop access is told when `body` has been read.
   template <class Body>
-  void Independent(const std::vector<Axis>& axes, const Body& body) {
+  void Loop(const std::vector<Axis>& axes, bool sequential, const Body& body) {
     Saved saved = Save();
-    if (reader_ != nullptr) {
+    bool independent = reader_ != nullptr && !sequential;
+    if (independent) {
       loops_.Enter(stmt_, unknowns_.Mark());
     }
-    EnterAxes(axes, true);
+    own_.EnterLoop(sequential);
+    EnterAxes(axes, [&](SymbolId variable, const std::string& name) {
+      own_.AddVariable(variable, name);
+      if (independent) {
+        loops_.AddVariable(variable, name);
+      }
+    });
     body();
-    if (reader_ != nullptr) {
+    own_.LeaveLoop();
+    if (independent) {
       loops_.Leave();
     }
     Restore(std::move(saved));
   }
 
   void Visit(const For& loop) {
-    if (!loop.sequential) {
-      Independent(loop.axes, [&] { Block(loop.body); });
-      return;
-    }
-    Saved saved = Save();
-    EnterAxes(loop.axes);
-    Block(loop.body);
-    Restore(std::move(saved));
+    Loop(loop.axes, loop.sequential, [&] { Block(loop.body); });
   }
 
   void Visit(const If& branch) {
     VisitExpr(branch.condition);
     Saved saved = Save();
-    EnterBranch(branch.condition, true);
-    Block(branch.body);
-    Restore(saved);
-    EnterBranch(branch.condition, false);
-    Block(branch.otherwise);
-    Restore(std::move(saved));
+    BodyWrites::Sides sides;
+    for (bool holds : {true, false}) {
+      size_t side = holds ? 0 : 1;
+      sides.begin[side] = own_.Mark();
+      sides.exact = EnterBranch(branch.condition, holds) && sides.exact;
+      sides.scopes[side] = scope_;
+      Block(holds ? branch.body : branch.otherwise);
+      Restore(saved);
+    }
+    own_.Join(sides);
   }
 
   void Visit(const Let& let) {
@@ -167,7 +141,10 @@ class RegionWalk {
                                                    [&](const PwAff&) { return unknowns_.All(); }));
   }
 
-  void Visit(const LocalDecl& decl) { loops_.Declare(decl.tensor); }
+  void Visit(const LocalDecl& decl) {
+    loops_.Declare(decl.tensor);
+    own_.Declare(decl.tensor);
+  }
 
   void Visit(const Assign& assign) {
     SourceRange range = here_;
@@ -187,7 +164,7 @@ class RegionWalk {
   void Visit(const TopK& topk) {
     SourceRange range = here_;
     CheckRanks(topk);
-    Independent({topk.rank}, [&] {
+    Loop({topk.rank}, false, [&] {
       Saved saved = Save();
       EnterAxes({topk.axis});
       VisitExpr(topk.body);
@@ -213,8 +190,13 @@ class RegionWalk {
     Element(tensor, indices, true);
   }
 
-  /// `independent`: those of the loop that was entered.
-  void EnterAxes(const std::vector<Axis>& axes, bool independent = false) {
+  void EnterAxes(const std::vector<Axis>& axes) {
+    EnterAxes(axes, [](SymbolId, const std::string&) {});
+  }
+
+  /// Tells each variable before the range of the next one is read.
+  template <class OnVariable>
+  void EnterAxes(const std::vector<Axis>& axes, const OnVariable& on_variable) {
     for (const Axis& axis : axes) {
       VisitExpr(axis.lo);
       VisitExpr(axis.hi);
@@ -226,16 +208,8 @@ class RegionWalk {
       task_.converter.Bind(axis.var, variable);
       intervals_.Set(axis.var, axis);
       loops_.Know(axis.var);
-      if (independent && reader_ != nullptr) {
-        loops_.AddVariable(axis.var, name);
-      }
+      on_variable(axis.var, name);
     }
-  }
-
-  void EnterBranch(ExprId condition, bool wanted) {
-    Converter::Condition where = task_.converter.Where(condition, wanted);
-    scope_ = scope_ & where.set;
-    exact_ = exact_ && where.exact;
   }
 
   void Element(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
@@ -254,14 +228,34 @@ class RegionWalk {
         (stored_.contains(tensor) || module_.tensors[tensor].kind == TensorKind::Local)) {
       loops_.Add({tensor, indices, write, here_, scope_, exact_});
     }
+    const Converter::Binding* binding = task_.converter.Find(tensor);
+    TensorId memory = binding == nullptr ? tensor : binding->tensor;
+    bool empty = !is_control_ && empty_.contains(memory);
+    if (!IsWanted(tensor) && !empty) {
+      return;
+    }
+    std::vector<PwAff> element = binding == nullptr ? std::vector<PwAff>() : binding->slice;
+    for (ExprId index : indices) {
+      element.push_back(task_.converter.Int(index));
+    }
+    Set elements = ElementsAt(unknowns_, memory, element, scope_);
     if (IsWanted(tensor)) {
-      const Converter::Binding& binding = *task_.converter.Find(tensor);
-      std::vector<PwAff> element = binding.slice;
-      for (ExprId index : indices) {
-        element.push_back(task_.converter.Int(index));
-      }
-      regions_.Add({binding.tensor, write, !write && ahead_.contains(tensor), exact_}, element,
-                   scope_);
+      regions_.Add({memory, write, !write && ahead_.contains(tensor), exact_}, elements);
+    }
+    if (empty && write) {
+      own_.Write(memory, elements);
+    } else if (empty) {
+      own_.Read({tensor, memory, here_, exact_, {}, elements & Inside(memory)});
+    }
+  }
+
+  void AddUnwritten(const BodyRead& read) {
+    const Tensor& tensor = module_.tensors[read.tensor];
+    if (tensor.kind == TensorKind::Local || tensor.access == Access::Out) {
+      reader_->on_own_read(call_, read);
+    } else if (StartsEmpty(module_.tensors[read.memory]) && !IsEmpty(read.open)) {
+      bool exact = read.exact && read.never && IsSubset(read.open, read.never);
+      unwritten_.Add({read.memory, false, false, exact}, read.open);
     }
   }
 
@@ -289,18 +283,10 @@ class RegionWalk {
     is_control_ = false;
   }
 
-  bool IsPartial(ExprId expr) const {
-    bool partial = false;
-    VisitExprs(module_, expr, [&](ExprId id) { partial |= bool{PartialOperand(module_, id)}; });
-    return partial;
-  }
-
   /// What is read to know the elements of a wait or notify, and the count that a wait is for.
   void CheckEdge(const TaskEdge& edge, bool count) {
-    bool partial = false;
-    VisitExprs(module_, *edge.ref,
-               [&](ExprId id) { partial |= bool{PartialOperand(module_, id)}; });
-    if (reader_ == nullptr || !(count || partial || ReadsTensor(module_, *edge.ref))) {
+    bool of_interest = count || IsPartial(*edge.ref) || ReadsTensor(module_, *edge.ref);
+    if (reader_ == nullptr || !of_interest) {
       return;
     }
     for (size_t i = 0; i < edge.coords.size(); ++i) {
@@ -333,97 +319,6 @@ class RegionWalk {
     Restore(std::move(saved));
   }
 
-  void CheckSlices(const ProgramCall& call) {
-    for (const Argument& arg : call.args) {
-      for (size_t i = 0; reader_ != nullptr && i < arg.indices.size(); ++i) {
-        CheckIndex(arg.tensor, i, arg.indices[i], task_.exact);
-      }
-    }
-  }
-
-  void CheckIndex(TensorId tensor, size_t axis, ExprId index, bool exact) {
-    using Kind = IndexUse::Kind;
-    if (intervals_.IsInside(index, module_.tensors[tensor].shape[axis])) {
-      reader_->on_index(call_, {Kind::Element, tensor, axis, index, true});
-      return;
-    }
-    PwAff value = task_.converter.Int(index);
-    PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[axis]);
-    reader_->on_index(call_, {Kind::Element, tensor, axis, index, false, value,
-                              unknowns_.Constant(0), extent, &scope_, exact});
-  }
-
-  /// The values of scalar parameters are in the ranges that the device function declares.
-  void CheckScalars(const ProgramCall& call) {
-    Converter& converter = task_.converter;
-    for (size_t i = 0; reader_ != nullptr && i < call.scalars.size(); ++i) {
-      const Symbol& scalar = module_.symbols[call.device->scalars[i]];
-      if (scalar.lo) {
-        PwAff value = converter.Int(call.scalars[i]);
-        PwAff lo = converter.Int(scalar.lo), hi = converter.Int(scalar.hi);
-        reader_->on_index(call, {IndexUse::Kind::Scalar,
-                                 {},
-                                 i,
-                                 call.scalars[i],
-                                 false,
-                                 value,
-                                 lo,
-                                 hi,
-                                 &scope_,
-                                 task_.exact});
-      }
-    }
-  }
-
-  /// A division by zero or a shift too far has no useful value.
-  void CheckOperation(ExprId id) {
-    ExprId operand = reader_ == nullptr ? ExprId{} : PartialOperand(module_, id);
-    if (!operand) {
-      return;
-    }
-    bool divides = !IsShift(module_, id);
-    auto values = intervals_.Of(operand);
-    bool proved = values && (divides ? values->lo >= 1 || values->hi <= -1
-                                     : values->lo >= 0 && values->hi <= 63);
-    if (!proved) {
-      reader_->on_index(call_, {divides ? IndexUse::Kind::Divisor : IndexUse::Kind::Places,
-                                {},
-                                0,
-                                operand,
-                                false,
-                                task_.converter.Int(operand),
-                                unknowns_.Constant(0),
-                                unknowns_.Constant(64),
-                                &scope_,
-                                exact_,
-                                id});
-    }
-  }
-
-  /// There are as many elements as are taken.
-  void CheckRanks(const TopK& topk) {
-    if (reader_ == nullptr) {
-      return;
-    }
-    PwAff taken = task_.converter.Int(topk.rank.hi);
-    PwAff there = task_.converter.Int(topk.axis.hi);
-    if (topk.axis.lo) {
-      there = there - task_.converter.Int(topk.axis.lo);
-    }
-    PwAff one = unknowns_.Constant(1);
-    Set some = scope_ & Le(one, taken);
-    reader_->on_index(call_, {IndexUse::Kind::TopK,
-                              {},
-                              0,
-                              topk.rank.hi,
-                              false,
-                              taken - one,
-                              unknowns_.Constant(0),
-                              there,
-                              &some,
-                              exact_});
-  }
-
   void VisitExpr(ExprId id) {
     if (id) {
       here_ = module_.RangeOf(id);
@@ -437,10 +332,7 @@ class RegionWalk {
     }
   }
 
-  void Visit(const IntLiteral&) {}
-  void Visit(const FloatLiteral&) {}
-  void Visit(const BoolLiteral&) {}
-  void Visit(const SymbolRef&) {}
+  void Visit(const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef> auto&) {}
   void Visit(const Load& load) { Element(load.tensor, load.indices, false); }
   void Visit(const Cast& cast) { VisitExpr(cast.operand); }
   void Visit(const Unary& unary) { VisitExpr(unary.operand); }
@@ -481,30 +373,23 @@ class RegionWalk {
     Restore(std::move(saved));
   }
 
-  Unknowns& unknowns_;
-  const Module& module_;
-  const ProgramCall& call_;
   const std::set<TensorId>& tensors_;
-  const BodyReader* reader_;
-  TaskScope task_;
-  Intervals intervals_;
   BodyLoops loops_;
-  std::set<TensorId> stored_;
+  BodyWrites own_;
   StmtId stmt_;       // that is being read
   SourceRange here_;  // of the statement or the expression
-  Set scope_;
   RegionList regions_;
-  bool exact_ = true;
+  RegionList unwritten_;
   bool is_control_ = false;   // what is read now is not read by a body
   std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
 };
 
 }  // namespace
 
-std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
-                                    const std::set<TensorId>& tensors, const BodyReader* reader) {
+CallRegions RegionsOf(Unknowns& unknowns, const ProgramCall& call,
+                      const std::set<TensorId>& tensors, const BodyReader* reader) {
   unknowns.context().SetBudget(kStepsForCall);
-  std::vector<AccessRegion> regions = RegionWalk(unknowns, call, tensors, reader).Take();
+  CallRegions regions = RegionWalk(unknowns, call, tensors, reader).Take();
   if (reader != nullptr) {
     reader->on_end(call);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/sets/body_loops.h"
+#include "analysis/sets/body_writes.h"
 #include "analysis/sets/task_scope.h"
 
 namespace etc {
@@ -48,14 +49,28 @@ struct BodyReader {
   std::function<void(const ProgramCall&, const BodyLoops&, Converter&)> on_loop;
   /// The integers that are stored to a tensor of the program, over `kStoredValue`.
   std::function<void(TensorId, const Set&)> on_store;
+  /// Each read of a local or an `out` parameter, and what the task has written of it before.
+  std::function<void(const ProgramCall&, const BodyRead&)> on_own_read;
   std::function<void(const ProgramCall&)> on_end;  // of a body
+};
+
+/// Whether the tensor holds nothing when a launch starts.
+inline bool StartsEmpty(const Tensor& tensor) {
+  return tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
+}
+
+/// What the tasks of a call access.
+struct CallRegions {
+  std::vector<AccessRegion> all;
+  /// What a task reads of tensors that start empty, and has not written itself before; for a
+  /// reader.
+  std::vector<AccessRegion> unwritten;
 };
 
 /// What the tasks of one call access of some tensors. Without a reader, nothing else in the body is
 /// looked at.
-std::vector<AccessRegion> RegionsOf(Unknowns& unknowns, const ProgramCall& call,
-                                    const std::set<TensorId>& tensors,
-                                    const BodyReader* reader = nullptr);
+CallRegions RegionsOf(Unknowns& unknowns, const ProgramCall& call,
+                      const std::set<TensorId>& tensors, const BodyReader* reader = nullptr);
 
 /// The regions of task 1 of the call, as those of task 2.
 std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
@@ -63,8 +78,9 @@ std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
 
 /// What the tasks of each call access of the tensors that any call writes.
 struct ProgramAccesses {
-  std::vector<std::vector<AccessRegion>> first;   // of task 1
-  std::vector<std::vector<AccessRegion>> second;  // of task 2
+  std::vector<std::vector<AccessRegion>> first;      // of task 1
+  std::vector<std::vector<AccessRegion>> second;     // of task 2
+  std::vector<std::vector<AccessRegion>> unwritten;  // `CallRegions::unwritten`, of task 2
 };
 
 ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader = nullptr);

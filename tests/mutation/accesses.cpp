@@ -60,6 +60,9 @@ void Accesses::Note(std::vector<size_t>* reads, std::vector<size_t>* writes) {
   reads_ = reads;
   writes_ = writes;
   touches_.Clear();
+  own_.clear();
+  unwritten_.clear();
+  undefined_.clear();
 }
 
 /// What bodies touch: `Note` has been given writes.
@@ -140,6 +143,12 @@ Value Accesses::Read(TensorId named, const std::vector<int64_t>& index) {
     Touch(*cells, *reads_);
   }
   TouchInIteration(named, element->first, *cells, false);
+  if (writes_ != nullptr && !own_.contains(cells->first)) {
+    unwritten_.insert(cells->first);
+    if (bound_.contains(named) && module_.tensors[named].access == Access::Out) {
+      undefined_.insert(named);
+    }
+  }
   if (overwritten_.empty() && memory_.IsOverwritten(element->first, *cells)) {
     overwritten_ = fmt::format("`@{}` reads `%{}`, which another buffer was stored over", callee_,
                                tensor.name);
@@ -154,6 +163,7 @@ void Accesses::Write(TensorId named, const std::vector<int64_t>& index, Value va
     bool integer = KindOf(module_.tensors[element->first].type) == ValueKind::Int;
     memory_.Set(element->first, *cells, integer, value);
     Touch(*cells, *writes_);
+    own_.insert(cells->first);
     TouchInIteration(named, element->first, *cells, true);
   }
 }

@@ -39,6 +39,10 @@ class Accesses {
   const std::string& overwritten() const { return overwritten_; }
   /// Names, in bodies, through which two iterations of a task touch an element, one writing.
   const std::set<TensorId>& dependent() const { return dependent_; }
+  /// The cells that the task reads before it writes them: since `Note`.
+  const std::set<size_t>& unwritten() const { return unwritten_; }
+  /// Names, in bodies, of `out` parameters of which it does so.
+  const std::set<TensorId>& undefined() const { return undefined_; }
   /// A tensor is too large, or the value of an index is not known.
   bool unknown() const { return unknown_; }
 
@@ -69,6 +73,9 @@ class Accesses {
   std::set<TensorId> stored_;        // what it may store to
   IterationTouches<size_t> touches_;
   std::set<TensorId> dependent_;
+  std::set<size_t> own_;  // cells that the task has written
+  std::set<size_t> unwritten_;
+  std::set<TensorId> undefined_;
   std::string callee_;
   std::vector<size_t>* reads_ = nullptr;
   std::vector<size_t>* writes_ = nullptr;

@@ -1,6 +1,7 @@
 // Damage to bodies: other elements, and iterations that depend on each other.
 #include <algorithm>
 
+#include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "mutation_collector.h"
@@ -27,6 +28,7 @@ class BodyMutations {
           around_.push_back(axis.var);
         }
         AddSharedLocals(block, i, *loop);
+        AddStagedLoop(block, i, *loop);
         AddBody(loop->body, [id](Module& m) { return &std::get<For>(m.stmts[id]).body; });
         around_.resize(around_.size() - loop->axes.size());
       } else if (const auto* branch = std::get_if<If>(&stmt)) {
@@ -71,6 +73,44 @@ class BodyMutations {
         std::vector<StmtId>& body = std::get<For>(m.stmts[around[i]]).body;
         body.erase(body.begin());
         around.insert(around.begin() + static_cast<std::ptrdiff_t>(i), id);
+      });
+    }
+  }
+
+  /// What a loop stores passes through a local, of which one iteration more may be read.
+  void AddStagedLoop(const In<std::vector<StmtId>*>& block, size_t i, const For& loop) {
+    const auto* store =
+        loop.body.size() == 1 ? std::get_if<Assign>(&module_.stmts[loop.body[0]]) : nullptr;
+    ValueKind kind = store == nullptr ? ValueKind::Error : KindOf(module_, store->value);
+    bool stored = kind == ValueKind::Float || kind == ValueKind::Int;
+    if (loop.sequential || loop.axes.size() != 1 || !stored || store->adds) {
+      return;
+    }
+    for (int64_t missing : {0, 1}) {
+      out_.Add("pass what a loop stores through a local", [block, i, kind, missing](Module& m) {
+        StmtId id = (*block(m))[i];
+        For reads = std::get<For>(m.stmts[id]);
+        const Axis axis = reads.axes[0];
+        Assign store = std::get<Assign>(m.stmts[reads.body[0]]);
+        Tensor tensor;
+        tensor.name = "staged";
+        tensor.kind = TensorKind::Local;
+        tensor.type = kind == ValueKind::Float ? DType::F32 : DType::I64;
+        tensor.shape = {MakeInt(m, 8)};
+        TensorId local = m.tensors.Add(std::move(tensor));
+        ExprId at = MakeRef(m, axis.var);
+        at = axis.lo ? m.AddExpr(Binary{BinaryOp::Sub, at, axis.lo}) : at;
+        at = m.AddExpr(Binary{BinaryOp::Mod, at, MakeInt(m, 8)});
+        For writes = reads;
+        writes.sequential = true;
+        writes.axes[0].hi = m.AddExpr(Binary{BinaryOp::Sub, axis.hi, MakeInt(m, missing)});
+        writes.body = {m.AddStmt(Assign{local, {at}, store.value})};
+        store.value = m.AddExpr(Load{local, {at}});
+        reads.body = {m.AddStmt(std::move(store))};
+        StmtId first = m.AddStmt(LocalDecl{local});
+        StmtId second = m.AddStmt(std::move(writes));
+        m.stmts[id] = std::move(reads);
+        (*block(m)).insert((*block(m)).begin() + static_cast<std::ptrdiff_t>(i), {first, second});
       });
     }
   }

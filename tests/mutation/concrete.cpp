@@ -201,6 +201,13 @@ class Builder {
         program_.dependent.emplace(device.name, module_.tensors[tensor].name);
       }
     }
+    program_.tasks.back().unwritten.assign(accesses_.unwritten().begin(),
+                                           accesses_.unwritten().end());
+    for (const auto* names : {&accesses_.undefined(), &interpreter_.undefined()}) {
+      for (TensorId tensor : *names) {
+        program_.undefined.emplace(device.name, module_.tensors[tensor].name);
+      }
+    }
     if (!interpreter_.fault().empty()) {
       program_.Outside(fmt::format("{}: {}", name_, interpreter_.fault()));
     }

@@ -37,6 +37,8 @@ struct Task {
   std::vector<Signal> notifies;
   std::vector<size_t> reads;  // cells: elements, or bytes of the workspace; ascending
   std::vector<size_t> writes;
+  std::vector<size_t>
+      unwritten;  // of what it reads, the first cells that it has not written before
 };
 
 /// One call or share, repeats unrolled. Task number i of it runs on SM (first + i) mod sms.
@@ -60,6 +62,8 @@ struct ConcreteProgram {
   std::string overwritten;                // a read of what another buffer was stored over
   /// Device functions of which iterations depend on each other, and the tensors in question.
   std::set<std::pair<std::string, std::string>> dependent;
+  /// Device functions that read of a local or an `out` parameter what they have not written.
+  std::set<std::pair<std::string, std::string>> undefined;
   bool unknown = false;  // it depends on what is not known
 
   /// An integer that decides what happens.

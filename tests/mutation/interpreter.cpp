@@ -289,8 +289,14 @@ void Interpreter::CheckLocal(const Tensor& tensor, const std::vector<int64_t>& i
 }
 
 void Interpreter::TouchLocal(TensorId tensor, const std::vector<int64_t>& index, bool write) {
-  if (touches_.Add({declared_[tensor], index}, place_, tensor, write)) {
+  std::pair element{declared_[tensor], index};
+  if (touches_.Add(element, place_, tensor, write)) {
     dependent_.insert(tensor);
+  }
+  if (write) {
+    written_.insert(std::move(element));
+  } else if (!written_.contains(element)) {
+    undefined_.insert(tensor);
   }
 }
 
@@ -330,6 +336,8 @@ void Interpreter::RunTask(const std::vector<StmtId>& body) {
   locals_.clear();
   touches_.Clear();
   dependent_.clear();
+  written_.clear();
+  undefined_.clear();
   Run(body);
 }
 

@@ -49,6 +49,9 @@ class Interpreter {
   /// Names of a local of which two iterations touch an element, one writing.
   const std::set<TensorId>& dependent() const { return dependent_; }
 
+  /// Locals of which an element was read that nothing had been stored in.
+  const std::set<TensorId>& undefined() const { return undefined_; }
+
   /// Something that decides what happens was not known.
   bool unknown() const { return unknown_; }
   /// An element of a local array, or a division by zero, that the body must not reach.
@@ -82,6 +85,8 @@ class Interpreter {
   std::map<TensorId, size_t> declared_;  // which array of its own a local is now
   IterationTouches<std::pair<size_t, std::vector<int64_t>>> touches_;
   std::set<TensorId> dependent_;
+  std::set<std::pair<size_t, std::vector<int64_t>>> written_;  // of locals
+  std::set<TensorId> undefined_;
   bool unknown_ = false;
   std::string fault_;
 };

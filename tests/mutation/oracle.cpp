@@ -128,13 +128,16 @@ class Judging {
   }
 
   void FindUndefined() {
+    for (const auto& [device, tensor] : program_.undefined) {
+      Add(Wrong::Undefined,
+          fmt::format("`@{}` reads of `%{}` what it has not written", device, tensor));
+    }
     std::vector<bool> written = program_.cell_given;
     for (const Step& step : program_.steps) {
       for (size_t t = step.begin; t < step.end; ++t) {
         const Task& task = program_.tasks[t];
-        for (size_t cell : task.body ? task.reads : std::vector<size_t>()) {
-          bool own = std::binary_search(task.writes.begin(), task.writes.end(), cell);
-          if (!written[cell] && !own) {
+        for (size_t cell : task.unwritten) {
+          if (!written[cell]) {
             Add(Wrong::Undefined, fmt::format("{} reads what no task wrote of `%{}`", task.name,
                                               program_.cell_tensors[cell]));
           }

@@ -20,6 +20,7 @@ enum class Wrong {
   Count,        // an element that is used has another number of notifies than its count: a rule of
                 // the language, which some programs that break it survive
   Undefined,    // a body reads what no task before it in program order has written, nor its own
+                // before; of a local or an `out` parameter, what its own has not
 };
 const char* Name(Wrong wrong);
 

@@ -287,6 +287,28 @@ TEST_CASE("iterations of a loop that touch an element, one of them writing") {
   }
 }
 
+TEST_CASE("elements of locals and `out` parameters that the task has not written") {
+  CHECK(
+      WrongInBody("local %s: f32[6]; for (i: n) %s[i] = %x[i]; for (i: n) %y[i] = %s[i];").empty());
+  CHECK(WrongInBody("local %s: f32[6]; %s[0] = 1.0; scan (i: 1..n) %s[i] = %s[i - 1];").empty());
+  for (const char* body :
+       {"local %s: f32[6]; for (i: n - 1) %s[i] = %x[i]; for (i: n) %y[i] = %s[i];",
+        "local %s: f32[6]; %s[1] = 1.0; scan (i: n) %s[i] += 1.0;",
+        "for (i: n) { local %s: f32[2]; %s[i % 2] = %x[i]; %y[i] = %s[0]; }"}) {
+    INFO(body);
+    CHECK(WrongInBody(body) == Found{Wrong::Undefined});
+  }
+  CHECK(WrongWith("etir 1; dim n in 2..6; device @f(%x: f32[n], %y: out f32[n]) tasks (one: 1) "
+                  "{ %y[0] = %x[0]; for (i: n) %y[i] += %x[i]; } "
+                  "graph @g(%x: f32[n], %y: out f32[n]) { call @f(%x, %y); }") ==
+        Found{Wrong::Undefined});
+  CHECK(WrongWith("etir 1; dim n in 2..6; device @f(%x: f32[n], %y: inout f32[n]) tasks (i: n) "
+                  "{ %y[i] += %x[i]; } device @h(%x: f32[n], %y: out f32[n]) tasks (i: n - 1) "
+                  "{ %y[i] = %x[i]; } graph @g(%x: f32[n], %y: out f32[n]) "
+                  "{ event %e count n - 1; call @h(%x, %y) notify (i) => %e; "
+                  "call @f(%x, %y) wait (i) => %e; }") == Found{Wrong::Undefined});
+}
+
 TEST_CASE("of three notifies any two complete a count of two") {
   ConcreteProgram program;
   program.needed = {2};

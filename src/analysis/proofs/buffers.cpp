@@ -135,7 +135,7 @@ bool FreshBuffers::Has(TensorId buffer) {
   for (const ProgramCall& call : state_->program.calls) {
     bool uses = std::any_of(call.args.begin(), call.args.end(),
                             [&](const Argument& arg) { return arg.tensor == buffer; });
-    accesses.first.push_back(uses ? RegionsOf(state_->unknowns, call, {buffer})
+    accesses.first.push_back(uses ? RegionsOf(state_->unknowns, call, {buffer}).all
                                   : std::vector<AccessRegion>());
     first = first == nullptr && !accesses.first.back().empty() ? &call : first;
   }

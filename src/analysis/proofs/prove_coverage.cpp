@@ -1,5 +1,6 @@
 // What a task reads of memory that holds nothing when a launch starts was written before: by
-// itself, or by a task that comes before it in program order, to which `ProveRaces` holds them.
+// itself (`BodyWrites`), or by a task that comes before it in program order, to which `ProveRaces`
+// holds them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,16 +21,14 @@ class CoverageProof {
         module_(prover.unknowns.module()),
         calls_(unknowns_.program().calls),
         first_(accesses.first),
-        second_(accesses.second),
+        unwritten_(accesses.unwritten),
         renewal_(renewal),
         sizes_(unknowns_.GlobalFacts()) {}
 
   void Run() {
     for (const ProgramCall& call : calls_) {
-      for (const AccessRegion& region : second_[call.index]) {
-        if (!region.write && StartsEmpty(region.tensor)) {
-          Check(call, region);
-        }
+      for (const AccessRegion& region : unwritten_[call.index]) {
+        Check(call, region);
       }
     }
     for (TensorId param : unknowns_.program().params) {
@@ -40,11 +39,6 @@ class CoverageProof {
   }
 
  private:
-  bool StartsEmpty(TensorId id) const {
-    const Tensor& tensor = module_.tensors[id];
-    return tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
-  }
-
   /// Whether an earlier call of each iteration writes every element that is ever touched.
   bool IsRenewed(const ProgramCall& reader, TensorId tensor) {
     return std::any_of(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(reader.index),
@@ -64,7 +58,7 @@ class CoverageProof {
     return x.index < y.index ? before | InOneIteration(unknowns_, repeats) : before;
   }
 
-  /// What is written of a tensor before task 2 of the reader reads it: certainly, or perhaps.
+  /// What tasks before task 2 of the reader write of a tensor: certainly, or perhaps.
   Set Written(const ProgramCall& reader, TensorId tensor, bool certainly) const {
     std::vector<std::string> kept = ElementNamesOf(unknowns_, tensor);
     for (const std::string& name : TaskNames(reader, 2)) {
@@ -83,9 +77,6 @@ class CoverageProof {
       for (const AccessRegion& region : first_[writer.index]) {
         add(region, IterationNames(writer, 1), Before(writer, reader));
       }
-    }
-    for (const AccessRegion& region : second_[reader.index]) {
-      add(region, TaskNames(reader, 2), unknowns_.All());
     }
     return written;
   }
@@ -181,7 +172,7 @@ class CoverageProof {
       return;
     }
     for (const ProgramCall& writer : calls_) {
-      if (Writes(writer, read.tensor)) {
+      if (writer.index != reader.index && Writes(writer, read.tensor)) {
         error->notes.push_back(
             {writer.range, fmt::format("`@{}` writes other elements", writer.device->name)});
       }
@@ -242,7 +233,7 @@ class CoverageProof {
   const Module& module_;
   const std::vector<ProgramCall>& calls_;
   const std::vector<std::vector<AccessRegion>>& first_;
-  const std::vector<std::vector<AccessRegion>>& second_;
+  const std::vector<std::vector<AccessRegion>>& unwritten_;
   Renewal& renewal_;
   Set sizes_;
 };

@@ -211,6 +211,9 @@ ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
   reader.on_loop = [&](const ProgramCall& call, const BodyLoops& loops, Converter& converter) {
     ProveIterations(prover, call, loops, converter);
   };
+  reader.on_own_read = [&](const ProgramCall& call, const BodyRead& read) {
+    ProveOwnRead(prover, call, read);
+  };
   ComputedValues values(prover.unknowns);
   reader.on_store = [&](TensorId tensor, const Set& stored) { values.Add(tensor, stored); };
   reader.on_end = [&](const ProgramCall& call) { values.End(call); };

@@ -59,6 +59,8 @@ ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
 /// Two iterations of the innermost loop that touch an element, one of them writing.
 void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& loops,
                      Converter& converter);
+/// What a body reads of locals and of `out` parameters the task has written itself before.
+void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read);
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);

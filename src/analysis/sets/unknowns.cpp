@@ -350,7 +350,6 @@ void Unknowns::KeepOlder(size_t mark, const Set& set,
   }
 }
 
-/// Whether a variable was made since the mark, or a term of one.
 bool Unknowns::IsSince(size_t mark, const std::string& name) const {
   const Term* term = Find(name);
   if (term != nullptr && term->kind != Term::Kind::Any) {

@@ -74,6 +74,8 @@ class Unknowns {
   std::string Fresh(const std::string& stem);
   /// Tells what is made from here on from what was made before.
   size_t Mark() const { return fresh_; }
+  /// Whether a variable was made since the mark, or a term of one.
+  bool IsSince(size_t mark, const std::string& name) const;
   /// Terms made from here on belong to this task: those of others may have other ranges.
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   /// Says what holds of a variable wherever it has a value, in the scope.
@@ -153,7 +155,6 @@ class Unknowns {
   Set MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& product) const;
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
   void KeepOlder(size_t mark, const Set& set, std::map<std::string, std::string>& names) const;
-  bool IsSince(size_t mark, const std::string& name) const;
   std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
 
   const Module& module_;

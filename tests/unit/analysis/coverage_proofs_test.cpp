@@ -66,6 +66,36 @@ graph @g(%x: f32[n], %y: inout f32[h], %z: inout f32[n, h], %s: inout f32[n * h]
 )");
 }
 
+TEST_CASE("what a task reads of a local it has written") {
+  struct Case {
+    const char* body;
+    int64_t refuted, open;
+  };
+  for (const Case& c :
+       {Case{"local %t: f32[64]; for (i: n) %t[i] = %x[i]; %y[0] = sum(i: n) %t[i];", 0, 0},
+        Case{"local %t: f32[64]; for (i: n - 1) %t[i] = %x[i]; %y[0] = sum(i: n) %t[i];", 1, 0},
+        Case{"local %t: f32[64]; for (i: n - 1) %t[i] = %x[i]; %y[0] = sum(i: n - 1) %t[i];", 0, 0},
+        Case{"local %t: f32[64]; for (i: n - 1) %t[i + 1] = %x[i]; %t[0] = 1.0; %y[0] = %t[n - 1];",
+             0, 0},
+        Case{"local %t: f32[1]; if (n > 8) %t[0] = 1.0; if (n > 8) %y[0] = %t[0];", 0, 0},
+        Case{"local %t: f32[1]; if (n > 8) %t[0] = 1.0; if (n > 7) %y[0] = %t[0];", 1, 0},
+        Case{"local %t: f32[1]; if (%x[0] > 1.0) %t[0] = 1.0; else %t[0] = 2.0; %y[0] = %t[0];", 0,
+             0},
+        Case{"local %t: f32[1]; if (%x[0] > 1.0) %t[0] = 1.0; %y[0] = %t[0];", 0, 1},
+        Case{"local %t: f32[64]; %t[0] = 1.0; scan (i: 1..n) %t[i] = %t[i - 1] + %x[i];", 0, 0},
+        Case{"local %t: f32[64]; %t[0] = 1.0; scan (i: 1..n) %t[i] = %t[i] + %x[i];", 1, 0},
+        Case{"local %t: f32[64]; %t[0] = 1.0; for (j: n) scan (i: 1..n) { local %u: f32[1]; %u[0] "
+             "= %x[i]; %y[0] = %u[0]; }",
+             1, 0},  // iterations of the outer loop store to one element
+        Case{"scan (i: n, j: 2) { local %u: f32[2]; %u[j] = %x[i]; %y[0] = %u[j]; }", 0, 0},
+        Case{"scan (i: n) { local %u: f32[2]; %u[i % 2] = %x[i]; %y[0] = %u[0]; }", 1, 0}}) {
+    Proved proved = ProveBody(c.body);
+    INFO(c.body, "\n", proved.text);
+    CHECK(Refuted(proved.report) == c.refuted);
+    CHECK(proved.report.NotProved() == c.open);
+  }
+}
+
 TEST_CASE("quotients and remainders by a size") {
   for (const char* body :
        {"for (i: n) { local %l: f32[1]; %l[0] = %x[i]; } %y[n % h] = %x[0];",
