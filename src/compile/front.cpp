@@ -47,8 +47,8 @@ bool ReadConfig(const Module& module, const std::string& file, std::vector<Overr
   return ok;
 }
 
-bool Flatten(Module& module, Session& session) {
-  bool ok = Expand(module, session.diagnostics());
+bool Flatten(Module& module, const Target& target, Session& session) {
+  bool ok = Expand(module, {target.sms, target.shared_bytes}, session.diagnostics());
   session.SetExpansions(module.expansions);
   return ok;
 }
@@ -105,8 +105,8 @@ bool ApplyConstants(Module& module, const SourceOptions& options, Session& sessi
 
 std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
   auto module = ParseSource(options, session);
-  if (!module || !ApplyConstants(*module, options, session) || !Flatten(*module, session) ||
-      !Verify(*module, session.diagnostics())) {
+  if (!module || !ApplyConstants(*module, options, session) ||
+      !Flatten(*module, *options.target, session) || !Verify(*module, session.diagnostics())) {
     return nullptr;
   }
   LowerSlices(*module);
@@ -116,7 +116,7 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!ApplyConstants(module, source, session) || !Flatten(module, session) ||
+  if (!ApplyConstants(module, source, session) || !Flatten(module, *source.target, session) ||
       !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }

@@ -16,6 +16,7 @@ struct SourceOptions {
   std::vector<std::string> defines;
   std::vector<std::string> configs;
   std::vector<std::string> include_dirs;  // of imported files and of the headers of impls
+  const Target* target = &DefaultTarget();
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };
 

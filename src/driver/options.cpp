@@ -309,6 +309,20 @@ ExitCode ReportWrongCommandLine(std::string message, const CLI::App& app,
 
 }  // namespace
 
+namespace {
+
+/// A source may use constants of the machine that its schedule is chosen for.
+template <class Options>
+void TellSourceOfTarget(Options& options) {
+  if constexpr (requires { options.source.target = options.lowering.schedule.target; }) {
+    options.source.target = options.lowering.schedule.target;
+  } else if constexpr (requires { options.source.target = options.machine; }) {
+    options.source.target = options.machine;
+  }
+}
+
+}  // namespace
+
 std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* argv) {
   std::vector<const char*> arguments;
   std::transform(argv, argv + argc, std::back_inserter(arguments), Translate);
@@ -354,6 +368,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   } catch (const CLI::ParseError& error) {
     return ReportWrongCommandLine(error.what(), app, arguments);
   }
+  std::visit([](auto& options) { TellSourceOfTarget(options); }, command);
   return command;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "expand/inline.h"
 #include "ir/device_copy.h"
 #include "ir/printer.h"
+#include "ir/rewrite.h"
 
 namespace etc {
 namespace {
@@ -48,11 +50,14 @@ class Expander {
     module_.applications.clear();
     PutLets();
     ReserveNames();
-    std::map<size_t, std::vector<Item>> made;  // for the graph at this item
+    std::map<size_t, std::vector<Item>> made;  // for the graph at this item, in front of it
     for (size_t i = 0; i < module_.items.size(); ++i) {
       if (const auto* graph = std::get_if<GraphId>(&module_.items[i]); graph && Stays(i)) {
         std::vector<NodeId> body = Block(module_.graphs[*graph].body);
+        body.insert(body.begin(), buffers_.begin(), buffers_.end());
+        buffers_.clear();
         module_.graphs[*graph].body = std::move(body);
+        TakeLayouts(module_.graphs[*graph].body);
         made[i] = std::exchange(made_, {});
       }
     }
@@ -170,8 +175,11 @@ class Expander {
         region->body = Block(region->body);
       } else if (auto* call = std::get_if<CallNode>(&node)) {
         if (call->graph) {
-          std::vector<NodeId> inlined = Inline(*call, module_.RangeOf(id));
-          flat.insert(flat.end(), inlined.begin(), inlined.end());
+          for (NodeId inner : Inline(*call, module_.RangeOf(id))) {
+            // One buffer serves all rounds of a repeat around the call.
+            bool buffer = std::holds_alternative<BufferDecl>(module_.nodes[inner]);
+            (buffer ? buffers_ : flat).push_back(inner);
+          }
           continue;
         }
         Resolve(*call, module_.RangeOf(id));
@@ -205,6 +213,7 @@ class Expander {
     if (!generics || !Fits(callee, call, *generics, range)) {
       return {};
     }
+    NameConstants(callee, *generics);
     Remember(callee, {graph.range.begin, graph.braces.end}, *generics, range);
     return Block(InlineGraph(module_, call.graph, call, std::move(*generics)));
   }
@@ -272,13 +281,92 @@ class Expander {
     Remember(callee, {device.range.begin, device.braces.end}, *values, range);
     auto found = instances_.find(key);
     if (found == instances_.end()) {
+      NameConstants(callee, *values);
       DeviceId copy = module_.devices.Add(
           CopyDevice(module_, call.callee, std::move(*values), UniqueName(device.name)));
       made_.emplace_back(copy);
+      if (imported_devices_.contains(call.callee)) {
+        imported_devices_.insert(copy);
+      }
       found = instances_.emplace(std::move(key), copy).first;
     }
     call.callee = found->second;
     call.generics.clear();
+  }
+
+  /// A tensor that is row-major as it is written gets the layout that an imported device function
+  /// wants: the library knows what its implementations stream.
+  void TakeLayouts(const std::vector<NodeId>& nodes) {
+    for (NodeId id : nodes) {
+      const Node& node = module_.nodes[id];
+      if (const auto* repeat = std::get_if<Repeat>(&node)) {
+        TakeLayouts(repeat->body);
+      } else if (const auto* region = std::get_if<Region>(&node)) {
+        TakeLayouts(region->body);
+      } else if (const auto* call = std::get_if<CallNode>(&node)) {
+        const std::vector<TensorId>& params = module_.devices[call->callee].params;
+        for (size_t i = 0; i < std::min(params.size(), call->args.size()); ++i) {
+          const Tensor param = module_.tensors[params[i]];
+          Tensor& tensor = module_.tensors[call->args[i].tensor];
+          if (imported_devices_.contains(call->callee) && tensor.tile.empty()) {
+            tensor.tile = param.tile;
+            tensor.swizzled = param.swizzled;
+          }
+        }
+      }
+    }
+  }
+
+  /// Gives the values that follow from others a name, where they are constants.
+  void NameConstants(const Callee& callee, Substitution& values) {
+    for (SymbolId generic : callee.generics) {
+      const Symbol symbol = module_.symbols[generic];
+      ExprId& value = values.at(generic);
+      bool long_text = !std::holds_alternative<SymbolRef>(module_.exprs[value]) &&
+                       !EvaluatesAlone(module_.exprs[value]);
+      if (!symbol.value || !long_text || !IsConstant(value)) {
+        continue;
+      }
+      std::string key = fmt::format("{}_{}={}", callee.name, symbol.name, Print(module_, value));
+      auto found = constants_.find(key);
+      if (found == constants_.end()) {
+        SymbolId constant = module_.symbols.Add({fmt::format("{}_{}", callee.name, symbol.name),
+                                                 SymbolKind::Const,
+                                                 symbol.range,
+                                                 value,
+                                                 {},
+                                                 {},
+                                                 {}});
+        made_.emplace_back(constant);
+        found = constants_.emplace(std::move(key), constant).first;
+      }
+      value = MakeRef(module_, found->second);
+    }
+  }
+
+  static bool EvaluatesAlone(const Expr& expr) {
+    return std::holds_alternative<IntLiteral>(expr) || std::holds_alternative<FloatLiteral>(expr) ||
+           std::holds_alternative<BoolLiteral>(expr);
+  }
+
+  /// Whether a constant may have the value: no dimension but in `lower` and `upper`.
+  bool IsConstant(ExprId id) const {
+    const Expr& expr = module_.exprs[id];
+    if (const auto* call = std::get_if<Call>(&expr)) {
+      return call->op == Intrinsic::Lower || call->op == Intrinsic::Upper ||
+             std::all_of(call->args.begin(), call->args.end(),
+                         [&](ExprId arg) { return IsConstant(arg); });
+    }
+    if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+      return module_.symbols[ref->symbol].kind == SymbolKind::Const;
+    }
+    if (const auto* binary = std::get_if<Binary>(&expr)) {
+      return IsConstant(binary->left) && IsConstant(binary->right);
+    }
+    if (const auto* unary = std::get_if<Unary>(&expr)) {
+      return IsConstant(unary->operand);
+    }
+    return EvaluatesAlone(expr);
   }
 
   /// Remembers that a text was copied for a call.
@@ -301,12 +389,22 @@ class Expander {
   std::set<DeviceId> used_;
   std::set<std::string> names_;
   std::map<std::string, DeviceId> instances_;  // by callee and values
+  std::map<std::string, SymbolId> constants_;  // by callee, name and value
+  std::vector<NodeId> buffers_;                // of the graphs that the graph at hand calls
   std::vector<Item> made_;                     // for the graph at hand
 };
 
 }  // namespace
 
-bool Expand(Module& module, Diagnostics& diagnostics) {
+bool Expand(Module& module, const TargetConstants& target, Diagnostics& diagnostics) {
+  for (ExprId id : module.exprs.Ids()) {
+    const auto* ref = std::get_if<SymbolRef>(&module.exprs[id]);
+    if (ref != nullptr && ref->symbol == module.target_sms) {
+      module.exprs[id] = IntLiteral{target.sms};
+    } else if (ref != nullptr && ref->symbol == module.target_shared_bytes) {
+      module.exprs[id] = IntLiteral{target.shared_bytes};
+    }
+  }
   return Expander(module, diagnostics).Run();
 }
 

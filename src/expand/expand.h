@@ -2,15 +2,24 @@
 // one: what all that follows works on.
 #pragma once
 
+#include <cstdint>
+
 #include "ir/module.h"
 #include "support/diagnostics.h"
 
 namespace etc {
 
-/// Puts each `let` of the top level and each `fn` in the place of its name, the nodes of a called
-/// graph in the place of its call, and makes a device function of a generic one for each list of
-/// values that its calls give it. Graphs that are imported or generic, and what only they use, go.
-/// A module that is flat stays as it is. False after an error.
-[[nodiscard]] bool Expand(Module& module, Diagnostics& diagnostics);
+/// What a program may know of the machine that its schedule is chosen for.
+struct TargetConstants {
+  int64_t sms;
+  int64_t shared_bytes;  // the most dynamic shared memory of a CTA
+};
+
+/// Puts the values of `target_sms` and `target_shared_bytes`, each `let` of the top level and each
+/// `fn` in the place of its name, the nodes of a called graph in the place of its call, and makes a
+/// device function of a generic one for each list of values that its calls give it. Graphs that are
+/// imported or generic, and what only they use, go. A module that is flat stays as it is. False
+/// after an error.
+[[nodiscard]] bool Expand(Module& module, const TargetConstants& target, Diagnostics& diagnostics);
 
 }  // namespace etc

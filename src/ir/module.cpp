@@ -8,7 +8,11 @@
 
 namespace etc {
 
-Module::Module() { sms = symbols.Add({"sms", SymbolKind::Sms, {}, {}, {}, {}, {}}); }
+Module::Module() {
+  sms = symbols.Add({"sms", SymbolKind::Sms, {}, {}, {}, {}, {}});
+  target_sms = symbols.Add({"target_sms", SymbolKind::Const, {}, {}, {}, {}, {}});
+  target_shared_bytes = symbols.Add({"target_shared_bytes", SymbolKind::Const, {}, {}, {}, {}, {}});
+}
 
 ExprId Module::AddExpr(Expr expr, SourceRange range) {
   expr_ranges_.push_back(range);

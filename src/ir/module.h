@@ -247,6 +247,9 @@ class Module {
   std::vector<uint32_t> blank_lines;  // offsets of what follows an empty line, ascending
   SourceRange header;                 // of `etir 1;`
   SymbolId sms;                       // the one symbol of kind Sms
+  SymbolId target_sms;                // predefined constants: the SMs of the machine that schedules
+  SymbolId target_shared_bytes;  // are chosen for, and the most bytes of shared memory of a CTA
+                                 // of it; expansion puts their values
 
   Module();
 

@@ -11,8 +11,8 @@ const std::vector<Pass>& AllPasses() {
   static const std::vector<Pass> kPasses = {
       // Done before the first verification, so here there is nothing left to do but to print.
       {"import", "imports, functions, generic parameters and called graphs in their places",
-       [](Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
-         return Expand(module, diagnostics);
+       [](Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+         return Expand(module, {options.target->sms, options.target->shared_bytes}, diagnostics);
        }},
       // Not in the static pipeline: what an author wrote stays, and derived events are few.
       {"strip-events", "graphs without events, waits and notifies", StripEvents},

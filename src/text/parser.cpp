@@ -59,7 +59,13 @@ Parser::Parser(const SourceFile& source, SourceFile* growing, const ImportReader
   tokens_ = std::move(tokens.tokens);
   module_->comments = std::move(tokens.comments);
   module_->blank_lines = std::move(tokens.blank_lines);
-  names_.scalars.Declare("sms", module_->sms, {});
+  Predefine();
+}
+
+void Parser::Predefine() {
+  for (SymbolId id : {module_->sms, module_->target_sms, module_->target_shared_bytes}) {
+    (void)names_.scalars.Declare(module_->symbols[id].name, id, {});
+  }
 }
 
 const Token& Parser::Peek(size_t ahead) const {

@@ -131,6 +131,9 @@ class Parser {
   std::optional<Callable> FindCallable(const Token& name);
   SymbolId ExpectScalar();
 
+  /// Declares what every file knows.
+  void Predefine();
+
   // Imports.
   void ImportItem();
   /// Parses the text that begins at `begin` with names of its own.

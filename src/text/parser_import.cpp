@@ -48,7 +48,7 @@ void Parser::ParseImported(uint32_t begin, const std::string& path) {
   std::vector<Token> tokens = std::exchange(tokens_, std::move(lexed.tokens));
   size_t pos = std::exchange(pos_, 0);
   FileNames names = std::exchange(names_, {});
-  (void)names_.scalars.Declare("sms", module_->sms, {});
+  Predefine();
   importing_.push_back(path);
   (void)Header();
   Items();
@@ -65,11 +65,14 @@ void Parser::Adopt(const std::string& path, const Token& at) {
   auto adopt = [&](auto& mine, const auto& theirs, std::string_view sigil) {
     theirs.ForEach([&](const std::string& name, const auto& entry) {
       std::string key = std::string(sigil) + name;
-      if (name == "sms" || name.starts_with('_') || file.imported.contains(key)) {
+      if (name.starts_with('_') || file.imported.contains(key)) {
         return;
       }
       const auto* first = mine.Declare(name, entry.value, entry.range);
-      if (first != nullptr && first->value != entry.value) {
+      if (first != nullptr && first->value == entry.value) {
+        return;  // predefined, or imported by two ways
+      }
+      if (first != nullptr) {
         Diagnostic& error = diagnostics_.Error(
             DiagnosticKind::DuplicateName, at.range,
             fmt::format("`{}{}`, which `{}` defines, is already defined", sigil, name, path));
