@@ -99,8 +99,8 @@ class Campaign {
                       {"num_experts_per_tok", 2},
                       {"tile", 2}}),
                  {{{"tokens", 1}}, {{"tokens", 2}}, {{"tokens", 5}}});
-      AddExample("qwen3", model, {{{"batch", 1}, {"max_positions", 5}}});
-      AddExample("llama", model, {{{"batch", 1}, {"max_positions", 5}}});
+      AddExample("../tests/programs/qwen3_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
+      AddExample("../tests/programs/llama_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
     }
     examples_ = bases_.size();
   }

@@ -18,8 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
-NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "qwen3", "llama", "moe_routing")
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "ir-examples"
+BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
+NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "qwen3", "llama", "moe_routing",
+         "qwen3_by_hand", "llama_by_hand")
 
 
 def parse_arguments():
@@ -40,7 +43,8 @@ def parse_arguments():
 
 def source(options, folder):
     """The example, or a copy of it without events."""
-    example = EXAMPLES / f"{options.name}.etir"
+    folder_of = ROOT / "tests/programs" if options.name.endswith(BY_HAND) else EXAMPLES
+    example = folder_of / f"{options.name}.etir"
     if not options.strip_events:
         return example
     stripped = folder / example.name
@@ -70,7 +74,7 @@ def command(options, case, folder):
 def main():
     options = parse_arguments()
     variant = {"variant": options.variant} if options.variant else {}
-    case = importlib.import_module(options.name).make(
+    case = importlib.import_module(options.name.removesuffix(BY_HAND)).make(
         options.size, np.random.default_rng(options.seed), **variant
     )
     with tempfile.TemporaryDirectory() as name:

@@ -20,7 +20,7 @@ TEST_CASE("every example is valid") {
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(ETC_EXAMPLES)) {
     if (entry.path().extension() == ".etir") {
-      Verified verified = VerifyText(ReadExample(entry.path()));
+      Verified verified = VerifyText(ReadExample(entry.path()), ETC_EXAMPLES "/../kernels");
       INFO(entry.path().string(), "\n", verified.report);
       CHECK(verified.ok);
       ++examples;
@@ -30,7 +30,8 @@ TEST_CASE("every example is valid") {
 }
 
 TEST_CASE("a model of 64 layers is verified in no time") {
-  Verified verified = VerifyText(ReadExample(std::filesystem::path(ETC_EXAMPLES) / "qwen3.etir"));
+  Verified verified = VerifyText(
+      ReadExample(std::filesystem::path(ETC_EXAMPLES) / "../tests/programs/qwen3_by_hand.etir"));
   REQUIRE(verified.ok);
   Module& module = *verified.module;
   Diagnostics diagnostics;
