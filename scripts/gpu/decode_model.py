@@ -8,7 +8,11 @@ import torch.nn.functional as F
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
 PAGE_SIZE = 64  # of the programs' caches, in positions
-PROGRAMS = {"qwen3": EXAMPLES / "qwen3.etir", "llama": EXAMPLES / "llama.etir"}
+PROGRAMS = {
+    "qwen3": EXAMPLES / "qwen3.etir",
+    "llama": EXAMPLES / "llama.etir",
+    "mistral": EXAMPLES / "llama.etir",
+}
 
 
 def config_file(name):

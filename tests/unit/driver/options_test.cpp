@@ -75,7 +75,7 @@ TEST_CASE("compile takes everything") {
   CHECK(compile.output == "out/m.so");
   CHECK(compile.target.IsHost());
   CHECK(compile.target.compiler == Compiler::Nvcc);
-  CHECK(compile.target.include_dirs == std::vector<std::string>{"a", "b"});
+  CHECK(compile.source.include_dirs == std::vector<std::string>{"a", "b"});
   CHECK(compile.target.resource_usage == ResourceUsage::Print);
   CHECK(compile.stop_after == StopAfter::Emit);
   CHECK(compile.lowering.print_after == std::vector<std::string>{"plan-memory", "all"});
