@@ -79,6 +79,9 @@ class HappensBefore {
   const Map& Between(size_t from, size_t to);
   /// Those of them that a single event orders.
   const Map& Directly(size_t from, size_t to) const { return direct_[from][to]; }
+  /// Of these pairs of tasks, those that no chain of single events orders which leads from call to
+  /// call like this.
+  Map WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const;
 
  private:
   HappensBefore(Unknowns& unknowns, const EventRelations& relations,

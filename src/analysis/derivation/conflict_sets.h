@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/derivation/between.h"
+#include "analysis/proofs/between.h"
 
 namespace etc {
 

@@ -6,6 +6,7 @@
 
 #include "analysis/derivation/bounds.h"
 #include "analysis/events.h"
+#include "analysis/proofs/sampled_order.h"
 
 namespace etc {
 namespace {
@@ -20,7 +21,10 @@ constexpr unsigned long kLeastStepsForOrder = 20'000;
 
 struct DependenceGraph::State {
   State(const Module& module, const CallProgram& called)
-      : program(called), unknowns(module, called, context), conflicts(unknowns) {}
+      : program(called),
+        unknowns(module, called, context),
+        conflicts(unknowns),
+        sampled(module, called) {}
 
   HappensBefore& Order() {
     if (!order) {
@@ -39,6 +43,17 @@ struct DependenceGraph::State {
       order.emplace(unknowns, left, trusted, &steps);
     }
     return *order;
+  }
+
+  /// Whether chains of several events put the pairs in order.
+  bool IsOrderedByChains(const Dependence& d, const Map& pairs) {
+    const Map& direct = Order().Directly(d.from, d.to);
+    Map open = direct ? Coalesce(pairs - direct) : pairs;
+    if (auto found = sampled.IsOrdered(*order, d.from, d.to, open)) {
+      return *found;
+    }
+    const Map& ordered = order->Between(d.from, d.to);
+    return ordered && IsSubset(pairs, ordered);
   }
 
   /// Whether events order what data decide element by element, and the rest as it is.
@@ -150,6 +165,7 @@ struct DependenceGraph::State {
   IslContext context;
   Unknowns unknowns;
   ConflictSets conflicts;
+  SampledOrder sampled;
   std::vector<FoundNeeds> found_needs;
   std::set<const EventRef*> without;
   EventRelations relations;
@@ -194,11 +210,13 @@ void DependenceGraph::EventsChanged() {
     return !left.contains(step.first.first) || !left.contains(step.first.second);
   });
   state_->order.reset();
+  state_->sampled.EventsChanged(state_->without);
 }
 
 void DependenceGraph::Leave(const std::set<const EventRef*>& waits) {
   state_->without = waits;
   state_->order.reset();
+  state_->sampled.EventsChanged(waits);
 }
 
 bool DependenceGraph::Exists(const Dependence& dependence) {
@@ -212,9 +230,9 @@ bool DependenceGraph::IsOrdered(const Dependence& dependence) {
   const Map& pairs = state_->MapOf(dependence);
   state_->context.SetBudget(state_->steps_for_order);
   HappensBefore& order = state_->Order();
-  auto covered_by = [&](const Map& ordered) { return ordered && IsSubset(pairs, ordered); };
-  bool ordered = covered_by(order.Directly(dependence.from, dependence.to)) ||
-                 covered_by(order.Between(dependence.from, dependence.to));
+  const Map& direct = order.Directly(dependence.from, dependence.to);
+  bool ordered =
+      (direct && IsSubset(pairs, direct)) || state_->IsOrderedByChains(dependence, pairs);
   if (!ordered && state_->context.GaveUp()) {
     state_->steps_for_order = std::max(state_->steps_for_order / 2, kLeastStepsForOrder);
   }
@@ -233,6 +251,11 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
   Map open = state_->MapOf(dependence);
   state_->context.SetBudget(kSteps);
+  auto sampled =
+      state_->sampled.OpenDistance(dependence.from, dependence.to, open, dependence.repeats);
+  if (sampled.known) {
+    return sampled.least;
+  }
   if (const Map& ordered = state_->Order().Between(dependence.from, dependence.to)) {
     open = open - ordered;
   }

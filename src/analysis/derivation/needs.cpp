@@ -13,6 +13,8 @@ namespace {
 
 /// More pieces than these are not told apart.
 constexpr isl_size kMostPieces = 12;
+/// Bounds of more cases than these are not told exactly.
+constexpr isl_size kMostCases = 6;
 /// The most boxes that one dependence is split into.
 constexpr size_t kMostBoxes = 4;
 
@@ -59,6 +61,9 @@ class Finder {
 
   std::vector<Needs> InParts(const Set& pairs) const {
     Box whole = BoxOf(pairs);
+    if (IsSmallest(whole)) {
+      return {TextOf(whole)};
+    }
     std::vector<Box> boxes;
     if (Set joined = Coalesce(pairs); isl_set_n_basic_set(joined.get()) <= kMostPieces) {
       for (const Set& piece : PiecesOf(joined)) {
@@ -160,10 +165,21 @@ class Finder {
     if (line.IsFine() || line.chunk) {
       return line;
     }
+    if (isl_set_n_basic_set(set.get()) > kMostCases) {
+      return line;
+    }
     Line exact{AffineBounds{{PwAff(isl_set_dim_min(set.copy(), 0))},
                             {PwAff(isl_set_dim_max(set.copy(), 0))}}};
+    if (HasManyCases(exact.lo[0]) || HasManyCases(exact.last[0])) {
+      return line;
+    }
     Measure(box.consumers, all, exact);
     return exact.IsFine() || exact.chunk ? exact : line;
+  }
+
+  /// What nobody would write down, and takes long to compare.
+  static bool HasManyCases(const PwAff& value) {
+    return isl_pw_aff_n_piece(value.get()) > kMostCases;
   }
 
   void Measure(const Set& consumers, const Extent& all, Line& line) const {
@@ -229,6 +245,14 @@ class Finder {
         IsSubset(scope_.producers, Eq(extent, whole) & Lt(unknowns_.Constant(length), extent))) {
       line.chunk = chunk;
     }
+  }
+
+  /// Whether it is of one task.
+  bool IsSmallest(const Box& box) const {
+    auto first = box.lines.begin() + static_cast<std::ptrdiff_t>(scope_.from.repeats.size());
+    return std::all_of(first, box.lines.end(), [](const Line& line) {
+      return line.chunk || (line.IsFine() && line.length == 1);
+    });
   }
 
   /// Whether no part would be smaller.

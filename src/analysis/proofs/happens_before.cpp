@@ -223,6 +223,21 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
   return reach_[from].tasks[to];
 }
 
+Map HappensBefore::WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const {
+  Map ordered = direct_[path[0]][path[1]];
+  Set first(isl_map_domain(pairs.copy()));
+  ordered = Map(isl_map_intersect_domain(ordered.copy(), first.copy()));
+  for (size_t i = 2; i < path.size(); ++i) {
+    if (may_lack_[path[i - 1]] || !direct_[path[i - 1]][path[i]]) {
+      return pairs;
+    }
+    ordered = Coalesce(After(ordered, direct_[path[i - 1]][path[i]]));
+  }
+  Set last(isl_map_range(pairs.copy()));
+  ordered = Map(isl_map_intersect_range(ordered.copy(), last.copy()));
+  return Coalesce(pairs - ordered);
+}
+
 /// Closes over all iterations of a repeat. A call alone has nothing to add.
 void HappensBefore::AddItem(Reach& reach, size_t source, Calls item, size_t repeats) {
   if (calls_[item.begin].repeats.size() <= repeats) {

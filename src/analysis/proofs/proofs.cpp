@@ -17,6 +17,7 @@ struct Outcome {
   ProofReport report;
   Diagnostics diagnostics;
   std::set<AskedOf> kept = {};  // preconditions of computed tensors
+  bool sizes_may_tell = false;  // about what is open
 };
 
 Outcome ProveProgram(const Module& module, const CallProgram& program, bool remarks,
@@ -26,8 +27,8 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
   IslContext context;
   Unknowns unknowns(module, program, context);
   Overlaps overlaps(unknowns);
-  Prover prover{unknowns, context, overlaps, outcome.report, outcome.diagnostics,
-                reported, remarks, graphs};
+  Prover prover{unknowns, context, overlaps, outcome.report,        outcome.diagnostics,
+                reported, remarks, graphs,   outcome.sizes_may_tell};
   if (program.open) {
     prover.NotProved(outcome.report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
@@ -76,7 +77,7 @@ std::vector<Env> SmallSizes(const Module& module, const CallProgram& program) {
 }
 
 /// What is open because quotients and products of sizes are no affine functions may be refuted at
-/// small sizes, where they are.
+/// small sizes, where they are; what data leave open is so there, too.
 void RefuteAtSmallSizes(const Module& module, const CallProgram& program, Outcome& outcome) {
   for (Env& sizes : SmallSizes(module, program)) {
     CallProgram small = program;
@@ -110,8 +111,7 @@ std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
       [&](size_t i) {
         Outcome& outcome = *work[i].second;
         outcome = ProveProgram(module, *work[i].first, remarks, graphs);
-        if (outcome.report.NotProved() > 0 && !outcome.diagnostics.HasErrors() &&
-            graphs == nullptr && !work[i].first->open) {
+        if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && graphs == nullptr) {
           RefuteAtSmallSizes(module, *work[i].first, outcome);
         }
       },

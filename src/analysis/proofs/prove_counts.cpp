@@ -25,7 +25,7 @@ class CountProof {
   bool Run(EventId id) {
     prover_.context.SetBudget(kSteps);
     const Event& event = module_.events[id];
-    reason_.clear();
+    reason_.reset();
     decided_.clear();
     elements_ = event.dims.size();
     Set used = Used(id);
@@ -38,7 +38,7 @@ class CountProof {
     PwPoly sum = ToPoly(total);
     bool affine = true;
     for (const EdgeRelation& notify : relations_.notifies) {
-      if (notify.edge->ref->event == id && reason_.empty()) {
+      if (notify.edge->ref->event == id && !reason_) {
         affine = AddNotifies(WithoutPermutations(unknowns_, notify), total, sum) && affine;
       }
     }
@@ -47,7 +47,7 @@ class CountProof {
     Set differs = affine ? Coalesce(WithDecided(used & Ne(total, count))) : Set();
     // A product in the count may be affine where it is used.
     bool right = affine && IsEmpty(differs);
-    if (reason_.empty() && (right || IsZero(used, sum, PolyOf(converter, event.count)))) {
+    if (!reason_ && (right || IsZero(used, sum, PolyOf(converter, event.count)))) {
       ++prover_.report.counts.proved;
       return true;
     }
@@ -141,7 +141,7 @@ class CountProof {
       box = box & cylinder;
       PwAff length = last - first + unknowns_.Constant(1);
       if (!IsInterval(line)) {
-        reason_ = "the tasks that notify an element are no box of coordinates";
+        reason_ = NoBox();
         return false;
       }
       length = PwAff(isl_pw_aff_coalesce(length.copy()));
@@ -154,7 +154,7 @@ class CountProof {
       }
     }
     if (!IsSubset(box, fiber)) {
-      reason_ = "the tasks that notify an element are no box of coordinates";
+      reason_ = NoBox();
       return false;
     }
     sum = PwPoly(isl_pw_qpolynomial_add(sum.copy(), poly.copy()));
@@ -209,6 +209,12 @@ class CountProof {
     return ToPoly(converter.Int(id));
   }
 
+  static Reason NoBox() {
+    Reason reason("the tasks that notify an element are no box of coordinates");
+    reason.sizes_may_tell = true;
+    return reason;
+  }
+
   bool IsZero(const Set& used, const PwPoly& sum, const PwPoly& count) const {
     PwPoly difference(isl_pw_qpolynomial_sub(sum.copy(), count.copy()));
     Set known = used & unknowns_.GlobalFacts();
@@ -219,7 +225,7 @@ class CountProof {
   void Report(const Event& event, const Set& used, const PwAff& total, const PwAff& count,
               const Set& differs, bool affine) {
     std::optional<Point> point;
-    if (reason_.empty() && affine) {
+    if (!reason_ && affine) {
       Set with_values =
           differs & Eq(unknowns_.Param("count@"), count) & Eq(unknowns_.Param("total@"), total);
       point = FindWitness(unknowns_, unknowns_.Close(with_values));
@@ -227,7 +233,7 @@ class CountProof {
     if (!point) {
       prover_.NotProved(prover_.report.counts, DiagnosticKind::CountProof, event.range,
                         fmt::format("`%{}` counts its notifies", event.name),
-                        !reason_.empty() ? reason_ : ReasonOf(unknowns_, affine ? differs : used));
+                        reason_ ? *reason_ : ReasonOf(unknowns_, affine ? differs : used));
       return;
     }
     Diagnostic* error = prover_.Refuted(
@@ -254,7 +260,7 @@ class CountProof {
   const EventRelations& relations_;
   size_t elements_ = 0;  // dimensions of the event
   std::map<std::string, PwAff> decided_;
-  std::string reason_;  // why there is no proof
+  std::optional<Reason> reason_;  // why there is no proof
 };
 
 }  // namespace

@@ -189,7 +189,7 @@ class CoverageProof {
 
   void LeaveOpen(const ProgramCall& reader, const AccessRegion& read, const Set& open) {
     const std::string& name = module_.tensors[read.tensor].name;
-    std::string reason = ReasonOf(unknowns_, open);
+    Reason reason = ReasonOf(unknowns_, open);
     for (const ProgramCall& writer : calls_) {
       for (const AccessRegion& region : first_[writer.index]) {
         if (open && region.write && region.tensor == read.tensor && !region.exact) {

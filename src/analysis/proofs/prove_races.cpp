@@ -5,18 +5,17 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/proofs/between.h"
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/grid_barriers.h"
-#include "analysis/proofs/missing_event.h"
-#include "analysis/proofs/point_order.h"
 #include "analysis/proofs/prover.h"
+#include "analysis/proofs/report_race.h"
+#include "analysis/proofs/sampled_order.h"
 
 namespace etc {
 namespace {
 
 constexpr unsigned long kStepsForPair = 20'000'000;
-/// How many pairs that seem to race are looked at for one that does.
-constexpr int kMostTries = 8;
 
 class RaceProof {
  public:
@@ -29,6 +28,9 @@ class RaceProof {
         trusted_(trusted),
         order_(unknowns_, relations, trusted),
         grid_barriers_(prover.unknowns, order_),
+        between_(unknowns_, accesses),
+        sampled_(unknowns_.module(), unknowns_.program()),
+        report_(prover, relations),
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
         second_(accesses.second),
@@ -49,6 +51,7 @@ class RaceProof {
       }
       CheckIterations(y, y);
     }
+    CheckThatFollow();
   }
 
  private:
@@ -176,17 +179,11 @@ class RaceProof {
   /// Pairs of tasks of which the first comes first in program order; of one call's tasks in one
   /// iteration, each pair once.
   Set InOrder(const ProgramCall& x, const ProgramCall& y) const {
-    size_t repeats = CommonRepeats(x, y);
-    Set same = InOneIteration(unknowns_, repeats);
     Set in_order = unknowns_.All() - unknowns_.All();
-    // Of one call in a list of launches, another iteration is another launch.
-    for (size_t i = 0; i < repeats && !unknowns_.program().launches; ++i) {
-      in_order = in_order | InLaterIteration(unknowns_, i);
+    for (const Time& time : TimesOf(x, y)) {
+      in_order = in_order | time.pairs;
     }
-    if (x.index != y.index) {
-      return x.index < y.index ? Coalesce(same | in_order) : in_order;
-    }
-    return in_order | InOneIterationInOrder(x);
+    return Coalesce(in_order);
   }
 
   /// Of two tasks of one call in one iteration, each pair once.
@@ -214,8 +211,7 @@ class RaceProof {
     Set pairs = x.index == y.index ? InOneIterationInOrder(x)
                                    : InOneIteration(unknowns_, CommonRepeats(x, y));
     Set conflict = Coalesce(a.set & b.set & pairs & sizes_);
-    const Map& direct = order_.Directly(x.index, y.index);
-    return IsEmpty(conflict) || (direct && IsSubset(Tasks(x, y, conflict), direct)) ||
+    return IsEmpty(conflict) || IsDirect(x, y, conflict) ||
            (!(a.exact && b.exact) && IsEmpty(unknowns_.WithAxioms(conflict)));
   }
 
@@ -229,8 +225,9 @@ class RaceProof {
       ++prover_.report.races.proved;
       return true;
     }
-    Set conflict = Coalesce(a.set & b.set & InOrder(x, y) & sizes_);
-    bool proved = IsEmpty(conflict) || IsCovered(x, y, conflict);
+    bool follows = false;
+    Set conflict = OpenConflicts(x, y, a, b, follows);
+    bool proved = IsEmpty(conflict);
     if (!proved && !(a.exact && b.exact)) {
       conflict = unknowns_.WithAxioms(conflict);
       proved = IsEmpty(conflict) || IsCovered(x, y, conflict) ||
@@ -238,133 +235,95 @@ class RaceProof {
     }
     if (proved) {
       ++prover_.report.races.proved;
+      if (follows) {
+        following_.push_back({x, y, a, b});
+      }
       return true;
     }
-    Map open = Tasks(x, y, conflict);
-    if (!possible_order_) {
-      // Without steps left it would lack links, and what they order would seem to race.
-      prover_.context.SetBudget(kStepsForPair);
-      possible_order_.emplace(unknowns_, relations_);
+    if (report_.Report(x, y, a, b, conflict)) {
+      open_.insert(a.tensor);
     }
-    if (Map ordered = possible_order_->Between(x.index, y.index)) {
-      open = open - ordered;
-    }
-    Report(x, y, a, b, conflict, open);
     return false;
+  }
+
+  /// Pairs of tasks of which the first comes first in program order, and what may stand between
+  /// them: nothing between those of one call in one iteration.
+  struct Time {
+    std::optional<Dependence> dependence;
+    Set pairs;
+  };
+  std::vector<Time> TimesOf(const ProgramCall& x, const ProgramCall& y) const {
+    size_t repeats = CommonRepeats(x, y);
+    std::vector<Time> times;
+    if (x.index < y.index) {
+      times.push_back({Dependence{x.index, y.index, repeats}, InOneIteration(unknowns_, repeats)});
+    } else if (x.index == y.index) {
+      times.push_back({std::nullopt, InOneIterationInOrder(x)});
+    }
+    // Of one call in a list of launches, another iteration is another launch.
+    for (size_t i = repeats; !unknowns_.program().launches && i-- > 0;) {
+      times.push_back({Dependence{x.index, y.index, i, true}, InLaterIteration(unknowns_, i)});
+    }
+    return times;
+  }
+
+  /// Of the pairs of tasks that conflict, those that no events are seen to order, where what stands
+  /// between them is in order. `follows`: some pairs are left out for that.
+  Set OpenConflicts(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
+                    const AccessRegion& b, bool& follows) {
+    Set open = unknowns_.All() - unknowns_.All();
+    for (const auto& [dependence, pairs] : TimesOf(x, y)) {
+      Set conflict = Coalesce(a.set & b.set & pairs & sizes_);
+      if (IsEmpty(conflict) || IsDirect(x, y, conflict)) {
+        continue;
+      }
+      if (dependence && !thorough_ && !unknowns_.program().flagged) {
+        Set nearest = between_.WithoutOthers(*dependence, a, b, conflict);
+        follows = follows || !IsPlainlyEqual(nearest, conflict);
+        conflict = nearest;
+      }
+      if (!IsEmpty(conflict) && !IsCovered(x, y, conflict)) {
+        open = open | conflict;
+      }
+    }
+    return open;
+  }
+
+  /// Facts about a tensor that follow from others, where one of those is open: each is looked at by
+  /// itself, for it to be said if it is open as well.
+  void CheckThatFollow() {
+    thorough_ = true;
+    for (size_t i = 0; i < following_.size(); ++i) {
+      const auto [x, y, a, b] = following_[i];
+      if (open_.contains(a.tensor)) {
+        --prover_.report.races.proved;
+        prover_.context.SetBudget(kStepsForPair);
+        (void)Check(x, y, a, b);
+      }
+    }
   }
 
   Map Tasks(const ProgramCall& x, const ProgramCall& y, const Set& conflict) const {
     return ToMap(unknowns_, conflict, TaskNames(x, 1), TaskNames(y, 2));
   }
 
+  bool IsDirect(const ProgramCall& x, const ProgramCall& y, const Set& conflict) const {
+    const Map& direct = order_.Directly(x.index, y.index);
+    return direct && IsSubset(Tasks(x, y, conflict), direct);
+  }
+
   bool IsCovered(const ProgramCall& x, const ProgramCall& y, const Set& conflict) {
+    Map tasks = Tasks(x, y, conflict);
+    const Map& direct = order_.Directly(x.index, y.index);
+    Map open = direct ? Coalesce(tasks - direct) : tasks;
+    if (IsEmpty(open)) {
+      return true;
+    }
+    if (auto found = sampled_.IsOrdered(order_, x.index, y.index, open)) {
+      return *found;
+    }
     const Map& ordered = order_.Between(x.index, y.index);
-    return ordered && IsSubset(Tasks(x, y, conflict), ordered);
-  }
-
-  void Report(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
-              const AccessRegion& b, const Set& conflict, const Map& open) {
-    const Tensor& tensor = unknowns_.module().tensors[a.tensor];
-    std::optional<Point> point;
-    Set open_set = conflict & OpenSet(x, y, open);
-    // A flagged word orders what follows its read after what precedes its write. Relations between
-    // whole tasks cannot say that, so what seems open may be ordered.
-    bool flagged = unknowns_.program().flagged;
-    // Both must be possible at once: two elements that are not named may be the same one.
-    bool possible = a.possible && b.possible && (!a.of_any_iteration || b.exact) &&
-                    (!b.of_any_iteration || a.exact);
-    if (open && possible && !flagged) {
-      point = FindRace(x, y, open_set);
-    }
-    ProofTally& tally = prover_.report.races;
-    if (!point) {
-      prover_.NotProved(tally, DiagnosticKind::Race, y.range,
-                        fmt::format("`@{}` {} `%{}` in order with `@{}`", y.device->name,
-                                    b.write ? "writes" : "reads", tensor.name, x.device->name),
-                        flagged
-                            ? "flagged buffers order tasks word by word"
-                            : ReasonOf(unknowns_, open && !IsEmpty(open) ? open_set : conflict));
-      return;
-    }
-    std::string element = ElementText(unknowns_, a.tensor, *point);
-    Diagnostic* error = prover_.Refuted(
-        tally, DiagnosticKind::Race, y.range,
-        fmt::format("{} {} {}, which {} {}, and no event orders them{}", TaskText(y, *point, 2),
-                    b.write ? "writes" : "reads", element, TaskText(x, *point, 1),
-                    a.write ? "writes" : "reads", SizesText(unknowns_, *point, &y, 2)));
-    if (error == nullptr) {
-      return;
-    }
-    bool same_call = x.index == y.index;
-    for (size_t i = 0; same_call && i < x.repeats.size(); ++i) {
-      same_call = point->at(IterationName(i, 1)) == point->at(IterationName(i, 2));
-    }
-    std::string iteration = x.repeats.empty() ? "" : SizesText(unknowns_, *point, &x, 1);
-    std::string here = fmt::format("{} {} it here{}", TaskText(x, *point, 1),
-                                   a.write ? "writes" : "reads", iteration);
-    std::string missing = same_call
-                              ? "tasks of one call run side by side"
-                              : fmt::format("no chain of notifies and waits leads from {} to {}",
-                                            TaskText(x, *point, 1), TaskText(y, *point, 2));
-    std::optional<MissingEvent> event;
-    if (!same_call && !unknowns_.program().scheduled) {
-      event = FindMissingEvent(unknowns_, x, y, conflict, open_set);
-    }
-    if (event) {
-      here += fmt::format("; add `{}` and, before it, `{}`", event->notify, event->declaration);
-      missing += fmt::format("; add `{}`", event->wait);
-      error->fix = {{x.statement.begin, event->declaration, true},
-                    {x.range.end - 1, " " + event->notify},
-                    {y.range.end - 1, " " + event->wait}};
-    }
-    error->notes.push_back({x.range, here});
-    error->notes.push_back({y.range, missing});
-  }
-
-  /// Two tasks of the set that no chain of events puts in order, however long.
-  std::optional<Point> FindRace(const ProgramCall& x, const ProgramCall& y, Set open) {
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      prover_.context.SetBudget(kStepsForPair);
-      auto point = FindWitness(unknowns_, unknowns_.Close(open));
-      if (!point || !MayBeInOrder(unknowns_, *possible_order_, x, y, *point)) {
-        return point;
-      }
-      open = open - AsFarApart(x, y, *point);
-    }
-    return std::nullopt;
-  }
-
-  /// The pairs of tasks whose iterations of the repeats around both are as far apart as in a point.
-  Set AsFarApart(const ProgramCall& x, const ProgramCall& y, const Point& point) const {
-    Set set = unknowns_.All();
-    for (size_t i = 0; i < CommonRepeats(x, y); ++i) {
-      std::string first = IterationName(i, 1);
-      std::string second = IterationName(i, 2);
-      auto from = point.find(first);
-      auto to = point.find(second);
-      if (from != point.end() && to != point.end()) {
-        PwAff distance = unknowns_.Constant(to->second - from->second);
-        set = set & Eq(unknowns_.Param(first) + distance, unknowns_.Param(second));
-      }
-    }
-    return set;
-  }
-
-  /// The pairs of a relation as a set over the names of tasks.
-  Set OpenSet(const ProgramCall& x, const ProgramCall& y, const Map& open) const {
-    Map map = open;
-    auto name = [&](const std::vector<std::string>& names, isl_dim_type type) {
-      for (const std::string& each : names) {
-        isl_size at = isl_map_dim(map.get(), isl_dim_param);
-        map = Map(
-            isl_map_move_dims(map.copy(), isl_dim_param, static_cast<unsigned>(at), type, 0, 1));
-        map = Map(isl_map_set_dim_id(map.copy(), isl_dim_param, static_cast<unsigned>(at),
-                                     isl_id_alloc(unknowns_.ctx(), each.c_str(), nullptr)));
-      }
-    };
-    name(TaskNames(x, 1), isl_dim_in);
-    name(TaskNames(y, 2), isl_dim_out);
-    return Set(isl_map_params(map.copy()));
+    return ordered && IsSubset(tasks, ordered);
   }
 
   Prover& prover_;
@@ -374,12 +333,23 @@ class RaceProof {
   const std::set<EventId>& trusted_;
   HappensBefore order_;
   GridBarriers grid_barriers_;
-  std::optional<HappensBefore> possible_order_;  // once something is open
-  Set sizes_;                                    // with all that is known of terms over them
+  Between between_;
+  SampledOrder sampled_;
+  RaceReport report_;
+  Set sizes_;  // with all that is known of terms over them
   const std::vector<std::vector<AccessRegion>>& first_;
   const std::vector<std::vector<AccessRegion>>& second_;
   Renewal& renewal_;
   std::set<std::tuple<size_t, size_t, TensorId>> in_order_;  // calls, and what they may conflict on
+  struct Fact {
+    const ProgramCall& x;
+    const ProgramCall& y;
+    const AccessRegion& a;
+    const AccessRegion& b;
+  };
+  std::vector<Fact> following_;  // proved if others about their tensors are
+  std::set<TensorId> open_;      // of which some are not
+  bool thorough_ = false;        // nothing is to follow
 };
 
 }  // namespace

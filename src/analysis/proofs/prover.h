@@ -16,6 +16,17 @@ namespace etc {
 /// Values of parameters.
 using Point = std::map<std::string, int64_t>;
 
+/// Why a fact is not proved.
+struct Reason {
+  Reason(std::string why) : text(std::move(why)) {}
+  Reason(const char* why) : text(why) {}
+
+  std::string text;
+  /// Of quotients and products of sizes, which are numbers where the sizes are; or of what takes
+  /// too long, which takes less there. What data decide, no sizes do.
+  bool sizes_may_tell = false;
+};
+
 /// What all groups share.
 struct Prover {
   Unknowns& unknowns;
@@ -27,10 +38,11 @@ struct Prover {
       reported;  // errors, by kind and position: one is enough
   bool remarks;
   const ProofReport* graphs;  // has what is open and said already; or null
+  bool& sizes_may_tell;       // about what is open
 
   /// Counts an unproved fact, and says so if asked.
   void NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
-                 const std::string& reason);
+                 const Reason& reason);
   /// An error, or null when one of this kind stands at this position already.
   Diagnostic* Refuted(ProofTally& tally, DiagnosticKind kind, SourceRange range,
                       std::string message);
@@ -40,7 +52,7 @@ struct Prover {
 /// Nothing where the set has none, or where only terms whose values are not free would be in it.
 std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set);
 /// Why a set is larger than what happens: `the values of `%pos``.
-std::string ReasonOf(const Unknowns& unknowns, const Set& set);
+Reason ReasonOf(const Unknowns& unknowns, const Set& set);
 /// `, where n = 3, l = 0`
 std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
                       int instance);

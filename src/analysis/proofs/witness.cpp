@@ -150,19 +150,25 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
   return std::nullopt;
 }
 
-std::string ReasonOf(const Unknowns& unknowns, const Set& set) {
+Reason ReasonOf(const Unknowns& unknowns, const Set& set) {
+  Reason reason("it depends on data or on an order that is not proved");
   if (!set) {
-    return "it takes too many steps";
+    reason.text = "it takes too many steps";
+    reason.sizes_may_tell = true;
+    return reason;
   }
-  for (const Term* term : unknowns.TermsIn(set)) {
-    if (!term->global) {
-      return "it depends on " + term->text;
+  bool named = false;
+  for (bool of_sizes : {false, true}) {
+    for (const Term* term : unknowns.TermsIn(set)) {
+      if (!named && term->global == of_sizes) {
+        reason.text = "it depends on " + term->text;
+        named = true;
+      }
+      bool is_data = term->kind == Term::Kind::Element || term->kind == Term::Kind::Any;
+      reason.sizes_may_tell = reason.sizes_may_tell || !is_data;
     }
   }
-  for (const Term* term : unknowns.TermsIn(set)) {
-    return "it depends on " + term->text;
-  }
-  return "it depends on data or on an order that is not proved";
+  return reason;
 }
 
 std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
@@ -244,9 +250,10 @@ std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& 
 }
 
 void Prover::NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
-                       const std::string& reason) {
+                       const Reason& reason) {
   ++tally.not_proved;
-  std::string text = fmt::format("not proved: {}; {}", what, reason);
+  sizes_may_tell = sizes_may_tell || reason.sizes_may_tell;
+  std::string text = fmt::format("not proved: {}; {}", what, reason.text);
   if (report.LeavesOpen(text)) {
     return;
   }

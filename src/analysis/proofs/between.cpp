@@ -1,4 +1,4 @@
-#include "analysis/derivation/between.h"
+#include "analysis/proofs/between.h"
 
 #include <algorithm>
 
