@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/types.h"
+#include "ir/walk.h"
 
 namespace etc::mutation {
 namespace {

@@ -14,10 +14,6 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-bool HasPrecondition(const Tensor& tensor) {
-  return tensor.value_lo || tensor.distinct || tensor.monotone || tensor.counts;
-}
-
 CallerData::CallerData(const Module& module, Interpreter& interpreter, const DataChoice& choice)
     : module_(module), interpreter_(interpreter), choice_(choice) {
   for (NodeId id : module.nodes.Ids()) {

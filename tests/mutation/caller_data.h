@@ -42,7 +42,4 @@ class CallerData {
   std::map<TensorId, TensorId> asked_;  // by parameter of the program
 };
 
-/// Whether the caller, or a device function, says something of the tensor's values.
-bool HasPrecondition(const Tensor& tensor);
-
 }  // namespace etc::mutation
