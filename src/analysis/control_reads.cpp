@@ -9,16 +9,6 @@
 namespace etc {
 namespace {
 
-/// The argument that a device function's parameter is bound to; null for a tensor of the program.
-const Argument* FindArgument(const ProgramCall& call, TensorId tensor) {
-  for (size_t a = 0; a < call.args.size(); ++a) {
-    if (call.device->params[a] == tensor) {
-      return &call.args[a];
-    }
-  }
-  return nullptr;
-}
-
 /// Gives a visitor that adds what an expression itself reads, by what the converter knows.
 auto AddingTo(ControlReads& reads, Converter& converter) {
   return [&](ExprId id) {
@@ -85,7 +75,7 @@ class Comparison {
     }
     if (const auto* load = std::get_if<Load>(&a)) {
       const auto& other = std::get<Load>(b);
-      const Argument* bound = FindArgument(call_, other.tensor);
+      const Argument* bound = ArgumentOf(call_, other.tensor);
       std::vector<ExprId> indices = bound == nullptr ? std::vector<ExprId>() : bound->indices;
       indices.insert(indices.end(), other.indices.begin(), other.indices.end());
       return load->tensor == (bound == nullptr ? other.tensor : bound->tensor) &&
@@ -221,7 +211,7 @@ std::optional<std::vector<PwAff>> CountedSlice(Unknowns& unknowns, TensorId coun
   for (const ProgramCall& call : unknowns.program().calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
       TensorId asked = module.tensors[call.device->params[a]].counts;
-      const Argument* other = asked ? FindArgument(call, asked) : nullptr;
+      const Argument* other = asked ? ArgumentOf(call, asked) : nullptr;
       Converter converter(unknowns);
       if (other != nullptr && other->tensor == counted && call.args[a].tensor == counts &&
           call.args[a].indices.size() + 1 == element.size() && converter.Enter(call, a, element) &&

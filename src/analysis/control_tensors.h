@@ -3,11 +3,12 @@
 
 #include <set>
 
-#include "ir/module.h"
+#include "analysis/program.h"
 
 namespace etc {
 
-/// The tensors that task ranges, and counts, elements and conditions of events are read from.
-std::set<TensorId> ControlTensors(const Module& module, const Kernel& kernel);
+/// The tensors that task ranges, and counts, elements and conditions of events are read from, of a
+/// kernel.
+std::set<TensorId> ControlTensors(const Module& module, const CallProgram& program);
 
 }  // namespace etc

@@ -13,30 +13,30 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 20;
 
-using Mark = EventProgram::Mark;
+using Kind = ProgramMark::Kind;
 
 }  // namespace
 
-EventWalk::EventWalk(const Module& module, const EventProgram& program, const Sizes& sizes,
+EventWalk::EventWalk(const Module& module, const CallProgram& program, const Sizes& sizes,
                      int64_t& budget)
     : module_(module), program_(program), sizes_(sizes), budget_(budget) {
   AddVariables();
   for (EventId id : program.events) {
     AddEvent(id);
   }
-  for (const Step& step : program.steps) {
+  for (const ProgramCall& step : program.calls) {
     CompiledStep compiled;
-    for (const TaskRef& ref : step.waits) {
+    for (const TaskEdge& ref : step.waits) {
       compiled.waits.push_back(Compile(step, ref));
     }
-    for (const TaskRef& ref : step.notifies) {
+    for (const TaskEdge& ref : step.notifies) {
       compiled.notifies.push_back(Compile(step, ref));
     }
     steps_.push_back(std::move(compiled));
   }
   for (size_t i = 0; i < program.order.size(); ++i) {
-    const Mark& mark = program.order[i];
-    if (mark.kind == Mark::Kind::Enter) {
+    const ProgramMark& mark = program.order[i];
+    if (mark.kind == Kind::Enter) {
       repeats_[i] = {CompiledExpr(module, mark.lo, sizes, slots_),
                      CompiledExpr(module, mark.hi, sizes, slots_)};
     }
@@ -44,17 +44,17 @@ EventWalk::EventWalk(const Module& module, const EventProgram& program, const Si
 }
 
 void EventWalk::AddVariables() {
-  for (const Mark& mark : program_.order) {
-    if (mark.kind == Mark::Kind::Enter) {
+  for (const ProgramMark& mark : program_.order) {
+    if (mark.kind == Kind::Enter) {
       slots_.Of(mark.var);
     }
   }
-  for (const Step& step : program_.steps) {
+  for (const ProgramCall& step : program_.calls) {
     for (const Axis& axis : step.axes) {
       slots_.Of(axis.var);
     }
     for (const auto* refs : {&step.waits, &step.notifies}) {
-      for (const TaskRef& ref : *refs) {
+      for (const TaskEdge& ref : *refs) {
         for (SymbolId coord : ref.coords) {
           slots_.Of(coord);
         }
@@ -106,7 +106,7 @@ void EventWalk::AddEvent(EventId id) {
   events_.push_back(std::move(state));
 }
 
-EventWalk::CompiledRef EventWalk::Compile(const Step& step, const TaskRef& task_ref) {
+EventWalk::CompiledRef EventWalk::Compile(const ProgramCall& step, const TaskEdge& task_ref) {
   const EventRef& ref = *task_ref.ref;
   CompiledRef compiled{&task_ref, event_index_.at(ref.event), {}, {}, {}};
   if (ReadsTensor(module_, ref) || ReadsTensor(module_, step.axes)) {
@@ -142,8 +142,8 @@ bool EventWalk::Run(const std::function<void(size_t)>& on_step) {
 
 bool EventWalk::RunRange(size_t begin, size_t end, const std::function<void(size_t)>& on_step) {
   for (size_t i = begin; i < end; ++i) {
-    const Mark& mark = program_.order[i];
-    if (mark.kind == Mark::Kind::Step) {
+    const ProgramMark& mark = program_.order[i];
+    if (mark.kind == Kind::Call) {
       if (--budget_ < 0) {
         return false;
       }

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "analysis/compiled_expr.h"
-#include "analysis/event_program.h"
+#include "analysis/program.h"
 
 namespace etc {
 
 class EventWalk {
  public:
   /// `budget` is how many elements may be visited; what is used is taken off.
-  EventWalk(const Module& module, const EventProgram& program, const Sizes& sizes, int64_t& budget);
+  EventWalk(const Module& module, const CallProgram& program, const Sizes& sizes, int64_t& budget);
 
   /// An event at these sizes. Not `known`: its count or a reference depends on data. `outside`: a
   /// reference leaves it, so that its counts cannot be right either.
@@ -29,7 +29,7 @@ class EventWalk {
 
   /// An element that tasks of one step wait for or notify; how many of them do.
   struct Touch {
-    const TaskRef* ref;
+    const TaskEdge* ref;
     size_t event;
     int64_t element;
     int64_t times;
@@ -45,7 +45,7 @@ class EventWalk {
 
   /// An index that is outside of its event, with the values of the variables in it.
   struct Outside {
-    const TaskRef* ref;
+    const TaskEdge* ref;
     size_t axis;
     int64_t index;
     int64_t extent;
@@ -69,7 +69,7 @@ class EventWalk {
     bool all = false;
   };
   struct CompiledRef {
-    const TaskRef* ref;
+    const TaskEdge* ref;
     size_t event;
     std::vector<CompiledLoop> loops;    // variables that the reference uses
     std::vector<CompiledLoop> factors;  // the others: they multiply how often it happens
@@ -82,7 +82,7 @@ class EventWalk {
 
   void AddEvent(EventId id);
   void AddVariables();
-  CompiledRef Compile(const Step& step, const TaskRef& ref);
+  CompiledRef Compile(const ProgramCall& step, const TaskEdge& ref);
   bool RunRange(size_t begin, size_t end, const std::function<void(size_t)>& on_step);
   void Visit(const std::vector<CompiledRef>& refs, const OnTouch& on_touch);
   void VisitLoop(const CompiledRef& ref, size_t depth, const OnTouch& on_touch);
@@ -93,7 +93,7 @@ class EventWalk {
   std::string Variables(ExprId id) const;
 
   const Module& module_;
-  const EventProgram& program_;
+  const CallProgram& program_;
   const Sizes& sizes_;
   int64_t& budget_;
   Slots slots_;

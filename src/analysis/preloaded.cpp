@@ -8,13 +8,6 @@
 
 namespace etc {
 
-/// Null where `param` is no parameter of the device function.
-const Argument* ArgumentOf(const Module& module, const PreloadSite& site, TensorId param) {
-  const std::vector<TensorId>& params = module.devices[site.callee].params;
-  size_t i = std::find(params.begin(), params.end(), param) - params.begin();
-  return i < site.args->size() ? &(*site.args)[i] : nullptr;
-}
-
 namespace {
 
 /// Whether a read and a write of one tensor are of different elements, whichever tasks of two calls
@@ -22,8 +15,8 @@ namespace {
 class Apart {
  public:
   /// Nothing in the launch writes the tensors `constant`.
-  Apart(const Module& module, const PreloadSite& reader, const ElementAccess& read,
-        const PreloadSite& writer, const ElementAccess& write, const std::set<TensorId>& constant)
+  Apart(const Module& module, const ProgramCall& reader, const ElementAccess& read,
+        const ProgramCall& writer, const ElementAccess& write, const std::set<TensorId>& constant)
       : module_(module),
         reader_(reader),
         read_(read),
@@ -177,7 +170,7 @@ class Apart {
 
   /// The constant tensor that a parameter is all of.
   std::optional<TensorId> Constant(const ElementAccess& access, TensorId param) const {
-    const Argument* argument = ArgumentOf(module_, &access == &read_ ? reader_ : writer_, param);
+    const Argument* argument = ArgumentOf(&access == &read_ ? reader_ : writer_, param);
     bool constant =
         argument != nullptr && argument->indices.empty() && constant_.contains(argument->tensor);
     return constant ? std::optional(argument->tensor) : std::nullopt;
@@ -192,9 +185,9 @@ class Apart {
   }
 
   const Module& module_;
-  const PreloadSite& reader_;
+  const ProgramCall& reader_;
   const ElementAccess& read_;
-  const PreloadSite& writer_;
+  const ProgramCall& writer_;
   const ElementAccess& write_;
   const std::set<TensorId>& constant_;
   std::vector<Equality> equal_;
@@ -202,8 +195,8 @@ class Apart {
 
 }  // namespace
 
-bool AreApart(const Module& module, const PreloadSite& reader, const ElementAccess& read,
-              const PreloadSite& writer, const ElementAccess& write,
+bool AreApart(const Module& module, const ProgramCall& reader, const ElementAccess& read,
+              const ProgramCall& writer, const ElementAccess& write,
               const std::set<TensorId>& constant) {
   return Apart(module, reader, read, writer, write, constant).Proven();
 }

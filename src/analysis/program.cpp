@@ -1,5 +1,7 @@
 #include "analysis/program.h"
 
+#include <algorithm>
+
 #include "ir/walk.h"
 
 namespace etc {
@@ -38,14 +40,17 @@ class Builder {
     }
     bool fixed = lo->lo == lo->hi && hi->lo == hi->hi;
     repeats_.push_back({node_, repeat.var, {lo->lo, hi->hi - 1}, repeat.lo, repeat.hi, fixed});
+    size_t enter = program_.order.size();
+    program_.order.push_back({ProgramMark::Kind::Enter, 0, repeat.var, repeat.lo, repeat.hi});
     Block(repeat.body);
+    program_.order[enter].other = program_.order.size();
+    program_.order.push_back({ProgramMark::Kind::Leave, enter, {}, {}, {}});
     repeats_.pop_back();
     segment_ += repeats_.empty() ? 1 : 0;
   }
 
   void Add(SourceRange range, const CallNode& call) {
-    const Device& device = module_.devices[call.callee];
-    ProgramCall mine = Make(range, device, device.tasks, call.args);
+    ProgramCall mine = Make(range, call.callee, module_.devices[call.callee].tasks, call.args);
     mine.scalars = call.scalars;
     for (const auto& [edges, to] :
          {std::pair{&call.waits, &mine.waits}, std::pair{&call.notifies, &mine.notifies}}) {
@@ -60,7 +65,7 @@ class Builder {
   /// A wait on entering a share holds for all of its tasks, a notify on leaving it counts once for
   /// each of them.
   void Add(SourceRange range, const Share& share) {
-    ProgramCall mine = Make(range, module_.devices[share.callee], share.axes, share.args);
+    ProgramCall mine = Make(range, share.callee, share.axes, share.args);
     mine.scalars = share.scalars;
     std::vector<SymbolId> coords;
     for (const Axis& axis : share.axes) {
@@ -71,19 +76,23 @@ class Builder {
       wait.common = true;
     }
     AddRefs(share.enter_waits, coords, range, mine.waits);
+    for (TaskEdge& wait : mine.waits) {
+      wait.entering = true;
+    }
     AddRefs(share.waits, coords, range, mine.waits);
     AddRefs(share.notifies, coords, range, mine.notifies);
     AddRefs(share.leave_notifies, coords, range, mine.notifies);
     Push(std::move(mine));
   }
 
-  ProgramCall Make(SourceRange range, const Device& device, const std::vector<Axis>& axes,
+  ProgramCall Make(SourceRange range, DeviceId callee, const std::vector<Axis>& axes,
                    const std::vector<Argument>& args) const {
     ProgramCall call;
     call.node = node_;
-    call.device = &device;
+    call.callee = callee;
+    call.device = &module_.devices[callee];
     call.axes = axes;
-    for (const Axis& axis : device.tasks) {
+    for (const Axis& axis : call.device->tasks) {
       call.task_symbols.push_back(axis.var);
     }
     call.args = args;
@@ -111,6 +120,7 @@ class Builder {
   void Push(ProgramCall call) {
     call.index = program_.calls.size();
     call.segment = repeats_.empty() ? segment_++ : segment_;
+    program_.order.push_back({ProgramMark::Kind::Call, call.index, {}, {}, {}});
     program_.calls.push_back(std::move(call));
   }
 
@@ -124,6 +134,16 @@ class Builder {
 };
 
 }  // namespace
+
+const Argument* ArgumentOf(const ProgramCall& call, TensorId param) {
+  const std::vector<TensorId>& params = call.device->params;
+  size_t i = std::find(params.begin(), params.end(), param) - params.begin();
+  return i < call.args.size() ? &call.args[i] : nullptr;
+}
+
+bool MayHaveTasks(const Module& module, const CallProgram& program, const ProgramCall& call) {
+  return MayHaveTasks(module, call.axes, program.ranges);
+}
 
 size_t CommonRepeats(const ProgramCall& a, const ProgramCall& b) {
   size_t common = 0;

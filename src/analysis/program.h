@@ -1,4 +1,5 @@
-// A graph or a kernel as the analysis sees it: calls in program order.
+// A graph or a kernel as the analysis sees it: calls in program order. All that asks which calls
+// there are, what they wait for and what stands around them asks this one view.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ struct TaskEdge {
   const EventRef* ref;
   std::vector<SymbolId> coords;
   SourceRange range;
-  bool common = false;  // a wait that comes before the range of the tasks is read
+  bool common = false;    // a wait that comes before the range of the tasks is read
+  bool entering = false;  // a wait of a share that comes before its first task
 };
 
 /// A repeat around a call.
@@ -34,7 +36,8 @@ struct ProgramCall {
   size_t index = 0;    // in program order
   NodeId node;         // the call or the share
   size_t segment = 0;  // calls of one outermost repeat have one segment, any other call its own
-  const Device* device = nullptr;
+  DeviceId callee;
+  const Device* device = nullptr;  // the callee
   std::vector<Axis> axes;
   std::vector<SymbolId> task_symbols;  // what the device's body calls them
   std::vector<Argument> args;
@@ -44,6 +47,18 @@ struct ProgramCall {
   std::vector<EnclosingRepeat> repeats;  // the outermost first
   SourceRange range;
   SourceRange statement;  // of the outermost repeat or region around it, else its own
+
+  /// The innermost repeat around it, or an absent id.
+  NodeId Innermost() const { return repeats.empty() ? NodeId() : repeats.back().node; }
+};
+
+/// A call, or one end of a repeat.
+struct ProgramMark {
+  enum class Kind { Call, Enter, Leave } kind;
+  size_t other;  // Call: its index. Enter, Leave: the position of the other mark.
+  SymbolId var;  // Enter
+  ExprId lo;
+  ExprId hi;
 };
 
 struct CallProgram {
@@ -51,7 +66,8 @@ struct CallProgram {
   SourceRange range;  // of the name
   std::vector<TensorId> params;
   std::vector<ProgramCall> calls;
-  bool scheduled = false;  // a kernel
+  std::vector<ProgramMark> order;  // of calls and repeats
+  bool scheduled = false;          // a kernel
   std::vector<EventId> events;
   DimRanges ranges;       // of the specialisation or of the kernel's `where`
   Env sizes = {};         // of all dimensions, where it is looked at at these sizes only
@@ -59,6 +75,12 @@ struct CallProgram {
   bool launches = false;  // each call is a launch, which follows all before it
   bool open = false;      // a repeat has bounds of no known range, which the verifier rejects
 };
+
+/// What the call binds to the parameter of its device function; null where that has no such one.
+const Argument* ArgumentOf(const ProgramCall& call, TensorId param);
+
+/// Whether the call may have tasks at the sizes that the program is for.
+bool MayHaveTasks(const Module& module, const CallProgram& program, const ProgramCall& call);
 
 /// How many repeats are around both calls.
 size_t CommonRepeats(const ProgramCall& a, const ProgramCall& b);

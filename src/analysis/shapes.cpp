@@ -9,7 +9,9 @@
 
 #include "ir/checked.h"
 #include "ir/evaluate.h"
+#include "ir/overloaded.h"
 #include "ir/printer.h"
+#include "ir/rewrite.h"
 
 namespace etc {
 namespace {
@@ -17,8 +19,6 @@ namespace {
 /// A sum of products: sorted atoms (texts) to their coefficient; no zero coefficients.
 using Monomial = std::vector<std::string>;
 using Polynomial = std::map<Monomial, int64_t>;
-
-std::optional<Polynomial> Of(const Module& module, ExprId id);
 
 bool AddTerm(Polynomial& sum, const Monomial& atoms, int64_t coefficient) {
   auto total = CheckedAdd(sum[atoms], coefficient);
@@ -96,88 +96,116 @@ Polynomial Quotient(const Polynomial& a, const Polynomial& b, std::string_view o
   return Atom(fmt::format("{}{}{}", op, Text(a), Text(b)));
 }
 
-Polynomial OfDim(const Module& module, const Symbol& symbol) {
-  auto multiple = symbol.multiple ? EvaluateInt(module, symbol.multiple, {}) : std::nullopt;
-  return {{{symbol.name}, multiple.value_or(1)}};
-}
+/// Makes polynomials of expressions.
+class Former {
+ public:
+  /// `next`: a variable that stands for one more than its value, if it is given.
+  explicit Former(const Module& module, SymbolId next = {}) : module_(module), next_(next) {}
 
-std::optional<Polynomial> OfBinary(const Module& module, const Binary& binary) {
-  auto left = Of(module, binary.left);
-  auto right = left ? Of(module, binary.right) : std::nullopt;
-  if (!right) {
-    return std::nullopt;
+  std::optional<Polynomial> Of(ExprId id) const {
+    if (auto value = EvaluateInt(module_, id, {})) {
+      return *value == 0 ? Polynomial{} : Polynomial{{{}, *value}};
+    }
+    return std::visit(
+        Overloaded{
+            [&](const SymbolRef& ref) { return OfSymbol(ref.symbol); },
+            [&](const Unary& unary) { return OfUnary(id, unary); },
+            [&](const Binary& binary) { return OfBinary(binary); },
+            [&](const Call& call) { return OfCall(call); },
+            [&](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, Load, Cast, Reduce> auto&) {
+              return Opaque(id);
+            },
+        },
+        module_.exprs[id]);
   }
-  switch (binary.op) {
-    case BinaryOp::Add:
-      return Sum(*left, *right, 1);
-    case BinaryOp::Sub:
-      return Sum(*left, *right, -1);
-    case BinaryOp::Mul:
-      return Product(*left, *right);
-    case BinaryOp::Div:
-      return Quotient(*left, *right, "/");
-    default:
-      return Atom(fmt::format("{}{}{}", Spelling(binary.op), Text(*left), Text(*right)));
-  }
-}
 
-std::optional<Polynomial> OfCall(const Module& module, const Call& call) {
-  std::vector<Polynomial> args;
-  for (ExprId id : call.args) {
-    auto arg = Of(module, id);
-    if (!arg) {
+ private:
+  /// What is no polynomial; its text says which one it is.
+  std::optional<Polynomial> Opaque(ExprId id) const {
+    bool moves = next_ && Mentions(module_, id, {next_});
+    return moves ? std::nullopt : std::optional(Atom(Print(module_, id)));
+  }
+
+  std::optional<Polynomial> OfSymbol(SymbolId id) const {
+    const Symbol& symbol = module_.symbols[id];
+    if (symbol.kind == SymbolKind::Const) {
       return std::nullopt;
     }
-    args.push_back(std::move(*arg));
+    auto multiple = symbol.multiple ? EvaluateInt(module_, symbol.multiple, {}) : std::nullopt;
+    Polynomial value{{{symbol.name}, multiple.value_or(1)}};
+    if (id == next_) {
+      value[{}] = 1;
+    }
+    return value;
   }
-  if (call.op == Intrinsic::CeilDiv) {
-    return Quotient(args[0], args[1], "ceildiv");
-  }
-  if (call.op == Intrinsic::Align) {
-    return Product(Quotient(args[0], args[1], "ceildiv"), args[1]);
-  }
-  std::string text(Spelling(call.op));
-  for (const Polynomial& arg : args) {
-    text += Text(arg);
-  }
-  return Atom(std::move(text));
-}
 
-std::optional<Polynomial> Of(const Module& module, ExprId id) {
-  if (auto value = EvaluateInt(module, id, {})) {
-    return *value == 0 ? Polynomial{} : Polynomial{{{}, *value}};
-  }
-  const Expr& expr = module.exprs[id];
-  if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
-    const Symbol& symbol = module.symbols[ref->symbol];
-    return symbol.kind == SymbolKind::Const ? std::nullopt : std::optional(OfDim(module, symbol));
-  }
-  if (const auto* unary = std::get_if<Unary>(&expr); unary && unary->op == UnaryOp::Neg) {
-    auto operand = Of(module, unary->operand);
+  std::optional<Polynomial> OfUnary(ExprId id, const Unary& unary) const {
+    if (unary.op != UnaryOp::Neg) {
+      return Opaque(id);
+    }
+    auto operand = Of(unary.operand);
     return operand ? Sum({}, *operand, -1) : std::nullopt;
   }
-  if (const auto* binary = std::get_if<Binary>(&expr)) {
-    return OfBinary(module, *binary);
+
+  std::optional<Polynomial> OfBinary(const Binary& binary) const {
+    auto left = Of(binary.left);
+    auto right = left ? Of(binary.right) : std::nullopt;
+    if (!right) {
+      return std::nullopt;
+    }
+    switch (binary.op) {
+      case BinaryOp::Add:
+        return Sum(*left, *right, 1);
+      case BinaryOp::Sub:
+        return Sum(*left, *right, -1);
+      case BinaryOp::Mul:
+        return Product(*left, *right);
+      case BinaryOp::Div:
+        return Quotient(*left, *right, "/");
+      default:
+        return Atom(fmt::format("{}{}{}", Spelling(binary.op), Text(*left), Text(*right)));
+    }
   }
-  if (const auto* call = std::get_if<Call>(&expr)) {
-    return OfCall(module, *call);
+
+  std::optional<Polynomial> OfCall(const Call& call) const {
+    std::vector<Polynomial> args;
+    for (ExprId id : call.args) {
+      auto arg = Of(id);
+      if (!arg) {
+        return std::nullopt;
+      }
+      args.push_back(std::move(*arg));
+    }
+    if (call.op == Intrinsic::CeilDiv) {
+      return Quotient(args[0], args[1], "ceildiv");
+    }
+    if (call.op == Intrinsic::Align) {
+      return Product(Quotient(args[0], args[1], "ceildiv"), args[1]);
+    }
+    std::string text(Spelling(call.op));
+    for (const Polynomial& arg : args) {
+      text += Text(arg);
+    }
+    return Atom(std::move(text));
   }
-  return Atom(Print(module, id));
-}
+
+  const Module& module_;
+  SymbolId next_;
+};
 
 }  // namespace
 
-bool SameSize(const Module& module, ExprId a, ExprId b) {
-  if (a == b) {
+bool SameSize(const Module& module, ExprId a, ExprId b, SymbolId next) {
+  if (a == b && !next) {
     return true;
   }
-  auto left = Of(module, a);
-  auto right = left ? Of(module, b) : std::nullopt;
+  auto left = Former(module).Of(a);
+  auto right = left ? Former(module, next).Of(b) : std::nullopt;
   return right && *left == *right;
 }
 
 bool IsMultiple(const Module& module, ExprId expr, int64_t divisor) {
-  auto polynomial = Of(module, expr);
+  auto polynomial = Former(module).Of(expr);
   return polynomial && std::all_of(polynomial->begin(), polynomial->end(),
                                    [&](const auto& term) { return term.second % divisor == 0; });
 }

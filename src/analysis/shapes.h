@@ -9,8 +9,9 @@ namespace etc {
 
 /// Whether two integer expressions over dimensions are equal for all sizes: their canonical
 /// polynomials are the same. A dimension with a multiple counts as that multiple of something, so
-/// that `n / 16 * 16` equals `n` where 16 divides `n`.
-bool SameSize(const Module& module, ExprId a, ExprId b);
+/// that `n / 16 * 16` equals `n` where 16 divides `n`. `next`: a variable that is one more in `b`
+/// than it is in `a`.
+bool SameSize(const Module& module, ExprId a, ExprId b, SymbolId next = {});
 
 /// Whether an integer expression over dimensions is a multiple of `divisor` for all sizes: each
 /// coefficient of its canonical polynomial is.

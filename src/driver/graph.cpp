@@ -78,7 +78,7 @@ bool Draw(const Module& module, const GraphOptions& options, const std::optional
     if (!options.graph.empty() && options.graph != drawn.name) {
       return;
     }
-    EventProgram program = MakeEventProgram(module, drawn);
+    CallProgram program = MakeCallProgram(module, drawn);
     std::string label = fmt::format("{} @{}", word, drawn.name);
     if (!sizes) {
       AddCalls(module, program, label, picture);

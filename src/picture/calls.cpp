@@ -7,29 +7,29 @@
 namespace etc {
 namespace {
 
-using Mark = EventProgram::Mark;
+using Kind = ProgramMark::Kind;
 
 class CallPicture {
  public:
-  CallPicture(const Module& module, const EventProgram& program, Picture& picture)
+  CallPicture(const Module& module, const CallProgram& program, Picture& picture)
       : module_(module), program_(program), picture_(picture) {}
 
   void Run(const std::string& name) {
     picture_.clusters.push_back({name, 0});
     size_t whole = picture_.clusters.size() - 1;
     size_t cluster = whole;
-    for (const Mark& mark : program_.order) {
-      if (mark.kind == Mark::Kind::Enter) {
+    for (const ProgramMark& mark : program_.order) {
+      if (mark.kind == Kind::Enter) {
         picture_.clusters.push_back(
             {fmt::format("repeat {} in {}..{}", module_.symbols[mark.var].name,
                          Print(module_, mark.lo), Print(module_, mark.hi)),
              cluster});
         cluster = picture_.clusters.size() - 1;
-      } else if (mark.kind == Mark::Kind::Leave) {
+      } else if (mark.kind == Kind::Leave) {
         cluster = picture_.clusters[cluster].parent;
       } else {
         nodes_.push_back(picture_.nodes.size());
-        picture_.nodes.push_back({Label(program_.steps[mark.other]), cluster});
+        picture_.nodes.push_back({Label(program_.calls[mark.other]), cluster});
       }
     }
     for (EventId event : program_.events) {
@@ -40,9 +40,10 @@ class CallPicture {
  private:
   /// The maps with which a step waits for or notifies the event, a line each; empty when it does
   /// not.
-  std::string Maps(const std::string& word, const std::vector<TaskRef>& refs, EventId event) const {
+  std::string Maps(const std::string& word, const std::vector<TaskEdge>& refs,
+                   EventId event) const {
     std::string text;
-    for (const TaskRef& ref : refs) {
+    for (const TaskEdge& ref : refs) {
       if (ref.ref->event == event) {
         std::vector<std::string> coords;
         for (SymbolId coord : ref.coords) {
@@ -55,14 +56,14 @@ class CallPicture {
     return text;
   }
 
-  std::string Label(const Step& step) const {
+  std::string Label(const ProgramCall& step) const {
     std::vector<std::string> axes;
     for (const Axis& axis : step.axes) {
       std::string lo = axis.lo ? Print(module_, axis.lo) + ".." : "";
       axes.push_back(
           fmt::format("{}: {}{}", module_.symbols[axis.var].name, lo, Print(module_, axis.hi)));
     }
-    return fmt::format("@{}\n({})", step.callee, fmt::join(axes, ", "));
+    return fmt::format("@{}\n({})", step.device->name, fmt::join(axes, ", "));
   }
 
   std::string Head(EventId id) const {
@@ -80,11 +81,11 @@ class CallPicture {
   void AddEvent(EventId event, size_t whole) {
     std::vector<std::pair<size_t, std::string>> sources;
     std::vector<std::pair<size_t, std::string>> sinks;
-    for (size_t i = 0; i < program_.steps.size(); ++i) {
-      if (std::string maps = Maps("notify", program_.steps[i].notifies, event); !maps.empty()) {
+    for (size_t i = 0; i < program_.calls.size(); ++i) {
+      if (std::string maps = Maps("notify", program_.calls[i].notifies, event); !maps.empty()) {
         sources.push_back({i, maps});
       }
-      if (std::string maps = Maps("wait", program_.steps[i].waits, event); !maps.empty()) {
+      if (std::string maps = Maps("wait", program_.calls[i].waits, event); !maps.empty()) {
         sinks.push_back({i, maps});
       }
     }
@@ -108,14 +109,14 @@ class CallPicture {
   }
 
   const Module& module_;
-  const EventProgram& program_;
+  const CallProgram& program_;
   Picture& picture_;
   std::vector<size_t> nodes_;  // by step
 };
 
 }  // namespace
 
-void AddCalls(const Module& module, const EventProgram& program, const std::string& name,
+void AddCalls(const Module& module, const CallProgram& program, const std::string& name,
               Picture& picture) {
   CallPicture(module, program, picture).Run(name);
 }

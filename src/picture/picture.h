@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/event_program.h"
+#include "analysis/program.h"
 #include "analysis/samples.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
@@ -36,7 +36,7 @@ struct Picture {
 /// Adds a cluster `name` with a node for each call (of a kernel: share). An edge leads from each
 /// call that notifies an event to each that waits for it, and names the event, its count and both
 /// maps. An event that has only one side is a node. Repeats are clusters.
-void AddCalls(const Module& module, const EventProgram& program, const std::string& name,
+void AddCalls(const Module& module, const CallProgram& program, const std::string& name,
               Picture& picture);
 
 /// The most nodes that AddTasks draws.
@@ -45,7 +45,7 @@ constexpr size_t kMaxPictureNodes = 2000;
 /// The same at given sizes: a node for each task and each element of an event that a task waits for
 /// or notifies; iterations and calls are clusters. False, with a diagnostic at `range`, when there
 /// are too many [command-line], or at the reference when it depends on data [unsupported].
-[[nodiscard]] bool AddTasks(const Module& module, const EventProgram& program,
+[[nodiscard]] bool AddTasks(const Module& module, const CallProgram& program,
                             const std::string& name, const Sizes& sizes, SourceRange range,
                             Picture& picture, Diagnostics& diagnostics);
 

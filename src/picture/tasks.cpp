@@ -10,11 +10,11 @@
 namespace etc {
 namespace {
 
-using Mark = EventProgram::Mark;
+using Kind = ProgramMark::Kind;
 
 class TaskPicture {
  public:
-  TaskPicture(const Module& module, const EventProgram& program, const Sizes& sizes,
+  TaskPicture(const Module& module, const CallProgram& program, const Sizes& sizes,
               SourceRange range, Picture& picture, Diagnostics& diagnostics)
       : module_(module),
         program_(program),
@@ -64,9 +64,9 @@ class TaskPicture {
 
   void Range(size_t begin, size_t end, size_t cluster) {
     for (size_t at = begin; at < end && ok_; ++at) {
-      const Mark& mark = program_.order[at];
-      if (mark.kind == Mark::Kind::Step) {
-        AddStep(program_.steps[mark.other], cluster);
+      const ProgramMark& mark = program_.order[at];
+      if (mark.kind == Kind::Call) {
+        AddStep(program_.calls[mark.other], cluster);
         continue;
       }
       int64_t hi = Int(mark.hi, range_);
@@ -94,20 +94,20 @@ class TaskPicture {
     }
   }
 
-  void AddStep(const Step& step, size_t cluster) {
-    size_t mine = AddCluster("@" + step.callee, cluster);
+  void AddStep(const ProgramCall& step, size_t cluster) {
+    size_t mine = AddCluster("@" + step.device->name, cluster);
     Loop(step.axes, 0, step.range, [&] {
       std::vector<int64_t> point;
       for (const Axis& axis : step.axes) {
         point.push_back(env_[axis.var]);
       }
       size_t task = AddNode(fmt::format("[{}]", fmt::join(point, ", ")), mine, false);
-      for (const TaskRef& ref : step.waits) {
+      for (const TaskEdge& ref : step.waits) {
         for (const auto& [element, times] : Elements(ref, point)) {
           picture_.edges.push_back({element, task, ""});
         }
       }
-      for (const TaskRef& ref : step.notifies) {
+      for (const TaskEdge& ref : step.notifies) {
         for (const auto& [element, times] : Elements(ref, point)) {
           picture_.edges.push_back(
               {task, element, times > 1 ? fmt::format("{} times", times) : ""});
@@ -117,7 +117,7 @@ class TaskPicture {
   }
 
   /// The nodes of the elements that a reference names, and how often it names each.
-  std::map<size_t, int64_t> Elements(const TaskRef& ref, const std::vector<int64_t>& point) {
+  std::map<size_t, int64_t> Elements(const TaskEdge& ref, const std::vector<int64_t>& point) {
     for (size_t i = 0; i < ref.coords.size(); ++i) {
       env_[ref.coords[i]] = point[i];
     }
@@ -139,7 +139,7 @@ class TaskPicture {
     return elements;
   }
 
-  void AddElements(const TaskRef& ref, std::vector<int64_t>& index,
+  void AddElements(const TaskEdge& ref, std::vector<int64_t>& index,
                    std::map<size_t, int64_t>& elements) {
     const Event& event = module_.events[ref.ref->event];
     size_t axis = index.size();
@@ -177,7 +177,7 @@ class TaskPicture {
   }
 
   const Module& module_;
-  const EventProgram& program_;
+  const CallProgram& program_;
   const Sizes& sizes_;
   Env env_;
   SourceRange range_;
@@ -190,7 +190,7 @@ class TaskPicture {
 
 }  // namespace
 
-bool AddTasks(const Module& module, const EventProgram& program, const std::string& name,
+bool AddTasks(const Module& module, const CallProgram& program, const std::string& name,
               const Sizes& sizes, SourceRange range, Picture& picture, Diagnostics& diagnostics) {
   return TaskPicture(module, program, sizes, range, picture, diagnostics).Run(name);
 }

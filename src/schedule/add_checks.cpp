@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <tuple>
 
-#include "analysis/proofs/completeness.h"
+#include "analysis/order.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
@@ -17,7 +18,10 @@ namespace {
 class Checks {
  public:
   Checks(Module& module, Kernel& kernel)
-      : module_(module), kernel_(kernel), complete_(module, kernel) {}
+      : module_(module),
+        kernel_(kernel),
+        program_(MakeCallProgram(module, kernel)),
+        order_(module, program_) {}
 
   void Add() {
     for (TensorId id : kernel_.params) {
@@ -77,7 +81,7 @@ class Checks {
       bool computed = !IsInput(argument.tensor);
       IsKnown is_complete = [&](TensorId tensor) {
         computed = computed || !IsInput(tensor);
-        return IsInput(tensor) || complete_.Before(id, waits, tensor);
+        return IsInput(tensor) || order_.IsComplete(CallOf(id), waits, tensor);
       };
       if ((ranges && !ReadsTensor(module_, share.axes)) || !is_complete(argument.tensor)) {
         continue;
@@ -89,6 +93,11 @@ class Checks {
         return;
       }
     }
+  }
+
+  const ProgramCall& CallOf(NodeId share) const {
+    return *std::find_if(program_.calls.begin(), program_.calls.end(),
+                         [&](const ProgramCall& call) { return call.node == share; });
   }
 
   /// What `precondition` says of `tensor`, by tensors that are known.
@@ -158,7 +167,8 @@ class Checks {
 
   Module& module_;
   Kernel& kernel_;
-  Completeness complete_;
+  CallProgram program_;
+  Order order_;
   std::set<std::tuple<TensorId, TensorId, size_t>> done_;
 };
 

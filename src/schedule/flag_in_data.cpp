@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "analysis/call_order.h"
 #include "analysis/control_tensors.h"
+#include "analysis/order.h"
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
@@ -39,7 +39,7 @@ class Flagger {
         ranges_(RangesOf(module, kernel)),
         sites_(SharesOf(module, kernel)),
         buffer_versions_(module, sites_),
-        control_(ControlTensors(module, kernel)) {
+        control_(ControlTensors(module, MakeCallProgram(module, kernel))) {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
       const Device& callee = module.devices[share.callee];
@@ -243,25 +243,16 @@ class Flagger {
   }
 
   void FindDropped(Plan& plan) {
-    plan.dropped.clear();
     for (const auto& [buffer, versions] : plan.flagged) {
       module_.tensors[buffer].flagged = true;
     }
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
-    // What no event joins now need not be joined: the uses are of other elements.
-    std::set<UnjoinedUses> unjoined = FindUnjoinedUses(module_, kernel_, plan.dropped);
-    for (NodeId id : kernel_.declarations) {
-      const auto* declaration = std::get_if<EventDecl>(&module_.nodes[id]);
-      if (declaration != nullptr && Announces(plan, declaration->event)) {
-        std::set<EventId> without = plan.dropped;
-        without.insert(declaration->event);
-        if (FindUnjoinedUses(module_, kernel_, without) == unjoined) {
-          plan.dropped = std::move(without);
-        }
-      }
-    }
+    CallProgram program = MakeCallProgram(module_, kernel_);
+    std::vector<EventId> announcing = program.events;
+    std::erase_if(announcing, [&](EventId event) { return !Announces(plan, event); });
+    plan.dropped = Order(module_, program).Redundant(announcing);
     for (const auto& [buffer, versions] : plan.flagged) {
       module_.tensors[buffer].flagged = false;
     }

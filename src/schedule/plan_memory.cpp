@@ -8,8 +8,8 @@
 
 #include "analysis/control_tensors.h"
 #include "analysis/fresh_buffers.h"
+#include "analysis/order.h"
 #include "ir/evaluate.h"
-#include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
@@ -18,120 +18,6 @@ namespace etc {
 namespace {
 
 constexpr int64_t kAlignment = 256;  // what the allocator of the workspace gives as well
-
-/// The order of whole shares, by events or, of launches, by program order: Before(x, y) when every
-/// task of x completes before any task of y starts. Shares inside a repeat stand for any one
-/// iteration, and, as `next`, for the iteration after it. In a repeat of a repeat events order
-/// nothing here: the next iteration may be one of the outer repeat.
-class ShareOrder {
- public:
-  ShareOrder(Module& module, const std::vector<ShareSite>& sites, bool launches)
-      : module_(module), sites_(sites), size_(sites.size()), before_(2 * size_ * 2 * size_) {
-    for (size_t x = 0; x < size_; ++x) {
-      for (size_t y = 0; y < size_; ++y) {
-        NodeId repeat = sites[x].Innermost();
-        if (repeat != sites[y].Innermost() || (sites[x].repeats.size() > 1 && !launches)) {
-          continue;
-        }
-        if (x < y && (launches || Joins(x, y, {}))) {
-          Set(x, y);
-          Set(x + size_, y + size_);
-        }
-        if (repeat) {
-          SymbolId var = std::get<Repeat>(module_.nodes[repeat]).var;
-          ExprId next = MakeAdd(module_, MakeRef(module_, var), MakeInt(module_, 1));
-          if (launches || Joins(x, y, {{var, next}})) {
-            Set(x, y + size_);
-          }
-        }
-      }
-    }
-    for (size_t k = 0; k < 2 * size_; ++k) {
-      // Without a task in between, what waits for it waits for nothing.
-      if (!launches && !HasTasks(ShareAt(k % size_))) {
-        continue;
-      }
-      for (size_t x = 0; x < 2 * size_; ++x) {
-        for (size_t y = 0; Get(x, k) && y < 2 * size_; ++y) {
-          if (Get(k, y)) {
-            Set(x, y);
-          }
-        }
-      }
-    }
-  }
-
-  bool Before(size_t x, size_t y) const { return Get(x, y); }
-  bool BeforeNext(size_t x, size_t y) const { return Get(x, y + size_); }
-
- private:
-  const Share& ShareAt(size_t site) const {
-    return std::get<Share>(module_.nodes[sites_[site].share]);
-  }
-
-  bool Get(size_t x, size_t y) const { return before_[x * 2 * size_ + y]; }
-  void Set(size_t x, size_t y) { before_[x * 2 * size_ + y] = true; }
-
-  /// Whether there is a task whatever the sizes and the data.
-  bool HasTasks(const Share& share) const {
-    return std::all_of(share.axes.begin(), share.axes.end(), [&](const Axis& axis) {
-      auto lo = axis.lo ? Bounds(module_, axis.lo, {}) : Interval{0, 0};
-      auto hi = Bounds(module_, axis.hi, {});
-      return lo && hi && lo->hi < hi->lo;
-    });
-  }
-
-  /// Whether every task of `y` waits for what every task of `x` notifies.
-  bool Joins(size_t site_x, size_t site_y, const Substitution& shift) {
-    const Share& x = ShareAt(site_x);
-    const Share& y = ShareAt(site_y);
-    auto joins = [&](const std::vector<EventRef>& notifies) {
-      for (const EventRef& notify : notifies) {
-        for (const auto* waits : {&y.range_waits, &y.enter_waits}) {
-          for (const EventRef& wait : *waits) {
-            if (notify.event == wait.event && !notify.guard && !wait.guard && notify.axes.empty() &&
-                wait.axes.empty() && Covers(x, notify, wait, shift)) {
-              return true;
-            }
-          }
-        }
-      }
-      return false;
-    };
-    return joins(x.leave_notifies) || joins(x.notifies);
-  }
-
-  bool Covers(const Share& x, const EventRef& notify, const EventRef& wait,
-              const Substitution& shift) {
-    std::vector<SymbolId> vars;
-    for (const Axis& axis : x.axes) {
-      vars.push_back(axis.var);
-    }
-    for (size_t i = 0; i < wait.indices.size(); ++i) {
-      const EventIndex& w = wait.indices[i];
-      const EventIndex& n = notify.indices[i];
-      if (w.all) {
-        continue;
-      }
-      bool element = !w.hi && !n.all && !n.hi && !Mentions(module_, n.lo, vars);
-      if (!element || !Same(n.lo, Clone(module_, w.lo, shift))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  bool Same(ExprId a, ExprId b) const {
-    auto x = EvaluateInt(module_, a, {});
-    auto y = EvaluateInt(module_, b, {});
-    return x && y ? *x == *y : Print(module_, a) == Print(module_, b);
-  }
-
-  Module& module_;
-  const std::vector<ShareSite>& sites_;
-  size_t size_;
-  std::vector<bool> before_;
-};
 
 /// The shares that touch one buffer.
 struct Lifetime {
@@ -144,13 +30,13 @@ class Planner {
   Planner(Module& module, Kernel& kernel)
       : module_(module),
         kernel_(kernel),
-        sites_(SharesOf(module, kernel)),
-        control_(ControlTensors(module, kernel)),
+        program_(MakeCallProgram(module, kernel)),
+        order_(module, program_),
+        control_(ControlTensors(module, program_)),
         fresh_(module, kernel) {}
 
   /// Places the unflagged buffers and gives the end of the last.
   ExprId PlaceShared() {
-    ShareOrder order(module_, sites_, kernel_.schedule == ScheduleKind::Kernels);
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
@@ -161,7 +47,7 @@ class Planner {
       lifetimes_[buffer] = LifetimeOf(buffer);
       auto fits = [&](const std::vector<TensorId>& slot) {
         return std::all_of(slot.begin(), slot.end(),
-                           [&](TensorId other) { return Disjoint(order, buffer, other); });
+                           [&](TensorId other) { return Disjoint(buffer, other); });
       };
       auto slot = std::find_if(slots.begin(), slots.end(), fits);
       if (slot == slots.end()) {
@@ -217,35 +103,38 @@ class Planner {
     if (control_.contains(buffer)) {
       return life;  // not only tasks read it
     }
-    for (size_t i = 0; i < sites_.size(); ++i) {
-      const Share& share = std::get<Share>(module_.nodes[sites_[i].share]);
-      for (size_t a = 0; a < share.args.size(); ++a) {
-        if (share.args[a].tensor != buffer) {
+    for (const ProgramCall& call : program_.calls) {
+      for (const Argument& argument : call.args) {
+        if (argument.tensor != buffer) {
           continue;
         }
-        life.one_block &=
-            life.uses.empty() || sites_[life.uses[0]].Innermost() == sites_[i].Innermost();
-        life.uses.push_back(i);
+        life.one_block &= life.uses.empty() || BlockOf(life) == call.Innermost();
+        life.uses.push_back(call.index);
       }
     }
     return life;
   }
 
+  /// The repeat in which the first use stands, or none.
+  NodeId BlockOf(const Lifetime& life) const {
+    return program_.calls[life.uses.front()].Innermost();
+  }
+
   /// Whether the two never hold a value at the same time.
-  bool Disjoint(const ShareOrder& order, TensorId first, TensorId second) {
+  bool Disjoint(TensorId first, TensorId second) {
     const Lifetime& a = lifetimes_.at(first);
     const Lifetime& b = lifetimes_.at(second);
     if (a.uses.empty() || b.uses.empty() || !a.one_block || !b.one_block) {
       return false;
     }
-    NodeId repeat = sites_[a.uses[0]].Innermost();
-    if (repeat != sites_[b.uses[0]].Innermost()) {
+    NodeId repeat = BlockOf(a);
+    if (repeat != BlockOf(b)) {
       return false;
     }
     auto all = [&](const Lifetime& x, const Lifetime& y, bool next) {
       return std::all_of(x.uses.begin(), x.uses.end(), [&](size_t i) {
         return std::all_of(y.uses.begin(), y.uses.end(), [&](size_t j) {
-          return next ? order.BeforeNext(i, j) : order.Before(i, j);
+          return next ? order_.BeforeNext(i, j) : order_.Before(i, j);
         });
       });
     };
@@ -259,7 +148,8 @@ class Planner {
 
   Module& module_;
   Kernel& kernel_;
-  std::vector<ShareSite> sites_;
+  CallProgram program_;
+  Order order_;
   std::set<TensorId> control_;
   FreshBuffers fresh_;
   std::map<TensorId, Lifetime> lifetimes_;

@@ -4,8 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "analysis/call_order.h"
-#include "analysis/conflicts.h"
+#include "analysis/unjoined.h"
 #include "ir/evaluate.h"
 #include "verify/checks.h"
 
@@ -22,8 +21,10 @@ class Report {
       : module_(module), diagnostics_(diagnostics) {}
 
   /// The two may touch elements that differ, of which only the bodies tell: `conflicts`.
-  void Add(const Unjoined& unjoined, Conflicts& conflicts) {
-    const auto& [earlier, later, first, second, carrier, unsaid] = unjoined;
+  void Add(const CallProgram& program, const Unjoined& unjoined, Conflicts& conflicts) {
+    const auto& [earlier, later, carrier, unsaid] = unjoined;
+    const ProgramCall& first = program.calls[earlier.call];
+    const ProgramCall& second = program.calls[later.call];
     std::pair pair{first.node, second.node};
     if (reported_.contains(pair) ||
         (earlier.reader == Reader::Body && !unsaid &&
@@ -33,8 +34,8 @@ class Report {
     reported_.insert(pair);
     bool writes = earlier.access != Access::In;
     bool reads = later.access != Access::Out;
-    const std::string& first_name = module_.devices[first.callee].name;
-    const std::string& second_name = module_.devices[second.callee].name;
+    const std::string& first_name = first.device->name;
+    const std::string& second_name = second.device->name;
     SourceRange range = later.arg.range.IsValid() ? later.arg.range : second.range;
     std::string message =
         unsaid ? fmt::format(
@@ -52,13 +53,13 @@ class Report {
   }
 
  private:
-  static Conflicts::Pair PairOf(const CallSite& first, const CallSite& second,
+  static Conflicts::Pair PairOf(const ProgramCall& first, const ProgramCall& second,
                                 const std::optional<Carrier>& carrier) {
-    const std::vector<SymbolId>& a = first.repeats;
-    const std::vector<SymbolId>& b = second.repeats;
-    auto apart = carrier ? std::find(a.begin(), a.end(), carrier->repeat)
-                         : std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
-    return {first.node, second.node, static_cast<size_t>(apart - a.begin()), carrier.has_value()};
+    size_t repeats = CommonRepeats(first, second);
+    for (size_t i = 0; carrier && i < first.repeats.size(); ++i) {
+      repeats = first.repeats[i].var == carrier->repeat ? i : repeats;
+    }
+    return {first.node, second.node, repeats, carrier.has_value()};
   }
 
   /// "reads `%x`"
@@ -84,15 +85,15 @@ class Report {
 
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   Report report(module, diagnostics);
-  std::vector<DimRanges> all = RangesOf(module, graph);
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (const CallProgram& program : MakeCallPrograms(module, graph)) {
     std::optional<Conflicts> conflicts;
-    FindUnjoined(module, graph, all[i], [&](const Unjoined& unjoined) {
+    auto on_unjoined = [&](const Unjoined& unjoined) {
       if (!conflicts) {
-        conflicts.emplace(module, std::move(MakeCallPrograms(module, graph)[i]));
+        conflicts.emplace(module, program);
       }
-      report.Add(unjoined, *conflicts);
-    });
+      report.Add(program, unjoined, *conflicts);
+    };
+    UseChains(module, program).FindUnjoined(NeedOrder::Reads, {}, on_unjoined);
   }
 }
 

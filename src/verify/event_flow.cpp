@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "analysis/event_program.h"
 #include "analysis/event_walk.h"
+#include "analysis/program.h"
 #include "analysis/samples.h"
 #include "verify/checks.h"
 #include "verify/event_order.h"
@@ -19,7 +19,7 @@ constexpr int64_t kFirstBudget = 2'000'000;
 
 class EventFlow {
  public:
-  EventFlow(const Module& module, const EventProgram& program, Diagnostics& diagnostics)
+  EventFlow(const Module& module, const CallProgram& program, Diagnostics& diagnostics)
       : module_(module), program_(program), diagnostics_(diagnostics) {}
 
   void Run(const std::vector<Sizes>& samples) {
@@ -39,7 +39,7 @@ class EventFlow {
 
  private:
   struct Early {
-    const TaskRef* ref;
+    const TaskEdge* ref;
     size_t step;
     size_t event;
     int64_t element;
@@ -50,11 +50,11 @@ class EventFlow {
   bool Unused() {
     std::map<EventId, SourceRange> waited;
     std::set<EventId> notified;
-    for (const Step& step : program_.steps) {
-      for (const TaskRef& ref : step.waits) {
+    for (const ProgramCall& step : program_.calls) {
+      for (const TaskEdge& ref : step.waits) {
         waited.emplace(ref.ref->event, ref.range);
       }
-      for (const TaskRef& ref : step.notifies) {
+      for (const TaskEdge& ref : step.notifies) {
         notified.insert(ref.ref->event);
       }
     }
@@ -151,8 +151,8 @@ class EventFlow {
                            fmt::format("`{}` counts {}, but {}{}", walk.Name(event, element),
                                        expected, times, Describe(module_, sizes)));
     // The calls involved: those that notify the element, or those that wait for it without end.
-    std::map<const TaskRef*, int64_t> parts;
-    std::vector<std::pair<const TaskRef*, size_t>> order;
+    std::map<const TaskEdge*, int64_t> parts;
+    std::vector<std::pair<const TaskEdge*, size_t>> order;
     int64_t budget = kFirstBudget;
     EventWalk again(module_, program_, sizes, budget);
     (void)again.Run([&](size_t step) {
@@ -172,7 +172,7 @@ class EventFlow {
       }
     });
     for (const auto& [ref, step] : order) {
-      const std::string& callee = program_.steps[step].callee;
+      const std::string& callee = program_.calls[step].device->name;
       error.notes.push_back({ref->range, got == 0 ? fmt::format("`@{}` waits for it here", callee)
                                                   : fmt::format("`@{}` notifies it {} here", callee,
                                                                 Counted(parts[ref], "time"))});
@@ -180,9 +180,9 @@ class EventFlow {
   }
 
   const Module& module_;
-  const EventProgram& program_;
+  const CallProgram& program_;
   Diagnostics& diagnostics_;
-  std::set<const TaskRef*> reported_refs_;
+  std::set<const TaskEdge*> reported_refs_;
   std::set<size_t> reported_counts_;
   std::set<std::pair<size_t, size_t>> reported_steps_;
 };
@@ -190,12 +190,12 @@ class EventFlow {
 }  // namespace
 
 void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
-  EventProgram program = MakeEventProgram(module, graph);
+  CallProgram program = MakeCallProgram(module, graph);
   EventFlow(module, program, diagnostics).Run(SampleSizes(module, graph));
 }
 
 void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  EventProgram program = MakeEventProgram(module, kernel);
+  CallProgram program = MakeCallProgram(module, kernel);
   EventFlow(module, program, diagnostics).Run(SampleSizes(module, kernel.where));
 }
 

@@ -27,7 +27,7 @@ struct Arrival {
 
 class OrderSearch {
  public:
-  OrderSearch(const Module& module, const EventProgram& program, const Sizes& sizes)
+  OrderSearch(const Module& module, const CallProgram& program, const Sizes& sizes)
       : program_(program), budget_(kBudget), walk_(module, program, sizes, budget_) {
     (void)walk_.Run([&](size_t step) {
       Instance instance{step, {}};
@@ -41,10 +41,10 @@ class OrderSearch {
 
   const EventWalk& walk() const { return walk_; }
   const std::string& Callee(size_t instance) const {
-    return program_.steps[instances_[instance].step].callee;
+    return program_.calls[instances_[instance].step].device->name;
   }
   SourceRange StepRange(size_t instance) const {
-    return program_.steps[instances_[instance].step].range;
+    return program_.calls[instances_[instance].step].range;
   }
 
   /// The first step from `position` on that notifies the element.
@@ -90,7 +90,7 @@ class OrderSearch {
   }
 
  private:
-  const EventProgram& program_;
+  const CallProgram& program_;
   int64_t budget_;
   EventWalk walk_;
   std::vector<Instance> instances_;
@@ -99,7 +99,7 @@ class OrderSearch {
 
 }  // namespace
 
-void ReportOrder(const Module& module, const EventProgram& program, const Sizes& sizes,
+void ReportOrder(const Module& module, const CallProgram& program, const Sizes& sizes,
                  const EarlyWait& wait, Diagnostics& diagnostics) {
   OrderSearch search(module, program, sizes);
   const std::string name = search.walk().Name(wait.event, wait.element);

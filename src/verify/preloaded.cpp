@@ -19,73 +19,56 @@ class PreloadChecks {
   PreloadChecks(const Module& module, Diagnostics& diagnostics)
       : module_(module), diagnostics_(diagnostics) {}
 
-  /// Calls without tasks at the sizes in `ranges` neither preload nor write there.
-  void Check(const std::vector<NodeId>& body, const DimRanges& ranges) {
+  /// Calls without tasks at the program's sizes neither preload nor write there.
+  void Check(const CallProgram& program) {
     sites_.clear();
     written_.clear();
-    Collect(body, ranges);
-    for (const PreloadSite& site : sites_) {
-      ForWritten(site,
-                 [&](TensorId, const Argument& argument) { written_.insert(argument.tensor); });
+    for (const ProgramCall& call : program.calls) {
+      if (MayHaveTasks(module_, program, call)) {
+        sites_.push_back(&call);
+        ForWritten(call,
+                   [&](TensorId, const Argument& argument) { written_.insert(argument.tensor); });
+      }
     }
-    for (const PreloadSite& site : sites_) {
-      for (const Impl& impl : module_.devices[site.callee].impls) {
+    for (const ProgramCall* site : sites_) {
+      for (const Impl& impl : site->device->impls) {
         for (TensorId param : impl.preloaded) {
-          Check(site, impl, param);
+          Check(*site, impl, param);
         }
       }
     }
   }
 
  private:
-  void Collect(const std::vector<NodeId>& nodes, const DimRanges& ranges) {
-    for (NodeId id : nodes) {
-      const Node& node = module_.nodes[id];
-      if (const auto* call = std::get_if<CallNode>(&node)) {
-        if (MayHaveTasks(module_, module_.devices[call->callee].tasks, ranges)) {
-          sites_.push_back({id, call->callee, &call->args, module_.RangeOf(id)});
-        }
-      } else if (const auto* share = std::get_if<Share>(&node)) {
-        if (MayHaveTasks(module_, share->axes, ranges)) {
-          sites_.push_back({id, share->callee, &share->args, module_.RangeOf(id)});
-        }
-      } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        Collect(repeat->body, ranges);
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        Collect(region->body, ranges);
-      }
-    }
-  }
-
   template <class Visit>
-  void ForWritten(const PreloadSite& site, const Visit& visit) const {
-    for (TensorId param : module_.devices[site.callee].params) {
+  void ForWritten(const ProgramCall& site, const Visit& visit) const {
+    for (TensorId param : site.device->params) {
       if (module_.tensors[param].access != Access::In) {
-        visit(param, *ArgumentOf(module_, site, param));
+        visit(param, *ArgumentOf(site, param));
       }
     }
   }
 
-  void Check(const PreloadSite& site, const Impl& impl, TensorId param) {
-    const Argument& argument = *ArgumentOf(module_, site, param);
-    for (const PreloadSite& other : sites_) {
-      ForWritten(other, [&](TensorId written, const Argument& target) {
+  void Check(const ProgramCall& site, const Impl& impl, TensorId param) {
+    const Argument& argument = *ArgumentOf(site, param);
+    for (const ProgramCall* other : sites_) {
+      ForWritten(*other, [&](TensorId written, const Argument& target) {
         if (target.tensor != argument.tensor) {
           return;
         }
-        std::optional<ElementAccess> meets = Meeting(site, impl, param, other, written);
+        std::optional<ElementAccess> meets = Meeting(site, impl, param, *other, written);
         if (meets && reported_.insert({site.node, param}).second) {
-          Report(site, argument, other, *meets);
+          Report(site, argument, *other, *meets);
         }
       });
     }
   }
 
   /// Index tensors that the implementation reads ahead and that no call writes.
-  std::set<TensorId> Constant(const PreloadSite& site, const Impl& impl) const {
+  std::set<TensorId> Constant(const ProgramCall& site, const Impl& impl) const {
     std::set<TensorId> constant;
     for (TensorId param : impl.preloaded) {
-      TensorId tensor = ArgumentOf(module_, site, param)->tensor;
+      TensorId tensor = ArgumentOf(site, param)->tensor;
       if (!written_.contains(tensor)) {
         constant.insert(tensor);
       }
@@ -95,13 +78,13 @@ class PreloadChecks {
 
   /// A write of a parameter that some read of a preloaded one of the same tensor may meet. Slices
   /// of one depth are the same, or have nothing in common.
-  std::optional<ElementAccess> Meeting(const PreloadSite& site, const Impl& impl, TensorId param,
-                                       const PreloadSite& other, TensorId written) const {
+  std::optional<ElementAccess> Meeting(const ProgramCall& site, const Impl& impl, TensorId param,
+                                       const ProgramCall& other, TensorId written) const {
     std::set<TensorId> constant = Constant(site, impl);
-    bool same_depth = ArgumentOf(module_, site, param)->indices.size() ==
-                      ArgumentOf(module_, other, written)->indices.size();
-    std::vector<ElementAccess> reads = CollectAccesses(module_, module_.devices[site.callee]);
-    for (const ElementAccess& write : CollectAccesses(module_, module_.devices[other.callee])) {
+    bool same_depth =
+        ArgumentOf(site, param)->indices.size() == ArgumentOf(other, written)->indices.size();
+    std::vector<ElementAccess> reads = CollectAccesses(module_, *site.device);
+    for (const ElementAccess& write : CollectAccesses(module_, *other.device)) {
       for (const ElementAccess& read : reads) {
         if (write.tensor == written && write.writes && read.tensor == param && !read.writes &&
             !(same_depth && AreApart(module_, site, read, other, write, constant))) {
@@ -112,10 +95,10 @@ class PreloadChecks {
     return std::nullopt;
   }
 
-  void Report(const PreloadSite& site, const Argument& argument, const PreloadSite& writer,
+  void Report(const ProgramCall& site, const Argument& argument, const ProgramCall& writer,
               const ElementAccess& meets) {
-    const std::string& streaming = module_.devices[site.callee].name;
-    const std::string& writing = module_.devices[writer.callee].name;
+    const std::string& streaming = site.device->name;
+    const std::string& writing = writer.device->name;
     const std::string& tensor = module_.tensors[argument.tensor].name;
     Diagnostic& error = diagnostics_.Error(
         DiagnosticKind::Impl, site.range,
@@ -132,7 +115,7 @@ class PreloadChecks {
 
   const Module& module_;
   Diagnostics& diagnostics_;
-  std::vector<PreloadSite> sites_;
+  std::vector<const ProgramCall*> sites_;
   std::set<TensorId> written_;  // by some call
   std::set<std::pair<NodeId, TensorId>> reported_;
 };
@@ -141,13 +124,13 @@ class PreloadChecks {
 
 void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   PreloadChecks checks(module, diagnostics);
-  for (const DimRanges& ranges : RangesOf(module, graph)) {
-    checks.Check(graph.body, ranges);
+  for (const CallProgram& program : MakeCallPrograms(module, graph)) {
+    checks.Check(program);
   }
 }
 
 void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  PreloadChecks(module, diagnostics).Check(kernel.body, RangesOf(module, kernel));
+  PreloadChecks(module, diagnostics).Check(MakeCallProgram(module, kernel));
 }
 
 }  // namespace etc

@@ -60,7 +60,7 @@
 //   - Events lead from a call that writes a tensor to every later call that reads it. A graph
 //   without
 //     events is checked once it has those that are derived.
-// Event flow (event_program.cpp, event_walk.cpp, event_flow.cpp, event_order.cpp), at chosen sizes
+// Event flow (event_walk.cpp, event_flow.cpp, event_order.cpp), at chosen sizes
 // and except where it depends on data
 //   - What is waited for is notified somewhere; a warning where nothing waits.
 //   - References stay inside of their event.

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, void (*)(Report&)> tests = {
       {"argmax", TestArgMax},
       {"norm_gate", TestNormGate},
+      {"stream_max", TestStreamMax},
       {"gemms", TestGemms},
       {"gemms_in_tiles", TestGemmsInTiles},
       {"single_gemms", TestSingleGemms},

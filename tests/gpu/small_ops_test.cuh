@@ -1,11 +1,14 @@
 // ArgMaxPartial and ArgMaxFinal behind each other, ArgMaxOfBlocks; RmsNorm and SiluMul behind each
-// other.
+// other; StreamMax.
 #pragma once
+
+#include <limits>
 
 #include "support.cuh"
 #include "tile/pointwise/argmax.cuh"
 #include "tile/pointwise/rms_norm.cuh"
 #include "tile/pointwise/silu_mul.cuh"
+#include "tile/pointwise/stream_max.cuh"
 
 namespace etc::test {
 
@@ -225,6 +228,59 @@ inline void TestNormGate(Report& report) {
     different += !SameBits(result, first);
   }
   report.Check(different == 0, "norm, gate: " + std::to_string(different) + " launches differ");
+}
+
+struct StreamMaxProgram {
+  static constexpr int kTasks = 11, kRows = 72, kColumns = Consumer::kThreads * 4;
+  struct Args {
+    const i32* x;
+    static constexpr long long x_1 = kRows, x_2 = kColumns;
+    i32* y;
+    static constexpr long long y_1 = kColumns;
+  };
+  using Max = StreamMax<void, Args>;
+  static constexpr int kSlotBytes = Max::kSlotBytes;
+  static constexpr int kScratchBytes = Max::kScratchBytes;
+
+  Args args;
+
+  ETC_DEVICE void Load(Loader& loader) const {
+    Share(kTasks, 0, [&](int task) { Max::Load(loader, args, task); });
+  }
+  ETC_DEVICE void Consume(Consumer& consumer, const Events&) const {
+    Max max(consumer, args);
+    Share(kTasks, 0, [&](int task) { max.Run(consumer, args, task); });
+  }
+};
+
+/// A task is more slots than the ring has. Some columns hold the least integer alone, or have the
+/// largest one in their first or last row.
+inline void TestStreamMax(Report& report) {
+  constexpr int tasks = StreamMaxProgram::kTasks, rows = StreamMaxProgram::kRows;
+  constexpr int columns = StreamMaxProgram::kColumns;
+  constexpr i32 least = std::numeric_limits<i32>::min(), most = std::numeric_limits<i32>::max();
+  Random random(8);
+  std::vector<i32> x(size_t(tasks) * rows * columns), expected(size_t(tasks) * columns, least);
+  for (int t = 0; t < tasks; ++t) {
+    for (int row = 0; row < rows; ++row) {
+      for (int column = 0; column < columns; ++column) {
+        i32& value = x[(size_t(t) * rows + row) * columns + column];
+        bool first = column == 3 && row == 0, last = column == 4 && row == rows - 1;
+        value = column == 2 ? least : first || last ? most : i32(random.Bits());
+        i32& largest = expected[size_t(t) * columns + column];
+        largest = std::max(largest, value);
+      }
+    }
+  }
+  Buffer<i32> device_x(x), y(expected.size());
+  Launcher<StreamMaxProgram> launcher;
+  int different = 0;
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    y.Fill(0xff);
+    launcher.Launch({{device_x.data(), y.data()}});
+    different += !SameBits(y.Read(), expected);
+  }
+  report.Check(different == 0, "stream_max: " + std::to_string(different) + " launches wrong");
 }
 
 }  // namespace etc::test

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   Report report;
   TestArgMax(report);
   TestNormGate(report);
+  TestStreamMax(report);
   TestGemms(report);
   TestGemmsInTiles(report);
   TestSingleGemms(report);

@@ -28,7 +28,7 @@ struct Program {
     REQUIRE(module != nullptr);
     REQUIRE(Verify(*module, diagnostics));
     graph = &module->graphs[module->graphs.Ids()[0]];
-    program = MakeEventProgram(*module, *graph);
+    program = MakeCallProgram(*module, *graph);
   }
 
   Sizes At(int64_t n) const {
@@ -44,7 +44,7 @@ struct Program {
   Diagnostics diagnostics;
   std::unique_ptr<Module> module;
   const Graph* graph = nullptr;
-  EventProgram program;
+  CallProgram program;
 };
 
 TEST_CASE("an event is an edge between two calls, with its count and maps") {
