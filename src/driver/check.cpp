@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@
 namespace etc {
 namespace {
 
-constexpr int kMostFixes = 32;
+constexpr size_t kMostFixes = 32;
 
 std::string FixText(const std::vector<Insertion>& fix) {
   std::string text;
@@ -37,17 +38,44 @@ std::string KeyOf(const Diagnostic& diagnostic) {
   return text;
 }
 
-/// Makes one fix after the other until the text is right. Nothing where that does not succeed.
+bool IsRight(const std::string& text, const CheckOptions& options, Session& attempt) {
+  auto module = Parse(attempt.SetSource(options.source.file, text),
+                      IncludePath(options.source.include_dirs).Imports(), attempt.diagnostics());
+  std::optional<ProofReport> report;
+  return module && CheckModule(*module, options.source, options.proofs, attempt, report);
+}
+
+/// The text without what a fix has put into it.
+std::string WithoutFix(std::string text, const std::vector<Insertion>& fix) {
+  auto goes_on = [&](size_t at) {  // the name of another event, which begins with this one's
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (const Insertion& insertion : fix) {
+    size_t at = text.find(insertion.text);
+    while (at != std::string::npos && goes_on(at + insertion.text.size())) {
+      at = text.find(insertion.text, at + 1);
+    }
+    if (at == std::string::npos) {
+      continue;
+    }
+    size_t begin = insertion.line && at > 0 ? text.rfind('\n', at - 1) + 1 : at;
+    text.erase(begin, at - begin + insertion.text.size() + (insertion.line ? 1 : 0));
+  }
+  return text;
+}
+
+/// Makes one fix after the other until the text is right, then takes out those that it is right
+/// without: what a later one orders may have led to an earlier one. Nothing where that does not
+/// succeed.
 std::optional<std::string> Fix(std::string text, const CheckOptions& options,
                                Diagnostics& applied) {
   std::set<std::string> tried;
-  for (int made = 0; made <= kMostFixes; ++made) {
+  std::vector<Diagnostic> made;
+  while (true) {
     Session attempt(options.source.diagnostics);
-    auto module = Parse(attempt.SetSource(options.source.file, text),
-                        IncludePath(options.source.include_dirs).Imports(), attempt.diagnostics());
-    std::optional<ProofReport> report;
-    if (module && CheckModule(*module, options.source, options.proofs, attempt, report)) {
-      return text;
+    if (IsRight(text, options, attempt)) {
+      break;
     }
     const auto& found = attempt.diagnostics().all();
     // A race over iterations may need the fix of another one to go.
@@ -59,14 +87,27 @@ std::optional<std::string> Fix(std::string text, const CheckOptions& options,
       fixable = std::find_if(found.begin(), found.end(),
                              [](const Diagnostic& each) { return !each.fix.empty(); });
     }
-    if (fixable == found.end()) {
+    if (fixable == found.end() || made.size() == kMostFixes) {
       return std::nullopt;
     }
     tried.insert(KeyOf(*fixable));
-    applied.Remark(fixable->kind, {}, "added " + FixText(fixable->fix));
     text = ApplyFix(std::move(text), fixable->fix);
+    made.push_back(*fixable);
   }
-  return std::nullopt;
+  for (size_t i = 0; i + 1 < made.size();) {
+    std::string less = WithoutFix(text, made[i].fix);
+    Session attempt(options.source.diagnostics);
+    if (IsRight(less, options, attempt)) {
+      text = std::move(less);
+      made.erase(made.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  for (const Diagnostic& fix : made) {
+    applied.Remark(fix.kind, {}, "added " + FixText(fix.fix));
+  }
+  return text;
 }
 
 }  // namespace
