@@ -243,7 +243,7 @@ class Derivation {
   }
 
   void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
-           bool split, std::vector<std::optional<TaskExpr>> keys = {}) {
+           bool split, std::vector<std::optional<TaskKey>> keys = {}) {
     const ProgramCall& from = program_.calls[dependence.from];
     keys.resize(from.axes.size());
     std::vector<int64_t> grains(from.axes.size(), 0);
@@ -258,7 +258,7 @@ class Derivation {
     for (size_t i = 0; split && i < grains.size(); ++i) {
       const Need& need = needs.coordinates[i];
       grains[i] = plan_.CanSplit(dependence.from, i) ? Grain(dependence.from, need) : 0;
-      if (grains[i] > 1 && !plan_.IsAlone(dependence.from, i)) {
+      if (grains[i] > 1 && (keys[i] || !plan_.IsAlone(dependence.from, i))) {
         grains[i] = 0;  // its tasks' number would be another for each value
       }
       if (grains[i] > 1) {

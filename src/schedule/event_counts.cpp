@@ -66,7 +66,9 @@ void EventPlan::Declare(const PlannedEvent& planned) {
       continue;
     }
     const Axis& axis = AxisAt(planned.from, i);
-    ExprId extent = Minus(axis.hi, axis.lo);
+    const std::optional<TaskKey>& key = planned.keys[i];
+    ExprId extent =
+        key && key->extent ? Build(planned.from, *key->extent) : Minus(axis.hi, axis.lo);
     if (grain > 1) {
       // Constants may follow the range, so what is a multiple in one need not be in another.
       if (programs_.size() > 1 || !IsMultiple(module_, extent, grain)) {
@@ -78,7 +80,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
     }
     dims.push_back({vars[i], extent});
   }
-  ExprId count = OfElements(planned, Count(planned.from, planned.grains, vars), dims);
+  ExprId count = OfElements(planned, Count(planned.from, planned.grains, vars, planned.keys), dims);
   if (planned.initial) {
     ExprId initial = TaskCount(*planned.initial);
     if (programs_.size() > 1 || !SameSize(module_, initial, count)) {
@@ -111,7 +113,8 @@ ExprId EventPlan::OfElements(const PlannedEvent& planned, ExprId count,
 
 /// `grains`: of an event's element, whose indices are `vars`; of all tasks where it is empty.
 ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
-                        const std::vector<SymbolId>& vars) {
+                        const std::vector<SymbolId>& vars,
+                        const std::vector<std::optional<TaskKey>>& keys) {
   ExprId count = MakeInt(module_, 1);
   Substitution symbols;
   std::vector<SymbolId> open;  // coordinates of which an element has all values
@@ -123,6 +126,9 @@ ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
       return CountEach(call, grains, std::move(symbols));
     }
     if (grain == 1) {
+      if (keys[i] && keys[i]->tasks) {
+        count = MakeMul(module_, count, Build(call, *keys[i]->tasks));
+      }
       if (vars[i]) {
         ExprId own = MakeRef(module_, vars[i]);
         symbols[axis.var] = axis.lo ? MakeAdd(module_, own, axis.lo) : own;

@@ -148,7 +148,7 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     if (planned.grains[i] != 0) {
-      ExprId own = planned.keys[i] ? Build(planned.from, *planned.keys[i])
+      ExprId own = planned.keys[i] ? Build(planned.from, planned.keys[i]->value)
                                    : MakeRef(module_, coords_[planned.from][i]);
       ref.indices.push_back(
           {Quotient(Minus(own, AxisAt(planned.from, i).lo), planned.grains[i]), {}});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/derivation/data_needs.h"
 #include "analysis/derivation/task_expr.h"
 #include "analysis/program.h"
 #include "ir/evaluate.h"
@@ -64,8 +65,8 @@ struct PlannedEvent {
   /// For each coordinate of `from`: 0 where the event does not tell its values apart, 1 where each
   /// has an element, else how many share one.
   std::vector<int64_t> grains;
-  /// For each coordinate of `from`: what permutes its values, if elements are told apart by that.
-  std::vector<std::optional<TaskExpr>> keys;
+  /// For each coordinate of `from`: what elements are told apart by in its place, if not by it.
+  std::vector<std::optional<TaskKey>> keys;
   /// A call before the innermost repeat of `from`, in one iteration of those around that, that
   /// stands for the iteration before its first: it notifies the first element, and the iterations
   /// follow. All grains are 0.
@@ -104,7 +105,7 @@ class EventPlan {
   /// Whether the number of tasks is read from a slice that the iteration may name.
   bool IsCountedInSlice(size_t call) const;
   /// The number of tasks in one iteration.
-  ExprId TaskCount(size_t call) { return Count(call, {}, {}); }
+  ExprId TaskCount(size_t call) { return Count(call, {}, {}, {}); }
 
  private:
   /// The clauses of one event: `notifies` are those of its call and of its initial one, `waits` are
@@ -125,7 +126,8 @@ class EventPlan {
   EventIndex IterationIndex(const PlannedEvent& planned, const PlannedWait& wait, size_t repeat);
   ExprId GuardOf(const PlannedEvent& planned, const PlannedWait& wait);
   bool MayBeEmpty(const EnclosingRepeat& repeat) const;
-  ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars);
+  ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars,
+               const std::vector<std::optional<TaskKey>>& keys);
   ExprId CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols);
   std::optional<int64_t> TasksOf(size_t call, size_t axis, int64_t most, Env& env) const;
   ExprId OfElements(const PlannedEvent& planned, ExprId count, std::vector<EventDim>& dims);

@@ -111,7 +111,7 @@ def compare(binary, path):
         shutil.copy(HERE / "derive/expert" / path.name, Path(folder, "expert.etir"))
         shutil.copytree(HERE / "derive/inputs", Path(folder, "inputs"))
         said = etc(binary, folder, "check", "--remarks", "expert.etir")
-        if said:
+        if re.search(r"not proved.*\[(?!coverage)", said):
             raise ValueError(f"not all of the expert's program is proved:\n{said}")
         ran = numbers(etc(binary, folder, "run", "expert.etir", "--device", "host", *arguments))
         if not ran or ran != numbers(shown):

@@ -125,7 +125,7 @@ NeedsLine BoxFinder::LineOf(const NeedsBox& box, size_t task) const {
     return line;
   }
   NeedsLine exact{AffineBounds{{PwAff(isl_set_dim_min(set.copy(), 0))},
-                          {PwAff(isl_set_dim_max(set.copy(), 0))}}};
+                               {PwAff(isl_set_dim_max(set.copy(), 0))}}};
   if (HasManyCases(exact.lo[0]) || HasManyCases(exact.last[0])) {
     return line;
   }

@@ -1,4 +1,5 @@
-// The boxes of tasks that a task needs: for each coordinate, bounds that are affine in the reader's.
+// The boxes of tasks that a task needs: for each coordinate, bounds that are affine in the
+// reader's.
 #pragma once
 
 #include <optional>

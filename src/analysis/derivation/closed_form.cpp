@@ -70,7 +70,7 @@ class Conversion {
 
   std::optional<TaskExpr> OfTerm(const Term& term) const {
     bool is_element = term.kind == Term::Kind::Element && term.stable;
-    if (!is_element && (!term.global || term.args.size() != 2)) {
+    if (term.kind == Term::Kind::Any || (term.kind == Term::Kind::Element && !is_element)) {
       return std::nullopt;
     }
     std::vector<TaskExpr> args;

@@ -13,35 +13,48 @@ bool IsOfInput(const Unknowns& unknowns, const Term& term) {
          unknowns.module().tensors[term.tensor].kind == TensorKind::Param;
 }
 
-/// Gives coordinates of `from` the values of what permutes them.
-Set Permute(Unknowns& unknowns, const NeedsScope& scope, Set pairs,
-            std::vector<std::optional<TaskExpr>>& keys) {
+/// Gives coordinates of `from` the values of what stands for them, in the pairs and in the tasks.
+void Replace(Unknowns& unknowns, const NeedsScope& scope, Set& pairs, Set& producers,
+             std::vector<std::optional<TaskKey>>& keys) {
   std::vector<std::string> names;
   for (const Term* term : unknowns.TermsIn(pairs)) {
-    if (IsOfInput(unknowns, *term)) {
+    if (IsOfInput(unknowns, *term) || term->kind == Term::Kind::Quotient) {
       names.push_back(term->name);
     }
   }
   for (const std::string& name : names) {
-    auto axis = PermutedCoordinate(unknowns, scope.from, Term(*unknowns.Find(name)), 1);
-    if (!axis || keys[*axis]) {
+    Term term = *unknowns.Find(name);
+    auto permuted = PermutedCoordinate(unknowns, scope.from, term, 1);
+    auto flat = FlatCoordinateOf(unknowns, scope.from, term, 1);
+    if ((!permuted && !flat) || keys[permuted ? *permuted : flat->axis]) {
       continue;
     }
-    keys[*axis] = ClosedForm(unknowns, unknowns.Param(name), scope.producers, 1);
-    if (keys[*axis]) {
-      std::string own = CoordinateName(*axis, 1);
-      pairs = ProjectOut(pairs, {own});
-      pairs = ProjectOut(pairs & Eq(unknowns.Param(own), unknowns.Param(name)), {name});
+    size_t axis = permuted ? *permuted : flat->axis;
+    auto text = [&](const PwAff& value) { return ClosedForm(unknowns, value, scope.producers, 1); };
+    auto value = text(unknowns.Param(name));
+    auto rows = flat ? text(flat->rows) : std::nullopt;
+    auto tasks = flat ? text(flat->size) : std::nullopt;
+    if (!value || (flat && (!rows || !tasks))) {
+      continue;
+    }
+    keys[axis] = TaskKey{*value, rows, tasks};
+    std::string own = CoordinateName(axis, 1);
+    pairs = ProjectOut(pairs, {own});
+    pairs = ProjectOut(pairs & Eq(unknowns.Param(own), unknowns.Param(name)), {name});
+    if (flat) {
+      PwAff row = unknowns.Param(own);
+      producers = ProjectOut(producers, {own}) & Le(unknowns.Constant(0), row) &
+                  Lt(row, flat->rows) & unknowns.GlobalFacts();
     }
   }
-  return pairs;
 }
 
 std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set pairs, bool keyed) {
   DataNeeds found;
   found.keys.resize(scope.from.axes.size());
+  Set producers = scope.producers;
   if (keyed) {
-    pairs = Permute(unknowns, scope, pairs, found.keys);
+    Replace(unknowns, scope, pairs, producers, found.keys);
   }
   std::vector<std::string> producer = TaskNames(scope.from, 1);
   std::vector<std::string> consumer = TaskNames(scope.to, 2);
@@ -49,7 +62,8 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   kept.insert(kept.end(), consumer.begin(), consumer.end());
   std::vector<std::string> data;
   for (const Term* term : unknowns.TermsIn(pairs)) {
-    if (IsOfInput(unknowns, *term) && unknowns.DependsOnlyOn(term->name, consumer)) {
+    bool readable = IsOfInput(unknowns, *term) || term->kind == Term::Kind::Quotient;
+    if (readable && !term->global && unknowns.DependsOnlyOn(term->name, consumer)) {
       data.push_back(term->name);
     }
   }
@@ -59,7 +73,7 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   if (!IsSubset(scope.consumers, ProjectOut(consumers, data))) {
     return std::nullopt;  // some task would need a condition
   }
-  found.needs = NeedsInOne({unknowns, scope.from, scope.to, scope.producers, consumers}, pairs);
+  found.needs = NeedsInOne({unknowns, scope.from, scope.to, producers, consumers}, pairs);
   bool useful = std::any_of(
       found.needs.coordinates.begin(), found.needs.coordinates.end(),
       [](const Need& need) { return !need.whole && need.length && *need.length <= kMostWaits; });

@@ -1,5 +1,6 @@
 // What tasks need of each other where data decide which of them conflict: a row that the reader
-// finds through an index tensor, or that the writer has put where a permutation says.
+// finds through an index tensor, or that the writer has put where a permutation says. And where
+// quotients by sizes do: a row of tasks that have one coordinate for row and column.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,18 @@
 
 namespace etc {
 
+/// What the needs are about in the place of a coordinate.
+struct TaskKey {
+  TaskExpr value;
+  /// Of a row: how many there are, and how many tasks have each. Else it permutes the coordinate.
+  std::optional<TaskExpr> extent;
+  std::optional<TaskExpr> tasks;
+
+  bool operator==(const TaskKey&) const = default;
+};
+
 struct DataNeeds {
-  /// For each coordinate of `from`: what permutes its values, if the needs are about those of that.
-  std::vector<std::optional<TaskExpr>> keys;
+  std::vector<std::optional<TaskKey>> keys;  // for each coordinate of `from`
   Needs needs;
 
   bool operator==(const DataNeeds&) const = default;

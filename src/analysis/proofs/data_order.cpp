@@ -7,8 +7,9 @@
 namespace etc {
 namespace {
 
-/// Where each element of a tensor in the edge is one of the pairs: reads at the same indices are
-/// the same value. About others nothing is known, so where the edge has one it is nowhere.
+/// Where each element of a tensor in the edge is one of the pairs, and each quotient or product by
+/// a size: those of the same indices are the same value. About others nothing is known, so where
+/// the edge has one it is nowhere.
 Set Identify(const Unknowns& unknowns, Set edge, const Set& pairs) {
   std::vector<const Term*> known = unknowns.TermsIn(pairs);
   for (const Term* term : unknowns.TermsIn(edge)) {
@@ -17,8 +18,10 @@ Set Identify(const Unknowns& unknowns, Set edge, const Set& pairs) {
     }
     Set identified = edge - edge;
     for (const Term* other : known) {
-      if (term->kind != Term::Kind::Element || !term->stable ||
-          other->kind != Term::Kind::Element || other->tensor != term->tensor) {
+      bool same_function = term->kind == other->kind && term->kind != Term::Kind::Any &&
+                           term->tensor == other->tensor &&
+                           (term->kind != Term::Kind::Element || term->stable);
+      if (!same_function) {
         continue;
       }
       Set same = edge & Eq(unknowns.Param(term->name), unknowns.Param(other->name));

@@ -50,7 +50,75 @@ std::optional<size_t> PermutedCoordinate(Unknowns& unknowns, const ProgramCall& 
   return permutes ? std::optional(axis) : std::nullopt;
 }
 
-EdgeRelation WithoutPermutations(Unknowns& unknowns, EdgeRelation notify) {
+std::optional<FlatCoordinate> FlatCoordinateOf(Unknowns& unknowns, const ProgramCall& call,
+                                               const Term& quotient, int instance) {
+  if (quotient.kind != Term::Kind::Quotient) {
+    return std::nullopt;
+  }
+  std::string own = unknowns.VariableOf(quotient.args[0]);
+  size_t axis = 0;
+  while (axis < call.axes.size() && CoordinateName(axis, instance) != own) {
+    ++axis;
+  }
+  PwAff size = quotient.args[1];
+  if (axis == call.axes.size() || call.axes[axis].lo ||
+      !IsEmpty(unknowns.sizes() & Lt(size, unknowns.Constant(1)))) {
+    return std::nullopt;
+  }
+  TaskScope task(unknowns, call, instance);
+  PwAff extent = task.converter.Int(call.axes[axis].hi);
+  for (const Term& term : unknowns.terms()) {
+    bool is_extent =
+        term.kind == Term::Kind::Product && term.global &&
+        isl_pw_aff_plain_is_equal(extent.get(), unknowns.Param(term.name).get()) == isl_bool_true;
+    for (size_t side = 0; is_extent && side < 2; ++side) {
+      if (isl_pw_aff_plain_is_equal(term.args[side].get(), size.get()) == isl_bool_true) {
+        return FlatCoordinate{axis, term.args[1 - side], size};
+      }
+    }
+  }
+  // A constant number of rows: as many as there are of the smallest size.
+  auto least = unknowns.BoundsOf(size).lo;
+  Set smallest = least ? unknowns.sizes() & Eq(size, unknowns.Constant(*least)) : Set();
+  auto largest = least ? LargestOn(smallest, extent, unknowns) : std::nullopt;
+  if (!largest) {
+    return std::nullopt;
+  }
+  PwAff rows = unknowns.Constant(*largest / *least);
+  bool exact = IsEmpty(unknowns.sizes() & Ne(extent, rows * size));
+  return exact ? std::optional(FlatCoordinate{axis, rows, size}) : std::nullopt;
+}
+
+namespace {
+
+/// Whether the coordinate occurs in no data but the term itself.
+bool OccursOnlyIn(const Unknowns& unknowns, const std::vector<std::string>& data,
+                  const std::string& term, const std::string& coordinate) {
+  return std::none_of(data.begin(), data.end(), [&](const std::string& other) {
+    std::set<std::string> names;
+    unknowns.AddNames(*unknowns.Find(other), names);
+    return other != term && names.contains(coordinate);
+  });
+}
+
+/// Gives a coordinate the values 0 .. `extent` of the term that stands for it, if the notify says
+/// nothing else of it.
+bool Replace(const Unknowns& unknowns, const ProgramCall& call, EdgeRelation& notify,
+             const std::string& name, size_t axis, const PwAff& extent, const Set& range) {
+  std::string own = CoordinateName(axis, 1);
+  Set rest = ProjectOut(notify.set, {own});
+  if (!IsSubset(unknowns.Close(rest & range), notify.set) || call.axes[axis].lo) {
+    return false;
+  }
+  PwAff coordinate = unknowns.Param(own);
+  Set values = Le(unknowns.Constant(0), coordinate) & Lt(coordinate, extent);
+  notify.set = Coalesce(ProjectOut(rest & Eq(unknowns.Param(name), coordinate), {name})) & values;
+  return true;
+}
+
+}  // namespace
+
+EdgeRelation InPlainCoordinates(Unknowns& unknowns, EdgeRelation notify) {
   const ProgramCall& call = unknowns.program().calls[notify.call];
   std::vector<std::string> data;
   for (const Term* term : unknowns.TermsIn(notify.set)) {
@@ -59,25 +127,27 @@ EdgeRelation WithoutPermutations(Unknowns& unknowns, EdgeRelation notify) {
     }
   }
   for (const std::string& name : data) {
-    auto axis = PermutedCoordinate(unknowns, call, Term(*unknowns.Find(name)), 1);
-    if (!axis) {
-      continue;
-    }
-    std::string own = CoordinateName(*axis, 1);
-    bool only = std::none_of(data.begin(), data.end(), [&](const std::string& other) {
-      std::set<std::string> names;
-      unknowns.AddNames(*unknowns.Find(other), names);
-      return other != name && names.contains(own);
-    });
+    Term term = *unknowns.Find(name);
     TaskScope task(unknowns, call, 1);
-    PwAff coordinate = unknowns.Param(own);
-    Set range = AxisRange(task.converter, call.axes[*axis], coordinate);
-    Set rest = ProjectOut(notify.set, {own});
-    if (only && IsSubset(rest & range, notify.set)) {
-      notify.set = Coalesce(ProjectOut(rest & Eq(unknowns.Param(name), coordinate), {name}));
-      notify.set = unknowns.Close(notify.set & range);
+    auto range_of = [&](size_t axis) {
+      return AxisRange(task.converter, call.axes[axis], unknowns.Param(CoordinateName(axis, 1)));
+    };
+    auto only = [&](size_t axis) {
+      return OccursOnlyIn(unknowns, data, name, CoordinateName(axis, 1));
+    };
+    if (auto axis = PermutedCoordinate(unknowns, call, term, 1); axis && only(*axis)) {
+      PwAff extent = task.converter.Int(call.axes[*axis].hi);
+      Replace(unknowns, call, notify, name, *axis, extent, range_of(*axis));
+    } else if (auto flat = FlatCoordinateOf(unknowns, call, term, 1); flat && only(flat->axis)) {
+      Set range = range_of(flat->axis);
+      if (Replace(unknowns, call, notify, name, flat->axis, flat->rows, range)) {
+        notify.variables.push_back(unknowns.Fresh("place"));
+        PwAff place = unknowns.Param(notify.variables.back());
+        notify.set = notify.set & Le(unknowns.Constant(0), place) & Lt(place, flat->size);
+      }
     }
   }
+  notify.set = unknowns.Close(notify.set);
   if (!OnData(unknowns, notify.set)) {
     notify.certain = true;
     notify.exact = notify.exists;

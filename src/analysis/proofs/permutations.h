@@ -1,5 +1,6 @@
-// Index tensors that permute the values of a task's coordinate: distinct elements in 0 .. n at n
-// indices.
+// What stands for the coordinates of tasks: index tensors that permute the values of one (distinct
+// elements in 0 .. n at n indices), and quotients by a size of one that holds two axes (`t / n` of
+// a task `t` in 0 .. m * n).
 #pragma once
 
 #include <optional>
@@ -14,8 +15,18 @@ namespace etc {
 std::optional<size_t> PermutedCoordinate(Unknowns& unknowns, const ProgramCall& call,
                                          const Term& element, int instance);
 
-/// A notify in which each coordinate that only occurs through such an element stands for it: it
-/// happens for every element of the event as often as the one that is given.
-EdgeRelation WithoutPermutations(Unknowns& unknowns, EdgeRelation notify);
+/// A coordinate that runs through `rows * size` values, of which the term is the row.
+struct FlatCoordinate {
+  size_t axis;
+  PwAff rows;
+  PwAff size;
+};
+std::optional<FlatCoordinate> FlatCoordinateOf(Unknowns& unknowns, const ProgramCall& call,
+                                               const Term& quotient, int instance);
+
+/// A notify in which each coordinate that only occurs through such an element stands for it, and
+/// one that only occurs through its row for that, with one more variable for the place in the row:
+/// it happens for every element of the event as often as the one that is given.
+EdgeRelation InPlainCoordinates(Unknowns& unknowns, EdgeRelation notify);
 
 }  // namespace etc

@@ -39,7 +39,7 @@ class CountProof {
     bool affine = true;
     for (const EdgeRelation& notify : relations_.notifies) {
       if (notify.edge->ref->event == id && !reason_) {
-        affine = AddNotifies(WithoutPermutations(unknowns_, notify), total, sum) && affine;
+        affine = AddNotifies(InPlainCoordinates(unknowns_, notify), total, sum) && affine;
       }
     }
     Converter converter = OfElement(unknowns_, event);
