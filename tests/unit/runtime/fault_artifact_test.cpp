@@ -199,7 +199,7 @@ TEST_CASE("faults of manifests") {
       {"a repeat backwards", With(list, repeat({3, 0}, {step})), kManifest, "must be the first"},
       {"a repeat from -1", With(list, repeat({-1, 3}, {step})), kManifest, "must be the first"},
       {"a repeat to no dim", With(list, repeat({0, "bath"}, {step})), kManifest, "no dim of graph"},
-      {"a repeat to a dim", With(list, repeat({0, "batch"}, {step})), kManifest,
+      {"a repeat to a dim", With(list, repeat({0, "batch"}, json::array({step}))), kManifest,
        "`features` does not list `repeats_of_sizes`"},
       {"a repeat of 3 bounds", With(list, repeat({0, 1, 2}, {step})), kManifest, "must be the"},
       {"10^18 launches", With(list, repeat({0, int64_t{1000000000000000000}}, {step})), kManifest,
