@@ -1,8 +1,6 @@
 // Generates programs that are meant to be right, and holds what the commands of etc say of each
 // against what is really wrong with it.
 //
-//   generate [--programs N] [--seed S] [--processes P] [--events yes|no] [--save DIR]
-//
 // Fails when a right program is refused, when a wrong one is accepted, when a command ends in an
 // internal error, and when the commands do not agree.
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,9 +18,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <optional>
 
+#include "command_line.h"
 #include "commands.h"
 #include "generator.h"
 #include "ir/printer.h"
@@ -37,12 +36,10 @@ namespace {
 /// A program that takes longer is not judged: it is said.
 constexpr int64_t kMostSeconds = 120;  // of a core
 
-struct Options {
+struct Options : CommonOptions {
   int64_t programs = 1000;
-  uint64_t seed = 1;
   int64_t processes = 1;
   bool events = true;
-  std::string save;
 };
 
 /// What families are counted by: words of a program's description.
@@ -280,38 +277,23 @@ class Campaign {
   std::string current_;  // the file of the program that is being looked at
 };
 
-std::optional<Options> ParseOptions(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    std::string name = argv[i];
-    std::string value = argv[i + 1];
-    if (name == "--programs") {
-      options.programs = std::atoll(value.c_str());
-    } else if (name == "--seed") {
-      options.seed = static_cast<uint64_t>(std::atoll(value.c_str()));
-    } else if (name == "--processes") {
-      options.processes = std::max(1LL, std::atoll(value.c_str()));
-    } else if (name == "--events" && (value == "yes" || value == "no")) {
-      options.events = value == "yes";
-    } else if (name == "--save") {
-      options.save = value;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return argc % 2 == 1 ? std::optional(options) : std::nullopt;
-}
-
 }  // namespace
 }  // namespace etc::mutation
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is found shows while it runs
-  auto options = etc::mutation::ParseOptions(argc, argv);
-  if (!options) {
-    std::cerr << "usage: generate [--programs N] [--seed S] [--processes P] [--events yes|no] "
-                 "[--save DIR]\n";
-    return 2;
-  }
-  return etc::mutation::Campaign(*options).Run();
+  etc::mutation::Options options;
+  std::string events = "yes";
+  CLI::App app("Generates programs that are meant to be right");
+  app.add_option("--programs", options.programs, "How many")->capture_default_str();
+  app.add_option("--processes", options.processes, "Side by side")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--events", events, "Whether they have events of their own")
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->capture_default_str();
+  etc::mutation::AddCommonOptions(app, options);
+  return etc::mutation::Main(app, argc, argv, [&] {
+    options.events = events == "yes";
+    return etc::mutation::Campaign(options).Run();
+  });
 }

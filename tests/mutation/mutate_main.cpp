@@ -1,18 +1,15 @@
 // Damages programs and holds what `etc check` says of each against what is really wrong with it.
 //
-//   mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] [--example NAME]
-//          [--of-each-example N] [--save DIR]
-//
 // Fails when a program that goes wrong is accepted, when one that is right is refuted by a proof,
 // and when two ways to find what is wrong disagree.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -21,6 +18,7 @@
 #include <unordered_set>
 
 #include "check.h"
+#include "command_line.h"
 #include "generator.h"
 #include "ir/printer.h"
 #include "mutator.h"
@@ -34,14 +32,12 @@
 namespace etc::mutation {
 namespace {
 
-struct Options {
+struct Options : CommonOptions {
   int64_t mutants = 1000;
-  uint64_t seed = 1;
   unsigned threads = 1;
   std::string examples;
   std::string example;  // the only one; empty for all
   size_t of_each_example = 60;
-  std::string save;
 };
 
 struct Base {
@@ -342,42 +338,22 @@ class Campaign {
   std::map<std::pair<Outcome, std::string>, std::pair<int64_t, std::string>> reasons_;
 };
 
-std::optional<Options> ParseOptions(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    std::string name = argv[i];
-    std::string value = argv[i + 1];
-    if (name == "--mutants") {
-      options.mutants = std::atoll(value.c_str());
-    } else if (name == "--seed") {
-      options.seed = static_cast<uint64_t>(std::atoll(value.c_str()));
-    } else if (name == "--threads") {
-      options.threads = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
-    } else if (name == "--examples") {
-      options.examples = value;
-    } else if (name == "--example") {
-      options.example = value;
-    } else if (name == "--of-each-example") {
-      options.of_each_example = static_cast<size_t>(std::max(0, std::atoi(value.c_str())));
-    } else if (name == "--save") {
-      options.save = value;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return argc % 2 == 1 ? std::optional(options) : std::nullopt;
-}
-
 }  // namespace
 }  // namespace etc::mutation
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is found shows while it runs
-  auto options = etc::mutation::ParseOptions(argc, argv);
-  if (!options) {
-    std::cerr << "usage: mutate [--mutants N] [--seed S] [--threads T] [--examples DIR] "
-                 "[--example NAME]\n              [--of-each-example N] [--save DIR]\n";
-    return 2;
-  }
-  return etc::mutation::Campaign(*options).Run();
+  etc::mutation::Options options;
+  CLI::App app("Damages programs and holds what is said of each against what is wrong with it");
+  app.add_option("--mutants", options.mutants, "How many")->capture_default_str();
+  app.add_option("--threads", options.threads, "Side by side")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--examples", options.examples, "A folder of examples to damage")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--example", options.example, "The only one of them");
+  app.add_option("--of-each-example", options.of_each_example, "How many mutants")
+      ->capture_default_str();
+  etc::mutation::AddCommonOptions(app, options);
+  return etc::mutation::Main(app, argc, argv,
+                             [&] { return etc::mutation::Campaign(options).Run(); });
 }
