@@ -19,7 +19,7 @@ Interpreter::Interpreter(const Module& module, const Env& dims, const DimRanges&
     : module_(module), ranges_(ranges), values_(module.symbols.size()) {
   for (SymbolId id : module.symbols.Ids()) {
     const Symbol& symbol = module.symbols[id];
-    if (symbol.kind == SymbolKind::Const) {
+    if (symbol.kind == SymbolKind::Const && symbol.value) {
       Value value = EvaluateInt(module, symbol.value, {});
       if (!value) {
         value = EvaluateBool(module, symbol.value, {});
