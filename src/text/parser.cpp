@@ -412,9 +412,10 @@ void Parser::Items() {
 
 namespace {
 
-std::unique_ptr<Module> Run(Parser parser, Diagnostics& diagnostics) {
+std::unique_ptr<Module> ParseAll(const SourceFile& source, SourceFile* growing,
+                                 const ImportReader* reader, Diagnostics& diagnostics) {
   size_t errors_before = diagnostics.error_count();
-  std::unique_ptr<Module> module = parser.Run();
+  std::unique_ptr<Module> module = Parser(source, growing, reader, diagnostics).Run();
   return diagnostics.error_count() > errors_before ? nullptr : std::move(module);
 }
 
@@ -422,11 +423,11 @@ std::unique_ptr<Module> Run(Parser parser, Diagnostics& diagnostics) {
 
 std::unique_ptr<Module> Parse(SourceFile& source, const ImportReader& reader,
                               Diagnostics& diagnostics) {
-  return Run(Parser(source, &source, &reader, diagnostics), diagnostics);
+  return ParseAll(source, &source, &reader, diagnostics);
 }
 
 std::unique_ptr<Module> Parse(const SourceFile& source, Diagnostics& diagnostics) {
-  return Run(Parser(source, nullptr, nullptr, diagnostics), diagnostics);
+  return ParseAll(source, nullptr, nullptr, diagnostics);
 }
 
 }  // namespace etc
