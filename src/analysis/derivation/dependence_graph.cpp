@@ -251,10 +251,9 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
   Map open = state_->MapOf(dependence);
   state_->context.SetBudget(kSteps);
-  auto sampled =
-      state_->sampled.OpenDistance(dependence.from, dependence.to, open, dependence.repeats);
-  if (sampled.known) {
-    return sampled.least;
+  if (auto sampled =
+          state_->sampled.OpenDistance(dependence.from, dependence.to, open, dependence.repeats)) {
+    return sampled;
   }
   if (const Map& ordered = state_->Order().Between(dependence.from, dependence.to)) {
     open = open - ordered;

@@ -176,22 +176,22 @@ std::optional<bool> SampledOrder::IsOrdered(const HappensBefore& order, size_t f
   return std::nullopt;
 }
 
-SampledOrder::Distance SampledOrder::OpenDistance(size_t from, size_t to, const Map& pairs,
+std::optional<int64_t> SampledOrder::OpenDistance(size_t from, size_t to, const Map& pairs,
                                                   size_t repeats) {
-  Distance distance;
+  std::optional<int64_t> least;
   for (int64_t value : kValues) {
     if (TaskSample* sample = Near(value)) {
-      distance.known = ForPairs(*sample, from, to, pairs, kMostPairs, [&](const Pair& pair) {
+      bool all = ForPairs(*sample, from, to, pairs, kMostPairs, [&](const Pair& pair) {
         if (!sample->IsBefore(pair.from, pair.to)) {
           int64_t found = pair.second[repeats] - pair.first[repeats];
-          distance.least = std::min(distance.least.value_or(found), found);
+          least = std::min(least.value_or(found), found);
         }
         return true;
       });
-      break;
+      return all ? least : std::nullopt;
     }
   }
-  return distance;
+  return least;
 }
 
 }  // namespace etc
