@@ -92,7 +92,7 @@ class Order::WholeCalls {
         continue;
       }
       bool element = !w.hi && !n.all && !n.hi && !Mentions(module_, n.lo, notify.coords);
-      if (!element || !SameSize(module_, n.lo, w.lo, next)) {
+      if (!element || !SameSize(module_, n.lo, w.lo, {}, next)) {
         return false;
       }
     }

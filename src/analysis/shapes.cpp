@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ir/checked.h"
-#include "ir/evaluate.h"
+#include "ir/fold.h"
 #include "ir/overloaded.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -100,11 +100,15 @@ Polynomial Quotient(const Polynomial& a, const Polynomial& b, std::string_view o
 class Former {
  public:
   /// `next`: a variable that stands for one more than its value, if it is given.
-  explicit Former(const Module& module, SymbolId next = {}) : module_(module), next_(next) {}
+  Former(const Module& module, const DimRanges& ranges, SymbolId next = {})
+      : module_(module), ranges_(ranges), next_(next) {}
 
   std::optional<Polynomial> Of(ExprId id) const {
-    if (auto value = EvaluateInt(module_, id, {})) {
+    if (auto value = OnlyValue(module_, id, ranges_)) {
       return *value == 0 ? Polynomial{} : Polynomial{{{}, *value}};
+    }
+    if (ExprId operand = OnlyOperand(module_, id, ranges_)) {
+      return Of(operand);
     }
     return std::visit(
         Overloaded{
@@ -190,22 +194,24 @@ class Former {
   }
 
   const Module& module_;
+  const DimRanges& ranges_;
   SymbolId next_;
 };
 
 }  // namespace
 
-bool SameSize(const Module& module, ExprId a, ExprId b, SymbolId next) {
+bool SameSize(const Module& module, ExprId a, ExprId b, const DimRanges& ranges, SymbolId next) {
   if (a == b && !next) {
     return true;
   }
-  auto left = Former(module).Of(a);
-  auto right = left ? Former(module, next).Of(b) : std::nullopt;
+  auto left = Former(module, ranges).Of(a);
+  auto right = left ? Former(module, ranges, next).Of(b) : std::nullopt;
   return right && *left == *right;
 }
 
 bool IsMultiple(const Module& module, ExprId expr, int64_t divisor) {
-  auto polynomial = Former(module).Of(expr);
+  const DimRanges all;
+  auto polynomial = Former(module, all).Of(expr);
   return polynomial && std::all_of(polynomial->begin(), polynomial->end(),
                                    [&](const auto& term) { return term.second % divisor == 0; });
 }

@@ -95,10 +95,16 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
           }
         }
       } else if (const auto* event = std::get_if<EventDecl>(&module.nodes[id])) {
-        if (module.events[event->event].realisation == Realisation::Unset) {
+        const Event& declared = module.events[event->event];
+        if (declared.realisation != Realisation::Unset && !declared.first) {
+          missing(module.RangeOf(id),
+                  fmt::format("event `%{}` has no place among the counters; pass `realise-events` "
+                              "gives it one",
+                              declared.name));
+        } else if (declared.realisation == Realisation::Unset) {
           missing(module.RangeOf(id), fmt::format("event `%{}` has no `via`; pass `realise-events` "
                                                   "chooses how it is realised",
-                                                  module.events[event->event].name));
+                                                  declared.name));
         }
       }
     }

@@ -129,7 +129,12 @@ class Printer {
   /// The left side without its parentheses, where it is a sum in a longer one, or a conjunction:
   /// compilers take thousands of terms, but not of parentheses.
   std::string Chained(const Binary& e, std::string left) const {
-    const auto* inner = std::get_if<Binary>(&module_.exprs[e.left]);
+    ExprId first = e.left;
+    if (const auto* ref = std::get_if<SymbolRef>(&module_.exprs[first]);
+        ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Value) {
+      first = module_.symbols[ref->symbol].value;
+    }
+    const auto* inner = std::get_if<Binary>(&module_.exprs[first]);
     auto is_sum = [](BinaryOp op) { return op == BinaryOp::Add || op == BinaryOp::Sub; };
     bool logical = e.op == BinaryOp::And || e.op == BinaryOp::Or;
     bool chains =
@@ -250,6 +255,8 @@ std::string CxxName(const Module& module, SymbolId id) {
       return "sms";
     case SymbolKind::Scalar:
       return "args.scalars." + CxxIdentifier(symbol.name);
+    case SymbolKind::Value:
+      break;  // KernelScope has its expression
     case SymbolKind::Index:
     case SymbolKind::RepeatVar:
     case SymbolKind::Let:

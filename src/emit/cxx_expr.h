@@ -55,9 +55,9 @@ class CxxScope {
 /// Whether an integer is known to be in lo .. 2^31: then 32 bits divide it, several times faster.
 bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo);
 
-/// `i_name` for an index or a `let`, `k_name` for a constant, `dims.d_name` for a dimension, `sms`.
-/// What a name stands for is told by its beginning, so that none hides another: `b_` a buffer, `e_`
-/// an event, `t_` a local tensor, `end_` the end of a loop.
+/// `i_name` for an index or a `let`, `k_name` for a constant,
+/// `dims.d_name` for a dimension, `sms`. What a name stands for is told by its beginning, so that
+/// none hides another: `b_` a buffer, `e_` an event, `t_` a local tensor, `end_` the end of a loop.
 std::string CxxName(const Module& module, SymbolId symbol);
 
 /// The C++ type of an element (`bf16`, `float`, …) and of a value.

@@ -27,6 +27,11 @@ std::string KernelScope::Pointer(TensorId id) const {
   return tensor.kind == TensorKind::Param ? "params.t_" + tensor.name : "b_" + tensor.name;
 }
 
+std::string KernelScope::Scalar(SymbolId id) const {
+  const Symbol& symbol = module().symbols[id];
+  return symbol.kind == SymbolKind::Value ? CxxExpr(*this, symbol.value) : CxxScope::Scalar(id);
+}
+
 std::string KernelScope::Extent(TensorId id, size_t axis) const {
   return CxxExpr(*this, module().tensors[id].shape[axis]);
 }
@@ -76,7 +81,6 @@ void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
 void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
   const Module& module = scope.module();
   out.Line("[[maybe_unused]] const Dims dims = params.dims();");
-  std::string next_counter = "0LL";
   for (NodeId id : kernel.declarations) {
     if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
       const Tensor& tensor = module.tensors[buffer->tensor];
@@ -86,13 +90,8 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& 
           CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];
-      std::string name = "e_" + event.name;
-      out.Line(fmt::format("[[maybe_unused]] const i64 {} = {};", name, next_counter));
-      std::string count = "1LL";
-      for (const EventDim& dim : event.dims) {
-        count += " * " + CxxExpr(scope, dim.extent);
-      }
-      next_counter = name + " + " + count;
+      out.Line(fmt::format("[[maybe_unused]] const i64 e_{} = {};", event.name,
+                           CxxExpr(scope, event.first)));
     }
   }
 }

@@ -22,6 +22,9 @@ class KernelScope : public CxxScope {
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
+  /// A value of the kernel is its expression: as a variable it would take registers from the first
+  /// task on, where the compiler computes it anew if that is cheaper.
+  std::string Scalar(SymbolId symbol) const override;
 
  private:
   bool checks_accesses_;

@@ -20,6 +20,9 @@ class Collector {
       used_.insert(where.dim);
     }
     AddTensors(kernel.params);
+    for (SymbolId value : kernel.values) {
+      Add(module_.symbols[value].value);
+    }
     AddChecks(kernel.checks);
     AddNodes(kernel.declarations);
     AddNodes(kernel.body);

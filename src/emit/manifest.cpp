@@ -212,7 +212,7 @@ class ManifestWriter {
         for (const EventDim& dim : module_.events[declaration->event].dims) {
           elements = Folded("*", elements, Expr(dim.extent));
         }
-        counters = Folded("+", counters, elements);
+        counters = Folded("+", Expr(module_.events[declaration->event].first), elements);
       }
     }
     bool launches = kernel.schedule == ScheduleKind::Kernels;
@@ -315,7 +315,10 @@ class ManifestWriter {
     }
     struct Visitor {
       const ManifestWriter& writer;
-      Json operator()(const SymbolRef& e) const { return writer.module_.symbols[e.symbol].name; }
+      Json operator()(const SymbolRef& e) const {
+        const Symbol& symbol = writer.module_.symbols[e.symbol];
+        return symbol.kind == SymbolKind::Value ? writer.Expr(symbol.value) : Json(symbol.name);
+      }
       Json operator()(const Unary& e) const {
         if (e.op == UnaryOp::Not) {
           return Json::array({"==", writer.Condition(e.operand), 0});

@@ -92,6 +92,9 @@ class Bounder {
       Result lo = Of(symbol.lo), hi = Of(symbol.hi);
       return lo && hi && lo->lo < hi->hi ? Result(Interval{lo->lo, hi->hi - 1}) : std::nullopt;
     }
+    if (symbol.kind == SymbolKind::Value) {
+      return Of(symbol.value);
+    }
     if (symbol.kind == SymbolKind::Const) {
       std::optional<int64_t> value = EvaluateInt(module_, symbol.value, {}, ranges_);
       return value ? Result(Interval{*value, *value}) : std::nullopt;

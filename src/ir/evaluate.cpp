@@ -82,7 +82,7 @@ class Evaluator {
 
   std::optional<int64_t> IntOf(const SymbolRef& ref) {
     const Symbol& symbol = module_.symbols[ref.symbol];
-    if (symbol.kind != SymbolKind::Const) {
+    if (symbol.kind != SymbolKind::Const && symbol.kind != SymbolKind::Value) {
       auto found = env_.find(ref.symbol);
       return found != env_.end() ? std::optional(found->second) : std::nullopt;
     }

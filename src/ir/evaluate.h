@@ -50,7 +50,7 @@ std::optional<bool> Decide(const Module& module, ExprId condition,
 
 /// What each kernel of the graph is for: the combinations of the ranges that it is specialised for,
 /// the first dimension slowest, without those at whose sizes no launch can be. One, of nothing
-/// narrowed, where the graph is not specialised.
+/// narrowed, where the graph is not specialised; that of a graph which is for one range.
 std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& graph);
 /// The same as ranges.
 std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph);

@@ -25,6 +25,7 @@ enum class SymbolKind : uint8_t {
   RepeatVar,  // the variable of a `repeat`
   Let,        // a scalar of a body
   Scalar,     // a scalar parameter of a device function
+  Value,      // a `let` of a kernel
   Sms,        // `sms`: the number of SMs the kernel runs on, known at launch
   Generic,    // a compile-time parameter of a device function or a graph, or one of a `fn`
 };
@@ -34,10 +35,11 @@ struct Symbol {
   std::string name;
   SymbolKind kind;
   SourceRange range;
-  ExprId value;     // Const; a `let` of the top level; Generic: what it is where nothing says it
-  ExprId lo;        // Dim: inclusive; Scalar: inclusive, absent when there is no range
-  ExprId hi;        // Dim: inclusive; Scalar: not included
-  ExprId multiple;  // Dim: absent when none
+  ExprId
+      value;  // Const; Value; a `let` of the top level; Generic: what it is where nothing says it
+  ExprId lo;  // Dim: inclusive; Scalar: inclusive, absent when there is no range
+  ExprId hi;  // Dim: inclusive; Scalar: not included
+  ExprId multiple;                  // Dim: absent when none
   ValueKind type = ValueKind::Int;  // Scalar
 };
 
@@ -90,6 +92,7 @@ struct Event {
   ExprId count;
   Realisation realisation = Realisation::Unset;
   SourceRange range;
+  ExprId first = {};  // of a kernel: the number of its first counter
 };
 
 /// One `name = value` of an impl's `<…>`: a scalar expression, or a bare word (an enumerator or
@@ -141,22 +144,24 @@ struct Specialisation {
   SourceRange range = {};  // of the dimension's name
 };
 
+/// `where (batch in 1..8)`: the sizes that a graph or a kernel is for.
+struct Where {
+  SymbolId dim;
+  ExprId lo;
+  ExprId hi;
+};
+
 struct Graph {
   std::string name;
   std::vector<SymbolId> generics;  // as those of a device function
+  std::string of = {};             // the graph of the source that it is a range of; else empty
+  std::vector<Where> where = {};
   std::vector<TensorId> params;
   std::optional<ScheduleKind> schedule;
   std::vector<Specialisation> specialisations;  // a kernel for each combination of their ranges
   std::vector<NodeId> body;
   SourceRange range;
   SourceRange braces = {};
-};
-
-/// `where (batch in 1..8)`: the sizes that a kernel is for.
-struct Where {
-  SymbolId dim;
-  ExprId lo;
-  ExprId hi;
 };
 
 /// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
@@ -170,6 +175,7 @@ struct Kernel {
   int64_t shared_bytes = 0;
   std::optional<int64_t> depth;      // slots of the ring; absent: as many as shared memory holds
   std::optional<Throttle> throttle;  // of shares without their own; absent: nothing holds it back
+  std::vector<SymbolId> values;  // `let first = batch * 8;`: what shares and places use, in order
   std::vector<Check> checks;
   std::optional<SourceRange> check_accesses;  // `check accesses;`: generated bodies check indices
   std::vector<NodeId> declarations;           // BufferDecl, EventDecl

@@ -105,7 +105,8 @@ class Printer {
     std::string generics = Generics(graph.generics);
     std::vector<ParamText> params = Params(graph.params);
     Head(fmt::format("graph @{}{}", graph.name, generics), params, graph.braces, [&] {
-      std::string tail = ScheduleText(graph.schedule);
+      std::string tail = (graph.of.empty() ? "" : " of @" + graph.of) +
+                         ScheduleText(graph.schedule) + WhereText(graph.where);
       for (const Specialisation& one : graph.specialisations) {
         std::string ranges = Listed(
             one.ranges, [&](const DimRange& range) { return text_.Interval(range.lo, range.hi); });
@@ -124,11 +125,8 @@ class Printer {
     StartItem(kernel.range, true);
     PrintNames::State state = names_.Save();
     Head(fmt::format("kernel @{}", kernel.name), Params(kernel.params), kernel.braces, [&] {
-      std::string ranges = Listed(kernel.where, [&](const Where& where) {
-        return names_.Of(where.dim) + " in " + text_.Interval(where.lo, where.hi);
-      });
       return fmt::format(" of @{} {}{}", kernel.graph, Spelling(kernel.schedule),
-                         ranges.empty() ? "" : " where (" + ranges + ")");
+                         WhereText(kernel.where));
     });
     layout_.Line(
         fmt::format("launch consumers {} shared {};", kernel.consumer_warps, kernel.shared_bytes));
@@ -146,6 +144,14 @@ class Printer {
       layout_.Before(*kernel.check_accesses);
       layout_.Line("check accesses;");
       layout_.After(*kernel.check_accesses);
+    }
+    for (SymbolId id : kernel.values) {
+      const Symbol& symbol = module_.symbols[id];
+      layout_.Before(symbol.range);
+      std::string value = text_.Expr(symbol.value);
+      names_.Declare(id);
+      layout_.Line(fmt::format("let {} = {};", names_.Of(id), value));
+      layout_.After(symbol.range);
     }
     nodes.Nodes(kernel.declarations);
     layout_.Before(kernel.sm_braces);
@@ -224,6 +230,13 @@ class Printer {
     names_.Restore(std::move(state));
     names_.Declare(id);
     return fmt::format("{}: {}{}{}", names_.Of(id), access, type, precondition);
+  }
+
+  std::string WhereText(const std::vector<Where>& where) const {
+    std::string ranges = Listed(where, [&](const Where& one) {
+      return names_.Of(one.dim) + " in " + text_.Interval(one.lo, one.hi);
+    });
+    return ranges.empty() ? "" : " where (" + ranges + ")";
   }
 
   std::string Scalar(SymbolId id) {

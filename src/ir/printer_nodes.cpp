@@ -30,9 +30,10 @@ void NodePrinter::Print(const BufferDecl& buffer, SourceRange) {
 void NodePrinter::Print(const EventDecl& decl, SourceRange) {
   const Event& event = module_.events[decl.event];
   std::string head = text_.EventHead(event);
+  std::string first = event.first ? " at " + text_.Expr(event.first) : "";
   names_.Declare(decl.event);
-  layout_.Line(fmt::format("event {}{}{};", names_.Of(decl.event), head,
-                           event.realisation == Realisation::Counter ? " via counter" : ""));
+  layout_.Line(fmt::format("event {}{}{}{};", names_.Of(decl.event), head,
+                           event.realisation == Realisation::Counter ? " via counter" : "", first));
 }
 
 void NodePrinter::Print(const CallNode& call, SourceRange range) {

@@ -7,6 +7,9 @@
 namespace etc {
 
 std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& graph) {
+  if (!graph.where.empty()) {
+    return {graph.where};
+  }
   std::vector<std::vector<Where>> all{{}};
   for (const Specialisation& specialisation : graph.specialisations) {
     std::vector<std::vector<Where>> next;

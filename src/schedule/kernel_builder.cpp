@@ -3,66 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 
 #include "ir/evaluate.h"
 #include "ir/walk.h"
 
 namespace etc {
+namespace {
 
-Kernel KernelBuilder::Begin(const std::vector<Where>& where) {
+const std::string& SourceName(const Graph& graph) {
+  return graph.of.empty() ? graph.name : graph.of;
+}
+
+}  // namespace
+
+Kernel KernelBuilder::Begin() {
   Kernel kernel;
   kernel.name = graph_.name;
-  kernel.graph = graph_.name;
+  kernel.graph = SourceName(graph_);
   kernel.consumer_warps = options_.consumer_warps;
   kernel.range = graph_.range;
-  kernel.where = where;
-  for (const Where& one : where) {
-    auto lo = EvaluateInt(module_, one.lo, {});
-    auto hi = EvaluateInt(module_, one.hi, {});
-    ETC_CHECK(lo && hi);
-    kernel.name += fmt::format("__{}_{}_{}", module_.symbols[one.dim].name, *lo, *hi);
-  }
+  kernel.where = graph_.where;
   for (TensorId param : graph_.params) {
     kernel.params.push_back(CopyTensor(param));
   }
-  ranges_ = RangesOf(module_, kernel);
-  std::set<EventId> waited, notified;
-  CollectLive(graph_.body, waited, notified);
-  std::set_intersection(waited.begin(), waited.end(), notified.begin(), notified.end(),
-                        std::inserter(live_events_, live_events_.end()));
   return kernel;
-}
-
-bool KernelBuilder::IsLive(const CallNode& call) const {
-  return MayHaveTasks(module_, module_.devices[call.callee].tasks, ranges_);
-}
-
-void KernelBuilder::CollectLive(const std::vector<NodeId>& nodes, std::set<EventId>& waited,
-                                std::set<EventId>& notified) {
-  auto add = [](const std::vector<Edge>& edges, std::set<EventId>& events) {
-    for (const Edge& edge : edges) {
-      for (const EventRef& ref : edge.refs) {
-        events.insert(ref.event);
-      }
-    }
-  };
-  VisitNodes(module_, nodes, [&](NodeId id) {
-    std::visit(Overloaded{
-                   [&](const CallNode& call) {
-                     if (!IsLive(call)) {
-                       return;
-                     }
-                     for (const Argument& argument : call.args) {
-                       live_buffers_.insert(argument.tensor);
-                     }
-                     add(call.waits, waited);
-                     add(call.notifies, notified);
-                   },
-                   [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Share> auto&) {},
-               },
-               module_.nodes[id]);
-  });
 }
 
 std::string KernelBuilder::UniqueName(const std::string& name) {
@@ -150,8 +115,8 @@ std::vector<Axis> KernelBuilder::CopyAxes(const Device& device, const std::vecto
   for (const Axis& axis : device.tasks) {
     Axis mine;
     mine.var = module_.symbols.Add(module_.symbols[axis.var]);
-    mine.lo = Clone(module_, axis.lo, task_names, tensors);
-    mine.hi = Clone(module_, axis.hi, task_names, tensors);
+    mine.lo = folder_.Fold(Clone(module_, axis.lo, task_names, tensors));
+    mine.hi = folder_.Fold(Clone(module_, axis.hi, task_names, tensors));
     task_names[axis.var] = MakeRef(module_, mine.var);
     axes.push_back(mine);
   }
@@ -179,9 +144,9 @@ ExprId KernelBuilder::TaskCount(const CallNode& call) {
   }
   ExprId count = MakeInt(module_, 1);
   for (const Axis& axis : device.tasks) {
-    ExprId extent = Clone(module_, axis.hi, {});
+    ExprId extent = folder_.Fold(Clone(module_, axis.hi, {}));
     if (axis.lo) {
-      extent = MakeSub(extent, Clone(module_, axis.lo, {}));
+      extent = MakeSub(extent, folder_.Fold(Clone(module_, axis.lo, {})));
     }
     count = MakeMul(module_, count, extent);
   }
@@ -231,11 +196,11 @@ bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptio
   return kinds == std::set{ScheduleKind::Kernels};
 }
 
-bool ReplaceGraphs(
-    Module& module, const std::function<bool(const Graph&)>& takes,
-    const std::function<std::optional<Kernel>(const Graph&, const std::vector<Where>&)>& lower) {
+bool ReplaceGraphs(Module& module, const std::function<bool(const Graph&)>& takes,
+                   const std::function<std::optional<Kernel>(const Graph&)>& lower,
+                   Diagnostics& diagnostics) {
   std::vector<Item> items;
-  bool ok = true;
+  std::set<std::string> failed;  // graphs of the source
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
     if (id == nullptr || !takes(module.graphs[*id])) {
@@ -243,17 +208,23 @@ bool ReplaceGraphs(
       continue;
     }
     const Graph graph = module.graphs[*id];
-    for (const std::vector<Where>& where : WheresOf(module, graph)) {
-      auto kernel = lower(graph, where);
-      if (!kernel) {
-        ok = false;
-        break;  // the other ranges would repeat the same errors
-      }
+    if (failed.contains(SourceName(graph))) {
+      continue;  // the other ranges would repeat the same errors
+    }
+    if (!graph.specialisations.empty()) {
+      diagnostics.Error(DiagnosticKind::Structure, graph.specialisations.front().range,
+                        fmt::format("graph `@{}` is for several ranges; pass `specialise` makes a "
+                                    "graph of each",
+                                    graph.name));
+      failed.insert(graph.name);
+    } else if (auto kernel = lower(graph)) {
       items.push_back(module.kernels.Add(std::move(*kernel)));
+    } else {
+      failed.insert(SourceName(graph));
     }
   }
   module.items = std::move(items);
-  return ok;
+  return failed.empty();
 }
 
 }  // namespace etc

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/evaluate.h"
+#include "ir/fold.h"
 #include "ir/rewrite.h"
 #include "schedule/passes.h"
 
@@ -19,18 +20,15 @@ class KernelBuilder {
  public:
   KernelBuilder(Module& module, const Graph& graph, const ScheduleOptions& options,
                 Diagnostics& diagnostics)
-      : module_(module), graph_(graph), options_(options), diagnostics_(diagnostics) {}
+      : module_(module),
+        graph_(graph),
+        options_(options),
+        diagnostics_(diagnostics),
+        folder_(module, RangesOf(module, graph.where)) {}
 
  protected:
-  /// The kernel for one combination of the graph's specialised ranges (empty: for all sizes), with
-  /// its parameters, and nothing in it yet.
-  Kernel Begin(const std::vector<Where>& where);
-
-  /// Whether the call has tasks in the kernel's range. What only others use, the kernel leaves out:
-  /// a buffer that no call uses, an event that none waits for or none notifies.
-  bool IsLive(const CallNode& call) const;
-  bool IsLive(const BufferDecl& buffer) const { return live_buffers_.contains(buffer.tensor); }
-  bool IsLive(EventId event) const { return live_events_.contains(event); }
+  /// The kernel with its parameters, and nothing in it yet.
+  Kernel Begin();
 
   NodeId CopyBuffer(const BufferDecl& buffer, SourceRange range);
   NodeId CopyEvent(const EventDecl& event, SourceRange range);
@@ -59,13 +57,7 @@ class KernelBuilder {
   /// The task range of a device function, over the arguments in the place of its parameters.
   std::vector<Axis> CopyAxes(const Device& device, const std::vector<Argument>& args);
 
-  /// Adds what the live calls in `nodes` use.
-  void CollectLive(const std::vector<NodeId>& nodes, std::set<EventId>& waited,
-                   std::set<EventId>& notified);
-
-  DimRanges ranges_;
-  std::set<TensorId> live_buffers_;
-  std::set<EventId> live_events_;
+  Folder folder_;  // for the range of the graph
   TensorSubstitution tensors_;
   std::map<EventId, EventId> events_;
   std::set<std::string> names_;
@@ -78,10 +70,10 @@ std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef
 /// Whether all calls of the graph are to be launches of their own.
 bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options);
 
-/// Replaces each graph that `takes` by what `lower` makes of it for each combination of its
-/// specialised ranges (empty: for all sizes). False when `lower` made nothing, and reported why.
-bool ReplaceGraphs(
-    Module& module, const std::function<bool(const Graph&)>& takes,
-    const std::function<std::optional<Kernel>(const Graph&, const std::vector<Where>&)>& lower);
+/// Replaces each graph that `takes` by the kernel that `lower` makes of it; a graph of several
+/// ranges is an error. False when `lower` made nothing, and reported why.
+bool ReplaceGraphs(Module& module, const std::function<bool(const Graph&)>& takes,
+                   const std::function<std::optional<Kernel>(const Graph&)>& lower,
+                   Diagnostics& diagnostics);
 
 }  // namespace etc

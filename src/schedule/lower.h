@@ -20,15 +20,20 @@ bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& d
 /// that nothing waits for any more.
 bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Replaces each graph whose calls are to be launches of their own by one kernel for each range of
-/// its specialisation: a launch for each call, in program order, a repeat around those of a repeat.
-/// There are no events: a launch follows all that stand before it.
+/// Replaces each graph by one for each range of its specialisation, folded for that range: what has
+/// one value there is a literal, and calls without tasks are gone, with the buffers and events that
+/// nothing else uses. A graph without ranges is folded for all sizes.
+bool Specialise(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Replaces each graph whose calls are to be launches of their own by one kernel: a launch for each
+/// call, in program order, a repeat around those of a repeat. There are no events: a launch follows
+/// all that stand before it.
 bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Whether LowerStatic takes the graph.
 bool BecomesPersistent(const Module& module, const Graph& graph, const ScheduleOptions& options);
 
-/// Replaces each other graph by one kernel for each range of its specialisation. A call becomes the
+/// Replaces each other graph by one kernel. A call becomes the
 /// share of its tasks that an SM runs (paper, Algorithm 1, in closed form): program order is the
 /// one topological order for all SMs, and each share starts at the SM where the one before it left
 /// off.

@@ -10,8 +10,8 @@ class Lowering : KernelBuilder {
  public:
   using KernelBuilder::KernelBuilder;
 
-  std::optional<Kernel> Run(const std::vector<Where>& where) {
-    Kernel kernel = Begin(where);
+  std::optional<Kernel> Run() {
+    Kernel kernel = Begin();
     kernel.schedule = ScheduleKind::Kernels;
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     LowerBlock(graph_.body, kernel.declarations, kernel.body);
@@ -24,29 +24,20 @@ class Lowering : KernelBuilder {
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
-      std::visit(Overloaded{
-                     [&](const BufferDecl& buffer) {
-                       if (IsLive(buffer)) {
-                         declarations.push_back(CopyBuffer(buffer, range));
-                       }
-                     },
-                     [](const EventDecl&) {},  // launches follow each other
-                     [&](const CallNode& call) {
-                       if (IsLive(call)) {
-                         body.push_back(module_.AddNode(CopyCall(call), range));
-                       }
-                     },
-                     [&](const Repeat& repeat) {
-                       Repeat lowered = CopyHead(repeat);
-                       LowerBlock(repeat.body, declarations, lowered.body);
-                       if (!lowered.body.empty()) {
-                         body.push_back(module_.AddNode(std::move(lowered), range));
-                       }
-                     },
-                     [&](const Region& region) { LowerBlock(region.body, declarations, body); },
-                     [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
-                 },
-                 node);
+      std::visit(
+          Overloaded{
+              [&](const BufferDecl& buffer) { declarations.push_back(CopyBuffer(buffer, range)); },
+              [](const EventDecl&) {},  // launches follow each other
+              [&](const CallNode& call) { body.push_back(module_.AddNode(CopyCall(call), range)); },
+              [&](const Repeat& repeat) {
+                Repeat lowered = CopyHead(repeat);
+                LowerBlock(repeat.body, declarations, lowered.body);
+                body.push_back(module_.AddNode(std::move(lowered), range));
+              },
+              [&](const Region& region) { LowerBlock(region.body, declarations, body); },
+              [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+          },
+          node);
     }
   }
 };
@@ -56,9 +47,8 @@ class Lowering : KernelBuilder {
 bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   return ReplaceGraphs(
       module, [&](const Graph& graph) { return IsForLaunches(module, graph, options); },
-      [&](const Graph& graph, const std::vector<Where>& where) {
-        return Lowering(module, graph, options, diagnostics).Run(where);
-      });
+      [&](const Graph& graph) { return Lowering(module, graph, options, diagnostics).Run(); },
+      diagnostics);
 }
 
 }  // namespace etc

@@ -5,6 +5,7 @@
 #include "ir/walk.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
+#include "schedule/name_value.h"
 
 namespace etc {
 namespace {
@@ -14,13 +15,15 @@ class Lowering : KernelBuilder {
  public:
   using KernelBuilder::KernelBuilder;
 
-  std::optional<Kernel> Run(const std::vector<Where>& where) {
-    Kernel kernel = Begin(where);
+  std::optional<Kernel> Run() {
+    Kernel kernel = Begin();
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
+    kernel_ = &kernel;
     ExprId first = MakeInt(module_, 0);
     if (!LowerBlock(graph_.body, graph_.schedule, first, kernel.declarations, kernel.body)) {
       return std::nullopt;
     }
+    InlineSingleUses(module_, kernel);
     return kernel;
   }
 
@@ -33,31 +36,22 @@ class Lowering : KernelBuilder {
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
-      std::visit(Overloaded{
-                     [&](const BufferDecl& buffer) {
-                       if (IsLive(buffer)) {
-                         declarations.push_back(CopyBuffer(buffer, range));
-                       }
-                     },
-                     [&](const EventDecl& event) {
-                       if (IsLive(event.event)) {
-                         declarations.push_back(CopyEvent(event, range));
-                       }
-                     },
-                     [&](const CallNode& call) {
-                       ok &= !IsLive(call) ||
-                             LowerCall(call, range, call.schedule ? call.schedule : schedule, first,
-                                       body);
-                     },
-                     [&](const Repeat& repeat) {
-                       ok &= LowerRepeat(repeat, range, schedule, first, declarations, body);
-                     },
-                     [&](const Region& region) {
-                       ok &= LowerBlock(region.body, region.schedule, first, declarations, body);
-                     },
-                     [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
-                 },
-                 node);
+      std::visit(
+          Overloaded{
+              [&](const BufferDecl& buffer) { declarations.push_back(CopyBuffer(buffer, range)); },
+              [&](const EventDecl& event) { declarations.push_back(CopyEvent(event, range)); },
+              [&](const CallNode& call) {
+                ok &= LowerCall(call, range, call.schedule ? call.schedule : schedule, first, body);
+              },
+              [&](const Repeat& repeat) {
+                ok &= LowerRepeat(repeat, range, schedule, first, declarations, body);
+              },
+              [&](const Region& region) {
+                ok &= LowerBlock(region.body, region.schedule, first, declarations, body);
+              },
+              [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+          },
+          node);
     }
     return ok;
   }
@@ -67,17 +61,19 @@ class Lowering : KernelBuilder {
     Repeat lowered = CopyHead(repeat);
 
     // Two rounds: the number of tasks of one iteration is a factor in where its shares start.
-    ExprId per_iteration = CountTasks(repeat.body);
+    ExprId per_iteration =
+        NameValue(module_, *kernel_, "tasks_of_" + module_.symbols[lowered.var].name,
+                  CountTasks(repeat.body));
     ExprId iteration = MakeSub(MakeRef(module_, lowered.var), lowered.lo);
     ExprId inside = MakeAdd(module_, first, MakeMul(module_, iteration, per_iteration));
+    ++depth_;
     if (!LowerBlock(repeat.body, schedule, inside, declarations, lowered.body)) {
       return false;
     }
+    --depth_;
     ExprId iterations = MakeSub(lowered.hi, lowered.lo);
     first = MakeAdd(module_, first, MakeMul(module_, iterations, per_iteration));
-    if (!lowered.body.empty()) {
-      body.push_back(module_.AddNode(std::move(lowered), range));
-    }
+    body.push_back(module_.AddNode(std::move(lowered), range));
     return true;
   }
 
@@ -88,9 +84,7 @@ class Lowering : KernelBuilder {
       const Node node = module_.nodes[id];  // a copy: counting grows the table
       ExprId count = std::visit(
           Overloaded{
-              [&](const CallNode& call) {
-                return IsLive(call) ? TaskCount(call) : MakeInt(module_, 0);
-              },
+              [&](const CallNode& call) { return TaskCount(call); },
               [&](const Repeat& repeat) {
                 ExprId inner = CountTasks(repeat.body);
                 ExprId iterations = MakeSub(Clone(module_, repeat.hi, symbols_),
@@ -122,6 +116,9 @@ class Lowering : KernelBuilder {
       return false;
     }
     Share share = CopyCall(call);
+    if (depth_ == 0) {
+      first = NameValue(module_, *kernel_, "first_" + module_.devices[call.callee].name, first);
+    }
     share.first = first;
     auto lower_edges = [&](const std::vector<Edge>& edges) {
       std::vector<EventRef> refs;
@@ -131,9 +128,6 @@ class Lowering : KernelBuilder {
           symbols[edge.coords[i]] = MakeRef(module_, share.axes[i].var);
         }
         for (const EventRef& ref : edge.refs) {
-          if (!IsLive(ref.event)) {
-            continue;
-          }
           refs.push_back(CopyRef(ref, symbols));
         }
       }
@@ -166,6 +160,9 @@ class Lowering : KernelBuilder {
       share.range_waits = TakeCommonWaits(module_, share.waits, vars);
     }
   }
+
+  Kernel* kernel_ = nullptr;  // what is being built
+  int depth_ = 0;             // repeats around the next node, whose iterations no value may follow
 };
 
 }  // namespace
@@ -177,9 +174,8 @@ bool BecomesPersistent(const Module& module, const Graph& graph, const ScheduleO
 bool LowerStatic(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   return ReplaceGraphs(
       module, [&](const Graph& graph) { return BecomesPersistent(module, graph, options); },
-      [&](const Graph& graph, const std::vector<Where>& where) {
-        return Lowering(module, graph, options, diagnostics).Run(where);
-      });
+      [&](const Graph& graph) { return Lowering(module, graph, options, diagnostics).Run(); },
+      diagnostics);
 }
 
 }  // namespace etc

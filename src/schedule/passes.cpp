@@ -19,6 +19,9 @@ const std::vector<Pass>& AllPasses() {
       {"minimise-events", "no wait that the order of tasks does not need", MinimiseEvents},
       // First: a schedule keeps the order that events ask for.
       {"derive-events", "events for graphs that have none", DeriveEvents},
+      // Behind derive-events, which gives all ranges of a graph the same events, and ahead of all
+      // that schedules: no other pass meets a call without tasks or a choice that a range decides.
+      {"specialise", "a graph for each range of a specialisation, folded for it", Specialise},
       // In either order: everything below works on kernels.
       {"lower-kernels", "graphs of the schedule `kernels` to a list of launches", LowerKernels},
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",

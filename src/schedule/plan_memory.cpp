@@ -13,6 +13,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
+#include "schedule/name_value.h"
 
 namespace etc {
 namespace {
@@ -59,6 +60,7 @@ class Planner {
     ExprId offset = MakeInt(module_, 0);
     for (const std::vector<TensorId>& slot : slots) {
       ExprId size;
+      offset = PlaceOf(slot.front(), offset);
       for (TensorId buffer : slot) {
         module_.tensors[buffer].offset = offset;
         ExprId mine = SizeOf(buffer);
@@ -74,6 +76,7 @@ class Planner {
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
       if (declaration != nullptr && module_.tensors[declaration->tensor].flagged) {
+        offset = PlaceOf(declaration->tensor, offset);
         module_.tensors[declaration->tensor].offset = offset;
         ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
         offset = MakeAdd(module_, offset, size);
@@ -89,6 +92,10 @@ class Planner {
   }
 
  private:
+  ExprId PlaceOf(TensorId buffer, ExprId offset) {
+    return NameValue(module_, kernel_, "place_of_" + module_.tensors[buffer].name, offset);
+  }
+
   ExprId SizeOf(TensorId buffer) {
     const std::vector<ExprId> shape = module_.tensors[buffer].shape;
     ExprId size = MakeInt(module_, BytesPerElement(module_.tensors[buffer]));
@@ -179,6 +186,9 @@ bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics
       return false;
     }
     planner.PlaceFlagged(MakeInt(module, begin + kFlagHeaderBytes));
+  }
+  for (KernelId id : module.kernels.Ids()) {
+    InlineSingleUses(module, module.kernels[id]);
   }
   return true;
 }

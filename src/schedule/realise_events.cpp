@@ -1,14 +1,29 @@
+#include "ir/rewrite.h"
 #include "schedule/lower.h"
+#include "schedule/name_value.h"
 
 namespace etc {
 
 bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
-  for (const Kernel& kernel : module.kernels) {
+  for (KernelId each : module.kernels.Ids()) {
+    Kernel& kernel = module.kernels[each];
+    ExprId next = MakeInt(module, 0);
     for (NodeId id : kernel.declarations) {
-      if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
-        module.events[declaration->event].realisation = Realisation::Counter;
+      const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
+      if (declaration == nullptr) {
+        continue;
       }
+      ExprId counters = MakeInt(module, 1);
+      const std::vector<EventDim> dims = module.events[declaration->event].dims;
+      for (const EventDim& dim : dims) {
+        counters = MakeMul(module, counters, dim.extent);
+      }
+      Event& event = module.events[declaration->event];
+      event.realisation = Realisation::Counter;
+      event.first = NameValue(module, kernel, "counters_before_" + event.name, next);
+      next = MakeAdd(module, event.first, counters);
     }
+    InlineSingleUses(module, kernel);
   }
   return true;
 }

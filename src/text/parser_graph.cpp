@@ -49,6 +49,22 @@ std::vector<Specialisation> Parser::OptionalSpecialise() {
   return specialisations;
 }
 
+std::vector<Where> Parser::OptionalWhere() {
+  std::vector<Where> ranges;
+  if (!Accept(TokenKind::KeywordWhere)) {
+    return ranges;
+  }
+  Expect(TokenKind::LeftParen);
+  do {
+    Where& where = ranges.emplace_back();
+    where.dim = ExpectScalar();
+    Expect(TokenKind::KeywordIn);
+    std::tie(where.lo, where.hi) = Interval();
+  } while (Accept(TokenKind::Comma));
+  Expect(TokenKind::RightParen);
+  return ranges;
+}
+
 void Parser::GraphNode(std::vector<NodeId>& body) {
   Nesting nesting(*this);
   if (!nesting.ok) {
@@ -105,6 +121,7 @@ void Parser::EventNode(std::vector<NodeId>& body) {
   if (Accept(TokenKind::KeywordVia)) {
     Expect(TokenKind::KeywordCounter);
     event.realisation = Realisation::Counter;
+    event.first = Accept(TokenKind::KeywordAt) ? Expression() : ExprId{};
   }
   EventId id = Declare(name, std::move(event));
   ExpectSemicolon();

@@ -211,6 +211,7 @@ class Parser {
   void KernelNode(std::vector<NodeId>& body);
   void KernelBody(Kernel& kernel);
   void LoaderLine(Kernel& kernel);
+  void ValueLine(Kernel& kernel);
   Throttle OneThrottle(uint32_t begin);
   void CheckLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
@@ -226,6 +227,7 @@ class Parser {
   ScheduleKind ScheduleWord();
   std::optional<ScheduleKind> OptionalSchedule();
   std::vector<Specialisation> OptionalSpecialise();
+  std::vector<Where> OptionalWhere();
   /// Tensors and their slices, then the values of scalars.
   std::vector<Argument> Arguments(std::vector<ExprId>& scalars);
   Argument OneArgument();

@@ -322,8 +322,13 @@ void Parser::GraphItem() {
     Scope scope(*this);
     graph.generics = OptionalGenerics();
     graph.params = Params();
+    if (Accept(TokenKind::KeywordOf)) {
+      graph.of = Expect(TokenKind::Function).text;
+    }
     graph.schedule = OptionalSchedule();
-    graph.specialisations = OptionalSpecialise();
+    graph.where = OptionalWhere();
+    graph.specialisations =
+        graph.where.empty() ? OptionalSpecialise() : std::vector<Specialisation>{};
     graph.braces = BlockAfterHeader([&] { GraphNode(graph.body); });
   }
   GraphId id = module_->graphs.Add(std::move(graph));

@@ -17,17 +17,7 @@ void Parser::KernelItem() {
     Expect(TokenKind::KeywordOf);
     kernel.graph = Expect(TokenKind::Function).text;
     kernel.schedule = ScheduleWord();
-    if (Accept(TokenKind::KeywordWhere)) {
-      Expect(TokenKind::LeftParen);
-      do {
-        Where where;
-        where.dim = ExpectScalar();
-        Expect(TokenKind::KeywordIn);
-        std::tie(where.lo, where.hi) = Interval();
-        kernel.where.push_back(where);
-      } while (Accept(TokenKind::Comma));
-      Expect(TokenKind::RightParen);
-    }
+    kernel.where = OptionalWhere();
     KernelBody(kernel);
   }
   KernelId id = module_->kernels.Add(std::move(kernel));
@@ -56,6 +46,8 @@ void Parser::KernelBody(Kernel& kernel) {
       LoaderLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && Peek().text == "check") {
       CheckLine(kernel);
+    } else if (kernel.declarations.empty() && !on_sm && At(TokenKind::KeywordLet)) {
+      ValueLine(kernel);
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
       on_sm = true;
       Take();
@@ -102,6 +94,19 @@ Throttle Parser::OneThrottle(uint32_t begin) {
   ExpectSemicolon();
   throttle.range = RangeFrom(begin);
   return throttle;
+}
+
+/// `let first = batch * 8;`
+void Parser::ValueLine(Kernel& kernel) {
+  uint32_t begin = Take().range.begin;
+  Token name = Expect(TokenKind::Name);
+  Expect(TokenKind::Equal);
+  ExprId value = Expression();
+  SymbolId symbol = Declare(name, SymbolKind::Value);
+  ExpectSemicolon();
+  module_->symbols[symbol].value = value;
+  module_->symbols[symbol].range = RangeFrom(begin);
+  kernel.values.push_back(symbol);
 }
 
 /// `check` and `accesses` are words here and at a share's waits only.

@@ -15,9 +15,13 @@ namespace {
 
 class ArgumentChecks {
  public:
-  ArgumentChecks(const Module& module, const Iterations& around, ExprChecker& exprs,
-                 Diagnostics& diagnostics)
-      : module_(module), around_(around), exprs_(exprs), diagnostics_(diagnostics) {}
+  ArgumentChecks(const Module& module, const Iterations& around, const DimRanges& ranges,
+                 ExprChecker& exprs, Diagnostics& diagnostics)
+      : module_(module),
+        around_(around),
+        ranges_(ranges),
+        exprs_(exprs),
+        diagnostics_(diagnostics) {}
 
   void Match(SourceRange call, const Device& callee, const Argument& arg, const Tensor& param) {
     const Tensor& tensor = module_.tensors[arg.tensor];
@@ -71,7 +75,7 @@ class ArgumentChecks {
     }
     for (size_t i = 0; i < rank; ++i) {
       ExprId mine = tensor.shape[axes[i]];
-      if (SameSize(module_, mine, param.shape[i])) {
+      if (SameSize(module_, mine, param.shape[i], ranges_)) {
         continue;
       }
       Diagnostic& error = diagnostics_.Error(
@@ -149,7 +153,7 @@ class ArgumentChecks {
   bool SameLayout(const Tensor& a, const Tensor& b) const {
     return a.swizzled == b.swizzled &&
            std::equal(a.tile.begin(), a.tile.end(), b.tile.begin(), b.tile.end(),
-                      [&](ExprId x, ExprId y) { return SameSize(module_, x, y); });
+                      [&](ExprId x, ExprId y) { return SameSize(module_, x, y, ranges_); });
   }
 
   /// "stored in tiles of 8 x 32", "stored in swizzled tiles of 8 x 32"
@@ -158,7 +162,7 @@ class ArgumentChecks {
       return "row-major";
     }
     auto size = [&](ExprId id) {
-      auto value = EvaluateInt(module_, id, {});
+      auto value = EvaluateInt(module_, id, {}, ranges_);
       return value ? fmt::format("{}", *value) : Print(module_, id);
     };
     return fmt::format("stored in {}tiles of {} x {}", tensor.swizzled ? "swizzled " : "",
@@ -167,19 +171,19 @@ class ArgumentChecks {
 
   /// " = 64" for a constant that is not written as a number.
   std::string Value(ExprId id) const {
-    auto value = EvaluateInt(module_, id, {});
+    auto value = EvaluateInt(module_, id, {}, ranges_);
     bool literal = std::holds_alternative<IntLiteral>(module_.exprs[id]);
     return value && !literal ? fmt::format(" = {}", *value) : "";
   }
 
   void SliceInside(const Argument& arg, const Tensor& tensor) {
     for (size_t i = 0; i < arg.indices.size(); ++i) {
-      auto extent = EvaluateInt(module_, tensor.shape[i], {});
+      auto extent = EvaluateInt(module_, tensor.shape[i], {}, ranges_);
       for (const Env* env : {&around_.first, &around_.last}) {
         if (!arg.indices[i]) {
           break;
         }
-        auto index = EvaluateInt(module_, arg.indices[i], *env);
+        auto index = EvaluateInt(module_, arg.indices[i], *env, ranges_);
         if (index && (*index < 0 || (extent && *index >= *extent))) {
           diagnostics_
               .Error(DiagnosticKind::Bounds, module_.RangeOf(arg.indices[i]),
@@ -208,6 +212,7 @@ class ArgumentChecks {
 
   const Module& module_;
   const Iterations& around_;
+  const DimRanges& ranges_;
   ExprChecker& exprs_;
   Diagnostics& diagnostics_;
 };
@@ -216,8 +221,8 @@ class ArgumentChecks {
 
 void CheckArgument(const Module& module, SourceRange call, const Device& callee,
                    const Argument& arg, const Tensor& param, const Iterations& around,
-                   ExprChecker& exprs, Diagnostics& diagnostics) {
-  ArgumentChecks(module, around, exprs, diagnostics).Match(call, callee, arg, param);
+                   const DimRanges& ranges, ExprChecker& exprs, Diagnostics& diagnostics) {
+  ArgumentChecks(module, around, ranges, exprs, diagnostics).Match(call, callee, arg, param);
 }
 
 }  // namespace etc

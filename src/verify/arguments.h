@@ -15,9 +15,10 @@ struct Iterations {
 };
 
 /// The argument, which `call` makes, has the type, the sizes and the layout of the parameter of
-/// `callee`; a slice has the indices for that, and they are inside of the tensor.
+/// `callee` at all sizes in `ranges`; a slice has the indices for that, and they are inside of the
+/// tensor.
 void CheckArgument(const Module& module, SourceRange call, const Device& callee,
                    const Argument& arg, const Tensor& param, const Iterations& around,
-                   ExprChecker& exprs, Diagnostics& diagnostics);
+                   const DimRanges& ranges, ExprChecker& exprs, Diagnostics& diagnostics);
 
 }  // namespace etc

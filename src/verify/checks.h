@@ -14,7 +14,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
 void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
-void CheckWhere(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 
 // These evaluate at chosen sizes; they need a module without errors in the groups above.

@@ -23,7 +23,7 @@ void CheckEvent(const Module& module, const Event& event, ExprChecker& exprs,
   if (diagnostics.error_count() != before) {
     return;
   }
-  for (const Sizes& sizes : SampleSizes(module)) {
+  for (const Sizes& sizes : SampleSizes(module, exprs.where())) {
     for (const EventDim& dim : event.dims) {
       auto extent = EvaluateInt(module, dim.extent, sizes.dims, sizes.ranges);
       if (extent && *extent < 0) {

@@ -158,7 +158,8 @@ bool ExprChecker::CheckClosed(ExprId id, bool dims_allowed, const std::string& w
       return;
     }
     const Symbol& symbol = module_.symbols[ref->symbol];
-    if (symbol.kind == SymbolKind::Const || (symbol.kind == SymbolKind::Dim && dims_allowed)) {
+    bool follows_dims = symbol.kind == SymbolKind::Dim || symbol.kind == SymbolKind::Value;
+    if (symbol.kind == SymbolKind::Const || (follows_dims && dims_allowed)) {
       return;
     }
     Diagnostic& error =
@@ -198,6 +199,7 @@ ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
     case SymbolKind::Dim:
     case SymbolKind::Index:
     case SymbolKind::RepeatVar:
+    case SymbolKind::Value:
     case SymbolKind::Sms:
     case SymbolKind::Generic:
       break;

@@ -13,8 +13,11 @@ namespace etc {
 /// Checks each expression given to it and reports what is wrong with it once.
 class ExprChecker {
  public:
-  ExprChecker(const Module& module, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics) {}
+  /// `where`: the sizes that the expressions are for; empty for all sizes.
+  ExprChecker(const Module& module, Diagnostics& diagnostics, std::vector<Where> where = {})
+      : module_(module), diagnostics_(diagnostics), where_(std::move(where)) {}
+
+  const std::vector<Where>& where() const { return where_; }
 
   /// The operands of constants are left to those who ask for their values.
   void LeaveOperands() { checks_operands_ = false; }
@@ -73,6 +76,7 @@ class ExprChecker {
 
   const Module& module_;
   Diagnostics& diagnostics_;
+  std::vector<Where> where_;
   std::map<SymbolId, ValueKind> lets_;
   bool checks_operands_ = true;
   bool refuses_sms_ = false;

@@ -23,8 +23,14 @@ enum class Place { Graph, Kernel };
 
 class GraphChecks {
  public:
-  GraphChecks(const Module& module, Place place, Diagnostics& diagnostics)
-      : module_(module), place_(place), diagnostics_(diagnostics), exprs_(module, diagnostics) {}
+  GraphChecks(const Module& module, Place place, const std::vector<Where>& where,
+              Diagnostics& diagnostics)
+      : module_(module),
+        place_(place),
+        where_(where),
+        ranges_(RangesOf(module, where)),
+        diagnostics_(diagnostics),
+        exprs_(module, diagnostics, where) {}
 
   void Params(const std::vector<TensorId>& params) {
     for (TensorId param : params) {
@@ -35,6 +41,13 @@ class GraphChecks {
   void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
       std::visit([&](const auto& node) { Check(module_.RangeOf(id), node); }, module_.nodes[id]);
+    }
+  }
+
+  /// What shares and places of a kernel name.
+  void Values(const std::vector<SymbolId>& values) {
+    for (SymbolId value : values) {
+      CheckSize(module_.symbols[value].value, "a value of a kernel", DiagnosticKind::Structure);
     }
   }
 
@@ -67,9 +80,8 @@ class GraphChecks {
   void Check(SourceRange, const BufferDecl& decl) {
     const Tensor& tensor = module_.tensors[decl.tensor];
     CheckTensor(module_, tensor, exprs_, diagnostics_);
-    if (tensor.offset && exprs_.CheckClosed(tensor.offset, true, "an offset in the workspace",
-                                            DiagnosticKind::Shape)) {
-      exprs_.ExpectInt(tensor.offset, "an offset in the workspace");
+    if (tensor.offset) {
+      CheckSize(tensor.offset, "an offset in the workspace", DiagnosticKind::Shape);
     }
   }
 
@@ -78,7 +90,14 @@ class GraphChecks {
       Misplaced(range,
                 "an event is declared outside of `repeat`; give it an axis for the repetition");
     }
-    CheckEvent(module_, module_.events[decl.event], exprs_, diagnostics_);
+    const Event& event = module_.events[decl.event];
+    CheckEvent(module_, event, exprs_, diagnostics_);
+    if (event.first && place_ == Place::Graph) {
+      Misplaced(module_.RangeOf(event.first),
+                "an event has a place among the counters in a kernel only");
+    } else if (event.first) {
+      CheckSize(event.first, "the first counter of an event", DiagnosticKind::Structure);
+    }
   }
 
   void Check(SourceRange range, const CallNode& call) {
@@ -128,6 +147,12 @@ class GraphChecks {
     }
   }
 
+  void CheckSize(ExprId size, const std::string& what, DiagnosticKind kind) {
+    if (exprs_.CheckClosed(size, true, what, kind)) {
+      exprs_.ExpectInt(size, what);
+    }
+  }
+
   /// Only an implementation that says so can take a flagged buffer.
   void CheckFlagged(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
     for (size_t i = 0; i < std::min(args.size(), callee.params.size()); ++i) {
@@ -169,7 +194,7 @@ class GraphChecks {
 
   /// A range is not negative.
   void RepeatRange(const Repeat& repeat) {
-    for (const Sizes& sizes : SampleSizes(module_)) {
+    for (const Sizes& sizes : SampleSizes(module_, where_)) {
       auto lo = EvaluateInt(module_, repeat.lo, sizes.dims, sizes.ranges);
       auto hi = EvaluateInt(module_, repeat.hi, sizes.dims, sizes.ranges);
       if (lo && hi && *hi < *lo) {
@@ -209,7 +234,7 @@ class GraphChecks {
         continue;
       }
       CheckArgument(module_, range, callee, args[i], module_.tensors[callee.params[i]], around_,
-                    exprs_, diagnostics_);
+                    ranges_, exprs_, diagnostics_);
     }
     for (size_t i = 0; i < args.size(); ++i) {
       CheckAccess(args[i].range.IsValid() ? args[i].range : range, callee, args[i].tensor,
@@ -282,6 +307,8 @@ class GraphChecks {
 
   const Module& module_;
   Place place_;
+  const std::vector<Where>& where_;  // the sizes that the graph or the kernel is for
+  DimRanges ranges_;                 // the same
   Diagnostics& diagnostics_;
   ExprChecker exprs_;
   std::set<TensorId> written_;
@@ -308,14 +335,15 @@ void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diag
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
-  GraphChecks checks(module, Place::Graph, diagnostics);
+  GraphChecks checks(module, Place::Graph, graph.where, diagnostics);
   checks.Params(graph.params);
   checks.Block(graph.body);
   checks.Outputs(graph.params);
+  CheckWhere(module, graph.where, diagnostics);
 }
 
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  GraphChecks checks(module, Place::Kernel, diagnostics);
+  GraphChecks checks(module, Place::Kernel, kernel.where, diagnostics);
   checks.Params(kernel.params);
   if (kernel.throttle) {
     CheckThrottle(*kernel.throttle, diagnostics);
@@ -323,6 +351,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   if (kernel.depth) {
     CheckDepth(*kernel.depth, kernel.throttle->range, diagnostics);
   }
+  checks.Values(kernel.values);
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);
   checks.Outputs(kernel.params);
@@ -330,11 +359,12 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
     checks.NothingFlagged(kernel.declarations);
   }
   CheckSchedule(module, kernel, diagnostics);
+  CheckCounters(module, kernel, diagnostics);
   ExprChecker exprs(module, diagnostics);
   for (const Check& check : kernel.checks) {
     CheckLaunchCheck(module, check, exprs, diagnostics);
   }
-  CheckWhere(module, kernel, diagnostics);
+  CheckWhere(module, kernel.where, diagnostics);
 }
 
 }  // namespace etc

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "analysis/samples.h"
+#include "ir/checked.h"
+#include "ir/evaluate.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
 
@@ -41,6 +44,34 @@ void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
     diagnostics.Error(DiagnosticKind::Throttle, range,
                       fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
                                   kMostOfLoader, depth));
+  }
+}
+
+void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  for (const Sizes& sizes : SampleSizes(module, kernel.where)) {
+    int64_t next = 0;
+    for (NodeId id : kernel.declarations) {
+      const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
+      if (declaration == nullptr || !module.events[declaration->event].first) {
+        continue;
+      }
+      const Event& event = module.events[declaration->event];
+      auto end = EvaluateInt(module, event.first, sizes.dims, sizes.ranges);
+      if (end && *end < next) {
+        diagnostics.Error(
+            DiagnosticKind::Structure, module.RangeOf(event.first),
+            fmt::format("the counters of `%{}` begin at {}, but those before them end at {}{}",
+                        event.name, *end, next, Describe(module, sizes)));
+        return;
+      }
+      auto counters = end ? std::optional<int64_t>(1) : std::nullopt;
+      for (const EventDim& dim : event.dims) {
+        auto extent = EvaluateInt(module, dim.extent, sizes.dims, sizes.ranges);
+        counters = counters && extent ? CheckedMul(*counters, *extent) : std::nullopt;
+      }
+      end = counters ? CheckedAdd(*end, *counters) : std::nullopt;
+      next = end.value_or(next);
+    }
   }
 }
 

@@ -12,6 +12,9 @@ void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics);
 /// Of the loader's ring, in slots.
 void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics);
 
+/// Each event's counters come behind those of the events before it.
+void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+
 /// The slices that a check is of, and what it says of them.
 void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
                  Diagnostics& diagnostics);

@@ -127,9 +127,9 @@ void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& 
   }
 }
 
-void CheckWhere(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics) {
   ExprChecker exprs(module, diagnostics);
-  for (const Where& where : kernel.where) {
+  for (const Where& where : ranges) {
     size_t before = diagnostics.error_count();
     for (ExprId bound : {where.lo, where.hi}) {
       if (exprs.CheckClosed(bound, false, "a bound of `where`", DiagnosticKind::Specialise)) {

@@ -26,11 +26,11 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
     return;
   }
   int64_t least = dims_allowed ? 0 : 1;
-  auto bounds = Bounds(module, extent, {});
+  auto bounds = Bounds(module, extent, {}, RangesOf(module, exprs.where()));
   if (bounds && bounds->lo >= least) {
     return;
   }
-  for (const Sizes& sizes : SampleSizes(module)) {
+  for (const Sizes& sizes : SampleSizes(module, exprs.where())) {
     auto value = EvaluateInt(module, extent, sizes.dims, sizes.ranges);
     if (!value) {
       diagnostics.Error(DiagnosticKind::Shape, module.RangeOf(extent),

@@ -54,6 +54,9 @@ PwAff Converter::Of(const SymbolRef& ref) {
   if (symbol.kind == SymbolKind::Dim) {
     return unknowns_.Param(unknowns_.DimName(ref.symbol));
   }
+  if (symbol.kind == SymbolKind::Value) {
+    return Int(symbol.value);
+  }
   return Unknown("`" + symbol.name + "`");
 }
 

@@ -22,7 +22,8 @@ TEST_CASE("the runtime reads the sizes of a kernel with hundreds of buffers and 
       "  launch consumers 8 shared 225280;\n";
   for (int i = 0; i < kBuffers; ++i) {
     text += "  %b" + std::to_string(i) + " = workspace f32[n] at " + std::to_string(i * 256) +
-            ";\n  event %e" + std::to_string(i) + "[n] count 1 via counter;\n";
+            ";\n  event %e" + std::to_string(i) + "[n] count 1 via counter at n * " +
+            std::to_string(i) + ";\n";
   }
   text += "  on sm { share (i: n) from 0 { run @copy[i](%x, %y); } }\n}\n";
   SourceFile source("test.etir", text);

@@ -44,6 +44,7 @@ graph @g(%in: f32[n], %out: out f32[n, 4]) specialise (n: 1..8, 9..16) {
 std::vector<std::string> Kernels(Module& module, decltype(&LowerStatic) pass,
                                  const ScheduleOptions& options) {
   Diagnostics diagnostics;
+  REQUIRE(Specialise(module, options, diagnostics));
   REQUIRE(pass(module, options, diagnostics));
   REQUIRE(Verify(module, diagnostics));
   CHECK(diagnostics.all().empty());

@@ -132,7 +132,7 @@ TEST_CASE("a version for each iteration of what is not flagged lets the other ev
   CHECK(Has(text, "%m = workspace f32[layers, n, 128] at 0;"));
   CHECK(Has(text, "(%a[l], %m[l]);"));
   CHECK(Has(text, "(%m[l], %s[l + 1]);"));
-  CHECK(Has(text, "event %m_done[layers] count n via counter;"));
+  CHECK(Has(text, "event %m_done[layers] count n via counter at 0;"));
   CHECK_FALSE(Has(text, "event %s_done"));
   CHECK_FALSE(Has(text, "event %a_done"));
 }
