@@ -251,9 +251,10 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
   Map open = state_->MapOf(dependence);
   state_->context.SetBudget(kSteps);
-  if (auto sampled =
-          state_->sampled.OpenDistance(dependence.from, dependence.to, open, dependence.repeats)) {
-    return sampled;
+  auto sampled =
+      state_->sampled.OpenDistance(dependence.from, dependence.to, open, dependence.repeats);
+  if (sampled.known) {
+    return sampled.least;
   }
   if (const Map& ordered = state_->Order().Between(dependence.from, dependence.to)) {
     open = open - ordered;

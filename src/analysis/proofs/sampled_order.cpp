@@ -13,7 +13,7 @@ namespace {
 /// What dimensions are near to, those first at which most cases of a tiling occur.
 constexpr int64_t kValues[] = {11, 12, 6, 3, 1, 2, 4, 5, 7, 8, 9, 10};
 /// Of each part of a relation, how many pairs of tasks are looked at for their distance.
-constexpr int kMostPairs = 200;
+constexpr int kMostPairs = 4000;
 /// How many chains may put one relation in order, each for a part of it.
 constexpr int kMostChains = 16;
 
@@ -176,22 +176,25 @@ std::optional<bool> SampledOrder::IsOrdered(const HappensBefore& order, size_t f
   return std::nullopt;
 }
 
-std::optional<int64_t> SampledOrder::OpenDistance(size_t from, size_t to, const Map& pairs,
+SampledOrder::Distance SampledOrder::OpenDistance(size_t from, size_t to, const Map& pairs,
                                                   size_t repeats) {
-  std::optional<int64_t> least;
+  Distance distance;
   for (int64_t value : kValues) {
     if (TaskSample* sample = Near(value)) {
+      int looked = 0;
       bool all = ForPairs(*sample, from, to, pairs, kMostPairs, [&](const Pair& pair) {
+        ++looked;
         if (!sample->IsBefore(pair.from, pair.to)) {
           int64_t found = pair.second[repeats] - pair.first[repeats];
-          least = std::min(least.value_or(found), found);
+          distance.least = std::min(distance.least.value_or(found), found);
         }
         return true;
       });
-      return all ? least : std::nullopt;
+      distance.known = all && (distance.least || looked < kMostPairs);
+      break;
     }
   }
-  return least;
+  return distance;
 }
 
 }  // namespace etc

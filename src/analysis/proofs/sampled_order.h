@@ -31,10 +31,14 @@ class SampledOrder {
   /// same events. Nothing where no sizes are small enough, data decide, or there is no end.
   std::optional<bool> IsOrdered(const HappensBefore& order, size_t from, size_t to, Map pairs);
 
+  struct Distance {
+    bool known = false;
+    std::optional<int64_t> least;  // nothing where all are in order
+  };
   /// How many iterations of the repeat inside of the outermost `repeats` ones are between tasks 1
-  /// and 2, at least, of some of the pairs that are in no order. Nothing where the sizes looked at
-  /// show none: they may have too few iterations.
-  std::optional<int64_t> OpenDistance(size_t from, size_t to, const Map& pairs, size_t repeats);
+  /// and 2, at least, of some of the pairs that are in no order. Not known where none of the pairs
+  /// that are looked at is open and there are more.
+  Distance OpenDistance(size_t from, size_t to, const Map& pairs, size_t repeats);
 
  private:
   /// Two tasks, each with its number.
