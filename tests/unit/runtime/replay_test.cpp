@@ -17,10 +17,10 @@ const json kList = {Launch("load", "batch"),
                     Launch("store", 200)};
 constexpr size_t kLaunches = 4;
 
-/// A driver whose blocks have the one iteration of `kList`, until the end of a test.
+/// A driver whose blocks have so many iterations, the one of `kList`, until the end of a test.
 class Fake {
  public:
-  Fake() { fake_.block_words = 9; }
+  explicit Fake(size_t iterations = 1) { fake_.block_words = 8 + iterations; }
   ~Fake() { fake_.block_words = 8; }
   FakeCuda* operator->() { return &fake_; }
   FakeCuda& operator*() { return fake_; }
@@ -124,7 +124,7 @@ TEST_CASE("a graph follows tensors, sizes and SMs as long as the same entries ar
 }
 
 TEST_CASE("a graph of other entries is made anew, when they come again") {
-  Fake fake;
+  Fake fake(0);
   Replayed run({Launch("load", 1), Launch("empty", {"-", "batch", 3}), Launch("store", 1)});
   run.instance.Launch();
   run.instance.Launch();
@@ -233,7 +233,7 @@ TEST_CASE("where the driver makes no graph, launches come one by one") {
 }
 
 TEST_CASE("replay is switched, and one launch alone is not worth a graph") {
-  Fake fake;
+  Fake fake(0);
   Replayed run;
   run.instance.SetReplay(false);
   run.instance.Launch();
