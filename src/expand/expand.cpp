@@ -14,6 +14,8 @@
 #include "ir/device_copy.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "support/unique_name.h"
 
 namespace etc {
 namespace {
@@ -87,22 +89,14 @@ class Expander {
   }
 
   bool CallsGraphs(const Item& item) const {
-    const auto* graph = std::get_if<GraphId>(&item);
-    return graph != nullptr && CallsGraphs(module_.graphs[*graph].body);
-  }
-
-  bool CallsGraphs(const std::vector<NodeId>& nodes) const {
-    for (NodeId id : nodes) {
-      const Node& node = module_.nodes[id];
-      const auto* call = std::get_if<CallNode>(&node);
-      const auto* repeat = std::get_if<Repeat>(&node);
-      const auto* region = std::get_if<Region>(&node);
-      if ((call != nullptr && call->graph) || (repeat != nullptr && CallsGraphs(repeat->body)) ||
-          (region != nullptr && CallsGraphs(region->body))) {
-        return true;
-      }
+    bool calls = false;
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      VisitNodes(module_, module_.graphs[*graph].body, [&](NodeId id) {
+        const auto* call = std::get_if<CallNode>(&module_.nodes[id]);
+        calls |= call != nullptr && call->graph;
+      });
     }
-    return false;
+    return calls;
   }
 
   /// Whether the item is one of the flat module.
@@ -149,20 +143,9 @@ class Expander {
     for (const Item& item : module_.items) {
       if (const auto* id = std::get_if<SymbolId>(&item)) {
         Symbol& symbol = module_.symbols[*id];
-        std::string name = symbol.name;
-        for (int i = 2; !taken.insert(symbol.name).second; ++i) {
-          symbol.name = fmt::format("{}_{}", name, i);
-        }
+        symbol.name = UniqueName(symbol.name, taken);
       }
     }
-  }
-
-  std::string UniqueName(const std::string& of) {
-    std::string name = of;
-    for (int i = 2; !names_.insert(name).second; ++i) {
-      name = fmt::format("{}_{}", of, i);
-    }
-    return name;
   }
 
   std::vector<NodeId> Block(const std::vector<NodeId>& nodes) {
@@ -265,7 +248,7 @@ class Expander {
     const Device device = module_.devices[call.callee];
     if (device.generics.empty() && call.generics.empty()) {
       if (used_.insert(call.callee).second && imported_devices_.contains(call.callee)) {
-        module_.devices[call.callee].name = UniqueName(device.name);
+        module_.devices[call.callee].name = UniqueName(device.name, names_);
       }
       return;
     }
@@ -283,7 +266,7 @@ class Expander {
     if (found == instances_.end()) {
       NameConstants(callee, *values);
       DeviceId copy = module_.devices.Add(
-          CopyDevice(module_, call.callee, std::move(*values), UniqueName(device.name)));
+          CopyDevice(module_, call.callee, std::move(*values), UniqueName(device.name, names_)));
       made_.emplace_back(copy);
       if (imported_devices_.contains(call.callee)) {
         imported_devices_.insert(copy);
@@ -297,24 +280,21 @@ class Expander {
   /// A tensor that is row-major as it is written gets the layout that an imported device function
   /// wants: the library knows what its implementations stream.
   void TakeLayouts(const std::vector<NodeId>& nodes) {
-    for (NodeId id : nodes) {
-      const Node& node = module_.nodes[id];
-      if (const auto* repeat = std::get_if<Repeat>(&node)) {
-        TakeLayouts(repeat->body);
-      } else if (const auto* region = std::get_if<Region>(&node)) {
-        TakeLayouts(region->body);
-      } else if (const auto* call = std::get_if<CallNode>(&node)) {
-        const std::vector<TensorId>& params = module_.devices[call->callee].params;
-        for (size_t i = 0; i < std::min(params.size(), call->args.size()); ++i) {
-          const Tensor param = module_.tensors[params[i]];
-          Tensor& tensor = module_.tensors[call->args[i].tensor];
-          if (imported_devices_.contains(call->callee) && tensor.tile.empty()) {
-            tensor.tile = param.tile;
-            tensor.swizzled = param.swizzled;
-          }
+    VisitNodes(module_, nodes, [&](NodeId id) {
+      const auto* call = std::get_if<CallNode>(&module_.nodes[id]);
+      if (call == nullptr || !imported_devices_.contains(call->callee)) {
+        return;
+      }
+      const std::vector<TensorId>& params = module_.devices[call->callee].params;
+      for (size_t i = 0; i < std::min(params.size(), call->args.size()); ++i) {
+        const Tensor& param = module_.tensors[params[i]];
+        Tensor& tensor = module_.tensors[call->args[i].tensor];
+        if (tensor.tile.empty()) {
+          tensor.tile = param.tile;
+          tensor.swizzled = param.swizzled;
         }
       }
-    }
+    });
   }
 
   /// Gives the values that follow from others a name, where they are constants.

@@ -6,6 +6,7 @@
 #include "ir/printer.h"
 #include "ir/printer_impl.h"
 #include "support/diagnostics.h"
+#include "support/unique_name.h"
 
 namespace etc {
 namespace {
@@ -14,34 +15,20 @@ constexpr int kSum = 9;
 constexpr int kProduct = 10;
 constexpr int kUnary = 11;
 
-std::string Unique(const std::string& name, const std::set<std::string>& taken) {
-  std::string unique = name;
-  for (int i = 2; taken.contains(unique); ++i) {
-    unique = fmt::format("{}_{}", name, i);
-  }
-  return unique;
-}
-
 bool IsNegative(double value) { return std::signbit(value); }
 
 }  // namespace
 
 void PrintNames::Declare(SymbolId id) {
-  std::string name = Unique(module_.symbols[id].name, taken_.scalars);
-  taken_.scalars.insert(name);
-  symbols_[id] = std::move(name);
+  symbols_[id] = UniqueName(module_.symbols[id].name, taken_.scalars);
 }
 
 void PrintNames::Declare(TensorId id) {
-  std::string name = Unique(module_.tensors[id].name, taken_.tensors);
-  taken_.tensors.insert(name);
-  tensors_[id] = std::move(name);
+  tensors_[id] = UniqueName(module_.tensors[id].name, taken_.tensors);
 }
 
 void PrintNames::Declare(EventId id) {
-  std::string name = Unique(module_.events[id].name, taken_.tensors);
-  taken_.tensors.insert(name);
-  events_[id] = std::move(name);
+  events_[id] = UniqueName(module_.events[id].name, taken_.tensors);
 }
 
 std::string PrintNames::Of(SymbolId id) const {

@@ -7,6 +7,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/walk.h"
+#include "support/unique_name.h"
 
 namespace etc {
 namespace {
@@ -30,17 +31,9 @@ Kernel KernelBuilder::Begin() {
   return kernel;
 }
 
-std::string KernelBuilder::UniqueName(const std::string& name) {
-  std::string unique = name;
-  for (int i = 2; !names_.insert(unique).second; ++i) {
-    unique = fmt::format("{}_{}", name, i);
-  }
-  return unique;
-}
-
 TensorId KernelBuilder::CopyTensor(TensorId id) {
   Tensor copy = module_.tensors[id];
-  copy.name = UniqueName(copy.name);
+  copy.name = UniqueName(copy.name, names_);
   Substitution names = CopyIndices(module_, copy.indices);
   copy.value_lo = Clone(module_, copy.value_lo, names, tensors_);
   copy.value_hi = Clone(module_, copy.value_hi, names, tensors_);
@@ -56,7 +49,7 @@ NodeId KernelBuilder::CopyBuffer(const BufferDecl& buffer, SourceRange range) {
 
 NodeId KernelBuilder::CopyEvent(const EventDecl& event, SourceRange range) {
   Event copy = module_.events[event.event];
-  copy.name = UniqueName(copy.name);
+  copy.name = UniqueName(copy.name, names_);
   Substitution vars;
   for (EventDim& dim : copy.dims) {
     if (dim.var) {

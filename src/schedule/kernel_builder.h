@@ -50,9 +50,6 @@ class KernelBuilder {
   Substitution symbols_;  // repeat variables of the graph to those of the kernel
 
  private:
-  /// A name that no other tensor or event of the kernel has: in a graph, two blocks may each have
-  /// a buffer of one name, but a kernel's declarations are one list.
-  std::string UniqueName(const std::string& name);
   TensorId CopyTensor(TensorId id);
   /// The task range of a device function, over the arguments in the place of its parameters.
   std::vector<Axis> CopyAxes(const Device& device, const std::vector<Argument>& args);

@@ -14,6 +14,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
+#include "support/unique_name.h"
 
 namespace etc {
 namespace {
@@ -145,19 +146,12 @@ class SliceLowering {
     auto found = copies_.find(key);
     if (found == copies_.end()) {
       DeviceId copy = module_.devices.Add(
-          StridedCopy(module_, call).Run(UniqueName(module_.devices[call.callee].name)));
+          StridedCopy(module_, call)
+              .Run(UniqueName(module_.devices[call.callee].name + "_strided", names_)));
       made_.emplace_back(copy);
       found = copies_.emplace(std::move(key), copy).first;
     }
     return found->second;
-  }
-
-  std::string UniqueName(const std::string& of) {
-    std::string name = of + "_strided";
-    for (int i = 2; !names_.insert(name).second; ++i) {
-      name = fmt::format("{}_strided_{}", of, i);
-    }
-    return name;
   }
 
   Module& module_;
