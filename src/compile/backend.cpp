@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "ir/printer.h"
 #include "runtime/container.h"
 #include "runtime/hash.h"
 #include "runtime/manifest_seal.h"
 #include "support/progress.h"
+#include "support/stderr.h"
 #include "toolchain/resources.h"
 
 namespace etc {
@@ -34,11 +37,26 @@ CompileOutput Compile(const std::string& text, const TargetOptions& target,
 }  // namespace
 
 std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
-                            IncludePath& include_path, Session& session) {
+                            IncludePath& include_path, Session& session,
+                            const std::vector<std::string>& print_after) {
+  auto print = [&](std::string_view name, const RaisedModule& raised) {
+    bool asked = std::any_of(print_after.begin(), print_after.end(), [&](const std::string& each) {
+      return each == name || (each == "all" && name == "raise");
+    });
+    if (asked) {
+      PrintToStderr("// after {}\n{}\n{}", name, Print(module), Describe(raised));
+    }
+  };
   if (target.IsHost()) {
-    return EmitHost(module, session.diagnostics());
+    return EmitHost(module, session.diagnostics(), print);
   }
-  return EmitCuda(module, target.arch, include_path.Reader(), session.diagnostics());
+  return EmitCuda(module, target.arch, include_path.Reader(), session.diagnostics(), print);
+}
+
+bool IsRaisePass(const std::string& name) {
+  const auto& passes = RaisePasses();
+  return name == "raise" || std::any_of(passes.begin(), passes.end(),
+                                        [&](const RaisePass& pass) { return pass.name == name; });
 }
 
 std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptions& target,

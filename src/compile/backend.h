@@ -17,9 +17,14 @@
 
 namespace etc {
 
-/// The CUDA or host C++ text of the module.
+/// The CUDA or host C++ text of the module. After the raise passes in `print_after`, or after
+/// all of them for `raise` and `all`, what they decided goes to stderr.
 [[nodiscard]] std::optional<Emitted> Emit(const Module& module, const TargetOptions& target,
-                                          IncludePath& include_path, Session& session);
+                                          IncludePath& include_path, Session& session,
+                                          const std::vector<std::string>& print_after = {});
+
+/// Whether `--print-after` may name it: `raise`, or a pass of it.
+[[nodiscard]] bool IsRaisePass(const std::string& name);
 
 /// Compiles the text; reports [toolchain] errors with the compiler's own messages. NVRTC ends early
 /// once `in_vain` is set.

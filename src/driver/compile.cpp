@@ -17,6 +17,7 @@
 #include "compile/proof_beside.h"
 #include "compile/resource_report.h"
 #include "driver/commands.h"
+#include "emit/raise/unchecked.h"
 #include "ir/printer.h"
 #include "support/files.h"
 #include "support/stderr.h"
@@ -70,6 +71,7 @@ class CompileJob {
       return ordered;
     }
     LoweringOptions lowering = options_.lowering;
+    std::erase_if(lowering.print_after, IsRaisePass);
     lowering.schedule.flag_in_data = !options_.target.IsHost();
     lowering.schedule.remarks = options_.proofs.remarks && proving.skip;
     if (!lowering.print_after.empty() && !SourceIsProved()) {
@@ -91,8 +93,9 @@ class CompileJob {
     if (lowering.schedule.debug_checks) {
       WarnOfUnchecked(module, options_.target.arch, session_.diagnostics());
     }
-    emitted_ =
-        timer_.Time("emit", [&] { return Emit(module, options_.target, include_path_, session_); });
+    emitted_ = timer_.Time("emit", [&] {
+      return Emit(module, options_.target, include_path_, session_, options_.lowering.print_after);
+    });
     if (!emitted_ || options_.stop_after == StopAfter::Emit) {
       return emitted_.has_value();
     }

@@ -8,7 +8,7 @@
 #include "driver/commands.h"
 #include "driver/run_arguments.h"
 #include "driver/run_tensors.h"
-#include "emit/emit.h"
+#include "emit/raise/unchecked.h"
 #include "support/files.h"
 #include "support/progress.h"
 #include "tensor/compare.h"

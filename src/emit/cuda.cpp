@@ -7,8 +7,6 @@
 #include <cctype>
 #include <tuple>
 
-#include "emit/callees.h"
-#include "emit/can_emit.h"
 #include "emit/cuda_entries.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_checks.h"
@@ -16,6 +14,8 @@
 #include "emit/emit.h"
 #include "emit/entries.h"
 #include "emit/header_text.h"
+#include "emit/raise/can_emit.h"
+#include "emit/raise/raise.h"
 
 namespace etc {
 namespace {
@@ -34,8 +34,12 @@ bool HasWord(const std::string& text, const std::string& name) {
 
 class CudaWriter {
  public:
-  CudaWriter(const Module& module, Arch arch, const HeaderReader& headers, Diagnostics& diagnostics)
-      : module_(module), arch_(arch), diagnostics_(diagnostics), headers_(headers, diagnostics) {}
+  CudaWriter(const RaisedModule& raised, const HeaderReader& headers, Diagnostics& diagnostics)
+      : raised_(raised),
+        module_(raised.module),
+        arch_(raised.arch),
+        diagnostics_(diagnostics),
+        headers_(headers, diagnostics) {}
 
   std::optional<Emitted> Run() {
     bool ok = true;
@@ -55,15 +59,8 @@ class CudaWriter {
     if (checks) {
       ok &= headers_.Append("engine/checks.cuh", {}, text_);
     }
-    for (const Kernel& kernel : module_.kernels) {
-      if (kernel.consumer_warps != warps) {
-        diagnostics_.Error(DiagnosticKind::Unsupported, kernel.range,
-                           fmt::format("kernel `@{}` has {} consumer warps, another {}: they must "
-                                       "agree within one artifact",
-                                       kernel.name, kernel.consumer_warps, warps));
-        ok = false;
-      }
-      for (DeviceId id : DevicesOf(module_, kernel)) {
+    for (const RaisedKernel& kernel : raised_.kernels) {
+      for (DeviceId id : kernel.devices) {
         ok &= AppendImplHeader(module_.devices[id]);
       }
     }
@@ -74,7 +71,7 @@ class CudaWriter {
     out.Line("");
     out.Line("namespace etc {");
     out.Line("");
-    for (const Kernel& kernel : module_.kernels) {
+    for (const RaisedKernel& kernel : raised_.kernels) {
       WriteKernel(out, kernel);
     }
     out.Line("}  // namespace etc");
@@ -102,25 +99,22 @@ class CudaWriter {
     return true;
   }
 
-  void WriteKernel(TextWriter& out, const Kernel& kernel) {
-    DimRanges ranges = RangesOf(module_, kernel);
-    KernelScope kernel_scope(module_, ranges, kernel, check_texts_);
+  void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
+    const Kernel& kernel = raised.kernel;
+    KernelScope kernel_scope(raised, check_texts_);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
-    WriteConstants(out, module_, ranges);
+    WriteConstants(out, module_, raised.ranges);
     WriteParams(out, module_, kernel);
-    std::set<TensorId> flagged = FlaggedParams(module_, kernel);
-    std::set<TensorId> computed = ComputedParams(module_, kernel);
     std::string slots = "0", scratch = "0", partials = "0";
-    for (DeviceId id : DevicesOf(module_, kernel)) {
+    for (DeviceId id : raised.devices) {
       const Device& device = module_.devices[id];
       out.Line("");
       ArgsNames names(FindImpl(device, Spelling(arch_)) != nullptr);
       if (kernel.check_accesses) {
-        WriteDevice(out, CheckedScope(module_, ranges, names, device, computed, check_texts_),
-                    device, flagged, true);
+        WriteDevice(out, CheckedScope(raised, names, device, check_texts_), device, true);
       } else {
-        WriteDevice(out, DeviceScope(module_, ranges, names), device, flagged, false);
+        WriteDevice(out, DeviceScope(raised, names), device, false);
       }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
@@ -143,20 +137,19 @@ class CudaWriter {
                       SharedText(kernel)));
       out.Line("");
       WriteFlags(out, kernel_scope, kernel);
-      WriteRoles(out, kernel_scope, kernel);
+      WriteRoles(out, kernel_scope);
     }
     out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
     out.Line("");
   }
 
-  void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device,
-                   const std::set<TensorId>& flagged, bool checks) {
-    WriteArgs(out, scope, device, flagged, checks);
+  void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
+    WriteArgs(out, scope, device, checks);
     WriteImpl(out, scope, device);
   }
 
   /// A function for each role of a persistent kernel.
-  void WriteRoles(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  void WriteRoles(TextWriter& out, const KernelScope& scope) {
     const std::pair<Role, const char*> roles[] = {
         {Role::Loader,
          "Load(const Params& params, [[maybe_unused]] const Events& events, Loader& loader"},
@@ -170,8 +163,8 @@ class CudaWriter {
     for (const auto& [role, head] : roles) {
       out.Line("");
       out.Open(fmt::format("ETC_DEVICE void {}, i64 sm, i64 sms) {{", head));
-      WriteDeclarations(out, scope, kernel);
-      WriteWalk(out, scope, kernel, role, arch_);
+      WriteDeclarations(out, scope);
+      WriteWalk(out, scope, role, arch_);
       out.Close();
     }
   }
@@ -196,8 +189,8 @@ class CudaWriter {
         out.Line("");
         out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{",
                              name, i, self));
-        WriteDeclarations(out, scope, kernel);
-        WriteLaunch(out, scope, kernel, launches[i], role, arch_);
+        WriteDeclarations(out, scope);
+        WriteLaunch(out, scope, launches[i], role, arch_);
         out.Close();
       }
     }
@@ -283,6 +276,7 @@ class CudaWriter {
     return kernel.depth ? fmt::format("{}, {}", bytes, *kernel.depth) : bytes;
   }
 
+  const RaisedModule& raised_;
   const Module& module_;
   Arch arch_;
   Diagnostics& diagnostics_;
@@ -294,11 +288,11 @@ class CudaWriter {
 }  // namespace
 
 std::optional<Emitted> EmitCuda(const Module& module, Arch arch, const HeaderReader& headers,
-                                Diagnostics& diagnostics) {
+                                Diagnostics& diagnostics, const RaiseObserver& after) {
   if (!CanEmit(module, arch, diagnostics)) {
     return std::nullopt;
   }
-  return CudaWriter(module, arch, headers, diagnostics).Run();
+  return CudaWriter(Raise(module, arch, after), headers, diagnostics).Run();
 }
 
 }  // namespace etc

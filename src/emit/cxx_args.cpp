@@ -21,14 +21,13 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
   return "args." + names_.Extent(tensor, axis);
 }
 
-void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
-               const std::set<TensorId>& flagged, bool checks) {
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
   const Module& module = scope.module();
   const ArgsNames& names = scope.names();
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
-    if (flagged.contains(id)) {
+    if (scope.raised().flagged.contains(id)) {
       out.Line(fmt::format("Flagged<{}> {};", CxxType(tensor.type), names.Pointer(tensor)));
     } else {
       out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "emit/pending_reads.h"
+#include "emit/raise/pending_reads.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"

@@ -1,8 +1,6 @@
 // C++ text of a device function: the struct of its arguments, and its generated body.
 #pragma once
 
-#include <set>
-
 #include "emit/cxx_expr.h"
 #include "emit/cxx_names.h"
 #include "emit/text_writer.h"
@@ -12,8 +10,7 @@ namespace etc {
 /// Inside a device function, its parameters are members of `args`.
 class DeviceScope : public CxxScope {
  public:
-  DeviceScope(const Module& module, const DimRanges& ranges, ArgsNames names)
-      : CxxScope(module, ranges), names_(names) {}
+  DeviceScope(const RaisedKernel& raised, ArgsNames names) : CxxScope(raised), names_(names) {}
 
   const ArgsNames& names() const { return names_; }
 
@@ -36,10 +33,8 @@ enum class BodyStyle {
 
 /// `struct Args_NAME`: for each parameter its pointer and extents, those that are constant as
 /// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
-/// `flagged` are those bound to flagged
-/// buffers, whose words carry a flag; with `checks` there is a record of failed ones.
-void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device,
-               const std::set<TensorId>& flagged, bool checks);
+/// With `checks` there is a record of failed ones.
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks);
 
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
 void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);

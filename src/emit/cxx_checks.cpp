@@ -86,7 +86,7 @@ class PreconditionScope : public CxxScope {
   PreconditionScope(const CxxScope& around, std::string checks, std::string who, std::string values,
                     const std::vector<SymbolId>& names, const std::vector<std::string>& indices,
                     CheckTexts& texts)
-      : CxxScope(around.module(), around.ranges()),
+      : CxxScope(around.raised()),
         around_(around),
         checks_(std::move(checks)),
         who_(std::move(who)),
@@ -209,17 +209,16 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
   out.Close();
 }
 
-CheckedScope::CheckedScope(const Module& module, const DimRanges& ranges, ArgsNames names,
-                           const Device& device, const std::set<TensorId>& computed,
+CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const Device& device,
                            CheckTexts& texts)
-    : DeviceScope(module, ranges, names), computed_(computed), texts_(texts) {
+    : DeviceScope(raised, names), texts_(texts) {
   name_ = "@" + device.name;
   // What follows the coordinates in a message takes five values or less, but for the indices.
   if (device.tasks.size() + 5 <= kValues) {
     values_ = device.tasks.size();
     name_ += ", task " + Places(values_);
     for (const Axis& axis : device.tasks) {
-      coordinates_ += ", " + CxxName(module, axis.var);
+      coordinates_ += ", " + CxxName(module(), axis.var);
     }
   }
   Learn(device.tasks);
@@ -315,7 +314,7 @@ std::string CheckedScope::RankCheck(const TopK& topk) const {
 std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indices,
                                   std::string value) const {
   const Tensor& tensor = module().tensors[id];
-  if (!tensor.value_lo || !computed_.contains(id)) {
+  if (!tensor.value_lo || !raised().computed.contains(id)) {
     return value;
   }
   bool fits = values_ + indices.size() + 3 <= kValues;

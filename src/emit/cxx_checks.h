@@ -13,8 +13,8 @@ namespace etc {
 /// computed parameters with a declared range against it; divisors and shifts, too.
 class CheckedScope : public DeviceScope {
  public:
-  CheckedScope(const Module& module, const DimRanges& ranges, ArgsNames names, const Device& device,
-               const std::set<TensorId>& computed, CheckTexts& texts);
+  CheckedScope(const RaisedKernel& raised, ArgsNames names, const Device& device,
+               CheckTexts& texts);
 
   std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
   std::string Checked(TensorId tensor, const std::vector<ExprId>& indices,
@@ -32,7 +32,6 @@ class CheckedScope : public DeviceScope {
   std::string name_;         // `@f, task [{}, {}]`
   std::string coordinates_;  // `, i_x, i_y`: its values
   size_t values_ = 0;        // how many
-  const std::set<TensorId>& computed_;
   CheckTexts& texts_;
   std::set<SymbolId> data_;  // symbols whose value depends on the elements of tensors
 };

@@ -64,8 +64,8 @@ class Printer {
   std::string As(ValueKind kind, ExprId id) const {
     ValueKind own = KindOf(module_, id);
     if (own == ValueKind::Float && kind == ValueKind::Double) {
-      if (auto value = EvaluateFloat(module_, id, {}, scope_.ranges())) {
-        return FloatText(*value, true);
+      if (auto value = scope_.raised().doubles.find(id); value != scope_.raised().doubles.end()) {
+        return FloatText(value->second, true);
       }
     }
     return own == kind ? Print(id) : fmt::format("{}({})", CxxType(kind), Print(id));
@@ -106,8 +106,7 @@ class Printer {
   std::string Text(ExprId id, const Binary& e) const {
     ValueKind kind = KindOf(module_, id);
     if (kind == ValueKind::Int && (e.op == BinaryOp::Div || e.op == BinaryOp::Mod)) {
-      bool small = FitsU32(scope_, e.left, 0) && FitsU32(scope_, e.right, 1);
-      return fmt::format("{}{}({}, {})", small ? "Small" : Total(e.right) + "Floor",
+      return fmt::format("{}{}({}, {})", DivisionName(DivisionOf(id)),
                          e.op == BinaryOp::Div ? "Div" : "Mod", Print(e.left),
                          Divisor(id, e.right));
     }
@@ -142,19 +141,16 @@ class Printer {
     return chains && left[0] == '(' ? left.substr(1, left.size() - 2) : left;
   }
 
-  /// "Total" where nothing says that a divisor is above 0.
-  std::string Total(ExprId divisor) const {
-    auto bounds = Bounds(module_, divisor, scope_.intervals(), scope_.ranges());
-    return bounds && bounds->lo >= 1 ? "" : "Total";
-  }
+  Division DivisionOf(ExprId id) const { return scope_.raised().divisions.at(id); }
   std::string Divisor(ExprId division, ExprId divisor) const {
     std::string text = Print(divisor);
-    return Total(divisor).empty() ? text : scope_.CheckedDivisor(division, std::move(text));
+    return DivisionOf(division) == Division::Total
+               ? scope_.CheckedDivisor(division, std::move(text))
+               : text;
   }
   std::string Places(ExprId shift, ExprId places) const {
-    auto bounds = Bounds(module_, places, scope_.intervals(), scope_.ranges());
-    bool known = bounds && bounds->lo >= 0 && bounds->hi <= 63;
-    return known ? Print(places) : scope_.CheckedPlaces(shift, Print(places));
+    return scope_.raised().open_shifts.contains(shift) ? scope_.CheckedPlaces(shift, Print(places))
+                                                       : Print(places);
   }
 
   /// The width in which an operand becomes an element of fewer bits.
@@ -165,17 +161,14 @@ class Printer {
   std::string Text(ExprId id, const Call& e) const {
     ValueKind kind = KindOf(module_, id);
     switch (KindOf(e.op)) {
-      case IntrinsicKind::Limit: {
-        auto value = EvaluateInt(module_, id, {}, scope_.ranges());
-        ETC_CHECK(value);
-        return IntText(*value);
-      }
+      case IntrinsicKind::Limit:
+        return IntText(scope_.raised().limits.at(id));
       case IntrinsicKind::Choice:
         return fmt::format("({} ? {} : {})", Print(e.args[0]), As(kind, e.args[1]),
                            As(kind, e.args[2]));
       case IntrinsicKind::Quotient:
-        return fmt::format("{}{}({}, {})", Total(e.args[1]), FunctionName(e.op), Print(e.args[0]),
-                           Divisor(id, e.args[1]));
+        return fmt::format("{}{}({}, {})", DivisionOf(id) == Division::Total ? "Total" : "",
+                           FunctionName(e.op), Print(e.args[0]), Divisor(id, e.args[1]));
       case IntrinsicKind::Number:
       case IntrinsicKind::Float:
         break;
@@ -277,12 +270,19 @@ std::string CxxNarrow(DType type, ValueKind kind, const std::string& value) {
                      value);
 }
 
-bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo) {
-  auto bounds = Bounds(scope.module(), expr, scope.intervals(), scope.ranges());
-  return bounds && bounds->lo >= lo && bounds->hi <= std::numeric_limits<int32_t>::max();
+std::string_view DivisionName(Division division) {
+  switch (division) {
+    case Division::Small:
+      return "Small";
+    case Division::Floor:
+      return "Floor";
+    case Division::Total:
+      return "TotalFloor";
+  }
+  ETC_CHECK(!"unknown kind of division");
 }
 
-std::string CxxScope::Scalar(SymbolId symbol) const { return CxxName(module_, symbol); }
+std::string CxxScope::Scalar(SymbolId symbol) const { return CxxName(module(), symbol); }
 
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }
 

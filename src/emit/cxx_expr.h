@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/evaluate.h"
+#include "emit/raise/raised.h"
 #include "ir/module.h"
 
 namespace etc {
@@ -12,14 +12,13 @@ namespace etc {
 /// How names and tensors appear in the C++ around an expression.
 class CxxScope {
  public:
-  CxxScope(const Module& module, const DimRanges& ranges) : module_(module), ranges_(ranges) {}
+  explicit CxxScope(const RaisedKernel& raised) : raised_(raised) {}
   virtual ~CxxScope() = default;
 
-  const Module& module() const { return module_; }
-  const DimRanges& ranges() const { return ranges_; }
-
-  /// What is known of the symbols that are no dimensions.
-  const std::map<SymbolId, Interval>& intervals() const { return intervals_; }
+  const Module& module() const { return raised_.module; }
+  /// What is decided of the kernel.
+  const RaisedKernel& raised() const { return raised_; }
+  const DimRanges& ranges() const { return raised_.ranges; }
 
   /// The pointer to a tensor's first element, and its extent along `axis`, as C++ expressions.
   virtual std::string Pointer(TensorId tensor) const = 0;
@@ -44,16 +43,12 @@ class CxxScope {
   }
   virtual std::string CheckedPlaces(ExprId /*shift*/, std::string places) const { return places; }
 
- protected:
-  std::map<SymbolId, Interval> intervals_;
-
  private:
-  const Module& module_;
-  const DimRanges& ranges_;
+  const RaisedKernel& raised_;
 };
 
-/// Whether an integer is known to be in lo .. 2^31: then 32 bits divide it, several times faster.
-bool FitsU32(const CxxScope& scope, ExprId expr, int64_t lo);
+/// What the name of a function that divides so begins with: `Small`, `Floor` or `TotalFloor`.
+std::string_view DivisionName(Division division);
 
 /// `i_name` for an index or a `let`, `k_name` for a constant,
 /// `dims.d_name` for a dimension, `sms`. What a name stands for is told by its beginning, so that

@@ -3,24 +3,9 @@
 #include <fmt/format.h>
 
 #include "emit/entries.h"
-#include "emit/graph_dims.h"
+#include "emit/raise/graph_dims.h"
 
 namespace etc {
-
-KernelScope::KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel,
-                         CheckTexts& texts)
-    : CxxScope(module, ranges), checks_accesses_(kernel.check_accesses.has_value()), texts_(texts) {
-  for (const ShareSite& site : SharesOf(module, kernel)) {
-    for (NodeId id : site.repeats) {
-      const Repeat& repeat = std::get<Repeat>(module.nodes[id]);
-      auto lo = Bounds(module, repeat.lo, intervals_, ranges);
-      auto hi = Bounds(module, repeat.hi, intervals_, ranges);
-      if (lo && hi && lo->lo < hi->hi) {
-        intervals_[repeat.var] = {lo->lo, hi->hi - 1};
-      }
-    }
-  }
-}
 
 std::string KernelScope::Pointer(TensorId id) const {
   const Tensor& tensor = module().tensors[id];
@@ -78,10 +63,10 @@ void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
   out.Close("};");
 }
 
-void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+void WriteDeclarations(TextWriter& out, const KernelScope& scope) {
   const Module& module = scope.module();
   out.Line("[[maybe_unused]] const Dims dims = params.dims();");
-  for (NodeId id : kernel.declarations) {
+  for (NodeId id : scope.raised().kernel.declarations) {
     if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
       const Tensor& tensor = module.tensors[buffer->tensor];
       out.Line(fmt::format(

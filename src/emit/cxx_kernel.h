@@ -13,11 +13,10 @@ namespace etc {
 class KernelScope : public CxxScope {
  public:
   /// `texts` gets what debug checks say.
-  KernelScope(const Module& module, const DimRanges& ranges, const Kernel& kernel,
-              CheckTexts& texts);
+  KernelScope(const RaisedKernel& raised, CheckTexts& texts) : CxxScope(raised), texts_(texts) {}
 
   /// Whether arguments have a record of failed checks.
-  bool ChecksAccesses() const { return checks_accesses_; }
+  bool ChecksAccesses() const { return raised().kernel.check_accesses.has_value(); }
   CheckTexts& Texts() const { return texts_; }
 
   std::string Pointer(TensorId tensor) const override;
@@ -27,7 +26,6 @@ class KernelScope : public CxxScope {
   std::string Scalar(SymbolId symbol) const override;
 
  private:
-  bool checks_accesses_;
   CheckTexts& texts_;
 };
 
@@ -40,6 +38,6 @@ void WriteConstants(TextWriter& out, const Module& module, const DimRanges& rang
 void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel);
 
 /// Pointers to the buffers and first counters of the events, as the walks use them.
-void WriteDeclarations(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
+void WriteDeclarations(TextWriter& out, const KernelScope& scope);
 
 }  // namespace etc

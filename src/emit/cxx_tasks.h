@@ -19,10 +19,10 @@ void OpenLoop(TextWriter& out, Arch arch, const std::string& head);
 /// box on; `box`, the number of tasks of the box in a nest.
 class TaskLoop {
  public:
-  TaskLoop(TextWriter& out, const KernelScope& scope, const Share& share, Arch arch);
+  TaskLoop(TextWriter& out, const KernelScope& scope, const RaisedShare& share, Arch arch);
 
   /// Whether loops stand around the box.
-  bool IsNest() const { return outer_ > 0; }
+  bool IsNest() const { return raised_.loops > 0; }
 
   /// `tasks`, and `task` for the first task of this SM.
   void WriteRange();
@@ -45,13 +45,12 @@ class TaskLoop {
   void OpenOuter();
   void CloseOuter();
   void WriteBox(std::string_view name);
-  bool IsSmall() const;
 
   TextWriter& out_;
   const KernelScope& scope_;
+  const RaisedShare& raised_;
   const Share& share_;
   Arch arch_;
-  size_t outer_ = 0;  // how many axes are loops
 };
 
 }  // namespace etc

@@ -26,21 +26,20 @@ std::string Reduction(const Device& device) {
 
 class WalkWriter {
  public:
-  WalkWriter(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role, Arch arch,
-             bool launch)
+  WalkWriter(TextWriter& out, const KernelScope& scope, Role role, Arch arch, bool launch)
       : out_(out),
         scope_(scope),
         module_(scope.module()),
-        kernel_(kernel),
+        kernel_(scope.raised().kernel),
         role_(role),
         arch_(arch),
         launch_(launch),
-        signals_(out, scope, kernel, NameOf(role)) {}
+        signals_(out, scope, kernel_, NameOf(role)) {}
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
       std::visit(Overloaded{
-                     [&](const Share& share) { WriteShare(share); },
+                     [&](const Share&) { WriteShare(id); },
                      [&](const Repeat& repeat) { WriteRepeat(repeat); },
                      [](const OneOf<BufferDecl, EventDecl> auto&) {},
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
@@ -49,7 +48,9 @@ class WalkWriter {
     }
   }
 
-  void WriteShare(const Share& share) {
+  void WriteShare(NodeId id) {
+    const RaisedShare& raised = scope_.raised().shares.at(id);
+    const Share& share = raised.share;
     if (role_ == Role::Loader && !Preloads(share)) {
       return;
     }
@@ -68,7 +69,7 @@ class WalkWriter {
       }
       WriteBeforeRanges(share);
     }
-    TaskLoop loop(out_, scope_, share, arch_);
+    TaskLoop loop(out_, scope_, raised, arch_);
     loop.WriteRange();
     out_.Open("if (task < tasks) {");
     WriteArguments(share, device);
@@ -288,21 +289,19 @@ class WalkWriter {
 
 }  // namespace
 
-void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
-               Arch arch) {
-  WalkWriter(out, scope, kernel, role, arch, false).WriteNodes(kernel.body);
+void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch) {
+  WalkWriter(out, scope, role, arch, false).WriteNodes(scope.raised().kernel.body);
 }
 
-void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                 const ShareSite& launch, Role role, Arch arch) {
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const ShareSite& launch, Role role,
+                 Arch arch) {
   const Module& module = scope.module();
   for (size_t i = 0; i < launch.repeats.size(); ++i) {
     SymbolId var = std::get<Repeat>(module.nodes[launch.repeats[i]]).var;
     out.Line(fmt::format("[[maybe_unused]] const i64 {} = params.iteration_{};",
                          CxxName(module, var), i));
   }
-  WalkWriter(out, scope, kernel, role, arch, true)
-      .WriteShare(std::get<Share>(module.nodes[launch.share]));
+  WalkWriter(out, scope, role, arch, true).WriteShare(launch.share);
 }
 
 }  // namespace etc

@@ -13,11 +13,10 @@ enum class Role { Consumer, Loader, EpilogueWarp, Prefetch };
 
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
 /// shares whose implementation for `arch` preloads operands.
-void WriteWalk(TextWriter& out, const KernelScope& scope, const Kernel& kernel, Role role,
-               Arch arch);
+void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch);
 
 /// What one role does in a launch of a kernel of the schedule `kernels`.
-void WriteLaunch(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                 const ShareSite& launch, Role role, Arch arch);
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const ShareSite& launch, Role role,
+                 Arch arch);
 
 }  // namespace etc

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "emit/raise/raise.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 #include "target/arch.h"
@@ -30,12 +31,13 @@ struct Emitted {
 /// One self-contained CUDA C++ translation unit with an entry for each kernel of the module.
 /// Nothing when an error was reported (an impl's header that does not exist, say).
 [[nodiscard]] std::optional<Emitted> EmitCuda(const Module& module, Arch arch,
-                                              const HeaderReader& headers,
-                                              Diagnostics& diagnostics);
+                                              const HeaderReader& headers, Diagnostics& diagnostics,
+                                              const RaiseObserver& after = {});
 
 /// One C++20 translation unit with an `extern "C" void ENTRY(const uint64_t*, int, int)` for each
 /// kernel of the module; bodies come from the device functions.
-[[nodiscard]] std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics,
+                                              const RaiseObserver& after = {});
 
 /// What is known to hold for every size: for each group how many facts are proved and how many are
 /// not, under which assumptions, and what is not proved.
@@ -49,10 +51,6 @@ struct ManifestProofs {
   std::vector<std::string> assumptions;
   std::vector<std::string> not_proved;
 };
-
-/// Warns of what a device function asks of a tensor that the program computes, where a kernel with
-/// checks has none for it: `distinct` and `monotone`, and values that an implementation reads.
-void WarnOfUnchecked(const Module& module, Arch arch, Diagnostics& diagnostics);
 
 /// Named numbers of a kernel, in the order in which they are printed.
 struct ManifestResources {

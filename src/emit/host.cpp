@@ -5,30 +5,17 @@
 #include <algorithm>
 
 #include "emit/builtin_headers.h"
-#include "emit/callees.h"
-#include "emit/can_emit.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
 #include "emit/entries.h"
 #include "emit/header_text.h"
+#include "emit/raise/can_emit.h"
+#include "emit/raise/raise.h"
 
 namespace etc {
 namespace {
-
-/// Generated bodies read and write plain tensors.
-bool HasNoFlags(const Module& module, Diagnostics& diagnostics) {
-  for (const Tensor& tensor : module.tensors) {
-    if (tensor.flagged) {
-      diagnostics.Error(
-          DiagnosticKind::Unsupported, tensor.range,
-          fmt::format("`%{}` is flagged, which the host target does not have", tensor.name));
-      return false;
-    }
-  }
-  return true;
-}
 
 /// An entry whose body, after the parameters and the consumer, `run` writes.
 template <class Run>
@@ -49,8 +36,8 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
     out.Line("");
     out.Open(fmt::format(
         "inline void Consume{}(const Params& params, Consumer& consumer, i64 sm, i64 sms) {{", i));
-    WriteDeclarations(out, scope, kernel);
-    WriteLaunch(out, scope, kernel, sites[i], Role::Consumer, Arch::Host);
+    WriteDeclarations(out, scope);
+    WriteLaunch(out, scope, sites[i], Role::Consumer, Arch::Host);
     out.Close();
   }
   out.Line("}");
@@ -78,27 +65,27 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
 
 void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
   out.Line("");
-  WriteArgs(out, scope, device, {}, checks);
+  WriteArgs(out, scope, device, checks);
   WriteBody(out, scope, device, BodyStyle::Serial);
   out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
 }
 
-void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, CheckTexts& texts) {
-  DimRanges ranges = RangesOf(module, kernel);
-  KernelScope kernel_scope(module, ranges, kernel, texts);
+void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts) {
+  const Module& module = raised.module;
+  const Kernel& kernel = raised.kernel;
+  KernelScope kernel_scope(raised, texts);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
-  WriteConstants(out, module, ranges);
+  WriteConstants(out, module, raised.ranges);
   WriteParams(out, module, kernel);
-  std::set<TensorId> computed = ComputedParams(module, kernel);
   const ArgsNames names(false);
-  for (DeviceId id : DevicesOf(module, kernel)) {
+  for (DeviceId id : raised.devices) {
     const Device& device = module.devices[id];
     if (kernel.check_accesses) {
-      WriteDevice(out, CheckedScope(module, ranges, names, device, computed, texts), device, true);
+      WriteDevice(out, CheckedScope(raised, names, device, texts), device, true);
     } else {
-      WriteDevice(out, DeviceScope(module, ranges, names), device, false);
+      WriteDevice(out, DeviceScope(raised, names), device, false);
     }
   }
   if (HasChecks(kernel)) {
@@ -112,8 +99,8 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
   out.Open(
       "inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
       "i64 sm, i64 sms) {");
-  WriteDeclarations(out, kernel_scope, kernel);
-  WriteWalk(out, kernel_scope, kernel, Role::Consumer, Arch::Host);
+  WriteDeclarations(out, kernel_scope);
+  WriteWalk(out, kernel_scope, Role::Consumer, Arch::Host);
   out.Close();
   out.Line("}");
   out.Line("}");
@@ -134,10 +121,12 @@ void WriteKernel(TextWriter& out, const Module& module, const Kernel& kernel, Ch
 
 }  // namespace
 
-std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics) {
-  if (!CanEmit(module, Arch::Host, diagnostics) || !HasNoFlags(module, diagnostics)) {
+std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics,
+                                const RaiseObserver& after) {
+  if (!CanEmit(module, Arch::Host, diagnostics)) {
     return std::nullopt;
   }
+  const RaisedModule raised = Raise(module, Arch::Host, after);
   HeaderReader reader = BuiltinHeader;
   HeaderText headers(reader, diagnostics);
   headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
@@ -153,8 +142,8 @@ std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics) 
   }
   TextWriter out;
   CheckTexts texts;
-  for (const Kernel& kernel : module.kernels) {
-    WriteKernel(out, module, kernel, texts);
+  for (const RaisedKernel& kernel : raised.kernels) {
+    WriteKernel(out, kernel, texts);
   }
   return Emitted{text + out.Take(), checks ? std::optional(std::move(texts)) : std::nullopt};
 }

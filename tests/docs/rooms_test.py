@@ -8,26 +8,38 @@ import re
 import sys
 from pathlib import Path
 
-ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \|([^|]*)\|$", re.MULTILINE)
-INCLUDE = re.compile(r'^#include "(\w+)/[^"]+"', re.MULTILINE)
+ROW = re.compile(r"^\| `([\w/]+)` \| [^|]+ \|([^|]*)\|$", re.MULTILINE)
+INCLUDE = re.compile(r'^#include "([\w/]+)/[^"]+"', re.MULTILINE)
+
+
+def room_of(folder, table):
+    """The room of a folder: the innermost that has a row, else the outermost."""
+    parts = folder.split("/")
+    rooms = ["/".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return next((room for room in rooms if room in table), parts[0])
 
 
 def main():
     root = Path(sys.argv[1]).resolve()
     table = {
-        room: None if uses.strip() == "all" else set(re.findall(r"`(\w+)`", uses))
+        room: None if uses.strip() == "all" else set(re.findall(r"`([\w/]+)`", uses))
         for room, uses in ROW.findall((root / "docs/architecture.md").read_text())
     }
     rooms = {path.name for path in (root / "src").iterdir() if path.is_dir()}
     wrong = [f"src/{room} is missing from the table" for room in sorted(rooms - set(table))]
-    wrong += [f"`{room}` of the table is no folder of src" for room in sorted(set(table) - rooms)]
+    wrong += [
+        f"`{room}` of the table is no folder of src"
+        for room in sorted(set(table) - rooms)
+        if not (root / "src" / room).is_dir()
+    ]
     files = [path for path in (root / "src").rglob("*") if path.suffix in (".h", ".cpp")]
     for path in sorted(files):
-        room = path.relative_to(root / "src").parts[0]
+        room = room_of(path.parent.relative_to(root / "src").as_posix(), table)
         allowed = table.get(room)
         if allowed is None:
             continue
         for used in INCLUDE.findall(path.read_text()):
+            used = room_of(used, table)
             if used != room and used not in allowed:
                 wrong.append(f"{path.relative_to(root)}: `{room}` may not use `{used}`")
     print("\n".join(wrong) or f"{len(files)} files in {len(rooms)} rooms")

@@ -1,4 +1,4 @@
-#include "emit/pending_reads.h"
+#include "emit/raise/pending_reads.h"
 
 #include <algorithm>
 

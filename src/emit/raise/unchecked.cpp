@@ -1,11 +1,10 @@
-// The cases that debug checks leave out.
+#include "emit/raise/unchecked.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
-#include "emit/callees.h"
-#include "emit/emit.h"
+#include "emit/raise/callees.h"
 
 namespace etc {
 namespace {

@@ -1,4 +1,4 @@
-#include "emit/callees.h"
+#include "emit/raise/callees.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 namespace etc {
 
 /// Reports what emission would have to decide by itself: a buffer without a place, an event without
-/// a realisation, a graph that is not scheduled; and a module without a kernel. `arch` is the
-/// target, "host" or that of implementations.
+/// a realisation, a graph that is not scheduled; and what `arch` cannot do, a module without a
+/// kernel, or kernels that one artifact cannot hold.
 [[nodiscard]] bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -1,4 +1,4 @@
-#include "emit/can_emit.h"
+#include "emit/raise/can_emit.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "emit/callees.h"
+#include "emit/raise/callees.h"
 #include "ir/evaluate.h"
 
 namespace etc {
@@ -44,6 +44,36 @@ bool HasClearNames(const Module& module, const Device& device, Diagnostics& diag
     }
   }
   return ok;
+}
+
+/// What there is once in an artifact must be the same for all of its kernels.
+bool KernelsAgree(const Module& module, Diagnostics& diagnostics) {
+  bool ok = true;
+  for (const Kernel& kernel : module.kernels) {
+    int64_t warps =
+        module.kernels[KernelId{static_cast<uint32_t>(module.kernels.size() - 1)}].consumer_warps;
+    if (kernel.consumer_warps != warps) {
+      diagnostics.Error(DiagnosticKind::Unsupported, kernel.range,
+                        fmt::format("kernel `@{}` has {} consumer warps, another {}: they must "
+                                    "agree within one artifact",
+                                    kernel.name, kernel.consumer_warps, warps));
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+/// Generated bodies read and write plain tensors.
+bool HasNoFlags(const Module& module, Diagnostics& diagnostics) {
+  for (const Tensor& tensor : module.tensors) {
+    if (tensor.flagged) {
+      diagnostics.Error(
+          DiagnosticKind::Unsupported, tensor.range,
+          fmt::format("`%{}` is flagged, which the host target does not have", tensor.name));
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -109,7 +139,10 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
       }
     }
   }
-  return ok;
+  if (arch == Arch::Host) {
+    return ok && HasNoFlags(module, diagnostics);
+  }
+  return KernelsAgree(module, diagnostics) && ok;
 }
 
 }  // namespace etc

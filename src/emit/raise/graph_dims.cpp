@@ -1,9 +1,9 @@
-#include "emit/graph_dims.h"
+#include "emit/raise/graph_dims.h"
 
 #include <algorithm>
 #include <set>
 
-#include "emit/callees.h"
+#include "emit/raise/callees.h"
 #include "ir/requirements.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"

@@ -1,0 +1,106 @@
+// The width of divisions, and what else an expression's text takes that its bounds decide.
+
+#include "emit/raise/known_values.h"
+#include "emit/raise/passes.h"
+#include "emit/raise/texts.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+class Chooser {
+ public:
+  explicit Chooser(RaisedKernel& raised)
+      : raised_(raised), module_(raised.module), known_(raised) {}
+
+  void Choose(ExprId id) {
+    std::visit(Overloaded{
+                   [](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef, Load, Unary,
+                                  Reduce> auto&) {},
+                   [&](const Cast& cast) {
+                     if (KindOf(cast.type) == ValueKind::Double) {
+                       Widen(cast.operand);
+                     }
+                   },
+                   [&](const Binary& binary) { Choose(id, binary); },
+                   [&](const Call& call) { Choose(id, call); },
+               },
+               module_.exprs[id]);
+  }
+
+  /// A float without a variable is a literal of 64 bits where one is asked for.
+  void Widen(ExprId id) {
+    if (KindOf(module_, id) == ValueKind::Float) {
+      if (auto value = EvaluateFloat(module_, id, {}, raised_.ranges)) {
+        raised_.doubles[id] = *value;
+      }
+    }
+  }
+
+ private:
+  void Choose(ExprId id, const Binary& binary) {
+    if (IsShift(binary.op)) {
+      auto places = known_.Of(binary.right);
+      if (!places || places->lo < 0 || places->hi > 63) {
+        raised_.open_shifts.insert(id);
+      }
+      return;
+    }
+    bool divides = binary.op == BinaryOp::Div || binary.op == BinaryOp::Mod;
+    if (divides && KindOf(module_, id) == ValueKind::Int) {
+      bool small = known_.FitsU32(binary.left, 0) && known_.FitsU32(binary.right, 1);
+      raised_.divisions[id] = small ? Division::Small : By(binary.right);
+    } else if (KindOf(module_, binary.left) == ValueKind::Double ||
+               KindOf(module_, binary.right) == ValueKind::Double) {
+      Widen(binary.left);
+      Widen(binary.right);
+    }
+  }
+
+  void Choose(ExprId id, const Call& call) {
+    switch (KindOf(call.op)) {
+      case IntrinsicKind::Limit:
+        raised_.limits[id] = EvaluateInt(module_, id, {}, raised_.ranges).value();
+        break;
+      case IntrinsicKind::Quotient:
+        raised_.divisions[id] = By(call.args[1]);
+        break;
+      case IntrinsicKind::Choice:
+      case IntrinsicKind::Number:
+      case IntrinsicKind::Float:
+        if (KindOf(module_, id) == ValueKind::Double) {
+          std::for_each(call.args.begin(), call.args.end(), [&](ExprId arg) { Widen(arg); });
+        }
+        break;
+    }
+  }
+
+  Division By(ExprId divisor) const {
+    auto bounds = known_.Of(divisor);
+    return bounds && bounds->lo >= 1 ? Division::Floor : Division::Total;
+  }
+
+  RaisedKernel& raised_;
+  const Module& module_;
+  KnownValues known_;
+};
+
+}  // namespace
+
+void ChooseDivisions(RaisedModule& raised) {
+  for (RaisedKernel& kernel : raised.kernels) {
+    Chooser chooser(kernel);
+    VisitTexts(kernel, [&](ExprId id) { chooser.Choose(id); });
+    for (DeviceId device : kernel.devices) {
+      VisitStmts(raised.module, raised.module.devices[device].body, [&](StmtId id) {
+        const auto* assign = std::get_if<Assign>(&raised.module.stmts[id]);
+        if (assign != nullptr &&
+            KindOf(raised.module.tensors[assign->tensor].type) == ValueKind::Double) {
+          chooser.Widen(assign->value);
+        }
+      });
+    }
+  }
+}
+
+}  // namespace etc

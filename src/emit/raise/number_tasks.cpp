@@ -1,0 +1,57 @@
+// The numbering of tasks: which axes of a share are loops, and how wide the numbers are.
+
+#include <algorithm>
+#include <limits>
+
+#include "emit/raise/known_values.h"
+#include "emit/raise/passes.h"
+#include "ir/checked.h"
+#include "ir/rewrite.h"
+
+namespace etc {
+namespace {
+
+/// The axes up to the last one on which a range depends.
+size_t LoopsOf(const Module& module, const Share& share) {
+  size_t loops = 0;
+  for (size_t i = 0; i < share.axes.size(); ++i) {
+    if (Mentions(module, share.axes, {share.axes[i].var})) {
+      loops = i + 1;
+    }
+  }
+  return loops;
+}
+
+/// Whether a share has less than 2^31 tasks at all sizes.
+bool HasFewTasks(const KnownValues& known, const Share& share) {
+  int64_t tasks = 1;
+  for (const Axis& axis : share.axes) {
+    auto hi = known.Of(axis.hi);
+    auto lo = axis.lo ? known.Of(axis.lo) : Interval{0, 0};
+    auto extent = hi && lo ? CheckedSub(hi->hi, lo->lo) : std::nullopt;
+    auto product = extent ? CheckedMul(tasks, std::max<int64_t>(*extent, 1)) : std::nullopt;
+    if (!product || *product > std::numeric_limits<int32_t>::max()) {
+      return false;
+    }
+    tasks = *product;
+  }
+  return true;
+}
+
+}  // namespace
+
+void NumberTasks(RaisedModule& raised) {
+  for (RaisedKernel& kernel : raised.kernels) {
+    KnownValues known(kernel);
+    for (const ShareSite& site : SharesOf(raised.module, kernel.kernel)) {
+      const Share& share = std::get<Share>(raised.module.nodes[site.share]);
+      RaisedShare numbered{share};
+      numbered.loops = LoopsOf(raised.module, share);
+      numbered.coordinates = HasFewTasks(known, share) ? Division::Small : Division::Floor;
+      numbered.first = known.FitsU32(share.first, 0) ? Division::Small : Division::Floor;
+      kernel.shares.emplace(site.share, numbered);
+    }
+  }
+}
+
+}  // namespace etc
