@@ -33,29 +33,18 @@ bool Accesses(const Module& module, const std::vector<Axis>& axes, const F& is_w
 
 template <class F>
 bool Accesses(const Module& module, const Stmt& stmt, const F& is_wanted) {
-  auto in = [&](const auto& part) { return Accesses(module, part, is_wanted); };
-  auto in_block = [&](const std::vector<StmtId>& body) {
-    return std::any_of(body.begin(), body.end(), [&](StmtId id) { return in(module.stmts[id]); });
-  };
-  return std::visit(Overloaded{
-                        [&](const For& loop) { return in(loop.axes) || in_block(loop.body); },
-                        [&](const If& branch) {
-                          return in(branch.condition) || in_block(branch.body) ||
-                                 in_block(branch.otherwise);
-                        },
-                        [&](const Let& let) { return in(let.value); },
-                        [&](const LetPair& pair) { return in(pair.reduction); },
-                        [](const LocalDecl&) { return false; },
-                        [&](const Assign& assign) {
-                          return is_wanted(assign.tensor) || in(assign.value) || in(assign.indices);
-                        },
-                        [&](const TopK& topk) {
-                          return is_wanted(topk.values) || is_wanted(topk.positions) ||
-                                 in(topk.value_indices) || in(topk.position_indices) ||
-                                 in(std::vector<Axis>{topk.rank, topk.axis}) || in(topk.body);
-                        },
-                    },
-                    stmt);
+  bool found = false;
+  VisitStored(stmt, [&](TensorId tensor) { found = found || is_wanted(tensor); });
+  VisitOwnExprs(module, stmt, [&](ExprId id) {
+    const auto* load = found ? nullptr : std::get_if<Load>(&module.exprs[id]);
+    found = load == nullptr ? found : is_wanted(load->tensor);
+  });
+  VisitBlocks(stmt, [&](const std::vector<StmtId>& body) {
+    found = found || std::any_of(body.begin(), body.end(), [&](StmtId id) {
+              return Accesses(module, module.stmts[id], is_wanted);
+            });
+  });
+  return found;
 }
 
 }  // namespace etc

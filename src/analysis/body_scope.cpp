@@ -174,7 +174,7 @@ void BodyScope::CheckRanks(const TopK& topk) {
 }
 
 /// The elements that there are.
-Set BodyScope::Inside(TensorId memory) {
+Set BodyScope::ElementsOf(TensorId memory) {
   std::vector<PwAff> extents = ElementExtents(unknowns_, memory);
   Set inside = unknowns_.All();
   for (size_t i = 0; i < extents.size(); ++i) {

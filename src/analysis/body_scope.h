@@ -38,7 +38,7 @@ class BodyScope {
   void CheckOperation(ExprId id);
   void CheckRanks(const TopK& topk);
 
-  Set Inside(TensorId memory);
+  Set ElementsOf(TensorId memory);
 
   Unknowns& unknowns_;
   const Module& module_;

@@ -33,7 +33,7 @@ struct ElementAccess {
   std::vector<Guard> guards;
 };
 
-/// All of them, in the order of the text. The first variables of each are the task's coordinates.
+/// All of them, in the order of evaluation. The first variables of each are the task's coordinates.
 std::vector<ElementAccess> CollectAccesses(const Module& module, const Device& device);
 
 }  // namespace etc

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analysis/accessed.h"
 #include "analysis/body_scope.h"
 #include "analysis/region_list.h"
+#include "ir/body_visitor.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -13,12 +15,13 @@ namespace {
 
 constexpr unsigned long kStepsForCall = 20'000'000;
 
-class RegionWalk : BodyScope {
+class RegionWalk : BodyScope, BodyVisitor {
  public:
   /// Regions are those of `tensors`.
   RegionWalk(Unknowns& unknowns, const ProgramCall& call, const std::set<TensorId>& tensors,
              const BodyReader* reader)
       : BodyScope(unknowns, call, reader),
+        BodyVisitor(unknowns.module()),
         tensors_(tensors),
         loops_(unknowns.module(), unknowns.program().ranges,
                [this](const BodyLoops& loops) { reader_->on_loop(call_, loops, task_.converter); }),
@@ -35,7 +38,7 @@ class RegionWalk : BodyScope {
       CheckSlices();
       CheckScalars();
       CheckEdges(call);
-      Block(call.device->body);
+      VisitBlock(call.device->body);
     }
   }
 
@@ -52,22 +55,16 @@ class RegionWalk : BodyScope {
 
  private:
   /// Of what accesses nothing of interest, scalars are read all the same: others are made of them.
-  void Block(const std::vector<StmtId>& stmts) {
-    for (StmtId id : stmts) {
-      const Stmt& stmt = module_.stmts[id];
-      bool names =
-          std::visit(Overloaded{
-                         [](const OneOf<Let, LetPair> auto&) { return true; },
-                         [](const OneOf<For, If, LocalDecl, Assign, TopK> auto&) { return false; },
-                     },
-                     stmt);
-      if (names || Matters(stmt)) {
-        stmt_ = id;
-        here_ = module_.RangeOf(id);
-        std::visit([&](const auto& node) { Visit(node); }, stmt);
-      }
-    }
+  bool Wants(const Stmt& stmt) override {
+    bool names =
+        std::visit(Overloaded{
+                       [](const OneOf<Let, LetPair> auto&) { return true; },
+                       [](const OneOf<For, If, LocalDecl, Assign, TopK> auto&) { return false; },
+                   },
+                   stmt);
+    return names || Matters(stmt);
   }
+  bool Wants(const Reduce& reduce) override { return Matters(reduce.axes) || Matters(reduce.body); }
 
   bool IsWanted(TensorId tensor) const {
     const Converter::Binding* binding = task_.converter.Find(tensor);
@@ -80,50 +77,85 @@ class RegionWalk : BodyScope {
     return reader_ != nullptr || Accesses(module_, part, [&](TensorId id) { return IsWanted(id); });
   }
 
-  /// What the iterations of a loop access is told when `body` has been read.
-  template <class Body>
-  void Loop(const std::vector<Axis>& axes, bool sequential, const Body& body) {
+  void Within(const Inside& inside) {
     Saved saved = Save();
-    bool independent = reader_ != nullptr && !sequential;
-    if (independent) {
-      loops_.Enter(stmt_, unknowns_.Mark());
-    }
-    own_.EnterLoop(sequential);
-    EnterAxes(axes, [&](SymbolId variable, const std::string& name) {
-      own_.AddVariable(variable, name);
-      if (independent) {
-        loops_.AddVariable(variable, name);
-      }
-    });
-    body();
-    own_.LeaveLoop();
-    if (independent) {
-      loops_.Leave();
-    }
+    inside();
     Restore(std::move(saved));
   }
 
-  void Visit(const For& loop) {
-    Loop(loop.axes, loop.sequential, [&] { Block(loop.body); });
+  /// What the iterations of a loop access is told when its body has been read.
+  void Loop(StmtId stmt, bool sequential, const Inside& inside) {
+    bool independent = reader_ != nullptr && !sequential;
+    if (independent) {
+      loops_.Enter(stmt, unknowns_.Mark());
+    }
+    own_.EnterLoop(sequential);
+    Within([&] {
+      inside();
+      own_.LeaveLoop();
+      if (independent) {
+        loops_.Leave();
+      }
+    });
   }
 
-  void Visit(const If& branch) {
-    VisitExpr(branch.condition);
-    Saved saved = Save();
+  void AroundLoop(StmtId id, const For& loop, const Inside& inside) override {
+    Loop(id, loop.sequential, inside);
+  }
+  void AroundRanks(StmtId id, const TopK& topk, const Inside& inside) override {
+    CheckRanks(topk);
+    Loop(id, false, inside);
+  }
+  void AroundElements(const TopK& topk, const Inside& inside) override {
+    Within([&] {
+      inside();
+      StoredValue(topk.positions, [&] { return task_.converter.ValueOf(topk.axis.var); });
+    });
+  }
+  void AroundReduction(const Reduce&, const Inside& inside) override { Within(inside); }
+
+  void AroundIf(StmtId, const If&, const Inside& inside) override {
     BodyWrites::Sides sides;
-    for (bool holds : {true, false}) {
-      size_t side = holds ? 0 : 1;
-      sides.begin[side] = own_.Mark();
-      sides.exact = EnterBranch(branch.condition, holds) && sides.exact;
-      sides.scopes[side] = scope_;
-      Block(holds ? branch.body : branch.otherwise);
-      Restore(saved);
-    }
+    BodyWrites::Sides* around = std::exchange(sides_, &sides);
+    inside();
+    sides_ = around;
     own_.Join(sides);
   }
 
-  void Visit(const Let& let) {
-    VisitExpr(let.value);
+  void AroundSide(const BodySide& side, const Inside& inside) override {
+    Within([&] {
+      size_t first_write = own_.Mark();
+      bool exact = EnterBranch(side.condition, side.wanted);
+      if (side.of_statement) {
+        size_t i = side.wanted ? 0 : 1;
+        sides_->begin[i] = first_write;
+        sides_->exact = exact && sides_->exact;
+        sides_->scopes[i] = scope_;
+      }
+      inside();
+    });
+  }
+
+  /// Each variable is known before the range of the next one is read.
+  void OnVariable(const Axis& axis, AxisOf of) override {
+    std::string name = unknowns_.Fresh(module_.symbols[axis.var].name);
+    PwAff variable = unknowns_.Param(name);
+    Set range = AxisRange(task_.converter, axis, variable);
+    unknowns_.SetFacts(name, range);
+    scope_ = scope_ & range;
+    task_.converter.Bind(axis.var, variable);
+    intervals_.Set(axis.var, axis);
+    loops_.Know(axis.var);
+    bool independent = of == AxisOf::For || of == AxisOf::Ranks;
+    if (independent || of == AxisOf::Scan) {
+      own_.AddVariable(axis.var, name);
+    }
+    if (independent && reader_ != nullptr) {
+      loops_.AddVariable(axis.var, name);
+    }
+  }
+
+  void OnLet(const Let& let) override {
     if (KindOf(module_, let.value) == ValueKind::Int) {
       task_.converter.Bind(let.symbol, task_.converter.Int(let.value));
       intervals_.Set(let.symbol, intervals_.Of(let.value));
@@ -133,47 +165,26 @@ class RegionWalk : BodyScope {
     }
   }
 
-  void Visit(const LetPair& pair) {
-    VisitExpr(pair.reduction);
+  void OnLetPair(const LetPair& pair) override {
     task_.converter.Bind(pair.index, task_.converter.Int(pair.reduction));
     intervals_.Set(pair.index, intervals_.Of(pair.reduction));
     task_.converter.Bind(pair.value, unknowns_.Any("the value of a reduction",
                                                    [&](const PwAff&) { return unknowns_.All(); }));
   }
 
-  void Visit(const LocalDecl& decl) {
+  void OnLocal(const LocalDecl& decl) override {
     loops_.Declare(decl.tensor);
     own_.Declare(decl.tensor);
   }
 
-  void Visit(const Assign& assign) {
-    SourceRange range = here_;
-    VisitExpr(assign.value);
-    if (assign.adds) {
-      here_ = range;
-      Touch(assign.tensor, assign.indices, false);
-    }
+  void OnAssign(const Assign& assign) override {
     StoredValue(assign.tensor, [&] {
       return assign.adds ? unknowns_.Any("a sum", [&](const PwAff&) { return unknowns_.All(); })
                          : task_.converter.Int(assign.value);
     });
-    Store(assign.tensor, assign.indices, range);
   }
 
-  /// Values are read for each rank anew.
-  void Visit(const TopK& topk) {
-    SourceRange range = here_;
-    CheckRanks(topk);
-    Loop({topk.rank}, false, [&] {
-      Saved saved = Save();
-      EnterAxes({topk.axis});
-      VisitExpr(topk.body);
-      StoredValue(topk.positions, [&] { return task_.converter.ValueOf(topk.axis.var); });
-      Restore(std::move(saved));
-      Store(topk.values, topk.value_indices, range);
-      Store(topk.positions, topk.position_indices, range);
-    });
-  }
+  void OnExpr(ExprId id) override { CheckOperation(id); }
 
   /// `value` is asked for where somebody looks at it.
   template <class Value>
@@ -185,48 +196,17 @@ class RegionWalk : BodyScope {
     }
   }
 
-  void Store(TensorId tensor, const std::vector<ExprId>& indices, SourceRange range) {
-    here_ = range;
-    Element(tensor, indices, true);
-  }
-
-  void EnterAxes(const std::vector<Axis>& axes) {
-    EnterAxes(axes, [](SymbolId, const std::string&) {});
-  }
-
-  /// Tells each variable before the range of the next one is read.
-  template <class OnVariable>
-  void EnterAxes(const std::vector<Axis>& axes, const OnVariable& on_variable) {
-    for (const Axis& axis : axes) {
-      VisitExpr(axis.lo);
-      VisitExpr(axis.hi);
-      std::string name = unknowns_.Fresh(module_.symbols[axis.var].name);
-      PwAff variable = unknowns_.Param(name);
-      Set range = AxisRange(task_.converter, axis, variable);
-      unknowns_.SetFacts(name, range);
-      scope_ = scope_ & range;
-      task_.converter.Bind(axis.var, variable);
-      intervals_.Set(axis.var, axis);
-      loops_.Know(axis.var);
-      on_variable(axis.var, name);
-    }
-  }
-
-  void Element(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
-    SourceRange range = here_;
-    VisitAll(indices);
-    for (size_t i = 0; reader_ != nullptr && i < indices.size(); ++i) {
+  /// What `+=` reads is in bounds if what it writes is.
+  void OnElement(const BodyElement& accessed) override {
+    const auto& [use, tensor, indices, range] = accessed;
+    for (size_t i = 0;
+         reader_ != nullptr && use != BodyElement::Use::ReadToAdd && i < indices.size(); ++i) {
       CheckIndex(tensor, i, indices[i], exact_);
     }
-    here_ = range;
-    Touch(tensor, indices, write);
-  }
-
-  /// Of an element whose indices are read and checked.
-  void Touch(TensorId tensor, const std::vector<ExprId>& indices, bool write) {
+    bool write = accessed.IsWrite();
     if (reader_ != nullptr && !is_control_ &&
         (stored_.contains(tensor) || module_.tensors[tensor].kind == TensorKind::Local)) {
-      loops_.Add({tensor, indices, write, here_, scope_, exact_});
+      loops_.Add({tensor, indices, write, range, scope_, exact_});
     }
     const Converter::Binding* binding = task_.converter.Find(tensor);
     TensorId memory = binding == nullptr ? tensor : binding->tensor;
@@ -245,7 +225,7 @@ class RegionWalk : BodyScope {
     if (empty && write) {
       own_.Write(memory, elements);
     } else if (empty) {
-      own_.Read({tensor, memory, here_, exact_, {}, elements & Inside(memory)});
+      own_.Read({tensor, memory, range, exact_, {}, elements & ElementsOf(memory)});
     }
   }
 
@@ -293,7 +273,7 @@ class RegionWalk : BodyScope {
       task_.converter.Bind(edge.coords[i], unknowns_.Param(CoordinateName(i, 1)));
     }
     Saved saved = Save();
-    EnterAxes(edge.ref->axes);
+    VisitAxes(edge.ref->axes, AxisOf::Reduction);
     if (edge.ref->guard) {
       VisitExpr(edge.ref->guard);
       EnterBranch(edge.ref->guard, true);
@@ -319,65 +299,10 @@ class RegionWalk : BodyScope {
     Restore(std::move(saved));
   }
 
-  void VisitExpr(ExprId id) {
-    if (id) {
-      here_ = module_.RangeOf(id);
-      std::visit([&](const auto& expr) { Visit(expr); }, module_.exprs[id]);
-      CheckOperation(id);
-    }
-  }
-  void VisitAll(const std::vector<ExprId>& ids) {
-    for (ExprId id : ids) {
-      VisitExpr(id);
-    }
-  }
-
-  void Visit(const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef> auto&) {}
-  void Visit(const Load& load) { Element(load.tensor, load.indices, false); }
-  void Visit(const Cast& cast) { VisitExpr(cast.operand); }
-  void Visit(const Unary& unary) { VisitExpr(unary.operand); }
-
-  void Visit(const Binary& binary) {
-    VisitExpr(binary.left);
-    if (binary.op != BinaryOp::And && binary.op != BinaryOp::Or) {
-      VisitExpr(binary.right);
-      return;
-    }
-    Saved saved = Save();
-    EnterBranch(binary.left, binary.op == BinaryOp::And);
-    VisitExpr(binary.right);
-    Restore(std::move(saved));
-  }
-
-  void Visit(const Call& call) {
-    if (KindOf(call.op) != IntrinsicKind::Choice) {
-      VisitAll(call.args);
-      return;
-    }
-    VisitExpr(call.args[0]);
-    for (bool side : {true, false}) {
-      Saved saved = Save();
-      EnterBranch(call.args[0], side);
-      VisitExpr(call.args[side ? 1 : 2]);
-      Restore(std::move(saved));
-    }
-  }
-
-  void Visit(const Reduce& reduce) {
-    if (!Matters(reduce.axes) && !Matters(reduce.body)) {
-      return;
-    }
-    Saved saved = Save();
-    EnterAxes(reduce.axes);
-    VisitExpr(reduce.body);
-    Restore(std::move(saved));
-  }
-
   const std::set<TensorId>& tensors_;
   BodyLoops loops_;
   BodyWrites own_;
-  StmtId stmt_;       // that is being read
-  SourceRange here_;  // of the statement or the expression
+  BodyWrites::Sides* sides_ = nullptr;  // of the innermost `if`
   RegionList regions_;
   RegionList unwritten_;
   bool is_control_ = false;   // what is read now is not read by a body

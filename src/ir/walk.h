@@ -139,36 +139,42 @@ void VisitStored(const Stmt& stmt, const F& visit) {
              stmt);
 }
 
-/// Calls `visit` with every expression of a body, at any depth.
+/// Calls `visit` with every expression that the statement itself holds, not those of statements
+/// inside it.
 template <class F>
-void VisitExprs(const Module& module, const std::vector<StmtId>& body, const F& visit) {
+void VisitOwnExprs(const Module& module, const Stmt& stmt, const F& visit) {
   auto one = [&](ExprId id) { VisitExprs(module, id, visit); };
   auto all = [&](const std::vector<ExprId>& ids) { std::for_each(ids.begin(), ids.end(), one); };
   auto axis = [&](const Axis& axis) {
     one(axis.lo);
     one(axis.hi);
   };
+  std::visit(Overloaded{
+                 [&](const For& loop) { std::for_each(loop.axes.begin(), loop.axes.end(), axis); },
+                 [&](const If& branch) { one(branch.condition); },
+                 [&](const Let& let) { one(let.value); },
+                 [&](const LetPair& pair) { one(pair.reduction); },
+                 [&](const LocalDecl& local) { all(module.tensors[local.tensor].shape); },
+                 [&](const Assign& assign) {
+                   all(assign.indices);
+                   one(assign.value);
+                 },
+                 [&](const TopK& topk) {
+                   all(topk.value_indices);
+                   all(topk.position_indices);
+                   axis(topk.rank);
+                   axis(topk.axis);
+                   one(topk.body);
+                 },
+             },
+             stmt);
+}
+
+/// Calls `visit` with every expression of a body, at any depth.
+template <class F>
+void VisitExprs(const Module& module, const std::vector<StmtId>& body, const F& visit) {
   for (StmtId id : body) {
-    std::visit(
-        Overloaded{
-            [&](const For& loop) { std::for_each(loop.axes.begin(), loop.axes.end(), axis); },
-            [&](const If& branch) { one(branch.condition); },
-            [&](const Let& let) { one(let.value); },
-            [&](const LetPair& pair) { one(pair.reduction); },
-            [&](const LocalDecl& local) { all(module.tensors[local.tensor].shape); },
-            [&](const Assign& assign) {
-              all(assign.indices);
-              one(assign.value);
-            },
-            [&](const TopK& topk) {
-              all(topk.value_indices);
-              all(topk.position_indices);
-              axis(topk.rank);
-              axis(topk.axis);
-              one(topk.body);
-            },
-        },
-        module.stmts[id]);
+    VisitOwnExprs(module, module.stmts[id], visit);
     VisitBlocks(module.stmts[id],
                 [&](const std::vector<StmtId>& inside) { VisitExprs(module, inside, visit); });
   }

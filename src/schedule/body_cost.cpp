@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/body_visitor.h"
 #include "ir/checked.h"
 #include "ir/walk.h"
 
@@ -11,10 +12,10 @@ namespace {
 
 using Symbols = std::set<SymbolId>;
 
-class BodyCounter {
+class BodyCounter : BodyVisitor {
  public:
   BodyCounter(const Module& module, const Device& device, const LaunchSizes& sizes)
-      : module_(module), sizes_(sizes), env_(sizes.dims), last_(sizes.dims) {
+      : BodyVisitor(module), module_(module), sizes_(sizes), env_(sizes.dims), last_(sizes.dims) {
     cost_.tasks = device.tasks.empty() ? 0 : 1;
     for (const Axis& axis : device.tasks) {
       tasks_.insert(axis.var);
@@ -30,7 +31,7 @@ class BodyCounter {
       env_[id] = lo.value_or(0);
       last_[id] = hi ? *hi - 1 : env_[id];
     }
-    Statements(device.body);
+    VisitBlock(device.body);
   }
 
   BodyCost Take() {
@@ -147,33 +148,52 @@ class BodyCounter {
     return symbols;
   }
 
-  void Statements(const std::vector<StmtId>& body) {
-    for (StmtId id : body) {
-      std::visit([this](const auto& stmt) { Count(stmt); }, module_.stmts[id]);
-    }
+  /// What is inside of a scope runs as often as its axes say.
+  void Within(const Inside& inside) {
+    double outside = times_;
+    inside();
+    times_ = outside;
   }
 
-  void Count(const For& loop) {
-    double outside = times_;
-    for (const Axis& axis : loop.axes) {
-      times_ *= Enter(axis);
-    }
-    Statements(loop.body);
-    times_ = outside;
+  void AroundLoop(StmtId, const For&, const Inside& inside) override { Within(inside); }
+  void AroundElements(const TopK&, const Inside& inside) override {
+    Within([&] {
+      inside();
+      cost_.flops += times_;
+    });
   }
-  void Count(const If& branch) {
-    double outside = times_;
-    Count(branch.condition);
-    // What another task may do is read, but not computed by this one.
-    times_ *= MayHold(branch.condition) ? 1 : 0;
-    Statements(branch.body);
-    bool always = EvaluateBool(module_, branch.condition, env_, sizes_.ranges).value_or(false);
-    times_ = always ? 0 : outside;
-    Statements(branch.otherwise);
-    times_ = outside;
+  void AroundReduction(const Reduce&, const Inside& inside) override {
+    Within([&] {
+      inside();
+      cost_.flops += times_;
+    });
   }
-  void Count(const Let& let) {
-    Count(let.value);
+
+  /// What another task may do is read, but not computed by this one.
+  void AroundSide(const BodySide& side, const Inside& inside) override {
+    Within([&] {
+      if (side.of_statement && !MayRun(side)) {
+        times_ = 0;
+      }
+      inside();
+    });
+  }
+
+  bool MayRun(const BodySide& side) const {
+    return side.wanted
+               ? MayHold(side.condition)
+               : !EvaluateBool(module_, side.condition, env_, sizes_.ranges).value_or(false);
+  }
+
+  /// One search for the largest elements yields all ranks.
+  void OnVariable(const Axis& axis, AxisOf of) override {
+    double rounds = Enter(axis);
+    times_ *= of == AxisOf::Ranks ? 1 : rounds;
+  }
+  /// What bounds read is little.
+  bool WantsBounds(const Axis&) override { return false; }
+
+  void OnLet(const Let& let) override {
     if (auto value = Int(let.value)) {
       env_[let.symbol] = *value;
     }
@@ -182,70 +202,33 @@ class BodyCounter {
     }
     made_of_[let.symbol] = SymbolsOf(let.value);
   }
-  void Count(const LetPair& pair) {
-    Count(pair.reduction);
-    made_of_[pair.index] = SymbolsOf(pair.reduction);
-  }
-  void Count(const LocalDecl&) {}
-  void Count(const Assign& assign) {
-    CountAll(assign.indices);
-    if (assign.adds) {
-      cost_.flops += KindOf(module_.tensors[assign.tensor].type) == ValueKind::Float ? times_ : 0;
-      CountRead({assign.tensor, assign.indices});
-    }
-    Count(assign.value);
-  }
-  void Count(const TopK& topk) {
-    double outside = times_;
-    times_ *= Enter(topk.axis);
-    cost_.flops += times_;
-    Count(topk.body);
-    times_ = outside;
-    Enter(topk.rank);
-  }
+  void OnLetPair(const LetPair& pair) override { made_of_[pair.index] = SymbolsOf(pair.reduction); }
 
   bool IsFloat(ExprId id) const { return IsFloating(KindOf(module_, id)); }
 
-  void Count(ExprId id) {
-    std::visit(Overloaded{
-                   [](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef> auto&) {},
-                   [&](const Load& load) {
-                     CountAll(load.indices);
-                     CountRead(load);
-                   },
-                   [&](const Cast& cast) { Count(cast.operand); },
-                   [&](const Unary& unary) {
-                     cost_.flops += IsFloat(id) ? times_ : 0;
-                     Count(unary.operand);
-                   },
-                   [&](const Binary& binary) {
-                     cost_.flops += IsFloat(binary.left) || IsFloat(binary.right) ? times_ : 0;
-                     Count(binary.left);
-                     Count(binary.right);
-                   },
-                   [&](const Call& call) {
-                     cost_.flops += IsFloat(id) ? times_ : 0;
-                     CountAll(call.args);
-                   },
-                   [&](const Reduce& reduce) {
-                     double outside = times_;
-                     for (const Axis& axis : reduce.axes) {
-                       times_ *= Enter(axis);
-                     }
-                     cost_.flops += times_;
-                     Count(reduce.body);
-                     times_ = outside;
-                   },
-               },
-               module_.exprs[id]);
+  void OnExpr(ExprId id) override {
+    bool computes = std::visit(
+        Overloaded{
+            [](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef, Load, Cast,
+                           Reduce> auto&) { return false; },
+            [&](const OneOf<Unary, Call> auto&) { return IsFloat(id); },
+            [&](const Binary& binary) { return IsFloat(binary.left) || IsFloat(binary.right); },
+        },
+        module_.exprs[id]);
+    cost_.flops += computes ? times_ : 0;
   }
-  void CountAll(const std::vector<ExprId>& ids) {
-    for (ExprId id : ids) {
-      Count(id);
+
+  void OnElement(const BodyElement& element) override {
+    if (element.use == BodyElement::Use::ReadToAdd) {
+      bool computes = KindOf(module_.tensors[element.tensor].type) == ValueKind::Float;
+      cost_.flops += computes ? times_ : 0;
+    }
+    if (!element.IsWrite()) {
+      CountRead(element);
     }
   }
 
-  void CountRead(const Load& load) {
+  void CountRead(const BodyElement& load) {
     if (!params_.contains(load.tensor)) {
       return;
     }

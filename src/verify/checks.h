@@ -8,6 +8,7 @@ namespace etc {
 
 void CheckConstants(const Module& module, Diagnostics& diagnostics);
 void CheckDevice(const Module& module, const Device& device, Diagnostics& diagnostics);
+void CheckBodyFlow(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);

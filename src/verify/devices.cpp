@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <set>
-#include <utility>
-
 #include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
@@ -29,14 +26,6 @@ class DeviceChecks {
     Scalars();
     Tasks();
     Block(device_.body);
-    for (TensorId param : device_.params) {
-      const Tensor& tensor = module_.tensors[param];
-      if (tensor.access == Access::Out && !written_.contains(param)) {
-        diagnostics_.Error(
-            DiagnosticKind::Access, tensor.range,
-            fmt::format("`%{}` is an `out` parameter, but the body never writes it", tensor.name));
-      }
-    }
   }
 
  private:
@@ -118,59 +107,16 @@ class DeviceChecks {
 
   void Check(StmtId, const For& loop) {
     exprs_.CheckAxes(loop.axes);
-    for (const Axis& axis : loop.axes) {
-      Reads(axis.lo);
-      Reads(axis.hi);
-    }
-    bool guarded = guarded_;
-    guarded_ = guarded_ || Mentions(module_, loop.axes, scanned_);
-    if (loop.sequential) {
-      Scan(loop);
-    } else {
-      Block(loop.body);
-    }
-    guarded_ = guarded;
-  }
-
-  /// An iteration may read what one before it has written further down in the text: where the read
-  /// has a condition, or a range that may be empty in the first iteration.
-  void Scan(const For& scan) {
-    size_t outside = scanned_.size();
-    for (const Axis& axis : scan.axes) {
-      scanned_.push_back(axis.var);
-    }
-    std::set<TensorId> carried = carried_;
-    CollectWritten(scan.body);
-    guarded_ = guarded_ && outside > 0;
-    Block(scan.body);
-    carried_ = std::move(carried);
-    scanned_.resize(outside);
-  }
-
-  void CollectWritten(const std::vector<StmtId>& body) {
-    for (StmtId id : body) {
-      VisitStored(module_.stmts[id], [&](TensorId tensor) { carried_.insert(tensor); });
-      VisitBlocks(module_.stmts[id],
-                  [&](const std::vector<StmtId>& inside) { CollectWritten(inside); });
-    }
+    Block(loop.body);
   }
 
   void Check(StmtId, const If& branch) {
     exprs_.ExpectBool(branch.condition, "the condition of `if`");
-    Reads(branch.condition);
-    bool guarded = std::exchange(guarded_, true);
-    std::set<TensorId> before = written_;
     Block(branch.body);
-    std::swap(before, written_);  // the other branch sees nothing of this one
     Block(branch.otherwise);
-    written_.merge(before);
-    guarded_ = guarded;
   }
 
-  void Check(StmtId, const Let& let) {
-    exprs_.DeclareLet(let.symbol, exprs_.Check(let.value));
-    Reads(let.value);
-  }
+  void Check(StmtId, const Let& let) { exprs_.DeclareLet(let.symbol, exprs_.Check(let.value)); }
 
   void Check(StmtId id, const LetPair& pair) {
     exprs_.DeclareLet(pair.index, exprs_.Check(pair.reduction));
@@ -184,7 +130,6 @@ class DeviceChecks {
       return;
     }
     exprs_.DeclareLet(pair.value, KindOf(module_, reduce->body));
-    Reads(pair.reduction);
   }
 
   void Check(StmtId, const LocalDecl& local) {
@@ -193,24 +138,16 @@ class DeviceChecks {
 
   void Check(StmtId id, const Assign& assign) {
     exprs_.CheckElement(assign.tensor, assign.indices, module_.RangeOf(id));
-    for (ExprId index : assign.indices) {
-      Reads(index);
-    }
     const Tensor& tensor = module_.tensors[assign.tensor];
     exprs_.ExpectStored(
         assign.value, KindOf(tensor.type),
         fmt::format("a value {} `%{}`, which is {},", assign.adds ? "added to" : "stored in",
                     tensor.name, Spelling(tensor.type)));
-    if (assign.adds) {
-      ReadOf(assign.tensor, module_.RangeOf(id), false);
-      if (KindOf(tensor.type) == ValueKind::Bool) {
-        diagnostics_.Error(
-            DiagnosticKind::Type, module_.RangeOf(id),
-            fmt::format("`+=` adds numbers, but the elements of `%{}` are booleans", tensor.name));
-      }
+    if (assign.adds && KindOf(tensor.type) == ValueKind::Bool) {
+      diagnostics_.Error(
+          DiagnosticKind::Type, module_.RangeOf(id),
+          fmt::format("`+=` adds numbers, but the elements of `%{}` are booleans", tensor.name));
     }
-    Reads(assign.value);
-    Writes(assign.tensor, module_.RangeOf(id));
   }
 
   void Check(StmtId id, const TopK& topk) {
@@ -218,11 +155,6 @@ class DeviceChecks {
     exprs_.CheckAxes({topk.rank, topk.axis});
     exprs_.CheckElement(topk.values, topk.value_indices, range);
     exprs_.CheckElement(topk.positions, topk.position_indices, range);
-    for (const auto* indices : {&topk.value_indices, &topk.position_indices}) {
-      for (ExprId index : *indices) {
-        Reads(index);
-      }
-    }
     const Tensor& values = module_.tensors[topk.values];
     const Tensor& positions = module_.tensors[topk.positions];
     exprs_.ExpectStored(
@@ -238,75 +170,12 @@ class DeviceChecks {
       diagnostics_.Error(DiagnosticKind::Type, module_.RangeOf(topk.rank.lo),
                          "the first axis of `topk` starts at 0: it takes no lower bound");
     }
-    Reads(topk.body);
-    Writes(topk.values, range);
-    Writes(topk.positions, range);
-  }
-
-  void Reads(ExprId id) {
-    VisitExprs(module_, id, [&](ExprId inner) {
-      if (const auto* load = std::get_if<Load>(&module_.exprs[inner])) {
-        bool carried = carried_.contains(load->tensor);
-        ReadOf(load->tensor, module_.RangeOf(inner), carried && MayBeSkipped(id, inner));
-      }
-    });
-  }
-
-  /// Whether a part of an expression may be left out: a side of `select`, `&&` or `||`, or a
-  /// reduction whose range a scan changes.
-  bool MayBeSkipped(ExprId whole, ExprId part) const {
-    auto has_part = [&](ExprId id) {
-      bool has = false;
-      VisitExprs(module_, id, [&](ExprId inner) { has = has || inner == part; });
-      return has;
-    };
-    bool skipped = false;
-    VisitExprs(module_, whole, [&](ExprId id) {
-      const Expr& expr = module_.exprs[id];
-      const auto* call = std::get_if<Call>(&expr);
-      if (call != nullptr && KindOf(call->op) == IntrinsicKind::Choice) {
-        skipped = skipped || has_part(call->args[1]) || has_part(call->args[2]);
-      } else if (const auto* binary = std::get_if<Binary>(&expr)) {
-        bool lazy = binary->op == BinaryOp::And || binary->op == BinaryOp::Or;
-        skipped = skipped || (lazy && has_part(binary->right));
-      } else if (const auto* reduce = std::get_if<Reduce>(&expr)) {
-        skipped = skipped || (Mentions(module_, reduce->axes, scanned_) && has_part(reduce->body));
-      }
-    });
-    return skipped;
-  }
-
-  void ReadOf(TensorId id, SourceRange range, bool guarded) {
-    const Tensor& tensor = module_.tensors[id];
-    bool undefined = tensor.kind == TensorKind::Local ||
-                     (tensor.kind == TensorKind::Param && tensor.access == Access::Out);
-    bool carried = carried_.contains(id) && (guarded || guarded_);
-    if (undefined && !carried && !written_.contains(id)) {
-      diagnostics_.Error(DiagnosticKind::Access, range,
-                         fmt::format("`%{}` is {}, and it is read before anything is written to it",
-                                     tensor.name, Describe(tensor)));
-    }
-  }
-
-  void Writes(TensorId id, SourceRange range) {
-    const Tensor& tensor = module_.tensors[id];
-    written_.insert(id);
-    if (tensor.kind == TensorKind::Param && tensor.access == Access::In) {
-      diagnostics_
-          .Error(DiagnosticKind::Access, range,
-                 fmt::format("`%{}` is an `in` parameter, but the body writes it", tensor.name))
-          .notes.push_back({tensor.range, "declare it `out` or `inout` to write it"});
-    }
   }
 
   const Module& module_;
   const Device& device_;
   Diagnostics& diagnostics_;
   ExprChecker exprs_;
-  std::set<TensorId> written_;
-  std::set<TensorId> carried_;     // what the scans around write somewhere
-  std::vector<SymbolId> scanned_;  // the variables of the scans around
-  bool guarded_ = false;           // what is here may not happen in a scan's first iteration
 };
 
 }  // namespace

@@ -22,9 +22,10 @@
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.
 //   - A stored value is of the tensor's kind. `topk` stores positions in a tensor of integers.
+// Bodies (body_flow.cpp)
 //   - No `in` parameter is written, every `out` parameter is; locals and `out` parameters are not
 //     read before they are written.
-// Bodies (body_bounds.cpp)
+// Indices (body_bounds.cpp)
 //   - No index is outside of its extent at a corner of the iteration space, at chosen sizes.
 // Implementations (impls.cpp)
 //   - The architecture is known and occurs once for a device; arguments occur once and are
@@ -130,6 +131,7 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   for (const Item& item : module.items) {
     if (const auto* id = std::get_if<DeviceId>(&item)) {
       CheckDevice(module, module.devices[*id], diagnostics);
+      CheckBodyFlow(module, module.devices[*id], diagnostics);
       CheckImpls(module, module.devices[*id], diagnostics);
     }
   }

@@ -3,36 +3,31 @@
 #include <algorithm>
 
 #include "analysis/sets/task_scope.h"
-#include "ir/walk.h"
+#include "ir/body_visitor.h"
 
 namespace etc {
 namespace {
 
-void AddSums(const Module& module, const std::vector<StmtId>& body, std::set<TensorId>& read) {
-  for (StmtId id : body) {
-    const Stmt& stmt = module.stmts[id];
-    if (const auto* loop = std::get_if<For>(&stmt)) {
-      AddSums(module, loop->body, read);
-    } else if (const auto* branch = std::get_if<If>(&stmt)) {
-      AddSums(module, branch->body, read);
-      AddSums(module, branch->otherwise, read);
-    } else if (const auto* assign = std::get_if<Assign>(&stmt); assign && assign->adds) {
-      read.insert(assign->tensor);
+class Reads : BodyVisitor {
+ public:
+  Reads(const Module& module, const std::vector<StmtId>& body) : BodyVisitor(module) {
+    VisitBlock(body);
+  }
+
+  std::set<TensorId> tensors;
+
+ private:
+  void OnElement(const BodyElement& element) override {
+    if (!element.IsWrite()) {
+      tensors.insert(element.tensor);
     }
   }
-}
+};
 
 }  // namespace
 
 std::set<TensorId> ReadBy(const Module& module, const std::vector<StmtId>& body) {
-  std::set<TensorId> read;
-  VisitExprs(module, body, [&](ExprId id) {
-    if (const auto* load = std::get_if<Load>(&module.exprs[id])) {
-      read.insert(load->tensor);
-    }
-  });
-  AddSums(module, body, read);
-  return read;
+  return Reads(module, body).tensors;
 }
 
 void BodyWrites::EnterLoop(bool sequential) {
