@@ -9,12 +9,15 @@
 
 namespace etc {
 
+bool FollowsProgramOrder(const CallProgram& program) { return program.launches; }
+
 /// Calls inside a repeat stand for any one iteration and, as `next`, for the iteration after it.
 class Order::WholeCalls {
  public:
   WholeCalls(const Module& module, const CallProgram& program)
       : module_(module),
         program_(program),
+        in_order_(FollowsProgramOrder(program)),
         size_(program.calls.size()),
         before_(2 * size_ * 2 * size_) {
     for (const ProgramCall& x : program.calls) {
@@ -32,14 +35,14 @@ class Order::WholeCalls {
   void Set(size_t x, size_t y) { before_[x * 2 * size_ + y] = true; }
 
   void AddDirect(const ProgramCall& x, const ProgramCall& y) {
-    if (x.Innermost() != y.Innermost() || (x.repeats.size() > 1 && !program_.launches)) {
+    if (x.Innermost() != y.Innermost() || (x.repeats.size() > 1 && !in_order_)) {
       return;
     }
-    if (x.index < y.index && (program_.launches || Joins(x, y, SymbolId()))) {
+    if (x.index < y.index && (in_order_ || Joins(x, y, SymbolId()))) {
       Set(x.index, y.index);
       Set(x.index + size_, y.index + size_);
     }
-    if (!x.repeats.empty() && (program_.launches || Joins(x, y, x.repeats.back().var))) {
+    if (!x.repeats.empty() && (in_order_ || Joins(x, y, x.repeats.back().var))) {
       Set(x.index, y.index + size_);
     }
   }
@@ -47,7 +50,7 @@ class Order::WholeCalls {
   void Close() {
     for (size_t k = 0; k < 2 * size_; ++k) {
       // Without a task in between, what waits for it waits for nothing.
-      if (!program_.launches && !HasTasks(program_.calls[k % size_])) {
+      if (!in_order_ && !HasTasks(program_.calls[k % size_])) {
         continue;
       }
       for (size_t x = 0; x < 2 * size_; ++x) {
@@ -101,6 +104,7 @@ class Order::WholeCalls {
 
   const Module& module_;
   const CallProgram& program_;
+  bool in_order_;
   size_t size_;
   std::vector<bool> before_;
 };
@@ -175,7 +179,7 @@ bool Order::IsComplete(const ProgramCall& call, size_t waits, TensorId tensor) {
   return elements.unknowns.IsStable(tensor) &&
          std::all_of(writers->second.begin(), writers->second.end(), [&](size_t writer) {
            return writer < call.index &&
-                  (program_.launches ||
+                  (FollowsProgramOrder(program_) ||
                    FollowsWrites(elements.unknowns, elements.relations, elements.events,
                                  program_.calls[writer], call, {tensor, {{}}},
                                  [&](size_t wait) { return wait < waits; }));

@@ -10,6 +10,12 @@
 
 namespace etc {
 
+/// Whether the schedule alone, whatever the events, completes each task before any that stands
+/// behind it in program order starts, if that is of another call or of another iteration. So it is
+/// in a list of launches, which follow each other; the SMs of a persistent kernel wait for nothing
+/// but events.
+bool FollowsProgramOrder(const CallProgram& program);
+
 /// Has two layers. Questions about whole calls look at events alone, and cost next to nothing.
 /// Questions about elements compose relations between tasks, which are made for the first of them.
 class Order {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/control_reads.h"
+#include "analysis/order.h"
 #include "analysis/proofs/prover.h"
 
 namespace etc {
@@ -52,7 +53,7 @@ class ControlReadsProof {
           continue;  // a task's own elements, or found as a race on the tensor
         }
         prover_.context.SetBudget(kSteps);
-        bool before = unknowns_.program().launches && writer < call.index;
+        bool before = FollowsProgramOrder(unknowns_.program()) && writer < call.index;
         if (before || (stable && FollowsWrites(unknowns_, relations_, trusted_, calls_[writer],
                                                call, read, counts))) {
           ++prover_.report.races.proved;

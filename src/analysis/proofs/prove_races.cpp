@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/order.h"
 #include "analysis/proofs/between.h"
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/grid_barriers.h"
@@ -26,6 +27,7 @@ class RaceProof {
         calls_(unknowns_.program().calls),
         relations_(relations),
         trusted_(trusted),
+        in_order_by_schedule_(FollowsProgramOrder(unknowns_.program())),
         order_(unknowns_, relations, trusted),
         grid_barriers_(prover.unknowns, order_),
         between_(unknowns_, accesses),
@@ -37,14 +39,14 @@ class RaceProof {
         renewal_(renewal) {}
 
   void Run() {
-    bool launches = unknowns_.program().launches;  // each follows all before it
     for (const ProgramCall& y : calls_) {
-      if (!launches) {
+      if (!in_order_by_schedule_) {
         CheckBefore(y);
       }
     }
     for (const ProgramCall& y : calls_) {
-      for (size_t x = calls_.size(); !launches && !y.repeats.empty() && x-- > y.index + 1;) {
+      for (size_t x = calls_.size();
+           !in_order_by_schedule_ && !y.repeats.empty() && x-- > y.index + 1;) {
         if (CommonRepeats(calls_[x], y) > 0) {
           CheckIterations(calls_[x], y);
         }
@@ -260,8 +262,7 @@ class RaceProof {
     } else if (x.index == y.index) {
       times.push_back({std::nullopt, InOneIterationInOrder(x)});
     }
-    // Of one call in a list of launches, another iteration is another launch.
-    for (size_t i = repeats; !unknowns_.program().launches && i-- > 0;) {
+    for (size_t i = repeats; !in_order_by_schedule_ && i-- > 0;) {
       times.push_back({Dependence{x.index, y.index, i, true}, InLaterIteration(unknowns_, i)});
     }
     return times;
@@ -331,6 +332,7 @@ class RaceProof {
   const std::vector<ProgramCall>& calls_;
   const EventRelations& relations_;
   const std::set<EventId>& trusted_;
+  bool in_order_by_schedule_;
   HappensBefore order_;
   GridBarriers grid_barriers_;
   Between between_;
