@@ -45,6 +45,13 @@ for sms in 1 7 132; do
   done
 done
 
+# Memory of each kind, as far as the driver's answers are what the runtime takes them for.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if "$ETC" compile ir-examples/row_sum.etir -o "$work/row_sum.cubin"; then
+  check "memory of each kind" "$python" -B scripts/gpu/check_pointers.py "$work/row_sum.cubin"
+fi
+
 check "debug checks" "$python" -B scripts/gpu/check_debug.py --etc "$ETC"
 check "compute-sanitizer" scripts/gpu/check_races.sh
 

@@ -141,6 +141,7 @@ struct Memcpy3D {
   F(cuMemcpyDtoDAsync_v2, DevicePointer, DevicePointer, size_t, Stream)                       \
   F(cuMemcpy3DAsync_v2, const Memcpy3D*, Stream)                                              \
   F(cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream)                            \
+  F(cuMemGetAddressRange_v2, DevicePointer*, size_t*, DevicePointer)                          \
   F(cuPointerGetAttribute, void*, int, DevicePointer)                                         \
   F(cuPointerGetAttributes, unsigned, int*, void**, DevicePointer)                            \
   F(cuStreamCreate, Stream*, unsigned)                                                        \

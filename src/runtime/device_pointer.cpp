@@ -13,7 +13,7 @@ struct Attributes {
   uint64_t ordinal = 0;
   uint64_t is_legacy = 0;  // of cuMemAlloc: one allocation, one range
   uint64_t begin = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;  // of the allocation, or of a mapping
   uint64_t pool = 0;
 
   uint64_t End() const { return begin + bytes; }
@@ -32,8 +32,18 @@ Status Ask(const cuda::Driver& driver, cuda::DevicePointer address, Attributes* 
                     &attributes->is_legacy,   &attributes->begin,      &attributes->bytes,
                     &attributes->pool};
   static_assert(std::size(names) == std::size(values));
-  return driver.Check(driver.cuPointerGetAttributes(std::size(names), names, values, address),
-                      "cuPointerGetAttributes");
+  ETC_RETURN_IF_BAD(
+      driver.Check(driver.cuPointerGetAttributes(std::size(names), names, values, address),
+                   "cuPointerGetAttributes"));
+  // Of addresses that cuMemAddressReserve gave, the attributes have the whole range, mapped or not.
+  if (attributes->IsOfADevice() && attributes->MayContinue()) {
+    size_t bytes = 0;
+    if (driver.cuMemGetAddressRange_v2(&attributes->begin, &bytes, address) != cuda::kSuccess) {
+      attributes->memory_type = 0;
+    }
+    attributes->bytes = bytes;
+  }
+  return {};
 }
 
 /// Memory of another device: reached over NVLink or PCIe, once that is enabled.

@@ -291,6 +291,12 @@ TEST_CASE("a tensor lies in one allocation, or in mappings side by side") {
   fake.memory.erase(reinterpret_cast<void*>(0x20080));
   CHECK(bind(span, 33).text.find("has 128 bytes left, but it needs 132") != std::string::npos);
   CHECK(bind(span, 32).status == ETC_OK);
+  // Addresses that are reserved behind a mapping are no memory.
+  mapped = {128, 2, 0, false};
+  mapped.reserved = 128;
+  Place(fake, 0x20000, mapped);
+  CHECK(bind(span, 33).text.find("has 128 bytes left, but it needs 132") != std::string::npos);
+  CHECK(bind(span, 32).status == ETC_OK);
   // A mapping does not go on into what is no mapping.
   Place(fake, 0x20080, plain);
   CHECK(bind(span, 33).status == ETC_ERROR_BIND);

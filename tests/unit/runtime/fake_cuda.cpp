@@ -244,6 +244,17 @@ cuda::Result cuMemsetD8Async(cuda::DevicePointer to, unsigned char value, size_t
   state.memsets.push_back({Pointer(to), value, bytes, stream});
   return cuda::kSuccess;
 }
+cuda::Result cuMemGetAddressRange_v2(cuda::DevicePointer* begin, size_t* bytes,
+                                     cuda::DevicePointer address) {
+  FAIL_IF_ASKED
+  const Found found = Find(address);
+  if (found.memory.bytes == 0) {
+    return cuda::kInvalidValue;
+  }
+  *begin = found.begin;
+  *bytes = found.memory.bytes;
+  return cuda::kSuccess;
+}
 cuda::Result cuPointerGetAttribute(void* value, int name, cuda::DevicePointer address) {
   FAIL_IF_ASKED
   const Found found = Find(address);
@@ -264,7 +275,7 @@ cuda::Result cuPointerGetAttributes(unsigned count, int* names, void** values,
       {cuda::kPointerOrdinal, static_cast<uint64_t>(found.memory.ordinal)},
       {cuda::kPointerIsLegacyIpc, found.memory.is_legacy ? 1 : 0},
       {cuda::kPointerRangeStart, found.begin},
-      {cuda::kPointerRangeSize, found.memory.bytes},
+      {cuda::kPointerRangeSize, found.memory.bytes + found.memory.reserved},
       {cuda::kPointerMempool, 0}};
   for (unsigned i = 0; i < count; ++i) {
     const uint64_t value = found.memory.bytes == 0 ? 0 : known.at(names[i]);

@@ -37,7 +37,8 @@ struct FakeMemory {
   int ordinal = 0;
   bool is_legacy = false;  // of cuMemAlloc
   bool is_managed = false;
-  int access = 3;  // of the current device
+  int access = 3;       // of the current device
+  size_t reserved = 0;  // addresses behind a mapping that cuMemAddressReserve gave with its own
 };
 
 struct FakeCuda {
