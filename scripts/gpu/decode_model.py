@@ -20,7 +20,9 @@ def config_file(name):
 
 
 def read_config(name):
-    return json.loads(config_file(name).read_text())
+    config = json.loads(config_file(name).read_text())
+    config.setdefault("head_dim", config["hidden_size"] // config["num_attention_heads"])
+    return config
 
 
 def cache_shape(config, batch, positions):

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
       {"stream_max", TestStreamMax},
       {"gemms", TestGemms},
       {"gemms_in_tiles", TestGemmsInTiles},
+      {"ragged_gemms", TestRaggedGemms},
       {"single_gemms", TestSingleGemms},
       {"swap_ab_gemms", TestSwapAbGemms},
       {"split_k", TestSplitKProjections},

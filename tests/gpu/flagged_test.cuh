@@ -128,7 +128,7 @@ template <int depth, int tile_rows, bool single>
 struct ChainWithFlags : FlaggedChain<true, depth, tile_rows, single> {
   char* memory;  // a header, x, h; where h is depends on the batch
 
-  ETC_DEVICE i64 BufferBytes() const { return this->first.x_0 * depth * 4; }
+  ETC_DEVICE i64 BufferBytes() const { return (this->first.x_0 * depth * 4 + 255) / 256 * 256; }
   ETC_DEVICE FlagState OpenFlags() const { return FlagState(memory); }
   ETC_DEVICE i64 FlaggedBytes() const { return 2 * BufferBytes(); }
   ETC_DEVICE void UseSet(u32 set) {
@@ -151,7 +151,7 @@ void TestFlaggedChain(Report& report) {
   Buffer<bf16> norm(random.Bf16(depth, 0.5f, 1.0f));
   Buffer<i32> ids(most);
   Buffer<bf16> x(most * depth), h(most * depth), y(most * depth), flagged_y(most * depth);
-  Buffer<char> memory(FlagState::kHeaderBytes + 2 * most * depth * 4);
+  Buffer<char> memory(FlagState::kHeaderBytes + 2 * (most * depth * 4 + 256));
   memory.Fill(0);
   FlaggedChain<false, depth, tile_rows, single> plain{};
   ChainWithFlags<depth, tile_rows, single> flagged{};
@@ -194,6 +194,11 @@ inline void TestFlagged(Report& report) {
   TestFlaggedChain<1024, 8>(report);
   TestFlaggedChain<2048, 16>(report);
   TestFlaggedChain<6144, 16>(report);  // more than registers hold
+  // Warps that have fewer words than others, or none; lines with the end of a row and a start.
+  TestFlaggedChain<576, 8>(report);
+  TestFlaggedChain<1056, 16>(report);
+  TestFlaggedChain<6496, 16>(report);
+  TestFlaggedChain<896, 24, true>(report);
   TestFlaggedChain<1024, 8, true>(report);
   TestFlaggedChain<2048, 24, true>(report);
   TestFlaggedChain<6144, 48, true>(report);

@@ -351,6 +351,35 @@ inline void TestGemmsInTiles(Report& report) {
       report, "swizzled k1024 norm largest", {1, 3, 8});
 }
 
+/// Where k is no multiple of 256: warps with fewer blocks than others in the last chunk, or in the
+/// only one, or none; of tiles, whose rows may end in the middle of a line.
+inline void TestRaggedGemms(Report& report) {
+  using F = float;
+  using H = bf16;
+  constexpr Order kSwizzled = Order::kSwizzled;
+  TestGemm<GemmCase<32, 2400, 8, 8, store, plain, true, false, F>>(report, "k32 norm", {1, 8});
+  TestGemm<GemmCase<576, 2400, 8, 8, store, plain, true, true, F>>(report, "k576 norm bias",
+                                                                   {1, 2, 3, 8});
+  TestGemm<GemmCase<1056, 2368, 16, 16, residual, plain, false, false, H>>(
+      report, "k1056 rows16 residual", {1, 9, 16});
+  TestGemm<GemmCase<576, 2432, 8, 8, store, qkv, true, false, H, 0, kSwizzled>>(
+      report, "swizzled k576 qkv norm", {1, 3, 8});
+  TestGemm<GemmCase<576, 2400, 16, 8, largest, plain, true, false, F, 0, kSwizzled>>(
+      report, "swizzled k576 rows16 norm largest", {1, 8});
+  TestGemm<GemmCase<896, 2400, 16, 8, silu_mul, plain, true, false, H, 0, kSwizzled>>(
+      report, "swizzled k896 rows16 norm silu", {1, 2, 8});
+  TestGemm<GemmCase<960, 2368, 8, 8, residual, plain, false, false, H, 0, kSwizzled>>(
+      report, "swizzled k960 residual", {1, 3, 8});
+  TestGemm<GemmCase<1152, 2400, 16, 16, store, plain, true, false, F, 0, kSwizzled>>(
+      report, "swizzled k1152 rows16 norm", {1, 9, 16});
+  TestGemm<GemmCase<1184, 2400, 8, 8, store, plain, true, false, F, 256, kSwizzled>>(
+      report, "swizzled k1184 chunk256 norm", {1, 8});
+  TestGemm<GemmCase<9824, 1280, 8, 8, store, plain, true, false, H, 0, kSwizzled>>(
+      report, "swizzled k9824 norm", {1, 3, 8});
+  TestGemm<GemmCase<9824, 1280, 16, 32, residual, plain, false, false, H, 0, kSwizzled>>(
+      report, "swizzled k9824 rows16 residual", {1, 17, 32});
+}
+
 /// Tasks of many rows, whose sums the consumers join themselves. Those of some cases are more than
 /// there are SMs, and the last task has fewer rows.
 template <int depth, int outputs, int rows, class Epilogue, class Weights, bool norm, bool bias,
@@ -383,6 +412,12 @@ inline void TestSingleGemms(Report& report) {
       report, "single swizzled k1024 rows48 norm silu", {1, 8});
   TestGemm<SingleCase<4096, 4128, 32, residual, plain, false, false, H, Order::kSwizzled>>(
       report, "single swizzled k4096 rows32 residual", {3, 8});
+  TestGemm<SingleCase<576, 2400, 24, residual, plain, false, false, H, Order::kSwizzled>>(
+      report, "single swizzled k576 rows24 residual", {1, 8});
+  TestGemm<SingleCase<896, 3080, 48, silu_mul, plain, true, false, H, Order::kSwizzled>>(
+      report, "single swizzled k896 rows48 norm silu", {1, 3, 8});
+  TestGemm<SingleCase<4896, 4128, 32, store, qkv, true, false, H, Order::kSwizzled>>(
+      report, "single swizzled k4896 rows32 qkv norm", {3, 8});
 }
 
 }  // namespace etc::test

@@ -65,6 +65,19 @@ inline void TestSwapAbGemms(Report& report) {
   TestGemm<SwapAbCase<1024, 31936, 240, 128, store, plain, F>>(report, "swap-AB rows240",
                                                                {65, 128});
   TestGemm<SwapAbCase<1024, 2496, 240, 64, store, qkv, H>>(report, "swap-AB rows240 qkv", {33, 64});
+  // k that are no multiple of a slot's: of whole units of 64, and not.
+  TestGemm<SwapAbCase<32, 1056, 64, 16, store, plain, F>>(report, "swap-AB k32", {9, 16});
+  TestGemm<SwapAbCase<576, 2496, 64, 32, store, qkv, H>>(report, "swap-AB k576 qkv", {9, 17, 32});
+  TestGemm<SwapAbCase<576, 1208, 192, 128, silu_mul, plain, H>>(report, "swap-AB k576 rows192 silu",
+                                                                {65, 128});
+  TestGemm<SwapAbCase<896, 1208, 48, 64, silu_mul, plain, H>>(report, "swap-AB k896 rows48 silu",
+                                                              {33, 64});
+  TestGemm<SwapAbCase<960, 1072, 128, 128, largest, plain, F>>(
+      report, "swap-AB k960 rows128 largest", {65, 127, 128});
+  TestGemm<SwapAbCase<1056, 1296, 64, 64, residual, plain, H>>(report, "swap-AB k1056 residual",
+                                                               {33, 64});
+  TestGemm<SwapAbCase<1056, 2416, 144, 32, store, plain, F>>(report, "swap-AB k1056 rows144",
+                                                             {9, 32});
   // Not from the first output on: whole tasks, and a last one with a rest.
   TestGemm<SwapAbCase<1024, 1216, 64, 32, silu_mul, plain, H, 64>>(report, "swap-AB from64 silu",
                                                                    {17, 32});

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   TestStreamMax(report);
   TestGemms(report);
   TestGemmsInTiles(report);
+  TestRaggedGemms(report);
   TestSingleGemms(report);
   TestSwapAbGemms(report);
   TestSplitKProjections(report);

@@ -17,8 +17,11 @@ struct SkinnyActivations {
   static constexpr int kDepth = depth, kChunk = chunk_k, kTiles = tiles, kFragments = loads;
   static constexpr int kStep = 32 * Consumer::kWarps;  // k that all warps take with one load each
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
-  static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
-  static constexpr int kTailBlocks = (kDepth - (kChunks - 1) * kChunk) / kStep;
+  static constexpr int kBlocks = DivideUp(kChunk, kStep);  // loads of a lane, for each 8 rows
+  static constexpr int kTail = kDepth - (kChunks - 1) * kChunk;  // k of the last chunk
+  static constexpr int kTailBlocks = DivideUp(kTail, kStep);
+  // Of the last chunk, some warps have fewer blocks than others, or none.
+  static constexpr bool kRagged = kTail % kStep != 0;
   static constexpr bool kFlagged = IsFlagged<decltype(Args::x)>::value;
 
   int group, quad;
@@ -28,6 +31,15 @@ struct SkinnyActivations {
 
   static ETC_DEVICE int Blocks(int chunk) {
     return kTailBlocks == kBlocks || chunk + 1 < kChunks ? kBlocks : kTailBlocks;
+  }
+  /// k of a chunk.
+  static ETC_DEVICE int Columns(int chunk) {
+    return kTail == kChunk || chunk + 1 < kChunks ? kChunk : kTail;
+  }
+  /// Whether this warp has a block of a chunk. What it has not is zero, of both operands.
+  static ETC_DEVICE bool Has(const Consumer& consumer, int chunk, int block) {
+    bool all = !kRagged || chunk + 1 < kChunks;
+    return block < Blocks(chunk) && (all || (consumer.warp * kTailBlocks + block) * 32 < kTail);
   }
   /// The k at which this lane's first load in a chunk begins, counted from the chunk's start.
   ETC_DEVICE int FirstK(const Consumer& consumer, int chunk) const {
@@ -75,12 +87,15 @@ struct SkinnyActivations {
     }
     return missing;
   }
-  ETC_DEVICE void StartWords(const Args& args, Vec4 (*words)[kTiles]) const {
+  /// Of all words from a chunk on none is there, but those that nobody writes.
+  ETC_DEVICE void StartWords(const Consumer& consumer, const Args& args, int chunk,
+                             Vec4 (*words)[kTiles]) const {
 #pragma unroll
     for (int i = 0; i < kFragments; ++i) {
+      bool has = !kRagged || Has(consumer, chunk + i / kBlocks, i % kBlocks);
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        u32 start = tile * 8 + group < args.x_0 ? 0 : ToFlagged(0);
+        u32 start = has && tile * 8 + group < args.x_0 ? 0 : ToFlagged(0);
         words[i][tile] = {start, start, start, start};
       }
     }
@@ -112,6 +127,9 @@ struct SkinnyActivations {
   /// delays the stores that they wait for.
   ETC_DEVICE void AwaitOne(const Consumer& consumer, const Args& args) const {
     int k = (kChunks - 1) * kChunk + (consumer.warp + 1) * kTailBlocks * 32 - 2;
+    if constexpr (kRagged) {
+      k = min(k, kDepth - 2);
+    }
     const u32* address = args.x.Word(((int(args.x_0) - 1) * kDepth + k) / 2);
     u32 word = 0;
     while (FetchMissing(word, address)) {
@@ -127,7 +145,7 @@ struct SkinnyActivations {
     ETC_DEVICE void Start(const SkinnyActivations& from, const Consumer& consumer, const A& args,
                           int at) {
       chunk = at;
-      from.StartWords(args, words);
+      from.StartWords(consumer, args, chunk, words);
       from.template Fetch<kBlocks>(consumer, args, chunk, words);
     }
     ETC_DEVICE void Finish(const SkinnyActivations& from, const Consumer& consumer, const A& args,
@@ -178,8 +196,9 @@ struct SkinnyActivations {
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
         if (block < Blocks(chunk)) {
+          bool has = !kRagged || Has(consumer, chunk, block);
           fragments[block][tile] =
-              LoadGlobalIf(x + tile * 8 * kDepth + block * 32, tile * 8 + group < args.x_0);
+              LoadGlobalIf(x + tile * 8 * kDepth + block * 32, has && tile * 8 + group < args.x_0);
         }
       }
     }
@@ -192,7 +211,9 @@ struct SkinnyActivations {
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       if (block < Blocks(chunk)) {
-        weights[block] = LoadGlobal(norm + block * 32);
+        const bf16* from = norm + block * 32;
+        weights[block] =
+            kRagged ? LoadGlobalIf(from, Has(consumer, chunk, block)) : LoadGlobal(from);
       }
     }
   }

@@ -39,7 +39,7 @@ class SkinnyGemm {
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
 #pragma unroll 1
     for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
-      int bytes = Shape::kPieceRows * Shape::X::Blocks(chunk) * Shape::kStep * 2;
+      int bytes = Shape::kPieceRows * Shape::X::Columns(chunk) * 2;
 #pragma unroll 1
       for (int group = 0; group < MainLoop::Groups(m); ++group) {
         u32 slot = loader.Acquire();

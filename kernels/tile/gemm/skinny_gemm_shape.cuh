@@ -4,7 +4,8 @@
 //   MMA                mma.sync m16n8k16, bf16 with float sums: M 8 or 16 weight rows, N 8 rows of
 //   x task               `rows` weight rows, in groups of 8 or 16; all rows of x, up to `max_batch`
 //   k of a ring slot   `chunk_k`, by default 8192 / rows of a group: 16 KB of weights
-//   k of a warp        32 of every 32 * 8 warps; a lane has 8 neighbours, by one load of 16 bytes
+//   k of a warp        32 of every 32 * 8 warps; a lane has 8 neighbours, by one load of 16 bytes;
+//                      of a rest, some warps have fewer
 //   ring stages        what shared memory has room for, at most the schedule's `depth`
 //   activations        in registers for a whole share where they fit (kHoldable), else chunk by
 //                      chunk with two chunks on their way
@@ -46,15 +47,16 @@ struct SkinnyGemmShape {
       kRows <= 16 || (kRows % 16 == 0 && (kGated || kDepth <= 4096)) ? (kRows < 16 ? 8 : 16) : 8;
   static constexpr int kGroups = kRows / kGroupRows;
   static constexpr int kAllGroups = int(Args::y_1) * Epilogue::kInputs / kGroupRows;
-  static_assert(kDepth % kStep == 0, "k is a multiple of 32 for each consumer warp");
+  static_assert(kDepth % kTileColumns == 0, "k is a multiple of 32");
 
   static constexpr int kGivenChunk = int(SkinnyGemmChunk<Config>::value);
   static constexpr int kWantedChunk = kGivenChunk > 0 ? kGivenChunk : 8192 / kGroupRows;
   static constexpr int kChunk = kWantedChunk < kDepth ? kWantedChunk : kDepth;
-  static_assert(kChunk % kStep == 0, "`chunk_k` is a multiple of 32 for each consumer warp");
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
-  static constexpr int kBlocks = kChunk / kStep;  // loads of a lane in a chunk, for each 8 rows
-  static constexpr int kAllBlocks = kDepth / kStep;
+  static_assert(kChunks == 1 || kChunk % kStep == 0,
+                "`chunk_k` is a multiple of 32 for each consumer warp");
+  static constexpr int kBlocks = DivideUp(kChunk, kStep);  // loads of a lane, for each 8 rows
+  static constexpr int kAllBlocks = DivideUp(kDepth, kStep);
 
   // What a slot is copied in: row by row, or 8 rows of tiles at once.
   static constexpr bool kTiled = Weights::template kTiled<Args>;
@@ -64,7 +66,8 @@ struct SkinnyGemmShape {
   static constexpr int kPieceRows = kTiled ? kTileRows : 1;
   // Rows at odd multiples of 64 bytes: the two that eight lanes read at once lie in different
   // banks.
-  static constexpr int kPieceStride = kPieceRows * kChunk * 2 + (kTiled ? 0 : 64);
+  static constexpr int kPieceStride =
+      kPieceRows * kChunk * 2 + (kTiled || kChunk % 64 != 0 ? 0 : 64);
   static constexpr int kSlotBytes = kGroupRows / kPieceRows * kPieceStride;
   // From a lane's operand to that of its next block, and to that of the other 8 rows.
   static constexpr int kBlockStride = kPieceRows * 64;

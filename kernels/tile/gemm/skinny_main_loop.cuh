@@ -55,7 +55,7 @@ class SkinnyMainLoop {
       }
     }
     if constexpr (Shape::kHeld && Shape::kFlagged) {
-      x_.StartWords(args, fragments_);
+      x_.StartWords(consumer, args, 0, fragments_);
       x_.template Fetch<Shape::kFragments>(consumer, args, 0, fragments_);
     } else if constexpr (Shape::kHeld) {
 #pragma unroll
@@ -215,8 +215,9 @@ class SkinnyMainLoop {
       for (int half = 0; half < 2; ++half) {
         weights[block][half] = {0, 0, 0, 0};
         if (half < Shape::kHalves && block < X::Blocks(chunk)) {
+          u32 from = address + half * Shape::kHalfStride + block * Shape::kBlockStride;
           weights[block][half] =
-              LoadShared(address + half * Shape::kHalfStride + block * Shape::kBlockStride);
+              X::kRagged ? LoadSharedIf(from, X::Has(consumer, chunk, block)) : LoadShared(from);
           read ^= weights[block][half].x;
         }
       }

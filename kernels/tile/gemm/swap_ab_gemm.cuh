@@ -4,8 +4,8 @@
 //
 // Config: rows (weight rows in a task: a multiple of 16 up to 240), max_batch (the largest x_0, up
 // to 128); may have epilogue and weights, as SkinnyGemm has, and first, the output with which the
-// tasks begin. With split_k (without epilogue) task (m, p) has of the K / 256 pieces of k those
-// from p * K / 256 / split_k to those of p + 1, and y is f32 [split_k, b, n].
+// tasks begin. With split_k (without epilogue) task (m, p) has of the P = ceil(K / 256) pieces of k
+// those from p * P / split_k to those of p + 1, and y is f32 [split_k, b, n].
 //
 // Of up to 64 rows each of the two warpgroups has all, and every other 128 k; then they exchange
 // their sums, and each ends half of the columns. More rows are in one or two blocks of up to 128,
@@ -40,14 +40,16 @@ class SwapAbGemm {
         if (!Shape::kEven && pairs == 0) {
           loader.Sync();
         }
-        loader.Expect(pairs * 2 * Shape::kTileRowBytes);
+        int columns = Shape::Has(chunk, Shape::kSlotDepth - 1) ? Shape::kSlotDepth : Shape::kTail;
+        int bytes = kTileRows * columns * 2;
+        loader.Expect(pairs * 2 * bytes);
 #pragma unroll
         for (int tile_row = 0; tile_row < 2 * Shape::PairsOf(block); ++tile_row) {
           int pair = first + tile_row / 2;
           if (Shape::kEven || pair < Shape::kAllPairs) {
             const bf16* source = Weights::template Row<16>(args, pair, tile_row % 2 * kTileRows);
             loader.Copy(slot + tile_row * Shape::kTileRowBytes,
-                        source + chunk * Shape::kSlotDepth * kTileRows, Shape::kTileRowBytes);
+                        source + chunk * Shape::kSlotDepth * kTileRows, bytes);
           }
         }
         loader.Advance();

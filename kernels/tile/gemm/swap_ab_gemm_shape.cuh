@@ -4,7 +4,7 @@
 //   MMA                wgmma m64nNk16, bf16 with float sums: M 64 weight rows, N kColumns rows of x
 //   task               `rows` <= 64: both warpgroups have all rows and split k in halves
 //                      `rows` > 64: blocks of up to 128 rows, 64 for each warpgroup
-//   k of a ring slot   256 with split k, else 128
+//   k of a ring slot   256 with split k, else 128; a rest is as if zeros stood behind it
 //
 //   largest batch      16      32      64      128
 //   kColumns (N)       16 *    32      64      128       * 32 without split k
@@ -83,11 +83,13 @@ struct SwapAbGemmShape {
   static constexpr int kUnit = 64;
   static constexpr int kChunkUnits = 2;
   static constexpr int kSlotDepth = (kSplits ? 2 : 1) * kChunkUnits * kUnit;
-  static constexpr int kChunks = kDepth / kSlotDepth;
-  static_assert(kDepth % kSlotDepth == 0, "k is a multiple of 256, for more than 64 rows of 128");
-  static constexpr int kSplitDepth = 256;  // splits have whole pieces of as many k
-  static_assert(!kIsSplit || (kDepth % kSplitDepth == 0 && kSplitK <= kDepth / kSplitDepth),
-                "k is a multiple of 256, and a split has so many");
+  static constexpr int kChunks = DivideUp(kDepth, kSlotDepth);
+  static_assert(kDepth % kTileColumns == 0, "k is a multiple of 32");
+  static constexpr int kTail = kDepth - (kChunks - 1) * kSlotDepth;  // k of the last chunk
+  static constexpr bool kRagged = kTail != kSlotDepth;
+  static constexpr int kSplitDepth = 256;  // splits have whole pieces of as many k, but the last
+  static constexpr int kPieces = DivideUp(kDepth, kSplitDepth);
+  static_assert(kSplitK <= kPieces, "a split has 256 k, or the last ones");
   static constexpr int kTileRowBytes = kTileRows * kSlotDepth * 2;
   static constexpr int kSlotBytes = PairsOf(0) * 2 * kTileRowBytes;
 
@@ -135,7 +137,12 @@ struct SwapAbGemmShape {
 
   /// Of a split of k.
   static ETC_DEVICE int FirstChunk(int p) {
-    return p * (kDepth / kSplitDepth) / kSplitK * (kSplitDepth / kSlotDepth);
+    int chunk = p * kPieces / kSplitK * (kSplitDepth / kSlotDepth);
+    return kPieces * kSplitDepth == kChunks * kSlotDepth ? chunk : min(chunk, kChunks);
+  }
+  /// Whether there are weights at k of a chunk.
+  static ETC_DEVICE bool Has(int chunk, int k) {
+    return !kRagged || chunk + 1 < kChunks || k < kTail;
   }
 };
 

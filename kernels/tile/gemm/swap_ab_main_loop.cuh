@@ -28,7 +28,7 @@ class SwapAbMainLoop {
     int lane = Opaque(consumer.lane);
     int pair = Shape::PairInBlock(consumer);
     u32 slot = consumer.WaitAddress(), stage = 0;
-    u32 read = LoadWeights(lane, 0, pair, slot, 0, weights[0]);
+    u32 read = LoadWeights(lane, Shape::FirstChunk(p), 0, pair, slot, 0, weights[0]);
     int last = Shape::FirstChunk(p + 1);
 #pragma unroll 1
     for (int chunk = Shape::FirstChunk(p); chunk < last; ++chunk) {
@@ -51,13 +51,14 @@ class SwapAbMainLoop {
           }
           WgmmaWait<1>();
           if (step + 1 < Shape::kSteps) {
-            read ^= LoadWeights(lane, block, pair, slot, step + 1, weights[(step + 1) % 2]);
+            read ^= LoadWeights(lane, chunk, block, pair, slot, step + 1, weights[(step + 1) % 2]);
             if (step + 2 == Shape::kSteps) {
               consumer.Release(read);
             }
           } else if (block + 1 < Shape::kBlocks || chunk + 1 < last) {
             slot = consumer.WaitAddress();
-            read = LoadWeights(lane, (block + 1) % Shape::kBlocks, pair, slot, 0, weights[0]);
+            int next = block + 1 < Shape::kBlocks ? chunk : chunk + 1;
+            read = LoadWeights(lane, next, (block + 1) % Shape::kBlocks, pair, slot, 0, weights[0]);
           }
         }
       }
@@ -94,22 +95,25 @@ class SwapAbMainLoop {
   }
 
   /// This warp's operands of a step, or where it has no pair, another's, so that the tensor cores
-  /// have some; gives a word made of all that it read of the slot. The swizzle of a tile puts 8
-  /// neighbours in k of its 8 rows into different banks.
-  ETC_DEVICE u32 LoadWeights(int lane, int block, int pair, u32 slot, int step,
+  /// have some; gives a word made of all that it read of the slot. Behind the end of k it reads the
+  /// rows' first tiles: the activations are zeros there, and what lies in the slot may be no number.
+  /// The swizzle of a tile puts 8 neighbours in k of its 8 rows into different banks.
+  ETC_DEVICE u32 LoadWeights(int lane, int chunk, int block, int pair, u32 slot, int step,
                              u32 (&weights)[Shape::kStepTiles * 2][4]) const {
     if (!HasBlock(block)) {
       return 0;
     }
     u32 address = slot + min(pair, Shape::PairsOf(block) - 1) * 2 * Shape::kTileRowBytes +
-                  (x.FirstK() + step * Shape::kStepTiles * kTileColumns) * kTileRows * 2 +
                   InTile<true>(lane % 8 * 64 + lane / 8 * 16);
+    int first = x.FirstK() + step * Shape::kStepTiles * kTileColumns;
     u32 read = 0;
 #pragma unroll
     for (int tile = 0; tile < Shape::kStepTiles; ++tile) {
+      int k = first + tile * kTileColumns;
+      u32 columns = address + (Shape::Has(chunk, k) ? k : 0) * kTileRows * 2;
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
-        Vec4 w = LoadMatrices(address + row * Shape::kTileRowBytes + tile * kTileRows * 64);
+        Vec4 w = LoadMatrices(columns + row * Shape::kTileRowBytes);
         read ^= w.x;
         weights[2 * tile][row] = w.x;
         weights[2 * tile][row + 2] = w.y;
