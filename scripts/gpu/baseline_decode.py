@@ -45,7 +45,7 @@ class Baseline:
 
     def before(self, x, w):
         """Up to the attention: the query, with the new key and value in the cache."""
-        qkv = rms_norm(x, w["input_norm"], self.eps) @ w["qkv"].t()
+        qkv = F.linear(rms_norm(x, w["input_norm"], self.eps), w["qkv"], w.get("qkv_bias"))
         sizes = [self.heads, self.kv_heads, self.kv_heads]
         q, k, v = qkv.view(self.batch, -1, self.dim).split(sizes, dim=1)
         if "q_norm" in w:

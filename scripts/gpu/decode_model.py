@@ -9,6 +9,7 @@ import torch.nn.functional as F
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
 PAGE_SIZE = 64  # of the programs' caches, in positions
 PROGRAMS = {
+    "qwen2": EXAMPLES / "qwen2.etir",
     "qwen3": EXAMPLES / "qwen3.etir",
     "llama": EXAMPLES / "llama.etir",
     "mistral": EXAMPLES / "llama.etir",
@@ -80,6 +81,8 @@ def random_weights(config, device):
     }
     if config["model_type"] == "qwen3":
         shapes |= {"q_norm": (layers, head_dim), "k_norm": (layers, head_dim)}
+    if config["model_type"] == "qwen2":
+        shapes["qkv_bias"] = (layers, q_size + 2 * kv_size)
     if not config["tie_word_embeddings"]:
         shapes["lm_head"] = shapes["embed"]
     weights = {}
@@ -102,6 +105,9 @@ def program_weights(weights, config):
     parameters |= zip(
         ("q_proj", "k_proj", "v_proj"), cut(parameters.pop("qkv"), [q_size, kv_size, kv_size])
     )
+    if "qkv_bias" in parameters:
+        biases = cut(parameters.pop("qkv_bias")[..., None], [q_size, kv_size, kv_size])
+        parameters |= zip(("q_bias", "k_bias", "v_bias"), (bias[..., 0] for bias in biases))
     parameters |= zip(("gate_proj", "up_proj"), cut(parameters.pop("gate_up"), [inter, inter]))
     parameters |= {f"{name}_proj": parameters.pop(name) for name in ("o", "down")}
     half = config["head_dim"] // 2

@@ -20,6 +20,8 @@ def build(name, device):
         parameter.requires_grad_(False)
         if "norm" in parameter_name:
             parameter.normal_(1.0, 0.1)
+        elif parameter_name.endswith("bias"):
+            parameter.normal_(0.0, 0.5)
         else:
             parameter.normal_(0.0, 0.02)
     return model
@@ -29,12 +31,12 @@ def in_float32(model):
     return copy.deepcopy(model).float()
 
 
-def stack(model, part):
+def stack(model, part, kind="weight"):
     """The weights `part` of all layers as one tensor, of which the modules' own become slices."""
     modules = [layer.get_submodule(part) for layer in model.model.layers]
-    stacked = torch.stack([module.weight.data for module in modules])
+    stacked = torch.stack([getattr(module, kind).data for module in modules])
     for module, weight in zip(modules, stacked):
-        module.weight.data = weight
+        getattr(module, kind).data = weight
     return stacked
 
 
@@ -48,8 +50,12 @@ def parameters(model):
     }
     if hasattr(model.model.layers[0].self_attn, "q_norm"):
         parts.update(q_norm="self_attn.q_norm", k_norm="self_attn.k_norm")
+    biases = {}
+    if model.model.layers[0].self_attn.q_proj.bias is not None:
+        biases = {f"{x}_bias": stack(model, f"self_attn.{x}_proj", "bias") for x in "qkv"}
     return {
         **{name: stack(model, part) for name, part in parts.items()},
+        **biases,
         "embed": model.model.embed_tokens.weight.data,
         "final_norm": model.model.norm.weight.data,
         "lm_head": model.lm_head.weight.data,

@@ -56,6 +56,14 @@ struct CopyArgs : Layouts<order> {
   static constexpr long long x_1 = depth;
 };
 
+/// What Args of qkv with biases has besides.
+template <bool has_bias>
+struct QkvBiases {};
+template <>
+struct QkvBiases<true> {
+  const bf16 *bq, *bk, *bv;
+};
+
 /// The emulated device has few SMs: of the outputs it gets enough for a task or more on each, with
 /// the same rest of the last task and of each part of qkv.
 constexpr int OutputsToTest(int outputs, int rows, bool qkv) {
@@ -86,7 +94,7 @@ struct GemmCase {
     static constexpr bool norm = has_norm, bias = has_bias, single = is_single;
     static constexpr float eps = 1e-6f;
   };
-  struct Args : Layouts<order> {
+  struct Args : Layouts<order>, QkvBiases<has_bias && kQkv> {
     const bf16* x;
     long long x_0;
     static constexpr long long x_1 = depth;
@@ -247,6 +255,9 @@ void TestGemm(Report& report, const char* name, const std::vector<int>& batches)
     args.wk = w + size_t(args.wq_0) * depth, args.wv = args.wk + size_t(args.wk_0) * depth;
     args.norm = device_norm.data(), args.bias = device_bias.data();
     args.residual = device_residual.data(), args.largest = largest.data();
+    if constexpr (Config::bias && Case::kQkv) {
+      args.bq = device_bias.data(), args.bk = args.bq + args.wq_0, args.bv = args.bk + args.wk_0;
+    }
     std::string what = std::string(name) + " batch " + std::to_string(batch);
     std::vector<typename Case::Out> first;
     int different = 0;
@@ -362,8 +373,8 @@ inline void TestRaggedGemms(Report& report) {
                                                                    {1, 2, 3, 8});
   TestGemm<GemmCase<1056, 2368, 16, 16, residual, plain, false, false, H>>(
       report, "k1056 rows16 residual", {1, 9, 16});
-  TestGemm<GemmCase<576, 2432, 8, 8, store, qkv, true, false, H, 0, kSwizzled>>(
-      report, "swizzled k576 qkv norm", {1, 3, 8});
+  TestGemm<GemmCase<576, 2432, 8, 8, store, qkv, true, true, H, 0, kSwizzled>>(
+      report, "swizzled k576 qkv norm bias", {1, 3, 8});
   TestGemm<GemmCase<576, 2400, 16, 8, largest, plain, true, false, F, 0, kSwizzled>>(
       report, "swizzled k576 rows16 norm largest", {1, 8});
   TestGemm<GemmCase<896, 2400, 16, 8, silu_mul, plain, true, false, H, 0, kSwizzled>>(
@@ -416,8 +427,8 @@ inline void TestSingleGemms(Report& report) {
       report, "single swizzled k576 rows24 residual", {1, 8});
   TestGemm<SingleCase<896, 3080, 48, silu_mul, plain, true, false, H, Order::kSwizzled>>(
       report, "single swizzled k896 rows48 norm silu", {1, 3, 8});
-  TestGemm<SingleCase<4896, 4128, 32, store, qkv, true, false, H, Order::kSwizzled>>(
-      report, "single swizzled k4896 rows32 qkv norm", {3, 8});
+  TestGemm<SingleCase<4896, 4288, 32, store, qkv, true, true, H, Order::kSwizzled>>(
+      report, "single swizzled k4896 rows32 qkv norm bias", {3, 8});
 }
 
 }  // namespace etc::test

@@ -7,8 +7,8 @@
 namespace etc::test {
 
 template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights,
-          class Output, int first = 0>
-using SwapAbCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, false,
+          class Output, int first = 0, bool bias = false>
+using SwapAbCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, bias,
                             Output, 0, Order::kSwizzled, SwapAbGemm, false, first>;
 
 inline void TestSwapAbGemms(Report& report) {
@@ -67,7 +67,10 @@ inline void TestSwapAbGemms(Report& report) {
   TestGemm<SwapAbCase<1024, 2496, 240, 64, store, qkv, H>>(report, "swap-AB rows240 qkv", {33, 64});
   // k that are no multiple of a slot's: of whole units of 64, and not.
   TestGemm<SwapAbCase<32, 1056, 64, 16, store, plain, F>>(report, "swap-AB k32", {9, 16});
-  TestGemm<SwapAbCase<576, 2496, 64, 32, store, qkv, H>>(report, "swap-AB k576 qkv", {9, 17, 32});
+  TestGemm<SwapAbCase<576, 2496, 64, 32, store, qkv, H, 0, true>>(report, "swap-AB k576 qkv bias",
+                                                                  {9, 17, 32});
+  TestGemm<SwapAbCase<896, 1152, 80, 128, store, plain, F, 0, true>>(
+      report, "swap-AB k896 rows80 bias", {100, 128});
   TestGemm<SwapAbCase<576, 1208, 192, 128, silu_mul, plain, H>>(report, "swap-AB k576 rows192 silu",
                                                                 {65, 128});
   TestGemm<SwapAbCase<896, 1208, 48, 64, silu_mul, plain, H>>(report, "swap-AB k896 rows48 silu",

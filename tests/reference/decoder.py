@@ -1,4 +1,4 @@
-"""A decode step of Qwen3 and Llama models in float64, from a Hugging Face config.json."""
+"""A decode step of Qwen2, Qwen3 and Llama models in float64, from a Hugging Face config.json."""
 
 import json
 import math
@@ -64,6 +64,9 @@ def random_weights(config, rng):
     if config["model_type"] == "qwen3":
         weights["q_norm"] = norm(layers, dim)
         weights["k_norm"] = norm(layers, dim)
+    if config["model_type"] == "qwen2":
+        for name, size in (("q_bias", q_size), ("k_bias", kv_size), ("v_bias", kv_size)):
+            weights[name] = random_bf16(rng, (layers, size), 0.5)
     tied = config["tie_word_embeddings"]
     head = weights["embed"] if tied else random_bf16(rng, (vocab, hidden))
     # Whatever a sequence's state is, one of these rows has its largest logit: the arg-max is then at
@@ -95,6 +98,7 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
     weights = {name: from_bf16(tensor) for name, tensor in bits.items()}
     dim, eps = config["head_dim"], config["rms_norm_eps"]
     group = config["num_attention_heads"] // config["num_key_value_heads"]
+    biased = "q_bias" in weights
     x = weights["embed"][ids]
     batch = len(ids)
     angles = pos[:, None, None] * inv_freq
@@ -102,9 +106,10 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
     for layer in range(config["num_hidden_layers"]):
         w = {name: tensor[layer] for name, tensor in weights.items() if name.endswith("_proj")}
         normed = rms_norm(x, weights["input_norm"][layer], eps)
-        q = (normed @ w["q_proj"].T).reshape(batch, -1, dim)
-        k = (normed @ w["k_proj"].T).reshape(batch, -1, dim)
-        v = (normed @ w["v_proj"].T).reshape(batch, -1, dim)
+        q, k, v = (
+            (normed @ w[f"{x}_proj"].T + (weights[f"{x}_bias"][layer] if biased else 0))
+            .reshape(batch, -1, dim) for x in "qkv"
+        )
         if "q_norm" in weights:
             q = rms_norm(q, weights["q_norm"][layer], eps)
             k = rms_norm(k, weights["k_norm"][layer], eps)

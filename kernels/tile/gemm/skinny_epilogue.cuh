@@ -103,7 +103,7 @@ class SkinnyGemmReduction {
     if constexpr (Shape::kBias) {
 #pragma unroll
       for (int i = 0; i < kRun; ++i) {
-        bias[i] = ToFloat(args.bias[n + i]);
+        bias[i] = ToFloat(Shape::Weights::Bias(args, n)[i]);
       }
     }
     u32 partials = epilogue_warp.WaitPartials();
@@ -183,8 +183,9 @@ class SkinnySingleEpilogue {
         mine_(b_ < args.x_0 && n_ < Args::y_1),
         operand_(Epilogue::template Operand<2>(args, mine_ ? b_ : 0, mine_ ? n_ : 0)) {
     if constexpr (Shape::kBias) {
-      bias_[0] = ToFloat(args.bias[mine_ ? n_ : 0]);
-      bias_[1] = ToFloat(args.bias[mine_ ? n_ + 1 : 0]);
+      const bf16* bias = Shape::Weights::Bias(args, mine_ ? n_ : 0);
+      bias_[0] = ToFloat(bias[0]);
+      bias_[1] = ToFloat(bias[1]);
     }
   }
 

@@ -23,7 +23,6 @@ namespace etc {
 
 ETC_OPTION(SkinnyGemmChunk, chunk_k, int, 0);
 ETC_OPTION(SkinnyGemmNorm, norm, bool, false);
-ETC_OPTION(SkinnyGemmBias, bias, bool, false);
 ETC_OPTION(SkinnyGemmSingle, single, bool, false);
 ETC_WORD_OPTION(SkinnyGemmEpilogue, epilogue, store);
 ETC_WORD_OPTION(SkinnyGemmWeights, weights, plain);
@@ -34,8 +33,8 @@ struct SkinnyGemmShape {
   static constexpr bool kGated = Epilogue::kInputs == 2;
   using Weights = typename Choose<kGated, gate_up, typename SkinnyGemmWeights<Config>::type>::type;
   static constexpr bool kNorm = SkinnyGemmNorm<Config>::value;
-  static constexpr bool kBias = SkinnyGemmBias<Config>::value;
-  static_assert(!kGated || !kBias, "a gated epilogue adds no bias");
+  static constexpr bool kBias = Weights::template kBias<Config, Args>;
+  static_assert(!kGated || !GemmBias<Config>::value, "a gated epilogue adds no bias");
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRows = int(Config::rows);

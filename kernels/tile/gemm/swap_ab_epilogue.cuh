@@ -66,10 +66,20 @@ class SwapAbEpilogue {
     int lane = Opaque(consumer.lane);
     int row = lane / 4, quad = lane % 4;
     i64 n = i64(pair) * Shape::kPairOutputs;
+    float bias[2];
+    if constexpr (Shape::kBias) {
+      const bf16* from = Shape::Weights::Bias(args, n);
+      bias[0] = ToFloat(from[row]);
+      bias[1] = ToFloat(from[row + 8]);
+    }
 #pragma unroll
     for (int j = 0; j < Shape::kEndColumns / 8; ++j) {
       int first = first_column + j * 8;
       float value[4] = {sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]};
+      if constexpr (Shape::kBias) {
+        value[0] += bias[0], value[1] += bias[0];
+        value[2] += bias[1], value[3] += bias[1];
+      }
       if constexpr (Residuals::kAny) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {

@@ -49,6 +49,8 @@ struct SwapAbGemmShape {
   static_assert(Weights::template kTiled<Args> && Weights::template kSwizzled<Args>,
                 "the weights are in swizzled tiles of 8 x 32");
   static_assert(!SwapAbGemmNorm<Config>::value, "AddNorm norms for it");
+  static constexpr bool kBias = Weights::template kBias<Config, Args>;
+  static_assert(!kGated || !GemmBias<Config>::value, "a gated epilogue adds no bias");
 
   static constexpr int kRows = int(Config::rows);
   static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 240,
@@ -58,7 +60,8 @@ struct SwapAbGemmShape {
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
   static constexpr bool kIsSplit = SwapAbGemmSplitK<Config>::value > 0;
   static constexpr int kSplitK = kIsSplit ? int(SwapAbGemmSplitK<Config>::value) : 1;
-  static_assert(!kIsSplit || IsSame<Epilogue, store>::value, "partials are plain sums");
+  static_assert(!kIsSplit || (IsSame<Epilogue, store>::value && !kBias),
+                "partials are plain sums");
 
   // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
   // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.

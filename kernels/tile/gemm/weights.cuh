@@ -7,7 +7,8 @@
 namespace etc {
 
 // Weights: where row `row` of the `rows` rows of task m starts. Where kTiled, it is a multiple of
-// 8, and 8 rows start there, in tiles that may be swizzled.
+// 8, and 8 rows start there, in tiles that may be swizzled. Bias: where the biases of output n and
+// of its neighbours in a task start.
 
 ETC_TILED(TiledW, w);
 ETC_TILED(TiledWq, wq);
@@ -22,14 +23,29 @@ ETC_SWIZZLED(SwizzledWv, wv);
 ETC_SWIZZLED(SwizzledGate, w_gate);
 ETC_SWIZZLED(SwizzledUp, w_up);
 
+/// Whether each output has a bias that is added to its sum.
+ETC_OPTION(GemmBias, bias, bool, false);
+
+/// Whether Args has `bq`.
+template <class Args, class = void>
+struct HasQkvBias {
+  static constexpr bool value = false;
+};
+template <class Args>
+struct HasQkvBias<Args, Void<decltype(Args::bq)>> {
+  static constexpr bool value = true;
+};
+
 template <bool first, bool... others>
 struct OneLayout {
   static_assert(((first == others) && ...), "the weights of one call have one layout");
   static constexpr bool value = first;
 };
 
-/// One tensor, `w`.
+/// One tensor, `w`, and its `bias`.
 struct plain {
+  template <class Config, class Args>
+  static constexpr bool kBias = GemmBias<Config>::value;
   template <class Args>
   static constexpr bool kTiled = TiledW<Args>::value;
   template <class Args>
@@ -38,10 +54,17 @@ struct plain {
   static ETC_DEVICE const bf16* Row(const Args& args, int m, int row) {
     return args.w + (i64(m) * rows + row) * Args::x_1;
   }
+  template <class Args>
+  static ETC_DEVICE const bf16* Bias(const Args& args, i64 n) {
+    return args.bias + n;
+  }
 };
 
-/// `wq`, `wk` and `wv`, whose outputs stand side by side. No tile straddles two of them.
+/// `wq`, `wk` and `wv`, whose outputs stand side by side, and where there are any, their biases
+/// `bq`, `bk` and `bv`. No tile straddles two of them.
 struct qkv {
+  template <class Config, class Args>
+  static constexpr bool kBias = HasQkvBias<Args>::value;
   template <class Args>
   static constexpr bool kTiled =
       OneLayout<TiledWq<Args>::value, TiledWk<Args>::value, TiledWv<Args>::value>::value;
@@ -63,10 +86,19 @@ struct qkv {
     }
     return tensor + (n + row) * Args::x_1;
   }
+  template <class Args>
+  static ETC_DEVICE const bf16* Bias(const Args& args, i64 n) {
+    if (n >= Args::wq_0 + Args::wk_0) {
+      return args.bv + (n - Args::wq_0 - Args::wk_0);
+    }
+    return n >= Args::wq_0 ? args.bk + (n - Args::wq_0) : args.bq + n;
+  }
 };
 
 /// `w_gate` in the upper half of the tile, the same rows of `w_up` in the lower.
 struct gate_up {
+  template <class Config, class Args>
+  static constexpr bool kBias = false;
   template <class Args>
   static constexpr bool kTiled = OneLayout<TiledGate<Args>::value, TiledUp<Args>::value>::value;
   template <class Args>

@@ -1,0 +1,9 @@
+"""qwen2.etir, with a configuration small enough for a CPU, whose sizes are odd multiples of 32."""
+
+import decoder
+
+DIM = "batch"
+
+
+def make(batch, rng):
+    return decoder.make("qwen2-tiny.json", batch, rng)
