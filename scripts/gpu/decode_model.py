@@ -9,6 +9,7 @@ import torch.nn.functional as F
 EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
 PAGE_SIZE = 64  # of the programs' caches, in positions
 PROGRAMS = {
+    "arcee": EXAMPLES / "arcee.etir",
     "qwen2": EXAMPLES / "qwen2.etir",
     "qwen3": EXAMPLES / "qwen3.etir",
     "llama": EXAMPLES / "llama.etir",

@@ -46,8 +46,10 @@ def parameters(model):
         "input_norm": "input_layernorm",
         "post_norm": "post_attention_layernorm",
         **{f"{x}_proj": f"self_attn.{x}_proj" for x in "qkvo"},
-        **{f"{x}_proj": f"mlp.{x}_proj" for x in ("gate", "up", "down")},
+        **{f"{x}_proj": f"mlp.{x}_proj" for x in ("up", "down")},
     }
+    if hasattr(model.model.layers[0].mlp, "gate_proj"):
+        parts.update(gate_proj="mlp.gate_proj")
     if hasattr(model.model.layers[0].self_attn, "q_norm"):
         parts.update(q_norm="self_attn.q_norm", k_norm="self_attn.k_norm")
     biases = {}

@@ -261,6 +261,9 @@ class Derivation {
       if (grains[i] > 1 && (keys[i] || !plan_.IsAlone(dependence.from, i))) {
         grains[i] = 0;  // its tasks' number would be another for each value
       }
+      if (grains[i] > 0 && !IsAmong(dependence, i, grains[i], need)) {
+        grains[i] = 0;
+      }
       if (grains[i] > 1) {
         wait.coordinates.push_back({*need.chunk, {}});
       } else if (grains[i] == 1) {
@@ -281,6 +284,20 @@ class Derivation {
     EventId event = plan_.NewEvent(std::move(name), from.range);
     plan_.events.push_back(
         {event, dependence.from, std::move(grains), std::move(keys), {}, {std::move(wait)}});
+  }
+
+  /// Whether a wait for one coordinate names elements that there are, also in those ranges of the
+  /// specialisation that lack the dependence: what is needed in the others says nothing of them.
+  bool IsAmong(const Dependence& dependence, size_t coordinate, int64_t grain, const Need& need) {
+    const TaskExpr& last = grain > 1 ? *need.chunk : need.last;
+    for (size_t i = 0; i < programs_.size(); ++i) {
+      if (!dependences_.ExistsIn(i, dependence) &&
+          !plan_.IsAmong(dependence.from, coordinate, grain, dependence.to, last,
+                         programs_[i].ranges)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   std::string Why(const Dependence& dependence) {

@@ -180,6 +180,28 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
   return ref;
 }
 
+bool EventPlan::IsAmong(size_t from, size_t coordinate, int64_t grain, size_t to,
+                        const TaskExpr& last, const DimRanges& ranges) {
+  std::map<SymbolId, Interval> tasks;
+  for (size_t i = 0; i < CallAt(to).axes.size(); ++i) {
+    const Axis& axis = AxisAt(to, i);
+    auto lo = axis.lo ? Bounds(module_, axis.lo, {}, ranges) : Interval{0, 0};
+    auto hi = Bounds(module_, axis.hi, {}, ranges);
+    if (!lo || !hi) {
+      return true;
+    }
+    if (hi->hi <= lo->lo) {
+      return true;  // no task
+    }
+    tasks[coords_[to][i]] = {lo->lo, hi->hi - 1};
+  }
+  const Axis& axis = AxisAt(from, coordinate);
+  ExprId origin = grain == 1 ? axis.lo : ExprId{};
+  auto index = Bounds(module_, Minus(Build(to, last), origin), tasks, ranges);
+  auto extent = Bounds(module_, Minus(axis.hi, axis.lo), {}, ranges);
+  return !index || !extent || index->hi < (extent->lo + grain - 1) / grain;
+}
+
 /// The condition of a task to wait at all, if there is one.
 ExprId EventPlan::GuardOf(const PlannedEvent& planned, const PlannedWait& wait) {
   const ProgramCall& to = CallAt(wait.call);

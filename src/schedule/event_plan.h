@@ -102,6 +102,11 @@ class EventPlan {
   bool IsAlone(size_t call, size_t coordinate) const;
   /// Whether the call has no more tasks than these, at the smallest sizes.
   bool HasAtMost(size_t call, int64_t most) const;
+  /// Whether `last`, of a task of `to`, is among the values of a coordinate of `from`, or among
+  /// their chunks of `grain`, for all tasks that there are in this range. True where it is not
+  /// known.
+  bool IsAmong(size_t from, size_t coordinate, int64_t grain, size_t to, const TaskExpr& last,
+               const DimRanges& ranges);
   /// Whether the number of tasks is read from a slice that the iteration may name.
   bool IsCountedInSlice(size_t call) const;
   /// The number of tasks in one iteration.

@@ -34,6 +34,8 @@ class RangeDependences {
   bool Exists(const Dependence& d) {
     return std::any_of(graphs_.begin(), graphs_.end(), [&](auto& g) { return g->Exists(d); });
   }
+  /// In one of the programs.
+  bool ExistsIn(size_t program, const Dependence& d) { return graphs_[program]->Exists(d); }
   bool IsOrdered(const Dependence& d) {
     return std::all_of(graphs_.begin(), graphs_.end(),
                        [&](auto& g) { return !g->Exists(d) || g->IsOrdered(d); });

@@ -8,8 +8,8 @@ namespace etc::test {
 
 template <int depth, int outputs, int rows, int max_batch, class Epilogue, class Weights,
           class Output, int first = 0, bool bias = false>
-using SwapAbCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, bias,
-                            Output, 0, Order::kSwizzled, SwapAbGemm, false, first>;
+using SwapAbCase = GemmCase<depth, outputs, rows, max_batch, Epilogue, Weights, false, bias, Output,
+                            0, Order::kSwizzled, SwapAbGemm, false, first>;
 
 inline void TestSwapAbGemms(Report& report) {
   using F = float;

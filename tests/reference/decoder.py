@@ -1,4 +1,4 @@
-"""A decode step of Qwen2, Qwen3 and Llama models in float64, from a Hugging Face config.json."""
+"""A decode step of Qwen2, Qwen3, Llama and Arcee models in float64, from a Hugging Face config.json."""
 
 import json
 import math
@@ -56,11 +56,12 @@ def random_weights(config, rng):
         "v_proj": projection(kv_size, hidden),
         "o_proj": projection(hidden, q_size),
         "post_norm": norm(layers, hidden),
-        "gate_proj": projection(inter, hidden),
         "up_proj": projection(inter, hidden),
         "down_proj": projection(hidden, inter),
         "final_norm": norm(hidden),
     }
+    if config["hidden_act"] == "silu":
+        weights["gate_proj"] = projection(inter, hidden)
     if config["model_type"] == "qwen3":
         weights["q_norm"] = norm(layers, dim)
         weights["k_norm"] = norm(layers, dim)
@@ -128,8 +129,13 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
         new_v.append(v)
         x = x + attended.reshape(batch, -1) @ w["o_proj"].T
         normed = rms_norm(x, weights["post_norm"][layer], eps)
-        gate, up = normed @ w["gate_proj"].T, normed @ w["up_proj"].T
-        x = x + (gate / (1 + np.exp(-gate)) * up) @ w["down_proj"].T
+        up = normed @ w["up_proj"].T
+        if "gate_proj" in w:
+            gate = normed @ w["gate_proj"].T
+            active = gate / (1 + np.exp(-gate)) * up
+        else:  # "relu2"
+            active = np.maximum(up, 0) ** 2
+        x = x + active @ w["down_proj"].T
     logits = rms_norm(x, weights["final_norm"], eps) @ weights["lm_head"].T
     return logits, np.stack(new_k), np.stack(new_v)
 

@@ -21,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "ir-examples"
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
-NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "qwen2", "qwen3", "llama", "moe_routing",
+NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "arcee", "qwen2", "qwen3", "llama", "moe_routing",
          "qwen3_by_hand", "llama_by_hand")
 
 

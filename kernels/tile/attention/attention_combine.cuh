@@ -64,7 +64,7 @@ struct AttentionCombine {
     constexpr int kBatch = 16;
     constexpr u32 kAll = 0xffffffffu;
     int mine = int(threadIdx.x) % kBatch;
-    float top = NegativeInfinity(), sum = 0, weight = 0;
+    float top = -1e30f, sum = 0, weight = 0;  // finite: a whole batch of splits may be empty
 #pragma unroll 1
     for (int first = 0; first < splits; first += kBatch) {
       Flagged<float> records = record + i64(first) * kRecord;

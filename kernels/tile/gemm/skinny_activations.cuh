@@ -17,7 +17,7 @@ struct SkinnyActivations {
   static constexpr int kDepth = depth, kChunk = chunk_k, kTiles = tiles, kFragments = loads;
   static constexpr int kStep = 32 * Consumer::kWarps;  // k that all warps take with one load each
   static constexpr int kChunks = DivideUp(kDepth, kChunk);
-  static constexpr int kBlocks = DivideUp(kChunk, kStep);  // loads of a lane, for each 8 rows
+  static constexpr int kBlocks = DivideUp(kChunk, kStep);        // loads of a lane, for each 8 rows
   static constexpr int kTail = kDepth - (kChunks - 1) * kChunk;  // k of the last chunk
   static constexpr int kTailBlocks = DivideUp(kTail, kStep);
   // Of the last chunk, some warps have fewer blocks than others, or none.

@@ -3,9 +3,9 @@
 // registers, 64 rows of them at a time; the activations are the N side, staged in shared memory.
 //
 // Config: rows (weight rows in a task: a multiple of 16 up to 240), max_batch (the largest x_0, up
-// to 128); may have epilogue, weights and bias, as SkinnyGemm has, and first, the output with which the
-// tasks begin. With split_k (without epilogue) task (m, p) has of the P = ceil(K / 256) pieces of k
-// those from p * P / split_k to those of p + 1, and y is f32 [split_k, b, n].
+// to 128); may have epilogue, weights and bias, as SkinnyGemm has, and first, the output with which
+// the tasks begin. With split_k (without epilogue) task (m, p) has of the P = ceil(K / 256) pieces
+// of k those from p * P / split_k to those of p + 1, and y is f32 [split_k, b, n].
 //
 // Of up to 64 rows each of the two warpgroups has all, and every other 128 k; then they exchange
 // their sums, and each ends half of the columns. More rows are in one or two blocks of up to 128,

@@ -96,24 +96,24 @@ class SwapAbMainLoop {
 
   /// This warp's operands of a step, or where it has no pair, another's, so that the tensor cores
   /// have some; gives a word made of all that it read of the slot. Behind the end of k it reads the
-  /// rows' first tiles: the activations are zeros there, and what lies in the slot may be no number.
-  /// The swizzle of a tile puts 8 neighbours in k of its 8 rows into different banks.
+  /// rows' first tiles: the activations are zeros there, and what lies in the slot may be no
+  /// number. The swizzle of a tile puts 8 neighbours in k of its 8 rows into different banks.
   ETC_DEVICE u32 LoadWeights(int lane, int chunk, int block, int pair, u32 slot, int step,
                              u32 (&weights)[Shape::kStepTiles * 2][4]) const {
     if (!HasBlock(block)) {
       return 0;
     }
+    int k = x.FirstK() + step * Shape::kStepTiles * kTileColumns;
     u32 address = slot + min(pair, Shape::PairsOf(block) - 1) * 2 * Shape::kTileRowBytes +
-                  InTile<true>(lane % 8 * 64 + lane / 8 * 16);
-    int first = x.FirstK() + step * Shape::kStepTiles * kTileColumns;
+                  k * kTileRows * 2 + InTile<true>(lane % 8 * 64 + lane / 8 * 16);
     u32 read = 0;
 #pragma unroll
     for (int tile = 0; tile < Shape::kStepTiles; ++tile) {
-      int k = first + tile * kTileColumns;
-      u32 columns = address + (Shape::Has(chunk, k) ? k : 0) * kTileRows * 2;
+      int back = Shape::Has(chunk, k + tile * kTileColumns) ? 0 : k + tile * kTileColumns;
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
-        Vec4 w = LoadMatrices(columns + row * Shape::kTileRowBytes);
+        Vec4 w = LoadMatrices(address + row * Shape::kTileRowBytes + tile * kTileRows * 64 -
+                              back * kTileRows * 2);
         read ^= w.x;
         weights[2 * tile][row] = w.x;
         weights[2 * tile][row + 2] = w.y;
