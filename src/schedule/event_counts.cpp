@@ -71,7 +71,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
         key && key->extent ? Build(planned.from, *key->extent) : Minus(axis.hi, axis.lo);
     if (grain > 1) {
       // Constants may follow the range, so what is a multiple in one need not be in another.
-      if (programs_.size() > 1 || !IsMultiple(module_, extent, grain)) {
+      if (!program_.ranges.empty() || !IsMultiple(module_, extent, grain)) {
         vars[i] = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
       }
       extent = module_.AddExpr(Call{Intrinsic::CeilDiv, {extent, MakeInt(module_, grain)}});
@@ -83,7 +83,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   ExprId count = OfElements(planned, Count(planned.from, planned.grains, vars, planned.keys), dims);
   if (planned.initial) {
     ExprId initial = TaskCount(*planned.initial);
-    if (programs_.size() > 1 || !SameSize(module_, initial, count)) {
+    if (programs_.size() > 1 || !SameSize(module_, initial, count, program_.ranges)) {
       SymbolId& var = dims[from.repeats.size() - 1].var;
       var = module_.symbols.Add(Symbol(module_.symbols[from.repeats.back().var]));
       ExprId is_first =
