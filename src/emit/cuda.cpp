@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <tuple>
 
 #include "emit/cuda_entries.h"
@@ -13,60 +11,25 @@
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
 #include "emit/entries.h"
-#include "emit/header_text.h"
 #include "emit/raise/can_emit.h"
+#include "emit/raise/gather_headers.h"
 #include "emit/raise/raise.h"
 
 namespace etc {
 namespace {
 
-/// Whether `name` stands in `text` as a whole word.
-bool HasWord(const std::string& text, const std::string& name) {
-  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    size_t end = at + name.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
-      return true;
-    }
-  }
-  return false;
-}
-
 class CudaWriter {
  public:
-  CudaWriter(const RaisedModule& raised, const HeaderReader& headers, Diagnostics& diagnostics)
-      : raised_(raised),
-        module_(raised.module),
-        arch_(raised.arch),
-        diagnostics_(diagnostics),
-        headers_(headers, diagnostics) {}
+  explicit CudaWriter(const RaisedModule& raised)
+      : raised_(raised), module_(raised.module), arch_(raised.arch) {}
 
-  std::optional<Emitted> Run() {
-    bool ok = true;
-    int64_t warps = 8;
-    for (const Kernel& kernel : module_.kernels) {
-      warps = kernel.consumer_warps;
+  /// `headers` is the text of the headers.
+  Emitted Run(const std::string& headers) {
+    std::string text = fmt::format("#define ETC_CONSUMER_WARPS {}\n", raised_.consumer_warps);
+    if (raised_.has_checks) {
+      text += "#define ETC_DEBUG_CHECKS\n";
     }
-    bool checks = std::any_of(module_.kernels.begin(), module_.kernels.end(), HasChecks);
-    text_ = fmt::format("#define ETC_CONSUMER_WARPS {}\n", warps);
-    if (checks) {
-      text_ += "#define ETC_DEBUG_CHECKS\n";
-    }
-    for (const char* name : {"arch/sm90/launch.cuh", "engine/roles.cuh", "engine/events.cuh",
-                             "tile/pointwise/scalar.cuh"}) {
-      ok &= headers_.Append(name, {}, text_);
-    }
-    if (checks) {
-      ok &= headers_.Append("engine/checks.cuh", {}, text_);
-    }
-    for (const RaisedKernel& kernel : raised_.kernels) {
-      for (DeviceId id : kernel.devices) {
-        ok &= AppendImplHeader(module_.devices[id]);
-      }
-    }
-    if (!ok) {
-      return std::nullopt;
-    }
+    text += headers;
     TextWriter out;
     out.Line("");
     out.Line("namespace etc {");
@@ -75,46 +38,30 @@ class CudaWriter {
       WriteKernel(out, kernel);
     }
     out.Line("}  // namespace etc");
-    for (const Kernel& kernel : module_.kernels) {
-      WriteEntries(out, module_, kernel);
+    for (const RaisedKernel& kernel : raised_.kernels) {
+      WriteEntries(out, kernel);
     }
-    return Emitted{text_ + out.Take(),
-                   checks ? std::optional(std::move(check_texts_)) : std::nullopt};
+    return Emitted{text + out.Take(),
+                   raised_.has_checks ? std::optional(std::move(check_texts_)) : std::nullopt};
   }
 
  private:
-  bool AppendImplHeader(const Device& device) {
-    const Impl* impl = FindImpl(device, Spelling(arch_));
-    if (impl == nullptr || impl->header.empty()) {
-      return true;
-    }
-    if (!headers_.Append(impl->header, impl->range, text_)) {
-      return false;
-    }
-    if (!HasWord(text_, impl->name)) {
-      diagnostics_.Error(DiagnosticKind::Impl, impl->range,
-                         fmt::format("header `{}` does not define `{}`", impl->header, impl->name));
-      return false;
-    }
-    return true;
-  }
-
   void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
     const Kernel& kernel = raised.kernel;
     KernelScope kernel_scope(raised, check_texts_);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
-    WriteConstants(out, module_, raised.ranges);
-    WriteParams(out, module_, kernel);
+    WriteConstants(out, raised);
+    WriteParams(out, raised);
     std::string slots = "0", scratch = "0", partials = "0";
-    for (DeviceId id : raised.devices) {
-      const Device& device = module_.devices[id];
+    for (const RaisedDevice& each : raised.devices) {
+      const Device& device = each.device;
       out.Line("");
-      ArgsNames names(FindImpl(device, Spelling(arch_)) != nullptr);
+      ArgsNames names(each.impl != nullptr);
       if (kernel.check_accesses) {
-        WriteDevice(out, CheckedScope(raised, names, device, check_texts_), device, true);
+        WriteDevice(out, CheckedScope(raised, names, each, check_texts_), each, true);
       } else {
-        WriteDevice(out, DeviceScope(raised, names), device, false);
+        WriteDevice(out, DeviceScope(raised, names), each, false);
       }
       slots = fmt::format("LargerOf({}, Impl_{}::kSlotBytes)", slots, device.name);
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
@@ -125,9 +72,8 @@ class CudaWriter {
       WriteParamChecks(out, kernel_scope, kernel);
     }
     out.Line("");
-    std::vector<ShareSite> launches = LaunchesOf(module_, kernel);
     if (kernel.schedule == ScheduleKind::Kernels) {
-      WriteLaunches(out, kernel_scope, kernel, launches);
+      WriteLaunches(out, kernel_scope, kernel);
     } else {
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
@@ -136,15 +82,16 @@ class CudaWriter {
           fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
                       SharedText(kernel)));
       out.Line("");
-      WriteFlags(out, kernel_scope, kernel);
+      WriteFlags(out, kernel_scope);
       WriteRoles(out, kernel_scope);
     }
     out.Line(fmt::format("}}  // namespace kernel_{}", kernel.name));
     out.Line("");
   }
 
-  void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
-    WriteArgs(out, scope, device, checks);
+  void WriteDevice(TextWriter& out, const DeviceScope& scope, const RaisedDevice& device,
+                   bool checks) {
+    WriteArgs(out, scope, device.device, checks);
     WriteImpl(out, scope, device);
   }
 
@@ -171,11 +118,11 @@ class CudaWriter {
 
   /// Functions for each launch: what its loader does, what its consumers do before the launches in
   /// front have ended, and what they and the epilogue warp do then.
-  void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                     const std::vector<ShareSite>& launches) {
-    for (size_t i = 0; i < launches.size(); ++i) {
-      const std::string& device =
-          module_.devices[std::get<Share>(module_.nodes[launches[i].share]).callee].name;
+  void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+    const RaisedKernel& raised = scope.raised();
+    for (size_t i = 0; i < raised.launches.size(); ++i) {
+      const RaisedShare& share = raised.shares.at(raised.launches[i].share);
+      const std::string& device = raised.devices[share.device].device.name;
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
       out.Line(fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device,
@@ -190,16 +137,17 @@ class CudaWriter {
         out.Open(fmt::format("ETC_DEVICE void {}{}(const Params& params, {}, i64 sm, i64 sms) {{",
                              name, i, self));
         WriteDeclarations(out, scope);
-        WriteLaunch(out, scope, launches[i], role, arch_);
+        WriteLaunch(out, scope, raised.launches[i], role, arch_);
         out.Close();
       }
     }
   }
 
-  void WriteImpl(TextWriter& out, const DeviceScope& scope, const Device& device) {
-    const Impl* impl = FindImpl(device, Spelling(arch_));
+  void WriteImpl(TextWriter& out, const DeviceScope& scope, const RaisedDevice& raised) {
+    const Device& device = raised.device;
+    const Impl* impl = raised.impl;
     if (impl == nullptr) {
-      WriteBody(out, scope, device, BodyStyle::Parallel);
+      WriteBody(out, scope, raised);
       out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
       return;
     }
@@ -208,13 +156,11 @@ class CudaWriter {
       return;
     }
     out.Open(fmt::format("struct Config_{} {{", device.name));
-    for (const ImplArg& arg : impl->args) {
-      std::string name = CxxIdentifier(arg.name);
-      if (!arg.value) {
-        out.Line(fmt::format("using {} = etc::{};", name, arg.word));
-        continue;
-      }
-      out.Line("static " + CxxConstant(module_, name, arg.value, scope.ranges()));
+    for (size_t i = 0; i < impl->args.size(); ++i) {
+      std::string name = CxxIdentifier(impl->args[i].name);
+      const std::optional<Constant>& value = raised.impl_args[i];
+      out.Line(value ? "static " + CxxConstant(name, *value)
+                     : fmt::format("using {} = etc::{};", name, impl->args[i].word));
     }
     out.Close("};");
     out.Line(
@@ -240,23 +186,16 @@ class CudaWriter {
   }
 
   /// The beginning and the end of the flagged buffers.
-  void WriteFlags(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  void WriteFlags(TextWriter& out, const KernelScope& scope) {
     std::string end = "0LL";
-    std::optional<int64_t> begin;
-    for (NodeId id : kernel.declarations) {
-      const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (buffer == nullptr || !module_.tensors[buffer->tensor].flagged) {
-        continue;
-      }
-      const Tensor& tensor = module_.tensors[buffer->tensor];
+    const std::optional<int64_t>& begin = scope.raised().flags_begin;
+    for (TensorId id : scope.raised().flag_buffers) {
+      const Tensor& tensor = module_.tensors[id];
       std::string bytes = fmt::format("{}LL", BytesPerElement(tensor));
       for (ExprId extent : tensor.shape) {
         bytes += fmt::format(" * {}", CxxExpr(scope, extent));
       }
       end = fmt::format("Max({}, {} + {})", end, CxxExpr(scope, tensor.offset), bytes);
-      if (auto offset = EvaluateInt(module_, tensor.offset, {})) {
-        begin = std::min(begin.value_or(*offset), *offset);
-      }
     }
     out.Open("ETC_DEVICE auto OpenFlags([[maybe_unused]] const Params& params) {");
     out.Line(
@@ -279,9 +218,6 @@ class CudaWriter {
   const RaisedModule& raised_;
   const Module& module_;
   Arch arch_;
-  Diagnostics& diagnostics_;
-  HeaderText headers_;
-  std::string text_;
   CheckTexts check_texts_;
 };
 
@@ -292,7 +228,9 @@ std::optional<Emitted> EmitCuda(const Module& module, Arch arch, const HeaderRea
   if (!CanEmit(module, arch, diagnostics)) {
     return std::nullopt;
   }
-  return CudaWriter(Raise(module, arch, after), headers, diagnostics).Run();
+  const RaisedModule raised = Raise(module, arch, after);
+  auto text = GatherHeaders(raised, headers, diagnostics);
+  return text ? std::optional(CudaWriter(raised).Run(*text)) : std::nullopt;
 }
 
 }  // namespace etc

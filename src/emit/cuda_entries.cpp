@@ -107,8 +107,9 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
   out.Close();
 }
 
-void WriteLaunches(TextWriter& out, const Module& module, const Kernel& kernel,
-                   const std::string& space) {
+void WriteLaunches(TextWriter& out, const RaisedKernel& raised, const std::string& space) {
+  const Module& module = raised.module;
+  const Kernel& kernel = raised.kernel;
   if (HasChecks(kernel)) {
     out.Line("");
     OpenEntry(out, kernel, space, CheckName(module, kernel));
@@ -116,21 +117,20 @@ void WriteLaunches(TextWriter& out, const Module& module, const Kernel& kernel,
     WriteCheckCall(out, space);
     out.Close();
   }
-  std::vector<ShareSite> launches = LaunchesOf(module, kernel);
-  for (size_t i = 0; i < launches.size(); ++i) {
-    const Share& share = std::get<Share>(module.nodes[launches[i].share]);
+  for (size_t i = 0; i < raised.launches.size(); ++i) {
+    const Share& share = raised.shares.at(raised.launches[i].share).share;
     WriteLaunch(out, kernel, space, i, LaunchName(module, kernel, i, share));
   }
 }
 
 }  // namespace
 
-void WriteEntries(TextWriter& out, const Module& module, const Kernel& kernel) {
-  std::string space = "etc::kernel_" + kernel.name;
-  if (kernel.schedule == ScheduleKind::Kernels) {
-    WriteLaunches(out, module, kernel, space);
+void WriteEntries(TextWriter& out, const RaisedKernel& raised) {
+  std::string space = "etc::kernel_" + raised.kernel.name;
+  if (raised.kernel.schedule == ScheduleKind::Kernels) {
+    WriteLaunches(out, raised, space);
   } else {
-    WritePersistent(out, kernel, space);
+    WritePersistent(out, raised.kernel, space);
   }
 }
 

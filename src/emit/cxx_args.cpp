@@ -14,7 +14,7 @@ std::string DeviceScope::Pointer(TensorId id) const {
 
 std::string DeviceScope::Extent(TensorId id, size_t axis) const {
   const Tensor& tensor = module().tensors[id];
-  if (auto value = EvaluateInt(module(), tensor.shape[axis], {}, ranges())) {
+  if (auto value = raised().tensors.at(id).extents[axis]) {
     return fmt::format("{}LL", *value);
   }
   ETC_CHECK(tensor.kind == TensorKind::Param);
@@ -33,16 +33,17 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, 
       out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
                            CxxType(tensor.type), names.Pointer(tensor)));
     }
-    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-      if (auto value = EvaluateInt(module, tensor.shape[axis], {}, scope.ranges())) {
+    const RaisedTensor& raised = scope.raised().tensors.at(id);
+    for (size_t axis = 0; axis < raised.extents.size(); ++axis) {
+      if (auto value = raised.extents[axis]) {
         out.Line(fmt::format("static constexpr i64 {} = {};", names.Extent(tensor, axis), *value));
       } else {
         out.Line(fmt::format("i64 {};", names.Extent(tensor, axis)));
       }
     }
-    for (size_t axis = 0; axis < tensor.tile.size(); ++axis) {
+    for (size_t axis = 0; axis < raised.tile.size(); ++axis) {
       out.Line(fmt::format("static constexpr i64 {} = {};", names.Tile(tensor, axis),
-                           TileSize(module, tensor, axis)));
+                           raised.tile[axis]));
     }
     if (tensor.swizzled) {
       out.Line(fmt::format("static constexpr bool {} = true;", names.Swizzle(tensor)));

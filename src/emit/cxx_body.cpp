@@ -2,86 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "emit/raise/pending_reads.h"
-#include "ir/rewrite.h"
-#include "ir/walk.h"
-#include "support/diagnostics.h"
+#include "ir/evaluate.h"
 
 namespace etc {
 namespace {
 
 class BodyWriter {
  public:
-  BodyWriter(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style)
-      : out_(out),
-        scope_(scope),
-        module_(scope.module()),
-        style_(style),
-        pending_(scope.module(), device) {}
+  BodyWriter(TextWriter& out, const DeviceScope& scope)
+      : out_(out), scope_(scope), module_(scope.module()) {}
 
-  void WriteTask(const std::vector<StmtId>& body) {
-    if (style_ == BodyStyle::Parallel) {
-      WriteShared(body);
-      if (pending_.HasLocals()) {
-        Barrier();
-      }
+  void WriteTask(const RaisedDevice& device) {
+    if (device.steps) {
+      WriteSteps(*device.steps);
     } else {
-      WriteSerial(body);
+      WriteSerial(device.device.body);
     }
-  }
-
-  /// Scratch that the locals take which all threads share, in bytes.
-  int64_t ScratchBytes(const std::vector<StmtId>& body) const {
-    int64_t bytes = 0;
-    for (StmtId id : body) {
-      bytes += std::visit(
-          Overloaded{
-              [&](const LocalDecl& local) { return AlignedBytes(local.tensor); },
-              [&](const If& branch) {
-                return ScratchBytes(branch.body) + ScratchBytes(branch.otherwise);
-              },
-              [&](const For& loop) { return IsShared(loop) ? ScratchBytes(loop.body) : 0; },
-              [](const OneOf<Let, LetPair, Assign, TopK> auto&) { return int64_t{0}; },
-          },
-          module_.stmts[id]);
-    }
-    return bytes;
   }
 
  private:
-  int64_t Elements(TensorId id) const {
-    int64_t count = 1;
-    for (ExprId extent : module_.tensors[id].shape) {
-      auto value = EvaluateInt(module_, extent, {}, scope_.ranges());
-      ETC_CHECK(value);
-      count *= *value;
-    }
-    return count;
-  }
-
-  int64_t AlignedBytes(TensorId id) const {
-    return (Elements(id) * SizeInBytes(module_.tensors[id].type) + 15) / 16 * 16;
-  }
-
-  /// Whether a scan has something to share among threads; else one of them runs all of it.
-  bool IsShared(const For& loop) const { return loop.sequential && HasParallel(loop.body); }
-
-  bool HasParallel(const std::vector<StmtId>& body) const {
-    return std::any_of(body.begin(), body.end(), [&](StmtId id) {
-      return std::visit(
-          Overloaded{
-              [&](const For& loop) { return !loop.sequential || HasParallel(loop.body); },
-              [&](const If& branch) {
-                return HasParallel(branch.body) || HasParallel(branch.otherwise);
-              },
-              [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) { return false; },
-          },
-          module_.stmts[id]);
-    });
-  }
-
   // One thread runs everything.
 
   void WriteSerial(const std::vector<StmtId>& body) {
@@ -138,7 +77,7 @@ class BodyWriter {
   void Serial(const LocalDecl& stmt) {
     const Tensor& tensor = module_.tensors[stmt.tensor];
     out_.Line(fmt::format("{} {}[{}];", CxxType(tensor.type), scope_.Pointer(stmt.tensor),
-                          Elements(stmt.tensor)));
+                          scope_.raised().tensors.at(stmt.tensor).Elements()));
   }
 
   void Serial(const Assign& stmt) {
@@ -203,175 +142,102 @@ class BodyWriter {
 
   // All consumer threads of a block run the task together.
 
-  void WriteShared(const std::vector<StmtId>& body) {
-    for (StmtId id : body) {
-      bool looks_itself =  // at each statement in it
-          std::visit(
-              Overloaded{
-                  [](const If&) { return true; },
-                  [&](const For& loop) { return IsShared(loop); },
-                  [](const OneOf<Let, LetPair, LocalDecl, Assign, TopK> auto&) { return false; },
-              },
-              module_.stmts[id]);
-      if (!looks_itself) {
-        BarrierBeforeStores(id);
-      }
-      std::visit([&](const auto& stmt) { Shared(stmt); }, module_.stmts[id]);
+  void WriteSteps(const Steps& steps) {
+    for (const Step& step : steps) {
+      std::visit([&](const auto& each) { Write(each); }, step.AsVariant());
     }
   }
 
-  void Barrier() {
-    out_.Line("consumer.Sync();");
-    pending_.Clear();
+  void Write(const BarrierStep&) { out_.Line("consumer.Sync();"); }
+
+  void Write(const EachThread& each) { WriteSerial({each.stmt}); }
+
+  void Write(const OneThread& one) {
+    out_.Open("if (consumer.thread == 0) {");
+    WriteSerial({one.stmt});
+    out_.Close();
   }
 
-  void BarrierBeforeStores(StmtId id) {
-    if (pending_.MeetStores(id)) {
-      Barrier();
-    }
-  }
-
-  void Shared(const For& stmt) {
-    if (IsShared(stmt)) {
-      Scan(stmt);
-    } else if (stmt.sequential) {
-      OneThread(stmt);
-    } else {
-      Distribute(stmt);
-    }
-  }
-
-  /// All threads walk through the iterations together.
-  void Scan(const For& stmt) {
+  void Write(const Together& together) {
+    const For& loop = std::get<For>(module_.stmts[together.loop]);
     std::string head;
-    for (const Axis& axis : stmt.axes) {
+    for (const Axis& axis : loop.axes) {
       head += CxxFor(scope_, axis);
     }
-    pending_.Add(stmt.axes);
-    PendingReads without = pending_;
     out_.Open(head + "{");
-    WriteShared(stmt.body);
-    pending_.Add(stmt.axes);  // the bounds of inner axes, once more
-    if (pending_.MeetStores(stmt.body)) {
-      Barrier();  // in front of the next iteration
-    }
+    WriteSteps(together.body);
     out_.Close();
-    pending_.Add(without);  // there may be no iteration
   }
 
-  void Distribute(const For& stmt) {
-    // Axes whose bounds depend on an earlier axis of the same loop stay serial.
-    std::vector<SymbolId> vars;
-    size_t flat = 0;
-    while (flat < stmt.axes.size()) {
-      const Axis& axis = stmt.axes[flat];
-      if ((axis.lo && Mentions(module_, axis.lo, vars)) || Mentions(module_, axis.hi, vars)) {
-        break;
-      }
-      vars.push_back(axis.var);
-      ++flat;
-    }
+  void Write(const Divided& divided) {
+    const auto& [axes, body, sequential] = std::get<For>(module_.stmts[divided.loop]);
     out_.Open("{");
     std::string total;
-    for (size_t i = 0; i < flat; ++i) {
-      const Axis& axis = stmt.axes[i];
+    for (size_t i = 0; i < divided.flat; ++i) {
       out_.Line(fmt::format("const i64 lo{} = {}, n{} = Max(0LL, {} - lo{});", i,
-                            axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", i, CxxExpr(scope_, axis.hi),
-                            i));
+                            axes[i].lo ? CxxExpr(scope_, axes[i].lo) : "0LL", i,
+                            CxxExpr(scope_, axes[i].hi), i));
       total += (total.empty() ? "n" : " * n") + std::to_string(i);
-      pending_.Add(axis.lo);
-      pending_.Add(axis.hi);
     }
-    if (pending_.MeetStores(stmt.body)) {
-      Barrier();
+    if (divided.barrier) {
+      Write(BarrierStep{});
     }
     out_.Open(fmt::format(
         "for (i64 step = consumer.thread, steps = {}; step < steps; step += Consumer::kThreads) {{",
         total));
     out_.Line("i64 rest = step;");
-    for (size_t i = flat; i-- > 0;) {
-      std::string name = CxxName(module_, stmt.axes[i].var);
+    for (size_t i = divided.flat; i-- > 0;) {
+      std::string name = CxxName(module_, axes[i].var);
       out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
                        : fmt::format("const i64 {0} = lo{1} + FloorMod(rest, n{1}); rest = "
                                      "FloorDiv(rest, n{1});",
                                      name, i));
     }
     std::string head;
-    for (size_t i = flat; i < stmt.axes.size(); ++i) {
-      head += CxxFor(scope_, stmt.axes[i]);
+    for (size_t i = divided.flat; i < axes.size(); ++i) {
+      head += CxxFor(scope_, axes[i]);
     }
     out_.Open(head + "{");
-    WriteSerial(stmt.body);
+    WriteSerial(body);
     out_.Close();
     out_.Close();
     out_.Close();
-    Barrier();
   }
 
-  void Shared(const If& stmt) {
-    pending_.Add(stmt.condition);
-    PendingReads without = pending_;
-    out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, stmt.condition)));
-    WriteShared(stmt.body);
-    pending_.Swap(without);
-    if (!stmt.otherwise.empty()) {
+  void Write(const SameSide& side) {
+    const If& branch = std::get<If>(module_.stmts[side.branch]);
+    out_.Open(fmt::format("if ({}) {{", CxxExpr(scope_, branch.condition)));
+    WriteSteps(side.body);
+    if (!side.otherwise.empty()) {
       out_.Reopen("} else {");
-      WriteShared(stmt.otherwise);
+      WriteSteps(side.otherwise);
     }
     out_.Close();
-    pending_.Add(without);
   }
 
-  void Shared(const Let& stmt) {
-    pending_.Add(stmt.value);
-    Serial(stmt);
-  }
-
-  void Shared(const LetPair& stmt) {
-    pending_.Add(stmt.reduction);
-    Serial(stmt);
-  }
-
-  void Shared(const LocalDecl& stmt) {
-    const Tensor& tensor = module_.tensors[stmt.tensor];
+  void Write(const SharedLocal& local) {
     out_.Line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(consumer.scratch + {2});",
-                          CxxType(tensor.type), scope_.Pointer(stmt.tensor), scratch_));
-    scratch_ += AlignedBytes(stmt.tensor);
-  }
-
-  void Shared(const Assign& stmt) { OneThread(stmt); }
-  void Shared(const TopK& stmt) { OneThread(stmt); }
-
-  template <class S>
-  void OneThread(const S& stmt) {
-    out_.Open("if (consumer.thread == 0) {");
-    Serial(stmt);
-    out_.Close();
-    Barrier();
+                          CxxType(module_.tensors[local.tensor].type), scope_.Pointer(local.tensor),
+                          local.offset));
   }
 
   TextWriter& out_;
   const DeviceScope& scope_;
   const Module& module_;
-  BodyStyle style_;
-  PendingReads pending_;
-  int64_t scratch_ = 0;
 };
 
 }  // namespace
 
-void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style) {
-  BodyWriter body(out, scope, device, style);
+void WriteBody(TextWriter& out, const DeviceScope& scope, const RaisedDevice& raised) {
+  const Device& device = raised.device;
   out.Open(fmt::format("struct Body_{} {{", device.name));
-  bool parallel = style == BodyStyle::Parallel;
   out.Line("static constexpr int kSlotBytes = 0;");
-  out.Line(fmt::format("static constexpr int kScratchBytes = {};",
-                       parallel ? body.ScratchBytes(device.body) : 0));
+  out.Line(fmt::format("static constexpr int kScratchBytes = {};", raised.scratch_bytes));
   out.Line(fmt::format("ETC_DEVICE Body_{0}(Consumer&, const Args_{0}&) {{}}", device.name));
   out.Open(fmt::format("ETC_DEVICE void Run(Consumer& consumer, const Args_{}& args{}) {{",
                        device.name, CoordinateParameters(scope.module(), device)));
   out.Line("[[maybe_unused]] const Dims& dims = args.dims;");
-  body.WriteTask(device.body);
+  BodyWriter(out, scope).WriteTask(raised);
   out.Close();
   out.Close("};");
 }

@@ -25,19 +25,13 @@ class DeviceScope : public CxxScope {
   ArgsNames names_;
 };
 
-/// How the iterations of a body's outermost loops are executed.
-enum class BodyStyle {
-  Serial,    // one thread runs the task
-  Parallel,  // the consumer threads of a block share them, with barriers between statements
-};
-
 /// `struct Args_NAME`: for each parameter its pointer and extents, those that are constant as
 /// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
 /// With `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks);
 
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
-void WriteBody(TextWriter& out, const DeviceScope& scope, const Device& device, BodyStyle style);
+void WriteBody(TextWriter& out, const DeviceScope& scope, const RaisedDevice& device);
 
 /// `, i64 i_x, i64 i_y`: the task coordinates as parameters.
 std::string CoordinateParameters(const Module& module, const Device& device);

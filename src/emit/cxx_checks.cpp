@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "ir/printer.h"
-#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -31,7 +30,7 @@ class Elements {
     // For many axes a message gives only their number.
     by_number_ = 2 * extents_.size() + 1 > kValues;
     if (!tensor_.tile.empty()) {
-      tile_ = CxxTile(scope.module(), tensor_);
+      tile_ = CxxTile(scope, id);
     }
   }
 
@@ -209,9 +208,10 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
   out.Close();
 }
 
-CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const Device& device,
+CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& callee,
                            CheckTexts& texts)
-    : DeviceScope(raised, names), texts_(texts) {
+    : DeviceScope(raised, names), from_data_(callee.from_data), texts_(texts) {
+  const Device& device = callee.device;
   name_ = "@" + device.name;
   // What follows the coordinates in a message takes five values or less, but for the indices.
   if (device.tasks.size() + 5 <= kValues) {
@@ -221,72 +221,13 @@ CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const De
       coordinates_ += ", " + CxxName(module(), axis.var);
     }
   }
-  Learn(device.tasks);
-  Learn(device.body);
-}
-
-void CheckedScope::Learn(const std::vector<Axis>& axes) {
-  for (const Axis& axis : axes) {
-    LearnInside(axis.lo);
-    LearnInside(axis.hi);
-    if (DependsOnData(axis.lo) || DependsOnData(axis.hi)) {
-      data_.insert(axis.var);
-    }
-  }
-}
-
-/// The variables of the reductions in an expression.
-void CheckedScope::LearnInside(ExprId expr) {
-  VisitExprs(module(), expr, [&](ExprId inner) {
-    if (const auto* reduce = std::get_if<Reduce>(&module().exprs[inner])) {
-      for (const Axis& axis : reduce->axes) {
-        if (DependsOnData(axis.lo) || DependsOnData(axis.hi)) {
-          data_.insert(axis.var);
-        }
-      }
-    }
-  });
-}
-
-void CheckedScope::Learn(const std::vector<StmtId>& body) {
-  for (StmtId id : body) {
-    std::visit(Overloaded{
-                   [&](const For& loop) { Learn(loop.axes); },
-                   [&](const If& branch) { LearnInside(branch.condition); },
-                   [&](const Let& let) {
-                     LearnInside(let.value);
-                     if (DependsOnData(let.value)) {
-                       data_.insert(let.symbol);
-                     }
-                   },
-                   [&](const LetPair& pair) {
-                     LearnInside(pair.reduction);
-                     data_.insert({pair.value, pair.index});  // both are found among elements
-                   },
-                   [](const LocalDecl&) {},
-                   [&](const Assign& assign) { LearnInside(assign.value); },
-                   [&](const TopK& topk) {
-                     Learn({topk.rank, topk.axis});
-                     LearnInside(topk.body);
-                   },
-               },
-               module().stmts[id]);
-    VisitBlocks(module().stmts[id], [&](const std::vector<StmtId>& inside) { Learn(inside); });
-  }
-}
-
-bool CheckedScope::DependsOnData(ExprId expr) const {
-  return bool{FindExpr(module(), expr, [&](const Expr& e) {
-    const auto* ref = std::get_if<SymbolRef>(&e);
-    return std::holds_alternative<Load>(e) || (ref != nullptr && data_.contains(ref->symbol));
-  })};
 }
 
 std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices) const {
   const Tensor& tensor = module().tensors[id];
   std::string guard;
   for (size_t axis = 0; axis < indices.size(); ++axis) {
-    if (!DependsOnData(indices[axis])) {
+    if (!from_data_.contains(indices[axis])) {
       continue;
     }
     size_t number = CheckNumber(
@@ -299,8 +240,8 @@ std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices)
 }
 
 std::string CheckedScope::RankCheck(const TopK& topk) const {
-  if (!DependsOnData(topk.axis.lo) && !DependsOnData(topk.axis.hi) &&
-      !DependsOnData(topk.rank.hi)) {
+  if (!from_data_.contains(topk.axis.lo) && !from_data_.contains(topk.axis.hi) &&
+      !from_data_.contains(topk.rank.hi)) {
     return "";
   }
   size_t number = CheckNumber(

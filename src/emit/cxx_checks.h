@@ -13,7 +13,7 @@ namespace etc {
 /// computed parameters with a declared range against it; divisors and shifts, too.
 class CheckedScope : public DeviceScope {
  public:
-  CheckedScope(const RaisedKernel& raised, ArgsNames names, const Device& device,
+  CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& device,
                CheckTexts& texts);
 
   std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
@@ -24,16 +24,11 @@ class CheckedScope : public DeviceScope {
   std::string CheckedPlaces(ExprId shift, std::string places) const override;
 
  private:
-  void Learn(const std::vector<StmtId>& body);
-  void Learn(const std::vector<Axis>& axes);
-  void LearnInside(ExprId expr);
-  bool DependsOnData(ExprId expr) const;
-
   std::string name_;         // `@f, task [{}, {}]`
   std::string coordinates_;  // `, i_x, i_y`: its values
   size_t values_ = 0;        // how many
+  const std::set<ExprId>& from_data_;
   CheckTexts& texts_;
-  std::set<SymbolId> data_;  // symbols whose value depends on the elements of tensors
 };
 
 /// The number of a text; equal texts have one.

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "emit/cxx_names.h"
+#include "ir/evaluate.h"
+#include "ir/overloaded.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -301,25 +303,21 @@ std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr) {
   return Printer(scope).As(kind, expr);
 }
 
-std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
-                        const DimRanges& ranges) {
-  switch (KindOf(module, value)) {
-    case ValueKind::Int:
-      return fmt::format("constexpr i64 {} = {}LL;", name,
-                         EvaluateInt(module, value, {}, ranges).value());
-    case ValueKind::Bool:
-      return fmt::format("constexpr bool {} = {};", name,
-                         EvaluateBool(module, value, {}, ranges).value());
-    default:
-      break;
-  }
-  double number = EvaluateFloat(module, value, {}, ranges).value();
-  if (std::isinf(number)) {
-    return fmt::format("constexpr float {} = {}__builtin_bit_cast(float, 0x7f800000u);", name,
-                       number < 0 ? "-" : "");
-  }
-  bool is_double = KindOf(module, value) == ValueKind::Double || !FitsFloat(number);
-  return fmt::format("constexpr {0} {1} = {0}({2});", is_double ? "double" : "float", name, number);
+std::string CxxConstant(const std::string& name, const Constant& constant) {
+  return std::visit(
+      Overloaded{
+          [&](int64_t value) { return fmt::format("constexpr i64 {} = {}LL;", name, value); },
+          [&](bool value) { return fmt::format("constexpr bool {} = {};", name, value); },
+          [&](const FloatConstant& number) {
+            if (std::isinf(number.value)) {
+              return fmt::format("constexpr float {} = {}__builtin_bit_cast(float, 0x7f800000u);",
+                                 name, number.value < 0 ? "-" : "");
+            }
+            return fmt::format("constexpr {0} {1} = {0}({2});", number.wide ? "double" : "float",
+                               name, number.value);
+          },
+      },
+      constant);
 }
 
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {
@@ -333,7 +331,7 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
       std::string rows = scope.Extent(tensor, axis), columns = scope.Extent(tensor, axis + 1);
       std::string leading =
           text.empty() ? "" : fmt::format("({}) * {} * {} + ", text, rows, columns);
-      return fmt::format("{}TileOffset<{}>({}, {}, {})", leading, CxxTile(scope.module(), declared),
+      return fmt::format("{}TileOffset<{}>({}, {}, {})", leading, CxxTile(scope, tensor),
                          CxxExpr(scope, indices[axis]), CxxExpr(scope, indices[axis + 1]), columns);
     }
     if (axis > 0 && !text.empty()) {
@@ -346,14 +344,10 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
   return text.empty() ? "0" : text;
 }
 
-int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis) {
-  auto value = EvaluateInt(module, tensor.tile[axis], {});
-  ETC_CHECK(value);
-  return *value;
-}
-
-std::string CxxTile(const Module& module, const Tensor& tensor) {
-  return fmt::format("{}, {}{}", TileSize(module, tensor, 0), TileSize(module, tensor, 1),
+std::string CxxTile(const CxxScope& scope, TensorId id) {
+  const Tensor& tensor = scope.module().tensors[id];
+  const std::vector<int64_t>& tile = scope.raised().tensors.at(id).tile;
+  return fmt::format("{}, {}{}", tile[0], tile[1],
                      tensor.swizzled ? fmt::format(", {}", SizeInBytes(tensor.type)) : "");
 }
 

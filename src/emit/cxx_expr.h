@@ -18,7 +18,6 @@ class CxxScope {
   const Module& module() const { return raised_.module; }
   /// What is decided of the kernel.
   const RaisedKernel& raised() const { return raised_; }
-  const DimRanges& ranges() const { return raised_.ranges; }
 
   /// The pointer to a tensor's first element, and its extent along `axis`, as C++ expressions.
   virtual std::string Pointer(TensorId tensor) const = 0;
@@ -71,20 +70,15 @@ std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr);
 /// The value of an element, as a Load of it has.
 std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
 
-/// `constexpr i64 name = 4LL;`, or of type bool, float or double by the value's kind, at sizes in
-/// `ranges`.
-std::string CxxConstant(const Module& module, const std::string& name, ExprId value,
-                        const DimRanges& ranges);
+/// `constexpr i64 name = 4LL;`, or of type bool, float or double.
+std::string CxxConstant(const std::string& name, const Constant& constant);
 
 /// The element offset of `indices` in the tensor's layout (leading indices of a slice count as
 /// whole rows).
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
 
-/// The extent of a tensor's tile along the last axis but one (0) or the last (1).
-int64_t TileSize(const Module& module, const Tensor& tensor, size_t axis);
-
 /// The arguments of TileOffset that say how a tensor's tiles are stored.
-std::string CxxTile(const Module& module, const Tensor& tensor);
+std::string CxxTile(const CxxScope& scope, TensorId tensor);
 
 /// `for (i64 i_k = lo, end_k = hi; i_k < end_k; ++i_k) ` for one axis.
 std::string CxxFor(const CxxScope& scope, const Axis& axis);

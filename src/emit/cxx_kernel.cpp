@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "emit/entries.h"
-#include "emit/raise/graph_dims.h"
-
 namespace etc {
 
 std::string KernelScope::Pointer(TensorId id) const {
@@ -21,43 +18,35 @@ std::string KernelScope::Extent(TensorId id, size_t axis) const {
   return CxxExpr(*this, module().tensors[id].shape[axis]);
 }
 
-void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges) {
-  for (const Item& item : module.items) {
-    const auto* id = std::get_if<SymbolId>(&item);
-    if (id == nullptr || module.symbols[*id].kind != SymbolKind::Const) {
-      continue;
-    }
-    out.Line("[[maybe_unused]] " +
-             CxxConstant(module, CxxName(module, *id), module.symbols[*id].value, ranges));
+void WriteConstants(TextWriter& out, const RaisedKernel& raised) {
+  for (const auto& [id, value] : raised.constants) {
+    out.Line("[[maybe_unused]] " + CxxConstant(CxxName(raised.module, id), value));
   }
 }
 
-void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel) {
-  std::vector<SymbolId> dims = GraphDims(module, kernel.graph);
+void WriteParams(TextWriter& out, const RaisedKernel& raised) {
+  const Module& module = raised.module;
   std::string values;
   out.Open("struct Dims {");
-  for (SymbolId dim : dims) {
+  for (SymbolId dim : raised.dims) {
     out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));
   }
   out.Close("};");
   out.Open("struct Params {");
-  for (TensorId id : kernel.params) {
+  for (TensorId id : raised.kernel.params) {
     const Tensor& tensor = module.tensors[id];
     out.Line(fmt::format("{}{}* t_{};", tensor.access == Access::In ? "const " : "",
                          CxxType(tensor.type), tensor.name));
   }
-  for (SymbolId dim : dims) {
+  for (SymbolId dim : raised.dims) {
     out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));
     values += (values.empty() ? "d_" : ", d_") + module.symbols[dim].name;
   }
   out.Line("char* workspace;");
   out.Line("void* event_memory;");
   out.Line("i64 event_capacity;");
-  size_t depth = 0;
-  for (const ShareSite& site : LaunchesOf(module, kernel)) {
-    for (; depth < site.repeats.size(); ++depth) {
-      out.Line(fmt::format("i64 iteration_{};", depth));
-    }
+  for (size_t depth = 0; depth < raised.iterations; ++depth) {
+    out.Line(fmt::format("i64 iteration_{};", depth));
   }
   out.Line(fmt::format("ETC_DEVICE Dims dims() const {{ return Dims{{{}}}; }}", values));
   out.Close("};");

@@ -31,11 +31,11 @@ class KernelScope : public CxxScope {
 
 /// `constexpr i64 k_NAME = …;` for every constant of the module, as a kernel for these ranges has
 /// it.
-void WriteConstants(TextWriter& out, const Module& module, const DimRanges& ranges);
+void WriteConstants(TextWriter& out, const RaisedKernel& raised);
 
 /// `struct Dims` and `struct Params`, the launch block of docs/runtime.md; for launches with the
 /// iterations of the repeats around them.
-void WriteParams(TextWriter& out, const Module& module, const Kernel& kernel);
+void WriteParams(TextWriter& out, const RaisedKernel& raised);
 
 /// Pointers to the buffers and first counters of the events, as the walks use them.
 void WriteDeclarations(TextWriter& out, const KernelScope& scope);

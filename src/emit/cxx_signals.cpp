@@ -3,43 +3,20 @@
 #include <fmt/format.h>
 
 #include "emit/cxx_checks.h"
-#include "ir/walk.h"
 #include "support/diagnostics.h"
 
 namespace etc {
 
-SignalWriter::SignalWriter(TextWriter& out, const KernelScope& scope, const Kernel& kernel,
-                           std::string_view role)
-    : out_(out), scope_(scope), role_(role) {
-  if (!scope.ChecksAccesses()) {
-    return;
-  }
-  const Module& module = scope.module();
-  for (const ShareSite& site : SharesOf(module, kernel)) {
-    const Share& share = std::get<Share>(module.nodes[site.share]);
-    for (const auto* refs : {&share.notifies, &share.leave_notifies}) {
-      for (const EventRef& ref : *refs) {
-        if (ReadsTensor(module, ref) || ReadsTensor(module, share.axes) ||
-            ReadsTensor(module, module.events[ref.event].count)) {
-          decided_.insert(ref.event);
-        }
-      }
-    }
-  }
-}
-
 /// One call of `method` for each element of each reference; an empty `amount` means its count.
-void SignalWriter::Write(const std::vector<EventRef>& refs, std::string_view method,
+void SignalWriter::Write(const std::vector<RaisedSignal>& signals, std::string_view method,
                          const std::string& amount) {
   const Module& module = scope_.module();
-  for (const EventRef& ref : refs) {
+  for (const auto& [ref, one_thread, checked] : signals) {
     const Event& event = module.events[ref.event];
     ETC_CHECK(event.realisation == Realisation::Counter);
-    // Only the thread that waited for a tensor may read it.
-    bool reads = ReadsTensor(module, ref) || ReadsTensor(module, event.count);
     std::string loops, flat = "0LL", names, values;
     std::vector<std::string> indices;
-    if (reads) {
+    if (one_thread) {
       loops = fmt::format("if ({}.thread == 0) ", role_);
     }
     for (const Axis& axis : ref.axes) {
@@ -73,7 +50,7 @@ void SignalWriter::Write(const std::vector<EventRef>& refs, std::string_view met
       }
     }
     std::string record;
-    if (decided_.contains(ref.event)) {
+    if (checked) {
       loops += "if (" + InsideOf(event, indices) + ") ";
       if (amount.empty()) {
         record = "OpenChecks(params.event_memory), ";

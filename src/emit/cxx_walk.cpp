@@ -8,7 +8,7 @@
 #include "emit/cxx_names.h"
 #include "emit/cxx_signals.h"
 #include "emit/cxx_tasks.h"
-#include "ir/walk.h"
+#include "ir/overloaded.h"
 
 namespace etc {
 namespace {
@@ -30,17 +30,17 @@ class WalkWriter {
       : out_(out),
         scope_(scope),
         module_(scope.module()),
-        kernel_(scope.raised().kernel),
+        kernel_(scope.raised()),
         role_(role),
         arch_(arch),
         launch_(launch),
-        signals_(out, scope, kernel_, NameOf(role)) {}
+        signals_(out, scope, NameOf(role)) {}
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
       std::visit(Overloaded{
                      [&](const Share&) { WriteShare(id); },
-                     [&](const Repeat& repeat) { WriteRepeat(repeat); },
+                     [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
                      [](const OneOf<BufferDecl, EventDecl> auto&) {},
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
                  },
@@ -49,12 +49,11 @@ class WalkWriter {
   }
 
   void WriteShare(NodeId id) {
-    const RaisedShare& raised = scope_.raised().shares.at(id);
-    const Share& share = raised.share;
-    if (role_ == Role::Loader && !Preloads(share)) {
+    if (role_ == Role::Loader && !kernel_.preloading.contains(id)) {
       return;
     }
-    const Device& device = module_.devices[share.callee];
+    const RaisedShare& share = kernel_.shares.at(id);
+    const Device& device = kernel_.devices[share.device].device;
     std::string guard = role_ == Role::EpilogueWarp
                             ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
                             : "";
@@ -62,17 +61,17 @@ class WalkWriter {
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
-    if (ReadsTensor(module_, share.axes)) {
+    if (share.reads_ranges) {
       if (launch_ && role_ == Role::Prefetch) {
         out_.Close();
         return;  // the ranges are not known yet
       }
       WriteBeforeRanges(share);
     }
-    TaskLoop loop(out_, scope_, raised, arch_);
+    TaskLoop loop(out_, scope_, share, arch_);
     loop.WriteRange();
     out_.Open("if (task < tasks) {");
-    WriteArguments(share, device);
+    WriteArguments(share);
     switch (role_) {
       case Role::Loader:
         WriteLoads(share, device, loop);
@@ -92,30 +91,16 @@ class WalkWriter {
   }
 
  private:
-  void WriteRepeat(const Repeat& repeat) {
-    if (role_ != Role::Loader || Preloads(repeat.body)) {
+  void WriteRepeat(NodeId id, const Repeat& repeat) {
+    if (role_ != Role::Loader || kernel_.preloading.contains(id)) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
       WriteNodes(repeat.body);
       out_.Close();
     }
   }
 
-  bool Preloads(const Share& share) const {
-    const Impl* impl = FindImpl(module_.devices[share.callee], Spelling(arch_));
-    return impl != nullptr && !impl->preloaded.empty();
-  }
-
-  bool Preloads(const std::vector<NodeId>& nodes) const {
-    bool streams = false;
-    VisitNodes(module_, nodes, [&](NodeId id) {
-      const auto* share = std::get_if<Share>(&module_.nodes[id]);
-      streams = streams || (share != nullptr && Preloads(*share));
-    });
-    return streams;
-  }
-
   /// The waits that must precede reading the ranges of the tasks from tensors.
-  void WriteBeforeRanges(const Share& share) {
+  void WriteBeforeRanges(const RaisedShare& share) {
     if (launch_ && role_ == Role::Loader) {
       out_.Line("AwaitEarlierLaunches();");
     }
@@ -123,11 +108,11 @@ class WalkWriter {
       signals_.WriteWaits(share.range_waits);
       out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     }
-    WriteChecks(share, share.range_checks);
+    WriteChecks(share, share.share.range_checks);
   }
 
   /// By the consumers of each SM, of all elements: others may be as far as their tasks.
-  void WriteChecks(const Share& share, const std::vector<Check>& checks) {
+  void WriteChecks(const RaisedShare& share, const std::vector<Check>& checks) {
     if (role_ != Role::Consumer || checks.empty()) {
       return;
     }
@@ -135,15 +120,18 @@ class WalkWriter {
     out_.Open("{");
     out_.Line("const Checks checks = OpenChecks(params.event_memory);");
     for (const Check& check : checks) {
-      WriteCheck(out_, scope_, check, "@" + module_.devices[share.callee].name + ": ",
+      WriteCheck(out_, scope_, check, "@" + kernel_.devices[share.device].device.name + ": ",
                  "consumer.thread", threads);
     }
     out_.Close();
   }
 
-  void WriteArguments(const Share& share, const Device& device) {
+  void WriteArguments(const RaisedShare& raised) {
+    const Share& share = raised.share;
+    const RaisedDevice& callee = kernel_.devices[raised.device];
+    const Device& device = callee.device;
     out_.Line(fmt::format("Args_{} args;", device.name));
-    ArgsNames names(FindImpl(device, Spelling(arch_)) != nullptr);
+    ArgsNames names(callee.impl != nullptr);
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[device.params[i]];
       const Argument& argument = share.args[i];
@@ -158,7 +146,7 @@ class WalkWriter {
       }
       out_.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));
       for (size_t axis = 0; axis < param.shape.size(); ++axis) {
-        if (!EvaluateInt(module_, param.shape[axis], {}, scope_.ranges())) {
+        if (!kernel_.tensors.at(device.params[i]).extents[axis]) {
           out_.Line(fmt::format("args.{} = {};", names.Extent(param, axis),
                                 CxxExpr(scope_, param.shape[axis])));
         }
@@ -175,8 +163,8 @@ class WalkWriter {
     }
   }
 
-  void WriteLoads(const Share& share, const Device& device, TaskLoop& loop) {
-    const std::optional<Throttle>& throttle = share.throttle ? share.throttle : kernel_.throttle;
+  void WriteLoads(const RaisedShare& share, const Device& device, TaskLoop& loop) {
+    const std::optional<Throttle>& throttle = share.throttle;
     std::string ahead = throttle && throttle->ahead ? fmt::format(", {}", *throttle->ahead) : "";
     out_.Line(throttle ? fmt::format("loader.SetThrottle({}, {}{});", throttle->in_flight,
                                      throttle->interval, ahead)
@@ -198,13 +186,12 @@ class WalkWriter {
     out_.Close();
   }
 
-  void WriteTasks(const Share& share, const Device& device, TaskLoop& loop) {
+  void WriteTasks(const RaisedShare& share, const Device& device, TaskLoop& loop) {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
       if (arch_ != Arch::Host) {
         WritePrefetch(device, loop);
       }
-      // Waits that hold for all tasks come first, so that one object can serve all of them.
       signals_.WriteWaits(share.enter_waits);
       bool scratch_only = arch_ != Arch::Host && share.enter_waits.empty();
       out_.Line(fmt::format(
@@ -212,14 +199,13 @@ class WalkWriter {
           scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
                        : ""));
     }
-    WriteChecks(share, share.enter_checks);
-    bool once = share.waits.empty();
-    if (once) {
+    WriteChecks(share, share.share.enter_checks);
+    if (share.one_object) {
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
     loop.Open("task += sms, ++done");
-    if (!once) {
+    if (!share.one_object) {
       signals_.WriteWaits(share.waits);
       out_.Line("consumer.Sync();");
       out_.Line(make);
@@ -231,24 +217,23 @@ class WalkWriter {
   }
 
   /// The epilogue warp's side of the tasks: what it is made for follows the consumers' objects.
-  void WriteReductions(const Share& share, const Device& device, TaskLoop& loop) {
+  void WriteReductions(const RaisedShare& share, const Device& device, TaskLoop& loop) {
     std::string make = fmt::format("{} reduction(epilogue_warp, args);", Reduction(device));
-    bool once = share.waits.empty();
-    if (once) {
+    if (share.one_object) {
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
     std::string_view count = loop.OpenBox();
     out_.Line("i64 ahead = task;");
     OpenLoop(out_, arch_, fmt::format("for (; task < {}; task += sms, ++done) {{", count));
-    if (!once) {
+    if (!share.one_object) {
       out_.Line(make);
     }
     // A task may be prepared one ahead, since the waits in front of the share are for all tasks.
     out_.Open(fmt::format("if constexpr (PreparesTasks<{}>::value) {{", Reduction(device)));
     OpenLoop(out_, arch_,
              fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
-                         once ? " + sms" : ""));
+                         share.one_object ? " + sms" : ""));
     loop.WriteCoordinates("ahead");
     out_.Line(fmt::format("PrepareTask(reduction, epilogue_warp, args{});", loop.Coordinates()));
     out_.Close();
@@ -261,9 +246,9 @@ class WalkWriter {
   }
 
   /// By the role that ends a kernel's tasks.
-  void WriteNotifies(const std::vector<EventRef>& refs, const Device& device,
+  void WriteNotifies(const std::vector<RaisedSignal>& signals, const Device& device,
                      const std::string& amount) {
-    if (refs.empty()) {
+    if (signals.empty()) {
       return;
     }
     bool guarded = arch_ != Arch::Host && role_ == Role::Consumer;
@@ -271,7 +256,7 @@ class WalkWriter {
       out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
     }
     out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
-    signals_.WriteNotifies(refs, amount);
+    signals_.WriteNotifies(signals, amount);
     if (guarded) {
       out_.Close();
     }
@@ -280,7 +265,7 @@ class WalkWriter {
   TextWriter& out_;
   const KernelScope& scope_;
   const Module& module_;
-  const Kernel& kernel_;
+  const RaisedKernel& kernel_;
   Role role_;
   Arch arch_;
   bool launch_;  // what comes before this launch has ended
@@ -293,13 +278,11 @@ void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch) 
   WalkWriter(out, scope, role, arch, false).WriteNodes(scope.raised().kernel.body);
 }
 
-void WriteLaunch(TextWriter& out, const KernelScope& scope, const ShareSite& launch, Role role,
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const RaisedLaunch& launch, Role role,
                  Arch arch) {
-  const Module& module = scope.module();
-  for (size_t i = 0; i < launch.repeats.size(); ++i) {
-    SymbolId var = std::get<Repeat>(module.nodes[launch.repeats[i]]).var;
+  for (size_t i = 0; i < launch.iterations.size(); ++i) {
     out.Line(fmt::format("[[maybe_unused]] const i64 {} = params.iteration_{};",
-                         CxxName(module, var), i));
+                         CxxName(scope.module(), launch.iterations[i]), i));
   }
   WalkWriter(out, scope, role, arch, true).WriteShare(launch.share);
 }

@@ -16,7 +16,7 @@ enum class Role { Consumer, Loader, EpilogueWarp, Prefetch };
 void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch);
 
 /// What one role does in a launch of a kernel of the schedule `kernels`.
-void WriteLaunch(TextWriter& out, const KernelScope& scope, const ShareSite& launch, Role role,
+void WriteLaunch(TextWriter& out, const KernelScope& scope, const RaisedLaunch& launch, Role role,
                  Arch arch);
 
 }  // namespace etc

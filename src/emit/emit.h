@@ -2,21 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "emit/raise/header_text.h"
 #include "emit/raise/raise.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 #include "target/arch.h"
 
 namespace etc {
-
-/// Finds the text of a header that an impl or a header names, first in the include path, then
-/// among the headers built into etc. Nothing where there is none.
-using HeaderReader = std::function<std::optional<std::string>(const std::string& name)>;
 
 /// What a kernel with debug checks says of each that can fail, by its number: the values that the
 /// failure leaves behind take the places of `{}`, in order.

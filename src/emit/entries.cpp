@@ -20,11 +20,6 @@ size_t NumberOf(const Module& module, const Kernel& kernel) {
 
 std::string EntryName(const Kernel& kernel) { return "etc_" + kernel.name; }
 
-std::vector<ShareSite> LaunchesOf(const Module& module, const Kernel& kernel) {
-  return kernel.schedule == ScheduleKind::Kernels ? SharesOf(module, kernel)
-                                                  : std::vector<ShareSite>{};
-}
-
 std::string LaunchName(const Module& module, const Kernel& kernel, size_t index,
                        const Share& share) {
   return fmt::format("etc{}_{}_{}", NumberOf(module, kernel), index,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "ir/module.h"
 
@@ -10,9 +9,6 @@ namespace etc {
 
 /// The symbol of a persistent kernel; the prefix keeps it apart from every name of C.
 std::string EntryName(const Kernel& kernel);
-
-/// The launches of a kernel in program order, each once; none of a persistent kernel.
-std::vector<ShareSite> LaunchesOf(const Module& module, const Kernel& kernel);
 
 /// The symbol of launch number `index` of a kernel, which is of this share.
 std::string LaunchName(const Module& module, const Kernel& kernel, size_t index,

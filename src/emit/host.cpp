@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "emit/builtin_headers.h"
 #include "emit/cxx_body.h"
 #include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
 #include "emit/entries.h"
-#include "emit/header_text.h"
 #include "emit/raise/can_emit.h"
+#include "emit/raise/gather_headers.h"
 #include "emit/raise/raise.h"
 
 namespace etc {
@@ -31,13 +29,13 @@ void WriteEntry(TextWriter& out, const Kernel& kernel, const std::string& name, 
 
 /// A function and an entry for each launch; closes the kernel's namespace.
 void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
-  std::vector<ShareSite> sites = LaunchesOf(scope.module(), kernel);
-  for (size_t i = 0; i < sites.size(); ++i) {
+  const RaisedKernel& raised = scope.raised();
+  for (size_t i = 0; i < raised.launches.size(); ++i) {
     out.Line("");
     out.Open(fmt::format(
         "inline void Consume{}(const Params& params, Consumer& consumer, i64 sm, i64 sms) {{", i));
     WriteDeclarations(out, scope);
-    WriteLaunch(out, scope, sites[i], Role::Consumer, Arch::Host);
+    WriteLaunch(out, scope, raised.launches[i], Role::Consumer, Arch::Host);
     out.Close();
   }
   out.Line("}");
@@ -49,8 +47,8 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
           kernel.name));
     });
   }
-  for (size_t i = 0; i < sites.size(); ++i) {
-    const Share& share = std::get<Share>(scope.module().nodes[sites[i].share]);
+  for (size_t i = 0; i < raised.launches.size(); ++i) {
+    const Share& share = raised.shares.at(raised.launches[i].share).share;
     WriteEntry(out, kernel, LaunchName(scope.module(), kernel, i, share), [&] {
       if (HasChecks(kernel)) {
         out.Open("if (etc::OpenChecks(params.event_memory).Failed()) {");
@@ -63,25 +61,24 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
   }
 }
 
-void WriteDevice(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
+void WriteDevice(TextWriter& out, const DeviceScope& scope, const RaisedDevice& device,
+                 bool checks) {
   out.Line("");
-  WriteArgs(out, scope, device, checks);
-  WriteBody(out, scope, device, BodyStyle::Serial);
-  out.Line(fmt::format("using Impl_{0} = Body_{0};", device.name));
+  WriteArgs(out, scope, device.device, checks);
+  WriteBody(out, scope, device);
+  out.Line(fmt::format("using Impl_{0} = Body_{0};", device.device.name));
 }
 
 void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts) {
-  const Module& module = raised.module;
   const Kernel& kernel = raised.kernel;
   KernelScope kernel_scope(raised, texts);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
-  WriteConstants(out, module, raised.ranges);
-  WriteParams(out, module, kernel);
+  WriteConstants(out, raised);
+  WriteParams(out, raised);
   const ArgsNames names(false);
-  for (DeviceId id : raised.devices) {
-    const Device& device = module.devices[id];
+  for (const RaisedDevice& device : raised.devices) {
     if (kernel.check_accesses) {
       WriteDevice(out, CheckedScope(raised, names, device, texts), device, true);
     } else {
@@ -127,17 +124,8 @@ std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics,
     return std::nullopt;
   }
   const RaisedModule raised = Raise(module, Arch::Host, after);
-  HeaderReader reader = BuiltinHeader;
-  HeaderText headers(reader, diagnostics);
-  headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
-  headers.Skip("arch/sm90/memory.cuh");
-  std::string text;
-  if (!headers.Append("host_prelude.h", {}, text) ||
-      !headers.Append("tile/pointwise/scalar.cuh", {}, text)) {
-    return std::nullopt;
-  }
-  bool checks = std::any_of(module.kernels.begin(), module.kernels.end(), HasChecks);
-  if (checks && !headers.Append("engine/checks.cuh", {}, text)) {
+  auto headers = GatherHeaders(raised, BuiltinHeader, diagnostics);
+  if (!headers) {
     return std::nullopt;
   }
   TextWriter out;
@@ -145,7 +133,8 @@ std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics,
   for (const RaisedKernel& kernel : raised.kernels) {
     WriteKernel(out, kernel, texts);
   }
-  return Emitted{text + out.Take(), checks ? std::optional(std::move(texts)) : std::nullopt};
+  return Emitted{*headers + out.Take(),
+                 raised.has_checks ? std::optional(std::move(texts)) : std::nullopt};
 }
 
 }  // namespace etc

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "emit/cxx_expr.h"
 #include "emit/emit.h"
 #include "emit/entries.h"
 #include "emit/json_text.h"
@@ -165,7 +164,7 @@ class ManifestWriter {
                     {"alignment", 16}};
       if (!tensor.tile.empty()) {
         features_.insert("tiles");
-        param["layout"] = {{"tile", {TileSize(module_, tensor, 0), TileSize(module_, tensor, 1)}}};
+        param["layout"] = {{"tile", {TileSize(tensor, 0), TileSize(tensor, 1)}}};
         if (tensor.swizzled) {
           features_.insert("swizzle");
           param["layout"]["swizzle"] = true;
@@ -187,6 +186,10 @@ class ManifestWriter {
       out.push_back(std::move(param));
     }
     return out;
+  }
+
+  int64_t TileSize(const Tensor& tensor, size_t axis) const {
+    return EvaluateInt(module_, tensor.tile[axis], {}).value();
   }
 
   Json KernelEntry(const Kernel& kernel) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every file of src/ includes headers only of the rooms that docs/architecture.md lets its room use.
+"""Every file of src/ includes headers only of the rooms that docs/architecture.md lets its room use,
+and printers of emitted text decide nothing.
 
     rooms_test.py ROOT
 """
@@ -10,6 +11,12 @@ from pathlib import Path
 
 ROW = re.compile(r"^\| `([\w/]+)` \| [^|]+ \|([^|]*)\|$", re.MULTILINE)
 INCLUDE = re.compile(r'^#include "([\w/]+)/[^"]+"', re.MULTILINE)
+# Only raise and the manifest ask what expressions are worth, or what is inside of them.
+PRINTER = re.compile(r"src/emit/(?!manifest)\w+\.(cpp|h)$")
+QUESTION = re.compile(
+    r'#include "ir/(?:walk|rewrite|fold)\.h"'
+    r"|\b(?:Bounds|Decide|Evaluate(?:Int|Bool|Float)|Mentions|ReadsTensor|FindImpl|SharesOf)\("
+)
 
 
 def room_of(folder, table):
@@ -35,6 +42,11 @@ def main():
     files = [path for path in (root / "src").rglob("*") if path.suffix in (".h", ".cpp")]
     for path in sorted(files):
         room = room_of(path.parent.relative_to(root / "src").as_posix(), table)
+        if PRINTER.search(path.relative_to(root).as_posix()):
+            wrong += [
+                f"{path.relative_to(root)}: a printer has `{asked}`, a question for `emit/raise`"
+                for asked in QUESTION.findall(path.read_text())
+            ]
         allowed = table.get(room)
         if allowed is None:
             continue

@@ -31,7 +31,7 @@ class Chooser {
   /// A float without a variable is a literal of 64 bits where one is asked for.
   void Widen(ExprId id) {
     if (KindOf(module_, id) == ValueKind::Float) {
-      if (auto value = EvaluateFloat(module_, id, {}, raised_.ranges)) {
+      if (auto value = EvaluateFloat(module_, id, {}, known_.Sizes())) {
         raised_.doubles[id] = *value;
       }
     }
@@ -60,7 +60,7 @@ class Chooser {
   void Choose(ExprId id, const Call& call) {
     switch (KindOf(call.op)) {
       case IntrinsicKind::Limit:
-        raised_.limits[id] = EvaluateInt(module_, id, {}, raised_.ranges).value();
+        raised_.limits[id] = EvaluateInt(module_, id, {}, known_.Sizes()).value();
         break;
       case IntrinsicKind::Quotient:
         raised_.divisions[id] = By(call.args[1]);
@@ -91,8 +91,8 @@ void ChooseDivisions(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     Chooser chooser(kernel);
     VisitTexts(kernel, [&](ExprId id) { chooser.Choose(id); });
-    for (DeviceId device : kernel.devices) {
-      VisitStmts(raised.module, raised.module.devices[device].body, [&](StmtId id) {
+    for (const RaisedDevice& device : kernel.devices) {
+      VisitStmts(raised.module, device.device.body, [&](StmtId id) {
         const auto* assign = std::get_if<Assign>(&raised.module.stmts[id]);
         if (assign != nullptr &&
             KindOf(raised.module.tensors[assign->tensor].type) == ValueKind::Double) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emit/raise/raise.h"
+#include "ir/overloaded.h"
 #include "ir/printer.h"
 
 namespace etc {
@@ -14,11 +15,28 @@ class Describer {
 
   std::string Run() {
     Line(0, fmt::format("kernel @{} runs {}", raised_.kernel.name, Devices()));
+    if (!raised_.dims.empty()) {
+      std::string dims;
+      for (SymbolId dim : raised_.dims) {
+        dims += (dims.empty() ? "" : ", ") + module_.symbols[dim].name;
+      }
+      Line(1, "launch block with " + dims);
+    }
+    if (!raised_.launches.empty()) {
+      Line(1, fmt::format("{} launches, in {} repeats at most", raised_.launches.size(),
+                          raised_.iterations));
+    }
     Parameters("flagged", raised_.flagged);
     Parameters("computed in the launch", raised_.computed);
+    if (raised_.flags_begin) {
+      Line(1, fmt::format("flags from byte {} of the workspace on", *raised_.flags_begin));
+    }
+    for (const RaisedDevice& device : raised_.devices) {
+      Add(device);
+    }
     for (const ShareSite& site : SharesOf(module_, raised_.kernel)) {
       if (auto share = raised_.shares.find(site.share); share != raised_.shares.end()) {
-        Add(share->second);
+        Add(site.share, share->second);
       }
     }
     Divisions("divided in 32 bits", Division::Small);
@@ -37,19 +55,19 @@ class Describer {
 
   std::string Devices() const {
     std::string text;
-    for (DeviceId id : raised_.devices) {
-      text += (text.empty() ? "@" : ", @") + module_.devices[id].name;
+    for (const RaisedDevice& each : raised_.devices) {
+      text += (text.empty() ? "@" : ", @") + each.device.name;
     }
     return text;
   }
 
   void Parameters(const char* what, const std::set<TensorId>& params) {
     std::string text;
-    for (DeviceId id : raised_.devices) {
-      for (TensorId param : module_.devices[id].params) {
+    for (const RaisedDevice& each : raised_.devices) {
+      for (TensorId param : each.device.params) {
         if (params.contains(param)) {
           text += fmt::format("{}%{} of @{}", text.empty() ? "" : ", ", module_.tensors[param].name,
-                              module_.devices[id].name);
+                              each.device.name);
         }
       }
     }
@@ -58,7 +76,77 @@ class Describer {
     }
   }
 
-  void Add(const RaisedShare& raised) {
+  void Add(const RaisedDevice& raised) {
+    if (raised.steps) {
+      Line(1, fmt::format("body of @{}, run by all consumer threads, {} bytes of scratch",
+                          raised.device.name, raised.scratch_bytes));
+      Add(2, *raised.steps);
+    }
+    Expressions(fmt::format("@{} checks", raised.device.name), raised.from_data);
+  }
+
+  void Add(int depth, const Steps& steps) {
+    for (const Step& step : steps) {
+      std::visit([&](const auto& each) { Add(depth, each); }, step.AsVariant());
+    }
+  }
+
+  void Add(int depth, const BarrierStep&) { Line(depth, "barrier"); }
+  void Add(int depth, const EachThread& each) { Line(depth, "each thread: " + Head(each.stmt)); }
+  void Add(int depth, const OneThread& one) { Line(depth, "one thread: " + Head(one.stmt)); }
+  void Add(int depth, const Divided& divided) {
+    const For& loop = std::get<For>(module_.stmts[divided.loop]);
+    Line(depth, fmt::format("divided: for ({}){}", Axes(loop.axes, 0, divided.flat),
+                            divided.barrier ? ", barrier behind the bounds" : ""));
+    if (divided.flat < loop.axes.size()) {
+      Line(depth + 1, fmt::format("for ({})", Axes(loop.axes, divided.flat, loop.axes.size())));
+    }
+  }
+  void Add(int depth, const Together& together) {
+    Line(depth, "together: " + Head(together.loop));
+    Add(depth + 1, together.body);
+  }
+  void Add(int depth, const SameSide& side) {
+    Line(depth, Head(side.branch));
+    Add(depth + 1, side.body);
+    if (!side.otherwise.empty()) {
+      Line(depth, "else");
+      Add(depth + 1, side.otherwise);
+    }
+  }
+  void Add(int depth, const SharedLocal& local) {
+    Line(depth, fmt::format("local %{} at {}", module_.tensors[local.tensor].name, local.offset));
+  }
+
+  /// A statement without what is inside.
+  std::string Head(StmtId id) const {
+    return std::visit(
+        Overloaded{
+            [&](const For& loop) {
+              return fmt::format("{} ({})", loop.sequential ? "scan" : "for",
+                                 Axes(loop.axes, 0, loop.axes.size()));
+            },
+            [&](const If& branch) {
+              return fmt::format("if ({})", Print(module_, branch.condition));
+            },
+            [&](const Let& let) { return "let " + module_.symbols[let.symbol].name; },
+            [&](const LetPair& pair) {
+              return fmt::format("let ({}, {})", module_.symbols[pair.value].name,
+                                 module_.symbols[pair.index].name);
+            },
+            [&](const LocalDecl& local) { return "local %" + module_.tensors[local.tensor].name; },
+            [&](const Assign& assign) {
+              return fmt::format("store to %{}", module_.tensors[assign.tensor].name);
+            },
+            [&](const TopK& topk) {
+              return fmt::format("topk to %{}, %{}", module_.tensors[topk.values].name,
+                                 module_.tensors[topk.positions].name);
+            },
+        },
+        module_.stmts[id]);
+  }
+
+  void Add(NodeId id, const RaisedShare& raised) {
     const Share& share = raised.share;
     Line(1, fmt::format("share ({}) from {}, run @{}", Axes(share.axes, 0, share.axes.size()),
                         Print(module_, share.first), module_.devices[share.callee].name));
@@ -69,6 +157,23 @@ class Describer {
          fmt::format("box ({}), tasks numbered in {} bits",
                      Axes(share.axes, raised.loops, share.axes.size()), Bits(raised.coordinates)));
     Line(2, fmt::format("first % sms in {} bits", Bits(raised.first)));
+    Line(2, raised.one_object ? "one object for all tasks" : "an object for each task");
+    if (raised.reads_ranges) {
+      Line(2, "every SM waits before it reads the ranges of the tasks");
+    }
+    if (raised_.preloading.contains(id)) {
+      Line(2, "the loader preloads" + (raised.throttle ? ", throttled" : std::string()));
+    }
+    for (const auto* signals : {&raised.range_waits, &raised.enter_waits, &raised.waits,
+                                &raised.notifies, &raised.leave_notifies}) {
+      for (const RaisedSignal& signal : *signals) {
+        if (signal.one_thread || signal.checked) {
+          Line(2, fmt::format("{}{}{}", Print(module_, signal.ref),
+                              signal.one_thread ? " by the thread that waited" : "",
+                              signal.checked ? ", checked" : ""));
+        }
+      }
+    }
   }
 
   static int Bits(Division division) { return division == Division::Small ? 32 : 64; }
@@ -95,7 +200,7 @@ class Describer {
 
   /// Each text once: the same expression may stand in many places.
   template <class Ids>
-  void Expressions(const char* what, const Ids& ids) {
+  void Expressions(const std::string& what, const Ids& ids) {
     std::set<std::string> seen;
     std::string text;
     for (const auto& entry : ids) {

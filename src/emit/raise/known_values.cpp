@@ -2,7 +2,8 @@
 
 namespace etc {
 
-KnownValues::KnownValues(const RaisedKernel& raised) : raised_(raised) {
+KnownValues::KnownValues(const RaisedKernel& raised)
+    : module_(raised.module), sizes_(RangesOf(raised.module, raised.kernel)) {
   for (const ShareSite& site : SharesOf(raised.module, raised.kernel)) {
     for (NodeId id : site.repeats) {
       const Repeat& repeat = std::get<Repeat>(raised.module.nodes[id]);

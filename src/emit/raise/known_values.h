@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "emit/raise/raised.h"
+#include "ir/evaluate.h"
 
 namespace etc {
 
@@ -12,8 +13,9 @@ class KnownValues {
  public:
   explicit KnownValues(const RaisedKernel& raised);
 
+  const DimRanges& Sizes() const { return sizes_; }
   std::optional<Interval> Of(ExprId expr) const {
-    return Bounds(raised_.module, expr, intervals_, raised_.ranges);
+    return Bounds(module_, expr, intervals_, sizes_);
   }
   /// Whether the value is in lo .. 2^31.
   bool FitsU32(ExprId expr, int64_t lo) const {
@@ -22,7 +24,8 @@ class KnownValues {
   }
 
  private:
-  const RaisedKernel& raised_;
+  const Module& module_;
+  DimRanges sizes_;
   std::map<SymbolId, Interval> intervals_;  // of the variables of repeats
 };
 

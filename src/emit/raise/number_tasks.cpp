@@ -43,13 +43,10 @@ bool HasFewTasks(const KnownValues& known, const Share& share) {
 void NumberTasks(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     KnownValues known(kernel);
-    for (const ShareSite& site : SharesOf(raised.module, kernel.kernel)) {
-      const Share& share = std::get<Share>(raised.module.nodes[site.share]);
-      RaisedShare numbered{share};
-      numbered.loops = LoopsOf(raised.module, share);
-      numbered.coordinates = HasFewTasks(known, share) ? Division::Small : Division::Floor;
-      numbered.first = known.FitsU32(share.first, 0) ? Division::Small : Division::Floor;
-      kernel.shares.emplace(site.share, numbered);
+    for (auto& [id, each] : kernel.shares) {
+      each.loops = LoopsOf(raised.module, each.share);
+      each.coordinates = HasFewTasks(known, each.share) ? Division::Small : Division::Floor;
+      each.first = known.FitsU32(each.share.first, 0) ? Division::Small : Division::Floor;
     }
   }
 }

@@ -7,7 +7,13 @@
 namespace etc {
 
 void GatherCallees(RaisedModule& raised);
+void LayOutLaunches(RaisedModule& raised);
+void FoldSizes(RaisedModule& raised);
 void NumberTasks(RaisedModule& raised);
+void WalkRoles(RaisedModule& raised);
+void PlaceSignals(RaisedModule& raised);
+void ShareBodies(RaisedModule& raised);
+void TraceData(RaisedModule& raised);
 void ChooseDivisions(RaisedModule& raised);
 
 }  // namespace etc

@@ -6,12 +6,29 @@ namespace etc {
 
 const std::vector<RaisePass>& RaisePasses() {
   static const std::vector<RaisePass> kPasses = {
-      // First: all others go through the device functions that a kernel runs, at its sizes.
-      {"gather-callees", "the sizes of each kernel, its device functions and what they are given",
+      // First: all others go through the device functions and the shares of a kernel.
+      {"gather-callees", "the device functions that each kernel runs, and what they are given",
        GatherCallees},
-      // Behind gather-callees only.
+      // Anywhere: no other pass looks at launches.
+      {"lay-out-launches", "the sizes in the launch block, and the launches", LayOutLaunches},
+      // Behind gather-callees: it goes through what the device functions declare.
+      {"fold-sizes", "the numbers that are known at all sizes: constants, extents, tiles, flags",
+       FoldSizes},
+      // Behind gather-callees, which makes an entry for each share.
       {"number-tasks", "loops or a box for the tasks of each share, and how wide their numbers are",
        NumberTasks},
+      // Behind gather-callees, which finds their implementations.
+      {"walk-roles", "what the loader walks, and whether one object serves all tasks of a share",
+       WalkRoles},
+      // Behind walk-roles, which knows the shares whose ranges data decide.
+      {"place-signals", "the thread that waits and notifies, and which elements are checked",
+       PlaceSignals},
+      // Behind fold-sizes, which knows how large the locals are.
+      {"share-bodies", "how the threads of a CTA run a generated body, and the barriers in it",
+       ShareBodies},
+      // Behind gather-callees only.
+      {"trace-data", "the indices that depend on data, which debug checks hold against extents",
+       TraceData},
       // Last: it decides about every expression that the text may hold.
       {"choose-divisions", "the width of each division, and what divides by zero or shifts too far",
        ChooseDivisions},

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <variant>
 #include <vector>
 
-#include "ir/evaluate.h"
 #include "ir/module.h"
 #include "target/arch.h"
 
@@ -20,24 +21,129 @@ enum class Division : uint8_t {
   Total,  // in 64 bits, by a divisor that may be 0
 };
 
-/// How an SM finds its tasks of a share. The tasks are numbered row-major over the axes.
+/// A float of the program's own constants. `wide`: 32 bits do not hold it, or it is one of 64.
+struct FloatConstant {
+  double value;
+  bool wide;
+};
+using Constant = std::variant<int64_t, bool, FloatConstant>;
+
+/// What is known of a tensor's place in memory at all sizes of a kernel.
+struct RaisedTensor {
+  std::vector<std::optional<int64_t>> extents = {};  // absent: only the launch knows it
+  std::vector<int64_t> tile = {};                    // along the last axis but one, and the last
+
+  /// Their product, of a local, whose extents are all known.
+  int64_t Elements() const {
+    int64_t count = 1;
+    for (const std::optional<int64_t>& extent : extents) {
+      count *= extent.value();
+    }
+    return count;
+  }
+};
+
+/// A wait for the elements of an event, or a notify of them.
+struct RaisedSignal {
+  const EventRef& ref;
+  bool one_thread;  // only the thread that waited for a tensor may read it
+  bool checked;     // data decide the elements and their counts, which are held against the event
+};
+
+/// How an SM does its tasks of a share. They are numbered row-major over the axes.
 struct RaisedShare {
   const Share& share;
+  size_t device;  // its place among those of the kernel
   /// How many axes are loops, from the first on: others' ranges depend on them. The rest, the box,
   /// has a size for each of their values, and division gives its coordinates.
   size_t loops = 0;
   Division coordinates = Division::Floor;  // of a task's number by the extents of the box
   Division first = Division::Floor;        // of the first task's place by the number of SMs
+  bool reads_ranges = false;               // the ranges of the axes, from tensors
+  bool one_object = false;  // an implementation's object serves all tasks of an SM, else one each
+  std::optional<Throttle> throttle = {};  // of the loader
+  std::vector<RaisedSignal> range_waits = {};
+  std::vector<RaisedSignal> enter_waits = {};
+  std::vector<RaisedSignal> waits = {};
+  std::vector<RaisedSignal> notifies = {};
+  std::vector<RaisedSignal> leave_notifies = {};
+};
+
+/// A statement of a body that all consumer threads of a CTA run together, or what stands between
+/// two of them.
+struct Step;
+using Steps = std::vector<Step>;
+/// The threads wait for each other.
+struct BarrierStep {};
+/// Each thread runs a `let` for itself.
+struct EachThread {
+  StmtId stmt;
+};
+/// One thread runs the statement with all that is inside.
+struct OneThread {
+  StmtId stmt;
+};
+/// The points of a `for` are divided among the threads, along its first `flat` axes.
+struct Divided {
+  StmtId loop;
+  size_t flat;
+  bool barrier;  // in front, behind the bounds of the axes, which all threads have read then
+};
+/// The threads walk through a `scan` together.
+struct Together {
+  StmtId loop;
+  Steps body;
+};
+/// The threads take the same side of an `if`.
+struct SameSide {
+  StmtId branch;
+  Steps body;
+  Steps otherwise;
+};
+/// A local that the threads share.
+struct SharedLocal {
+  TensorId tensor;
+  int64_t offset;  // in the scratch memory
+};
+using AnyStep =
+    std::variant<BarrierStep, EachThread, OneThread, Divided, Together, SameSide, SharedLocal>;
+struct Step : AnyStep {
+  using AnyStep::AnyStep;
+  const AnyStep& AsVariant() const { return *this; }
+};
+
+/// A device function in a kernel.
+struct RaisedDevice {
+  const Device& device;
+  const Impl* impl;                                     // null: its body is generated
+  std::vector<std::optional<Constant>> impl_args = {};  // absent: a bare word
+  std::optional<Steps> steps = {};  // of a generated body; absent: one thread runs a task
+  int64_t scratch_bytes = 0;        // of the locals in these steps
+  std::set<ExprId> from_data = {};  // the indices, and the bounds of `topk`, that debug checks hold
+                                    // against extents, as their values depend on elements
+};
+
+/// A launch of a kernel of the schedule `kernels`.
+struct RaisedLaunch {
+  NodeId share;
+  std::vector<SymbolId> iterations = {};  // variables of the repeats around it, outermost first
 };
 
 struct RaisedKernel {
   const Module& module;
   const Kernel& kernel;
-  DimRanges ranges = {};               // the sizes that the kernel is for
-  std::vector<DeviceId> devices = {};  // those that it runs, each once, by their first share
-  std::set<TensorId> flagged = {};     // parameters of these that are bound to flagged buffers
-  std::set<TensorId> computed = {};    // parameters of these whose elements the kernel computes
+  std::vector<RaisedDevice> devices = {};  // those that it runs, each once, by their first share
+  std::set<TensorId> flagged = {};         // parameters of these that are bound to flagged buffers
+  std::set<TensorId> computed = {};        // parameters of these whose elements the kernel computes
+  std::vector<SymbolId> dims = {};         // of the launch block, in its order
+  std::vector<RaisedLaunch> launches = {};  // in program order; none of a persistent kernel
+  size_t iterations = 0;                    // the most repeats around a launch
+  std::vector<std::pair<SymbolId, Constant>> constants = {};  // of the program, in its order
+  std::map<TensorId, RaisedTensor> tensors = {};
+  std::vector<TensorId> flag_buffers = {};  // the flagged buffers,
+  std::optional<int64_t> flags_begin = {};  // and the first one's place, where there is one
   std::map<NodeId, RaisedShare> shares = {};
+  std::set<NodeId> preloading = {};           // the shares and repeats that the loader walks
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63
   std::map<ExprId, int64_t> limits = {};      // the values of `lower(d)` and `upper(d)`
@@ -49,6 +155,8 @@ struct RaisedModule {
   const Module& module;
   Arch arch;
   std::vector<RaisedKernel> kernels = {};  // in the order of the module
+  int64_t consumer_warps = 8;              // of all of them
+  bool has_checks = false;                 // whether some kernel has debug checks
 };
 
 }  // namespace etc

@@ -83,10 +83,9 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
   };
   std::for_each(kernel.declarations.begin(), kernel.declarations.end(), node);
   VisitNodes(module, kernel.body, node);
-  for (DeviceId id : raised.devices) {
-    const Device& device = module.devices[id];
-    std::for_each(device.params.begin(), device.params.end(), tensor);
-    VisitExprs(module, device.body, expr);
+  for (const RaisedDevice& each : raised.devices) {
+    std::for_each(each.device.params.begin(), each.device.params.end(), tensor);
+    VisitExprs(module, each.device.body, expr);
   }
 }
 

@@ -34,10 +34,26 @@ TEST_CASE("parameters bound to flagged buffers, and to what the launch computes"
   CHECK(text.Says("  computed in the launch: %x of @f"));
 }
 
-TEST_CASE("the sizes of a kernel") {
+TEST_CASE("the launch block has the sizes of the graph") {
   RaisedText text(kChain);
-  REQUIRE(text.Kernel().ranges.size() == 1);
-  CHECK(text.Kernel().ranges.begin()->second.hi == 4);
+  CHECK(text.Says("  launch block with n"));
+  CHECK(text.Kernel().launches.empty());
+}
+
+TEST_CASE("launches, and the repeats around them") {
+  RaisedText text(R"(device @f(%x: f32[8]) tasks (i: 8) { local %s: f32[1]; %s[0] = %x[i]; }
+kernel @g(%a: f32[8]) of @g kernels {
+  launch consumers 8 shared 225280;
+  on stream {
+    launch (i: 8) run @f[i](%a);
+    repeat l in 0..4 { launch (i: 8) run @f[i](%a); }
+  }
+}
+)");
+  REQUIRE(text.Kernel().launches.size() == 2);
+  CHECK(text.Kernel().launches[0].iterations.empty());
+  CHECK(text.Kernel().launches[1].iterations.size() == 1);
+  CHECK(text.Kernel().iterations == 1);
 }
 
 TEST_CASE("the passes have different names") {

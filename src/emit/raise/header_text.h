@@ -1,12 +1,18 @@
 // Headers pasted into a translation unit, so that it compiles without an include path.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
-#include "emit/emit.h"
+#include "support/diagnostics.h"
 
 namespace etc {
+
+/// Finds the text of a header that an impl or a header names, first in the include path, then
+/// among the headers built into etc. Nothing where there is none.
+using HeaderReader = std::function<std::optional<std::string>(const std::string& name)>;
 
 class HeaderText {
  public:

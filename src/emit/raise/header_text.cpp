@@ -1,4 +1,4 @@
-#include "emit/header_text.h"
+#include "emit/raise/header_text.h"
 
 #include <fmt/format.h>
 

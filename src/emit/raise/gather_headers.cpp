@@ -1,0 +1,65 @@
+#include "emit/raise/gather_headers.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace etc {
+namespace {
+
+/// Whether `name` stands in `text` as a whole word.
+bool HasWord(const std::string& text, const std::string& name) {
+  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    size_t end = at + name.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool AppendImpl(const Impl& impl, HeaderText& headers, Diagnostics& diagnostics,
+                std::string& text) {
+  if (!headers.Append(impl.header, impl.range, text)) {
+    return false;
+  }
+  if (!HasWord(text, impl.name)) {
+    diagnostics.Error(DiagnosticKind::Impl, impl.range,
+                      fmt::format("header `{}` does not define `{}`", impl.header, impl.name));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> GatherHeaders(const RaisedModule& raised, const HeaderReader& reader,
+                                         Diagnostics& diagnostics) {
+  std::vector<const char*> names = {"arch/sm90/launch.cuh", "engine/roles.cuh", "engine/events.cuh",
+                                    "tile/pointwise/scalar.cuh"};
+  HeaderText headers(reader, diagnostics);
+  if (raised.arch == Arch::Host) {
+    names = {"host_prelude.h", "tile/pointwise/scalar.cuh"};
+    headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
+    headers.Skip("arch/sm90/memory.cuh");
+  }
+  if (raised.has_checks) {
+    names.push_back("engine/checks.cuh");
+  }
+  bool ok = true;
+  std::string text;
+  for (const char* name : names) {
+    ok &= headers.Append(name, {}, text);
+  }
+  for (const RaisedKernel& kernel : raised.kernels) {
+    for (const RaisedDevice& device : kernel.devices) {
+      if (device.impl != nullptr && !device.impl->header.empty()) {
+        ok &= AppendImpl(*device.impl, headers, diagnostics, text);
+      }
+    }
+  }
+  return ok ? std::optional(std::move(text)) : std::nullopt;
+}
+
+}  // namespace etc

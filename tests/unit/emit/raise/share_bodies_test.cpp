@@ -1,0 +1,90 @@
+// How threads run a body together, and the barriers between its statements.
+#include "raised_text.h"
+
+namespace etc {
+namespace {
+
+RaisedText WithBody(const std::string& body, Arch arch = Arch::Sm90a) {
+  return RaisedText(R"(dim n in 1..64;
+device @f(%x: f32[64], %y: inout f32[64], %z: out i32[64]) tasks (one: 1) { )" +
+                        body + R"( }
+kernel @g(%a: f32[64], %b: inout f32[64], %c: out i32[64]) of @g static {
+  launch consumers 8 shared 225280;
+  on sm { share (one: 1) from 0 { run @f[one](%a, %b, %c); } }
+}
+)",
+                    arch);
+}
+
+/// The lines about the body, without their indentation by two levels.
+std::string StepsOf(const std::string& body) {
+  std::string text = Describe(*WithBody(body).raised), steps;
+  for (size_t at = text.find("//     "); at != std::string::npos;) {
+    size_t end = text.find('\n', at);
+    steps += text.substr(at + 7, end + 1 - (at + 7));
+    at = text.compare(end + 1, 7, "//     ") == 0 ? end + 1 : std::string::npos;
+  }
+  return steps;
+}
+
+TEST_CASE("threads divide the points of a `for`") {
+  CHECK(StepsOf("for (i: 64) %y[i] = %x[i];") == "divided: for (i: 64)\nbarrier\n");
+  CHECK(StepsOf("for (i: 8, j: 8) %y[i * 8 + j] = 1.0;") == "divided: for (i: 8, j: 8)\nbarrier\n");
+}
+
+TEST_CASE("axes whose bounds depend on an earlier one stay loops") {
+  CHECK(StepsOf("for (i: 8, j: 4, k: i + 1, l: 2) %y[i + j + k + l] = 1.0;") ==
+        "divided: for (i: 8, j: 4)\n  for (k: i + 1, l: 2)\nbarrier\n");
+}
+
+TEST_CASE("a barrier behind bounds that the loop overwrites") {
+  CHECK(StepsOf("for (i: i32(%y[0])) %y[i] = 1.0;") ==
+        "divided: for (i: i32(%y[0])), barrier behind the bounds\nbarrier\n");
+}
+
+TEST_CASE("one thread does what stands in no `for`") {
+  CHECK(StepsOf("%y[0] = 1.0;") == "one thread: store to %y\nbarrier\n");
+  CHECK(StepsOf("scan (i: 1..64) %y[i] = %y[i - 1];") ==
+        "one thread: scan (i: 1 .. 64)\nbarrier\n");
+}
+
+TEST_CASE("each thread has a `let`, and a barrier stands before what it reads is stored over") {
+  CHECK(StepsOf("let m = %y[0]; %y[1] = m;") ==
+        "each thread: let m\nbarrier\none thread: store to %y\nbarrier\n");
+  CHECK(StepsOf("let m = %x[0]; %y[1] = m;") ==
+        "each thread: let m\none thread: store to %y\nbarrier\n");
+}
+
+TEST_CASE("threads walk through a scan together that has something to divide") {
+  CHECK(StepsOf("scan (s: 4) { for (i: 64) %y[i] = %y[i] + %x[s]; }") ==
+        "together: scan (s: 4)\n  divided: for (i: 64)\n  barrier\n");
+  CHECK(StepsOf("scan (s: 4, t: i32(%y[s])) { for (i: 64) %y[i] = 1.0; }") ==
+        "together: scan (s: 4, t: i32(%y[s]))\n  barrier\n"
+        "  divided: for (i: 64)\n  barrier\n  barrier\n");
+}
+
+TEST_CASE("threads take the same side of an `if`") {
+  CHECK(StepsOf("if (%y[0] > 0.0) { for (i: 64) %y[i] = 1.0; } else { %y[1] = 2.0; }") ==
+        "if (%y[0] > 0.0)\n  barrier\n  divided: for (i: 64)\n  barrier\nelse\n"
+        "  barrier\n  one thread: store to %y\n  barrier\n");
+}
+
+TEST_CASE("locals share scratch memory, each at a multiple of 16 bytes") {
+  RaisedText text =
+      WithBody("local %s: f32[5]; local %t: i32[3]; for (i: 3) { %s[i] = 1.0; %t[i] = i; }");
+  const RaisedDevice& device = text.Kernel().devices[0];
+  CHECK(device.scratch_bytes == 48);
+  REQUIRE(device.steps);
+  CHECK(std::get<SharedLocal>((*device.steps)[1].AsVariant()).offset == 32);
+  CHECK(WithBody("for (i: 3) { local %s: f32[5]; %s[0] = 1.0; %y[i] = %s[0]; }")
+            .Kernel()
+            .devices[0]
+            .scratch_bytes == 0);
+}
+
+TEST_CASE("on the host one thread runs a task") {
+  CHECK(!WithBody("%y[0] = 1.0;", Arch::Host).Kernel().devices[0].steps);
+}
+
+}  // namespace
+}  // namespace etc
