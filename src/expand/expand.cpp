@@ -152,20 +152,29 @@ class Expander {
     std::vector<NodeId> flat;
     for (NodeId id : nodes) {
       Node node = module_.nodes[id];  // a copy: the table grows
-      if (auto* repeat = std::get_if<Repeat>(&node)) {
-        repeat->body = Block(repeat->body);
-      } else if (auto* region = std::get_if<Region>(&node)) {
-        region->body = Block(region->body);
-      } else if (auto* call = std::get_if<CallNode>(&node)) {
-        if (call->graph) {
-          for (NodeId inner : Inline(*call, module_.RangeOf(id))) {
-            // One buffer serves all rounds of a repeat around the call.
-            bool buffer = std::holds_alternative<BufferDecl>(module_.nodes[inner]);
-            (buffer ? buffers_ : flat).push_back(inner);
-          }
-          continue;
-        }
-        Resolve(*call, module_.RangeOf(id));
+      bool inlined =
+          std::visit(Overloaded{
+                         [&](OneOf<Repeat, Region> auto& around) {
+                           around.body = Block(around.body);
+                           return false;
+                         },
+                         [&](CallNode& call) {
+                           if (!call.graph) {
+                             Resolve(call, module_.RangeOf(id));
+                             return false;
+                           }
+                           for (NodeId inner : Inline(call, module_.RangeOf(id))) {
+                             // One buffer serves all rounds of a repeat around the call.
+                             bool buffer = std::holds_alternative<BufferDecl>(module_.nodes[inner]);
+                             (buffer ? buffers_ : flat).push_back(inner);
+                           }
+                           return true;
+                         },
+                         [](OneOf<BufferDecl, EventDecl, Share> auto&) { return false; },
+                     },
+                     node);
+      if (inlined) {
+        continue;
       }
       module_.nodes[id] = std::move(node);
       flat.push_back(id);

@@ -1,6 +1,6 @@
 // The invariants of a module, in groups; each group has its own file.
 //
-// Expressions (expr_checker.cpp)
+// Expressions (expr_checker.cpp, expr_kinds.cpp)
 //   - Operators and intrinsics get as many operands as they take, of the kinds they take. Integers
 //     promote to floats; nothing else converts but by a cast. Conditions are booleans.
 //   - `lower` and `upper` take a dimension; `argmax` has one axis.
