@@ -357,9 +357,13 @@ inline void TestAttentions(Report& report) {
   TestAttention<AttentionCase<1, 128, true>>(report);
   TestAttention<AttentionCase<2, 128, true>>(report);
   TestAttention<AttentionCase<2, 64, false>>(report);
+  TestAttention<AttentionCase<3, 64, false>>(report);
   TestAttention<AttentionCase<4, 64, false>>(report);
   TestAttention<AttentionCase<4, 128, true>>(report);
   TestAttention<AttentionCase<5, 128, true>>(report);
+  TestAttention<AttentionCase<6, 128, false>>(report);
+  TestAttention<AttentionCase<7, 64, false>>(report);
+  TestAttention<AttentionCase<7, 128, false>>(report);
   TestAttention<AttentionCase<8, 64, false>>(report);
   TestAttention<AttentionCase<8, 128, true>>(report);
 }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "support.cuh"
+#include "tile/attention/attention_combine.cuh"
 #include "tile/gemm/skinny_gemm.cuh"
 #include "tile/pointwise/embedding.cuh"
 #include "tile/pointwise/scalar.cuh"
@@ -190,7 +191,84 @@ void TestFlaggedChain(Report& report) {
                                std::to_string(launches) + " launches differ");
 }
 
+/// Records of splits, written to a flagged buffer by one CTA and joined by others.
+struct FlaggedCombine {
+  static constexpr int kHeads = 3, kDim = 64, kSplits = 40, kRecord = kDim + 2;
+  static constexpr int kWords = kHeads * kSplits * kRecord;
+  struct Args {
+    Flagged<float> partial;
+    static constexpr long long partial_1 = kHeads, partial_3 = kRecord;
+    long long partial_2;
+    bf16* out;
+    static constexpr long long out_1 = kHeads * kDim;
+  };
+  static constexpr int kSlotBytes = 0, kScratchBytes = 0;
+
+  const float* records;
+  char* memory;
+  Args combine;
+
+  ETC_DEVICE FlagState OpenFlags() const { return FlagState(memory); }
+  ETC_DEVICE i64 FlaggedBytes() const { return kWords * 8; }
+  ETC_DEVICE void UseSet(u32 set) {
+    combine.partial = Flagged<float>(memory + FlagState::kHeaderBytes, set);
+  }
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events&) const {
+    if (HasTask(1, 0)) {
+      for (int i = consumer.thread; i < kWords; i += Consumer::kThreads) {
+        StoreElement(combine.partial, i, records[i]);
+      }
+    }
+    if (HasTask(kHeads, 1)) {
+      AttentionCombine<void, Args> op(consumer, combine);
+      Share(kHeads, 1, [&](int h) { op.Run(consumer, combine, 0, h); });
+    }
+  }
+};
+
+/// More splits than are joined at once; those before `first` are empty, as of a short sequence.
+inline void TestFlaggedCombine(Report& report) {
+  constexpr int heads = FlaggedCombine::kHeads, dim = FlaggedCombine::kDim;
+  constexpr int splits = FlaggedCombine::kSplits, record = FlaggedCombine::kRecord;
+  Buffer<char> memory(FlagState::kHeaderBytes + FlaggedCombine::kWords * 8 + 256);
+  memory.Fill(0);
+  Buffer<float> device_records(FlaggedCombine::kWords);
+  Buffer<bf16> out(heads * dim);
+  Launcher<FlaggedCombine> launcher;
+  for (int first : {0, 1, 20, splits - 1}) {
+    Random random(first + 5);
+    std::vector<float> records(FlaggedCombine::kWords);
+    std::vector<double> expected(heads * dim);
+    for (int h = 0; h < heads; ++h) {
+      double weight = 0;
+      for (int s = 0; s < splits; ++s) {
+        float* part = records.data() + (h * splits + s) * record;
+        part[dim] = s < first ? -INFINITY : random.Value(5.0f);
+        part[dim + 1] = s < first ? 0 : 1.5f + random.Value(1.0f);
+        double factor = s < first ? 0 : std::exp(double(part[dim]));
+        weight += factor * part[dim + 1];
+        for (int d = 0; d < dim; ++d) {
+          part[d] = s < first ? 0 : random.Value(2.0f);
+          expected[h * dim + d] += factor * part[d];
+        }
+      }
+      for (int d = 0; d < dim; ++d) {
+        expected[h * dim + d] /= weight;
+      }
+    }
+    device_records.Write(records);
+    out.Fill(0xff);
+    FlaggedCombine program{device_records.data(), memory.data(), {}};
+    program.combine.partial_2 = splits, program.combine.out = out.data();
+    launcher.Launch(program);
+    report.CheckClose(out.Read(), expected, expected.size(), 1.0 / 200, 1e-4,
+                      "flagged combine from split " + std::to_string(first));
+  }
+}
+
 inline void TestFlagged(Report& report) {
+  TestFlaggedCombine(report);
   TestFlaggedChain<1024, 8>(report);
   TestFlaggedChain<2048, 16>(report);
   TestFlaggedChain<6144, 16>(report);  // more than registers hold
