@@ -10,10 +10,9 @@
 #include "emit/emit.h"
 #include "emit/entries.h"
 #include "emit/json_text.h"
-#include "emit/raise/graph_dims.h"
+#include "emit/raise/raise.h"
 #include "ir/printer.h"
 #include "ir/requirements.h"
-#include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -73,7 +72,7 @@ Json Number(double value) {
 
 class ManifestWriter {
  public:
-  explicit ManifestWriter(const Module& module) : module_(module) {}
+  explicit ManifestWriter(const RaisedModule& raised) : raised_(raised), module_(raised.module) {}
 
   Json Constants() const {
     Json out = Json::object();
@@ -100,11 +99,11 @@ class ManifestWriter {
   /// One entry for each graph; its kernels are those made of it.
   Json Graphs() {
     Json out = Json::array();
-    for (const Kernel& kernel : module_.kernels) {
-      bool same = !out.empty() && out.back()["name"] == kernel.graph;
+    for (const RaisedKernel& kernel : raised_.kernels) {
+      bool same = !out.empty() && out.back()["name"] == kernel.kernel.graph;
       if (!same) {
-        out.push_back({{"name", kernel.graph},
-                       {"dims", Dims(kernel.graph)},
+        out.push_back({{"name", kernel.kernel.graph},
+                       {"dims", Dims(kernel)},
                        {"params", Params(kernel)},
                        {"kernels", Json::array()}});
         AddRequirements(kernel, false, out.back());
@@ -119,9 +118,9 @@ class ManifestWriter {
   const std::set<std::string>& Features() const { return features_; }
 
  private:
-  Json Dims(const std::string& graph) const {
+  Json Dims(const RaisedKernel& kernel) const {
     Json out = Json::array();
-    for (SymbolId id : GraphDims(module_, graph)) {
+    for (SymbolId id : kernel.dims) {
       const Symbol& symbol = module_.symbols[id];
       out.push_back(
           {{"name", symbol.name},
@@ -133,8 +132,8 @@ class ManifestWriter {
   }
 
   /// What the graph's launches must fulfil: of all sizes, or of those in the ranges of the kernel.
-  void AddRequirements(const Kernel& kernel, bool in_ranges, Json& to) {
-    std::vector<SymbolId> known = GraphDims(module_, kernel.graph);
+  void AddRequirements(const RaisedKernel& kernel, bool in_ranges, Json& to) {
+    const std::vector<SymbolId>& known = kernel.dims;
     for (ExprId condition : LaunchRequirements(module_)) {
       std::vector<SymbolId> dims = DimsIn(module_, condition);
       bool is_known = std::find(known.begin(), known.end(), dims.front()) != known.end();
@@ -146,9 +145,9 @@ class ManifestWriter {
     }
   }
 
-  Json Params(const Kernel& kernel) {
+  Json Params(const RaisedKernel& kernel) {
     Json out = Json::array();
-    for (TensorId id : kernel.params) {
+    for (TensorId id : kernel.kernel.params) {
       const Tensor& tensor = module_.tensors[id];
       Json shape = Json::array();
       for (ExprId extent : tensor.shape) {
@@ -164,7 +163,7 @@ class ManifestWriter {
                     {"alignment", 16}};
       if (!tensor.tile.empty()) {
         features_.insert("tiles");
-        param["layout"] = {{"tile", {TileSize(tensor, 0), TileSize(tensor, 1)}}};
+        param["layout"] = {{"tile", kernel.tensors.at(id).tile}};
         if (tensor.swizzled) {
           features_.insert("swizzle");
           param["layout"]["swizzle"] = true;
@@ -188,11 +187,8 @@ class ManifestWriter {
     return out;
   }
 
-  int64_t TileSize(const Tensor& tensor, size_t axis) const {
-    return EvaluateInt(module_, tensor.tile[axis], {}).value();
-  }
-
-  Json KernelEntry(const Kernel& kernel) {
+  Json KernelEntry(const RaisedKernel& raised) {
+    const Kernel& kernel = raised.kernel;
     ranges_ = RangesOf(module_, kernel);
     Json where = Json::array();
     for (const Where& range : kernel.where) {
@@ -223,7 +219,7 @@ class ManifestWriter {
       features_.insert("launches");
     }
     size_t next = 0;
-    Json entries = launches ? Launches(kernel, kernel.body, next) : Json(EntryName(kernel));
+    Json entries = launches ? Launches(raised, kernel.body, next) : Json(EntryName(kernel));
     if (launches && HasChecks(kernel)) {
       entries.insert(entries.begin(),
                      Json{{"entry", CheckName(module_, kernel)}, {"tasks", kCheckTasks}});
@@ -235,13 +231,13 @@ class ManifestWriter {
                   {"shared_bytes", kernel.shared_bytes},
                   {"workspace_bytes", Balanced(workspace)},
                   {"event_counters", Balanced(counters)}};
-    AddRequirements(kernel, true, entry);
+    AddRequirements(raised, true, entry);
     ranges_.clear();
     return entry;
   }
 
   /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.
-  Json Launches(const Kernel& kernel, const std::vector<NodeId>& nodes, size_t& next) {
+  Json Launches(const RaisedKernel& kernel, const std::vector<NodeId>& nodes, size_t& next) {
     Json out = Json::array();
     for (NodeId id : nodes) {
       std::visit(Overloaded{
@@ -255,8 +251,8 @@ class ManifestWriter {
                                       {"launches", Launches(kernel, repeat.body, next)}});
                      },
                      [&](const Share& share) {
-                       out.push_back({{"entry", LaunchName(module_, kernel, next++, share)},
-                                      {"tasks", Tasks(share)}});
+                       out.push_back({{"entry", LaunchName(module_, kernel.kernel, next++, share)},
+                                      {"tasks", Tasks(kernel.shares.at(id))}});
                      },
                      [](const OneOf<BufferDecl, EventDecl> auto&) {},
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
@@ -267,16 +263,12 @@ class ManifestWriter {
   }
 
   /// The number of tasks. Where only the launch knows it, all SMs take part.
-  Json Tasks(const Share& share) const {
-    std::vector<SymbolId> vars;
-    for (const Axis& axis : share.axes) {
-      vars.push_back(axis.var);
-    }
-    if (ReadsTensor(module_, share.axes) || Mentions(module_, share.axes, vars)) {
+  Json Tasks(const RaisedShare& raised) const {
+    if (raised.reads_ranges || raised.loops > 0) {
       return std::numeric_limits<int32_t>::max();
     }
     Json tasks = 1;
-    for (const Axis& axis : share.axes) {
+    for (const Axis& axis : raised.share.axes) {
       Json extent = axis.lo ? Folded("-", Expr(axis.hi), Expr(axis.lo)) : Expr(axis.hi);
       tasks = Folded("*", tasks, extent);
     }
@@ -361,6 +353,7 @@ class ManifestWriter {
     return std::visit(Visitor{*this}, module_.exprs[id]);
   }
 
+  const RaisedModule& raised_;
   const Module& module_;
   DimRanges ranges_;  // of the kernel whose sizes are being written
   std::set<std::string> features_;
@@ -379,7 +372,8 @@ Json RecordOf(const ManifestProofs& proofs) {
 }  // namespace
 
 std::string EmitManifest(const Module& module, const ManifestInfo& info) {
-  ManifestWriter writer(module);
+  const RaisedModule raised = Raise(module, info.arch);
+  ManifestWriter writer(raised);
   Json graphs = writer.Graphs();
   std::set<std::string> features = writer.Features();
   if (info.debug_checks) {
