@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "expand/presence.h"
 
 namespace etc {
 namespace {
@@ -13,9 +16,15 @@ class Deduction {
             Diagnostics& diagnostics)
       : module_(module), callee_(callee), call_(call), range_(range), diagnostics_(diagnostics) {}
 
-  std::optional<Substitution> Run() {
+  std::optional<Deduced> Run() {
     size_t before = diagnostics_.error_count();
     TakeGiven();
+    std::optional<std::vector<TensorId>> params = PresentParams(
+        module_, callee_.name, callee_.params, WithDefaults(), range_, diagnostics_);
+    if (!params) {
+      return std::nullopt;
+    }
+    params_ = std::move(*params);
     for (SymbolId generic : callee_.generics) {
       if (values_.contains(generic)) {
         continue;
@@ -33,10 +42,21 @@ class Deduction {
     if (diagnostics_.error_count() > before) {
       return std::nullopt;
     }
-    return std::move(values_);
+    return Deduced{std::move(values_), std::move(params_)};
   }
 
  private:
+  /// What is known before any argument is looked at.
+  Substitution WithDefaults() {
+    Substitution values = values_;
+    for (SymbolId generic : callee_.generics) {
+      if (!values.contains(generic) && module_.symbols[generic].value) {
+        values[generic] = Clone(module_, module_.symbols[generic].value, values);
+      }
+    }
+    return values;
+  }
+
   void TakeGiven() {
     for (const GenericArg& arg : call_.generics) {
       auto named = [&](SymbolId id) { return module_.symbols[id].name == arg.name; };
@@ -55,8 +75,8 @@ class Deduction {
 
   /// The extent of an argument where the parameter's is the name alone.
   ExprId FromArguments(SymbolId generic) const {
-    for (size_t i = 0; i < std::min(callee_.params.size(), call_.args.size()); ++i) {
-      const std::vector<ExprId>& shape = module_.tensors[callee_.params[i]].shape;
+    for (size_t i = 0; i < std::min(params_.size(), call_.args.size()); ++i) {
+      const std::vector<ExprId>& shape = module_.tensors[params_[i]].shape;
       std::vector<ExprId> given = ShapeOf(module_, call_.args[i]);
       for (size_t axis = 0; axis < std::min(shape.size(), given.size()); ++axis) {
         const auto* ref = std::get_if<SymbolRef>(&module_.exprs[shape[axis]]);
@@ -83,6 +103,7 @@ class Deduction {
   SourceRange range_;
   Diagnostics& diagnostics_;
   Substitution values_;
+  std::vector<TensorId> params_;  // of the callee, those that there are
 };
 
 }  // namespace
@@ -98,8 +119,8 @@ std::vector<ExprId> ShapeOf(const Module& module, const Argument& argument) {
   return extents;
 }
 
-std::optional<Substitution> Deduce(Module& module, const Callee& callee, const CallNode& call,
-                                   SourceRange range, Diagnostics& diagnostics) {
+std::optional<Deduced> Deduce(Module& module, const Callee& callee, const CallNode& call,
+                              SourceRange range, Diagnostics& diagnostics) {
   return Deduction(module, callee, call, range, diagnostics).Run();
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/shapes.h"
 #include "expand/deduce.h"
 #include "expand/inline.h"
+#include "expand/presence.h"
 #include "ir/device_copy.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -19,6 +20,13 @@
 
 namespace etc {
 namespace {
+
+template <class T>
+std::set<T> Without(const std::vector<T>& all, const std::vector<T>& others) {
+  std::set<T> rest(all.begin(), all.end());
+  std::for_each(others.begin(), others.end(), [&](T one) { rest.erase(one); });
+  return rest;
+}
 
 bool IsLet(const Module& module, const Item& item) {
   const auto* symbol = std::get_if<SymbolId>(&item);
@@ -40,7 +48,7 @@ class Expander {
       }
       changes_ |= std::holds_alternative<ImportId>(item) ||
                   std::holds_alternative<FunctionId>(item) || IsLet(module, item) ||
-                  IsGeneric(item) || CallsGraphs(item);
+                  IsGeneric(item) || CallsGraphs(item) || HasConditionalParams(module, Params(item));
     }
   }
 
@@ -51,6 +59,7 @@ class Expander {
     size_t before = diagnostics_.error_count();
     module_.applications.clear();
     PutLets();
+    DecideParams();
     ReserveNames();
     std::map<size_t, std::vector<Item>> made;  // for the graph at this item, in front of it
     for (size_t i = 0; i < module_.items.size(); ++i) {
@@ -81,11 +90,25 @@ class Expander {
   }
 
  private:
+  /// A function of which each call may get a copy of its own.
+  bool IsGeneric(const Device& device) const {
+    return !device.generics.empty() || HasConditionalScalars(module_, device.scalars);
+  }
+
   bool IsGeneric(const Item& item) const {
     const auto* device = std::get_if<DeviceId>(&item);
     const auto* graph = std::get_if<GraphId>(&item);
-    return (device != nullptr && !module_.devices[*device].generics.empty()) ||
+    return (device != nullptr && IsGeneric(module_.devices[*device])) ||
            (graph != nullptr && !module_.graphs[*graph].generics.empty());
+  }
+
+  /// Of a device function or a graph; else none.
+  std::vector<TensorId> Params(const Item& item) const {
+    if (const auto* device = std::get_if<DeviceId>(&item)) {
+      return module_.devices[*device].params;
+    }
+    const auto* graph = std::get_if<GraphId>(&item);
+    return graph != nullptr ? module_.graphs[*graph].params : std::vector<TensorId>{};
   }
 
   bool CallsGraphs(const Item& item) const {
@@ -121,6 +144,48 @@ class Expander {
         Expr value = module_.exprs[module_.symbols[ref->symbol].value];
         module_.exprs[id] = std::move(value);
       }
+    }
+  }
+
+  /// Which parameters there are of what is not generic, since constants say it.
+  void DecideParams() {
+    for (const Item& item : module_.items) {
+      const std::vector<TensorId> all = Params(item);
+      if (IsGeneric(item) || !HasConditionalParams(module_, all)) {
+        continue;
+      }
+      const auto* graph = std::get_if<GraphId>(&item);
+      const auto* device = std::get_if<DeviceId>(&item);
+      const std::string& name =
+          graph != nullptr ? module_.graphs[*graph].name : module_.devices[*device].name;
+      SourceRange range =
+          graph != nullptr ? module_.graphs[*graph].range : module_.devices[*device].range;
+      std::optional<std::vector<TensorId>> present =
+          PresentParams(module_, name, all, {}, range, diagnostics_);
+      if (!present) {
+        continue;
+      }
+      std::set<TensorId> absent = Without(all, *present);
+      if (graph != nullptr) {
+        VisitNodes(module_, module_.graphs[*graph].body, [&](NodeId id) {
+          if (auto* call = std::get_if<CallNode>(&module_.nodes[id])) {
+            LeaveOut(*call, absent);
+          }
+        });
+        module_.graphs[*graph].params = *present;
+      } else {
+        Device& one = module_.devices[*device];
+        one.params = *present;
+        for (Impl& impl : one.impls) {
+          for (auto* operands : {&impl.preloaded, &impl.flagged}) {
+            std::erase_if(*operands, [&](TensorId operand) { return absent.contains(operand); });
+          }
+        }
+        one.body = WithoutDecidedChoices(module_, one.body);
+        CheckUnused(module_, one, absent, {}, range, diagnostics_);
+      }
+      std::for_each(present->begin(), present->end(),
+                    [&](TensorId id) { module_.tensors[id].offset = {}; });
     }
   }
 
@@ -201,30 +266,31 @@ class Expander {
           .notes.push_back({graph.range, "it is defined here"});
       return {};
     }
-    std::optional<Substitution> generics = Deduce(module_, callee, call, range, diagnostics_);
-    if (!generics || !Fits(callee, call, *generics, range)) {
+    std::optional<Deduced> deduced = Deduce(module_, callee, call, range, diagnostics_);
+    if (!deduced || !Fits(callee, call, *deduced, range)) {
       return {};
     }
-    NameConstants(callee, *generics);
-    Remember(callee, {graph.range.begin, graph.braces.end}, *generics, range);
-    return Block(InlineGraph(module_, call.graph, call, std::move(*generics)));
+    NameConstants(callee, deduced->values);
+    Remember(callee, {graph.range.begin, graph.braces.end}, deduced->values, range);
+    return Block(InlineGraph(module_, call.graph, call, std::move(*deduced)));
   }
 
   /// Whether the arguments are what the parameters of a graph say. For those of a device function
   /// the verifier sees to it.
-  bool Fits(const Callee& callee, const CallNode& call, const Substitution& generics,
+  bool Fits(const Callee& callee, const CallNode& call, const Deduced& deduced,
             SourceRange range) {
-    if (call.args.size() != callee.params.size()) {
+    const auto& [generics, params] = deduced;
+    if (call.args.size() != params.size()) {
       diagnostics_
           .Error(DiagnosticKind::Argument, range,
-                 fmt::format("`@{}` takes {} tensors, found {}", callee.name, callee.params.size(),
+                 fmt::format("`@{}` takes {} tensors, found {}", callee.name, params.size(),
                              call.args.size()))
           .notes.push_back({callee.range, "it is defined here"});
       return false;
     }
     bool ok = true;
     for (size_t i = 0; i < call.args.size(); ++i) {
-      const Tensor param = module_.tensors[callee.params[i]];
+      const Tensor param = module_.tensors[params[i]];
       const Tensor tensor = module_.tensors[call.args[i].tensor];
       std::vector<ExprId> shape = ShapeOf(module_, call.args[i]);
       bool same = tensor.type == param.type && shape.size() == param.shape.size();
@@ -252,30 +318,61 @@ class Expander {
     return fmt::format("`{}[{}]`", Spelling(type), extents);
   }
 
+  /// The scalars of a device function that there are. The call keeps the values of these.
+  std::optional<std::vector<SymbolId>> TakeScalars(CallNode& call, const Device& device,
+                                                   const Substitution& values,
+                                                   SourceRange range) {
+    std::optional<std::vector<bool>> present =
+        PresentScalars(module_, device.name, device.scalars, values, range, diagnostics_);
+    if (!present) {
+      return std::nullopt;
+    }
+    bool one_each = call.scalars.size() == device.scalars.size();  // or the verifier reports it
+    std::vector<SymbolId> scalars;
+    std::vector<ExprId> given;
+    for (size_t i = 0; i < device.scalars.size(); ++i) {
+      if ((*present)[i]) {
+        scalars.push_back(device.scalars[i]);
+        given.push_back(one_each ? call.scalars[i] : ExprId{});
+      }
+    }
+    call.scalars = one_each ? given : call.scalars;
+    return scalars;
+  }
+
   /// Has a call of a generic device function call the one that is made for it.
   void Resolve(CallNode& call, SourceRange range) {
     const Device device = module_.devices[call.callee];
-    if (device.generics.empty() && call.generics.empty()) {
+    if (!IsGeneric(device) && call.generics.empty()) {
       if (used_.insert(call.callee).second && imported_devices_.contains(call.callee)) {
         module_.devices[call.callee].name = UniqueName(device.name, names_);
       }
       return;
     }
     Callee callee{device.name, device.generics, device.params, device.range};
-    std::optional<Substitution> values = Deduce(module_, callee, call, range, diagnostics_);
-    if (!values) {
+    std::optional<Deduced> deduced = Deduce(module_, callee, call, range, diagnostics_);
+    if (!deduced) {
+      return;
+    }
+    auto& [values, params] = *deduced;
+    std::optional<std::vector<SymbolId>> scalars = TakeScalars(call, device, values, range);
+    if (!scalars) {
       return;
     }
     std::string key = fmt::format("{}", call.callee.value);
     for (SymbolId generic : device.generics) {
-      key += ";" + Print(module_, values->at(generic));
+      key += ";" + Print(module_, values.at(generic));
     }
-    Remember(callee, {device.range.begin, device.braces.end}, *values, range);
+    Remember(callee, {device.range.begin, device.braces.end}, values, range);
     auto found = instances_.find(key);
     if (found == instances_.end()) {
-      NameConstants(callee, *values);
-      DeviceId copy = module_.devices.Add(
-          CopyDevice(module_, call.callee, std::move(*values), UniqueName(device.name, names_)));
+      NameConstants(callee, values);
+      Device made = CopyDevice(module_, call.callee, params, *scalars, std::move(values),
+                               UniqueName(device.name, names_));
+      made.body = WithoutDecidedChoices(module_, made.body);
+      CheckUnused(module_, made, Without(device.params, params),
+                  Without(device.scalars, *scalars), range, diagnostics_);
+      DeviceId copy = module_.devices.Add(std::move(made));
       made_.emplace_back(copy);
       if (imported_devices_.contains(call.callee)) {
         imported_devices_.insert(copy);

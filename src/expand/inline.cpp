@@ -1,6 +1,7 @@
 #include "expand/inline.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "ir/device_copy.h"
@@ -11,11 +12,12 @@ namespace {
 
 class Inliner {
  public:
-  Inliner(Module& module, const Graph& graph, const CallNode& call, Substitution generics)
-      : module_(module), copier_(module) {
-    copier_.symbols = std::move(generics);
-    for (size_t i = 0; i < graph.params.size(); ++i) {
-      copier_.tensors[graph.params[i]] = call.args[i];
+  Inliner(Module& module, const Graph& graph, const CallNode& call, Deduced deduced)
+      : module_(module), copier_(module), absent_(graph.params.begin(), graph.params.end()) {
+    copier_.symbols = std::move(deduced.values);
+    for (size_t i = 0; i < deduced.params.size(); ++i) {
+      copier_.tensors[deduced.params[i]] = call.args[i];
+      absent_.erase(deduced.params[i]);
     }
   }
 
@@ -46,6 +48,7 @@ class Inliner {
 
   CallNode Copy(const CallNode& call) {
     CallNode copy = call;
+    LeaveOut(copy, absent_);
     for (Argument& argument : copy.args) {
       argument = Compose(argument);
     }
@@ -114,15 +117,20 @@ class Inliner {
 
   Module& module_;
   DeviceCopier copier_;
+  std::set<TensorId> absent_;  // parameters that there are not
   std::map<EventId, EventId> events_;
 };
 
 }  // namespace
 
+void LeaveOut(CallNode& call, const std::set<TensorId>& absent) {
+  std::erase_if(call.args, [&](const Argument& arg) { return absent.contains(arg.tensor); });
+}
+
 std::vector<NodeId> InlineGraph(Module& module, GraphId id, const CallNode& call,
-                                Substitution generics) {
+                                Deduced deduced) {
   const Graph graph = module.graphs[id];
-  return Inliner(module, graph, call, std::move(generics)).Block(graph.body);
+  return Inliner(module, graph, call, std::move(deduced)).Block(graph.body);
 }
 
 }  // namespace etc

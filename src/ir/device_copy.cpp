@@ -22,7 +22,8 @@ Tensor DeviceCopier::ParamOf(TensorId id) {
   }
   param.value_lo = Expr(param.value_lo);
   param.value_hi = Expr(param.value_hi);
-  param.counts = param.counts ? tensors.at(param.counts).tensor : TensorId{};
+  param.counts = tensors.contains(param.counts) ? tensors.at(param.counts).tensor : TensorId{};
+  param.offset = {};  // the condition: the copy is there
   return param;
 }
 
@@ -63,6 +64,7 @@ std::vector<Impl> DeviceCopier::Impls(const std::vector<Impl>& impls) {
       arg.value = Expr(arg.value);
     }
     for (auto* operands : {&impl.preloaded, &impl.flagged}) {
+      std::erase_if(*operands, [&](TensorId operand) { return !tensors.contains(operand); });
       for (TensorId& operand : *operands) {
         operand = tensors.at(operand).tensor;
       }
@@ -108,8 +110,14 @@ LocalDecl DeviceCopier::Copy(const LocalDecl& local) {
   return {copy};
 }
 
+/// What a store to the tensor becomes a store to: where it is not copied, it itself.
+Argument DeviceCopier::Target(TensorId id) const {
+  auto found = tensors.find(id);
+  return found == tensors.end() ? Argument{id, {}} : found->second;
+}
+
 Assign DeviceCopier::Copy(const Assign& assign) {
-  const Argument& target = tensors.at(assign.tensor);
+  const Argument target = Target(assign.tensor);
   return {target.tensor, Behind(target.indices, Exprs(assign.indices)), Expr(assign.value),
           assign.adds};
 }
@@ -118,8 +126,8 @@ TopK DeviceCopier::Copy(const TopK& topk) {
   Axis axis = OneAxis(topk.axis);
   ExprId body = Expr(topk.body);
   Axis rank = OneAxis(topk.rank);
-  const Argument& values = tensors.at(topk.values);
-  const Argument& positions = tensors.at(topk.positions);
+  const Argument values = Target(topk.values);
+  const Argument positions = Target(topk.positions);
   return {values.tensor,
           Behind(values.indices, Exprs(topk.value_indices)),
           positions.tensor,
@@ -129,7 +137,8 @@ TopK DeviceCopier::Copy(const TopK& topk) {
           body};
 }
 
-Device CopyDevice(Module& module, DeviceId id, Substitution symbols, std::string name) {
+Device CopyDevice(Module& module, DeviceId id, const std::vector<TensorId>& params,
+                  const std::vector<SymbolId>& scalars, Substitution symbols, std::string name) {
   const Device original = module.devices[id];
   DeviceCopier copier(module);
   copier.symbols = std::move(symbols);
@@ -137,11 +146,12 @@ Device CopyDevice(Module& module, DeviceId id, Substitution symbols, std::string
   copy.name = std::move(name);
   copy.range = original.range;
   copy.braces = original.braces;
-  for (TensorId param : original.params) {
+  for (TensorId param : params) {
     copy.params.push_back(copier.CopyParam(param));
   }
-  for (SymbolId scalar : original.scalars) {
+  for (SymbolId scalar : scalars) {
     copy.scalars.push_back(copier.CopySymbol(scalar));
+    module.symbols[copy.scalars.back()].value = {};  // the condition: the copy is there
   }
   copy.tasks = copier.Axes(original.tasks);
   copy.impls = copier.Impls(original.impls);

@@ -34,13 +34,16 @@ class DeviceCopier {
   Let Copy(const Let& let);
   LetPair Copy(const LetPair& pair);
   LocalDecl Copy(const LocalDecl& local);
+  Argument Target(TensorId id) const;
   Assign Copy(const Assign& assign);
   TopK Copy(const TopK& topk);
 
   Module& module_;
 };
 
-/// All of a device function in terms of `symbols`, which has what its generic parameters are.
-Device CopyDevice(Module& module, DeviceId id, Substitution symbols, std::string name);
+/// All of a device function but the parameters that are not in `params` and `scalars`, in terms of
+/// `symbols`, which has what its generic parameters are.
+Device CopyDevice(Module& module, DeviceId id, const std::vector<TensorId>& params,
+                  const std::vector<SymbolId>& scalars, Substitution symbols, std::string name);
 
 }  // namespace etc

@@ -153,8 +153,10 @@ class Parser {
   void GraphItem();
   void KernelItem();
   /// With `scalars`, those may follow the tensors.
-  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr);
-  TensorId Param();
+  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr,
+                               bool conditional = true);
+  /// A `conditional` one may end in `if biased`.
+  TensorId Param(bool conditional);
   SymbolId ScalarParam();
   /// With `names`, axes may have them, as in `[t: n]`.
   Tensor Type(const Token& name, TensorKind kind, std::vector<Token>* names = nullptr);

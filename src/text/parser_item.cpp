@@ -158,7 +158,7 @@ bool Parser::ExpectWord(std::string_view word) {
   return true;
 }
 
-TensorId Parser::Param() {
+TensorId Parser::Param(bool conditional) {
   Token name = Expect(TokenKind::Tensor);
   Expect(TokenKind::Colon);
   Access access = Accept(TokenKind::KeywordOut)     ? Access::Out
@@ -168,18 +168,21 @@ TensorId Parser::Param() {
   Tensor tensor = Type(name, TensorKind::Param, &names);
   tensor.access = access;
   Preconditions(tensor, names);
+  if (conditional && Accept(TokenKind::KeywordIf)) {
+    tensor.offset = Expression();
+  }
   if (At(TokenKind::Name)) {
     Unexpected("`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
   }
   return Declare(name, std::move(tensor));
 }
 
-std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars) {
+std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars, bool conditional) {
   std::vector<TensorId> params;
   Expect(TokenKind::LeftParen);
   List(TokenKind::RightParen, [&] {
     if (scalars == nullptr || (scalars->empty() && At(TokenKind::Tensor))) {
-      params.push_back(Param());
+      params.push_back(Param(conditional));
     } else if (At(TokenKind::Name)) {
       scalars->push_back(ScalarParam());
     } else {
@@ -189,7 +192,7 @@ std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars) {
   return params;
 }
 
-/// `l: int in 0..layers`. The types of scalars are words here only.
+/// `l: int in 0..layers if stacked`. The types of scalars are words here only.
 SymbolId Parser::ScalarParam() {
   Token name = Take();
   Expect(TokenKind::Colon);
@@ -205,6 +208,9 @@ SymbolId Parser::ScalarParam() {
   Take();
   if (symbol.type == ValueKind::Int && Accept(TokenKind::KeywordIn)) {
     std::tie(symbol.lo, symbol.hi) = Interval();
+  }
+  if (Accept(TokenKind::KeywordIf)) {
+    symbol.value = Expression();
   }
   return DeclareSymbol(name, std::move(symbol));
 }

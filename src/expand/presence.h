@@ -1,0 +1,43 @@
+// Parameters that are there under a condition (`%bias: f32[N] if biased`), and bodies that serve with
+// them and without.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/rewrite.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// Whether any parameter is there under a condition only.
+bool HasConditionalParams(const Module& module, const std::vector<TensorId>& params);
+
+/// Of `params` those that are there where generic parameters have these values. Reports as
+/// [argument] at `range`, about the function `name`, a condition that constants do not decide.
+[[nodiscard]] std::optional<std::vector<TensorId>> PresentParams(
+    Module& module, const std::string& name, const std::vector<TensorId>& params,
+    const Substitution& values, SourceRange range, Diagnostics& diagnostics);
+
+/// Whether any scalar is there under a condition only.
+bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& scalars);
+
+/// The same of scalar parameters: for each of them whether it is there.
+[[nodiscard]] std::optional<std::vector<bool>> PresentScalars(
+    Module& module, const std::string& name, const std::vector<SymbolId>& scalars,
+    const Substitution& values, SourceRange range, Diagnostics& diagnostics);
+
+/// The body where each `if` and `select` that constants decide, in every range of sizes alike, is
+/// the side that it takes. Expressions change in place.
+[[nodiscard]] std::vector<StmtId> WithoutDecidedChoices(Module& module,
+                                                        const std::vector<StmtId>& body);
+
+/// Reports as [argument] each of these tensors and scalars, parameters that there are not, which the
+/// function uses all the same. `call` is what they are not there for.
+void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,
+                 const std::set<SymbolId>& scalars, SourceRange call, Diagnostics& diagnostics);
+
+}  // namespace etc
