@@ -28,6 +28,19 @@ using Void = void;
     using type = typename Config::member;                      \
   }
 
+/// A scalar parameter that a device function may have or not: `fallback` where it has none.
+#define ETC_SCALAR(Trait, name, Type, fallback)                                     \
+  template <class Args, class = void>                                               \
+  struct Trait {                                                                    \
+    static constexpr bool kExists = false;                                          \
+    static ETC_DEVICE Type Of(const Args&) { return fallback; }                     \
+  };                                                                                \
+  template <class Args>                                                             \
+  struct Trait<Args, ::etc::Void<decltype(Args::scalars.name)>> {                   \
+    static constexpr bool kExists = true;                                           \
+    static ETC_DEVICE Type Of(const Args& args) { return Type(args.scalars.name); } \
+  }
+
 template <bool yes, class A, class B>
 struct Choose {
   using type = A;

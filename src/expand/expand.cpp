@@ -13,6 +13,7 @@
 #include "expand/inline.h"
 #include "expand/presence.h"
 #include "ir/device_copy.h"
+#include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -182,7 +183,7 @@ class Expander {
           }
         }
         one.body = WithoutDecidedChoices(module_, one.body);
-        CheckUnused(module_, one, absent, {}, range, diagnostics_);
+        CheckUnused(module_, one, absent, {}, diagnostics_);
       }
       std::for_each(present->begin(), present->end(),
                     [&](TensorId id) { module_.tensors[id].offset = {}; });
@@ -371,7 +372,7 @@ class Expander {
                                UniqueName(device.name, names_));
       made.body = WithoutDecidedChoices(module_, made.body);
       CheckUnused(module_, made, Without(device.params, params),
-                  Without(device.scalars, *scalars), range, diagnostics_);
+                  Without(device.scalars, *scalars), diagnostics_);
       DeviceId copy = module_.devices.Add(std::move(made));
       made_.emplace_back(copy);
       if (imported_devices_.contains(call.callee)) {
@@ -408,6 +409,9 @@ class Expander {
     for (SymbolId generic : callee.generics) {
       const Symbol symbol = module_.symbols[generic];
       ExprId& value = values.at(generic);
+      if (std::optional<bool> known = OfLiterals(value)) {
+        value = module_.AddExpr(BoolLiteral{*known}, module_.RangeOf(value));
+      }
       bool long_text = !std::holds_alternative<SymbolRef>(module_.exprs[value]) &&
                        !EvaluatesAlone(module_.exprs[value]);
       if (!symbol.value || !long_text || !IsConstant(value)) {
@@ -428,6 +432,15 @@ class Expander {
       }
       value = MakeRef(module_, found->second);
     }
+  }
+
+  /// The value of a condition on literals.
+  std::optional<bool> OfLiterals(ExprId id) const {
+    bool named = bool{FindExpr(module_, id, [](const Expr& expr) {
+      return std::holds_alternative<SymbolRef>(expr) || std::holds_alternative<Load>(expr);
+    })};
+    return named || KindOf(module_, id) != ValueKind::Bool ? std::nullopt
+                                                           : EvaluateBool(module_, id, {});
   }
 
   static bool EvaluatesAlone(const Expr& expr) {

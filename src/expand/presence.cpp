@@ -180,15 +180,13 @@ std::vector<StmtId> WithoutDecidedChoices(Module& module, const std::vector<Stmt
 }
 
 void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,
-                 const std::set<SymbolId>& scalars, SourceRange call, Diagnostics& diagnostics) {
+                 const std::set<SymbolId>& scalars, Diagnostics& diagnostics) {
   std::set<std::string> told;
   auto use = [&](const std::string& param, ExprId condition, SourceRange range) {
     if (told.insert(param).second) {
-      diagnostics
-          .Error(DiagnosticKind::Argument, range,
-                 fmt::format("`{}` is used, but `@{}` has it only `if {}`", param, device.name,
-                             Print(module, condition)))
-          .notes.push_back({call, "it is absent for this"});
+      diagnostics.Error(DiagnosticKind::Argument, range,
+                        fmt::format("`{}` is used, but `@{}` has it only `if {}`", param,
+                                    device.name, Print(module, condition)));
     }
   };
   auto tensor = [&](TensorId id, SourceRange range) {

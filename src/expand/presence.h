@@ -36,8 +36,8 @@ bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& sc
                                                         const std::vector<StmtId>& body);
 
 /// Reports as [argument] each of these tensors and scalars, parameters that there are not, which the
-/// function uses all the same. `call` is what they are not there for.
+/// function uses all the same.
 void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,
-                 const std::set<SymbolId>& scalars, SourceRange call, Diagnostics& diagnostics);
+                 const std::set<SymbolId>& scalars, Diagnostics& diagnostics);
 
 }  // namespace etc

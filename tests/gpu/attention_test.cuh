@@ -16,16 +16,31 @@ namespace etc::test {
 constexpr int kPageSize = 64;
 constexpr int kMaxPages = 63;  // of one sequence: up to 4032 positions
 
-template <int group, int dim, bool norm, int kv_heads = 2>
+/// The scalar parameters, where there are some.
+template <int positions>
+struct WindowArgs {
+  struct {
+    long long window = positions;
+    float scale = 0.11f, norm_offset = 1;
+  } scalars;
+};
+template <>
+struct WindowArgs<0> {};
+
+/// With window 0 all positions attend, and there are no other scalar parameters either.
+template <int group, int dim, bool norm, int kv_heads = 2, int window = 0>
 struct AttentionCase {
   static constexpr int kDim = dim, kGroup = group, kKvHeads = kv_heads, kHeads = kv_heads * group;
   static constexpr int kRow = (kHeads + 2 * kKvHeads) * dim;
   static constexpr bool kNorm = norm;
+  static constexpr int kWindow = window;
+  static double Scale() { return window > 0 ? double(0.11f) : 1 / std::sqrt(double(dim)); }
+  static constexpr double kNormOffset = window > 0 ? 1 : 0;
   struct Config {
     static constexpr bool qk_norm = norm;
     static constexpr float eps = 1e-6f;
   };
-  struct Args {
+  struct Args : WindowArgs<window> {
     const bf16* qkv;
     static constexpr long long qkv_1 = kRow;
     const i32* pos;
@@ -170,8 +185,8 @@ struct RotaryProgram {
 
 /// The head at `source` after norm and rotation.
 template <int dim>
-std::vector<double> ReferenceHead(const bf16* source, const bf16* norm, int position,
-                                  const std::vector<float>& inv_freq) {
+std::vector<double> ReferenceHead(const bf16* source, const bf16* norm, double norm_offset,
+                                  int position, const std::vector<float>& inv_freq) {
   std::vector<double> head(dim), rotated(dim);
   double squares = 0;
   for (int d = 0; d < dim; ++d) {
@@ -180,7 +195,7 @@ std::vector<double> ReferenceHead(const bf16* source, const bf16* norm, int posi
   }
   if (norm != nullptr) {
     for (int d = 0; d < dim; ++d) {
-      head[d] *= HostFloat(norm[d]) / std::sqrt(squares / dim + 1e-6);
+      head[d] *= (HostFloat(norm[d]) + norm_offset) / std::sqrt(squares / dim + 1e-6);
     }
   }
   for (int d = 0; d < dim / 2; ++d) {
@@ -204,10 +219,10 @@ inline std::vector<i32> ShuffledPages(Random& random, int num_pages, int count) 
 }
 
 template <class Case>
-void TestAttention(Report& report) {
+void TestAttention(Report& report, const std::vector<i32>& positions = {0, 1, 3, 17, 63, 64, 65,
+                                                                        511, 512, 3999}) {
   constexpr int dim = Case::kDim, heads = Case::kHeads, kv_heads = Case::kKvHeads;
   constexpr int row = Case::kRow;
-  const std::vector<i32> positions = {0, 1, 3, 17, 63, 64, 65, 511, 512, 3999};
   const int batch = int(positions.size());
   Random random(dim * 100 + heads);
   auto qkv = random.Bf16(size_t(batch) * row, 2.0f);
@@ -224,11 +239,14 @@ void TestAttention(Report& report) {
     size_t page = page_table[size_t(b) * kMaxPages + p / kPageSize];
     return ((page * kv_heads + h) * kPageSize + p % kPageSize) * dim;
   };
-  // Nothing but what stands before the new positions may be read.
+  auto first_of = [&](int b) {
+    return Case::kWindow == 0 ? 0 : std::max(0, positions[b] + 1 - Case::kWindow);
+  };
+  // Nothing but what stands before the new positions, in the window, may be read.
   std::vector<bool> filled(cache_size);
   for (int b = 0; b < batch; ++b) {
     for (int h = 0; h < kv_heads; ++h) {
-      for (int p = 0; p < positions[b]; ++p) {
+      for (int p = first_of(b); p < positions[b]; ++p) {
         std::fill_n(filled.begin() + cache_row(b, h, p), dim, true);
       }
     }
@@ -244,7 +262,8 @@ void TestAttention(Report& report) {
     const bf16* source = qkv.data() + size_t(b) * row;
     for (int h = 0; h < kv_heads; ++h) {
       auto key = ReferenceHead<dim>(source + (heads + h) * dim,
-                                    Case::kNorm ? k_norm.data() : nullptr, positions[b], inv_freq);
+                                    Case::kNorm ? k_norm.data() : nullptr, Case::kNormOffset,
+                                    positions[b], inv_freq);
       for (int d = 0; d < dim; ++d) {
         new_keys[cache_row(b, h, positions[b]) + d] = HostBf16(float(key[d]));
         new_values[cache_row(b, h, positions[b]) + d] = source[(heads + kv_heads + h) * dim + d];
@@ -254,22 +273,23 @@ void TestAttention(Report& report) {
   ParallelFor(batch * heads, [&](int i) {
     int b = i / heads, h = i % heads, kv = h / Case::kGroup;
     auto query = ReferenceHead<dim>(qkv.data() + size_t(b) * row + h * dim,
-                                    Case::kNorm ? q_norm.data() : nullptr, positions[b], inv_freq);
+                                    Case::kNorm ? q_norm.data() : nullptr, Case::kNormOffset,
+                                    positions[b], inv_freq);
     std::copy(query.begin(), query.end(), rotated_q.begin() + size_t(i) * dim);
     for (double& element : query) {
       element = Rounded(element);
     }
     std::vector<double> scores(positions[b] + 1);
     double top = -1e300, total = 0;
-    for (int p = 0; p <= positions[b]; ++p) {
+    for (int p = first_of(b); p <= positions[b]; ++p) {
       double dot = 0;
       for (int d = 0; d < dim; ++d) {
         dot += query[d] * HostFloat(new_keys[cache_row(b, kv, p) + d]);
       }
-      scores[p] = dot / std::sqrt(double(dim));
+      scores[p] = dot * Case::Scale();
       top = std::max(top, scores[p]);
     }
-    for (int p = 0; p <= positions[b]; ++p) {
+    for (int p = first_of(b); p <= positions[b]; ++p) {
       double weight = std::exp(scores[p] - top);
       total += weight;
       for (int d = 0; d < dim; ++d) {
@@ -294,7 +314,8 @@ void TestAttention(Report& report) {
   args.page_table = device_pages.data(), args.page_table_1 = kMaxPages;
   args.partial = partial.data(), args.out = out.data(), args.q = q.data();
   std::string name = "attention group " + std::to_string(Case::kGroup) + " dim " +
-                     std::to_string(dim) + (Case::kNorm ? " norm" : "");
+                     std::to_string(dim) + (Case::kNorm ? " norm" : "") +
+                     (Case::kWindow > 0 ? " window " + std::to_string(Case::kWindow) : "");
   // The position's own key may be rounded the other way when it lies close to the middle, and is
   // the less exact the more its two products cancel.
   auto check_cache = [&](const std::string& what) {
@@ -366,6 +387,34 @@ inline void TestAttentions(Report& report) {
   TestAttention<AttentionCase<7, 128, false>>(report);
   TestAttention<AttentionCase<8, 64, false>>(report);
   TestAttention<AttentionCase<8, 128, true>>(report);
+}
+
+/// Other sizes of a head and of a group, and one KV head.
+inline void TestAttentionSizes(Report& report) {
+  const std::vector<i32> positions = {0, 1, 33, 64, 127, 700};
+  TestAttention<AttentionCase<3, 80, false, 1>>(report, positions);
+  TestAttention<AttentionCase<16, 80, true, 1>>(report, positions);
+  TestAttention<AttentionCase<6, 96, true>>(report, positions);
+  TestAttention<AttentionCase<1, 96, false, 3>>(report, positions);
+  TestAttention<AttentionCase<4, 256, true, 1>>(report, positions);
+  TestAttention<AttentionCase<2, 256, true, 4>>(report, positions);
+  TestAttention<AttentionCase<7, 256, false>>(report, positions);
+  TestAttention<AttentionCase<16, 256, true, 1>>(report, positions);
+  TestAttention<AttentionCase<7, 128, false>>(report, positions);
+  TestAttention<AttentionCase<9, 128, true, 1>>(report, positions);
+  TestAttention<AttentionCase<12, 64, true, 1>>(report, positions);
+  TestAttention<AttentionCase<16, 64, false>>(report, positions);
+}
+
+/// Windows on both sides of which sequences end, and which begin within a page.
+inline void TestAttentionWindows(Report& report) {
+  const std::vector<i32> positions = {0, 1, 62, 63, 64, 99, 100, 128, 1000, 2200, 3999};
+  TestAttention<AttentionCase<4, 64, false, 2, 100>>(report, positions);
+  TestAttention<AttentionCase<5, 128, true, 1, 64>>(report, positions);
+  TestAttention<AttentionCase<4, 128, false, 2, 2100>>(report, positions);
+  TestAttention<AttentionCase<3, 80, true, 1, 1>>(report, positions);
+  TestAttention<AttentionCase<4, 256, true, 1, 512>>(report, positions);
+  TestAttention<AttentionCase<16, 96, false, 1, 77>>(report, positions);
 }
 
 }  // namespace etc::test

@@ -18,7 +18,8 @@ struct AttentionCombine {
   static constexpr int kDim = kRecord - 2;
   static constexpr int kAllHeads = int(Args::partial_1);
   static constexpr int kHeads = int(CombineHeads<Config>::value);
-  static_assert(kDim % 32 == 0, "a head has a multiple of 32 elements");
+  // Threads for a head: whole warps, whose lanes fetch together.
+  static constexpr int kHeadThreads = DivideUp(kDim, 32) * 32;
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 0;
 
@@ -29,14 +30,17 @@ struct AttentionCombine {
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h) {
     int splits = int(args.partial_2);
 #pragma unroll 1
-    for (int i = consumer.thread; i < kHeads * kDim; i += Consumer::kThreads) {
-      int head = h * kHeads + i / kDim;
-      int d = i % kDim;
+    for (int i = consumer.thread; i < kHeads * kHeadThreads; i += Consumer::kThreads) {
+      int head = h * kHeads + i / kHeadThreads;
+      int d = i % kHeadThreads;
       if (head >= kAllHeads) {
         return;
       }
       auto record = args.partial + (i64(b) * kAllHeads + head) * splits * kRecord;
-      StoreElement(args.out, i64(b) * args.out_1 + head * kDim + d, Join(record, splits, d));
+      float joined = Join(record, splits, kHeadThreads == kDim ? d : min(d, kDim - 1));
+      if (kHeadThreads == kDim || d < kDim) {
+        StoreElement(args.out, i64(b) * args.out_1 + head * kDim + d, joined);
+      }
     }
   }
 

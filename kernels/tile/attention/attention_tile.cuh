@@ -10,29 +10,56 @@
 #include "arch/common/types.cuh"
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/mma.cuh"
+#include "engine/options.cuh"
 
 namespace etc {
 
 /// exp2(score - top), 0 where nothing was seen: then both are minus infinity.
 ETC_DEVICE float SoftmaxFactor(float score, float top) { return Exp2(score - fmaxf(top, -1e30f)); }
 
-/// What a product of a query and a key is multiplied by.
-template <int kDim>
-ETC_DEVICE float ScoreScale() {
-  return kLog2E * ReciprocalSqrt(float(kDim));
+ETC_SCALAR(ScaleScalar, scale, float, 0);
+
+/// What a product of a query and a key is multiplied by: the scalar `scale`, or 1 / sqrt(D).
+template <int kDim, class Args>
+ETC_DEVICE float ScoreScale(const Args& args) {
+  if constexpr (ScaleScalar<Args>::kExists) {
+    return kLog2E * ScaleScalar<Args>::Of(args);
+  } else {
+    return kLog2E * ReciprocalSqrt(float(kDim));
+  }
 }
+
+/// The query heads that share a KV head, by eights: the instructions' N. A warp has one eight.
+template <int kGroup>
+struct HeadBlocks {
+  static_assert(kGroup >= 1 && kGroup <= 16, "a KV head serves 1 to 16 query heads");
+  static constexpr int kHeads = 8;
+  static constexpr int kCount = (kGroup + kHeads - 1) / kHeads;
+
+  /// The first head of the warp whose number (or turn) this is.
+  static ETC_DEVICE int First(int turn) { return kCount == 1 ? 0 : turn % kCount * kHeads; }
+};
 
 /// 16 positions, keys and values row by row in shared memory.
 template <int kDim>
 struct AttentionTile {
-  static_assert(kDim == 64 || kDim == 128, "a head has 64 or 128 elements");
+  static_assert(kDim % 16 == 0, "a head has a multiple of 16 elements");
   static constexpr int kRows = 16;
   static constexpr int kRowBytes = kDim * 2;
-  static constexpr int kKeyLoads = kDim / 32;    // loads of a lane in one row of k
-  static constexpr int kValueLoads = kDim / 64;  // loads of a lane in one row of v
+  static constexpr int kKeyLoads = (kDim + 31) / 32;    // loads of a lane in one row of k
+  static constexpr int kValueLoads = (kDim + 63) / 64;  // loads of a lane in one row of v
 
   Vec4 keys[2][kKeyLoads];      // rows g and g + 8; 8 elements at q * 8 of every 32
   Vec4 values[4][kValueLoads];  // rows 2q, 2q + 1, 2q + 8, 2q + 9; 8 elements at g * 8 of every 64
+
+  /// Whether the head has the lane's elements of key load i, and of value load i: where it ends in
+  /// the middle of a load, the last lanes have zeros.
+  static ETC_DEVICE bool HasKeys(int i, int lane) {
+    return i * 32 + 32 <= kDim || i * 32 + lane % 4 * 8 < kDim;
+  }
+  static ETC_DEVICE bool HasValues(int i, int lane) {
+    return i * 64 + 64 <= kDim || i * 64 + lane / 4 * 8 < kDim;
+  }
 
   ETC_DEVICE void LoadKeys(u32 k, int lane) {
     k += lane / 4 * kRowBytes + lane % 4 * 16;
@@ -40,7 +67,9 @@ struct AttentionTile {
     for (int row = 0; row < 2; ++row) {
 #pragma unroll
       for (int i = 0; i < kKeyLoads; ++i) {
-        keys[row][i] = LoadShared(k + row * 8 * kRowBytes + i * 64);
+        u32 source = k + row * 8 * kRowBytes + i * 64;
+        keys[row][i] = i * 32 + 32 <= kDim ? LoadShared(source)
+                                           : LoadSharedIf(source, HasKeys(i, lane));
       }
     }
   }
@@ -54,7 +83,8 @@ struct AttentionTile {
 #pragma unroll
       for (int i = 0; i < kValueLoads; ++i) {
         int offset = row % 2 + row / 2 * 8;
-        values[row][i] = LoadSharedIf(v + offset * kRowBytes + i * 128, first + offset < rows);
+        values[row][i] = LoadSharedIf(v + offset * kRowBytes + i * 128,
+                                      first + offset < rows && HasValues(i, lane));
       }
     }
   }
@@ -75,7 +105,7 @@ struct AttentionTile {
   /// Positions g and g + 8, of each the heads 2q and 2q + 1. query(i) is the second operand for the
   /// i-th 32 elements: the 8 at q * 8 of head g.
   template <class Query>
-  ETC_DEVICE void Score(Query query, float (&scores)[4]) const {
+  ETC_DEVICE void Score(Query query, float scale, float (&scores)[4]) const {
     float other[4] = {};  // a second chain of sums, for latency
 #pragma unroll
     for (int i = 0; i < kKeyLoads; ++i) {
@@ -87,7 +117,7 @@ struct AttentionTile {
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      scores[i] = (scores[i] + other[i]) * ScoreScale<kDim>();
+      scores[i] = (scores[i] + other[i]) * scale;
     }
   }
 
@@ -170,6 +200,9 @@ struct AttentionState {
       u32 record = records + i * kRecord * 4;
 #pragma unroll
       for (int j = 0; j < kValueLoads; ++j) {
+        if (!AttentionTile<kDim>::HasValues(j, lane)) {
+          continue;
+        }
 #pragma unroll
         for (int pair = 0; pair < 4; ++pair) {
           u32 element = record + (j * 64 + g * 8 + pair * 2) * 4;

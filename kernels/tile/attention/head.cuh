@@ -10,14 +10,21 @@
 namespace etc {
 
 ETC_OPTION(QkNormOption, qk_norm, bool, false);
+ETC_SCALAR(NormOffsetScalar, norm_offset, float, 0);  // added to the weights of the norms
 
 /// Which elements of a head a lane has: of each half a run of neighbours, so that both elements of
-/// a rotated pair are its own.
+/// a rotated pair are its own. Where the halves have no run for each lane, the last lanes have none;
+/// they compute with zeros.
 template <int kDim>
 struct HeadPlaces {
-  static_assert(kDim == 64 || kDim == 128, "a head has 64 or 128 elements");
-  static constexpr int kRun = kDim / 64;
+  static_assert(kDim % 16 == 0 && kDim <= 256, "a head has 16, 32, … or 256 elements");
+  static constexpr int kRun = kDim <= 64 ? 1 : kDim <= 128 ? 2 : 4;
   static constexpr int kCount = 2 * kRun;
+  static constexpr int kLanes = kDim / 2 / kRun;
+  static_assert(kLanes * kRun * 2 == kDim, "the halves of a head are whole runs");
+
+  /// Whether the lane has elements.
+  static ETC_DEVICE bool Has(int lane) { return kLanes == 32 || lane < kLanes; }
 
   /// Of the lane's i-th element.
   static ETC_DEVICE int Place(int lane, int i) {
@@ -38,14 +45,17 @@ struct HeadConstants {
   ETC_DEVICE HeadConstants(const float* inv_freq, int lane) {
 #pragma unroll
     for (int i = 0; i < kCount / 2; ++i) {
-      frequency[i] = inv_freq[Places::Place(lane, i)];
+      frequency[i] = Places::Has(lane) ? inv_freq[Places::Place(lane, i)] : 0;
     }
   }
-  template <class Weight>
-  ETC_DEVICE void LoadNorm(const Weight* weight, int lane) {
+  template <class Args, class Weight>
+  ETC_DEVICE void LoadNorm(const Args& args, const Weight* weight, int lane) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      norm[i] = ToFloat(weight[Places::Place(lane, i)]);
+      norm[i] = Places::Has(lane) ? ToFloat(weight[Places::Place(lane, i)]) : 0;
+      if constexpr (NormOffsetScalar<Args>::kExists) {
+        norm[i] += NormOffsetScalar<Args>::Of(args);
+      }
     }
   }
 };
@@ -53,7 +63,7 @@ struct HeadConstants {
 /// The rotation of one position, as a lane needs it.
 template <int kDim>
 struct Rotation {
-  static constexpr int kCount = kDim / 64;
+  static constexpr int kCount = HeadPlaces<kDim>::kRun;
 
   float sine[kCount], cosine[kCount];
 
@@ -65,43 +75,54 @@ struct Rotation {
   }
 };
 
-/// A lane's elements as they are in memory, a word for each half: many heads can be on their way.
+/// A lane's elements as they are in memory, the words of each half: many heads can be on their way.
 template <int kDim>
 struct HeadWords {
   using Places = HeadPlaces<kDim>;
+  static constexpr int kHalfWords = (Places::kRun + 1) / 2;
 
-  u32 words[2];
+  u32 words[2 * kHalfWords];
 
   HeadWords() = default;
 
   ETC_DEVICE HeadWords(const bf16* source, int lane) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const bf16* run = source + Places::Place(lane, half * Places::kRun);
-      if constexpr (Places::kRun == 2) {
-        words[half] = *reinterpret_cast<const u32*>(run);
+    for (int i = 0; i < 2 * kHalfWords; ++i) {
+      const bf16* pair = source + Places::Place(lane, PlaceOf(i));
+      if (!Places::Has(lane)) {
+        words[i] = 0;
+      } else if constexpr (Places::kRun > 1) {
+        words[i] = *reinterpret_cast<const u32*>(pair);
       } else {
-        words[half] = run->bits;
+        words[i] = pair->bits;
       }
     }
   }
 
   ETC_DEVICE HeadWords(Flagged<bf16> source, int lane) {
-    words[0] = words[1] = 0;
+#pragma unroll
+    for (u32& word : words) {
+      word = Places::Has(lane) ? 0 : ToFlagged(0);
+    }
     bool missing = true;
     while (missing) {
       missing = false;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        int place = Places::Place(lane, half * Places::kRun);
-        missing |= FetchMissing(words[half], source.Word(place / 2));
+      for (int i = 0; i < 2 * kHalfWords; ++i) {
+        int place = Places::Place(lane, PlaceOf(i));
+        missing |= FetchMissing(words[i], source.Word(place / 2));
       }
     }
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      u32 data = FromFlagged(words[half]);
-      words[half] = Places::kRun == 1 && lane % 2 != 0 ? data >> 16 : data;
+    for (u32& word : words) {
+      u32 data = FromFlagged(word);
+      word = Places::kRun == 1 && lane % 2 != 0 ? data >> 16 : data;
     }
+  }
+
+  /// Which of the lane's elements a word begins with.
+  static ETC_DEVICE int PlaceOf(int word) {
+    return word / kHalfWords * Places::kRun + word % kHalfWords * 2;
   }
 };
 
@@ -117,8 +138,8 @@ struct Head {
   ETC_DEVICE Head(const HeadWords<kDim>& source) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      u32 word = source.words[i / kRun];
-      value[i] = i % kRun == 0 ? LowBf16(word) : HighBf16(word);
+      u32 word = source.words[kRun == 1 ? i : i / 2];
+      value[i] = kRun == 1 || i % 2 == 0 ? LowBf16(word) : HighBf16(word);
     }
   }
   template <class Source>
@@ -149,6 +170,9 @@ struct Head {
 
   template <class T>
   ETC_DEVICE void Store(T* destination, int lane) const {
+    if (!Places::Has(lane)) {
+      return;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float run[kRun];

@@ -34,7 +34,7 @@ struct RotaryAppend {
       bool is_query = h < kHeads, is_value = h >= kHeads + kKvHeads;
       HeadConstants<kDim> constants(args.inv_freq, lane);
       if constexpr (kNorm) {
-        constants.LoadNorm(is_query ? args.q_norm : args.k_norm, lane);
+        constants.LoadNorm(args, is_query ? args.q_norm : args.k_norm, lane);
       }
       Head<kDim> head(args.qkv + i64(b) * args.qkv_1 + h * kDim, lane);
       if (!is_value) {

@@ -7,7 +7,9 @@
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
 // Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
 // kv_pages.cuh has them; partial [B, H, S, D + 2]: the sum of exp(score - m) v, then m, then the
-// sum of exp(score - m), S - 1 of them where the last split has none; there out [B, H D].
+// sum of exp(score - m), S - 1 of them where the last split has none; there out [B, H D]. Scalars
+// that may be there: window (the splits are those of the last so many positions, and no others are
+// read), scale (of the scores; else 1 / sqrt(D)), norm_offset (added to the weights of the norms).
 // Task (b, h, s), of FusedSplitAttention (b, h): KV head h, with its group of query heads, and
 // split s of the positions before pos[b]. The last split has pos[b] too, and appends it.
 //
@@ -40,23 +42,25 @@ struct SplitAttention {
   static constexpr int kHeads = int(Args::partial_1);
   static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
   static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
-  static_assert(kGroup <= 8, "a KV head serves at most 8 query heads");
+  using Blocks = HeadBlocks<kGroup>;
   using Tile = AttentionTile<kDim>;
   using State = AttentionState<kDim>;
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
   static constexpr int kRecord = kDim + 2;  // of `partial`
-  // So many heads are joined at once: one element for each thread.
-  static constexpr int kRoundHeads = kGroup <= 2 ? 2 : Consumer::kThreads / kDim;
-  using Records = WarpRecords<kDim, kRoundHeads>;
+  // So many heads are joined at once: about one element for each thread.
+  static constexpr int kRoundHeads =
+      kGroup <= 2 || Consumer::kThreads < 4 * kDim ? 2 : Consumer::kThreads / kDim / 2 * 2;
+  static constexpr int kRounds = DivideUp(kRoundHeads * kDim, Consumer::kThreads);
+  using Records = WarpRecords<kDim, kRoundHeads, kGroup>;
 
   static constexpr int kSlotBytes = 16384;
-  static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
-  static constexpr int kSlotWarps = kSlotRows / Tile::kRows;
+  static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kWarps / Blocks::kCount * Tile::kRows);
+  static constexpr int kSlotWarps = kSlotRows / Tile::kRows * Blocks::kCount;
   static_assert(Pages::kPageSize % kSlotRows == 0, "a page is a multiple of what a slot holds");
   static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
-  static constexpr int kQueryBytes = 8 * kDim * 2;
+  static constexpr int kQueryBytes = Blocks::kCount * Blocks::kHeads * kDim * 2;
   static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + Records::kBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
@@ -91,20 +95,20 @@ struct SplitAttention {
     Prepare(consumer, args, b, h, split);
     consumer.Sync();
     State state;
-    if (split.appends && consumer.warp == kWarps - 1) {
-      Start(consumer, state);
+    if (split.appends && consumer.warp >= kWarps - Blocks::kCount) {
+      Start(consumer, args, state);
     }
     int turn = consumer.warp;  // below kSlotWarps: the next slot is this warp's
 #pragma unroll 1
     for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
-      int rows = split.SlotEnd(p) - p - turn * Tile::kRows;
-      u32 slot = consumer.WaitAddress() + turn * Tile::kRows * kRowBytes;
+      int rows = split.SlotEnd(p) - p - turn / Blocks::kCount * Tile::kRows;
+      u32 slot = consumer.WaitAddress() + turn / Blocks::kCount * Tile::kRows * kRowBytes;
       u32 read = 0;
       if (turn < kSlotWarps && rows > 0) {
         Tile tile;
         tile.LoadKeys(slot, consumer.lane);
         float scores[4] = {};
-        tile.Score([&](int i) { return ReadQuery(consumer, i); }, scores);
+        tile.Score([&](int i) { return ReadQuery(consumer, i); }, ScoreScale<kDim>(args), scores);
         tile.LoadValues(slot + kSlotBytes / 2, rows, consumer.lane);
         state.Weigh(scores, consumer.lane / 4, rows);
         tile.Accumulate(scores, state.sum);
@@ -138,8 +142,9 @@ struct SplitAttention {
       int splits = int(args.partial_2) + (kSplits == Splits::All ? 0 : 1);
       s = kLast ? splits - 1 : s;
       position = args.pos[b];
-      int chunk = (position + splits - 1) / splits;
-      begin = min(position, s * chunk);
+      int first = AttentionWindow<Args>::First(args, position);
+      int chunk = (position - first + splits - 1) / splits;
+      begin = min(position, first + s * chunk);
       end = min(position, begin + chunk);
       appends = kSplits != Splits::AllButLast && s == splits - 1;
     }
@@ -176,7 +181,7 @@ struct SplitAttention {
         if constexpr (kSplits != Splits::AllButLast) {
           weights = is_query ? weights : args.k_norm;
         }
-        constants.LoadNorm(weights, lane);
+        constants.LoadNorm(args, weights, lane);
       }
       Head<kDim> head(qkv + index * kDim, lane);
       if (!is_value) {
@@ -201,7 +206,9 @@ struct SplitAttention {
       bf16* cache = (consumer.warp == 0 ? args.k_cache : args.v_cache) + row;
 #pragma unroll
       for (int d = 0; d < kDim; d += 32) {
-        cache[d + consumer.lane] = FromFloat<bf16>(source[d + consumer.lane]);
+        if (d + 32 <= kDim || d + consumer.lane < kDim) {
+          cache[d + consumer.lane] = FromFloat<bf16>(source[d + consumer.lane]);
+        }
       }
     }
   }
@@ -209,9 +216,9 @@ struct SplitAttention {
   /// Query elements as the second operand: of head g, the 8 at q * 8 of the i-th 32. Heads beyond
   /// the group are zeros. Read anew for each use: registers are short.
   static ETC_DEVICE uint4 ReadQuery(const Consumer& consumer, int i) {
-    int head = consumer.lane / 4;
+    int head = Blocks::First(consumer.warp) + consumer.lane / 4;
     uint4 words = {0, 0, 0, 0};
-    if (head < kGroup) {
+    if (head < kGroup && Tile::HasKeys(i, consumer.lane)) {
       const bf16* source = Queries(consumer) + head * kDim + consumer.lane % 4 * 8 + i * 32;
       words = *reinterpret_cast<const uint4*>(source);
     }
@@ -219,13 +226,13 @@ struct SplitAttention {
   }
 
   /// The new position comes first; all lanes of one warp.
-  static ETC_DEVICE void Start(const Consumer& consumer, State& state) {
+  static ETC_DEVICE void Start(const Consumer& consumer, const Args& args, State& state) {
     const float* key = NewKey(consumer);
     const float* value = NewValue(consumer);
     int g = consumer.lane / 4;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      int head = consumer.lane % 4 * 2 + i;
+      int head = Blocks::First(consumer.warp) + consumer.lane % 4 * 2 + i;
       float dot = 0;
       if (head < kGroup) {
 #pragma unroll 8
@@ -233,11 +240,14 @@ struct SplitAttention {
           dot = fmaf(ToFloat(Queries(consumer)[head * kDim + d]), key[d], dot);
         }
       }
-      state.top[i] = State::HeadSum(dot) * ScoreScale<kDim>();
+      state.top[i] = State::HeadSum(dot) * ScoreScale<kDim>(args);
       state.weight[i] = g == 0 ? 1.0f : 0.0f;
     }
 #pragma unroll
     for (int i = 0; i < State::kValueLoads; ++i) {
+      if (!Tile::HasValues(i, consumer.lane)) {
+        continue;
+      }
 #pragma unroll
       for (int e = 0; e < 8; ++e) {
         float element = value[i * 64 + g * 8 + e];
@@ -250,13 +260,15 @@ struct SplitAttention {
   struct Joined {
     float top = NegativeInfinity(), sum[1] = {}, weight = 0;
   };
-  /// The thread's head of those that are joined together, and its element.
-  static ETC_DEVICE int HeadOf(const Consumer& consumer) { return consumer.thread / kDim; }
-  static ETC_DEVICE int ElementOf(const Consumer& consumer) { return consumer.thread % kDim; }
-  static ETC_DEVICE bool IsMine(const Consumer& consumer, int first) {
-    int head = HeadOf(consumer);
-    return head < kRoundHeads && first + head < kGroup;
-  }
+  /// One of the elements of the heads that are joined together, which a thread has.
+  struct Element {
+    int head, d;
+
+    ETC_DEVICE Element(const Consumer& consumer, int round)
+        : head((round * Consumer::kThreads + consumer.thread) / kDim),
+          d((round * Consumer::kThreads + consumer.thread) % kDim) {}
+    ETC_DEVICE bool Exists(int first) const { return head < kRoundHeads && first + head < kGroup; }
+  };
 
   static ETC_DEVICE void StoreWarp(Consumer& consumer, const State& state, int first) {
     if (first > 0) {
@@ -265,10 +277,9 @@ struct SplitAttention {
     RecordsOf(consumer).Store(state, consumer, first);
     consumer.Sync();
   }
-  static ETC_DEVICE Joined JoinWarps(const Consumer& consumer) {
+  static ETC_DEVICE Joined JoinWarps(const Consumer& consumer, Element element) {
     Joined joined;
-    RecordsOf(consumer).Join(HeadOf(consumer), ElementOf(consumer), joined.top, joined.sum,
-                             joined.weight);
+    RecordsOf(consumer).Join(element.head, element.d, joined.top, joined.sum, joined.weight);
     return joined;
   }
 
@@ -278,14 +289,17 @@ struct SplitAttention {
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += kRoundHeads) {
       StoreWarp(consumer, state, first);
-      if (IsMine(consumer, first)) {
-        int d = ElementOf(consumer);
-        Joined joined = JoinWarps(consumer);
-        auto out = partial + (first + HeadOf(consumer)) * args.partial_2 * kRecord;
-        StoreElement(out, d, joined.sum[0]);
-        if (d == 0) {
-          StoreElement(out, kDim, joined.top * kLn2);
-          StoreElement(out, kDim + 1, joined.weight);
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        Element element(consumer, round);
+        if (element.Exists(first)) {
+          Joined joined = JoinWarps(consumer, element);
+          auto out = partial + (first + element.head) * args.partial_2 * kRecord;
+          StoreElement(out, element.d, joined.sum[0]);
+          if (element.d == 0) {
+            StoreElement(out, kDim, joined.top * kLn2);
+            StoreElement(out, kDim + 1, joined.weight);
+          }
         }
       }
     }
@@ -298,13 +312,17 @@ struct SplitAttention {
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += kRoundHeads) {
       StoreWarp(consumer, state, first);
-      if (IsMine(consumer, first)) {
-        int head = first + HeadOf(consumer), d = ElementOf(consumer);
-        SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
-                                           int(args.partial_2), d);
-        Joined joined = JoinWarps(consumer);
-        others.Join(joined.top, joined.sum[0], joined.weight);
-        StoreElement(args.out, out + head * kDim + d, __fdividef(joined.sum[0], joined.weight));
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        Element element(consumer, round);
+        if (element.Exists(first)) {
+          int head = first + element.head, d = element.d;
+          SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
+                                             int(args.partial_2), d);
+          Joined joined = JoinWarps(consumer, element);
+          others.Join(joined.top, joined.sum[0], joined.weight);
+          StoreElement(args.out, out + head * kDim + d, __fdividef(joined.sum[0], joined.weight));
+        }
       }
     }
   }

@@ -4,7 +4,8 @@
 //
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
 // Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
-// kv_pages.cuh has them; out [B, H D].
+// kv_pages.cuh has them; out [B, H D]. Scalars that may be there: window, scale and norm_offset, as
+// split_kv_attention.cuh has them.
 // Task (b, h): KV head h, with its group of query heads, and all positions up to pos[b].
 //
 // The epilogue warp prepares the queries one task ahead of the consumers, with the new position's
@@ -30,20 +31,21 @@ template <class Config, class Args>
 class UnsplitAttention {
  public:
   using Pages = KvPages<Args>;
+  using Window = AttentionWindow<Args>;
   static constexpr int kDim = Pages::kDim;
   static constexpr int kKvHeads = Pages::kKvHeads;
   static constexpr int kHeads = int(Args::out_1) / kDim;
   static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
   static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
-  static_assert(kGroup <= 8, "a KV head serves at most 8 query heads");
+  using Blocks = HeadBlocks<kGroup>;
   using Tile = AttentionTile<kDim>;
   using State = AttentionState<kDim>;
 
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
   static constexpr int kSlotBytes = 32768;
-  static constexpr int kSlotRows = kSlotBytes / 2 / kRowBytes;
-  static constexpr int kSlotWarps = kSlotRows / Tile::kRows;
+  static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kWarps / Blocks::kCount * Tile::kRows);
+  static constexpr int kSlotWarps = kSlotRows / Tile::kRows * Blocks::kCount;
   static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
   static constexpr int kCopyRows = kSlotRows < Pages::kPageSize ? kSlotRows : Pages::kPageSize;
   static_assert(kSlotRows % kCopyRows == 0 && Pages::kPageSize % kCopyRows == 0,
@@ -51,48 +53,68 @@ class UnsplitAttention {
 
   /// What the epilogue warp prepares of a task.
   struct Prepared {
-    bf16 queries[8][kDim];
-    float value[kDim];  // of the new position
-    float scores[8];    // its scores, in units of log2
+    bf16 queries[Blocks::kCount * Blocks::kHeads][kDim];
+    float value[kDim];                               // of the new position
+    float scores[Blocks::kCount * Blocks::kHeads];  // its scores, in units of log2
     int position;
   };
   static constexpr int kPreparedBytes = (int(sizeof(Prepared)) + 15) / 16 * 16;
+  // Keys and values together would not leave registers enough for the sums.
+  static constexpr bool kShortOfRegisters = kDim > 128;
   // So many heads are joined at once. A pair takes turns in two places: then no round of it waits
   // for the readers of the one before.
   static constexpr int kRoundHeads = kGroup <= 6 ? (kGroup + 1) / 2 * 2 : 4;
   static constexpr int kPlaces = kRoundHeads == 2 ? 2 : 1;
-  using Records = WarpRecords<kDim, kRoundHeads>;
+  using Records = WarpRecords<kDim, kRoundHeads, kGroup>;
   static constexpr int kRecordsOffset = Exchange::kAhead * kPreparedBytes;
   static constexpr int kScratchBytes = kRecordsOffset + kPlaces * Records::kBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h) {
-    constexpr int window = 32;  // pages that the lanes look up at once
+    constexpr int at_once = 32;  // pages that the lanes look up
     // Any page of the sequence's row may be looked up before its length is known.
     int last = int(args.page_table_1) - 1;
     int pages = 0;
     auto look_up = [&](int first) {
       pages = Pages::Page(args, b, min(first + loader.lane, last) * Pages::kPageSize);
     };
-    look_up(0);
+    int begin = 0;
+    if constexpr (Window::kExists) {
+      begin = Window::First(args, args.pos[b]);
+      look_up(begin / Pages::kPageSize / at_once * at_once);
+    } else {
+      look_up(0);
+    }
     int end = args.pos[b];
 #pragma unroll 1
-    for (int p = 0; p < end; p += kSlotRows) {
-      int rows = min(end - p, kSlotRows);
+    for (int p = begin; p < end; p = SlotEnd(p)) {
+      int rows = min(end - p, SlotEnd(p) - p);
       u32 slot = loader.Acquire();
       loader.Expect(2 * rows * kRowBytes);
+      // Positions of one page, `first` behind the slot's first.
+      auto copy = [&](int first, int count) {
+        int index = (p + first) / Pages::kPageSize;
+        if (index % at_once == 0 && index > 0 && (p + first) % Pages::kPageSize == 0) {
+          look_up(index);
+        }
+        int page = __shfl_sync(0xffffffffu, pages, index % at_once);
+        i64 row = Pages::Row(page, h, p + first);
+        u32 to = slot + first * kRowBytes;
+        int bytes = count * kRowBytes;
+        loader.Copy(to, args.k_cache + row, bytes);
+        loader.Copy(to + kSlotBytes / 2, args.v_cache + row, bytes);
+      };
+      if constexpr (Window::kExists) {
+#pragma unroll 1
+        for (int first = 0, next; first < rows; first = next) {
+          next = min(rows, ((p + first) / kCopyRows + 1) * kCopyRows - p);
+          copy(first, next - first);
+        }
+      } else {
 #pragma unroll
-      for (int first = 0; first < kSlotRows; first += kCopyRows) {
-        if (first < rows) {
-          int index = (p + first) / Pages::kPageSize;
-          if (index % window == 0 && index > 0 && (p + first) % Pages::kPageSize == 0) {
-            look_up(index);
+        for (int first = 0; first < kSlotRows; first += kCopyRows) {
+          if (first < rows) {
+            copy(first, min(rows - first, kCopyRows));
           }
-          int page = __shfl_sync(0xffffffffu, pages, index % window);
-          i64 row = Pages::Row(page, h, p + first);
-          u32 to = slot + first * kRowBytes;
-          int bytes = min(rows - first, kCopyRows) * kRowBytes;
-          loader.Copy(to, args.k_cache + row, bytes);
-          loader.Copy(to + kSlotBytes / 2, args.v_cache + row, bytes);
         }
       }
       loader.Advance();
@@ -108,23 +130,29 @@ class UnsplitAttention {
     // Opaque, or a kernel that is short of registers reads it from local memory for each slot.
     const int lane = Opaque(consumer.lane);
     Vec4 queries[Tile::kKeyLoads];
+    const int head = Blocks::First(turn_) + lane / 4;
 #pragma unroll
     for (int i = 0; i < Tile::kKeyLoads; ++i) {
-      const bf16* source = prepared.queries[lane / 4] + lane % 4 * 8 + i * 32;
-      queries[i] = LoadSharedIf(SharedAddress(source), lane / 4 < kGroup);
+      const bf16* source = prepared.queries[head] + lane % 4 * 8 + i * 32;
+      queries[i] = LoadSharedIf(SharedAddress(source), head < kGroup && Tile::HasKeys(i, lane));
     }
     int end = prepared.position;
     State state;
 #pragma unroll 1
-    for (int p = 0; p < end; p += kSlotRows) {
-      int rows = min(end - p, kSlotRows) - turn_ * Tile::kRows;
-      u32 slot = consumer.WaitAddress() + turn_ * Tile::kRows * kRowBytes;
+    for (int p = Window::First(args, end); p < end; p = SlotEnd(p)) {
+      int rows = min(end - p, SlotEnd(p) - p) - turn_ / Blocks::kCount * Tile::kRows;
+      u32 slot = consumer.WaitAddress() + turn_ / Blocks::kCount * Tile::kRows * kRowBytes;
       if (turn_ < kSlotWarps && rows > 0) {
         Tile tile;
         tile.LoadKeys(slot, lane);
-        tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
+        if constexpr (!kShortOfRegisters) {
+          tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
+        }
         float scores[4] = {};
-        tile.Score([&](int i) { return queries[i]; }, scores);
+        tile.Score([&](int i) { return queries[i]; }, ScoreScale<kDim>(args), scores);
+        if constexpr (kShortOfRegisters) {
+          tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
+        }
         consumer.Release(tile.Read());
         state.Weigh(scores, lane / 4, rows);
         tile.Accumulate(scores, state.sum);
@@ -173,8 +201,8 @@ class UnsplitAttention {
         : query_constants_(args.inv_freq, epilogue_warp.lane),
           key_constants_(args.inv_freq, epilogue_warp.lane) {
       if constexpr (kNorm) {
-        query_constants_.LoadNorm(args.q_norm, epilogue_warp.lane);
-        key_constants_.LoadNorm(args.k_norm, epilogue_warp.lane);
+        query_constants_.LoadNorm(args, args.q_norm, epilogue_warp.lane);
+        key_constants_.LoadNorm(args, args.k_norm, epilogue_warp.lane);
       }
       epilogue_warp.WaitBegin();
     }
@@ -184,11 +212,19 @@ class UnsplitAttention {
       int position = args.pos[b];
       int page = Pages::Page(args, b, position);
       auto qkv = args.qkv + i64(b) * args.qkv_1;
-      HeadWords<kDim> words[kGroup];
+      // As many queries at once as registers hold.
+      constexpr int all_at_once = 8 / HeadWords<kDim>::kHalfWords;
+      constexpr int at_once = kGroup < all_at_once ? kGroup : all_at_once;
+      HeadWords<kDim> words[at_once];
+      auto fetch = [&](int first) {
 #pragma unroll
-      for (int i = 0; i < kGroup; ++i) {
-        words[i] = HeadWords<kDim>(qkv + (h * kGroup + i) * kDim, lane);
-      }
+        for (int i = 0; i < at_once; ++i) {
+          if (first + i < kGroup) {
+            words[i] = HeadWords<kDim>(qkv + (h * kGroup + first + i) * kDim, lane);
+          }
+        }
+      };
+      fetch(0);
       Head<kDim> key(qkv + (kHeads + h) * kDim, lane);
       Head<kDim> value(qkv + (kHeads + kKvHeads + h) * kDim, lane);
       Rotation<kDim> rotation(key_constants_, position);
@@ -198,20 +234,30 @@ class UnsplitAttention {
       value.Store(args.v_cache + row, lane);
       Prepared& prepared = PreparedAt(epilogue_warp.scratch, epilogue_warp.PreparedPlace());
       value.Store(prepared.value, lane);
+      auto prepare = [&](int first) {
 #pragma unroll
-      for (int i = 0; i < kGroup; ++i) {
-        Head<kDim> query(words[i]);
-        Turn(query, query_constants_, rotation);
-        query.Store(prepared.queries[i], lane);
-        float dot = 0;
+        for (int i = 0; i < at_once; ++i) {
+          if (first + i < kGroup) {
+            Head<kDim> query(words[i]);
+            Turn(query, query_constants_, rotation);
+            query.Store(prepared.queries[first + i], lane);
+            float dot = 0;
 #pragma unroll
-        for (int j = 0; j < Head<kDim>::kCount; ++j) {
-          dot = fmaf(query.value[j], key.value[j], dot);
+            for (int j = 0; j < Head<kDim>::kCount; ++j) {
+              dot = fmaf(query.value[j], key.value[j], dot);
+            }
+            dot = GroupSum<32>(dot) * ScoreScale<kDim>(args);
+            if (lane == 0) {
+              prepared.scores[first + i] = dot;
+            }
+          }
         }
-        dot = GroupSum<32>(dot) * ScoreScale<kDim>();
-        if (lane == 0) {
-          prepared.scores[i] = dot;
-        }
+      };
+      prepare(0);
+#pragma unroll 1
+      for (int first = at_once; first < kGroup; first += at_once) {
+        fetch(first);
+        prepare(first);
       }
       if (lane == 0) {
         prepared.position = position;
@@ -241,6 +287,11 @@ class UnsplitAttention {
   };
 
  private:
+  /// The end of the positions that share a slot with p, the first of them.
+  static ETC_DEVICE int SlotEnd(int p) {
+    return Window::kExists ? (p / kSlotRows + 1) * kSlotRows : p + kSlotRows;
+  }
+
   int turn_;       // below kSlotWarps: the next slot is this warp's
   int place_ = 0;  // of the next round's partials
 

@@ -8,12 +8,15 @@
 
 namespace etc {
 
-/// Records of kHeads heads, an even number. Heads come in pairs, since a lane has two; between the
-/// pairs of a warp is a gap, which puts them into different banks.
-template <int kDim, int kHeads>
+/// Records of kHeads heads of a group, an even number. Heads come in pairs, since a lane has two;
+/// between the pairs of a warp is a gap, which puts them into different banks. Where the group has
+/// several blocks, each warp has one of them, by turns.
+template <int kDim, int kHeads, int kGroup>
 struct WarpRecords {
   static_assert(kHeads % 2 == 0, "a lane has two heads");
-  static constexpr int kWarps = Consumer::kWarps;
+  using Blocks = HeadBlocks<kGroup>;
+  static_assert(Blocks::kCount == 1 || Blocks::kHeads % kHeads == 0, "heads of one block");
+  static constexpr int kWarps = Consumer::kWarps / Blocks::kCount;  // that have a head
   static constexpr int kHeadBytes = AttentionState<kDim>::kRecord * 4;
   static constexpr int kPairBytes = 2 * kHeadBytes + 8;
   static constexpr int kWarpBytes = kHeads / 2 * kPairBytes;
@@ -24,9 +27,10 @@ struct WarpRecords {
   /// The heads from `first` on, which is even, of this warp. Its lanes are merged.
   ETC_DEVICE void Store(const AttentionState<kDim>& state, const Consumer& consumer,
                         int first) const {
-    int pair = consumer.lane % 4 - first / 2;
+    int pair = consumer.lane % 4 - first / 2 + Blocks::First(consumer.warp) / 2;
     if (pair >= 0 && pair < kHeads / 2) {
-      state.Store(address + consumer.warp * kWarpBytes + pair * kPairBytes, consumer.lane);
+      state.Store(address + consumer.warp / Blocks::kCount * kWarpBytes + pair * kPairBytes,
+                  consumer.lane);
     }
   }
 
