@@ -14,6 +14,7 @@ PROGRAMS = {
     "qwen3": EXAMPLES / "qwen3.etir",
     "llama": EXAMPLES / "llama.etir",
     "mistral": EXAMPLES / "llama.etir",
+    "gemma3_text": EXAMPLES / "gemma3.etir",
 }
 
 

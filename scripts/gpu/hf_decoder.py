@@ -18,8 +18,8 @@ def build(name, device):
         model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
     for parameter_name, parameter in model.named_parameters():
         parameter.requires_grad_(False)
-        if "norm" in parameter_name:
-            parameter.normal_(1.0, 0.1)
+        if "norm" in parameter_name:  # of Gemma what is added to 1
+            parameter.normal_(0.0 if is_gemma(model) else 1.0, 0.1)
         elif parameter_name.endswith("bias"):
             parameter.normal_(0.0, 0.5)
         else:
@@ -27,8 +27,16 @@ def build(name, device):
     return model
 
 
+def is_gemma(model):
+    return model.config.model_type == "gemma3_text"
+
+
 def in_float32(model):
-    return copy.deepcopy(model).float()
+    exact = copy.deepcopy(model).float()
+    if is_gemma(model):  # the factor of embeddings is one of bf16
+        embed = exact.model.embed_tokens
+        embed.embed_scale = embed.embed_scale.bfloat16().float()
+    return exact
 
 
 def stack(model, part, kind="weight"):
@@ -42,9 +50,13 @@ def stack(model, part, kind="weight"):
 
 def parameters(model):
     """The weights by the names that the programs give them."""
+    post_norms = {"post_norm": "post_attention_layernorm"}
+    if is_gemma(model):
+        places = ("post_attention", "pre_feedforward", "post_feedforward")
+        post_norms = {f"{place}_norm": f"{place}_layernorm" for place in places}
     parts = {
         "input_norm": "input_layernorm",
-        "post_norm": "post_attention_layernorm",
+        **post_norms,
         **{f"{x}_proj": f"self_attn.{x}_proj" for x in "qkvo"},
         **{f"{x}_proj": f"mlp.{x}_proj" for x in ("up", "down")},
     }
@@ -61,8 +73,16 @@ def parameters(model):
         "embed": model.model.embed_tokens.weight.data,
         "final_norm": model.model.norm.weight.data,
         "lm_head": model.lm_head.weight.data,
-        "inv_freq": model.model.rotary_emb.inv_freq.float().contiguous(),
+        "inv_freq": inverse_frequencies(model.model.rotary_emb),
     }
+
+
+def inverse_frequencies(rotary):
+    """Of Gemma those of the local layers, and those of the global ones."""
+    if hasattr(rotary, "inv_freq"):
+        return rotary.inv_freq.float().contiguous()
+    names = ("sliding_attention_inv_freq", "full_attention_inv_freq")
+    return torch.stack([getattr(rotary, name).float() for name in names])
 
 
 class Decoder:
@@ -79,12 +99,15 @@ class Decoder:
         self.v_cache = v_cache.to(dtype, copy=True)
         self.pos = self.longest = None
 
-    def attend(self, module, query, key, value, _mask, scaling, **_unused):
+    def attend(self, module, query, key, value, _mask, scaling, sliding_window=None, **_unused):
         k, v = self.k_cache[module.layer_idx], self.v_cache[module.layer_idx]
         rows = torch.arange(len(self.pos), device=k.device)
         k[rows, :, self.pos] = key[:, :, 0]
         v[rows, :, self.pos] = value[:, :, 0]
-        seen = torch.arange(self.longest, device=k.device) <= self.pos[:, None]
+        places = torch.arange(self.longest, device=k.device)
+        seen = places <= self.pos[:, None]
+        if sliding_window is not None:
+            seen &= places > self.pos[:, None] - sliding_window
         out = F.scaled_dot_product_attention(
             query,
             k[:, :, : self.longest],

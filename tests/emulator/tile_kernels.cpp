@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
       {"swap_ab_gemms", TestSwapAbGemms},
       {"split_k", TestSplitKProjections},
       {"attentions", TestAttentions},
+      {"attention_sizes", TestAttentionSizes},
+      {"attention_windows", TestAttentionWindows},
       {"flagged", TestFlagged},
   };
   Report report;

@@ -24,6 +24,8 @@ int main(int argc, char** argv) {
   TestSwapAbGemms(report);
   TestSplitKProjections(report);
   TestAttentions(report);
+  TestAttentionSizes(report);
+  TestAttentionWindows(report);
   TestFlagged(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {

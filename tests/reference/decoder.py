@@ -1,4 +1,4 @@
-"""A decode step of Qwen2, Qwen3, Llama and Arcee models in float64, from a Hugging Face config.json."""
+"""A decode step of Qwen, Llama, Mistral, Gemma 3 and Arcee models in float64, from a Hugging Face config.json."""
 
 import json
 import math
@@ -37,6 +37,31 @@ def inverse_frequencies(config):
     return np.array([scale(frequency) for frequency in frequencies])
 
 
+def is_gemma(config):
+    return config["model_type"] == "gemma3_text"
+
+
+def rotary_frequencies(config):
+    """As the program takes them: of Gemma 3 those of the local and those of the global layers."""
+    if not is_gemma(config):
+        return inverse_frequencies(config)
+    exponents = np.arange(0, config["head_dim"], 2) / config["head_dim"]
+    far = 1.0 / config["rope_theta"] ** exponents
+    if config.get("rope_scaling"):
+        assert config["rope_scaling"]["rope_type"] == "linear"
+        far = far / config["rope_scaling"]["factor"]
+    return np.stack([1.0 / config["rope_local_base_freq"] ** exponents, far])
+
+
+def window_of(config, layer):
+    """How many positions attend in a layer; None where all do."""
+    if not config.get("use_sliding_window", True):
+        return None
+    if is_gemma(config) and (layer + 1) % config["sliding_window_pattern"] == 0:
+        return None
+    return config.get("sliding_window")
+
+
 def random_weights(config, rng):
     layers, hidden = config["num_hidden_layers"], config["hidden_size"]
     inter, dim, vocab = config["intermediate_size"], config["head_dim"], config["vocab_size"]
@@ -45,8 +70,8 @@ def random_weights(config, rng):
     def projection(out, depth):
         return random_bf16(rng, (layers, out, depth), depth**-0.5)
 
-    def norm(*shape):
-        return random_bf16(rng, shape, 0.1, 1.0)
+    def norm(*shape):  # of Gemma what is added to 1
+        return random_bf16(rng, shape, 0.1, 0.0 if is_gemma(config) else 1.0)
 
     weights = {
         "embed": random_bf16(rng, (vocab, hidden)),
@@ -55,14 +80,14 @@ def random_weights(config, rng):
         "k_proj": projection(kv_size, hidden),
         "v_proj": projection(kv_size, hidden),
         "o_proj": projection(hidden, q_size),
-        "post_norm": norm(layers, hidden),
+        **{name: norm(layers, hidden) for name in post_norms(config)},
         "up_proj": projection(inter, hidden),
         "down_proj": projection(hidden, inter),
         "final_norm": norm(hidden),
     }
-    if config["hidden_act"] == "silu":
+    if config.get("hidden_act") != "relu2":
         weights["gate_proj"] = projection(inter, hidden)
-    if config["model_type"] == "qwen3":
+    if config["model_type"] in ("qwen3", "gemma3_text"):
         weights["q_norm"] = norm(layers, dim)
         weights["k_norm"] = norm(layers, dim)
     if config["model_type"] == "qwen2":
@@ -77,6 +102,16 @@ def random_weights(config, rng):
     head[[127, 128]] = to_bf16(np.stack([other, -other]))
     weights["lm_head"] = head
     return weights
+
+
+def post_norms(config):
+    if is_gemma(config):
+        return ["post_attention_norm", "pre_feedforward_norm", "post_feedforward_norm"]
+    return ["post_norm"]
+
+
+def gelu(x):
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
 def rms_norm(x, weight, eps):
@@ -97,23 +132,33 @@ def sequence(cache, pages):
 def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
     """The logits of one step, and the new keys and values [layers, batch, kv heads, head_dim]."""
     weights = {name: from_bf16(tensor) for name, tensor in bits.items()}
+    gemma = is_gemma(config)
+    if gemma:
+        weights |= {name: 1 + tensor for name, tensor in weights.items() if "norm" in name}
     dim, eps = config["head_dim"], config["rms_norm_eps"]
+    score_scale = config.get("query_pre_attn_scalar", dim) ** -0.5
     group = config["num_attention_heads"] // config["num_key_value_heads"]
     biased = "q_bias" in weights
     x = weights["embed"][ids]
+    if gemma:
+        x = x * from_bf16(to_bf16(np.float32(config["hidden_size"] ** 0.5)))
     batch = len(ids)
-    angles = pos[:, None, None] * inv_freq
     new_k, new_v = [], []
     for layer in range(config["num_hidden_layers"]):
         w = {name: tensor[layer] for name, tensor in weights.items() if name.endswith("_proj")}
-        normed = rms_norm(x, weights["input_norm"][layer], eps)
+        norms = {name: tensor[layer] for name, tensor in weights.items()
+                 if name.endswith("_norm") and name != "final_norm"}
+        window = window_of(config, layer)
+        local = gemma and window is not None
+        angles = pos[:, None, None] * (inv_freq[0 if local else 1] if gemma else inv_freq)
+        normed = rms_norm(x, norms["input_norm"], eps)
         q, k, v = (
             (normed @ w[f"{x}_proj"].T + (weights[f"{x}_bias"][layer] if biased else 0))
             .reshape(batch, -1, dim) for x in "qkv"
         )
-        if "q_norm" in weights:
-            q = rms_norm(q, weights["q_norm"][layer], eps)
-            k = rms_norm(k, weights["k_norm"][layer], eps)
+        if "q_norm" in norms:
+            q = rms_norm(q, norms["q_norm"], eps)
+            k = rms_norm(k, norms["k_norm"], eps)
         q, k = rotate(q, angles), rotate(k, angles)
         attended = np.empty_like(q)
         for b in range(batch):
@@ -122,20 +167,27 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
             )
             for head in range(q.shape[1]):
                 h = head // group
-                keys = np.vstack([old_k[h, : pos[b]], k[b, h]])
-                values = np.vstack([old_v[h, : pos[b]], v[b, h]])
-                attended[b, head] = softmax(keys @ q[b, head] / math.sqrt(dim)) @ values
+                first = max(0, pos[b] + 1 - window) if window else 0
+                keys = np.vstack([old_k[h, first : pos[b]], k[b, h]])
+                values = np.vstack([old_v[h, first : pos[b]], v[b, h]])
+                attended[b, head] = softmax(keys @ q[b, head] * score_scale) @ values
         new_k.append(k)
         new_v.append(v)
-        x = x + attended.reshape(batch, -1) @ w["o_proj"].T
-        normed = rms_norm(x, weights["post_norm"][layer], eps)
+        left = attended.reshape(batch, -1) @ w["o_proj"].T
+        if gemma:
+            left = rms_norm(left, norms["post_attention_norm"], eps)
+        x = x + left
+        normed = rms_norm(x, norms["pre_feedforward_norm" if gemma else "post_norm"], eps)
         up = normed @ w["up_proj"].T
         if "gate_proj" in w:
             gate = normed @ w["gate_proj"].T
-            active = gate / (1 + np.exp(-gate)) * up
+            active = (gelu(gate) if gemma else gate / (1 + np.exp(-gate))) * up
         else:  # "relu2"
             active = np.maximum(up, 0) ** 2
-        x = x + active @ w["down_proj"].T
+        left = active @ w["down_proj"].T
+        if gemma:
+            left = rms_norm(left, norms["post_feedforward_norm"], eps)
+        x = x + left
     logits = rms_norm(x, weights["final_norm"], eps) @ weights["lm_head"].T
     return logits, np.stack(new_k), np.stack(new_v)
 
@@ -191,7 +243,7 @@ def make(config_name, batch, rng):
                 cache[:, page_table[b, first // PAGE_SIZE], :, :filled] = random_bf16(
                     rng, (layers, kv_heads, filled, dim)
                 )
-    inv_freq = inverse_frequencies(config)
+    inv_freq = rotary_frequencies(config)
     logits, new_k, new_v = decode(config, weights, inv_freq, ids, pos, page_table, **caches)
     inputs = dict(ids=ids, pos=pos, page_table=page_table, **weights, **caches)
     inputs["inv_freq"] = inv_freq.astype(np.float32)

@@ -20,8 +20,10 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "ir-examples"
+PROGRAMS = {"mistral": "llama"}  # where the program has another name
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
-NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "arcee", "qwen2", "qwen3", "llama", "moe_routing",
+NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "arcee", "qwen2", "qwen3", "llama", "mistral", "gemma3",
+         "moe_routing",
          "qwen3_by_hand", "llama_by_hand")
 
 
@@ -44,7 +46,7 @@ def parse_arguments():
 def source(options, folder):
     """The example, or a copy of it without events."""
     folder_of = ROOT / "tests/programs" if options.name.endswith(BY_HAND) else EXAMPLES
-    example = folder_of / f"{options.name}.etir"
+    example = folder_of / f"{PROGRAMS.get(options.name, options.name)}.etir"
     if not options.strip_events:
         return example
     stripped = folder / example.name

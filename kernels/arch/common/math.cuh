@@ -11,6 +11,13 @@ inline constexpr float kLn2 = 0.6931471805599453f;
 
 ETC_DEVICE float Silu(float x) { return __fdividef(x, 1.0f + Exp2(-x * kLog2E)); }
 
+/// The Gaussian error linear unit by its tanh: x / 2 (1 + tanh u) = x / (1 + exp(-2u)), where u is
+/// sqrt(2 / pi) (x + 0.044715 x^3).
+ETC_DEVICE float Gelu(float x) {
+  float u = 0.7978845608028654f * fmaf(0.044715f * x * x, x, x);
+  return __fdividef(x, 1.0f + Exp2(-2.0f * kLog2E * u));
+}
+
 // The hardware's sine and cosine are accurate to 2^-21 in [-pi, pi] only; two pi is taken off in
 // three parts, each product exact, which holds the error for angles up to some millions.
 ETC_DEVICE void SinCos(float angle, float& sine, float& cosine) {

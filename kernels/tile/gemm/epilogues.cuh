@@ -62,8 +62,9 @@ struct residual {
   }
 };
 
-/// y = silu(gate) * up
-struct silu_mul {
+/// y = Activation(gate) * up
+template <class Activation>
+struct GatedEpilogue {
   static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 2;
   template <class Args>
@@ -72,16 +73,25 @@ struct silu_mul {
   static ETC_DEVICE NoOperand Operand(const Args&, i64, i64) {
     return {};
   }
+  static ETC_DEVICE float Gate(float gate, float up) { return Activation::Of(gate) * up; }
   template <class Args, int run>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[2][run],
                                NoOperand) {
     float values[run];
 #pragma unroll
     for (int i = 0; i < run; ++i) {
-      values[i] = Silu(sums[0][i]) * sums[1][i];
+      values[i] = Gate(sums[0][i], sums[1][i]);
     }
     StoreRun(args.y, b * args.y_1 + n, values);
   }
 };
+struct SiluActivation {
+  static ETC_DEVICE float Of(float x) { return Silu(x); }
+};
+struct GeluActivation {
+  static ETC_DEVICE float Of(float x) { return Gelu(x); }
+};
+struct silu_mul : GatedEpilogue<SiluActivation> {};
+struct gelu_mul : GatedEpilogue<GeluActivation> {};
 
 }  // namespace etc

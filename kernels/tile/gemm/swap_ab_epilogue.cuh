@@ -89,8 +89,8 @@ class SwapAbEpilogue {
         }
       }
       if constexpr (Shape::kGated) {
-        value[0] = Silu(value[0]) * value[2];
-        value[1] = Silu(value[1]) * value[3];
+        value[0] = Epilogue::Gate(value[0], value[2]);
+        value[1] = Epilogue::Gate(value[1], value[3]);
       }
       if constexpr (sizeof(Y) == 2) {
         int b = first + row;

@@ -1,17 +1,21 @@
 // x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes. Where there is
 // `partials`, f32 [P, b, K]: partials[:, b, :] = 0, for an AddNorm that finds the first layer like
-// others.
+// others. With `scale` in Config, x is that times the row, both bf16.
 #pragma once
 
+#include "arch/common/math.cuh"
 #include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
 #include "engine/layout.cuh"
+#include "engine/options.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
 
 ETC_TILED(TiledTable, table);
 ETC_SWIZZLED(SwizzledTable, table);
+
+ETC_OPTION(EmbeddingScale, scale, float, 1);
 
 /// Whether Args has `partials`.
 template <class Args, class = void>
@@ -44,7 +48,7 @@ struct Embedding {
     auto destination = args.x + i64(b) * args.x_1;
 #pragma unroll 1
     for (int i = consumer.thread * 16; i < kRowBytes; i += Consumer::kThreads * 16) {
-      Store(destination, i, LoadGlobal(Source(args, row, i)));
+      Store(destination, i, Scaled(LoadGlobal(Source(args, row, i))));
     }
     if constexpr (HasPartials<Args>::value) {
       Clear(consumer, args, b);
@@ -52,6 +56,17 @@ struct Embedding {
   }
 
  private:
+  static ETC_DEVICE Vec4 Scaled(Vec4 elements) {
+    constexpr float scale = EmbeddingScale<Config>::value;
+    if constexpr (scale != 1) {
+      static_assert(kElementBytes == 2, "what is scaled is bf16");
+      u32 pair = PackBf16(scale, scale);
+      elements = {MultiplyBf16(elements.x, pair), MultiplyBf16(elements.y, pair),
+                  MultiplyBf16(elements.z, pair), MultiplyBf16(elements.w, pair)};
+    }
+    return elements;
+  }
+
   template <class A>
   static ETC_DEVICE void Clear(const Consumer& consumer, const A& args, int b) {
     static_assert(A::partials_2 % 4 == 0, "a row of `partials` has a multiple of 16 bytes");

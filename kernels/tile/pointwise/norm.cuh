@@ -3,9 +3,12 @@
 
 #include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
+#include "engine/options.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
+
+ETC_OPTION(NormOffset, norm_offset, float, 0);  // added to the weights
 
 /// Hints to L2 for the `depth` weights of a norm, by all consumer threads.
 ETC_DEVICE void PrefetchNorm(const Consumer& consumer, const bf16* norm, int depth) {

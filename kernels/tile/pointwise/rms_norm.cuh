@@ -1,7 +1,10 @@
-// y[b, :] = x[b, :] * norm[:] / sqrt(mean of x[b, :]^2 + eps). Config: eps. Task (b): one row.
+// y[b, :] = x[b, :] * (norm[:] + norm_offset) / sqrt(mean of x[b, :]^2 + eps). Config: eps; may have
+// norm_offset (0). Both are bf16, K a multiple of 4. Task (b): one row.
 #pragma once
 
 #include "arch/common/math.cuh"
+#include "arch/sm90/runs.cuh"
+#include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/pointwise/norm.cuh"
 
@@ -10,6 +13,9 @@ namespace etc {
 template <class Config, class Args>
 struct RmsNorm {
   static constexpr int kDepth = int(Args::x_1);
+  static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
+  static constexpr int kRoundDepth = Consumer::kThreads * 4;
+  static constexpr int kRounds = DivideUp(kDepth, kRoundDepth);
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
 
@@ -18,23 +24,48 @@ struct RmsNorm {
   ETC_DEVICE RmsNorm(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
-    const auto* x = args.x + i64(b) * kDepth;
-    auto* y = args.y + i64(b) * kDepth;
+    i64 row = i64(b) * kDepth;
+    decltype(ReadRun<4>(args.x, 0)) reads[kRounds];
+    ElementRun<const bf16*, 4> norms[kRounds];
+    ForRounds(consumer, [&](int round, int k) {
+      norms[round] = ReadRun<4>(args.norm, k);
+      reads[round] = ReadRun<4>(args.x, row + k);
+    });
+    float values[kRounds][4] = {};
     float squares = 0;
-#pragma unroll 4
-    for (int k = consumer.thread; k < kDepth; k += Consumer::kThreads) {
-      float value = ToFloat(x[k]);
-      squares = fmaf(value, value, squares);
-    }
+    ForRounds(consumer, [&](int round, int) {
+      reads[round].Get(values[round]);
+#pragma unroll
+      for (float value : values[round]) {
+        squares = fmaf(value, value, squares);
+      }
+    });
     float scale =
         ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
-#pragma unroll 4
-    for (int k = consumer.thread; k < kDepth; k += Consumer::kThreads) {
-      StoreFloat(y + k, ToFloat(x[k]) * scale * ToFloat(args.norm[k]));
-    }
+    ForRounds(consumer, [&](int round, int k) {
+      float weights[4];
+      norms[round].Get(weights);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        values[round][i] *= scale * (weights[i] + NormOffset<Config>::value);
+      }
+      StoreRun(args.y, row + k, values[round]);
+    });
   }
 
  private:
+  /// Calls body(round, k) for each four of a row's elements that this thread has.
+  template <class Body>
+  static ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      int k = round * kRoundDepth + consumer.thread * 4;
+      if (kDepth % kRoundDepth == 0 || k < kDepth) {
+        body(round, k);
+      }
+    }
+  }
+
   SumOfAll sum_;
 };
 

@@ -1,0 +1,9 @@
+"""gemma3.etir, with a configuration small enough for a CPU."""
+
+import decoder
+
+DIM = "batch"
+
+
+def make(batch, rng):
+    return decoder.make("gemma3-tiny.json", batch, rng)
