@@ -19,8 +19,8 @@ class Deduction {
   std::optional<Deduced> Run() {
     size_t before = diagnostics_.error_count();
     TakeGiven();
-    std::optional<std::vector<TensorId>> params = PresentParams(
-        module_, callee_.name, callee_.params, WithDefaults(), range_, diagnostics_);
+    std::optional<std::vector<TensorId>> params =
+        PresentParams(module_, callee_.name, callee_.params, WithDefaults(), range_, diagnostics_);
     if (!params) {
       return std::nullopt;
     }

@@ -27,8 +27,9 @@ struct Deduced {
 };
 
 /// The values of all generic parameters: those that the call says; else those that are an extent of
-/// a parameter, from its argument; else those that have a value of their own. The first and the last
-/// decide which parameters there are. Reports as [argument] what is said twice, not known or missing.
+/// a parameter, from its argument; else those that have a value of their own. The first and the
+/// last decide which parameters there are. Reports as [argument] what is said twice, not known or
+/// missing.
 [[nodiscard]] std::optional<Deduced> Deduce(Module& module, const Callee& callee,
                                             const CallNode& call, SourceRange range,
                                             Diagnostics& diagnostics);

@@ -49,7 +49,8 @@ class Expander {
       }
       changes_ |= std::holds_alternative<ImportId>(item) ||
                   std::holds_alternative<FunctionId>(item) || IsLet(module, item) ||
-                  IsGeneric(item) || CallsGraphs(item) || HasConditionalParams(module, Params(item));
+                  IsGeneric(item) || CallsGraphs(item) ||
+                  HasConditionalParams(module, Params(item));
     }
   }
 
@@ -278,8 +279,7 @@ class Expander {
 
   /// Whether the arguments are what the parameters of a graph say. For those of a device function
   /// the verifier sees to it.
-  bool Fits(const Callee& callee, const CallNode& call, const Deduced& deduced,
-            SourceRange range) {
+  bool Fits(const Callee& callee, const CallNode& call, const Deduced& deduced, SourceRange range) {
     const auto& [generics, params] = deduced;
     if (call.args.size() != params.size()) {
       diagnostics_
@@ -321,8 +321,7 @@ class Expander {
 
   /// The scalars of a device function that there are. The call keeps the values of these.
   std::optional<std::vector<SymbolId>> TakeScalars(CallNode& call, const Device& device,
-                                                   const Substitution& values,
-                                                   SourceRange range) {
+                                                   const Substitution& values, SourceRange range) {
     std::optional<std::vector<bool>> present =
         PresentScalars(module_, device.name, device.scalars, values, range, diagnostics_);
     if (!present) {
@@ -371,8 +370,8 @@ class Expander {
       Device made = CopyDevice(module_, call.callee, params, *scalars, std::move(values),
                                UniqueName(device.name, names_));
       made.body = WithoutDecidedChoices(module_, made.body);
-      CheckUnused(module_, made, Without(device.params, params),
-                  Without(device.scalars, *scalars), diagnostics_);
+      CheckUnused(module_, made, Without(device.params, params), Without(device.scalars, *scalars),
+                  diagnostics_);
       DeviceId copy = module_.devices.Add(std::move(made));
       made_.emplace_back(copy);
       if (imported_devices_.contains(call.callee)) {

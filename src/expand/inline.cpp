@@ -127,8 +127,7 @@ void LeaveOut(CallNode& call, const std::set<TensorId>& absent) {
   std::erase_if(call.args, [&](const Argument& arg) { return absent.contains(arg.tensor); });
 }
 
-std::vector<NodeId> InlineGraph(Module& module, GraphId id, const CallNode& call,
-                                Deduced deduced) {
+std::vector<NodeId> InlineGraph(Module& module, GraphId id, const CallNode& call, Deduced deduced) {
   const Graph graph = module.graphs[id];
   return Inliner(module, graph, call, std::move(deduced)).Block(graph.body);
 }

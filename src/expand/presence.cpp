@@ -83,9 +83,8 @@ template <class F>
 void VisitAllStored(const Module& module, const std::vector<StmtId>& body, const F& visit) {
   for (StmtId id : body) {
     VisitStored(module.stmts[id], [&](TensorId tensor) { visit(tensor, id); });
-    VisitBlocks(module.stmts[id], [&](const std::vector<StmtId>& inside) {
-      VisitAllStored(module, inside, visit);
-    });
+    VisitBlocks(module.stmts[id],
+                [&](const std::vector<StmtId>& inside) { VisitAllStored(module, inside, visit); });
   }
 }
 

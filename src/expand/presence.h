@@ -1,5 +1,5 @@
-// Parameters that are there under a condition (`%bias: f32[N] if biased`), and bodies that serve with
-// them and without.
+// Parameters that are there under a condition (`%bias: f32[N] if biased`), and bodies that serve
+// with them and without.
 #pragma once
 
 #include <optional>
@@ -35,8 +35,8 @@ bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& sc
 [[nodiscard]] std::vector<StmtId> WithoutDecidedChoices(Module& module,
                                                         const std::vector<StmtId>& body);
 
-/// Reports as [argument] each of these tensors and scalars, parameters that there are not, which the
-/// function uses all the same.
+/// Reports as [argument] each of these tensors and scalars, parameters that there are not, which
+/// the function uses all the same.
 void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,
                  const std::set<SymbolId>& scalars, Diagnostics& diagnostics);
 

@@ -153,8 +153,7 @@ class Parser {
   void GraphItem();
   void KernelItem();
   /// With `scalars`, those may follow the tensors.
-  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr,
-                               bool conditional = true);
+  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr, bool conditional = true);
   /// A `conditional` one may end in `if biased`.
   TensorId Param(bool conditional);
   SymbolId ScalarParam();

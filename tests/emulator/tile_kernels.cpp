@@ -4,6 +4,7 @@
 
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
+#include "post_norm_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, void (*)(Report&)> tests = {
       {"argmax", TestArgMax},
       {"norm_gate", TestNormGate},
+      {"post_norm", TestPostNorm},
       {"stream_max", TestStreamMax},
       {"gemms", TestGemms},
       {"gemms_in_tiles", TestGemmsInTiles},

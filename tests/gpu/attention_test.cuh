@@ -219,8 +219,8 @@ inline std::vector<i32> ShuffledPages(Random& random, int num_pages, int count) 
 }
 
 template <class Case>
-void TestAttention(Report& report, const std::vector<i32>& positions = {0, 1, 3, 17, 63, 64, 65,
-                                                                        511, 512, 3999}) {
+void TestAttention(Report& report,
+                   const std::vector<i32>& positions = {0, 1, 3, 17, 63, 64, 65, 511, 512, 3999}) {
   constexpr int dim = Case::kDim, heads = Case::kHeads, kv_heads = Case::kKvHeads;
   constexpr int row = Case::kRow;
   const int batch = int(positions.size());
@@ -261,9 +261,9 @@ void TestAttention(Report& report, const std::vector<i32>& positions = {0, 1, 3,
   for (int b = 0; b < batch; ++b) {
     const bf16* source = qkv.data() + size_t(b) * row;
     for (int h = 0; h < kv_heads; ++h) {
-      auto key = ReferenceHead<dim>(source + (heads + h) * dim,
-                                    Case::kNorm ? k_norm.data() : nullptr, Case::kNormOffset,
-                                    positions[b], inv_freq);
+      auto key =
+          ReferenceHead<dim>(source + (heads + h) * dim, Case::kNorm ? k_norm.data() : nullptr,
+                             Case::kNormOffset, positions[b], inv_freq);
       for (int d = 0; d < dim; ++d) {
         new_keys[cache_row(b, h, positions[b]) + d] = HostBf16(float(key[d]));
         new_values[cache_row(b, h, positions[b]) + d] = source[(heads + kv_heads + h) * dim + d];

@@ -2,6 +2,7 @@
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
+#include "post_norm_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   Report report;
   TestArgMax(report);
   TestNormGate(report);
+  TestPostNorm(report);
   TestStreamMax(report);
   TestGemms(report);
   TestGemmsInTiles(report);

@@ -68,8 +68,8 @@ struct AttentionTile {
 #pragma unroll
       for (int i = 0; i < kKeyLoads; ++i) {
         u32 source = k + row * 8 * kRowBytes + i * 64;
-        keys[row][i] = i * 32 + 32 <= kDim ? LoadShared(source)
-                                           : LoadSharedIf(source, HasKeys(i, lane));
+        keys[row][i] =
+            i * 32 + 32 <= kDim ? LoadShared(source) : LoadSharedIf(source, HasKeys(i, lane));
       }
     }
   }

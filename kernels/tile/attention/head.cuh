@@ -13,8 +13,8 @@ ETC_OPTION(QkNormOption, qk_norm, bool, false);
 ETC_SCALAR(NormOffsetScalar, norm_offset, float, 0);  // added to the weights of the norms
 
 /// Which elements of a head a lane has: of each half a run of neighbours, so that both elements of
-/// a rotated pair are its own. Where the halves have no run for each lane, the last lanes have none;
-/// they compute with zeros.
+/// a rotated pair are its own. Where the halves have no run for each lane, the last lanes have
+/// none; they compute with zeros.
 template <int kDim>
 struct HeadPlaces {
   static_assert(kDim % 16 == 0 && kDim <= 256, "a head has 16, 32, … or 256 elements");

@@ -54,7 +54,7 @@ class UnsplitAttention {
   /// What the epilogue warp prepares of a task.
   struct Prepared {
     bf16 queries[Blocks::kCount * Blocks::kHeads][kDim];
-    float value[kDim];                               // of the new position
+    float value[kDim];                              // of the new position
     float scores[Blocks::kCount * Blocks::kHeads];  // its scores, in units of log2
     int position;
   };

@@ -1,7 +1,7 @@
 // Norms what a projection left, adds it to the residual stream, and norms that for the next one:
 // t = x + post_norm' * z / rms(z), h = t, y = norm' * t / rms(t), where z[b, :] is `sum`[b, :], or
-// the sum of `partials` [:, b, :] in their order, rms(z) = sqrt(mean of z^2 + eps), and a weight w' is
-// w + norm_offset.
+// the sum of `partials` [:, b, :] in their order, rms(z) = sqrt(mean of z^2 + eps), and a weight w'
+// is w + norm_offset.
 //
 // Config: eps; may have norm_offset (0). x, h and y are bf16 [b, K], sum is f32 [b, K] or partials
 // f32 [P, b, K]; K is a multiple of 4. Task (b): one row, which the threads hold in registers.

@@ -1,5 +1,5 @@
-// y[b, :] = x[b, :] * (norm[:] + norm_offset) / sqrt(mean of x[b, :]^2 + eps). Config: eps; may have
-// norm_offset (0). Both are bf16, K a multiple of 4. Task (b): one row.
+// y[b, :] = x[b, :] * (norm[:] + norm_offset) / sqrt(mean of x[b, :]^2 + eps). Config: eps; may
+// have norm_offset (0). Both are bf16, K a multiple of 4. Task (b): one row.
 #pragma once
 
 #include "arch/common/math.cuh"
