@@ -1,5 +1,5 @@
-/* Device memory, copies and timing for programs that use nothing of CUDA themselves. All of it
- * works on the current context; without one, the primary context of device 0 is made current. */
+/* Device memory, copies and timing for programs that use nothing of CUDA themselves. All functions
+ * work on the current context. Without one, they make the primary context of device 0 current. */
 #ifndef ETC_DEVICE_H_
 #define ETC_DEVICE_H_
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Sized, as the structs of runtime.h. */
+/* The caller sets struct_size, as in the structs of runtime.h. */
 typedef struct etc_device_info {
   size_t struct_size;
   char name[256];
@@ -19,36 +19,37 @@ typedef struct etc_device_info {
   int64_t memory_bytes;
 } etc_device_info;
 
-/* ETC_ERROR_NO_DEVICE, with the reason in etc_last_error(), where there is none to use. */
+/* ETC_ERROR_NO_DEVICE where no device can be used; etc_last_error() has the reason. */
 ETC_API etc_status etc_device_available(void);
 ETC_API etc_status etc_device_describe(etc_device_info* info);
 
-/* By the functions of etc_set_allocator, where there are some, with the default stream. */
+/* Allocates by the function of etc_set_allocator, if one is set, with the default stream. */
 ETC_API etc_status etc_device_alloc(int64_t bytes, void** data);
 /* Waits for the work that may use the memory. */
 ETC_API etc_status etc_device_free(void* data);
-/* Copies are done when they return. */
+/* These two return when the copy is done. */
 ETC_API etc_status etc_device_copy_to(void* device, const void* host, int64_t bytes);
 ETC_API etc_status etc_device_copy_from(void* host, const void* device, int64_t bytes);
-/* Enqueued on `stream`, as is the copy from one place of the device to another. */
+/* These two enqueue their work on `stream`: a fill, and a copy within the device. */
 ETC_API etc_status etc_device_fill(void* device, uint8_t value, int64_t bytes, void* stream);
 ETC_API etc_status etc_device_copy(void* to, const void* from, int64_t bytes, void* stream);
-/* Waits for all work of the context; a fault of an earlier launch comes out here. */
+/* Waits for all work of the context, and reports a fault of an earlier launch. */
 ETC_API etc_status etc_device_synchronize(void);
 
 /* A stream that does not wait for the default one. */
 ETC_API etc_status etc_stream_create(void** stream);
 ETC_API etc_status etc_stream_free(void* stream);
 
-/* What was enqueued on a stream from begin to end, as one CUDA graph: it did not run then, and runs
- * at each launch. The stream must not be the default one. Each begin needs its end. */
+/* A recording is one CUDA graph of the work that was enqueued on a stream from begin to end. The
+ * work does not run while it is recorded, and runs at each launch. The stream must not be the
+ * default one. Each begin needs its end. */
 typedef struct etc_recording etc_recording;
 ETC_API etc_status etc_recording_begin(void* stream);
 ETC_API etc_status etc_recording_end(void* stream, etc_recording** recording);
 ETC_API etc_status etc_recording_launch(etc_recording* recording, void* stream);
 ETC_API void etc_recording_free(etc_recording* recording);
 
-/* Time between two points of a stream. */
+/* A timer measures the time between two points of a stream, start and stop. */
 typedef struct etc_timer etc_timer;
 ETC_API etc_status etc_timer_create(etc_timer** timer);
 ETC_API void etc_timer_free(etc_timer* timer);
