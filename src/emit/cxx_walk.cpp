@@ -80,7 +80,7 @@ class WalkWriter {
         WriteReductions(share, device, loop);
         break;
       case Role::Prefetch:
-        WritePrefetch(device, loop);
+        WritePrefetch(share, device, loop);
         break;
       case Role::Consumer:
         WriteTasks(share, device, loop);
@@ -175,9 +175,9 @@ class WalkWriter {
   }
 
   /// For the first task.
-  void WritePrefetch(const Device& device, TaskLoop& loop) {
-    if (loop.IsNest()) {
-      return;  // which it is takes a walk to find out
+  void WritePrefetch(const RaisedShare& share, const Device& device, TaskLoop& loop) {
+    if (!share.prefetches) {
+      return;
     }
     out_.Open("{");
     loop.WriteCoordinates();
@@ -189,15 +189,13 @@ class WalkWriter {
   void WriteTasks(const RaisedShare& share, const Device& device, TaskLoop& loop) {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
-      if (arch_ != Arch::Host) {
-        WritePrefetch(device, loop);
-      }
+      WritePrefetch(share, device, loop);
       signals_.WriteWaits(share.enter_waits);
-      bool scratch_only = arch_ != Arch::Host && share.enter_waits.empty();
-      out_.Line(fmt::format(
-          "{}consumer.Sync();",
-          scratch_only ? fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name)
-                       : ""));
+      std::string where =
+          share.enters_together
+              ? ""
+              : fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name);
+      out_.Line(where + "consumer.Sync();");
     }
     WriteChecks(share, share.share.enter_checks);
     if (share.one_object) {

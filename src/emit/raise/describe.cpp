@@ -158,6 +158,9 @@ class Describer {
                      Axes(share.axes, raised.loops, share.axes.size()), Bits(raised.coordinates)));
     Line(2, fmt::format("first % sms in {} bits", Bits(raised.first)));
     Line(2, raised.one_object ? "one object for all tasks" : "an object for each task");
+    Line(2, fmt::format("{}, a barrier {}",
+                        raised.prefetches ? "prefetches for the first task" : "no prefetch",
+                        raised.enters_together ? "in front" : "in front where there is scratch"));
     if (raised.reads_ranges) {
       Line(2, "every SM waits before it reads the ranges of the tasks");
     }

@@ -17,8 +17,10 @@ const std::vector<RaisePass>& RaisePasses() {
       // Behind gather-callees, which makes an entry for each share.
       {"number-tasks", "loops or a box for the tasks of each share, and how wide their numbers are",
        NumberTasks},
-      // Behind gather-callees, which finds their implementations.
-      {"walk-roles", "what the loader walks, and whether one object serves all tasks of a share",
+      // Behind gather-callees, which finds implementations, and number-tasks: the first task of a
+      // box is found without a walk.
+      {"walk-roles",
+       "what the loader walks, what is prefetched, and the objects and barriers of a share",
        WalkRoles},
       // Behind walk-roles, which knows the shares whose ranges data decide.
       {"place-signals", "the thread that waits and notifies, and which elements are checked",

@@ -61,6 +61,9 @@ struct RaisedShare {
   Division first = Division::Floor;        // of the first task's place by the number of SMs
   bool reads_ranges = false;               // the ranges of the axes, from tensors
   bool one_object = false;  // an implementation's object serves all tasks of an SM, else one each
+  bool prefetches = false;  // what an SM's first task reads, before it waits
+  bool enters_together = false;  // a barrier stands before the first task; else only where an
+                                 // implementation has scratch memory
   std::optional<Throttle> throttle = {};  // of the loader
   std::vector<RaisedSignal> range_waits = {};
   std::vector<RaisedSignal> enter_waits = {};

@@ -13,6 +13,11 @@ void WalkRoles(RaisedModule& raised) {
       each.throttle = each.share.throttle ? each.share.throttle : kernel.kernel.throttle;
       // Waits that hold for all tasks come first, so that one object can serve all of them.
       each.one_object = each.share.waits.empty();
+      // In a nest, finding the first task takes a walk.
+      each.prefetches = raised.arch != Arch::Host && each.loops == 0;
+      // The threads that did not wait themselves must not go ahead of the one that did. On the host
+      // a barrier costs nothing.
+      each.enters_together = raised.arch == Arch::Host || !each.share.enter_waits.empty();
       const Impl* impl = kernel.devices[each.device].impl;
       if (impl != nullptr && !impl->preloaded.empty()) {
         kernel.preloading.insert(site.share);

@@ -51,6 +51,31 @@ TEST_CASE("one object serves all tasks where nothing waits for each") {
   CHECK(!text.Share(1).one_object);
 }
 
+TEST_CASE("a barrier stands in front of the first task behind a wait, or for scratch memory") {
+  auto entering = [](const std::string& waits, Arch arch) {
+    return RaisedText(R"(device @f(%x: f32[8]) tasks (i: 8, j: i + 1) { local %s: f32[1]; }
+device @h(%x: f32[8]) tasks (i: 8) { local %s: f32[1]; }
+kernel @g(%a: f32[8]) of @g static {
+  launch consumers 8 shared 225280;
+  event %e count 36 via counter at 0;
+  on sm {
+    share (i: 8, j: i + 1) from 0 { run @f[i, j](%a); notify %e; }
+    share (i: 8) from 0 { )" +
+                          waits + R"( run @h[i](%a); }
+  }
+}
+)",
+                      arch);
+  };
+  CHECK(entering("enter { wait %e; }", Arch::Sm90a).Share(1).enters_together);
+  CHECK(!entering("wait %e;", Arch::Sm90a).Share(1).enters_together);
+  CHECK(entering("wait %e;", Arch::Host).Share(1).enters_together);
+  RaisedText text = entering("", Arch::Sm90a);
+  CHECK(!text.Share(0).prefetches);  // its tasks are a nest
+  CHECK(text.Share(1).prefetches);
+  CHECK(!entering("", Arch::Host).Share(1).prefetches);
+}
+
 TEST_CASE("arguments of implementations, extents and tiles are numbers") {
   RaisedText text(kGemm);
   const RaisedDevice& device = text.Kernel().devices[0];
