@@ -1,4 +1,4 @@
-// The recursive-descent parser. Its parts stand in parser.cpp (tokens, errors, names),
+// The recursive-descent parser. Its parts stand in parser.cpp (tokens, errors), parser_names.cpp,
 // parser_import.cpp, parser_item.cpp (the top level), parser_function.cpp (`fn`), parser_expr.cpp,
 // parser_body.cpp, parser_graph.cpp and parser_kernel.cpp.
 //

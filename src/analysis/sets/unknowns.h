@@ -128,8 +128,9 @@ class Unknowns {
   Set CloseVariables(const Set& set) const;
   /// The facts about the terms that are functions of the sizes.
   Set GlobalFacts() const;
-  /// Names of the parameters that occur in the set.
+  /// Names of the parameters that occur in it.
   std::vector<std::string> Involved(const Set& set) const;
+  std::vector<std::string> Involved(const PwAff& value) const;
   std::vector<const Term*> TermsIn(const Set& set) const;
   /// Adds what is known of terms together: functions of equal arguments are equal, tiles of one
   /// size do not overlap, distinct elements differ, monotone ones ascend.

@@ -1,0 +1,104 @@
+// Sets with other variables, and terms of their own for what is made of those.
+#include <algorithm>
+
+#include "analysis/sets/unknowns.h"
+
+namespace etc {
+
+Set Unknowns::Rename(const Set& set, std::map<std::string, std::string>& names) {
+  Set renamed(isl_set_drop_unused_params(set.copy()));
+  isl_size count = isl_set_dim(renamed.get(), isl_dim_param);
+  for (isl_size i = 0; i < count; ++i) {
+    auto at = static_cast<unsigned>(i);
+    std::string name = TwinOf(isl_set_get_dim_name(renamed.get(), isl_dim_param, at), names);
+    renamed = Set(isl_set_set_dim_id(renamed.copy(), isl_dim_param, at,
+                                     isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  }
+  return renamed;
+}
+
+PwAff Unknowns::Rename(const PwAff& value, std::map<std::string, std::string>& names) {
+  PwAff renamed(isl_pw_aff_drop_unused_params(value.copy()));
+  isl_size count = isl_pw_aff_dim(renamed.get(), isl_dim_param);
+  for (isl_size i = 0; i < count; ++i) {
+    auto at = static_cast<unsigned>(i);
+    std::string name = TwinOf(isl_pw_aff_get_dim_name(renamed.get(), isl_dim_param, at), names);
+    renamed = PwAff(isl_pw_aff_set_dim_id(renamed.copy(), isl_dim_param, at,
+                                          isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  }
+  return renamed;
+}
+
+/// The name that stands for `name`: itself, where nothing is renamed that it is made of.
+std::string Unknowns::TwinOf(const std::string& name, std::map<std::string, std::string>& names) {
+  if (auto known = names.find(name); known != names.end()) {
+    return known->second;
+  }
+  auto facts = facts_.find(name);
+  const Term* found = Find(name);
+  if (facts == facts_.end() || (found != nullptr && found->global)) {
+    return name;
+  }
+  std::string twin = Fresh(name.substr(0, name.find('#')));
+  names[name] = twin;
+  // A copy, as the twins of what it is made of join the terms, and move them.
+  std::optional<Term> term = found == nullptr ? std::nullopt : std::optional<Term>(*found);
+  facts_[twin] = Rename(facts->second, names);
+  if (term) {
+    term->name = twin;
+    for (PwAff& arg : term->args) {
+      arg = Rename(arg, names);
+    }
+    by_name_[twin] = terms_.size();
+    terms_.push_back(std::move(*term));
+  }
+  return twin;
+}
+
+Set Unknowns::RenameSince(size_t mark, const Set& set, std::map<std::string, std::string>& names) {
+  KeepOlder(mark, set, names);
+  return Rename(set, names);
+}
+
+/// Has what is older than the mark, in the set and in the facts about what it is made of, stand for
+/// itself.
+void Unknowns::KeepOlder(size_t mark, const Set& set,
+                         std::map<std::string, std::string>& names) const {
+  std::vector<std::string> ahead = Involved(set);
+  std::set<std::string> seen;
+  for (size_t i = 0; i < ahead.size(); ++i) {
+    std::string name = ahead[i];
+    if (!seen.insert(name).second) {
+      continue;
+    }
+    if (!IsSince(mark, name)) {
+      names.emplace(name, name);
+      continue;
+    }
+    if (auto facts = facts_.find(name); facts != facts_.end()) {
+      std::vector<std::string> more = Involved(facts->second);
+      ahead.insert(ahead.end(), more.begin(), more.end());
+    }
+    if (const Term* term = Find(name)) {
+      for (const PwAff& arg : term->args) {
+        std::vector<std::string> more = Involved(arg);
+        ahead.insert(ahead.end(), more.begin(), more.end());
+      }
+    }
+  }
+}
+
+bool Unknowns::IsSince(size_t mark, const std::string& name) const {
+  const Term* term = Find(name);
+  if (term != nullptr && term->kind != Term::Kind::Any) {
+    return std::any_of(term->args.begin(), term->args.end(), [&](const PwAff& arg) {
+      std::vector<std::string> inner = Involved(arg);
+      return std::any_of(inner.begin(), inner.end(),
+                         [&](const std::string& part) { return IsSince(mark, part); });
+    });
+  }
+  size_t number = name.find('#');
+  return number != std::string::npos && std::stoull(name.substr(number + 1)) >= mark;
+}
+
+}  // namespace etc

@@ -1,0 +1,145 @@
+// Names: their definitions and their uses.
+#include <fmt/format.h>
+
+#include "text/parser_impl.h"
+
+namespace etc {
+
+void Parser::Duplicate(std::string_view sigil, const Token& name, SourceRange first) {
+  Diagnostic& error =
+      diagnostics_.Error(DiagnosticKind::DuplicateName, name.range,
+                         fmt::format("`{}{}` is already defined", sigil, name.text));
+  if (first.IsValid()) {
+    error.notes.push_back({first, "the first definition is here"});
+  } else {
+    error.notes.push_back({{}, fmt::format("`{}{}` is predefined", sigil, name.text)});
+  }
+}
+
+void Parser::Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
+                     SourceRange nearest_range, std::string_view what) {
+  std::string spelling = fmt::format("{}{}", sigil, name.text);
+  if (name.text.empty() || silent_names_ > 0 || !reported_.insert(spelling).second) {
+    return;
+  }
+  Diagnostic& error = diagnostics_.Error(DiagnosticKind::UnknownName, name.range,
+                                         fmt::format("no {} `{}` is defined here", what, spelling));
+  if (!nearest.empty()) {
+    error.notes.push_back({nearest_range, fmt::format("did you mean `{}{}`?", sigil, nearest)});
+  }
+}
+
+SymbolId Parser::Declare(const Token& name, SymbolKind kind) {
+  return DeclareSymbol(name, {std::string(name.text), kind, name.range, {}, {}, {}, {}});
+}
+
+SymbolId Parser::DeclareSymbol(const Token& name, Symbol symbol) {
+  SymbolId id = module_->symbols.Add(std::move(symbol));
+  if (!name.text.empty()) {
+    if (const auto* first = names_.scalars.Declare(name.text, id, name.range)) {
+      Duplicate("", name, first->range);
+    }
+  }
+  return id;
+}
+
+TensorId Parser::Declare(const Token& name, Tensor tensor) {
+  TensorId id = module_->tensors.Add(std::move(tensor));
+  if (!name.text.empty()) {
+    if (const auto* first = names_.tensors.Declare(name.text, id, name.range)) {
+      Duplicate("%", name, first->range);
+    }
+  }
+  return id;
+}
+
+EventId Parser::Declare(const Token& name, Event event) {
+  EventId id = module_->events.Add(std::move(event));
+  if (!name.text.empty()) {
+    if (const auto* first = names_.tensors.Declare(name.text, id, name.range)) {
+      Duplicate("%", name, first->range);
+    }
+  }
+  return id;
+}
+
+SymbolId Parser::FindScalar(const Token& name) {
+  if (const auto* entry = names_.scalars.Find(name.text)) {
+    return entry->value;
+  }
+  std::string nearest = names_.scalars.Nearest(name.text);
+  const auto* entry = names_.scalars.Find(nearest);
+  Unknown("", name, nearest, entry ? entry->range : SourceRange{}, "scalar");
+  return module_->sms;
+}
+
+TensorId Parser::FindTensor(const Token& name) {
+  const auto* entry = names_.tensors.Find(name.text);
+  if (entry == nullptr) {
+    std::string nearest = names_.tensors.Nearest(name.text);
+    entry = names_.tensors.Find(nearest);
+    Unknown("%", name, nearest, entry ? entry->range : SourceRange{}, "tensor");
+    return {};
+  }
+  if (const auto* tensor = std::get_if<TensorId>(&entry->value)) {
+    return *tensor;
+  }
+  if (!panicking_) {
+    diagnostics_
+        .Error(DiagnosticKind::UnknownName, name.range,
+               fmt::format("`%{}` is an event, expected a tensor", name.text))
+        .notes.push_back({entry->range, "the event is defined here"});
+  }
+  return {};
+}
+
+EventId Parser::FindEvent(const Token& name) {
+  const auto* entry = names_.tensors.Find(name.text);
+  if (entry == nullptr) {
+    std::string nearest = names_.tensors.Nearest(name.text);
+    entry = names_.tensors.Find(nearest);
+    Unknown("%", name, nearest, entry ? entry->range : SourceRange{}, "event");
+    return {};
+  }
+  if (const auto* event = std::get_if<EventId>(&entry->value)) {
+    return *event;
+  }
+  if (!panicking_) {
+    diagnostics_
+        .Error(DiagnosticKind::UnknownName, name.range,
+               fmt::format("`%{}` is a tensor, expected an event", name.text))
+        .notes.push_back({entry->range, "the tensor is defined here"});
+  }
+  return {};
+}
+
+std::optional<Parser::Callable> Parser::FindCallable(const Token& name) {
+  if (const auto* entry = names_.callables.Find(name.text)) {
+    return entry->value;
+  }
+  std::string nearest = names_.callables.Nearest(name.text);
+  const auto* entry = names_.callables.Find(nearest);
+  Unknown("@", name, nearest, entry ? entry->range : SourceRange{}, "device function");
+  return std::nullopt;
+}
+
+DeviceId Parser::FindDevice(const Token& name) {
+  std::optional<Callable> callable = FindCallable(name);
+  if (!callable || std::holds_alternative<DeviceId>(*callable)) {
+    return callable ? std::get<DeviceId>(*callable) : DeviceId{};
+  }
+  if (!panicking_) {
+    diagnostics_
+        .Error(DiagnosticKind::UnknownName, name.range,
+               fmt::format("`@{}` is a graph, expected a device function", name.text))
+        .notes.push_back({names_.callables.Find(name.text)->range, "the graph is defined here"});
+  }
+  return {};
+}
+
+SymbolId Parser::ExpectScalar() {
+  Token name = Expect(TokenKind::Name);
+  return name.text.empty() ? module_->sms : FindScalar(name);
+}
+
+}  // namespace etc
