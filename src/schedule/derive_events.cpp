@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "ir/printer.h"
 #include "ir/walk.h"
+#include "schedule/computed_tables.h"
 #include "schedule/event_plan.h"
 #include "schedule/lower.h"
 #include "schedule/range_dependences.h"
@@ -132,19 +134,59 @@ class Derivation {
     (void)IsOrdered(dependence);
   }
 
-  /// Where data say which tasks a reader needs, and it can read which.
+  /// Where data say which tasks a reader needs, and it can read which: from inputs, or from tables
+  /// that the launch computes. Whoever names an element by such a table waits for all of it first.
   bool OrderByData(const Dependence& dependence, const Iterations& iterations) {
     auto found = dependences_.NeedsInData(dependence, iterations);
     if (!found) {
       return false;
     }
     std::vector<PlannedEvent> before = plan_.events;
-    Add(dependence, iterations, found->needs, true, found->keys);
-    if (IsOrdered(dependence)) {
-      return true;
+    auto waits = [&](const std::set<TensorId>& tables, size_t call) {
+      return std::all_of(tables.begin(), tables.end(),
+                         [&](TensorId table) { return WaitForTable(table, call); });
+    };
+    if (waits(ComputedTablesIn(module_, found->keys), dependence.from) &&
+        waits(ComputedTablesIn(module_, found->needs), dependence.to)) {
+      Add(dependence, iterations, found->needs, true, found->keys);
+      if (IsOrdered(dependence)) {
+        return true;
+      }
     }
     plan_.events = std::move(before);
     return false;
+  }
+
+  /// Lets all tasks of a call wait for all that fills a table.
+  bool WaitForTable(TensorId table, size_t reader) {
+    const ProgramCall* writer = WriterOfTable(module_, program_, table, reader);
+    if (writer == nullptr) {
+      return false;
+    }
+    Dependence filled{writer->index, reader, writer->repeats.size()};
+    if (!dependences_.Exists(filled)) {
+      return false;
+    }
+    // One wait for all of it is enough: of its own iteration nothing else is waited for.
+    auto is_for_own = [&](const PlannedWait& wait) {
+      return wait.call == reader && !wait.first_only &&
+             std::all_of(
+                 wait.iterations.begin(), wait.iterations.end(),
+                 [](const IterationWait& each) { return each.kind == IterationWait::Kind::Same; });
+    };
+    for (PlannedEvent& planned : plan_.events) {
+      if (planned.from == writer->index) {
+        std::erase_if(planned.waits, is_for_own);
+      }
+    }
+    Add(filled, {}, Everything(filled), false);
+    std::erase_if(plan_.events, [](const PlannedEvent& planned) { return planned.waits.empty(); });
+    return true;
+  }
+
+  static bool IsOfAllTasks(const PlannedEvent& planned) {
+    return std::all_of(planned.grains.begin(), planned.grains.end(),
+                       [](int64_t grain) { return grain == 0; });
   }
 
   /// What the wait for the nearest iteration that has a conflict does not put in order, may be of a
@@ -174,9 +216,7 @@ class Derivation {
     bool leaves = program_.calls[dependence.from].repeats.size() > dependence.Related();
     bool has_whole =
         std::any_of(plan_.events.begin(), plan_.events.end(), [&](const PlannedEvent& planned) {
-          return planned.from == dependence.from &&
-                 std::all_of(planned.grains.begin(), planned.grains.end(),
-                             [](int64_t grain) { return grain == 0; });
+          return planned.from == dependence.from && IsOfAllTasks(planned);
         });
     return leaves && has_whole ? std::vector{false} : std::vector{true, false};
   }
@@ -248,6 +288,7 @@ class Derivation {
     keys.resize(from.axes.size());
     std::vector<int64_t> grains(from.axes.size(), 0);
     PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, 1, false, Why(dependence)};
+    wait.reads_table = !ComputedTablesIn(module_, needs).empty();
     if (iterations.first_to > 0) {
       wait.first_only = dependence.Related();
       wait.first_iterations = iterations.first_to;
@@ -352,9 +393,7 @@ class Derivation {
     for (size_t i = 0; i < plan_.events.size(); ++i) {
       std::vector<PlannedEvent> before = plan_.events;
       PlannedEvent& planned = plan_.events[i];
-      bool whole = std::all_of(planned.grains.begin(), planned.grains.end(),
-                               [](int64_t grain) { return grain == 0; });
-      if (!whole || (planned.initial && planned.initial != dependence.from) ||
+      if (!IsOfAllTasks(planned) || (planned.initial && planned.initial != dependence.from) ||
           plan_.IsCountedInSlice(planned.from)) {
         continue;
       }

@@ -95,8 +95,14 @@ void EventPlan::ForClauses(const Visit& visit) const {
     if (clauses->plan.initial) {
       visit(*clauses->plan.initial, clauses->notifies.back(), true);
     }
-    for (size_t i = 0; i < clauses->waits.size(); ++i) {
-      visit(clauses->plan.waits[i].call, *clauses->waits[i], false);
+  }
+  for (bool reads_table : {false, true}) {
+    for (const auto& clauses : clauses_) {
+      for (size_t i = 0; i < clauses->waits.size(); ++i) {
+        if (clauses->plan.waits[i].reads_table == reads_table) {
+          visit(clauses->plan.waits[i].call, *clauses->waits[i], false);
+        }
+      }
     }
   }
 }

@@ -54,6 +54,7 @@ struct PlannedWait {
   int64_t first_iterations = 1;
   bool from_initial = false;  // the first iteration waits for the event's initial call
   std::string why;            // of the dependence that it is for
+  bool reads_table = false;   // stands behind the call's waits for what the launch computes
 
   bool operator==(const PlannedWait&) const = default;
 };

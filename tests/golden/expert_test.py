@@ -18,6 +18,10 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+# What is known not to be proved of a program, by the kind of its diagnostics: that all of a buffer is
+# written by tasks that have one coordinate for row and column, or at the places of a permutation
+# that the program computes.
+NOT_PROVED = {"flat_tasks": {"coverage"}, "computed_scatter": {"coverage"}}
 TABLE = HERE.parent.parent / "docs/pipeline.md"
 
 
@@ -111,8 +115,9 @@ def compare(binary, path):
         shutil.copy(HERE / "derive/expert" / path.name, Path(folder, "expert.etir"))
         shutil.copytree(HERE / "derive/inputs", Path(folder, "inputs"))
         said = etc(binary, folder, "check", "--remarks", "expert.etir")
-        if re.search(r"not proved.*\[(?!coverage)", said):
-            raise ValueError(f"not all of the expert's program is proved:\n{said}")
+        open_facts = set(re.findall(r"not proved.*\[([\w-]+)\]", said))
+        if open_facts != NOT_PROVED.get(path.stem, set()):
+            raise ValueError(f"of the expert's program is not proved: {open_facts}\n{said}")
         ran = numbers(etc(binary, folder, "run", "expert.etir", "--device", "host", *arguments))
         if not ran or ran != numbers(shown):
             raise ValueError(f"the results differ: {ran}, {numbers(shown)}")

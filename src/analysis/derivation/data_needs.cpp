@@ -8,9 +8,9 @@
 namespace etc {
 namespace {
 
-bool IsOfInput(const Unknowns& unknowns, const Term& term) {
-  return term.kind == Term::Kind::Element && term.stable &&
-         unknowns.module().tensors[term.tensor].kind == TensorKind::Param;
+/// Whether all reads see one value: of an input, or behind whoever writes it.
+bool IsReadable(const Term& term) {
+  return (term.kind == Term::Kind::Element && term.stable) || term.kind == Term::Kind::Quotient;
 }
 
 /// Gives coordinates of `from` the values of what stands for them, in the pairs and in the tasks.
@@ -18,7 +18,7 @@ void Replace(Unknowns& unknowns, const NeedsScope& scope, Set& pairs, Set& produ
              std::vector<std::optional<TaskKey>>& keys) {
   std::vector<std::string> names;
   for (const Term* term : unknowns.TermsIn(pairs)) {
-    if (IsOfInput(unknowns, *term) || term->kind == Term::Kind::Quotient) {
+    if (IsReadable(*term)) {
       names.push_back(term->name);
     }
   }
@@ -62,8 +62,7 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   kept.insert(kept.end(), consumer.begin(), consumer.end());
   std::vector<std::string> data;
   for (const Term* term : unknowns.TermsIn(pairs)) {
-    bool readable = IsOfInput(unknowns, *term) || term->kind == Term::Kind::Quotient;
-    if (readable && !term->global && unknowns.DependsOnlyOn(term->name, consumer)) {
+    if (IsReadable(*term) && !term->global && unknowns.DependsOnlyOn(term->name, consumer)) {
       data.push_back(term->name);
     }
   }

@@ -28,7 +28,8 @@ struct DataNeeds {
 };
 
 /// `conflicts`: over both tasks, with the data that they depend on. Nothing where that tells no
-/// tasks of `from` apart, or it is not read from inputs by what each task of `to` has at hand.
+/// tasks of `from` apart, or each task of `to` cannot read it from inputs and from buffers that are
+/// written once; of these the writer must come first.
 std::optional<DataNeeds> NeedsInData(Unknowns& unknowns, const NeedsScope& scope,
                                      const Set& conflicts);
 
