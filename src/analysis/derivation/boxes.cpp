@@ -136,7 +136,8 @@ NeedsLine BoxFinder::LineOf(const NeedsBox& box, size_t task) const {
 void BoxFinder::Measure(const Set& consumers, const Extent& all, NeedsLine& line) const {
   line.Thin(consumers);
   line.whole = line.lo.size() == 1 && line.last.size() == 1 &&
-               IsSubset(consumers, Eq(line.lo[0], all.lo) & Eq(line.last[0], all.last));
+               IsSubset(consumers, Eq(line.lo[0], all.lo)) &&
+               IsSubset(consumers, Eq(line.last[0], all.last));
   if (!line.whole) {
     line.length = LengthOf(consumers, line);
     Simplify(consumers, line);

@@ -1,6 +1,9 @@
 #include "analysis/derivation/needs.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
 
 #include "analysis/derivation/boxes.h"
 #include "analysis/derivation/closed_form.h"
@@ -37,8 +40,13 @@ class Finder : private BoxFinder {
     }
     std::vector<NeedsBox> boxes;
     if (Set joined = Coalesce(pairs); isl_set_n_basic_set(joined.get()) <= kMostPieces) {
-      for (const Set& piece : PiecesOf(joined)) {
+      std::vector<Set> pieces = PiecesOf(joined);
+      for (const Set& piece : pieces) {
         boxes.push_back(BoxOf(piece));
+        // No box that this one is joined with will tell coordinates apart.
+        if (pieces.size() > 1 && !boxes.back().fine) {
+          return {TextOf(whole)};
+        }
       }
     }
     if (boxes.size() == 1) {
@@ -115,29 +123,39 @@ class Finder : private BoxFinder {
 
   /// Joins boxes, those first that lose least, while what is joined has little more than both.
   void Merge(std::vector<NeedsBox>& boxes) const {
-    while (boxes.size() > 1) {
-      std::optional<NeedsBox> best;
+    std::vector<size_t> numbers(boxes.size());  // of boxes that were there, those joined behind
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::map<std::pair<size_t, size_t>, NeedsBox> joined_of;
+    for (size_t next = boxes.size(); boxes.size() > 1; ++next) {
+      const NeedsBox* best = nullptr;
       size_t first = 0;
       size_t second = 0;
       int64_t least = 1;
       for (size_t i = 0; i < boxes.size(); ++i) {
         for (size_t j = i + 1; j < boxes.size(); ++j) {
-          NeedsBox joined = BoxOf(boxes[i].pairs | boxes[j].pairs);
+          auto known = joined_of.find({numbers[i], numbers[j]});
+          if (known == joined_of.end()) {
+            NeedsBox joined = BoxOf(boxes[i].pairs | boxes[j].pairs);
+            known = joined_of.emplace(std::pair(numbers[i], numbers[j]), std::move(joined)).first;
+          }
+          const NeedsBox& joined = known->second;
           int64_t more = joined.volume - boxes[i].volume - boxes[j].volume;
           if (more <= least && IsLike(joined, boxes[i]) && IsLike(joined, boxes[j]) &&
-              (!best || more < least)) {
-            best = std::move(joined);
+              (best == nullptr || more < least)) {
+            best = &joined;
             first = i;
             second = j;
             least = more;
           }
         }
       }
-      if (!best) {
+      if (best == nullptr) {
         return;
       }
       boxes.erase(boxes.begin() + static_cast<std::ptrdiff_t>(second));
-      boxes[first] = std::move(*best);
+      boxes[first] = *best;
+      numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(second));
+      numbers[first] = next;
     }
   }
 
