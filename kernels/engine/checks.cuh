@@ -4,6 +4,7 @@
 #pragma once
 
 #include "arch/common/types.cuh"
+#include "arch/sm90/await.cuh"
 #include "arch/sm90/memory.cuh"
 
 namespace etc {
@@ -72,10 +73,9 @@ struct Checks {
       *here = 0;
       header[30] = Failed();
       AddRelease(rounds, 1);
+      WakeAll(rounds);
     } else {
-      while (LoadAcquire(rounds) == round) {
-        PollAgain();
-      }
+      AwaitChange(rounds, round);
     }
   }
   /// What the meeting came to.

@@ -144,7 +144,15 @@ inline u32 FetchAddAcquireRelease(u32* address, u32 amount) {
 inline void AddRelease(u32* address, u32 amount) {
   std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_release);
 }
-inline void PollAgain() { sched_yield(); }
+/// Sleeps until the word is another one. Whoever stores that wakes all.
+inline void AwaitChange(u32* address, u32 seen) {
+  while (LoadAcquire(address) == seen) {
+    syscall(SYS_futex, address, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  }
+}
+inline void WakeAll(u32* address) {
+  syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
 inline void Pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -195,7 +203,7 @@ struct Events {
     u32* counter = &counters[index * kStride];
     std::atomic_ref<u32>(*counter).fetch_add(amount);
     if (std::atomic_ref<u32>(*sleepers).load() != 0) {
-      syscall(SYS_futex, counter, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+      WakeAll(counter);
     }
   }
 

@@ -43,6 +43,7 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
     names = {"host_prelude.h", "tile/pointwise/scalar.cuh"};
     headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
     headers.Skip("arch/sm90/memory.cuh");
+    headers.Skip("arch/sm90/await.cuh");
   }
   if (raised.has_checks) {
     names.push_back("engine/checks.cuh");
