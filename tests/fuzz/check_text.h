@@ -5,7 +5,9 @@
 
 namespace etc {
 
-/// Parses the text. The parser must neither crash nor accept what its own printed form contradicts.
+/// Parses the text, which may import `used.etir` and what is built into etc, and makes it flat. The
+/// parser must neither crash nor accept what its own printed form contradicts, and a flat form must
+/// be a program.
 /// Returns an empty string, or what is wrong.
 std::string CheckText(const std::string& text);
 
