@@ -106,11 +106,12 @@ bool ApplyConstants(Module& module, const SourceOptions& options, Session& sessi
 std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
   auto module = ParseSource(options, session);
   if (!module || !ApplyConstants(*module, options, session) ||
-      !Flatten(*module, *options.target, session) || !Verify(*module, session.diagnostics())) {
+      !Flatten(*module, *options.target, session) ||
+      !VerifyAllButDependences(*module, session.diagnostics())) {
     return nullptr;
   }
-  LowerSlices(*module);
-  return module;
+  LowerSlices(*module);  // dependences are between slices at leading indices
+  return VerifyDependences(*module, session.diagnostics()) ? std::move(module) : nullptr;
 }
 
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
