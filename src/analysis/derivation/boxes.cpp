@@ -98,6 +98,18 @@ void BoxFinder::FindLines(NeedsBox& box) const {
   box.lines.clear();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     box.lines.push_back(LineOf(box, i));
+    if (scope_.carried == i) {
+      KeepBefore(box.consumers, box.lines.back());
+    }
+  }
+}
+
+/// A window that holds more than is needed still ends before the reader's own iteration: no task
+/// waits for what comes behind it.
+void BoxFinder::KeepBefore(const Set& consumers, NeedsLine& line) const {
+  PwAff before = unknowns_.Param(IterationName(*scope_.carried, 2)) - unknowns_.Constant(1);
+  if (!line.whole && !IsSubset(consumers, Le(line.Last(), before))) {
+    line.last.push_back(before);
   }
 }
 

@@ -50,6 +50,7 @@ class BoxFinder {
   bool WaitsForAll(const NeedsBox& box) const;
   bool DependsOnSizesOnly(const Set& consumers) const;
   void FindLines(NeedsBox& box) const;
+  void KeepBefore(const Set& consumers, NeedsLine& line) const;
   static bool IsThere(const NeedsBox& box);
   NeedsLine LineOf(const NeedsBox& box, size_t task) const;
   void Measure(const Set& consumers, const Extent& all, NeedsLine& line) const;

@@ -72,7 +72,8 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   if (!IsSubset(scope.consumers, ProjectOut(consumers, data))) {
     return std::nullopt;  // some task would need a condition
   }
-  found.needs = NeedsInOne({unknowns, scope.from, scope.to, producers, consumers}, pairs);
+  found.needs =
+      NeedsInOne({unknowns, scope.from, scope.to, producers, consumers, scope.carried}, pairs);
   bool useful = std::any_of(
       found.needs.coordinates.begin(), found.needs.coordinates.end(),
       [](const Need& need) { return !need.whole && need.length && *need.length <= kMostWaits; });

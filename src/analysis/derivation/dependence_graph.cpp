@@ -17,6 +17,10 @@ constexpr unsigned long kSteps = 20'000'000;
 constexpr unsigned long kMostStepsForOrder = 400'000;
 constexpr unsigned long kLeastStepsForOrder = 20'000;
 
+std::optional<size_t> CarriedBy(const Dependence& dependence) {
+  return dependence.carried ? std::optional(dependence.repeats) : std::nullopt;
+}
+
 }  // namespace
 
 struct DependenceGraph::State {
@@ -134,15 +138,15 @@ struct DependenceGraph::State {
   /// Remembers what was found, as calls of one chain often need the same of each other.
   const std::vector<Needs>& NeedsOf(const NeedsScope& scope, const Set& pairs, bool in_parts) {
     for (const FoundNeeds& found : found_needs) {
-      if (found.in_parts == in_parts && HaveSameAxes(*found.from, scope.from) &&
-          HaveSameAxes(*found.to, scope.to) && IsPlainlyEqual(found.pairs, pairs) &&
-          IsPlainlyEqual(found.producers, scope.producers) &&
+      if (found.in_parts == in_parts && found.carried == scope.carried &&
+          HaveSameAxes(*found.from, scope.from) && HaveSameAxes(*found.to, scope.to) &&
+          IsPlainlyEqual(found.pairs, pairs) && IsPlainlyEqual(found.producers, scope.producers) &&
           IsPlainlyEqual(found.consumers, scope.consumers)) {
         return found.needs;
       }
     }
     found_needs.push_back(
-        {&scope.from, &scope.to, pairs, scope.producers, scope.consumers, in_parts,
+        {&scope.from, &scope.to, pairs, scope.producers, scope.consumers, scope.carried, in_parts,
          in_parts ? etc::NeedsOf(scope, pairs) : std::vector{NeedsInOne(scope, pairs)}});
     return found_needs.back().needs;
   }
@@ -157,6 +161,7 @@ struct DependenceGraph::State {
     Set pairs;
     Set producers;
     Set consumers;
+    std::optional<size_t> carried;
     bool in_parts;
     std::vector<Needs> needs;
   };
@@ -272,8 +277,12 @@ std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
   }
   const auto& calls = state.program.calls;
   Set consumers = state.RestrictedTo(dependence, iterations);
-  NeedsScope scope{state.unknowns, calls[dependence.from], calls[dependence.to],
-                   state.conflicts.FirstDomain(dependence.from), consumers};
+  NeedsScope scope{state.unknowns,
+                   calls[dependence.from],
+                   calls[dependence.to],
+                   state.conflicts.FirstDomain(dependence.from),
+                   consumers,
+                   CarriedBy(dependence)};
   return state.NeedsOf(scope, pairs, in_parts);
 }
 
@@ -291,10 +300,11 @@ std::optional<DataNeeds> DependenceGraph::NeedsInData(const Dependence& dependen
   }
   const auto& calls = state.program.calls;
   Set consumers = state.RestrictedTo(dependence, iterations);
-  return etc::NeedsInData(state.unknowns,
-                          {state.unknowns, calls[dependence.from], calls[dependence.to],
-                           state.conflicts.FirstDomain(dependence.from), consumers},
-                          Coalesce(all));
+  return etc::NeedsInData(
+      state.unknowns,
+      {state.unknowns, calls[dependence.from], calls[dependence.to],
+       state.conflicts.FirstDomain(dependence.from), consumers, CarriedBy(dependence)},
+      Coalesce(all));
 }
 
 DependenceGraph::Cause DependenceGraph::CauseOf(const Dependence& dependence) {

@@ -40,6 +40,8 @@ struct NeedsScope {
   const ProgramCall& to;
   const Set& producers;
   const Set& consumers;
+  /// The repeat around both of which tasks of `to` need iterations before their own alone.
+  std::optional<size_t> carried = std::nullopt;
 };
 
 /// The needs of the pairs of tasks in a set. Where one box would hold much more than the pairs,
