@@ -39,14 +39,20 @@ bool Accesses::Bind(const Device& device, const std::vector<Argument>& args,
   stored_.clear();
   dependent_.clear();
   for (size_t i = 0; i < scalars.size(); ++i) {
-    interpreter_.Set(device.scalars[i], interpreter_.Eval(scalars[i]));
+    Value value = interpreter_.Eval(scalars[i]);
+    const Symbol& scalar = module_.symbols[device.scalars[i]];
+    Value lo = scalar.lo ? interpreter_.Eval(scalar.lo) : std::nullopt;
+    Value hi = scalar.hi ? interpreter_.Eval(scalar.hi) : std::nullopt;
+    if (value && ((lo && *value < *lo) || (hi && *value >= *hi))) {
+      Outside(fmt::format("`{}` of `@{}` is {}", scalar.name, callee_, *value));
+    }
+    interpreter_.Set(device.scalars[i], value);
   }
   for (size_t i = 0; i < args.size(); ++i) {
     Bound bound{args[i].tensor, interpreter_.Shape(module_.tensors[device.params[i]]), {}};
     for (ExprId id : args[i].indices) {
-      Value index = interpreter_.Eval(id);
-      unknown_ = unknown_ || !index;
-      bound.slice.push_back(index.value_or(0));
+      bound.slice.push_back(id ? interpreter_.Eval(id) : std::nullopt);
+      unknown_ = unknown_ || (id && !bound.slice.back());
     }
     if (module_.tensors[device.params[i]].access != Access::In) {
       stored_.insert(args[i].tensor);
@@ -109,9 +115,17 @@ std::optional<Accesses::Element> Accesses::Resolve(TensorId named,
       return std::nullopt;
     }
   }
-  std::vector<int64_t> full = bound.slice;
-  full.insert(full.end(), index.begin(), index.end());
-  return Element(bound.tensor, std::move(full));
+  return Element(bound.tensor, bound.Full(index));
+}
+
+std::vector<int64_t> Accesses::Bound::Full(const std::vector<int64_t>& index) const {
+  std::vector<int64_t> full;
+  auto next = index.begin();
+  for (const std::optional<int64_t>& at : slice) {
+    full.push_back(at ? *at : *next++);
+  }
+  full.insert(full.end(), next, index.end());
+  return full;
 }
 
 std::optional<Memory::Cells> Accesses::CellsOf(const Element& element) {
@@ -217,8 +231,7 @@ bool Accesses::KeepsPrecondition(TensorId param) {
     Value lo = asked.value_lo ? interpreter_.Eval(asked.value_lo) : std::nullopt;
     Value hi = asked.value_hi ? interpreter_.Eval(asked.value_hi) : std::nullopt;
     Value counted = asked.counts ? CountOf(asked.counts, i) : std::nullopt;
-    index.insert(index.begin(), bound.slice.begin(), bound.slice.end());
-    Element element(bound.tensor, std::move(index));
+    Element element(bound.tensor, bound.Full(index));
     auto cells = CellsOf(element);
     Value value = cells ? Held(element, *cells) : std::nullopt;
     bool inside = !value || ((!lo || *lo <= *value) && (!hi || *value < *hi));

@@ -50,8 +50,11 @@ class Accesses {
   /// What a parameter stands for.
   struct Bound {
     TensorId tensor;
-    std::vector<int64_t> shape;  // of the parameter
-    std::vector<int64_t> slice;
+    std::vector<int64_t> shape;                 // of the parameter
+    std::vector<std::optional<int64_t>> slice;  // leading indices, of which some are free
+
+    /// The index in the tensor of the program.
+    std::vector<int64_t> Full(const std::vector<int64_t>& index) const;
   };
   using Element = std::pair<TensorId, std::vector<int64_t>>;
 

@@ -22,11 +22,16 @@ class BodyMutations {
       if (stores || std::holds_alternative<For>(stmt)) {
         AddLoopAround(block, i);
       }
+      if (i + 1 < body.size()) {
+        out_.Add("swap two statements",
+                 [block, i](Module& m) { std::swap((*block(m))[i], (*block(m))[i + 1]); });
+      }
       if (const auto* loop = std::get_if<For>(&stmt)) {
         for (const Axis& axis : loop->axes) {
           out_.AddAxis("a loop", axis);
           around_.push_back(axis.var);
         }
+        AddOtherOrder(id, *loop);
         AddSharedLocals(block, i, *loop);
         AddStagedLoop(block, i, *loop);
         AddBody(loop->body, [id](Module& m) { return &std::get<For>(m.stmts[id]).body; });
@@ -36,6 +41,14 @@ class BodyMutations {
           m.exprs[std::get<If>(m.stmts[id]).condition] = BoolLiteral{true};
         });
         out_.AddInside("a guard of a body", branch->condition);
+        if (!branch->otherwise.empty()) {
+          out_.Add("drop an `else`",
+                   [id](Module& m) { std::get<If>(m.stmts[id]).otherwise.clear(); });
+          out_.Add("swap the sides of an `else`", [id](Module& m) {
+            If& sides = std::get<If>(m.stmts[id]);
+            std::swap(sides.body, sides.otherwise);
+          });
+        }
         AddBody(branch->body, [id](Module& m) { return &std::get<If>(m.stmts[id]).body; });
         AddBody(branch->otherwise,
                 [id](Module& m) { return &std::get<If>(m.stmts[id]).otherwise; });
@@ -45,6 +58,7 @@ class BodyMutations {
         out_.AddElement("a write", assign->indices);
         out_.AddInside("a value", assign->value);
         AddDependence(id, *assign);
+        AddStore(block, i, id);
       } else if (const auto* topk = std::get_if<TopK>(&stmt)) {
         out_.AddElement("a write", topk->value_indices);
         out_.AddElement("a write", topk->position_indices);
@@ -53,6 +67,30 @@ class BodyMutations {
   }
 
  private:
+  /// A `scan` whose iterations are no longer in order, or a `for` whose are: the first loses what
+  /// one iteration hands to the next.
+  void AddOtherOrder(StmtId id, const For& loop) {
+    out_.Add(loop.sequential ? "run a scan side by side" : "run a loop in order", [id](Module& m) {
+      For& other = std::get<For>(m.stmts[id]);
+      other.sequential = !other.sequential;
+    });
+  }
+
+  /// A store is lost, such as the one that a sum starts from, or it adds to what is there.
+  void AddStore(const In<std::vector<StmtId>*>& block, size_t i, StmtId id) {
+    out_.Add("drop a store", [block, i](Module& m) {
+      block(m)->erase(block(m)->begin() + static_cast<std::ptrdiff_t>(i));
+    });
+    const auto& store = std::get<Assign>(module_.stmts[id]);
+    if (store.adds || KindOf(module_, store.value) != ValueKind::Bool) {
+      out_.Add(store.adds ? "store what is to be added" : "add what is to be stored",
+               [id](Module& m) {
+                 auto& other = std::get<Assign>(m.stmts[id]);
+                 other.adds = !other.adds;
+               });
+    }
+  }
+
   /// Iterations that do the same.
   void AddLoopAround(const In<std::vector<StmtId>*>& block, size_t i) {
     out_.Add("run a statement in each iteration of a loop", [block, i](Module& m) {

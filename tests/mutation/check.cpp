@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "schedule/lower.h"
 #include "text/parser.h"
 #include "verify/verify.h"
 
@@ -39,10 +40,6 @@ CheckResult Check(const std::string& text, const std::vector<Override>& constant
   CheckResult result;
   SourceFile source("mutant.etir", text);
   Diagnostics diagnostics;
-  result.module = Parse(source, diagnostics);
-  if (result.module && OverrideConstants(*result.module, constants, diagnostics)) {
-    result.verified = Verify(*result.module, diagnostics);
-  }
   auto add_errors = [&](const Diagnostics& from) {
     for (const Diagnostic& diagnostic : from.all()) {
       if (diagnostic.severity == Severity::Error) {
@@ -51,11 +48,24 @@ CheckResult Check(const std::string& text, const std::vector<Override>& constant
     }
     result.messages += RenderText(from, &source);
   };
+  result.module = Parse(source, diagnostics);
+  if (result.module && OverrideConstants(*result.module, constants, diagnostics)) {
+    result.verified = VerifyAllButDependences(*result.module, diagnostics);
+  }
   add_errors(diagnostics);
   result.ill_formed = !result.module || AreOthers(result.errors);
+  if (result.ill_formed) {
+    return result;
+  }
+  Module lowered = *result.module;  // the oracle looks at the slices as they are written
+  LowerSlices(lowered);
+  Diagnostics of_dependences;
+  result.verified = result.verified && VerifyDependences(lowered, of_dependences);
+  add_errors(of_dependences);
+  result.ill_formed = AreOthers(result.errors);
   if (!result.ill_formed) {
     Diagnostics proofs;
-    result.report = Prove(*result.module, true, proofs);
+    result.report = Prove(lowered, true, proofs);
     result.AddRefutations(proofs);
     add_errors(proofs);
   }

@@ -7,6 +7,8 @@ namespace etc::mutation {
 
 void AddCommonOptions(CLI::App& app, CommonOptions& options) {
   app.add_option("--seed", options.seed, "Of the random choices")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "Begin nothing more after so long; 0 for no limit")
+      ->capture_default_str();
   app.add_option("--save", options.save, "A folder for the programs that something is wrong with")
       ->check(CLI::ExistingDirectory);
 }

@@ -1,6 +1,7 @@
 // What the programs of this folder have in common on their command lines.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -15,6 +16,14 @@ namespace etc::mutation {
 struct CommonOptions {
   uint64_t seed = 1;
   std::string save;
+  double seconds = 0;  // 0: as long as it takes
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  /// Whether nothing more is to be begun.
+  bool TimeIsUp() const {
+    return seconds > 0 &&
+           std::chrono::steady_clock::now() - start > std::chrono::duration<double>(seconds);
+  }
 };
 
 void AddCommonOptions(CLI::App& app, CommonOptions& options);

@@ -21,27 +21,34 @@ class Commands {
   CommandsResult Run() {
     Check();
     if (result_.check.module) {
-      result_.opt = Schedule(Parsed(), {}, "opt").has_value();
-      result_.run = RunOnHost();
+      bool verified = IsVerified();
+      result_.opt = verified && Schedule({}, "opt");
+      result_.run = verified && RunOnHost();
       result_.compile = Compile();
     }
     return std::move(result_);
   }
 
  private:
-  std::unique_ptr<Module> Parsed() {
+  /// What `opt` and `run` ask before they derive the events that are left out. As `check` has
+  /// derived these, which takes more time than all else, all commands go on from there.
+  bool IsVerified() {
     Diagnostics diagnostics;
     auto module = Parse(source_, diagnostics);
-    return module && Verify(*module, diagnostics) ? std::move(module) : nullptr;
+    if (!module || !VerifyAllButDependences(*module, diagnostics)) {
+      return false;
+    }
+    LowerSlices(*module);
+    return VerifyDependences(*module, diagnostics);
   }
 
   void Check() {
     CheckResult& check = result_.check;
     Diagnostics diagnostics;
     check.module = Parse(source_, diagnostics);
-    bool prepared = check.module && VerifyAllButDependences(*check.module, diagnostics) &&
-                    DeriveEvents(*check.module, {}, diagnostics);
-    if (prepared) {
+    if (check.module && VerifyAllButDependences(*check.module, diagnostics)) {
+      LowerSlices(*check.module);
+      (void)DeriveEvents(*check.module, {}, diagnostics);
       Diagnostics proofs;
       check.report = Prove(*check.module, true, proofs);
       check.AddRefutations(proofs);
@@ -56,30 +63,27 @@ class Commands {
     check.messages = RenderText(diagnostics, &source_);
   }
 
-  /// Runs the pipeline on the module, if it is one, and verifies after each pass.
-  std::optional<Module> Schedule(std::unique_ptr<Module> module, const ScheduleOptions& options,
-                                 const std::string& command) {
-    if (!module) {
-      return std::nullopt;
-    }
+  /// Runs the pipeline on the module, and verifies after each pass.
+  std::optional<Module> Schedule(const ScheduleOptions& options, const std::string& command) {
+    Module module = *result_.check.module;
     Diagnostics diagnostics;
     for (const Pass& pass : StaticPipeline(options)) {
-      if (!pass.run(*module, options, diagnostics)) {
+      if (!pass.run(module, options, diagnostics)) {
         result_.messages += RenderText(diagnostics, &source_);
         return std::nullopt;
       }
-      if (!Verify(*module, diagnostics)) {
+      if (!Verify(module, diagnostics)) {
         Internal(fmt::format("{}: after {}", command, pass.name), diagnostics);
         return std::nullopt;
       }
     }
-    return std::move(*module);
+    return module;
   }
 
   bool RunOnHost() {
     ScheduleOptions options;
     options.debug_checks = true;
-    auto module = Schedule(Parsed(), options, "run");
+    auto module = Schedule(options, "run");
     Diagnostics diagnostics;
     return module && EmitHost(*module, diagnostics);
   }
@@ -91,7 +95,7 @@ class Commands {
     }
     ScheduleOptions options;
     options.flag_in_data = true;
-    auto module = Schedule(std::make_unique<Module>(*check.module), options, "compile");
+    auto module = Schedule(options, "compile");
     if (!module || check.proofs_refute) {
       return false;
     }

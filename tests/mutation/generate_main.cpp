@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -40,6 +41,7 @@ struct Options : CommonOptions {
   int64_t programs = 1000;
   int64_t processes = 1;
   bool events = true;
+  double slow = 10;  // seconds of a core: a program that takes longer is named
 };
 
 /// What families are counted by: words of a program's description.
@@ -48,6 +50,10 @@ constexpr std::array kFamilies = {"no repeat",      "repeat in a repeat",
                                   "slices",         "strides",
                                   "halves",         "even and odd",
                                   "first and rest", "full tiles and tail",
+                                  "required part",  "free axis",
+                                  "scalar",         "flag",
+                                  "scan",           "local",
+                                  "else",           "empty sizes",
                                   "a wait dropped", "stencils, gathers, ragged tiles"};
 
 enum class End { Outcome, Internal, Disagree, NotJudged, IllFormed, Died, Count };
@@ -61,7 +67,17 @@ struct Counters {
   std::atomic<int64_t> families[kFamilies.size()];
   std::atomic<int64_t> failures;
   std::atomic<int64_t> next;
+  std::atomic<int64_t> begun;
+  std::atomic<int64_t> microseconds;  // of all cores
+  std::atomic<int64_t> most_microseconds;
 };
+
+/// Of this process, on all cores.
+int64_t MicrosecondsSpent() {
+  timespec spent{};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return spent.tv_sec * 1'000'000 + spent.tv_nsec / 1000;
+}
 
 struct Generated {
   std::string text;
@@ -111,17 +127,31 @@ class Campaign {
   void Work() {
     while (true) {
       int64_t number = counters_->next++;
-      if (number >= options_.programs) {
+      if (number >= options_.programs || options_.TimeIsUp()) {
         return;
       }
+      ++counters_->begun;
       Generated program = Generate(number);
       current_ = Save(number, program.text, "");
       Limit(kMostSeconds);
+      int64_t before = MicrosecondsSpent();
       RunOne(number, program);
+      CountTime(number, program, MicrosecondsSpent() - before);
       Limit(0);
       if (!current_.empty()) {
         std::filesystem::remove(current_);
       }
+    }
+  }
+
+  void CountTime(int64_t number, const Generated& program, int64_t spent) {
+    counters_->microseconds += spent;
+    int64_t most = counters_->most_microseconds;
+    while (spent > most && !counters_->most_microseconds.compare_exchange_weak(most, spent)) {
+    }
+    double seconds = static_cast<double>(spent) * 1e-6;
+    if (seconds > options_.slow) {
+      fmt::print("program {} ({}) took {:.1f} s of a core\n", number, program.family, seconds);
     }
   }
 
@@ -141,8 +171,9 @@ class Campaign {
     }
     SliceText slices = GenerateSlices(seed, options_.events);
     JudgeOptions judging;
-    for (int64_t n : {1, 2, 3, 5, 9}) {
-      judging.sizes.push_back({{"n", n}});
+    for (auto [n, m] :
+         std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {1, 1}, {2, 1}, {3, 0}, {5, 2}, {9, 9}}) {
+      judging.sizes.push_back({{"n", n}, {"m", m}});
     }
     return {slices.text, slices.family, judging};
   }
@@ -190,6 +221,10 @@ class Campaign {
     }
     ++counters_->outcomes[static_cast<size_t>(outcome)];
     CountFamilies(program.family);
+    if (outcome == Outcome::RightNotProved) {
+      fmt::print("program {} ({}): not proved: {}\n", number, program.family,
+                 result.check.report.not_proved[0]);
+    }
     bool refused = outcome == Outcome::RightRule || outcome == Outcome::RightVerifier;
     if (IsDefect(outcome) || refused) {
       std::string found;
@@ -257,8 +292,12 @@ class Campaign {
   }
 
   int Report() const {
-    fmt::print("{} programs {}\n\n", options_.programs,
+    fmt::print("{} programs {}\n", counters_->begun.load(),
                options_.events ? "with events of their own" : "without events");
+    double seconds = static_cast<double>(counters_->microseconds) * 1e-6;
+    fmt::print("{:8.2f} s of a core for each, {:.1f} s for the slowest\n\n",
+               seconds / static_cast<double>(std::max<int64_t>(counters_->begun, 1)),
+               static_cast<double>(counters_->most_microseconds) * 1e-6);
     for (size_t i = 0; i < static_cast<size_t>(Outcome::Count); ++i) {
       fmt::print("{:8} {}\n", counters_->outcomes[i].load(), Name(static_cast<Outcome>(i)));
     }
@@ -287,6 +326,8 @@ int main(int argc, char** argv) {
   app.add_option("--programs", options.programs, "How many")->capture_default_str();
   app.add_option("--processes", options.processes, "Side by side")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--slow", options.slow, "Name programs that take longer, in seconds of a core")
       ->capture_default_str();
   app.add_option("--events", events, "Whether they have events of their own")
       ->check(CLI::IsMember({"yes", "no"}))

@@ -29,6 +29,7 @@ struct Stage {
   size_t output;
   bool accumulates = false;  // reads its output as well
   bool scatters = false;     // writes the rows that an index tensor names
+  bool sums = false;         // writes the sum of what stands before it in the tile, by a scan
   int64_t tile = 1;
   int64_t columns = 0;      // of the output; 0 when it has one axis
   bool per_column = false;  // a task for each tile and column

@@ -81,6 +81,7 @@ class Generator {
     }
     stage.counters = static_cast<Counters>(random_.Below(stage.per_column ? 3 : 2));
     stage.scatters = random_.Chance(8);
+    stage.sums = random_.Chance(6);
     return stage;
   }
 

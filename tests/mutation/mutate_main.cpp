@@ -19,15 +19,19 @@
 
 #include "check.h"
 #include "command_line.h"
+#include "compile/include_path.h"
+#include "expand/expand.h"
 #include "generator.h"
 #include "ir/printer.h"
 #include "mutator.h"
 #include "oracle.h"
 #include "outcome.h"
 #include "routing_generator.h"
+#include "schedule/lower.h"
 #include "schedule/passes.h"
 #include "slice_generator.h"
 #include "text/parser.h"
+#include "verify/verify.h"
 
 namespace etc::mutation {
 namespace {
@@ -46,6 +50,9 @@ struct Base {
   std::vector<Override> constants;
   std::vector<std::map<std::string, int64_t>> sizes;  // empty: the smallest
 };
+
+/// Of few SMs, so that the operators of small models have tiles of several tasks.
+constexpr TargetConstants kSmallTarget = {4, 232448};
 
 class Campaign {
  public:
@@ -95,6 +102,15 @@ class Campaign {
                       {"num_experts_per_tok", 2},
                       {"tile", 2}}),
                  {{{"tokens", 1}}, {{"tokens", 2}}, {{"tokens", 5}}});
+      auto imported = set({{"hidden_size", 256},
+                           {"num_hidden_layers", 2},
+                           {"num_attention_heads", 4},
+                           {"num_key_value_heads", 2},
+                           {"head_dim", 64},
+                           {"intermediate_size", 256},
+                           {"vocab_size", 32},
+                           {"max_position_embeddings", 256}});
+      AddExample("qwen3", imported, {{{"batch", 1}, {"max_pages", 1}, {"num_pages", 1}}});
       AddExample("../tests/programs/qwen3_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
       AddExample("../tests/programs/llama_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
     }
@@ -106,10 +122,34 @@ class Campaign {
     if (!options_.example.empty() && options_.example != name) {
       return;
     }
-    std::ifstream file(std::filesystem::path(options_.examples) / (name + ".etir"));
+    std::string path = std::filesystem::path(options_.examples) / (name + ".etir");
+    std::ifstream file(path);
     std::stringstream text;
     text << file.rdbuf();
     bases_.push_back({name, text.str(), std::move(constants), std::move(sizes)});
+    Flatten(path, bases_.back());
+  }
+
+  /// What a program imports becomes a part of it, its functions and generic parameters their
+  /// copies, and events that it leaves out are derived: what is damaged is what all phases behind
+  /// work on.
+  static void Flatten(const std::string& path, Base& base) {
+    SourceFile source(path, base.text);
+    Diagnostics diagnostics;
+    IncludePath include_path({});
+    auto module = Parse(source, include_path.Imports(), diagnostics);
+    bool imports =
+        module && std::any_of(module->items.begin(), module->items.end(), [](const Item& item) {
+          return std::holds_alternative<ImportId>(item);
+        });
+    if (imports && OverrideConstants(*module, base.constants, diagnostics) &&
+        Expand(*module, kSmallTarget, diagnostics) &&
+        VerifyAllButDependences(*module, diagnostics)) {
+      LowerSlices(*module);
+      (void)DeriveEvents(*module, {}, diagnostics);
+      base.text = Print(*module);
+      base.constants.clear();
+    }
   }
 
   void Work() {
@@ -117,7 +157,7 @@ class Campaign {
       uint64_t number = next_++;
       if (number < examples_) {
         RunBase(bases_[number], number, options_.of_each_example);
-      } else if (tried_ < options_.mutants) {
+      } else if (!IsDone()) {
         uint64_t seed = options_.seed * 1'000'003 + number;
         bool routes = number % 4 == 3;
         bool slices = number % 4 == 1;
@@ -141,11 +181,16 @@ class Campaign {
     }
   }
 
+  bool IsDone() const { return tried_ >= options_.mutants || options_.TimeIsUp(); }
+
   /// Turns the base into what the static pipeline makes of it.
   void Schedule(Base& base) {
     CheckResult check = Check(base.text, base.constants);
     Diagnostics diagnostics;
     bool ok = check.Accepted();
+    if (ok) {
+      LowerSlices(*check.module);
+    }
     for (const Pass& pass : StaticPipeline()) {
       ok = ok && pass.run(*check.module, {}, diagnostics);
     }
@@ -169,7 +214,7 @@ class Campaign {
     std::mt19937_64 random(number);
     std::shuffle(all.begin(), all.end(), random);
     for (size_t i = 0, done = 0; i < all.size() && done < limit; ++i) {
-      if (number >= examples_ && tried_ >= options_.mutants) {
+      if (options_.TimeIsUp() || (number >= examples_ && IsDone())) {
         return;
       }
       auto module = Damage(text, all[i]);
@@ -318,7 +363,7 @@ class Campaign {
       fmt::print("{:8} {} [{}]; first: {}\n", value.first, Name(key.first), key.second,
                  value.second);
     }
-    return failures_ == 0 && tried_ >= options_.mutants ? 0 : 1;
+    return failures_ == 0 && IsDone() ? 0 : 1;
   }
 
   Options options_;

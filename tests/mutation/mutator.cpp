@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "mutation_collector.h"
@@ -18,7 +19,11 @@ class Collector : public MutationCollector {
       AddPrecondition(id);
     }
     for (const Item& item : module_.items) {
-      if (const auto* device = std::get_if<DeviceId>(&item)) {
+      if (const auto* symbol = std::get_if<SymbolId>(&item)) {
+        AddDimension(*symbol);
+      } else if (const auto* require = std::get_if<Require>(&item)) {
+        AddRequirement(require->condition);
+      } else if (const auto* device = std::get_if<DeviceId>(&item)) {
         AddDevice(*device);
       } else if (const auto* graph = std::get_if<GraphId>(&item)) {
         GraphId id = *graph;
@@ -45,7 +50,33 @@ class Collector : public MutationCollector {
     }
   }
 
+  /// More sizes than the program is for.
+  void AddDimension(SymbolId id) {
+    const Symbol& symbol = module_.symbols[id];
+    if (symbol.kind != SymbolKind::Dim) {
+      return;
+    }
+    Add("a smaller size", [id](Module& m) { AddTo(m, m.symbols[id].lo, -1); });
+    if (symbol.multiple) {
+      Add("drop a multiple", [id](Module& m) { m.symbols[id].multiple = {}; });
+    }
+  }
+
+  void AddRequirement(ExprId condition) {
+    Add("drop a requirement", [condition](Module& m) { m.exprs[condition] = BoolLiteral{true}; });
+    AddInside("a requirement", condition);
+    if (const auto* compared = std::get_if<Binary>(&module_.exprs[condition])) {
+      AddShift("a requirement", compared->right);
+    }
+  }
+
   void AddDevice(DeviceId id) {
+    for (SymbolId scalar : module_.devices[id].scalars) {
+      if (module_.symbols[scalar].lo) {
+        AddShift("the range of a scalar", module_.symbols[scalar].lo);
+        AddShift("the range of a scalar", module_.symbols[scalar].hi);
+      }
+    }
     for (const Axis& axis : module_.devices[id].tasks) {
       AddAxis("a task range", axis);
     }
@@ -121,6 +152,21 @@ class Collector : public MutationCollector {
       }
     }
     AddArguments(call.args, [id](Module& m) { return &std::get<CallNode>(m.nodes[id]).args; });
+    AddScalars(call.scalars);
+  }
+
+  void AddScalars(const std::vector<ExprId>& values) {
+    for (ExprId value : values) {
+      ValueKind kind = KindOf(module_, value);
+      if (kind == ValueKind::Int) {
+        AddShift("a scalar", value);
+      } else if (kind == ValueKind::Bool) {
+        Add("negate a scalar", [value](Module& m) {
+          Replace(m, value, [](ExprId copy) { return Expr(Unary{UnaryOp::Not, copy}); });
+        });
+      }
+      AddInside("a scalar", value);
+    }
   }
 
   void AddShare(NodeId id, const Share& share) {
@@ -138,12 +184,15 @@ class Collector : public MutationCollector {
     AddRefs("notify", share.notifies, coords, refs(&Share::notifies));
     AddRefs("notify", share.leave_notifies, {}, refs(&Share::leave_notifies));
     AddArguments(share.args, [id](Module& m) { return &std::get<Share>(m.nodes[id]).args; });
+    AddScalars(share.scalars);
   }
 
   void AddArguments(const std::vector<Argument>& args, const In<std::vector<Argument>*>& list) {
     for (size_t a = 0; a < args.size(); ++a) {
       for (ExprId index : args[a].indices) {
-        AddShift("a slice", index);
+        if (index) {  // the axis is not free
+          AddShift("a slice", index);
+        }
       }
       // Another tensor of the same type: two uses of one buffer, or one of the wrong one.
       const Tensor& mine = module_.tensors[args[a].tensor];

@@ -1,7 +1,9 @@
 #include "outcome.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
+#include <vector>
 
 namespace etc::mutation {
 namespace {
@@ -21,18 +23,38 @@ constexpr const char* kOutcomes[] = {
 };
 static_assert(std::size(kOutcomes) == static_cast<size_t>(Outcome::Count));
 
+/// Without what tells the copy of a device function that `LowerSlices` makes from the function.
+std::string OfOriginal(std::string text) {
+  static const std::string kCopy = "_strided";
+  for (size_t at = text.find(kCopy); at != std::string::npos; at = text.find(kCopy, at)) {
+    size_t end = at + kCopy.size();
+    while (end < text.size() && (text[end] == '_' || std::isdigit(text[end]) != 0)) {
+      ++end;
+    }
+    text.erase(at, end - at);
+  }
+  return text;
+}
+
+/// Whether one of the open facts has all of these words.
+bool IsOpen(const ProofReport& report, const std::vector<std::string>& words) {
+  return std::any_of(report.not_proved.begin(), report.not_proved.end(),
+                     [&](const std::string& fact) {
+                       std::string text = OfOriginal(fact);
+                       return std::all_of(words.begin(), words.end(), [&](const auto& word) {
+                         return text.find(OfOriginal(word)) != std::string::npos;
+                       });
+                     });
+}
+
 /// Whether each of the races is of tasks and a tensor of which no order is said to be proved.
 bool RacesAreOpen(const CheckResult& check, const Verdict& verdict) {
   return std::all_of(verdict.racing.begin(), verdict.racing.end(), [&](const auto& racing) {
-    return std::any_of(check.report.not_proved.begin(), check.report.not_proved.end(),
-                       [&](const std::string& text) {
-                         auto names = [&](const std::string& name) {
-                           return text.find("`" + name + "`") != std::string::npos;
-                         };
-                         // Of a place in the workspace the search does not know the buffer.
-                         bool tensor = racing.tensor == "workspace" || names("%" + racing.tensor);
-                         return tensor && names(racing.first) && names(racing.second);
-                       });
+    std::vector<std::string> words{"`" + racing.first + "`", "`" + racing.second + "`"};
+    if (racing.tensor != "workspace") {  // of a place in it the search does not know the buffer
+      words.push_back("`%" + racing.tensor + "`");
+    }
+    return IsOpen(check.report, words);
   });
 }
 
@@ -41,19 +63,15 @@ bool RacesAreOpen(const CheckResult& check, const Verdict& verdict) {
 bool IterationsAreOpen(const ProofReport& report, const Verdict& verdict) {
   return std::all_of(verdict.dependent.begin(), verdict.dependent.end(), [&](const auto& each) {
     return std::any_of(verdict.dependent.begin(), verdict.dependent.end(), [&](const auto& other) {
-      std::string where = "`%" + other.second + "` of `@" + each.first + "` independently";
       return other.first == each.first &&
-             std::any_of(report.not_proved.begin(), report.not_proved.end(),
-                         [&](const auto& text) { return text.find(where) != std::string::npos; });
+             IsOpen(report, {"`%" + other.second + "` of `@" + each.first + "` independently"});
     });
   });
 }
 
 /// Whether what shares memory is not proved to be used at different times.
 bool MemoryIsOpen(const ProofReport& report) {
-  return std::any_of(report.not_proved.begin(), report.not_proved.end(), [](const auto& text) {
-    return text.find("they overlap in the workspace") != std::string::npos;
-  });
+  return IsOpen(report, {"they overlap in the workspace"});
 }
 
 }  // namespace

@@ -65,21 +65,24 @@ std::string DeviceText(const GeneratedProgram& program, size_t s) {
   }
   std::string row = stage.scatters ? "%to[i]" : "i";
   std::string target = column ? fmt::format("%y[{}, j]", row) : fmt::format("%y[{}]", row);
+  bool sums = stage.sums && !column;
+  std::string before = sums ? fmt::format("%sum[] += {}; ", value) : "";
+  value = sums ? "%sum[]" : value;
   if (stage.accumulates) {
     value = target + " + " + value;
   }
-  std::string store = fmt::format("{} = {};", target, value);
+  std::string store = fmt::format("{}{} = {};", before, target, value);
   if (column && !stage.per_column) {
     store = fmt::format("for (j: {}) {}", stage.columns, store);
   }
-  std::string body;
+  std::string body = sums ? "local %sum: f32[]; %sum[] = 0.0; scan" : "for";
   int64_t u = stage.tile;
   if (stage.ragged == Ragged::Range) {
-    body = fmt::format("for (i: t * {0} .. min(n, t * {0} + {0})) {{ {1} }}", u, store);
+    body += fmt::format(" (i: t * {0} .. min(n, t * {0} + {0})) {{ {1} }}", u, store);
   } else {
     std::string guarded =
         stage.ragged == Ragged::If ? fmt::format("if (i < n) {{ {} }}", store) : store;
-    body = fmt::format("for (r: {0}) {{ let i = t * {0} + r; {1} }}", u, guarded);
+    body += fmt::format(" (r: {0}) {{ let i = t * {0} + r; {1} }}", u, guarded);
   }
   return fmt::format("device @s{}({}%y: {} {}) tasks (t: {}{}) {{ {} }}\n", s, params,
                      stage.accumulates ? "inout" : "out", Shape(stage.columns), Tiles(stage),

@@ -32,7 +32,7 @@ class Generator {
 
  private:
   void Make() {
-    program_.least = random_.Pick({1, 1, 1, 2, 3});
+    program_.least = random_.Pick({0, 1, 1, 1, 2, 3});
     program_.most = random_.Pick({12, 40, 640});
     int64_t depth = random_.Pick({0, 1, 1, 1, 1, 2, 2});
     for (int64_t i = 0; i < depth; ++i) {
@@ -40,6 +40,7 @@ class Generator {
                                                : random_.Pick({2, 3, 5, 6, 8, 9, 13}));
     }
     family_ = depth == 0 ? "no repeat" : depth == 1 ? "repeat" : "repeat in a repeat";
+    family_ += program_.least == 0 ? ", empty sizes" : "";
     int64_t buffers = 1 + random_.Below(3);
     for (int64_t i = 0; i < buffers; ++i) {
       AddBuffer();
@@ -75,6 +76,10 @@ class Generator {
       buffer.places = 2 * most + 2;
       family_ += ", strides";
     }
+    if (buffer.places > 1 && random_.Chance(4)) {
+      buffer.places_last = true;
+      family_ += ", free axis";
+    }
     program_.buffers.push_back(buffer);
     SliceCall start;
     start.starts = true;
@@ -93,6 +98,10 @@ class Generator {
     if (repeats == 0) {
       use.slice.shift = random_.Below(std::min<int64_t>(buffer.places, 3));
       return use;
+    }
+    use.by_scalar = random_.Chance(6);
+    if (use.by_scalar) {
+      family_ += ", scalar";
     }
     use.slice.repeat = random_.Chance(4) ? 0 : repeats - 1;
     use.slice.factor = factors_[number];
@@ -137,20 +146,40 @@ class Generator {
       call.repeats = repeats;
       call.output = PickUse(repeats);
       call.accumulates = random_.Chance(3);
+      call.adds = random_.Chance(2);
       call.tile = random_.Pick({2, 3, 4, 8});
       AddInputs(call);
-      int64_t kind = random_.Below(10);
+      if (repeats > 0 && !call.inputs.empty() && random_.Chance(6)) {
+        call.asks_first = true;
+        family_ += ", flag";
+      }
+      int64_t kind = random_.Below(14);
       if (kind < 3) {
         call.work = Work::Each;
         call.tells_tasks_apart = random_.Chance(2);
       } else if (kind < 5) {
         call.work = random_.Chance(2) ? Work::Tiles : Work::Guarded;
+      } else if (kind < 9) {
+        AddLoop(call);
       } else {
         AddParts(call);
         continue;
       }
       program_.calls.push_back(call);
     }
+  }
+
+  /// A loop over a tile whose iterations hand something on, or do one of two things.
+  void AddLoop(SliceCall& call) {
+    static const std::vector<std::pair<Work, const char*>> kLoops = {
+        {Work::Sum, ", scan"},
+        {Work::Carried, ", scan"},
+        {Work::Staged, ", local"},
+        {Work::Sides, ", else"},
+    };
+    const auto& [work, name] = random_.Pick(kLoops);
+    family_ += name;
+    call.work = work;
   }
 
   /// Two calls on the two parts of a slice, or one on a part.
@@ -160,9 +189,11 @@ class Generator {
         {{Work::Even, Work::Odd}, ", even and odd"},
         {{Work::First, Work::Rest}, ", first and rest"},
         {{Work::FullTiles, Work::Tail}, ", full tiles and tail"},
+        {{Work::Below, Work::Behind}, ", required part"},
     };
     const auto& [parts, name] = random_.Pick(kParts);
     family_ += name;
+    program_.has_part = program_.has_part || parts.first == Work::Below;
     std::pair order = random_.Chance(2) ? parts : std::pair{parts.second, parts.first};
     call.work = order.first;
     program_.calls.push_back(call);

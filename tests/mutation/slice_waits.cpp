@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostWaits = 10;  // of one call
 
 /// Parts that have elements in common: all but two of one kind.
-enum class Part { All, LowHalf, HighHalf, Even, Odd, First, Rest, FullTiles, Tail };
+enum class Part { All, LowHalf, HighHalf, Even, Odd, First, Rest, FullTiles, Tail, Below, Behind };
 
 Part PartOf(Work work) {
   switch (work) {
@@ -36,9 +36,17 @@ Part PartOf(Work work) {
       return Part::FullTiles;
     case Work::Tail:
       return Part::Tail;
+    case Work::Below:
+      return Part::Below;
+    case Work::Behind:
+      return Part::Behind;
     case Work::Each:
     case Work::Tiles:
     case Work::Guarded:
+    case Work::Sum:
+    case Work::Carried:
+    case Work::Staged:
+    case Work::Sides:
       break;
   }
   return Part::All;
@@ -48,7 +56,8 @@ Part PartOf(Work work) {
 bool AreApart(Part a, int64_t a_tile, Part b, int64_t b_tile) {
   auto are = [&](Part x, Part y) { return (a == x && b == y) || (a == y && b == x); };
   return are(Part::LowHalf, Part::HighHalf) || are(Part::Even, Part::Odd) ||
-         are(Part::First, Part::Rest) || (are(Part::FullTiles, Part::Tail) && a_tile == b_tile);
+         are(Part::First, Part::Rest) || are(Part::Below, Part::Behind) ||
+         (are(Part::FullTiles, Part::Tail) && a_tile == b_tile);
 }
 
 using Iteration = std::vector<int64_t>;
@@ -124,7 +133,7 @@ class Run {
           {{use.buffer, place}, {number, iteration_, part, call.tile, writes, by_element}});
     };
     for (const SliceUse& input : call.inputs) {
-      add(input, false, Part::All, each && input.reading == Reading::Same);
+      add(input, false, Part::All, each && input.reading == Reading::Same && !call.asks_first);
     }
     if (call.starts) {
       for (int64_t place = 0; place < program_.buffers[call.output->buffer].places; ++place) {
