@@ -57,12 +57,13 @@ struct SwapAbActivations {
   /// Starts to bring the next activations, to a stage; behind the end of a split, none.
   ETC_DEVICE void Fetch(const Args& args, u32 stage) {
     if (!Shape::kIsSplit || fetched_ < fetch_end_) {
-      int chunk = fetched_ / Shape::kChunkStages;
-      int first = fetched_ % Shape::kChunkStages * Shape::kUnits * Shape::kUnit;
-      const bf16* from = source_ + chunk * Shape::kSlotDepth + first;
+      const bf16* from = source_ + fetched_ / Shape::kChunkStages * Shape::kSlotDepth +
+                         fetched_ % Shape::kChunkStages * Shape::kUnits * Shape::kUnit;
       ForPieces([&](int round, int unit, int offset) {
-        bool exists = FirstColumn() + round * Shape::kRoundColumns < args.x_0 &&
-                      Shape::Has(chunk, FirstK() + first + unit * Shape::kUnit + PieceK());
+        bool exists = FirstColumn() + round * Shape::kRoundColumns < args.x_0;
+        if constexpr (Shape::kRagged) {
+          exists = exists && HasNext(unit);
+        }
         const bf16* piece =
             from + round * Shape::kRoundColumns * Shape::kDepth + unit * Shape::kUnit;
         CopyPiece(stage + piece_ + offset, piece, exists);
@@ -110,9 +111,14 @@ struct SwapAbActivations {
     return stage == first_stage_ + last ? first_stage_ : stage + Shape::kStageBytes;
   }
 
-  /// The column of this thread's first piece, and where in a unit the k of all its pieces begin.
+  /// The column of this thread's first piece.
   ETC_DEVICE int FirstColumn() const { return int(piece_ / 128); }
-  ETC_DEVICE int PieceK() const { return int(piece_ / 16 ^ piece_ / 128) % 8 * 8; }
+  /// Whether the k of this thread's pieces of a unit of the next stage are before the end.
+  ETC_DEVICE bool HasNext(int unit) const {
+    int stage = fetched_ % Shape::kChunkStages * Shape::kUnits + unit;
+    int in_unit = int(piece_ / 16 ^ piece_ / 128) % 8 * 8;
+    return Shape::Has(fetched_ / Shape::kChunkStages, FirstK() + stage * Shape::kUnit + in_unit);
+  }
 
   /// Calls body(round, unit, offset in a stage) for each of a thread's pieces.
   template <class Body>
