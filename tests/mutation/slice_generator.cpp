@@ -41,7 +41,8 @@ class Generator {
     }
     family_ = depth == 0 ? "no repeat" : depth == 1 ? "repeat" : "repeat in a repeat";
     family_ += program_.least == 0 ? ", empty sizes" : "";
-    int64_t buffers = 1 + random_.Below(3);
+    // The time that events take to derive grows with the pairs of calls, most of all in a nest.
+    int64_t buffers = 1 + random_.Below(events_ ? 3 : 2);
     for (int64_t i = 0; i < buffers; ++i) {
       AddBuffer();
     }
@@ -49,7 +50,7 @@ class Generator {
       AddCalls(depth_before, random_.Below(2));
     }
     size_t inside = program_.iterations.size();
-    AddCalls(inside, 1 + random_.Below(3));
+    AddCalls(inside, 1 + random_.Below(events_ ? 3 : inside == 2 ? 1 : 2));
     if (inside == 2) {
       AddCalls(1, random_.Below(2));
     }
