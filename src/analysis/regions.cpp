@@ -8,6 +8,7 @@
 #include "analysis/body_scope.h"
 #include "analysis/region_list.h"
 #include "ir/body_visitor.h"
+#include "ir/loader_reads.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -29,7 +30,13 @@ class RegionWalk : BodyScope, BodyVisitor {
         regions_(unknowns, TaskNames(call, 1)),
         unwritten_(unknowns, TaskNames(call, 1)) {
     for (const Impl& impl : call.device->impls) {
-      ahead_.insert(impl.preloaded.begin(), impl.preloaded.end());
+      for (TensorId param : impl.preloaded) {
+        const Argument* argument = ArgumentOf(call, param);
+        if (argument == nullptr ||
+            !IsReadBehindWait(module_, *call.device, param, argument->tensor)) {
+          ahead_.insert(param);
+        }
+      }
     }
     if (reader_ != nullptr) {
       CheckRange(call);

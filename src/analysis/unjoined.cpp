@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/shapes.h"
+#include "ir/loader_reads.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -12,10 +13,13 @@ namespace {
 using Reader = Conflicts::Use;
 using Uses = std::map<TensorId, std::vector<CallUse>>;
 
-bool IsPreloaded(const Device& device, TensorId param) {
-  return std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
-    return std::find(impl.preloaded.begin(), impl.preloaded.end(), param) != impl.preloaded.end();
-  });
+bool IsPreloadedAhead(const Module& module, const Device& device, TensorId param,
+                      TensorId argument) {
+  return !IsReadBehindWait(module, device, param, argument) &&
+         std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
+           return std::find(impl.preloaded.begin(), impl.preloaded.end(), param) !=
+                  impl.preloaded.end();
+         });
 }
 
 std::vector<EventId> EventsOf(const std::vector<TaskEdge>& edges) {
@@ -38,7 +42,8 @@ class Collector {
     const Device& device = *call.device;
     for (size_t i = 0; i < call.args.size(); ++i) {
       Access access = module_.tensors[device.params[i]].access;
-      bool ahead = access == Access::In && IsPreloaded(device, device.params[i]);
+      bool ahead = access == Access::In &&
+                   IsPreloadedAhead(module_, device, device.params[i], call.args[i].tensor);
       uses_[call.args[i].tensor].push_back(
           {call.index, call.args[i], access, Reader::Body, waits, notifies, ahead});
     }

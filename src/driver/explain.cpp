@@ -50,7 +50,7 @@ class Explanation {
       if (!Contains(graphs, graph)) {
         graphs.push_back(graph);
       }
-      for (TensorId param : module_.kernels[id].params) {
+      for (TensorId param : TensorsOf(id)) {
         const Tensor& tensor = module_.tensors[param];
         if (KindOf(tensor.type) == ValueKind::Int && !Contains(integers, tensor.name)) {
           integers.push_back(tensor.name);
@@ -62,7 +62,7 @@ class Explanation {
     }
     sizes_ok = sizes_ok && CheckRequirements(module_, given, diagnostics_);
     bool dims_ok = CheckNames(sizes_, "--dim", "dimension", dims, diagnostics_);
-    bool values_ok = CheckNames(values_, "--value", "integer parameter", integers, diagnostics_);
+    bool values_ok = CheckNames(values_, "--value", "integer tensor", integers, diagnostics_);
     bool graph_ok = options_.graph.empty() ||
                     CheckName(options_.graph, "--graph", "graph", graphs, diagnostics_);
     if (!sizes_ok || !dims_ok || !values_ok || !graph_ok) {
@@ -89,6 +89,17 @@ class Explanation {
   }
 
  private:
+  /// A kernel's parameters and buffers.
+  std::vector<TensorId> TensorsOf(KernelId id) const {
+    std::vector<TensorId> tensors = module_.kernels[id].params;
+    for (NodeId node : module_.kernels[id].declarations) {
+      if (const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[node])) {
+        tensors.push_back(buffer->tensor);
+      }
+    }
+    return tensors;
+  }
+
   /// The range of a dimension in a kernel.
   Interval RangeIn(const Kernel& kernel, SymbolId dim) const {
     return RangeOfDim(module_, dim, RangesOf(module_, kernel)).value();

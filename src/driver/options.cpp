@@ -223,7 +223,7 @@ void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options)
   AddList(explain, "--dim", options.dims, "The value of a symbolic dimension [the least]",
           "NAME=VALUE");
   AddList(explain, "--value", options.values,
-          "The value of each element of an integer parameter [the largest]", "NAME=VALUE");
+          "The value of each element of an integer tensor [the largest]", "NAME=VALUE");
   explain->add_flag("--json", options.json, "As JSON");
   AddLowering(explain, options.lowering);
   explain->callback([&] { command = options; });

@@ -98,8 +98,11 @@ class CudaWriter {
   /// A function for each role of a persistent kernel.
   void WriteRoles(TextWriter& out, const KernelScope& scope) {
     const std::pair<Role, const char*> roles[] = {
-        {Role::Loader,
-         "Load(const Params& params, [[maybe_unused]] const Events& events, Loader& loader"},
+        {Role::Loader, scope.raised().loaders_read_flags
+                           ? "Load(const Params& params, [[maybe_unused]] const Events& events, "
+                             "u32 set, Loader& loader"
+                           : "Load(const Params& params, [[maybe_unused]] const Events& events, "
+                             "Loader& loader"},
         {Role::EpilogueWarp,
          "Reduce(const Params& params, const Events& events, [[maybe_unused]] u32 set, "
          "EpilogueWarp& "

@@ -37,7 +37,8 @@ void WriteLeave(TextWriter& out, const char* when) {
   out.Close();
 }
 
-void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& space) {
+void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::string& space) {
+  const Kernel& kernel = raised.kernel;
   out.Line("");
   WriteRing(out, EntryName(kernel), space + "::CtaMemory");
   OpenEntry(out, kernel, space, EntryName(kernel));
@@ -57,7 +58,8 @@ void WritePersistent(TextWriter& out, const Kernel& kernel, const std::string& s
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");
   out.Line("etc::Loader loader = block.MakeLoader();");
-  out.Line(fmt::format("{}::Load(params, events, loader, blockIdx.x, gridDim.x);", space));
+  out.Line(fmt::format("{}::Load(params, events, {}loader, blockIdx.x, gridDim.x);", space,
+                       raised.loaders_read_flags ? "flags.set, " : ""));
   out.Reopen("} else if (block.IsEpilogueWarp()) {");
   out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
   out.Line(fmt::format(
@@ -130,7 +132,7 @@ void WriteEntries(TextWriter& out, const RaisedKernel& raised) {
   if (raised.kernel.schedule == ScheduleKind::Kernels) {
     WriteLaunches(out, raised, space);
   } else {
-    WritePersistent(out, raised.kernel, space);
+    WritePersistent(out, raised, space);
   }
 }
 

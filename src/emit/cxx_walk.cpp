@@ -61,11 +61,12 @@ class WalkWriter {
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
-    if (share.reads_ranges) {
-      if (launch_ && role_ == Role::Prefetch) {
-        out_.Close();
-        return;  // the ranges are not known yet
-      }
+    if (share.reads_ranges && launch_ && role_ == Role::Prefetch) {
+      out_.Close();
+      return;  // the ranges are not known yet
+    }
+    bool loads_behind_wait = role_ == Role::Loader && !share.behind_wait.empty();
+    if (share.reads_ranges || loads_behind_wait || !share.range_waits.empty()) {
       WriteBeforeRanges(share);
     }
     TaskLoop loop(out_, scope_, share, arch_);
@@ -99,7 +100,8 @@ class WalkWriter {
     }
   }
 
-  /// The waits that must precede reading the ranges of the tasks from tensors.
+  /// The waits that must precede reading the ranges of the tasks, or what the loader is to copy,
+  /// from tensors.
   void WriteBeforeRanges(const RaisedShare& share) {
     if (launch_ && role_ == Role::Loader) {
       out_.Line("AwaitEarlierLaunches();");
@@ -137,9 +139,10 @@ class WalkWriter {
       const Argument& argument = share.args[i];
       std::string pointer = scope_.Pointer(argument.tensor);
       if (module_.tensors[argument.tensor].flagged) {
-        // A loader reads nothing that the launch writes, so any set will do.
+        // Of what a loader does not read any set will do.
+        bool reads = role_ != Role::Loader || raised.behind_wait.contains(i);
         pointer = fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer,
-                              role_ == Role::Loader ? "0" : "set");
+                              reads ? "set" : "0");
       }
       if (!argument.indices.empty()) {
         pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);
@@ -169,8 +172,14 @@ class WalkWriter {
     out_.Line(throttle ? fmt::format("loader.SetThrottle({}, {}{});", throttle->in_flight,
                                      throttle->interval, ahead)
                        : "loader.SetThrottle(Loader::kNoLimit, 0);");
+    bool behind = !share.behind_wait.empty();
+    if (behind) {
+      out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
+    }
     loop.Open("task += sms");
-    out_.Line(fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
+    out_.Line(behind
+                  ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
+                  : fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
     loop.Close();
   }
 

@@ -171,12 +171,33 @@ class BodyCounter : BodyVisitor {
 
   /// What another task may do is read, but not computed by this one.
   void AroundSide(const BodySide& side, const Inside& inside) override {
+    std::map<SymbolId, double> all = all_;
+    if (side.wanted) {
+      Limit(side.condition);
+    }
     Within([&] {
       if (side.of_statement && !MayRun(side)) {
         times_ = 0;
       }
       inside();
     });
+    all_ = std::move(all);
+  }
+
+  /// Where a task's coordinate is below a number, so many of its values read what is inside.
+  void Limit(ExprId condition) {
+    const auto* binary = std::get_if<Binary>(&module_.exprs[condition]);
+    if (binary != nullptr && binary->op == BinaryOp::And) {
+      Limit(binary->left);
+      Limit(binary->right);
+    } else if (binary != nullptr && binary->op == BinaryOp::Lt) {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[binary->left]);
+      auto limit = Int(binary->right);
+      if (ref != nullptr && tasks_.contains(ref->symbol) && limit) {
+        double& all = all_[ref->symbol];
+        all = std::clamp(static_cast<double>(*limit), 0.0, all);
+      }
+    }
   }
 
   bool MayRun(const BodySide& side) const {

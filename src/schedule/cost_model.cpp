@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "ir/loader_reads.h"
 #include "ir/requirements.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"
@@ -65,10 +66,12 @@ class KernelCounter {
     sizes_.elements.clear();
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
+      // What the launch computes has the range that its readers ask for.
+      const Tensor& ranged = tensor.value_hi ? tensor : module_.tensors[callee.params[i]];
       if (auto given = elements_.find(tensor.name); given != elements_.end()) {
         sizes_.elements[callee.params[i]] = given->second;
-      } else if (tensor.value_hi && IsUniform(module_, tensor)) {
-        sizes_.elements[callee.params[i]] = static_cast<int64_t>(Int(tensor.value_hi)) - 1;
+      } else if (ranged.value_hi && IsUniform(module_, ranged)) {
+        sizes_.elements[callee.params[i]] = static_cast<int64_t>(Int(ranged.value_hi)) - 1;
       }
     }
     BodyCost body = CostOfBody(module_, callee, sizes_);
@@ -89,8 +92,10 @@ class KernelCounter {
         continue;
       }
       auto element = static_cast<double>(SizeInBytes(tensor.type));
-      bool streams = impl != nullptr && std::find(impl->preloaded.begin(), impl->preloaded.end(),
-                                                  callee.params[i]) != impl->preloaded.end();
+      bool streams = impl != nullptr &&
+                     std::find(impl->preloaded.begin(), impl->preloaded.end(), callee.params[i]) !=
+                         impl->preloaded.end() &&
+                     !IsReadBehindWait(module_, callee, callee.params[i], share.args[i].tensor);
       if (streams) {
         call.streamed_bytes += element * read->second.all_tasks;
         call.streams.insert(share.args[i].tensor);

@@ -10,9 +10,11 @@
 #include <set>
 #include <tuple>
 
+#include "ir/loader_reads.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
 #include "schedule/computed_tables.h"
+#include "schedule/control_versions.h"
 #include "schedule/event_plan.h"
 #include "schedule/lower.h"
 #include "schedule/range_dependences.h"
@@ -98,6 +100,7 @@ class Derivation {
     ++found_;
     if (dependences_.IsOrdered(dependence)) {
       ++implied_;
+      WaitInLoader(dependence);
       return;
     }
     if (JoinInitial(dependence)) {
@@ -132,6 +135,50 @@ class Derivation {
     }
     Add(dependence, {}, Everything(dependence), false);
     (void)IsOrdered(dependence);
+  }
+
+  /// A loader follows its own waits only, not those that others do before its consumers': what it
+  /// reads it waits for as another call of the iteration does.
+  void WaitInLoader(const Dependence& dependence) {
+    const ProgramCall& to = program_.calls[dependence.to];
+    bool by_loader = false;
+    for (const Argument& written : WrittenBy(program_.calls[dependence.from])) {
+      for (size_t i = 0; i < to.args.size(); ++i) {
+        by_loader |=
+            to.args[i].tensor == written.tensor &&
+            IsReadBehindWait(module_, *to.device, to.device->params[i], written.tensor);
+      }
+    }
+    if (!by_loader || dependence.carried) {
+      return;
+    }
+    for (PlannedEvent& planned : plan_.events) {
+      bool whole = planned.from == dependence.from &&
+                   std::all_of(planned.grains.begin(), planned.grains.end(),
+                               [](int64_t grain) { return grain == 0; });
+      auto same = std::find_if(planned.waits.begin(), planned.waits.end(), [&](const auto& wait) {
+        return CommonRepeats(program_.calls[wait.call], to) == to.repeats.size() &&
+               !wait.from_initial && !wait.guard && !wait.first_only;
+      });
+      if (whole && same != planned.waits.end()) {
+        PlannedWait wait = *same;
+        wait.call = dependence.to;
+        wait.why = Why(dependence);
+        planned.waits.push_back(std::move(wait));
+        ApplyEvents();
+        return;
+      }
+    }
+  }
+
+  std::vector<Argument> WrittenBy(const ProgramCall& call) const {
+    std::vector<Argument> written;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (module_.tensors[call.device->params[i]].access != Access::In) {
+        written.push_back(call.args[i]);
+      }
+    }
+    return written;
   }
 
   /// Where data say which tasks a reader needs, and it can read which: from inputs, or from tables
@@ -449,6 +496,7 @@ bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& d
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
     if (id != nullptr && !HasEvents(module, module.graphs[*id])) {
+      VersionControlBuffers(module, module.graphs[*id], options.remarks, diagnostics);
       Derivation(module, module.graphs[*id], options, diagnostics).Run();
     }
   }

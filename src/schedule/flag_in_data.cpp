@@ -92,7 +92,10 @@ class Flagger {
       if (!Flaggable(use)) {
         return fmt::format("no implementation of `@{}` takes it flagged", callee);
       }
-      if (axis < tensor.shape.size() && !IsAtMost(tensor.shape[axis], options_.flagged_rows)) {
+      if (tensor.type == DType::I32 && !IsNotNegative(uses_[id])) {
+        return fmt::format("`@{}` takes elements below 0", callee);
+      }
+      if (axis + 1 < tensor.shape.size() && !IsAtMost(tensor.shape[axis], options_.flagged_rows)) {
         return fmt::format("it may have more than {} rows", options_.flagged_rows);
       }
       if (double reads = ReadBy(use); reads > static_cast<double>(options_.flagged_elements)) {
@@ -130,10 +133,20 @@ class Flagger {
   /// Flags in data double what a task reads of the activations, and the registers that they take,
   /// which pays where that is little.
   bool IsSmall(const Tensor& tensor, const std::vector<BufferUse>& uses) {
-    return IsAtMost(tensor.shape.front(), options_.flagged_rows) &&
+    return (tensor.shape.size() == 1 || IsAtMost(tensor.shape.front(), options_.flagged_rows)) &&
            std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
              return ReadBy(use) <= static_cast<double>(options_.flagged_elements);
            });
+  }
+
+  /// Whether all that read an integer tensor ask for values from 0 on: -1 has all bits set, which
+  /// no flagged word says.
+  bool IsNotNegative(const std::vector<BufferUse>& uses) const {
+    return std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+      const Tensor& param = module_.tensors[ParamOf(use)];
+      auto lo = param.value_lo ? EvaluateInt(module_, param.value_lo, {}) : std::nullopt;
+      return use.access == Access::Out || (lo && *lo >= 0);
+    });
   }
 
   /// Elements that a task reads at the largest sizes.
@@ -175,7 +188,7 @@ class Flagger {
     if (!versions) {
       return;
     }
-    bool words = tensor.type == DType::F32 ||
+    bool words = tensor.type == DType::F32 || (tensor.type == DType::I32 && IsNotNegative(uses)) ||
                  (tensor.type == DType::BF16 && IsMultiple(module_, tensor.shape.back(), 2));
     auto flaggable = [&](const BufferUse& use) { return Flaggable(use); };
     if (words && tensor.tile.empty() && IsSmall(tensor, uses) &&

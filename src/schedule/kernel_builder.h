@@ -37,6 +37,8 @@ class KernelBuilder {
   /// The share of all tasks of a call, from the first SM on, without events.
   Share CopyCall(const CallNode& call);
   EventRef CopyRef(const EventRef& ref, const Substitution& symbols);
+  /// The kernel's copy of an event of the graph.
+  EventId CopyOf(EventId event) const { return events_.at(event); }
 
   /// The number of tasks; 0 where their range is read from a tensor, as it is known too late to
   /// place the shares behind it.

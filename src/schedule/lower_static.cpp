@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "ir/evaluate.h"
+#include "ir/loader_reads.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/kernel_builder.h"
@@ -135,15 +138,16 @@ class Lowering : KernelBuilder {
     };
     share.waits = lower_edges(call.waits);
     share.notifies = lower_edges(call.notifies);
-    WaitForRanges(share);
+    WaitForRanges(call, share);
     body.push_back(module_.AddNode(std::move(share), range));
     first = MakeAdd(module_, first, TaskCount(call));
     return true;
   }
 
   /// Where task ranges are read from what the launch computes, all waits that do not depend on the
-  /// task come before that: verification says that they are enough.
-  void WaitForRanges(Share& share) {
+  /// task come before that: verification says that they are enough. Where a loader reads such
+  /// tensors, those for the calls that write them do.
+  void WaitForRanges(const CallNode& call, Share& share) {
     bool computed = false;
     std::vector<SymbolId> vars;
     for (const Axis& axis : share.axes) {
@@ -158,7 +162,50 @@ class Lowering : KernelBuilder {
     }
     if (computed) {
       share.range_waits = TakeCommonWaits(module_, share.waits, vars);
+    } else if (std::set<EventId> events = EventsForLoader(call); !events.empty()) {
+      std::vector<EventRef> common = TakeCommonWaits(module_, share.waits, vars);
+      for (EventRef& wait : common) {
+        (events.contains(wait.event) ? share.range_waits : share.waits).push_back(std::move(wait));
+      }
     }
+  }
+
+  /// The kernel's events that calls notify which write what the call's loader reads.
+  std::set<EventId> EventsForLoader(const CallNode& call) const {
+    std::set<TensorId> read;
+    const Device& device = module_.devices[call.callee];
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (IsReadBehindWait(module_, device, device.params[i], call.args[i].tensor)) {
+        read.insert(call.args[i].tensor);
+      }
+    }
+    std::set<EventId> events;
+    if (!read.empty()) {
+      CollectNotified(graph_.body, read, events);
+    }
+    return events;
+  }
+
+  void CollectNotified(const std::vector<NodeId>& nodes, const std::set<TensorId>& written,
+                       std::set<EventId>& events) const {
+    VisitNodes(module_, nodes, [&](NodeId id) {
+      const auto* call = std::get_if<CallNode>(&module_.nodes[id]);
+      if (call == nullptr) {
+        return;
+      }
+      const Device& callee = module_.devices[call->callee];
+      for (size_t i = 0; i < call->args.size(); ++i) {
+        bool writes = module_.tensors[callee.params[i]].access != Access::In;
+        if (!writes || !written.contains(call->args[i].tensor)) {
+          continue;
+        }
+        for (const Edge& edge : call->notifies) {
+          for (const EventRef& ref : edge.refs) {
+            events.insert(CopyOf(ref.event));
+          }
+        }
+      }
+    });
   }
 
   Kernel* kernel_ = nullptr;  // what is being built

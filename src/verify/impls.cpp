@@ -91,15 +91,12 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
     }
     for (TensorId id : impl.flagged) {
       const Tensor& tensor = module.tensors[id];
-      bool preloaded =
-          std::find(impl.preloaded.begin(), impl.preloaded.end(), id) != impl.preloaded.end();
-      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut || preloaded) {
+      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut) {
         diagnostics
-            .Error(
-                DiagnosticKind::Impl, impl.range,
-                fmt::format("`flagged` names `%{}`, which {}; only an `in` or `out` parameter that "
-                            "is not preloaded can be flagged",
-                            tensor.name, preloaded ? "is preloaded" : "is both read and written"))
+            .Error(DiagnosticKind::Impl, impl.range,
+                   fmt::format("`flagged` names `%{}`, which is both read and written; only an `in` "
+                               "or `out` parameter can be flagged",
+                               tensor.name))
             .notes.push_back(DeclaredHere(tensor));
       }
     }

@@ -1,14 +1,17 @@
-// What loaders copy ahead of every wait: nothing in the launch may write it. A parameter that is
+// What loaders copy ahead of every wait: nothing in the launch may write it; and what they read
+// behind a wait, which there must be. A parameter that is
 // both preloaded and written (a cache that a task reads and appends to) is right where no read of
 // any task can meet a write of any task.
 #include "analysis/preloaded.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "ir/evaluate.h"
+#include "ir/loader_reads.h"
 #include "verify/checks.h"
 
 namespace etc {
@@ -33,7 +36,11 @@ class PreloadChecks {
     for (const ProgramCall* site : sites_) {
       for (const Impl& impl : site->device->impls) {
         for (TensorId param : impl.preloaded) {
-          Check(*site, impl, param);
+          if (IsReadBehindWait(module_, *site->device, param, ArgumentOf(*site, param)->tensor)) {
+            CheckWait(program, *site, param);
+          } else {
+            Check(*site, impl, param);
+          }
         }
       }
     }
@@ -62,6 +69,49 @@ class PreloadChecks {
         }
       });
     }
+  }
+
+  /// A graph without events gets its waits later. Launches follow each other, and a loader waits
+  /// for the words of a flagged buffer themselves.
+  void CheckWait(const CallProgram& program, const ProgramCall& site, TensorId param) {
+    const Argument& argument = *ArgumentOf(site, param);
+    bool has_waits = program.scheduled || !program.events.empty();
+    if (!has_waits || program.launches || module_.tensors[argument.tensor].flagged) {
+      return;
+    }
+    for (const ProgramCall* other : sites_) {
+      ForWritten(*other, [&](TensorId, const Argument& target) {
+        bool written = target.tensor == argument.tensor && other != &site;
+        if (written && !LoaderWaits(program, site, *other) &&
+            reported_.insert({site.node, param}).second) {
+          const std::string& name = module_.tensors[argument.tensor].name;
+          Diagnostic& error = diagnostics_.Error(
+              DiagnosticKind::Impl, site.range,
+              fmt::format("the loader of `@{}` reads `%{}`, but {} for no event that `@{}` "
+                          "notifies",
+                          site.device->name, name,
+                          program.scheduled ? "the share waits under `ranges`" : "the call waits",
+                          other->device->name));
+          error.notes.push_back(
+              {other->range, fmt::format("`@{}` writes `%{}` here", other->device->name, name)});
+        }
+      });
+    }
+  }
+
+  bool LoaderWaits(const CallProgram& program, const ProgramCall& site,
+                   const ProgramCall& writer) const {
+    auto by_writer = [&](EventId event) {
+      return std::any_of(writer.notifies.begin(), writer.notifies.end(),
+                         [&](const TaskEdge& notify) { return notify.ref->event == event; });
+    };
+    if (program.scheduled) {
+      const auto& waits = std::get<Share>(module_.nodes[site.node]).range_waits;
+      return std::any_of(waits.begin(), waits.end(),
+                         [&](const EventRef& wait) { return by_writer(wait.event); });
+    }
+    return std::any_of(site.waits.begin(), site.waits.end(),
+                       [&](const TaskEdge& wait) { return by_writer(wait.ref->event); });
   }
 
   /// Index tensors that the implementation reads ahead and that no call writes.

@@ -229,10 +229,11 @@ void CheckElements(const Tensor& tensor, Diagnostics& diagnostics) {
 
 /// A word of a flagged buffer has 4 bytes of data, in one row.
 void CheckFlagged(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
-  if (!tensor.tile.empty() || (tensor.type != DType::F32 && tensor.type != DType::BF16)) {
+  bool words = tensor.type == DType::F32 || tensor.type == DType::I32;
+  if (!tensor.tile.empty() || (!words && tensor.type != DType::BF16)) {
     diagnostics.Error(DiagnosticKind::Type, tensor.range,
-                      fmt::format("`%{}` is flagged, so it must be a row-major tensor of `f32` or "
-                                  "`bf16`",
+                      fmt::format("`%{}` is flagged, so it must be a row-major tensor of `f32`, "
+                                  "`i32` or `bf16`",
                                   tensor.name));
   } else if (tensor.type == DType::BF16 &&
              (tensor.shape.empty() || !IsMultiple(module, tensor.shape.back(), 2))) {

@@ -18,7 +18,7 @@
 //   - A value range stands on a tensor of integers and is not empty; so do `distinct` and
 //     `monotone`, on one with axes. Where it depends on the element it reads `in` parameters only.
 //     `counts` stands on one of one axis and names an `in` parameter of integers.
-//   - A flagged buffer is row-major, of f32 or of bf16 with an even last extent.
+//   - A flagged buffer is row-major, of f32, of i32 or of bf16 with an even last extent.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.
 //   - A stored value is of the tensor's kind. `topk` stores positions in a tensor of integers.
@@ -31,10 +31,12 @@
 //   - The architecture is known and occurs once for a device; arguments occur once and are
 //   constant.
 //   - `preloaded` names `in` and `inout` parameters.
-//   - `flagged` names `in` and `out` parameters that are not preloaded.
+//   - `flagged` names `in` and `out` parameters.
 // Preloaded operands (preloaded.cpp)
 //   - At no sizes does a call of a graph write what a call of it preloads, but where each element
 //     that the one's body reads is proved to be none that the other's writes, in any task.
+//   - A preloaded operand that is a buffer of i32 is read behind a wait: the call waits for an event that
+//     each writer of it notifies; in a kernel, under `ranges`, or the buffer is flagged.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
 //     `repeat`. A repeat's bounds are constant integers.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+import experts
 from attention import softmax
 from tensors import Case, Expectation, from_bf16, random_bf16, to_bf16
 
@@ -81,13 +82,16 @@ def random_weights(config, rng):
         "v_proj": projection(kv_size, hidden),
         "o_proj": projection(hidden, q_size),
         **{name: norm(layers, hidden) for name in post_norms(config)},
-        "up_proj": projection(inter, hidden),
-        "down_proj": projection(hidden, inter),
         "final_norm": norm(hidden),
     }
-    if config.get("hidden_act") != "relu2":
-        weights["gate_proj"] = projection(inter, hidden)
-    if config["model_type"] in ("qwen3", "gemma3_text"):
+    if "num_experts" in config:
+        weights |= experts.random_weights(config, rng)
+    else:
+        weights["up_proj"] = projection(inter, hidden)
+        weights["down_proj"] = projection(hidden, inter)
+        if config.get("hidden_act") != "relu2":
+            weights["gate_proj"] = projection(inter, hidden)
+    if config["model_type"] in ("qwen3", "qwen3_moe", "gemma3_text"):
         weights["q_norm"] = norm(layers, dim)
         weights["k_norm"] = norm(layers, dim)
     if config["model_type"] == "qwen2":
@@ -178,6 +182,10 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
             left = rms_norm(left, norms["post_attention_norm"], eps)
         x = x + left
         normed = rms_norm(x, norms["pre_feedforward_norm" if gemma else "post_norm"], eps)
+        if "num_experts" in config:
+            router = experts.settle_router(config, bits["router"][layer], normed)
+            x = x + experts.mixture(config, router, w, normed)
+            continue
         up = normed @ w["up_proj"].T
         if "gate_proj" in w:
             gate = normed @ w["gate_proj"].T

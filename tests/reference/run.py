@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "ir-examples"
 PROGRAMS = {"mistral": "llama"}  # where the program has another name
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
+OWN_PROGRAMS = ("moe_route",)  # of tests/programs, no examples
 NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "arcee", "qwen2", "qwen3", "llama", "mistral", "gemma3",
-         "moe_routing",
-         "qwen3_by_hand", "llama_by_hand")
+         "moe_routing", "moe_layer", "qwen3_moe", "qwen3_by_hand", "llama_by_hand", *OWN_PROGRAMS)
 
 
 def parse_arguments():
@@ -45,7 +45,8 @@ def parse_arguments():
 
 def source(options, folder):
     """The example, or a copy of it without events."""
-    folder_of = ROOT / "tests/programs" if options.name.endswith(BY_HAND) else EXAMPLES
+    is_program = options.name.endswith(BY_HAND) or options.name in OWN_PROGRAMS
+    folder_of = ROOT / "tests/programs" if is_program else EXAMPLES
     example = folder_of / f"{PROGRAMS.get(options.name, options.name)}.etir"
     if not options.strip_events:
         return example

@@ -115,7 +115,7 @@ class SkinnyMainLoop {
     }
   }
 
- private:
+ protected:
   X x_;
   Vec4 fragments_[Shape::kFragments][kTiles];
   Vec4 norm_[Shape::kNormAhead > 0 ? Shape::kNormAhead* kBlocks : 1];

@@ -167,6 +167,10 @@ class Describer {
     if (raised_.preloading.contains(id)) {
       Line(2, "the loader preloads" + (raised.throttle ? ", throttled" : std::string()));
     }
+    for (size_t operand : raised.behind_wait) {
+      Line(2, fmt::format("the loader reads %{} behind its wait",
+                          module_.tensors[share.args[operand].tensor].name));
+    }
     for (const auto* signals : {&raised.range_waits, &raised.enter_waits, &raised.waits,
                                 &raised.notifies, &raised.leave_notifies}) {
       for (const RaisedSignal& signal : *signals) {

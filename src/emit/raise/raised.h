@@ -60,6 +60,7 @@ struct RaisedShare {
   Division coordinates = Division::Floor;  // of a task's number by the extents of the box
   Division first = Division::Floor;        // of the first task's place by the number of SMs
   bool reads_ranges = false;               // the ranges of the axes, from tensors
+  std::set<size_t> behind_wait = {};       // operands that its loader reads behind its waits
   bool one_object = false;  // an implementation's object serves all tasks of an SM, else one each
   bool prefetches = false;  // what an SM's first task reads, before it waits
   bool enters_together = false;  // a barrier stands before the first task; else only where an
@@ -138,6 +139,7 @@ struct RaisedKernel {
   std::vector<RaisedDevice> devices = {};  // those that it runs, each once, by their first share
   std::set<TensorId> flagged = {};         // parameters of these that are bound to flagged buffers
   std::set<TensorId> computed = {};        // parameters of these whose elements the kernel computes
+  bool loaders_read_flags = false;         // some loader waits for words of a flagged buffer
   std::vector<SymbolId> dims = {};         // of the launch block, in its order
   std::vector<RaisedLaunch> launches = {};  // in program order; none of a persistent kernel
   size_t iterations = 0;                    // the most repeats around a launch

@@ -1,6 +1,7 @@
 // What each role of a CTA does in the walk over a kernel's shares.
 
 #include "emit/raise/passes.h"
+#include "ir/loader_reads.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -18,7 +19,15 @@ void WalkRoles(RaisedModule& raised) {
       // The threads that did not wait themselves must not go ahead of the one that did. On the host
       // a barrier costs nothing.
       each.enters_together = raised.arch == Arch::Host || !each.share.enter_waits.empty();
-      const Impl* impl = kernel.devices[each.device].impl;
+      const RaisedDevice& callee = kernel.devices[each.device];
+      const Impl* impl = callee.impl;
+      for (size_t i = 0; impl != nullptr && i < each.share.args.size(); ++i) {
+        TensorId argument = each.share.args[i].tensor;
+        if (IsReadBehindWait(raised.module, callee.device, callee.device.params[i], argument)) {
+          each.behind_wait.insert(i);
+          kernel.loaders_read_flags |= raised.module.tensors[argument].flagged;
+        }
+      }
       if (impl != nullptr && !impl->preloaded.empty()) {
         kernel.preloading.insert(site.share);
         kernel.preloading.insert(site.repeats.begin(), site.repeats.end());

@@ -36,6 +36,7 @@ inline bool __all_sync(unsigned mask, bool vote) {
 inline bool __any_sync(unsigned mask, bool vote) {
   return etc::emulator::Ballot("__any_sync", mask, vote) != 0;
 }
+inline int __popc(unsigned word) { return std::popcount(word); }
 inline unsigned __ballot_sync(unsigned mask, bool vote) {
   return etc::emulator::Ballot("__ballot_sync", mask, vote);
 }

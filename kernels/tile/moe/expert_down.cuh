@@ -1,0 +1,190 @@
+// Down of the experts that a step uses, as one sum: y[b, n] = residual[b, n] + the sum over the used
+// experts u and their inner k of w[used[u], n, k] * x[u, b, k]. x has the routing weights already.
+//
+//   task (m)           16 outputs from m * 16 on: a task of a SkinnyGemm whose k are those of the
+//                      used experts one behind the other
+//   k of a ring slot   512 of one expert; the last of an expert may have fewer
+//   activations        from L2, those of up to four experts on their way; an expert's rows are one
+//                      piece of memory
+//
+// Config: as SkinnyGemm's; the epilogue is given. Args: x [U, B, F], used [U], n_used [1], w
+// [E, N, F] in tiles, residual and y [B, N].
+#pragma once
+
+#include "tile/gemm/skinny_gemm.cuh"
+#include "tile/moe/used_experts.cuh"
+
+namespace etc {
+
+/// The main loop of a SkinnyGemm over several tensors of activations, as `view(place)` gives them.
+template <class Config, class View>
+class ExpertSumLoop : SkinnyMainLoop<Config, View> {
+  using Base = SkinnyMainLoop<Config, View>;
+  using Shape = SkinnyGemmShape<Config, View>;
+  using X = typename Shape::X;
+  static_assert(Shape::kHeld, "the activations of one expert fit into registers");
+  static constexpr int kRegisters = Shape::kAllBlocks * Shape::kTiles * 4;  // of one expert
+
+ public:
+  static constexpr int kAhead = 64 / kRegisters < 1 ? 1 : 64 / kRegisters < 4 ? 64 / kRegisters : 4;
+  using Sums = typename Base::Sums;
+
+  ETC_DEVICE explicit ExpertSumLoop(const Consumer& consumer) : Base(consumer) {}
+
+  ETC_DEVICE const Base& Lanes() const { return *this; }
+
+  /// The sums of a task's rows over the slices of k that this warp has of each of `number` views.
+  template <class ViewOf>
+  ETC_DEVICE void SumTask(Consumer& consumer, int number, const ViewOf& view, Sums& sums) {
+    Vec4 x[kAhead][Shape::kAllBlocks][Shape::kTiles];
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      if (i < number) {
+        Start(consumer, view(i), x[i]);
+      }
+    }
+#pragma unroll 1
+    for (int first = 0; first < number; first += kAhead) {
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        int place = first + i;
+        if (place >= number) {
+          break;
+        }
+#pragma unroll
+        for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+          Vec4(*fragments)[Shape::kTiles] = x[i] + chunk * Shape::kBlocks;
+          Vec4 weights[Shape::kBlocks][2];
+          u32 read = Base::LoadWeights(consumer, chunk, weights);
+          if constexpr (Shape::kFlagged) {
+            Base::x_.FinishWords(consumer, view(place), chunk, fragments);
+            if (place == 0 && chunk == 0) {
+              FetchOthers(consumer, number, view, x);
+            }
+          }
+          Base::MultiplyChunk(chunk, weights, fragments, sums[0]);
+          consumer.Release(read);
+        }
+        if (place + kAhead < number) {
+          Start(consumer, view(place + kAhead), x[i]);
+        }
+      }
+    }
+  }
+
+ private:
+  ETC_DEVICE void Start(const Consumer& consumer, const View& view,
+                        Vec4 (*x)[Shape::kTiles]) const {
+    if constexpr (Shape::kFlagged) {
+      Base::x_.StartWords(view, x);
+      Base::x_.template Fetch<Shape::kAllBlocks>(consumer, view, 0, x);
+    } else {
+#pragma unroll
+      for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+        Base::x_.LoadPlain(consumer, view, chunk, x + chunk * Shape::kBlocks);
+      }
+    }
+  }
+  /// Once the first expert's activations are there, those of the others mostly are, too.
+  template <class ViewOf>
+  ETC_DEVICE void FetchOthers(const Consumer& consumer, int number, const ViewOf& view,
+                              Vec4 (*x)[Shape::kAllBlocks][Shape::kTiles]) const {
+#pragma unroll
+    for (int i = 1; i < kAhead; ++i) {
+      if (i < number) {
+        Base::x_.template Fetch<Shape::kAllBlocks>(consumer, view(i), 0, x[i]);
+      }
+    }
+  }
+};
+
+template <class Config, class Args>
+class ExpertDown {
+  static constexpr int kOutputs = int(Args::w_1);
+
+  /// One expert's part of the sum, as a SkinnyGemm sees it.
+  struct View {
+    decltype(Args::x) x;
+    i64 x_0;
+    static constexpr i64 x_1 = Args::x_2;
+    const bf16* w;
+    static constexpr i64 w_tile_0 = Args::w_tile_0, w_tile_1 = Args::w_tile_1;
+    static constexpr bool w_swizzle = SwizzledW<Args>::value;
+    decltype(Args::residual) residual;
+    static constexpr i64 residual_1 = kOutputs;
+    decltype(Args::y) y;
+    static constexpr i64 y_1 = kOutputs;
+
+    ETC_DEVICE View(const Args& args, int expert, int place)
+        : x(args.x + i64(place) * args.x_1 * x_1),
+          x_0(args.x_1),
+          w(args.w + i64(expert) * kOutputs * x_1),
+          residual(args.residual),
+          y(args.y) {}
+  };
+  struct GemmConfig : Config {
+    using epilogue = residual;
+  };
+  using Gemm = SkinnyGemm<GemmConfig, View>;
+  using Shape = SkinnyGemmShape<GemmConfig, View>;
+  using MainLoop = ExpertSumLoop<GemmConfig, View>;
+  static_assert(!Shape::kSingle && Shape::kGroups == 1, "a task has 8 or 16 rows");
+
+ public:
+  static constexpr int kSlotBytes = Gemm::kSlotBytes;
+  static constexpr int kScratchBytes = Gemm::kScratchBytes;
+
+  class Source {
+   public:
+    ETC_DEVICE Source(Loader& loader, const Args& args) : experts_(loader, args) {}
+    ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
+#pragma unroll 1
+      for (int place = 0; place < experts_.Number(); ++place) {
+        Gemm::Load(loader, View(args, experts_.At(place), 0), m);
+      }
+    }
+
+   private:
+    UsedExperts<Args> experts_;
+  };
+
+  ETC_DEVICE ExpertDown(Consumer& consumer, const Args&)
+      : loop_(consumer), number_(TakeNumberOfExperts(consumer)) {
+    if constexpr (Shape::kBegins) {
+      consumer.Begin();
+    }
+    if constexpr (Shape::kFlagged) {
+      consumer.AwaitOthers();
+    }
+  }
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int) {
+    typename MainLoop::Sums sums = {};
+    auto view = [&](int place) { return View(args, 0, place); };
+    loop_.SumTask(consumer, number_, view, sums);
+    u32 partials = consumer.AcquirePartials();
+    StorePartial<Shape>(loop_.Lanes(), partials + consumer.warp * Shape::kPartial * 4, sums);
+    consumer.CommitPartials();
+  }
+
+  class Reduction : Gemm::Reduction {
+    using Base = typename Gemm::Reduction;
+
+   public:
+    using Exists = void;
+    static constexpr bool kExists = Base::kExists;
+    static constexpr int kPartialsBytes = Base::kPartialsBytes;
+
+    ETC_DEVICE Reduction(EpilogueWarp& epilogue_warp, const Args& args)
+        : Base(epilogue_warp, View(args, 0, 0)) {}
+    ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int m) {
+      Base::Run(epilogue_warp, View(args, 0, 0), m);
+    }
+  };
+
+ private:
+  MainLoop loop_;
+  int number_;
+};
+
+}  // namespace etc

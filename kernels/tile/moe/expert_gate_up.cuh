@@ -1,0 +1,159 @@
+// Gate and up of the experts that a step uses: y[u, b, n] = weight[b, u] * silu(gate) * up of expert
+// used[u], for all rows b of x. A weight of 0 says that the expert is not that row's.
+//
+//   task (u, m)        8 outputs from m * 8 on, of the expert at place u: a task of a gated
+//                      SkinnyGemm, whose shape says the rest
+//   places             those from n_used on have no expert: their outputs are 0, and no weight moves
+//
+// Config: as SkinnyGemm's; rows is 16, the epilogue is given. Args: x [B, K], norm [K], used [U],
+// n_used [1], weight f32 [B, U], w_gate and w_up [E, F, K] in tiles, y [U, B, F].
+#pragma once
+
+#include "arch/sm90/runs.cuh"
+#include "tile/gemm/skinny_gemm.cuh"
+#include "tile/moe/used_experts.cuh"
+
+namespace etc {
+
+/// y = weight * silu(gate) * up, of a view that has the weight of each b.
+struct weighted_silu_mul {
+  static constexpr bool kFindsLargest = false;
+  static constexpr int kInputs = 2;
+  template <class Args>
+  static constexpr bool kReadsPlain = Args::kReadsPlain;
+  template <int run, class Args>
+  static ETC_DEVICE auto Operand(const Args& args, i64 b, i64) {
+    return ReadRun<1>(args.weight, b * Args::kPlaces + args.place);
+  }
+  template <class Args, int run, class T>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[2][run],
+                               const T& operand) {
+    float weight[1];
+    operand.Get(weight);
+    float values[run];
+#pragma unroll
+    for (int i = 0; i < run; ++i) {
+      // A weight of 0 is none, whatever the activations of another sequence's expert are.
+      values[i] = weight[0] == 0 ? 0 : weight[0] * Silu(sums[0][i]) * sums[1][i];
+    }
+    StoreRun(args.y, b * Args::y_1 + n, values);
+  }
+};
+
+template <class Config, class Args>
+class ExpertGateUp {
+  static constexpr int kInner = int(Args::w_gate_1);
+
+  /// One expert's gate and up, as a SkinnyGemm sees them.
+  struct View {
+    decltype(Args::x) x;
+    i64 x_0;
+    static constexpr i64 x_1 = Args::x_1;
+    decltype(Args::norm) norm;
+    const bf16* w_gate;
+    const bf16* w_up;
+    static constexpr i64 w_gate_tile_0 = Args::w_gate_tile_0, w_gate_tile_1 = Args::w_gate_tile_1;
+    static constexpr i64 w_up_tile_0 = Args::w_up_tile_0, w_up_tile_1 = Args::w_up_tile_1;
+    static constexpr bool w_gate_swizzle = SwizzledGate<Args>::value;
+    static constexpr bool w_up_swizzle = SwizzledUp<Args>::value;
+    decltype(Args::weight) weight;
+    int place;
+    static constexpr i64 kPlaces = Args::weight_1;
+    static constexpr bool kReadsPlain =
+        !IsFlagged<decltype(Args::weight)>::value || !IsFlagged<decltype(Args::n_used)>::value;
+    decltype(Args::y) y;
+    static constexpr i64 y_1 = kInner;
+
+    ETC_DEVICE View(const Args& args, int expert, int at)
+        : x(args.x),
+          x_0(args.x_0),
+          norm(args.norm),
+          w_gate(args.w_gate + i64(expert) * kInner * x_1),
+          w_up(args.w_up + i64(expert) * kInner * x_1),
+          weight(args.weight),
+          place(at),
+          y(args.y + i64(at) * args.x_0 * kInner) {}
+  };
+  struct GemmConfig : Config {
+    using epilogue = weighted_silu_mul;
+  };
+  using Gemm = SkinnyGemm<GemmConfig, View>;
+  using GemmShape = SkinnyGemmShape<GemmConfig, View>;
+
+ public:
+  static constexpr int kSlotBytes = Gemm::kSlotBytes;
+  static constexpr int kScratchBytes = Gemm::kScratchBytes;
+
+  class Source {
+   public:
+    ETC_DEVICE Source(Loader& loader, const Args& args) : experts_(loader, args) {}
+    ETC_DEVICE void Load(Loader& loader, const Args& args, int u, int m) {
+      if (u < experts_.Number()) {
+        Gemm::Load(loader, View(args, experts_.At(u), u), m);
+      }
+    }
+
+   private:
+    UsedExperts<Args> experts_;
+  };
+
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int u, int m) {
+    Gemm::Prefetch(consumer, View(args, 0, u), m);
+  }
+
+  // The activations are on their way before the number of experts is waited for, which comes later.
+  ETC_DEVICE ExpertGateUp(Consumer& consumer, const Args& args)
+      : gemm_(consumer, View(args, 0, 0)), number_(TakeNumberOfExperts(consumer)) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int u, int m) {
+    if (u < number_) {
+      gemm_.Run(consumer, View(args, 0, u), m);
+    }
+  }
+
+  class Reduction {
+    using GemmReduction = typename Gemm::Reduction;
+
+   public:
+    using Exists = void;
+    static constexpr bool kExists = true;
+    static_assert(GemmReduction::kExists, "a task of experts is not `single`");
+    static constexpr int kPartialsBytes = GemmReduction::kPartialsBytes;
+
+    ETC_DEVICE Reduction(EpilogueWarp& epilogue_warp, const Args& args)
+        : reduction_(epilogue_warp, View(args, 0, 0)), number_(int(ReadWord(args.n_used, 0))) {}
+
+    ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int u, int m) {
+      View view(args, 0, u);
+      if (u < number_) {
+        reduction_.Run(epilogue_warp, view, m);
+      } else {
+        StoreZeros(epilogue_warp, view, m);
+      }
+    }
+
+   private:
+    /// What no expert makes, by the lanes that would store it.
+    static ETC_DEVICE void StoreZeros(const EpilogueWarp& epilogue_warp, const View& view, int m) {
+      constexpr int kRun = GemmShape::kOutputs / 4;
+      const float zeros[kRun] = {};
+      i64 n = i64(m) * GemmShape::kOutputs + epilogue_warp.lane % 4 * kRun;
+#pragma unroll
+      for (int tile = 0; tile < GemmShape::kTiles; ++tile) {
+        int b = tile * 8 + epilogue_warp.lane / 4;
+        if (b < view.x_0) {
+          StoreRun(view.y, i64(b) * View::y_1 + n, zeros);
+        }
+      }
+    }
+
+    GemmReduction reduction_;
+    int number_;
+  };
+
+ private:
+  Gemm gemm_;
+  int number_;
+};
+
+}  // namespace etc

@@ -1,0 +1,109 @@
+// Which experts a step uses: what the router leaves, as loader, consumers and epilogue warp get it.
+//
+// Args: used [U], the experts in ascending order; n_used [1], how many of them there are. The loader
+// cannot know what to copy before it has both, so it reads them behind their wait, once in a share,
+// and hands the number to the consumers through the ring: none of them begins a task of the share
+// before the loader has read the experts, so what writes them next may follow the consumers.
+#pragma once
+
+#include "arch/sm90/flagged.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/wgmma.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+
+namespace etc {
+
+/// A word of 4 bytes, plain or flagged, that is on its way. Plain ones come from L2: another layer
+/// may have had other data at the same place.
+template <class T>
+struct ArrivingWord {
+  u32 word;
+  ETC_DEVICE void Start(const T* from, int i, bool wanted) {
+    word = wanted ? LoadRelaxed(reinterpret_cast<const u32*>(from) + i) : 0;
+  }
+  ETC_DEVICE u32 Finish(const T*, int) const { return word; }
+};
+template <class T>
+struct ArrivingWord<Flagged<T>> {
+  u32 word;
+  ETC_DEVICE void Start(Flagged<T> from, int i, bool wanted) {
+    word = wanted ? 0 : ToFlagged(0);
+    FetchMissing(word, from.Word(u32(i)));
+  }
+  ETC_DEVICE u32 Finish(Flagged<T> from, int i) {
+    while (FetchMissing(word, from.Word(u32(i)))) {
+    }
+    return FromFlagged(word);
+  }
+};
+template <class T>
+struct ArrivingWord<const T*> : ArrivingWord<T> {};
+template <class T>
+struct ArrivingWord<T*> : ArrivingWord<T> {};
+
+/// Element i, of `int` or `float` bits.
+template <class Pointer>
+ETC_DEVICE u32 ReadWord(Pointer from, int i) {
+  ArrivingWord<Pointer> arriving;
+  arriving.Start(from, i, true);
+  return arriving.Finish(from, i);
+}
+
+/// The loader's side, for all lanes. Made once in a share, after its waits.
+template <class Args>
+class UsedExperts {
+  static constexpr int kPlaces = int(Args::used_0);
+  static constexpr int kWords = DivideUp(kPlaces, 32);
+  using Word = ArrivingWord<decltype(Args::used)>;
+
+ public:
+  ETC_DEVICE UsedExperts(Loader& loader, const Args& args) {
+    Word words[kWords];
+    ArrivingWord<decltype(Args::n_used)> number;
+    number.Start(args.n_used, 0, true);
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      words[i].Start(args.used, i * 32 + loader.lane, i * 32 + loader.lane < kPlaces);
+    }
+    number_ = int(number.Finish(args.n_used, 0));
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      experts_[i] = i * 32 + loader.lane < kPlaces
+                        ? int(words[i].Finish(args.used, i * 32 + loader.lane))
+                        : 0;
+    }
+    u32 slot = loader.Acquire();
+    if (loader.lane == 0) {
+      StoreShared(slot, u32(number_));
+      WgmmaSharedFence();  // the slot's next data come by the async proxy
+    }
+    loader.Sync();
+    loader.Expect(0);
+    loader.Advance();
+  }
+
+  ETC_DEVICE int Number() const { return number_; }
+  /// The expert at a place below Number(), the same for all lanes.
+  ETC_DEVICE int At(int place) const {
+    int expert = experts_[0];
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) {
+      expert = place / 32 == i ? experts_[i] : expert;
+    }
+    return __shfl_sync(0xffffffffu, expert, place % 32);
+  }
+
+ private:
+  int number_;
+  int experts_[kWords];
+};
+
+/// The consumers' side: how many experts are used, once in a share, by each warp.
+ETC_DEVICE int TakeNumberOfExperts(Consumer& consumer) {
+  u32 number = LoadSharedWord(consumer.WaitAddress());
+  consumer.Release(number);
+  return int(number);
+}
+
+}  // namespace etc

@@ -1,0 +1,17 @@
+// What a loader reads behind a wait: preloaded operands that the launch computes.
+#pragma once
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// Whether an implementation's loader reads the parameter behind the waits for it, not ahead of all:
+/// it is preloaded, of i32, and bound to a buffer, which the launch itself fills. So it can say
+/// which elements of other operands are to be copied.
+bool IsReadBehindWait(const Module& module, const Device& device, TensorId param,
+                      TensorId argument);
+
+/// Whether the loader of a share reads anything behind a wait.
+bool LoadsBehindWait(const Module& module, const Share& share);
+
+}  // namespace etc

@@ -1,0 +1,53 @@
+"""The mixture of experts of Qwen3-MoE in float64, token by token."""
+
+import numpy as np
+
+from tensors import from_bf16, random_bf16
+
+# The least difference between the last logit that is chosen and the first that is not, in standard
+# deviations of a row: below it, the rounding of activations may choose another expert.
+LEAST_GAP = 0.05
+
+
+def random_weights(config, rng):
+    layers, hidden, number = (
+        config[key] for key in ("num_hidden_layers", "hidden_size", "num_experts")
+    )
+    inter = config["moe_intermediate_size"]
+    return {
+        "router": random_bf16(rng, (layers, number, hidden), hidden**-0.5),
+        "gate_proj": random_bf16(rng, (layers, number, inter, hidden), hidden**-0.5),
+        "up_proj": random_bf16(rng, (layers, number, inter, hidden), hidden**-0.5),
+        "down_proj": random_bf16(rng, (layers, number, hidden, inter), inter**-0.5),
+    }
+
+
+def settle_router(config, bits, normed):
+    """The router's values, after new ones were drawn into `bits` until every choice is a clear one."""
+    rng = np.random.default_rng(1)
+    while True:
+        values = from_bf16(bits)
+        logits = np.sort(normed @ values.T, axis=1)
+        chosen = config["num_experts_per_tok"]
+        gaps = (logits[:, -chosen] - logits[:, -chosen - 1]) / logits.std(axis=1)
+        if gaps.min() >= LEAST_GAP:
+            return values
+        bits[:] = random_bf16(rng, bits.shape, config["hidden_size"] ** -0.5)
+
+
+def choose(config, logits):
+    """The experts of a token, the one with the largest logit first, and their weights."""
+    chosen = np.argsort(-logits, kind="stable")[: config["num_experts_per_tok"]]
+    weights = np.exp(logits[chosen] - logits.max())
+    among = weights if config["norm_topk_prob"] else np.exp(logits - logits.max())
+    return chosen, weights / among.sum()
+
+
+def mixture(config, router, layer, normed):
+    """What the experts of a layer add to the residual stream of each token."""
+    out = np.zeros_like(normed)
+    for token, x in enumerate(normed):
+        for expert, weight in zip(*choose(config, router @ x)):
+            gate, up = layer["gate_proj"][expert] @ x, layer["up_proj"][expert] @ x
+            out[token] += weight * (layer["down_proj"][expert] @ (gate / (1 + np.exp(-gate)) * up))
+    return out

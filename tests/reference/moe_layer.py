@@ -1,0 +1,46 @@
+"""moe_layer.etir: the experts of one layer, added to the residual stream.
+
+The variant `skewed` sends all tokens to the same experts. That of `deep` experts has more inner rows than
+a slot of the ring holds columns (-D moe_intermediate_size=768).
+"""
+
+import numpy as np
+
+import experts
+from decoder import rms_norm
+from tensors import Case, Expectation, from_bf16, random_bf16, to_bf16
+
+CONFIG = {
+    "num_hidden_layers": 1,
+    "hidden_size": 256,
+    "num_experts": 16,
+    "num_experts_per_tok": 4,
+    "moe_intermediate_size": 256,
+    "norm_topk_prob": True,
+    "rms_norm_eps": 1e-6,
+}
+
+
+def make(tokens, rng, variant=None):
+    skewed = variant == "skewed"
+    config = CONFIG | ({"moe_intermediate_size": 768} if variant == "deep" else {})
+    hidden = CONFIG["hidden_size"]
+    h = random_bf16(rng, (tokens, hidden), mean=1.0 if skewed else 0.0)
+    norm = random_bf16(rng, (hidden,), 0.1, 1.0)
+    bits = {name: tensor[0] for name, tensor in experts.random_weights(config, rng).items()}
+    if skewed:
+        values = from_bf16(bits["router"])
+        values[5:9] += 0.1
+        bits["router"] = to_bf16(values)
+    normed = rms_norm(from_bf16(h), from_bf16(norm), CONFIG["rms_norm_eps"])
+    if skewed:
+        router = from_bf16(bits["router"])
+        chosen = {expert for x in normed for expert in experts.choose(config, router @ x)[0]}
+        assert chosen == {5, 6, 7, 8}
+    else:
+        router = experts.settle_router(config, bits["router"], normed)
+    layer = {name: from_bf16(tensor) for name, tensor in bits.items()}
+    out = from_bf16(h) + experts.mixture(config, router, layer, normed)
+    return Case(
+        {"tokens": tokens}, dict(h=h, norm=norm, **bits), {"out": Expectation(out, np.uint16, 5e-3)}
+    )
