@@ -5,6 +5,7 @@
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
 #include "post_norm_test.cuh"
+#include "moe_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
       {"attention_sizes", TestAttentionSizes},
       {"attention_windows", TestAttentionWindows},
       {"flagged", TestFlagged},
+      {"moe", TestMoe},
   };
   Report report;
   for (int i = 1; i < argc; ++i) {

@@ -3,6 +3,7 @@
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
 #include "post_norm_test.cuh"
+#include "moe_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   TestAttentionSizes(report);
   TestAttentionWindows(report);
   TestFlagged(report);
+  TestMoe(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);
