@@ -141,8 +141,8 @@ class WalkWriter {
       if (module_.tensors[argument.tensor].flagged) {
         // Of what a loader does not read any set will do.
         bool reads = role_ != Role::Loader || raised.behind_wait.contains(i);
-        pointer = fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer,
-                              reads ? "set" : "0");
+        pointer =
+            fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer, reads ? "set" : "0");
       }
       if (!argument.indices.empty()) {
         pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);

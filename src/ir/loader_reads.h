@@ -5,9 +5,9 @@
 
 namespace etc {
 
-/// Whether an implementation's loader reads the parameter behind the waits for it, not ahead of all:
-/// it is preloaded, of i32, and bound to a buffer, which the launch itself fills. So it can say
-/// which elements of other operands are to be copied.
+/// Whether an implementation's loader reads the parameter behind the waits for it, not ahead of
+/// all: it is preloaded, of i32, and bound to a buffer, which the launch itself fills. So it can
+/// say which elements of other operands are to be copied.
 bool IsReadBehindWait(const Module& module, const Device& device, TensorId param,
                       TensorId argument);
 

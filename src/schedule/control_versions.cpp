@@ -43,7 +43,8 @@ void CollectUses(const Module& module, const std::vector<NodeId>& nodes, NodeId 
     if (const auto* call = std::get_if<CallNode>(&node)) {
       const Device& device = module.devices[call->callee];
       for (size_t i = 0; i < call->args.size(); ++i) {
-        uses[call->args[i].tensor].push_back({id, i, repeat, module.tensors[device.params[i]].access,
+        uses[call->args[i].tensor].push_back({id, i, repeat,
+                                              module.tensors[device.params[i]].access,
                                               IsReadByRange(module, device, device.params[i])});
       }
     } else if (const auto* inner = std::get_if<Repeat>(&node)) {
@@ -88,15 +89,15 @@ void VersionControlBuffers(Module& module, const Graph& graph, bool remarks,
     Tensor& tensor = module.tensors[buffer];
     tensor.shape.insert(tensor.shape.begin(), extent);
     for (const Use& use : of_buffer) {
-      std::get<CallNode>(module.nodes[use.call]).args[use.arg].indices = {
-          Clone(module, index, {})};
+      std::get<CallNode>(module.nodes[use.call]).args[use.arg].indices = {Clone(module, index, {})};
     }
     if (remarks) {
       diagnostics.Remark(
           DiagnosticKind::DerivedEvent, tensor.range,
-          fmt::format("`%{}` gets an axis for the iterations of `{}`: task ranges are read from it, "
-                      "so it is not written again in the launch",
-                      tensor.name, module.symbols[repeat.var].name));
+          fmt::format(
+              "`%{}` gets an axis for the iterations of `{}`: task ranges are read from it, "
+              "so it is not written again in the launch",
+              tensor.name, module.symbols[repeat.var].name));
     }
   }
 }

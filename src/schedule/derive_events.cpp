@@ -144,9 +144,8 @@ class Derivation {
     bool by_loader = false;
     for (const Argument& written : WrittenBy(program_.calls[dependence.from])) {
       for (size_t i = 0; i < to.args.size(); ++i) {
-        by_loader |=
-            to.args[i].tensor == written.tensor &&
-            IsReadBehindWait(module_, *to.device, to.device->params[i], written.tensor);
+        by_loader |= to.args[i].tensor == written.tensor &&
+                     IsReadBehindWait(module_, *to.device, to.device->params[i], written.tensor);
       }
     }
     if (!by_loader || dependence.carried) {

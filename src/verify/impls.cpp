@@ -93,10 +93,11 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
       const Tensor& tensor = module.tensors[id];
       if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut) {
         diagnostics
-            .Error(DiagnosticKind::Impl, impl.range,
-                   fmt::format("`flagged` names `%{}`, which is both read and written; only an `in` "
-                               "or `out` parameter can be flagged",
-                               tensor.name))
+            .Error(
+                DiagnosticKind::Impl, impl.range,
+                fmt::format("`flagged` names `%{}`, which is both read and written; only an `in` "
+                            "or `out` parameter can be flagged",
+                            tensor.name))
             .notes.push_back(DeclaredHere(tensor));
       }
     }

@@ -35,7 +35,8 @@
 // Preloaded operands (preloaded.cpp)
 //   - At no sizes does a call of a graph write what a call of it preloads, but where each element
 //     that the one's body reads is proved to be none that the other's writes, in any task.
-//   - A preloaded operand that is a buffer of i32 is read behind a wait: the call waits for an event that
+//   - A preloaded operand that is a buffer of i32 is read behind a wait: the call waits for an
+//   event that
 //     each writer of it notifies; in a kernel, under `ranges`, or the buffer is flagged.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of

@@ -1,5 +1,5 @@
-// Route, ExpertGateUp and ExpertDown behind each other, as a mixture of experts has them: the loader
-// reads behind a wait which experts are used.
+// Route, ExpertGateUp and ExpertDown behind each other, as a mixture of experts has them: the
+// loader reads behind a wait which experts are used.
 #pragma once
 
 #include <set>
@@ -131,8 +131,7 @@ struct MoeProgram : MoeSizes {
     }
     if (HasTask(kDownTasks, 1 + kUpTasks)) {
       Down::Reduction reduction(epilogue_warp, down);
-      Share(kDownTasks, 1 + kUpTasks,
-            [&](int m) { reduction.Run(epilogue_warp, down, m); });
+      Share(kDownTasks, 1 + kUpTasks, [&](int m) { reduction.Run(epilogue_warp, down, m); });
     }
   }
 };
@@ -232,8 +231,8 @@ inline void TestMoeOf(int rows, Report& report) {
     program.route = {d_logits.data(), rows, d_used.data(), d_number.data(), d_weight.data()};
     program.up = {d_x.data(),      rows,          d_norm.data(), d_used.data(), d_number.data(),
                   d_weight.data(), d_gate.data(), d_up.data(),   act.data()};
-    program.down = {act.data(),      rows,          d_used.data(), d_number.data(),
-                    d_down.data(), d_residual.data(), y.data()};
+    program.down = {act.data(),        rows,    d_used.data(), d_number.data(), d_down.data(),
+                    d_residual.data(), y.data()};
     program.routed = routed.data();
     program.launch = u32(launch);
     launcher.Launch(program);

@@ -2,8 +2,8 @@
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
-#include "post_norm_test.cuh"
 #include "moe_test.cuh"
+#include "post_norm_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"

@@ -1,5 +1,6 @@
-// Down of the experts that a step uses, as one sum: y[b, n] = residual[b, n] + the sum over the used
-// experts u and their inner k of w[used[u], n, k] * x[u, b, k]. x has the routing weights already.
+// Down of the experts that a step uses, as one sum: y[b, n] = residual[b, n] + the sum over the
+// used experts u and their inner k of w[used[u], n, k] * x[u, b, k]. x has the routing weights
+// already.
 //
 //   task (m)           16 outputs from m * 16 on: a task of a SkinnyGemm whose k are those of the
 //                      used experts one behind the other

@@ -1,9 +1,10 @@
-// Gate and up of the experts that a step uses: y[u, b, n] = weight[b, u] * silu(gate) * up of expert
-// used[u], for all rows b of x. A weight of 0 says that the expert is not that row's.
+// Gate and up of the experts that a step uses: y[u, b, n] = weight[b, u] * silu(gate) * up of
+// expert used[u], for all rows b of x. A weight of 0 says that the expert is not that row's.
 //
 //   task (u, m)        8 outputs from m * 8 on, of the expert at place u: a task of a gated
 //                      SkinnyGemm, whose shape says the rest
-//   places             those from n_used on have no expert: their outputs are 0, and no weight moves
+//   places             those from n_used on have no expert: their outputs are 0, and no weight
+//   moves
 //
 // Config: as SkinnyGemm's; rows is 16, the epilogue is given. Args: x [B, K], norm [K], used [U],
 // n_used [1], weight f32 [B, U], w_gate and w_up [E, F, K] in tiles, y [U, B, F].

@@ -1,9 +1,10 @@
 // From the router's logits to the experts that a step uses, and their weights.
 //
 // Each row of logits [B, E] goes to the `top` experts with the largest, of equal ones to the first.
-// used [U] has the experts of all rows in ascending order, n_used [1] their number, weight [B, U] the
-// softmax over a row's experts, or with `renormalise` = false over all, and 0 where the expert at that
-// place is not the row's. One task makes all of it, so that there is one order of everything.
+// used [U] has the experts of all rows in ascending order, n_used [1] their number, weight [B, U]
+// the softmax over a row's experts, or with `renormalise` = false over all, and 0 where the expert
+// at that place is not the row's. One task makes all of it, so that there is one order of
+// everything.
 //
 //   threads            one for each (row, expert), 32 neighbours of one row in a warp
 //   rank of an expert  how many logits of its row are larger, or equal and before it: all are

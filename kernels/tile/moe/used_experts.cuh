@@ -1,9 +1,9 @@
 // Which experts a step uses: what the router leaves, as loader, consumers and epilogue warp get it.
 //
-// Args: used [U], the experts in ascending order; n_used [1], how many of them there are. The loader
-// cannot know what to copy before it has both, so it reads them behind their wait, once in a share,
-// and hands the number to the consumers through the ring: none of them begins a task of the share
-// before the loader has read the experts, so what writes them next may follow the consumers.
+// Args: used [U], the experts in ascending order; n_used [1], how many of them there are. The
+// loader cannot know what to copy before it has both, so it reads them behind their wait, once in a
+// share, and hands the number to the consumers through the ring: none of them begins a task of the
+// share before the loader has read the experts, so what writes them next may follow the consumers.
 #pragma once
 
 #include "arch/sm90/flagged.cuh"
