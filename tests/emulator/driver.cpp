@@ -211,6 +211,12 @@ Result cuPointerGetAttribute(void* value, int, DevicePointer) {
 }
 
 /// The emulator keeps no sizes, so a range has none.
+/// No range, so that a tensor is held against none.
+Result cuMemGetAddressRange_v2(DevicePointer* begin, size_t* bytes, DevicePointer address) {
+  *begin = address;
+  *bytes = 0;
+  return kSuccess;
+}
 Result cuPointerGetAttributes(unsigned count, int* names, void** values, DevicePointer) {
   for (unsigned i = 0; i < count; ++i) {
     const uint64_t value = names[i] == kPointerMemoryType ? kMemoryDevice : 0;
