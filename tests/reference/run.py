@@ -43,16 +43,19 @@ def parse_arguments():
     return parser.parse_args(words, argparse.Namespace(more=more))
 
 
-def source(options, folder):
-    """The example, or a copy of it without events."""
+def source(options, case, folder):
+    """The example, or a copy of it without events, as the configuration has it: which parameters
+    and branches a flat program has may follow from that."""
     is_program = options.name.endswith(BY_HAND) or options.name in OWN_PROGRAMS
     folder_of = ROOT / "tests/programs" if is_program else EXAMPLES
     example = folder_of / f"{PROGRAMS.get(options.name, options.name)}.etir"
     if not options.strip_events:
         return example
     stripped = folder / example.name
-    subprocess.run([options.etc, "opt", "--pass=strip-events", str(example), "-o", str(stripped)],
-                   check=True)
+    words = [options.etc, "opt", "--pass=strip-events", str(example), "-o", str(stripped)]
+    if case.config:
+        words += ["--config", case.config]
+    subprocess.run(words, check=True)
     if re.search(r"(?<!%)\b(event|wait|notify)\b", re.sub(r"//.*", "", stripped.read_text())):
         raise ValueError(f"{stripped} still has an event")
     return stripped
@@ -60,7 +63,7 @@ def source(options, folder):
 
 def command(options, case, folder):
     """The command line of the run, and the files it writes by output."""
-    words = [options.etc, "run", str(source(options, folder)), "--sms", str(options.sms)]
+    words = [options.etc, "run", str(source(options, case, folder)), "--sms", str(options.sms)]
     if case.config:
         words += ["--config", case.config]
     for name, value in case.dims.items():
