@@ -79,6 +79,8 @@ class HappensBefore {
   const Map& Between(size_t from, size_t to);
   /// Those of them that a single event orders.
   const Map& Directly(size_t from, size_t to) const { return direct_[from][to]; }
+  /// Whether single events lead from call to call like this, whatever their tasks.
+  bool Leads(size_t from, size_t to);
   /// Of these pairs of tasks, those that no chain of single events orders which leads from call to
   /// call like this.
   Map WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const;
@@ -138,6 +140,7 @@ class HappensBefore {
   const std::vector<ProgramCall>& calls_;
   std::vector<Calls> segments_;
   std::vector<std::vector<Map>> direct_;
+  std::vector<std::vector<bool>> leads_;  // empty: not asked yet
   std::vector<Reach> reach_;
   std::vector<bool> may_lack_;  // whether data decide which tasks of the call exist
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet

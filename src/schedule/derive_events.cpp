@@ -17,7 +17,7 @@
 #include "schedule/control_versions.h"
 #include "schedule/event_plan.h"
 #include "schedule/lower.h"
-#include "schedule/range_dependences.h"
+#include "schedule/wait_design.h"
 
 namespace etc {
 namespace {
@@ -35,7 +35,8 @@ class Derivation {
         programs_(MakeCallPrograms(module, graph)),
         program_(programs_.front()),
         plan_(module, programs_),
-        dependences_(module, programs_) {}
+        dependences_(module, programs_),
+        waits_(module, programs_, plan_, dependences_, options.target->sms) {}
 
   void Run() {
     Block(0, program_.calls.size(), 0);
@@ -107,8 +108,9 @@ class Derivation {
       return;
     }
     std::optional<std::vector<PlannedEvent>> nearest;
+    bool coarse = !waits_.TellsApart(dependence.from);
     for (const Iterations& iterations : Choices(dependence)) {
-      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations);
+      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
       if (parts.empty()) {
         continue;
       }
@@ -133,7 +135,7 @@ class Derivation {
         return;
       }
     }
-    Add(dependence, {}, Everything(dependence), false);
+    waits_.Add(dependence, {}, Needs::OfAll(program_.calls[dependence.from]), false);
     (void)IsOrdered(dependence);
   }
 
@@ -162,7 +164,7 @@ class Derivation {
       if (whole && same != planned.waits.end()) {
         PlannedWait wait = *same;
         wait.call = dependence.to;
-        wait.why = Why(dependence);
+        wait.why = waits_.Why(dependence);
         planned.waits.push_back(std::move(wait));
         ApplyEvents();
         return;
@@ -194,7 +196,7 @@ class Derivation {
     };
     if (waits(ComputedTablesIn(module_, found->keys), dependence.from) &&
         waits(ComputedTablesIn(module_, found->needs), dependence.to)) {
-      Add(dependence, iterations, found->needs, true, found->keys);
+      waits_.Add(dependence, iterations, found->needs, true, found->keys);
       if (IsOrdered(dependence)) {
         return true;
       }
@@ -225,7 +227,7 @@ class Derivation {
         std::erase_if(planned.waits, is_for_own);
       }
     }
-    Add(filled, {}, Everything(filled), false);
+    waits_.Add(filled, {}, Needs::OfAll(program_.calls[filled.from]), false);
     std::erase_if(plan_.events, [](const PlannedEvent& planned) { return planned.waits.empty(); });
     return true;
   }
@@ -238,13 +240,14 @@ class Derivation {
   /// What the wait for the nearest iteration that has a conflict does not put in order, may be of a
   /// few others: a place in a ring of buffers that two iterations read, or several rings.
   bool OrderFartherOnes(const Dependence& dependence, Iterations iterations, bool split) {
+    bool coarse = !waits_.TellsApart(dependence.from);
     for (int more = 0; iterations.distance > 0 && more < kMostFartherOnes; ++more) {
       auto distance = dependences_.OpenDistance(dependence);
       if (!distance || *distance <= iterations.distance) {
         return false;
       }
       iterations.distance = *distance;
-      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations);
+      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
       if (parts.empty()) {
         return false;
       }
@@ -275,13 +278,6 @@ class Derivation {
   bool IsOrdered(const Dependence& dependence) {
     ApplyEvents();
     return dependences_.IsOrdered(dependence);
-  }
-
-  Needs Everything(const Dependence& dependence) const {
-    Needs needs;
-    needs.iterations.resize(program_.calls[dependence.from].repeats.size());
-    needs.coordinates.resize(program_.calls[dependence.from].axes.size());
-    return needs;
   }
 
   /// The waits to try, those for the fewest iterations first.
@@ -324,109 +320,8 @@ class Derivation {
   void AddParts(const Dependence& dependence, const Iterations& iterations,
                 const std::vector<Needs>& parts, bool split) {
     for (const Needs& needs : parts) {
-      Add(dependence, iterations, needs, split);
+      waits_.Add(dependence, iterations, needs, split);
     }
-  }
-
-  void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
-           bool split, std::vector<std::optional<TaskKey>> keys = {}) {
-    const ProgramCall& from = program_.calls[dependence.from];
-    keys.resize(from.axes.size());
-    std::vector<int64_t> grains(from.axes.size(), 0);
-    PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, 1, false, Why(dependence)};
-    wait.reads_table = !ComputedTablesIn(module_, needs).empty();
-    if (iterations.first_to > 0) {
-      wait.first_only = dependence.Related();
-      wait.first_iterations = iterations.first_to;
-    }
-    for (size_t i = 0; i < from.repeats.size(); ++i) {
-      wait.iterations.push_back(IterationsOf(dependence, iterations, i, needs.iterations[i]));
-    }
-    for (size_t i = 0; split && i < grains.size(); ++i) {
-      const Need& need = needs.coordinates[i];
-      grains[i] = plan_.CanSplit(dependence.from, i) ? Grain(dependence.from, need) : 0;
-      if (grains[i] > 1 && (keys[i] || !plan_.IsAlone(dependence.from, i))) {
-        grains[i] = 0;  // its tasks' number would be another for each value
-      }
-      if (grains[i] > 0 && !IsAmong(dependence, i, grains[i], need)) {
-        grains[i] = 0;
-      }
-      if (grains[i] > 1) {
-        wait.coordinates.push_back({*need.chunk, {}});
-      } else if (grains[i] == 1) {
-        bool one = need.length == 1;
-        wait.coordinates.push_back({need.lo, one ? std::nullopt : std::optional(need.last)});
-      }
-    }
-    // What the call notifies for others already, costs no further signal.
-    for (PlannedEvent& planned : plan_.events) {
-      if (planned.from == dependence.from && planned.grains == grains && planned.keys == keys) {
-        planned.waits.push_back(std::move(wait));
-        return;
-      }
-    }
-    auto cause = dependences_.CauseOf(dependence);
-    std::string name = fmt::format("{}_{}", module_.tensors[cause.tensor].name,
-                                   cause.from_writes ? "ready" : "free");
-    EventId event = plan_.NewEvent(std::move(name), from.range);
-    plan_.events.push_back(
-        {event, dependence.from, std::move(grains), std::move(keys), {}, {std::move(wait)}});
-  }
-
-  /// Whether a wait for one coordinate names elements that there are, also in those ranges of the
-  /// specialisation that lack the dependence: what is needed in the others says nothing of them.
-  bool IsAmong(const Dependence& dependence, size_t coordinate, int64_t grain, const Need& need) {
-    const TaskExpr& last = grain > 1 ? *need.chunk : need.last;
-    for (size_t i = 0; i < programs_.size(); ++i) {
-      if (!dependences_.ExistsIn(i, dependence) &&
-          !plan_.IsAmong(dependence.from, coordinate, grain, dependence.to, last,
-                         programs_[i].ranges)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  std::string Why(const Dependence& dependence) {
-    auto cause = dependences_.CauseOf(dependence);
-    return fmt::format("it {} `%{}`, which `@{}` {}", cause.to_writes ? "writes" : "reads",
-                       module_.tensors[cause.tensor].name,
-                       program_.calls[dependence.from].device->name,
-                       cause.from_writes ? "writes" : "reads");
-  }
-
-  static IterationWait IterationsOf(const Dependence& dependence, const Iterations& iterations,
-                                    size_t repeat, const Need& need) {
-    if (repeat < dependence.repeats) {
-      return {IterationWait::Kind::Same};
-    }
-    bool carries = dependence.carried && repeat == dependence.repeats;
-    if (carries && iterations.distance > 0) {
-      return {IterationWait::Kind::Earlier, iterations.distance};
-    }
-    if (!carries && iterations.latest_from == 1) {
-      return {IterationWait::Kind::Last};
-    }
-    if (need.whole) {
-      return {carries ? IterationWait::Kind::Before : IterationWait::Kind::All};
-    }
-    return {IterationWait::Kind::Range, 0, need.lo, need.last};
-  }
-
-  /// How finely an event tells the values of a coordinate apart (see PlannedEvent::grains).
-  int64_t Grain(size_t call, const Need& need) {
-    // An event with an element for some of a call's tasks costs a signal for each task, one for all
-    // of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
-    if (need.whole || !plan_.HasAtMost(call, options_.target->sms)) {
-      return 0;
-    }
-    if (need.length == 1) {
-      return 1;
-    }
-    if (need.chunk) {
-      return *need.length;
-    }
-    return need.length && *need.length <= kMostWaits ? 1 : 0;
   }
 
   /// Lets what a call before a repeat writes count as that of the iteration before the first, where
@@ -484,6 +379,7 @@ class Derivation {
   const CallProgram& program_;  // the first: they differ in the sizes alone
   EventPlan plan_;
   RangeDependences dependences_;
+  WaitDesign waits_;
   int64_t found_ = 0;
   int64_t implied_ = 0;
   std::vector<Dependence> left_open_;

@@ -9,16 +9,25 @@
 #include <vector>
 
 #include "analysis/derivation/dependence_graph.h"
+#include "support/parallel.h"
 
 namespace etc {
 
 /// The dependences in all ranges of a specialisation, for events that are right in each.
 class RangeDependences {
  public:
-  RangeDependences(const Module& module, const std::vector<CallProgram>& programs) {
-    for (const CallProgram& program : programs) {
-      graphs_.push_back(std::make_unique<DependenceGraph>(module, program));
-    }
+  RangeDependences(const Module& module, const std::vector<CallProgram>& programs)
+      : graphs_(programs.size()) {
+    ForEachInParallel(programs.size(), [&](size_t i) {
+      graphs_[i] = std::make_unique<DependenceGraph>(module, programs[i]);
+      for (const ProgramCall& from : programs[i].calls) {
+        for (const ProgramCall& to : programs[i].calls) {
+          for (const Dependence& dependence : DependencesBetween(from, to)) {
+            (void)graphs_[i]->Exists(dependence);  // it remembers that
+          }
+        }
+      }
+    });
   }
 
   void EventsChanged() {
@@ -37,8 +46,11 @@ class RangeDependences {
   /// In one of the programs.
   bool ExistsIn(size_t program, const Dependence& d) { return graphs_[program]->Exists(d); }
   bool IsOrdered(const Dependence& d) {
-    return std::all_of(graphs_.begin(), graphs_.end(),
-                       [&](auto& g) { return !g->Exists(d) || g->IsOrdered(d); });
+    std::vector<DependenceGraph*> graphs = Having(d);
+    std::vector<char> ordered(graphs.size());
+    // All of them, as what they find again depends on what they were asked.
+    ForEachInParallel(graphs.size(), [&](size_t i) { ordered[i] = graphs[i]->IsOrdered(d); });
+    return std::all_of(ordered.begin(), ordered.end(), [](char each) { return each != 0; });
   }
   std::optional<int64_t> Distance(const Dependence& d) {
     return Smallest(d, [&](DependenceGraph& graph) { return graph.Distance(d); });
@@ -48,12 +60,12 @@ class RangeDependences {
   }
 
   /// What is needed in every range; all of a coordinate of which the ranges need different parts.
-  std::vector<Needs> NeedsOf(const Dependence& d, const Iterations& iterations) {
-    std::vector<std::vector<Needs>> parts = NeedsOf(d, iterations, true);
+  std::vector<Needs> NeedsOf(const Dependence& d, const Iterations& iterations, bool coarse) {
+    std::vector<std::vector<Needs>> parts = NeedsOf(d, iterations, true, coarse);
     if (std::adjacent_find(parts.begin(), parts.end(), std::not_equal_to<>()) == parts.end()) {
       return parts.empty() ? std::vector<Needs>() : parts.front();
     }
-    parts = NeedsOf(d, iterations, false);
+    parts = NeedsOf(d, iterations, false, coarse);
     Needs all = parts.front().front();
     for (const std::vector<Needs>& others : parts) {
       Join(all, others.front());
@@ -94,15 +106,24 @@ class RangeDependences {
     return smallest;
   }
 
-  /// Those of each range that has the dependence.
-  std::vector<std::vector<Needs>> NeedsOf(const Dependence& d, const Iterations& iterations,
-                                          bool in_parts) {
-    std::vector<std::vector<Needs>> all;
+  /// Those of the ranges that have the dependence.
+  std::vector<DependenceGraph*> Having(const Dependence& d) {
+    std::vector<DependenceGraph*> having;
     for (const auto& graph : graphs_) {
       if (graph->Exists(d)) {
-        all.push_back(graph->NeedsOf(d, iterations, in_parts));
+        having.push_back(graph.get());
       }
     }
+    return having;
+  }
+
+  std::vector<std::vector<Needs>> NeedsOf(const Dependence& d, const Iterations& iterations,
+                                          bool in_parts, bool coarse) {
+    std::vector<DependenceGraph*> graphs = Having(d);
+    std::vector<std::vector<Needs>> all(graphs.size());
+    ForEachInParallel(graphs.size(), [&](size_t i) {
+      all[i] = graphs[i]->NeedsOf(d, iterations, in_parts, coarse);
+    });
     std::erase_if(all, [](const std::vector<Needs>& needs) { return needs.empty(); });
     return all;
   }

@@ -93,6 +93,39 @@ Set ConflictSets::OneOfEqual(const Set& set) {
   return objects_.emplace(isl_set_get_hash(set.get()), set)->second;
 }
 
+/// The iterations that the dependence may connect.
+Set ConflictSets::InOrder(const Dependence& d) const {
+  return sizes_ & (d.carried ? InLaterIteration(unknowns_, d.repeats)
+                             : InOneIteration(unknowns_, d.repeats));
+}
+
+/// Whether `visit` holds of a pair of accesses of which one is a write.
+template <class Visit>
+bool ConflictSets::AnyConflict(const Dependence& d, const Visit& visit) {
+  for (const AccessRegion& a : accesses_.first[d.from]) {
+    for (const AccessRegion& b : accesses_.second[d.to]) {
+      bool conflict = a.tensor == b.tensor && (a.write || b.write) && !a.ahead && !b.ahead;
+      if (conflict && visit(a, b)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool ConflictSets::Exists(const Dependence& d) {
+  auto [found, fresh] = exists_.try_emplace(d, false);
+  if (fresh) {
+    unknowns_.context().SetBudget(kSteps);
+    Set base;
+    found->second = AnyConflict(d, [&](const AccessRegion& a, const AccessRegion& b) {
+      base = base ? base : InOrder(d);
+      return between_.AllFollow(d, a, b) || !IsEmpty(Touched(d, a, b, base));
+    });
+  }
+  return found->second;
+}
+
 const Conflict& ConflictSets::Of(const Dependence& d) {
   auto [found, fresh] = conflicts_.try_emplace(d);
   Conflict& conflict = found->second;
@@ -100,47 +133,44 @@ const Conflict& ConflictSets::Of(const Dependence& d) {
     return conflict;
   }
   unknowns_.context().SetBudget(kSteps);
-  Set base = sizes_ & (d.carried ? InLaterIteration(unknowns_, d.repeats)
-                                 : InOneIteration(unknowns_, d.repeats));
+  Set base = InOrder(d);
   Set none = unknowns_.All() - unknowns_.All();
   conflict.pairs = none;
   conflict.fixed = none;
-  for (const AccessRegion& a : accesses_.first[d.from]) {
-    for (const AccessRegion& b : accesses_.second[d.to]) {
-      if (a.tensor != b.tensor || (!a.write && !b.write) || a.ahead || b.ahead) {
-        continue;
-      }
-      if (between_.AllFollow(d, a, b)) {
-        conflict.exists = true;
-        continue;
-      }
-      Set touched = Touched(d, a, b, base);
-      if (IsEmpty(touched)) {
-        continue;
-      }
-      conflict.exists = true;
-      touched = between_.WithoutOthers(d, a, b, touched);
-      if (IsEmpty(touched)) {
-        continue;
-      }
-      // A value that is read is the better reason than memory that is used again.
-      bool value = a.write && !b.write;
-      if (!conflict.cause.tensor || (value && conflict.cause.to_writes)) {
-        conflict.cause = {a.tensor, a.write, b.write};
-      }
-      const Set& tasks = TasksOf(d, touched);
-      auto add = [&](Set& pairs) {
-        pairs = pairs.get() == none.get() ? tasks : Joined(pairs, tasks);
-      };
-      add(conflict.pairs);
-      if (OnData(unknowns_, touched)) {
-        conflict.data.push_back(touched);
-      } else {
-        add(conflict.fixed);
-      }
+  (void)AnyConflict(d, [&](const AccessRegion& a, const AccessRegion& b) {
+    if (between_.AllFollow(d, a, b)) {
+      return false;
     }
-  }
+    Set touched = Touched(d, a, b, base);
+    if (IsEmpty(touched)) {
+      return false;
+    }
+    touched = between_.WithoutOthers(d, a, b, touched);
+    if (IsEmpty(touched)) {
+      return false;
+    }
+    // A value that is read is the better reason than memory that is used again.
+    bool value = a.write && !b.write;
+    if (!conflict.cause.tensor || (value && conflict.cause.to_writes)) {
+      conflict.cause = {a.tensor, a.write, b.write};
+    }
+    const Set& tasks = TasksOf(d, touched);
+    auto add = [&](Set& pairs) {
+      pairs = pairs.get() == none.get() ? tasks : Joined(pairs, tasks);
+    };
+    add(conflict.pairs);
+    if (OnData(unknowns_, touched)) {
+      conflict.data.push_back(touched);
+    } else {
+      add(conflict.fixed);
+    }
+    return false;
+  });
   return conflict;
+}
+
+Set ConflictSets::AllPairs(const Dependence& d) const {
+  return first_domains_[d.from] & second_domains_[d.to] & InOrder(d);
 }
 
 /// The tasks that both touch an element, and the element.

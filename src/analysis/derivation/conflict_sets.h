@@ -16,7 +16,6 @@ namespace etc {
 /// What a dependence comes from, and the pairs of tasks that do not follow from others: sets over
 /// tasks 1 and 2.
 struct Conflict {
-  bool exists = false;
   Set pairs;
   Set fixed;              // those of them that no data decide
   std::vector<Set> data;  // the others, with the elements and the data that they depend on
@@ -36,7 +35,12 @@ class ConflictSets {
   /// What follows from the tasks of `unknowns`, which must outlive it.
   explicit ConflictSets(Unknowns& unknowns);
 
+  /// Whether some task of one call conflicts with one of the other, which costs less than to know
+  /// which.
+  bool Exists(const Dependence& dependence);
   const Conflict& Of(const Dependence& dependence);
+  /// All pairs of tasks that the dependence may connect.
+  Set AllPairs(const Dependence& dependence) const;
   /// The tasks of what two calls touch.
   const Set& TasksOf(const Dependence& dependence, const Set& touched);
   /// Of a conflict's sets of pairs, from tasks to tasks.
@@ -51,6 +55,9 @@ class ConflictSets {
 
   void AddControlReads();
   bool Meet(size_t x, size_t y) const;
+  Set InOrder(const Dependence& d) const;
+  template <class Visit>
+  bool AnyConflict(const Dependence& d, const Visit& visit);
   Set Known(const Set& set) const;
   Set OneOfEqual(const Set& set);
   const Set& Touched(const Dependence& d, const AccessRegion& a, const AccessRegion& b,
@@ -69,6 +76,7 @@ class ConflictSets {
   std::map<std::pair<isl_set*, Names>, std::pair<Set, Set>> tasks_;  // keeps the key's object
   std::map<std::pair<isl_set*, isl_set*>, Set> joined_;
   std::map<std::tuple<isl_set*, Names, Names>, Map> maps_;  // of what `conflicts_` keeps
+  std::map<Dependence, bool> exists_;
   std::map<Dependence, Conflict> conflicts_;
 };
 

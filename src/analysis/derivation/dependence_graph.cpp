@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/derivation/bounds.h"
-#include "analysis/events.h"
+#include "analysis/proofs/grid_barriers.h"
 #include "analysis/proofs/sampled_order.h"
 
 namespace etc {
@@ -28,6 +28,7 @@ struct DependenceGraph::State {
       : program(called),
         unknowns(module, called, context),
         conflicts(unknowns),
+        grids(unknowns),
         sampled(module, called) {}
 
   HappensBefore& Order() {
@@ -49,8 +50,29 @@ struct DependenceGraph::State {
     return *order;
   }
 
+  /// Whether events let all tasks of the one call wait for all of the other.
+  bool IsBehindBarrier(const Dependence& d) {
+    const ProgramCall& x = program.calls[d.from];
+    const ProgramCall& y = program.calls[d.to];
+    HappensBefore& events = Order();
+    if (!barriers) {
+      barriers.emplace(grids, events);
+    }
+    return !d.carried ? barriers->OrdersInIteration(x, y)
+                      : d.repeats == 0 && x.repeats.size() == 1 && y.repeats.size() == 1 &&
+                            barriers->OrdersIterations(x, y);
+  }
+
+  void ForgetOrder() {
+    barriers.reset();
+    order.reset();
+  }
+
   /// Whether chains of several events put the pairs in order.
   bool IsOrderedByChains(const Dependence& d, const Map& pairs) {
+    if (!Order().Leads(d.from, d.to)) {
+      return false;
+    }
     const Map& direct = Order().Directly(d.from, d.to);
     Map open = direct ? Coalesce(pairs - direct) : pairs;
     if (auto found = sampled.IsOrdered(*order, d.from, d.to, open)) {
@@ -135,6 +157,20 @@ struct DependenceGraph::State {
     return set;
   }
 
+  /// Whether nothing more than all tasks of `from` is to be said of what those of `to` need: that
+  /// is quickly seen, and what most calls need. `coarse`: no event tells the tasks of `from` apart.
+  bool NeedsAll(const Dependence& d, const Iterations& iterations, const Set& consumers,
+                const Set& pairs, bool coarse) {
+    const ProgramCall& from = program.calls[d.from];
+    bool one_earlier = !d.carried || iterations.distance > 0;
+    bool one_latest = from.repeats.size() <= d.Related() || iterations.latest_from == 1;
+    if (!one_earlier || !one_latest) {
+      return false;  // the iterations have to be said
+    }
+    return coarse ? IsSubset(consumers, ProjectOut(pairs, TaskNames(from, 1)))
+                  : IsSubset(Restrict(d, iterations, conflicts.AllPairs(d)) & consumers, pairs);
+  }
+
   /// Remembers what was found, as calls of one chain often need the same of each other.
   const std::vector<Needs>& NeedsOf(const NeedsScope& scope, const Set& pairs, bool in_parts) {
     for (const FoundNeeds& found : found_needs) {
@@ -170,6 +206,7 @@ struct DependenceGraph::State {
   IslContext context;
   Unknowns unknowns;
   ConflictSets conflicts;
+  GridCalls grids;
   SampledOrder sampled;
   std::vector<FoundNeeds> found_needs;
   std::set<const EventRef*> without;
@@ -178,6 +215,7 @@ struct DependenceGraph::State {
   EventRelations left;  // what `order` is made of
   std::set<EventId> trusted;
   std::optional<HappensBefore> order;
+  std::optional<GridBarriers> barriers;
   unsigned long steps_for_order = kMostStepsForOrder;
 };
 
@@ -214,22 +252,23 @@ void DependenceGraph::EventsChanged() {
   std::erase_if(state_->steps, [&](const auto& step) {
     return !left.contains(step.first.first) || !left.contains(step.first.second);
   });
-  state_->order.reset();
+  state_->ForgetOrder();
   state_->sampled.EventsChanged(state_->without);
 }
 
 void DependenceGraph::Leave(const std::set<const EventRef*>& waits) {
   state_->without = waits;
-  state_->order.reset();
+  state_->ForgetOrder();
   state_->sampled.EventsChanged(waits);
 }
 
 bool DependenceGraph::Exists(const Dependence& dependence) {
-  return state_->conflicts.Of(dependence).exists;
+  return state_->conflicts.Exists(dependence);
 }
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
-  if (IsEmpty(state_->conflicts.Of(dependence).pairs)) {
+  state_->context.SetBudget(kSteps);
+  if (state_->IsBehindBarrier(dependence) || IsEmpty(state_->conflicts.Of(dependence).pairs)) {
     return true;
   }
   const Map& pairs = state_->MapOf(dependence);
@@ -268,7 +307,8 @@ std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependenc
 }
 
 std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
-                                            const Iterations& iterations, bool in_parts) {
+                                            const Iterations& iterations, bool in_parts,
+                                            bool coarse) {
   State& state = *state_;
   state.context.SetBudget(kSteps);
   Set pairs = state.Restrict(dependence, iterations);
@@ -277,6 +317,9 @@ std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
   }
   const auto& calls = state.program.calls;
   Set consumers = state.RestrictedTo(dependence, iterations);
+  if (state.NeedsAll(dependence, iterations, consumers, pairs, coarse)) {
+    return {Needs::OfAll(calls[dependence.from])};
+  }
   NeedsScope scope{state.unknowns,
                    calls[dependence.from],
                    calls[dependence.to],

@@ -45,9 +45,10 @@ class DependenceGraph {
   /// The smallest one of what the events do not put in order; nothing where that is none of it.
   std::optional<int64_t> OpenDistance(const Dependence& dependence);
   /// What tasks need for what does not follow from others, in boxes (`in_parts`) or as one. Nothing
-  /// where the dependence does not connect these iterations.
+  /// where the dependence does not connect these iterations. `coarse`: no event will tell the tasks
+  /// of `from` apart, so that it need not be said which.
   std::vector<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations,
-                             bool in_parts);
+                             bool in_parts, bool coarse);
 
   /// The same as one box where data decide which tasks it connects. Nothing where it is of no use.
   std::optional<DataNeeds> NeedsInData(const Dependence& dependence, const Iterations& iterations);

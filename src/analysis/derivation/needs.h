@@ -30,6 +30,14 @@ struct Needs {
   std::vector<Need> coordinates;
   std::optional<TaskExpr> guard;  // tasks of `to` that need anything; absent when all do
 
+  /// All tasks of the call.
+  static Needs OfAll(const ProgramCall& from) {
+    Needs needs;
+    needs.iterations.resize(from.repeats.size());
+    needs.coordinates.resize(from.axes.size());
+    return needs;
+  }
+
   bool operator==(const Needs&) const = default;
 };
 

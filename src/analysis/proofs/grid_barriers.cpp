@@ -9,13 +9,7 @@ constexpr unsigned long kSteps = 20'000'000;
 
 }  // namespace
 
-GridBarriers::GridBarriers(Unknowns& unknowns, const HappensBefore& order)
-    : unknowns_(unknowns),
-      calls_(unknowns.program().calls),
-      order_(order),
-      same_(calls_.size(), std::vector<bool>(calls_.size())),
-      next_(same_),
-      across_(same_) {
+GridCalls::GridCalls(Unknowns& unknowns) : unknowns_(unknowns), calls_(unknowns.program().calls) {
   Set sizes = unknowns.GlobalFacts();
   for (const ProgramCall& call : calls_) {
     unknowns.context().SetBudget(kSteps);
@@ -32,50 +26,15 @@ GridBarriers::GridBarriers(Unknowns& unknowns, const HappensBefore& order)
     }));
     links_.push_back(task.exact && IsSubset(iterations & sizes, ProjectOut(domain, coordinates)));
   }
-  AddDirect();
-  Close();
-  AddThroughOne();
-  Close();
 }
 
-bool GridBarriers::Orders(const ProgramCall& x, const ProgramCall& y) const {
-  if (InOneBlock(x.index, y.index)) {
-    bool repeats = !x.repeats.empty();
-    return same_[x.index][y.index] && (!repeats || OrdersIterations(x, y));
-  }
-  // From any iteration to the last one, on to the first of the other repeat, and to any there.
-  for (const ProgramCall& k : calls_) {
-    if (!(k.index == x.index || (same_[x.index][k.index] && links_[k.index])) || !Passes(k.index)) {
-      continue;
-    }
-    for (const ProgramCall& m : calls_) {
-      if (across_[k.index][m.index] &&
-          (m.index == y.index || (same_[m.index][y.index] && links_[m.index])) && Passes(m.index)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-bool GridBarriers::OrdersIterations(const ProgramCall& x, const ProgramCall& y) const {
-  for (size_t k = 0; k < calls_.size(); ++k) {
-    if (IsSpine(k) && ((IsOrSame(x.index, k) && (k == y.index || next_[k][y.index])) ||
-                       (next_[x.index][k] && IsOrSame(k, y.index)))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Whether both stand in the same repeat, or both in none.
-bool GridBarriers::InOneBlock(size_t x, size_t y) const {
+bool GridCalls::InOneBlock(size_t x, size_t y) const {
   return calls_[x].repeats.size() == calls_[y].repeats.size() &&
          CommonRepeats(calls_[x], calls_[y]) == calls_[x].repeats.size();
 }
 
 /// All pairs of a task of `x` and one of `y`, in iterations that are as far apart.
-Map GridBarriers::Pairs(size_t x, size_t y, Step step) const {
+Map GridCalls::Pairs(size_t x, size_t y, Step step) const {
   Map pairs = After(Map(isl_map_reverse(tasks_[x].copy())), tasks_[y]);
   const auto& from = calls_[x].repeats;
   const auto& to = calls_[y].repeats;
@@ -97,6 +56,93 @@ Map GridBarriers::Pairs(size_t x, size_t y, Step step) const {
   return pairs;
 }
 
+bool GridCalls::HasAll(size_t x, size_t y, Step step, const Map& pairs) {
+  Question question{x, y, step, pairs.get(), Step::Same, nullptr};
+  auto [known, fresh] = known_.try_emplace(question, Known{pairs, {}, false});
+  if (fresh) {
+    unknowns_.context().SetBudget(kSteps);
+    known->second.holds = IsSubset(Pairs(x, y, step), pairs);
+  }
+  return known->second.holds;
+}
+
+bool GridCalls::HasAllThrough(size_t x, size_t y, Leg before, Leg behind) {
+  Question question{x, y, before.step, before.pairs.get(), behind.step, behind.pairs.get()};
+  auto [known, fresh] = known_.try_emplace(question, Known{before.pairs, behind.pairs, false});
+  if (fresh) {
+    unknowns_.context().SetBudget(kSteps);
+    size_t repeats = calls_[x].repeats.size();
+    auto part = [&](const Leg& leg) {
+      return leg.step == Step::Same ? InOneIteration(leg.pairs, repeats)
+                                    : InNextIteration(leg.pairs, 0);
+    };
+    Step step = before.step == Step::Same ? behind.step : before.step;
+    known->second.holds = IsSubset(Pairs(x, y, step), After(part(before), part(behind)));
+  }
+  return known->second.holds;
+}
+
+bool GridBarriers::Table::AddAll(size_t x, const Table& other, size_t k) {
+  bool grown = false;
+  for (size_t i = 0; i < words_; ++i) {
+    uint64_t& mine = bits_[x * words_ + i];
+    uint64_t joined = mine | other.bits_[k * words_ + i];
+    grown = grown || joined != mine;
+    mine = joined;
+  }
+  return grown;
+}
+
+GridBarriers::GridBarriers(GridCalls& grids, const HappensBefore& order)
+    : grids_(grids),
+      calls_(grids.calls()),
+      order_(order),
+      same_(calls_.size()),
+      next_(calls_.size()),
+      across_(calls_.size()) {
+  AddDirect();
+  Close();
+  AddThroughOne();
+  Close();
+}
+
+bool GridBarriers::Orders(const ProgramCall& x, const ProgramCall& y) const {
+  return OrdersInIteration(x, y) &&
+         (!grids_.InOneBlock(x.index, y.index) || x.repeats.empty() || OrdersIterations(x, y));
+}
+
+bool GridBarriers::OrdersInIteration(const ProgramCall& x, const ProgramCall& y) const {
+  return grids_.InOneBlock(x.index, y.index) ? same_.Has(x.index, y.index) : OrdersBlocks(x, y);
+}
+
+/// From any iteration to the last one, on to the first of the other repeat, and to any there.
+bool GridBarriers::OrdersBlocks(const ProgramCall& x, const ProgramCall& y) const {
+  for (const ProgramCall& k : calls_) {
+    if (!(k.index == x.index || (same_.Has(x.index, k.index) && grids_.Links(k.index))) ||
+        !Passes(k.index)) {
+      continue;
+    }
+    for (const ProgramCall& m : calls_) {
+      if (across_.Has(k.index, m.index) &&
+          (m.index == y.index || (same_.Has(m.index, y.index) && grids_.Links(m.index))) &&
+          Passes(m.index)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool GridBarriers::OrdersIterations(const ProgramCall& x, const ProgramCall& y) const {
+  for (size_t k = 0; k < calls_.size(); ++k) {
+    if (IsSpine(k) && ((IsOrSame(x.index, k) && (k == y.index || next_.Has(k, y.index))) ||
+                       (next_.Has(x.index, k) && IsOrSame(k, y.index)))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Pairs that single events order.
 void GridBarriers::AddDirect() {
   for (size_t x = 0; x < calls_.size(); ++x) {
@@ -105,16 +151,15 @@ void GridBarriers::AddDirect() {
       if (!direct || calls_[x].repeats.size() > 1 || calls_[y].repeats.size() > 1) {
         continue;
       }
-      unknowns_.context().SetBudget(kSteps);
-      bool one_block = InOneBlock(x, y);
-      if (x < y && one_block) {
-        same_[x][y] = IsSubset(Pairs(x, y, Step::Same), direct);
+      bool one_block = grids_.InOneBlock(x, y);
+      if (x < y && one_block && grids_.HasAll(x, y, Step::Same, direct)) {
+        same_.Add(x, y);
       }
-      if (one_block && !calls_[x].repeats.empty()) {
-        next_[x][y] = IsSubset(Pairs(x, y, Step::Next), direct);
+      if (one_block && !calls_[x].repeats.empty() && grids_.HasAll(x, y, Step::Next, direct)) {
+        next_.Add(x, y);
       }
-      if (x < y && !one_block) {
-        across_[x][y] = IsSubset(Pairs(x, y, Step::Across), direct);
+      if (x < y && !one_block && grids_.HasAll(x, y, Step::Across, direct)) {
+        across_.Add(x, y);
       }
     }
   }
@@ -123,39 +168,59 @@ void GridBarriers::AddDirect() {
 /// Tasks that wait for some of the tasks of a call, which together wait for all of another.
 void GridBarriers::AddThroughOne() {
   for (size_t x = 0; x < calls_.size(); ++x) {
-    for (size_t y = x + 1; y < calls_.size(); ++y) {
-      for (size_t k = x + 1; k < y && !same_[x][y]; ++k) {
-        const Map& before = order_.Directly(x, k);
-        const Map& behind = order_.Directly(k, y);
-        size_t repeats = calls_[k].repeats.size();
-        if (before && behind && links_[k] && repeats <= 1 && InOneBlock(x, k) && InOneBlock(k, y)) {
-          unknowns_.context().SetBudget(kSteps);
-          Map through = After(InOneIteration(before, repeats), InOneIteration(behind, repeats));
-          same_[x][y] = IsSubset(Pairs(x, y, Step::Same), through);
-        }
+    for (size_t y = 0; y < calls_.size(); ++y) {
+      if (calls_[x].repeats.size() > 1 || !grids_.InOneBlock(x, y)) {
+        continue;
+      }
+      if (x < y && !same_.Has(x, y) && AreAllThroughOne(x, y, Step::Same, Step::Same)) {
+        same_.Add(x, y);
+      }
+      if (!calls_[x].repeats.empty() && !next_.Has(x, y) &&
+          (AreAllThroughOne(x, y, Step::Same, Step::Next) ||
+           AreAllThroughOne(x, y, Step::Next, Step::Same))) {
+        next_.Add(x, y);
       }
     }
   }
 }
 
+/// Whether some call stands so between all tasks of `x` and `y`.
+bool GridBarriers::AreAllThroughOne(size_t x, size_t y, Step first, Step second) {
+  for (size_t k = 0; k < calls_.size(); ++k) {
+    const Map& before = order_.Directly(x, k);
+    const Map& behind = order_.Directly(k, y);
+    bool stands = (first == Step::Next || x < k) && (second == Step::Next || k < y);
+    if (stands && before && behind && grids_.Links(k) && grids_.InOneBlock(x, k) &&
+        grids_.HasAllThrough(x, y, {before, first}, {behind, second})) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Chains of barriers through calls that have tasks.
 void GridBarriers::Close() {
-  bool grown = true;
-  auto add = [&](Table& table, size_t x, size_t y, bool holds) {
-    grown = grown || (holds && !table[x][y]);
-    table[x][y] = table[x][y] || holds;
-  };
-  while (std::exchange(grown, false)) {
+  for (bool grown = true; std::exchange(grown, false);) {
     for (size_t k = 0; k < calls_.size(); ++k) {
-      for (size_t x = 0; links_[k] && x < calls_.size(); ++x) {
-        for (size_t y = 0; y < calls_.size(); ++y) {
-          add(same_, x, y, same_[x][k] && same_[k][y]);
-          add(next_, x, y, (same_[x][k] && next_[k][y]) || (next_[x][k] && same_[k][y]));
-          bool outside = Passes(k) && runs_[k] && across_[x][k] && across_[k][y];
-          add(across_, x, y,
-              (same_[x][k] && across_[k][y]) || (across_[x][k] && same_[k][y]) ||
-                  (outside && !InOneBlock(x, y)));
-          add(same_, x, y, outside && InOneBlock(x, y));
+      for (size_t x = 0; grids_.Links(k) && x < calls_.size(); ++x) {
+        if (same_.Has(x, k)) {
+          grown |= same_.AddAll(x, same_, k);
+          grown |= next_.AddAll(x, next_, k);
+          grown |= across_.AddAll(x, across_, k);
+        }
+        if (next_.Has(x, k)) {
+          grown |= next_.AddAll(x, same_, k);
+        }
+        if (!across_.Has(x, k)) {
+          continue;
+        }
+        grown |= across_.AddAll(x, same_, k);
+        for (size_t y = 0; Passes(k) && grids_.Runs(k) && y < calls_.size(); ++y) {
+          Table& table = grids_.InOneBlock(x, y) ? same_ : across_;
+          if (across_.Has(k, y) && !table.Has(x, y)) {
+            table.Add(x, y);
+            grown = true;
+          }
         }
       }
     }

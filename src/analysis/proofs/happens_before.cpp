@@ -211,7 +211,30 @@ HappensBefore::Calls HappensBefore::ItemAt(size_t call, size_t repeats) const {
   return item;
 }
 
+bool HappensBefore::Leads(size_t from, size_t to) {
+  if (leads_.empty()) {
+    leads_.assign(calls_.size(), std::vector<bool>(calls_.size()));
+    for (size_t source = 0; source < calls_.size(); ++source) {
+      std::vector<size_t> open{source};
+      while (!open.empty()) {
+        size_t at = open.back();
+        open.pop_back();
+        for (size_t next = 0; next < calls_.size(); ++next) {
+          if (direct_[at][next] && !leads_[source][next]) {
+            leads_[source][next] = true;
+            open.push_back(next);
+          }
+        }
+      }
+    }
+  }
+  return leads_[from][to];
+}
+
 const Map& HappensBefore::Between(size_t from, size_t to) {
+  if (!Leads(from, to)) {
+    return direct_[from][to];  // there is none
+  }
   while (known_[from] <= calls_[to].segment) {
     size_t segment = known_[from]++;
     if (segment != calls_[from].segment) {

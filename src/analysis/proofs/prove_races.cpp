@@ -29,7 +29,8 @@ class RaceProof {
         trusted_(trusted),
         in_order_by_schedule_(FollowsProgramOrder(unknowns_.program())),
         order_(unknowns_, relations, trusted),
-        grid_barriers_(prover.unknowns, order_),
+        grid_calls_(prover.unknowns),
+        grid_barriers_(grid_calls_, order_),
         between_(unknowns_, accesses),
         sampled_(unknowns_.module(), unknowns_.program()),
         report_(prover, relations),
@@ -334,6 +335,7 @@ class RaceProof {
   const std::set<EventId>& trusted_;
   bool in_order_by_schedule_;
   HappensBefore order_;
+  GridCalls grid_calls_;
   GridBarriers grid_barriers_;
   Between between_;
   SampledOrder sampled_;

@@ -43,7 +43,8 @@ struct Program {
         unknowns(*module, program, context),
         relations(MakeEventRelations(unknowns)),
         order(unknowns, relations, {program.events.begin(), program.events.end()}),
-        barriers(unknowns, order) {}
+        calls(unknowns),
+        barriers(calls, order) {}
 
   bool Orders(size_t x, size_t y) const {
     return barriers.Orders(program.calls[x], program.calls[y]);
@@ -60,6 +61,7 @@ struct Program {
   Unknowns unknowns;
   EventRelations relations;
   HappensBefore order;
+  GridCalls calls;
   GridBarriers barriers;
 };
 

@@ -1,0 +1,51 @@
+// Planned waits, and the events that they are for, from what tasks need of each other.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/event_plan.h"
+#include "schedule/range_dependences.h"
+
+namespace etc {
+
+class WaitDesign {
+ public:
+  /// All must outlive it. `programs`: the graph in each of its ranges. `sms`: of the target.
+  WaitDesign(const Module& module, const std::vector<CallProgram>& programs, EventPlan& plan,
+             RangeDependences& dependences, int64_t sms)
+      : module_(module),
+        programs_(programs),
+        program_(programs.front()),
+        plan_(plan),
+        dependences_(dependences),
+        sms_(sms) {}
+
+  /// Whether an event may have elements for some of a call's tasks. Such a one costs a signal for
+  /// each task, one for all of them a signal for each SM. Tasks that fit on the SMs at once give a
+  /// signal each anyway.
+  bool TellsApart(size_t call) const { return plan_.HasAtMost(call, sms_); }
+
+  /// Adds a wait for what the second call of a dependence needs of the first one in some
+  /// iterations, and an event where the plan has none that fits. `split`: the event tells tasks
+  /// apart where that is of use. `keys`: by what, where it is not by a coordinate.
+  void Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
+           bool split, std::vector<std::optional<TaskKey>> keys = {});
+
+  /// The reason for a wait, as the notes of the pass say it.
+  std::string Why(const Dependence& dependence);
+
+ private:
+  bool IsAmong(const Dependence& dependence, size_t coordinate, int64_t grain, const Need& need);
+  int64_t Grain(size_t call, const Need& need) const;
+
+  const Module& module_;
+  const std::vector<CallProgram>& programs_;
+  const CallProgram& program_;  // the first: they differ in the sizes alone
+  EventPlan& plan_;
+  RangeDependences& dependences_;
+  int64_t sms_;
+};
+
+}  // namespace etc
