@@ -23,15 +23,18 @@ std::string NameOf(const TargetOptions& target) {
   return target.compiler == Compiler::Nvcc ? "nvcc" : "NVRTC";
 }
 
-CompileOutput Compile(const std::string& text, const TargetOptions& target,
+CompileOutput Compile(const Emitted& emitted, const TargetOptions& target,
                       const std::atomic<bool>* in_vain) {
   Progress progress(fmt::format("{} compiles", NameOf(target)));
   if (target.IsHost()) {
-    return CompileHost(text, {});
+    return CompileHost(emitted.text, {});
   }
   CudaOptions options{target.arch, target.resource_usage != ResourceUsage::Off, {}, in_vain};
-  return target.compiler == Compiler::Nvcc ? CompileWithNvcc(text, options)
-                                           : CompileWithNvrtc(text, options);
+  auto compile = [&](const std::string& text) {
+    return target.compiler == Compiler::Nvcc ? CompileWithNvcc(text, options)
+                                             : CompileWithNvrtc(text, options);
+  };
+  return emitted.units.empty() ? compile(emitted.text) : CompileUnits(emitted.units, compile);
 }
 
 }  // namespace
@@ -59,9 +62,9 @@ bool IsRaisePass(const std::string& name) {
                                         [&](const RaisePass& pass) { return pass.name == name; });
 }
 
-std::optional<CompileOutput> Assemble(const std::string& text, const TargetOptions& target,
+std::optional<CompileOutput> Assemble(const Emitted& emitted, const TargetOptions& target,
                                       Session& session, const std::atomic<bool>* in_vain) {
-  CompileOutput output = Compile(text, target, in_vain);
+  CompileOutput output = Compile(emitted, target, in_vain);
   output.log.erase(output.log.find_last_not_of('\n') + 1);
   if (!output.ok) {
     Diagnostic& error = session.diagnostics().Error(
@@ -105,10 +108,11 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
   info.binary_file = std::filesystem::path(binary_path).filename().string();
   info.binary_bytes = compiled.binary.size();
   info.binary_xxh3_128 = runtime::HashText(compiled.binary);
+  info.binary_images = compiled.images;
   info.toolchain = compiled.toolchain;
   info.flags = compiled.flags;
   if (target.resource_usage != ResourceUsage::Off) {
-    for (const KernelResources& kernel : ReadResources(compiled.log, compiled.binary)) {
+    for (const KernelResources& kernel : ReadResources(compiled.log, ImagesOf(compiled))) {
       info.resources.push_back(
           {kernel.entry,
            {{"registers", kernel.registers},

@@ -26,9 +26,9 @@ namespace etc {
 /// Whether `--print-after` may name it: `raise`, or a pass of it.
 [[nodiscard]] bool IsRaisePass(const std::string& name);
 
-/// Compiles the text; reports [toolchain] errors with the compiler's own messages. NVRTC ends early
-/// once `in_vain` is set.
-[[nodiscard]] std::optional<CompileOutput> Assemble(const std::string& text,
+/// Compiles the text, or its units at once; reports [toolchain] errors with the compiler's own
+/// messages. NVRTC ends early once `in_vain` is set.
+[[nodiscard]] std::optional<CompileOutput> Assemble(const Emitted& emitted,
                                                     const TargetOptions& target, Session& session,
                                                     const std::atomic<bool>* in_vain = nullptr);
 

@@ -16,7 +16,7 @@ std::optional<Program> ProgramBuilder::Build(const Module& module, const TargetO
   }
   IncludePath include_path(include_dirs_);
   auto emitted = Emit(module, target, include_path, session_);
-  auto compiled = emitted ? Assemble(emitted->text, target, session_) : std::nullopt;
+  auto compiled = emitted ? Assemble(*emitted, target, session_) : std::nullopt;
   if (!compiled) {
     return std::nullopt;
   }

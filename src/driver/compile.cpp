@@ -102,9 +102,8 @@ class CompileJob {
     if (!ToolchainStops() && !SourceIsProved()) {
       return false;
     }
-    compiled_ = timer_.Time("toolchain", [&] {
-      return Assemble(emitted_->text, options_.target, session_, &in_vain_);
-    });
+    compiled_ = timer_.Time(
+        "toolchain", [&] { return Assemble(*emitted_, options_.target, session_, &in_vain_); });
     return compiled_.has_value();
   }
 
@@ -162,7 +161,7 @@ class CompileJob {
     if (options_.target.resource_usage == ResourceUsage::Off) {
       return true;
     }
-    std::vector<KernelResources> kernels = ReadResources(compiled.log, compiled.binary);
+    std::vector<KernelResources> kernels = ReadResources(compiled.log, ImagesOf(compiled));
     if (options_.target.resource_usage == ResourceUsage::Strict &&
         !CheckSpills(kernels, session_.diagnostics())) {
       return false;

@@ -49,8 +49,11 @@ class Inspection {
   std::string Text() const {
     std::string text;
     text += fmt::format("target     {}\n", manifest_.target);
-    text += fmt::format("binary     {}, {} bytes, xxh3-128 {}: {}\n", manifest_.binary.file,
-                        manifest_.binary.bytes, manifest_.binary.xxh3_128, StateText());
+    const manifest::Binary& binary = manifest_.binary;
+    text +=
+        fmt::format("binary     {}, {} bytes{}, xxh3-128 {}: {}\n", binary.file, binary.bytes,
+                    binary.images.empty() ? "" : fmt::format(" in {} images", binary.images.size()),
+                    binary.xxh3_128, StateText());
     text += fmt::format("producer   etc {}, {} {}\n", manifest_.producer.etc,
                         manifest_.producer.toolchain, fmt::join(manifest_.producer.flags, " "));
     if (manifest_.debug_checks) {
@@ -77,14 +80,17 @@ class Inspection {
     for (const manifest::Constant& constant : manifest_.constants) {
       constants[constant.name] = ToJson(constant);
     }
+    Json binary = {{"file", manifest_.binary.file},
+                   {"bytes", manifest_.binary.bytes},
+                   {"xxh3_128", manifest_.binary.xxh3_128},
+                   {"state", StateText()}};
+    if (!manifest_.binary.images.empty()) {
+      binary["images"] = manifest_.binary.images;
+    }
     Json json = {{"schema", 1},
                  {"manifest", view_.manifest_path},
                  {"target", manifest_.target},
-                 {"binary",
-                  {{"file", manifest_.binary.file},
-                   {"bytes", manifest_.binary.bytes},
-                   {"xxh3_128", manifest_.binary.xxh3_128},
-                   {"state", StateText()}}},
+                 {"binary", std::move(binary)},
                  {"producer",
                   {{"etc", manifest_.producer.etc},
                    {"toolchain", manifest_.producer.toolchain},

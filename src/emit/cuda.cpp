@@ -29,23 +29,37 @@ class CudaWriter {
     if (raised_.has_checks) {
       text += "#define ETC_DEBUG_CHECKS\n";
     }
-    text += headers;
-    TextWriter out;
-    out.Line("");
-    out.Line("namespace etc {");
-    out.Line("");
-    for (const RaisedKernel& kernel : raised_.kernels) {
-      WriteKernel(out, kernel);
-    }
-    out.Line("}  // namespace etc");
-    for (const RaisedKernel& kernel : raised_.kernels) {
-      WriteEntries(out, kernel);
-    }
-    return Emitted{text + out.Take(),
-                   raised_.has_checks ? std::optional(std::move(check_texts_)) : std::nullopt};
+    return Join(text + headers);
   }
 
  private:
+  /// The headers are common to all kernels; nothing else is.
+  Emitted Join(const std::string& headers) {
+    const std::string begin = headers + "\nnamespace etc {\n\n";
+    const std::string end = "}  // namespace etc\n";
+    std::string spaces;
+    std::string entries;
+    Emitted emitted;
+    for (const RaisedKernel& kernel : raised_.kernels) {
+      TextWriter space;
+      TextWriter entry;
+      WriteKernel(space, kernel);
+      WriteEntries(entry, kernel);
+      std::string own_space = space.Take();
+      std::string own_entry = entry.Take();
+      spaces += own_space;
+      entries += own_entry;
+      if (raised_.kernels.size() > 1) {
+        emitted.units.push_back(begin + own_space + end + own_entry);
+      }
+    }
+    emitted.text = begin + spaces + end + entries;
+    if (raised_.has_checks) {
+      emitted.checks = std::move(check_texts_);
+    }
+    return emitted;
+  }
+
   void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
     const Kernel& kernel = raised.kernel;
     KernelScope kernel_scope(raised, check_texts_);

@@ -22,10 +22,13 @@ using CheckTexts = std::vector<std::string>;
 struct Emitted {
   std::string text;
   std::optional<CheckTexts> checks = {};
+  /// The same as several units, which are compiled by themselves: for CUDA one for each kernel, if
+  /// there are more than one.
+  std::vector<std::string> units = {};
 };
 
-/// One self-contained CUDA C++ translation unit with an entry for each kernel of the module.
-/// Nothing when an error was reported (an impl's header that does not exist, say).
+/// One self-contained CUDA C++ translation unit with an entry for each kernel of the module, and
+/// its parts. Nothing when an error was reported (an impl's header that does not exist, say).
 [[nodiscard]] std::optional<Emitted> EmitCuda(const Module& module, Arch arch,
                                               const HeaderReader& headers, Diagnostics& diagnostics,
                                               const RaiseObserver& after = {});
@@ -59,8 +62,9 @@ struct ManifestInfo {
   Arch arch = Arch::Host;
   std::string binary_file;  // name, relative to the manifest
   uint64_t binary_bytes = 0;
-  std::string binary_xxh3_128;  // hexadecimal
-  std::string toolchain;        // for example "nvrtc 13.0"
+  std::string binary_xxh3_128;        // hexadecimal
+  std::vector<size_t> binary_images;  // where each image begins, if there are several
+  std::string toolchain;              // for example "nvrtc 13.0"
   std::vector<std::string> flags;
   std::optional<CheckTexts> debug_checks;
   std::optional<ManifestProofs> proofs;         // of the source; absent when they were skipped

@@ -379,14 +379,17 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   if (info.debug_checks) {
     features.insert("debug_checks");
   }
+  Json binary = {
+      {"file", info.binary_file}, {"bytes", info.binary_bytes}, {"xxh3_128", info.binary_xxh3_128}};
+  if (info.binary_images.size() > 1) {
+    features.insert("images");
+    binary["images"] = info.binary_images;
+  }
   Json manifest = {
       {"etc_manifest", 2},
       {"features", features},
       {"target", Spelling(info.arch)},
-      {"binary",
-       {{"file", info.binary_file},
-        {"bytes", info.binary_bytes},
-        {"xxh3_128", info.binary_xxh3_128}}},
+      {"binary", std::move(binary)},
       {"producer", {{"etc", ETC_VERSION}, {"toolchain", info.toolchain}, {"flags", info.flags}}},
       {"constants", writer.Constants()},
       {"graphs", std::move(graphs)},

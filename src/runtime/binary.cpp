@@ -144,30 +144,47 @@ Status HostBinary::FindEntry(const std::string& name, Entry* entry) {
              : Fail(ETC_ERROR_BINARY, "binary `", name_, "` has no entry `", name, "`");
 }
 
-DeviceBinary::~DeviceBinary() {
-  if (library_ != nullptr) {
-    driver_->cuLibraryUnload(library_);
+DeviceBinary::~DeviceBinary() { Close(); }
+
+void DeviceBinary::Close() {
+  for (cuda::Library library : libraries_) {
+    driver_->cuLibraryUnload(library);
   }
+  libraries_.clear();
+}
+
+/// All cubins or none.
+Status DeviceBinary::Open(const cuda::Driver& driver) {
+  driver_ = &driver;
+  const std::vector<int64_t> one = {0};
+  for (const int64_t begin : images_.empty() ? one : images_) {
+    cuda::Library library = nullptr;
+    const Status status =
+        driver.Check(driver.cuLibraryLoadData(&library, bytes_.data() + begin, nullptr, nullptr, 0,
+                                              nullptr, nullptr, 0),
+                     "cuLibraryLoadData");
+    if (!status.Ok()) {
+      Close();
+      return Fail(ETC_ERROR_BINARY, "cannot load binary `", name_, "`: ", status.message);
+    }
+    libraries_.push_back(library);
+  }
+  return {};
 }
 
 Status DeviceBinary::FindEntry(const cuda::Driver& driver, const std::string& name,
                                cuda::Function* function) {
   const std::lock_guard lock(mutex_);
-  if (library_ == nullptr) {
-    Status status = driver.Check(driver.cuLibraryLoadData(&library_, image_.data(), nullptr,
-                                                          nullptr, 0, nullptr, nullptr, 0),
-                                 "cuLibraryLoadData");
-    if (!status.Ok()) {
-      library_ = nullptr;
-      return Fail(ETC_ERROR_BINARY, "cannot load binary `", name_, "`: ", status.message);
+  if (libraries_.empty()) {
+    ETC_RETURN_IF_BAD(Open(driver));
+  }
+  for (cuda::Library library : libraries_) {
+    cuda::Kernel kernel = nullptr;
+    if (driver.cuLibraryGetKernel(&kernel, library, name.c_str()) == cuda::kSuccess) {
+      return driver.Check(driver.cuKernelGetFunction(function, kernel), "cuKernelGetFunction");
     }
-    driver_ = &driver;
   }
-  cuda::Kernel kernel = nullptr;
-  if (driver.cuLibraryGetKernel(&kernel, library_, name.c_str()) != cuda::kSuccess) {
-    return Fail(ETC_ERROR_BINARY, "binary `", name_, "` has no entry `", name, "`");
-  }
-  return driver.Check(driver.cuKernelGetFunction(function, kernel), "cuKernelGetFunction");
+  return Fail(ETC_ERROR_BINARY, "binary `", name_, "` has no entry `", name, "`");
 }
 
 }  // namespace etc::runtime

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/cuda_driver.h"
 #include "runtime/manifest.h"
@@ -44,11 +45,12 @@ class HostBinary {
   void* handle_ = nullptr;
 };
 
-/// A cubin, usable in every context.
+/// A cubin, or several one behind the other, usable in every context.
 class DeviceBinary {
  public:
-  DeviceBinary(std::string name, std::string image)
-      : name_(std::move(name)), image_(std::move(image)) {}
+  /// `images`: where each cubin begins; none for a single one.
+  DeviceBinary(std::string name, std::string bytes, std::vector<int64_t> images)
+      : name_(std::move(name)), bytes_(std::move(bytes)), images_(std::move(images)) {}
   ~DeviceBinary();
   DeviceBinary(const DeviceBinary&) = delete;
   DeviceBinary& operator=(const DeviceBinary&) = delete;
@@ -57,11 +59,15 @@ class DeviceBinary {
   Status FindEntry(const cuda::Driver& driver, const std::string& name, cuda::Function* function);
 
  private:
+  Status Open(const cuda::Driver& driver);
+  void Close();
+
   std::mutex mutex_;
   std::string name_;
-  std::string image_;
+  std::string bytes_;
+  std::vector<int64_t> images_;
   const cuda::Driver* driver_ = nullptr;
-  cuda::Library library_ = nullptr;
+  std::vector<cuda::Library> libraries_;  // of each cubin, once an entry was asked for
 };
 
 }  // namespace etc::runtime

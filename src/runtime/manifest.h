@@ -131,7 +131,8 @@ struct Constant {
 struct Binary {
   std::string file;  // beside the manifest
   int64_t bytes = 0;
-  std::string xxh3_128;  // hexadecimal
+  std::string xxh3_128;         // hexadecimal
+  std::vector<int64_t> images;  // where each image in it begins; empty: it is one
 };
 
 struct Producer {

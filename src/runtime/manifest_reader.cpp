@@ -79,6 +79,17 @@ Status ReadConstants(const JsonObject& root, manifest::Manifest* manifest) {
   return {};
 }
 
+/// The first image is at 0, and each behind the one before.
+Status ReadImages(const JsonValue& images, manifest::Binary* binary) {
+  ETC_RETURN_IF_BAD(ReadEach(images, [&](const JsonValue& image) {
+    const bool is_first = binary->images.empty();
+    const int64_t least = is_first ? 0 : binary->images.back() + 1;
+    const int64_t most = is_first ? 0 : binary->bytes - 1;
+    return ReadWithin(image, least, most, &binary->images.emplace_back());
+  }));
+  return binary->images.empty() ? Bad(images, "is empty, but a binary has an image") : Status{};
+}
+
 Status ReadBinary(const JsonObject& root, manifest::Binary* binary) {
   JsonObject object;
   const JsonValue* file = nullptr;
@@ -95,6 +106,9 @@ Status ReadBinary(const JsonObject& root, manifest::Binary* binary) {
   ETC_RETURN_IF_BAD(Read(*hash, &binary->xxh3_128));
   if (!IsHash(binary->xxh3_128)) {
     return Bad(*hash, Cat("is `", Shown(binary->xxh3_128), "`, but must be 32 hexadecimal digits"));
+  }
+  if (const JsonValue* images = object.Find("images"); images != nullptr) {
+    ETC_RETURN_IF_BAD(ReadImages(*images, binary));
   }
   return object.CheckKeys();
 }

@@ -91,7 +91,7 @@ Status Program::TakeBinary(const std::string& name, std::string image) {
   if (IsHost()) {
     host_ = std::make_unique<HostBinary>(name, std::move(image));
   } else {
-    device_ = std::make_unique<DeviceBinary>(name, std::move(image));
+    device_ = std::make_unique<DeviceBinary>(name, std::move(image), manifest_.binary.images);
   }
   return {};
 }

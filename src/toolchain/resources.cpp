@@ -49,18 +49,21 @@ void ForEachLine(std::string_view text, const F& visit) {
 
 std::string RingVariable(std::string_view entry) { return fmt::format("ring_of_{}", entry); }
 
-std::vector<KernelResources> ReadResources(std::string_view log, std::string_view cubin) {
+std::vector<KernelResources> ReadResources(std::string_view log,
+                                           const std::vector<std::string_view>& cubins) {
   std::vector<KernelResources> kernels;
   ForEachLine(log, [&](std::string_view line) {
     if (line.find("Compiling entry function '") != std::string_view::npos) {
       KernelResources kernel;
       kernel.entry = Quoted(line);
-      if (auto code = ElfSection(cubin, ".text." + kernel.entry)) {
-        kernel.local_accesses = CountLocalAccesses(*code);
-      }
-      if (auto ring = ElfIntegers(cubin, RingVariable(kernel.entry)); ring.size() == 2) {
-        kernel.ring_slots = ring[0];
-        kernel.ring_slot_bytes = ring[1];
+      for (std::string_view cubin : cubins) {
+        if (auto code = ElfSection(cubin, ".text." + kernel.entry)) {
+          kernel.local_accesses = CountLocalAccesses(*code);
+        }
+        if (auto ring = ElfIntegers(cubin, RingVariable(kernel.entry)); ring.size() == 2) {
+          kernel.ring_slots = ring[0];
+          kernel.ring_slot_bytes = ring[1];
+        }
       }
       kernels.push_back(std::move(kernel));
     } else if (kernels.empty()) {

@@ -24,9 +24,10 @@ struct KernelResources {
 /// The variable with which the emitted text states a kernel's ring: its slots and their bytes.
 std::string RingVariable(std::string_view entry);
 
-/// One for each `Compiling entry function` of the log of ptxas -v, in the order of their names.
-[[nodiscard]] std::vector<KernelResources> ReadResources(std::string_view log,
-                                                         std::string_view cubin);
+/// One for each `Compiling entry function` of the log of ptxas -v, in the order of their names,
+/// each from the cubin that has it.
+[[nodiscard]] std::vector<KernelResources> ReadResources(
+    std::string_view log, const std::vector<std::string_view>& cubins);
 
 /// The log without ptxas' report: what is left are warnings.
 [[nodiscard]] std::string WithoutReport(std::string_view log);

@@ -2,17 +2,21 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "target/arch.h"
 
 namespace etc {
 
-/// What a compiler made of one translation unit. `log` has its messages, warnings included.
+/// What a compiler made of one translation unit, or of several. `log` has its messages, warnings
+/// included.
 struct CompileOutput {
   bool ok = false;
   std::string binary;
+  std::vector<size_t> images = {};  // of several: where in `binary` each one's begins
   std::string log;
   std::string toolchain;           // name and version, for example "nvrtc 13.0"
   std::vector<std::string> flags;  // as passed
@@ -31,6 +35,15 @@ struct CudaOptions {
 
 /// The same through the nvcc on PATH, or $ETC_NVCC.
 [[nodiscard]] CompileOutput CompileWithNvcc(const std::string& text, const CudaOptions& options);
+
+/// Compiles several units at once, on as many threads as there are cores. Their binaries stand one
+/// behind the other, each at a multiple of 64 bytes.
+[[nodiscard]] CompileOutput CompileUnits(
+    const std::vector<std::string>& texts,
+    const std::function<CompileOutput(const std::string& text)>& compile);
+
+/// The parts of a binary.
+[[nodiscard]] std::vector<std::string_view> ImagesOf(const CompileOutput& output);
 
 struct HostOptions {
   std::vector<std::string> extra_flags = {};  // for example -fsanitize=thread

@@ -192,6 +192,29 @@ TEST_CASE("a target without a letter runs on later devices of its generation") {
   CHECK(status() == ETC_ERROR_NO_DEVICE);
 }
 
+TEST_CASE("each kernel is found in the image that has it, and an image that fails leaves none") {
+  FakeCuda& fake = OpenFakeCuda();
+  json manifest = DeviceManifest();
+  manifest["features"].push_back("images");
+  manifest["binary"]["images"] = {0, 64};
+  std::string binary = "gather_large";
+  binary.resize(64);
+  const TempDir dir;
+  {
+    const Program program(WriteArtifact(dir, manifest, binary + "gather_small"));
+    fake.failures["cuLibraryLoadData"] = 200;
+    CHECK(FailureOf([&] { const Instance instance(program); }).status == ETC_ERROR_BINARY);
+    CHECK(fake.libraries == 0);
+    fake.failures.clear();
+    const Instance instance(program);
+    CHECK(fake.libraries == 2);
+  }
+  CHECK(fake.libraries == 0);
+  const Program lacking(WriteArtifact(dir, manifest, binary + "gather_other"));
+  CHECK(FailureOf([&] { const Instance instance(lacking); }).text ==
+        "binary `" + dir.File("gather.cubin") + "` has no entry `gather_small`");
+}
+
 TEST_CASE("failures of the driver") {
   FakeCuda& fake = OpenFakeCuda();
   {

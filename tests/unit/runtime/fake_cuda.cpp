@@ -15,7 +15,7 @@ using etc::test::FakeMemory;
 namespace cuda = etc::runtime::cuda;
 
 FakeCuda state;
-std::string image;               // of the last library
+std::list<std::string> images;   // a library is the address of its image
 std::list<std::string> entries;  // a kernel is the address of its name
 char primary;
 std::vector<void*> pushed;
@@ -162,17 +162,16 @@ cuda::Result cuCtxSynchronize() {
 cuda::Result cuLibraryLoadData(void** library, const void* code, int*, void**, unsigned, int*,
                                void**, unsigned) {
   FAIL_IF_ASKED
-  image = static_cast<const char*>(code);
   ++state.libraries;
-  *library = &image;
+  *library = &images.emplace_back(static_cast<const char*>(code));
   return cuda::kSuccess;
 }
 cuda::Result cuLibraryUnload(void*) {
   --state.libraries;
   return cuda::kSuccess;
 }
-cuda::Result cuLibraryGetKernel(void** kernel, void*, const char* name) {
-  if (image.find(name) == std::string::npos) {
+cuda::Result cuLibraryGetKernel(void** kernel, void* library, const char* name) {
+  if (static_cast<std::string*>(library)->find(name) == std::string::npos) {
     return cuda::kInvalidValue;
   }
   *kernel = &entries.emplace_back(name);

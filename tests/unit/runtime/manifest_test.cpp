@@ -50,6 +50,23 @@ TEST_CASE("a manifest is read whole") {
   CHECK(graph.kernels.at(1).shared_bytes == 100000);
 }
 
+TEST_CASE("a binary may hold several images, which begin one behind the other") {
+  json manifest = Complete();
+  manifest["binary"]["images"] = {0, 2};
+  CHECK(ErrorOf(Sealed(manifest)) == "`features` does not list `images`, which the binary uses");
+  manifest["features"].push_back("images");
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
+  CHECK(read.binary.images == std::vector<int64_t>{0, 2});
+  CHECK(ErrorWith("/binary/images", json::array()) ==
+        "`binary.images` is empty, but a binary has an image");
+  CHECK(ErrorWith("/binary/images", {1, 2}) == "`binary.images[0]` is 1, but must be in 0..0");
+  CHECK(ErrorWith("/binary/images", {0, 0}) == "`binary.images[1]` is 0, but must be in 1..2");
+  CHECK(ErrorWith("/binary/images", {0, 3}) == "`binary.images[1]` is 3, but must be in 1..2");
+  CHECK(ErrorWith("/binary/images", "0") ==
+        "`binary.images` is a string, but an array is expected");
+}
+
 TEST_CASE("requirements and sizes with operators on bits are read") {
   json manifest = Complete();
   manifest["features"].push_back("requirements");

@@ -97,7 +97,7 @@ TEST_CASE("the report of ptxas is read, and what is none of it is left") {
       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
       "ptxas info    : Used 24 registers\n"
       "ptxas info    : (C7510) Potential Performance Loss\n";
-  auto kernels = ReadResources(log, "");
+  auto kernels = ReadResources(log, {""});
   REQUIRE(kernels.size() == 2);
   CHECK(kernels[0].entry == "a");
   CHECK(kernels[0].registers == 24);
@@ -127,7 +127,7 @@ extern "C" __global__ void Plain(const int* x, int* y) { y[threadIdx.x] = x[thre
                                                 {.resource_usage = true});
   INFO(output.log);
   REQUIRE(output.ok);
-  auto kernels = ReadResources(output.log, output.binary);
+  auto kernels = ReadResources(output.log, {output.binary});
   REQUIRE(kernels.size() == 2);
   CHECK(kernels[0].entry == "Gather");
   CHECK(kernels[0].ring_slots == 13);
