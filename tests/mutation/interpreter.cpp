@@ -20,9 +20,9 @@ Interpreter::Interpreter(const Module& module, const Env& dims, const DimRanges&
   for (SymbolId id : module.symbols.Ids()) {
     const Symbol& symbol = module.symbols[id];
     if (symbol.kind == SymbolKind::Const && symbol.value) {
-      Value value = EvaluateInt(module, symbol.value, {});
+      Value value = EvaluateInt(module, symbol.value, {}, ranges);
       if (!value) {
-        value = EvaluateBool(module, symbol.value, {});
+        value = EvaluateBool(module, symbol.value, {}, ranges);
       }
       Set(id, value);
     }

@@ -17,13 +17,13 @@ class Conversion {
         build_(isl_ast_build_from_context(context.copy())) {}
 
   std::optional<TaskExpr> Of(const PwAff& value) const {
-    PwAff simple(isl_pw_aff_gist_params(isl_pw_aff_coalesce(value.copy()), context_.copy()));
+    PwAff simple(isl_pw_aff_gist_params(Coalesce(value).copy(), context_.copy()));
     AstExpr expr(isl_ast_build_expr_from_pw_aff(build_.get(), simple.copy()));
     return Of(expr);
   }
 
   std::optional<TaskExpr> Of(const Set& set) const {
-    Set simple(isl_set_gist_params(isl_set_coalesce(set.copy()), context_.copy()));
+    Set simple(isl_set_gist_params(Coalesce(set).copy(), context_.copy()));
     AstExpr expr(isl_ast_build_expr_from_set(build_.get(), simple.copy()));
     return Of(expr);
   }

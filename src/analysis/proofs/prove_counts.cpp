@@ -144,13 +144,13 @@ class CountProof {
         reason_ = NoBox();
         return false;
       }
-      length = PwAff(isl_pw_aff_coalesce(length.copy()));
+      length = Coalesce(length);
       bool constant = isl_pw_aff_is_cst(length.get()) == isl_bool_true ||
                       isl_pw_aff_is_cst(product.get()) == isl_bool_true;
       affine = affine && constant;
       poly = PwPoly(isl_pw_qpolynomial_mul(poly.copy(), ToPoly(length).copy()));
       if (affine) {
-        product = PwAff(isl_pw_aff_coalesce((product * length).copy()));
+        product = Coalesce(product * length);
       }
     }
     if (!IsSubset(box, fiber)) {

@@ -10,7 +10,52 @@ Set Join(isl_basic_set* a, isl_basic_set* b) {
   return Set(isl_set_from_basic_set(isl_basic_set_intersect(a, b)));
 }
 
+/// Whether a piece has a stride, or another existentially quantified variable.
+isl_stat Look(isl_basic_map* piece, void* found) {
+  const bool has = isl_basic_map_dim(piece, isl_dim_div) != 0;
+  isl_basic_map_free(piece);
+  *static_cast<bool*>(found) |= has;
+  return has ? isl_stat_error : isl_stat_ok;  // nothing more to look for
+}
+
+bool HasStrides(isl_map* map) {
+  bool found = false;
+  isl_map_foreach_basic_map(map, Look, &found);
+  isl_map_free(map);
+  return found;
+}
+
+bool HasStrides(const Set& set) {
+  // A set of parameters or of elements is a map for isl, too: from nothing.
+  return HasStrides(isl_set_is_params(set.get()) == isl_bool_true
+                        ? isl_map_from_range(isl_set_from_params(set.copy()))
+                        : isl_map_from_range(set.copy()));
+}
+
 }  // namespace
+
+Set Coalesce(const Set& set) {
+  Set joined(isl_set_coalesce(set.copy()));
+  return !HasStrides(set) || IsSubset(joined, set) ? joined : set;
+}
+
+Map Coalesce(const Map& map) {
+  Map joined(isl_map_coalesce(map.copy()));
+  return !HasStrides(map.copy()) || IsSubset(joined, map) ? joined : map;
+}
+
+PwAff Coalesce(const PwAff& value) {
+  bool found = false;
+  isl_pw_aff_foreach_piece(
+      value.get(),
+      [](isl_set* where, isl_aff* part, void* strided) {
+        isl_aff_free(part);
+        *static_cast<bool*>(strided) |= HasStrides(Set(where));
+        return isl_stat_ok;
+      },
+      &found);
+  return found ? value : PwAff(isl_pw_aff_coalesce(value.copy()));
+}
 
 Set operator&(const Set& a, const Set& b) {
   isl_size parts = isl_set_n_basic_set(a.get()) * isl_set_n_basic_set(b.get());

@@ -168,8 +168,8 @@ PwAff Unknowns::Simplify(const PwAff& value) const {
     }
   }
   facts = CloseVariables(facts);
-  PwAff possible(isl_pw_aff_coalesce(isl_pw_aff_intersect_params(value.copy(), facts.copy())));
-  return PwAff(isl_pw_aff_coalesce(isl_pw_aff_gist_params(possible.copy(), facts.copy())));
+  PwAff possible = Coalesce(PwAff(isl_pw_aff_intersect_params(value.copy(), facts.copy())));
+  return Coalesce(PwAff(isl_pw_aff_gist_params(possible.copy(), facts.copy())));
 }
 
 Unknowns::Bounds Unknowns::BoundsOf(const PwAff& value) const {
