@@ -110,8 +110,7 @@ class Campaign {
                            {"intermediate_size", 256},
                            {"vocab_size", 32},
                            {"max_position_embeddings", 256}});
-      if (options_.example ==
-          "qwen3") {  // it takes minutes, and the oracle does not agree with it yet
+      if (options_.example == "qwen3") {  // it takes minutes
         AddExample("qwen3", imported, {{{"batch", 1}, {"max_pages", 1}, {"num_pages", 1}}});
       }
       AddExample("../tests/programs/qwen3_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
