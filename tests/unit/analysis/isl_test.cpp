@@ -8,8 +8,8 @@ namespace {
 
 TEST_CASE("pieces with strides are joined to no more than their union") {
   IslContext context;
-  Set pieces(isl_set_read_from_str(
-      context.get(), "{ [x] : 0 <= x <= 1; [x] : x mod 2 = 0 and 0 <= x <= 6 }"));
+  Set pieces(isl_set_read_from_str(context.get(),
+                                   "{ [x] : 0 <= x <= 1; [x] : x mod 2 = 0 and 0 <= x <= 6 }"));
   Set joined = Coalesce(pieces);
   CHECK(IsSubset(joined, pieces));
   CHECK(IsSubset(pieces, joined));
