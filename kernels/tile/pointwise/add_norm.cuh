@@ -19,8 +19,7 @@ struct AddNorm {
   static constexpr int kDepth = int(Args::residual_1);
   static constexpr int kSplitK = int(Args::partials_0);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
-  static constexpr int kRoundDepth = Consumer::kThreads * 4;
-  static constexpr int kRounds = (kDepth + kRoundDepth - 1) / kRoundDepth;
+  static constexpr int kRounds = kNormRounds<kDepth>;
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
 
@@ -37,13 +36,13 @@ struct AddNorm {
     // Zeros where the last round has none, or the compiler would keep the task before's.
     Words olds[kRounds] = {}, norms[kRounds] = {};
     float values[kRounds][4] = {};
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       olds[round] = *reinterpret_cast<const Words*>(args.residual + row + k);
       norms[round] = *reinterpret_cast<const Words*>(args.norm + k);
     });
     Add(consumer, args, row, olds, values);
     float squares = 0;
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       float(&value)[4] = values[round];
       Words sum{PackBf16(value[0], value[1]), PackBf16(value[2], value[3])};
       *reinterpret_cast<Words*>(args.residual + row + k) = sum;
@@ -55,7 +54,7 @@ struct AddNorm {
     });
     float scale =
         ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       float(&value)[4] = values[round];
       float norm[4];
       Unpack(norms[round], norm);
@@ -75,30 +74,18 @@ struct AddNorm {
     values[2] = LowBf16(words.high), values[3] = HighBf16(words.high);
   }
 
-  /// Calls body(round, k) for each four of a row's elements that this thread has.
-  template <class Body>
-  static ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
-#pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      int k = round * kRoundDepth + consumer.thread * 4;
-      if (kDepth % kRoundDepth == 0 || k < kDepth) {
-        body(round, k);
-      }
-    }
-  }
-
   /// The old values and all partials, of which all are fetched before the first is needed.
   static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 row,
                              const Words (&olds)[kRounds], float (&sums)[kRounds][4]) {
     i64 stride = args.partials_1 * kDepth;
     Vec4 partials[kRounds][kSplitK] = {};
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
 #pragma unroll
       for (int p = 0; p < kSplitK; ++p) {
         partials[round][p] = LoadGlobal(args.partials + p * stride + row + k);
       }
     });
-    ForRounds(consumer, [&](int round, int) {
+    ForRounds<kDepth>(consumer, [&](int round, int) {
       float(&sum)[4] = sums[round];
       Unpack(olds[round], sum);
 #pragma unroll

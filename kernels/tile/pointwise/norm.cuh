@@ -18,6 +18,24 @@ ETC_DEVICE void PrefetchNorm(const Consumer& consumer, const bf16* norm, int dep
   }
 }
 
+/// The rounds in which all consumer threads go through a row of `depth` elements, four side by side
+/// for each thread.
+constexpr int kNormRoundDepth = Consumer::kThreads * 4;
+template <int depth>
+inline constexpr int kNormRounds = DivideUp(depth, kNormRoundDepth);
+
+/// Calls body(round, k) for each four of a row's elements that this thread has.
+template <int depth, class Body>
+ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
+#pragma unroll
+  for (int round = 0; round < kNormRounds<depth>; ++round) {
+    int k = round * kNormRoundDepth + consumer.thread * 4;
+    if (depth % kNormRoundDepth == 0 || k < depth) {
+      body(round, k);
+    }
+  }
+}
+
 /// Sums over all consumer threads, through scratch, of which two halves are used by turns: one
 /// barrier for each sum.
 class SumOfAll {

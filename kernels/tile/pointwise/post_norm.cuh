@@ -53,8 +53,7 @@ template <class Config, class Args>
 struct PostNorm {
   static constexpr int kDepth = int(Args::x_1);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
-  static constexpr int kRoundDepth = Consumer::kThreads * 4;
-  static constexpr int kRounds = DivideUp(kDepth, kRoundDepth);
+  static constexpr int kRounds = kNormRounds<kDepth>;
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
 
@@ -73,7 +72,7 @@ struct PostNorm {
     ElementRun<const bf16*, 4> post_norms[kRounds], norms[kRounds];
     decltype(ReadRun<4>(args.x, 0)) olds[kRounds];
     ProjectionSums<Args> sums[kRounds];
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       post_norms[round] = ReadRun<4>(args.post_norm, k);
       norms[round] = ReadRun<4>(args.norm, k);
       olds[round] = ReadRun<4>(args.x, row + k);
@@ -81,13 +80,13 @@ struct PostNorm {
     });
     float values[kRounds][4] = {};
     float squares = 0;
-    ForRounds(consumer, [&](int round, int) {
+    ForRounds<kDepth>(consumer, [&](int round, int) {
       sums[round].Get(values[round]);
       AddSquares(values[round], squares);
     });
     float scale = Scale(consumer, squares);
     squares = 0;
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       float old[4];
       olds[round].Get(old);
       Multiply(values[round], scale, post_norms[round]);
@@ -100,24 +99,13 @@ struct PostNorm {
       AddSquares(values[round], squares);
     });
     scale = Scale(consumer, squares);
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       Multiply(values[round], scale, norms[round]);
       StoreRun(args.y, row + k, values[round]);
     });
   }
 
  private:
-  /// Calls body(round, k) for each four of a row's elements that this thread has.
-  template <class Body>
-  static ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
-#pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      int k = round * kRoundDepth + consumer.thread * 4;
-      if (kDepth % kRoundDepth == 0 || k < kDepth) {
-        body(round, k);
-      }
-    }
-  }
   static ETC_DEVICE void AddSquares(const float (&values)[4], float& squares) {
 #pragma unroll
     for (float value : values) {

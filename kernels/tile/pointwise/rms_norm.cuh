@@ -14,8 +14,7 @@ template <class Config, class Args>
 struct RmsNorm {
   static constexpr int kDepth = int(Args::x_1);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
-  static constexpr int kRoundDepth = Consumer::kThreads * 4;
-  static constexpr int kRounds = DivideUp(kDepth, kRoundDepth);
+  static constexpr int kRounds = kNormRounds<kDepth>;
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
 
@@ -27,13 +26,13 @@ struct RmsNorm {
     i64 row = i64(b) * kDepth;
     decltype(ReadRun<4>(args.x, 0)) reads[kRounds];
     ElementRun<const bf16*, 4> norms[kRounds];
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       norms[round] = ReadRun<4>(args.norm, k);
       reads[round] = ReadRun<4>(args.x, row + k);
     });
     float values[kRounds][4] = {};
     float squares = 0;
-    ForRounds(consumer, [&](int round, int) {
+    ForRounds<kDepth>(consumer, [&](int round, int) {
       reads[round].Get(values[round]);
 #pragma unroll
       for (float value : values[round]) {
@@ -42,7 +41,7 @@ struct RmsNorm {
     });
     float scale =
         ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
-    ForRounds(consumer, [&](int round, int k) {
+    ForRounds<kDepth>(consumer, [&](int round, int k) {
       float weights[4];
       norms[round].Get(weights);
 #pragma unroll
@@ -54,18 +53,6 @@ struct RmsNorm {
   }
 
  private:
-  /// Calls body(round, k) for each four of a row's elements that this thread has.
-  template <class Body>
-  static ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
-#pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      int k = round * kRoundDepth + consumer.thread * 4;
-      if (kDepth % kRoundDepth == 0 || k < kDepth) {
-        body(round, k);
-      }
-    }
-  }
-
   SumOfAll sum_;
 };
 

@@ -10,26 +10,18 @@ Set Join(isl_basic_set* a, isl_basic_set* b) {
   return Set(isl_set_from_basic_set(isl_basic_set_intersect(a, b)));
 }
 
-/// Whether a piece has a stride, or another existentially quantified variable.
-isl_stat Look(isl_basic_map* piece, void* found) {
-  const bool has = isl_basic_map_dim(piece, isl_dim_div) != 0;
-  isl_basic_map_free(piece);
-  *static_cast<bool*>(found) |= has;
-  return has ? isl_stat_error : isl_stat_ok;  // nothing more to look for
-}
-
-bool HasStrides(isl_map* map) {
-  bool found = false;
-  isl_map_foreach_basic_map(map, Look, &found);
-  isl_map_free(map);
-  return found;
-}
-
+/// Whether some piece has a stride, or another existentially quantified variable.
 bool HasStrides(const Set& set) {
-  // A set of parameters or of elements is a map for isl, too: from nothing.
-  return HasStrides(isl_set_is_params(set.get()) == isl_bool_true
-                        ? isl_map_from_range(isl_set_from_params(set.copy()))
-                        : isl_map_from_range(set.copy()));
+  bool found = false;
+  isl_set_foreach_basic_set(
+      set.get(),
+      [](isl_basic_set* piece, void* strided) {
+        *static_cast<bool*>(strided) |= isl_basic_set_dim(piece, isl_dim_div) != 0;
+        isl_basic_set_free(piece);
+        return isl_stat_ok;
+      },
+      &found);
+  return found;
 }
 
 }  // namespace
@@ -41,7 +33,7 @@ Set Coalesce(const Set& set) {
 
 Map Coalesce(const Map& map) {
   Map joined(isl_map_coalesce(map.copy()));
-  return !HasStrides(map.copy()) || IsSubset(joined, map) ? joined : map;
+  return !HasStrides(Set(isl_map_wrap(map.copy()))) || IsSubset(joined, map) ? joined : map;
 }
 
 PwAff Coalesce(const PwAff& value) {
