@@ -77,7 +77,7 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   ETC_DEVICE void Start(const Consumer& consumer, const View& view,
                         Vec4 (*x)[Shape::kTiles]) const {
     if constexpr (Shape::kFlagged) {
-      Base::x_.StartWords(view, x);
+      Base::x_.StartWords(consumer, view, 0, x);
       Base::x_.template Fetch<Shape::kAllBlocks>(consumer, view, 0, x);
     } else {
 #pragma unroll
