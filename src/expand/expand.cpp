@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "analysis/shapes.h"
+#include "expand/arguments.h"
 #include "expand/deduce.h"
 #include "expand/inline.h"
+#include "expand/named_constants.h"
 #include "expand/presence.h"
 #include "ir/device_copy.h"
-#include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -36,7 +36,8 @@ bool IsLet(const Module& module, const Item& item) {
 
 class Expander {
  public:
-  Expander(Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {
+  Expander(Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics), constants_(module) {
     size_t imported_until = 0;
     for (size_t i = 0; i < module.items.size(); ++i) {
       const Item& item = module.items[i];
@@ -149,45 +150,17 @@ class Expander {
     }
   }
 
-  /// Which parameters there are of what is not generic, since constants say it.
+  /// Decides which parameters there are of what is not generic.
   void DecideParams() {
     for (const Item& item : module_.items) {
-      const std::vector<TensorId> all = Params(item);
-      if (IsGeneric(item) || !HasConditionalParams(module_, all)) {
+      if (IsGeneric(item)) {
         continue;
       }
-      const auto* graph = std::get_if<GraphId>(&item);
-      const auto* device = std::get_if<DeviceId>(&item);
-      const std::string& name =
-          graph != nullptr ? module_.graphs[*graph].name : module_.devices[*device].name;
-      SourceRange range =
-          graph != nullptr ? module_.graphs[*graph].range : module_.devices[*device].range;
-      std::optional<std::vector<TensorId>> present =
-          PresentParams(module_, name, all, {}, range, diagnostics_);
-      if (!present) {
-        continue;
+      if (const auto* device = std::get_if<DeviceId>(&item)) {
+        KeepPresentParams(module_, module_.devices[*device], diagnostics_);
+      } else if (const auto* graph = std::get_if<GraphId>(&item)) {
+        KeepPresentParams(module_, module_.graphs[*graph], diagnostics_);
       }
-      std::set<TensorId> absent = Without(all, *present);
-      if (graph != nullptr) {
-        VisitNodes(module_, module_.graphs[*graph].body, [&](NodeId id) {
-          if (auto* call = std::get_if<CallNode>(&module_.nodes[id])) {
-            LeaveOut(*call, absent);
-          }
-        });
-        module_.graphs[*graph].params = *present;
-      } else {
-        Device& one = module_.devices[*device];
-        one.params = *present;
-        for (Impl& impl : one.impls) {
-          for (auto* operands : {&impl.preloaded, &impl.flagged}) {
-            std::erase_if(*operands, [&](TensorId operand) { return absent.contains(operand); });
-          }
-        }
-        one.body = WithoutDecidedChoices(module_, one.body);
-        CheckUnused(module_, one, absent, {}, diagnostics_);
-      }
-      std::for_each(present->begin(), present->end(),
-                    [&](TensorId id) { module_.tensors[id].offset = {}; });
     }
   }
 
@@ -269,54 +242,12 @@ class Expander {
       return {};
     }
     std::optional<Deduced> deduced = Deduce(module_, callee, call, range, diagnostics_);
-    if (!deduced || !Fits(callee, call, *deduced, range)) {
+    if (!deduced || !ArgumentsFit(module_, callee, call, *deduced, range, diagnostics_)) {
       return {};
     }
-    NameConstants(callee, deduced->values);
+    constants_.Name(callee, deduced->values, made_);
     Remember(callee, {graph.range.begin, graph.braces.end}, deduced->values, range);
     return Block(InlineGraph(module_, call.graph, call, std::move(*deduced)));
-  }
-
-  /// Whether the arguments are what the parameters of a graph say. For those of a device function
-  /// the verifier sees to it.
-  bool Fits(const Callee& callee, const CallNode& call, const Deduced& deduced, SourceRange range) {
-    const auto& [generics, params] = deduced;
-    if (call.args.size() != params.size()) {
-      diagnostics_
-          .Error(DiagnosticKind::Argument, range,
-                 fmt::format("`@{}` takes {} tensors, found {}", callee.name, params.size(),
-                             call.args.size()))
-          .notes.push_back({callee.range, "it is defined here"});
-      return false;
-    }
-    bool ok = true;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      const Tensor param = module_.tensors[params[i]];
-      const Tensor tensor = module_.tensors[call.args[i].tensor];
-      std::vector<ExprId> shape = ShapeOf(module_, call.args[i]);
-      bool same = tensor.type == param.type && shape.size() == param.shape.size();
-      for (size_t axis = 0; same && axis < shape.size(); ++axis) {
-        same = SameSize(module_, shape[axis], Clone(module_, param.shape[axis], generics));
-      }
-      if (!same) {
-        diagnostics_
-            .Error(DiagnosticKind::Argument, call.args[i].range,
-                   fmt::format("`%{}` is {}, but parameter `%{}` of `@{}` is {}", tensor.name,
-                               TypeText(tensor.type, shape, {}), param.name, callee.name,
-                               TypeText(param.type, param.shape, generics)))
-            .notes.push_back({param.range, "the parameter is declared here"});
-        ok = false;
-      }
-    }
-    return ok;
-  }
-
-  std::string TypeText(DType type, const std::vector<ExprId>& shape, const Substitution& generics) {
-    std::string extents;
-    for (ExprId extent : shape) {
-      extents += (extents.empty() ? "" : ", ") + Print(module_, Clone(module_, extent, generics));
-    }
-    return fmt::format("`{}[{}]`", Spelling(type), extents);
   }
 
   /// The scalars of a device function that there are. The call keeps the values of these.
@@ -366,7 +297,7 @@ class Expander {
     Remember(callee, {device.range.begin, device.braces.end}, values, range);
     auto found = instances_.find(key);
     if (found == instances_.end()) {
-      NameConstants(callee, values);
+      constants_.Name(callee, values, made_);
       Device made = CopyDevice(module_, call.callee, params, *scalars, std::move(values),
                                UniqueName(device.name, names_));
       made.body = WithoutDecidedChoices(module_, made.body);
@@ -403,70 +334,6 @@ class Expander {
     });
   }
 
-  /// Gives the values that follow from others a name, where they are constants.
-  void NameConstants(const Callee& callee, Substitution& values) {
-    for (SymbolId generic : callee.generics) {
-      const Symbol symbol = module_.symbols[generic];
-      ExprId& value = values.at(generic);
-      if (std::optional<bool> known = OfLiterals(value)) {
-        value = module_.AddExpr(BoolLiteral{*known}, module_.RangeOf(value));
-      }
-      bool long_text = !std::holds_alternative<SymbolRef>(module_.exprs[value]) &&
-                       !EvaluatesAlone(module_.exprs[value]);
-      if (!symbol.value || !long_text || !IsConstant(value)) {
-        continue;
-      }
-      std::string key = fmt::format("{}_{}={}", callee.name, symbol.name, Print(module_, value));
-      auto found = constants_.find(key);
-      if (found == constants_.end()) {
-        SymbolId constant = module_.symbols.Add({fmt::format("{}_{}", callee.name, symbol.name),
-                                                 SymbolKind::Const,
-                                                 symbol.range,
-                                                 value,
-                                                 {},
-                                                 {},
-                                                 {}});
-        made_.emplace_back(constant);
-        found = constants_.emplace(std::move(key), constant).first;
-      }
-      value = MakeRef(module_, found->second);
-    }
-  }
-
-  /// The value of a condition on literals.
-  std::optional<bool> OfLiterals(ExprId id) const {
-    bool named = bool{FindExpr(module_, id, [](const Expr& expr) {
-      return std::holds_alternative<SymbolRef>(expr) || std::holds_alternative<Load>(expr);
-    })};
-    return named || KindOf(module_, id) != ValueKind::Bool ? std::nullopt
-                                                           : EvaluateBool(module_, id, {});
-  }
-
-  static bool EvaluatesAlone(const Expr& expr) {
-    return std::holds_alternative<IntLiteral>(expr) || std::holds_alternative<FloatLiteral>(expr) ||
-           std::holds_alternative<BoolLiteral>(expr);
-  }
-
-  /// Whether a constant may have the value: no dimension but in `lower` and `upper`.
-  bool IsConstant(ExprId id) const {
-    const Expr& expr = module_.exprs[id];
-    if (const auto* call = std::get_if<Call>(&expr)) {
-      return call->op == Intrinsic::Lower || call->op == Intrinsic::Upper ||
-             std::all_of(call->args.begin(), call->args.end(),
-                         [&](ExprId arg) { return IsConstant(arg); });
-    }
-    if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
-      return module_.symbols[ref->symbol].kind == SymbolKind::Const;
-    }
-    if (const auto* binary = std::get_if<Binary>(&expr)) {
-      return IsConstant(binary->left) && IsConstant(binary->right);
-    }
-    if (const auto* unary = std::get_if<Unary>(&expr)) {
-      return IsConstant(unary->operand);
-    }
-    return EvaluatesAlone(expr);
-  }
-
   /// Remembers that a text was copied for a call.
   void Remember(const Callee& callee, SourceRange text, const Substitution& generics,
                 SourceRange range) {
@@ -487,9 +354,9 @@ class Expander {
   std::set<DeviceId> used_;
   std::set<std::string> names_;
   std::map<std::string, DeviceId> instances_;  // by callee and values
-  std::map<std::string, SymbolId> constants_;  // by callee, name and value
-  std::vector<NodeId> buffers_;                // of the graphs that the graph at hand calls
-  std::vector<Item> made_;                     // for the graph at hand
+  NamedConstants constants_;
+  std::vector<NodeId> buffers_;  // of the graphs that the graph at hand calls
+  std::vector<Item> made_;       // for the graph at hand
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "expand/inline.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
@@ -127,6 +128,28 @@ class Conditions {
   bool known_ = true;
 };
 
+/// Takes the parameters that there are not out of `params`, and yields them. Yields nothing where
+/// every parameter is there in any case, and where a condition is not decided.
+std::optional<std::set<TensorId>> TakeAbsent(Module& module, const std::string& function,
+                                             std::vector<TensorId>& params, SourceRange range,
+                                             Diagnostics& diagnostics) {
+  if (!HasConditionalParams(module, params)) {
+    return std::nullopt;
+  }
+  std::optional<std::vector<TensorId>> present =
+      PresentParams(module, function, params, {}, range, diagnostics);
+  if (!present) {
+    return std::nullopt;
+  }
+  std::set<TensorId> absent(params.begin(), params.end());
+  for (TensorId id : *present) {
+    absent.erase(id);
+    module.tensors[id].offset = {};
+  }
+  params = *std::move(present);
+  return absent;
+}
+
 }  // namespace
 
 bool HasConditionalParams(const Module& module, const std::vector<TensorId>& params) {
@@ -214,6 +237,34 @@ void CheckUnused(const Module& module, const Device& device, const std::set<Tens
   VisitExprs(module, device.body, expr);
   VisitAllStored(module, device.body,
                  [&](TensorId id, StmtId store) { tensor(id, module.RangeOf(store)); });
+}
+
+void KeepPresentParams(Module& module, Device& device, Diagnostics& diagnostics) {
+  std::optional<std::set<TensorId>> absent =
+      TakeAbsent(module, device.name, device.params, device.range, diagnostics);
+  if (!absent) {
+    return;
+  }
+  for (Impl& impl : device.impls) {
+    for (auto* operands : {&impl.preloaded, &impl.flagged}) {
+      std::erase_if(*operands, [&](TensorId operand) { return absent->contains(operand); });
+    }
+  }
+  device.body = WithoutDecidedChoices(module, device.body);
+  CheckUnused(module, device, *absent, {}, diagnostics);
+}
+
+void KeepPresentParams(Module& module, Graph& graph, Diagnostics& diagnostics) {
+  std::optional<std::set<TensorId>> absent =
+      TakeAbsent(module, graph.name, graph.params, graph.range, diagnostics);
+  if (!absent) {
+    return;
+  }
+  VisitNodes(module, graph.body, [&](NodeId id) {
+    if (auto* call = std::get_if<CallNode>(&module.nodes[id])) {
+      LeaveOut(*call, *absent);
+    }
+  });
 }
 
 }  // namespace etc

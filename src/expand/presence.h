@@ -41,4 +41,9 @@ bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& sc
 void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,
                  const std::set<SymbolId>& scalars, Diagnostics& diagnostics);
 
+/// Takes the parameters that there are not out of a function that is not generic, and all that its
+/// body and its calls do with them. Reports as CheckUnused and PresentParams do.
+void KeepPresentParams(Module& module, Device& device, Diagnostics& diagnostics);
+void KeepPresentParams(Module& module, Graph& graph, Diagnostics& diagnostics);
+
 }  // namespace etc
