@@ -144,7 +144,7 @@ std::optional<std::set<TensorId>> TakeAbsent(Module& module, const std::string& 
   std::set<TensorId> absent(params.begin(), params.end());
   for (TensorId id : *present) {
     absent.erase(id);
-    module.tensors[id].offset = {};
+    module.tensors[id].present = {};
   }
   params = *std::move(present);
   return absent;
@@ -154,7 +154,7 @@ std::optional<std::set<TensorId>> TakeAbsent(Module& module, const std::string& 
 
 bool HasConditionalParams(const Module& module, const std::vector<TensorId>& params) {
   return std::any_of(params.begin(), params.end(),
-                     [&](TensorId id) { return bool{module.tensors[id].offset}; });
+                     [&](TensorId id) { return bool{module.tensors[id].present}; });
 }
 
 std::optional<std::vector<TensorId>> PresentParams(Module& module, const std::string& name,
@@ -165,7 +165,7 @@ std::optional<std::vector<TensorId>> PresentParams(Module& module, const std::st
   std::vector<TensorId> present;
   for (TensorId id : params) {
     const Tensor& param = module.tensors[id];
-    if (conditions.Hold(param.offset, "%" + param.name, param.range)) {
+    if (conditions.Hold(param.present, "%" + param.name, param.range)) {
       present.push_back(id);
     }
   }
@@ -174,7 +174,7 @@ std::optional<std::vector<TensorId>> PresentParams(Module& module, const std::st
 
 bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& scalars) {
   return std::any_of(scalars.begin(), scalars.end(),
-                     [&](SymbolId id) { return bool{module.symbols[id].value}; });
+                     [&](SymbolId id) { return bool{module.symbols[id].present}; });
 }
 
 std::optional<std::vector<bool>> PresentScalars(Module& module, const std::string& name,
@@ -185,7 +185,7 @@ std::optional<std::vector<bool>> PresentScalars(Module& module, const std::strin
   std::vector<bool> present;
   for (SymbolId id : scalars) {
     const Symbol& scalar = module.symbols[id];
-    present.push_back(conditions.Hold(scalar.value, scalar.name, scalar.range));
+    present.push_back(conditions.Hold(scalar.present, scalar.name, scalar.range));
   }
   return conditions.known() ? std::optional(std::move(present)) : std::nullopt;
 }
@@ -213,7 +213,7 @@ void CheckUnused(const Module& module, const Device& device, const std::set<Tens
   };
   auto tensor = [&](TensorId id, SourceRange range) {
     if (tensors.contains(id)) {
-      use("%" + module.tensors[id].name, module.tensors[id].offset, range);
+      use("%" + module.tensors[id].name, module.tensors[id].present, range);
     }
   };
   auto expr = [&](ExprId id) {
@@ -223,7 +223,7 @@ void CheckUnused(const Module& module, const Device& device, const std::set<Tens
     const auto* ref = std::get_if<SymbolRef>(&module.exprs[id]);
     if (ref != nullptr && scalars.contains(ref->symbol)) {
       const Symbol& symbol = module.symbols[ref->symbol];
-      use(symbol.name, symbol.value, module.RangeOf(id));
+      use(symbol.name, symbol.present, module.RangeOf(id));
     }
   };
   for (const Axis& axis : device.tasks) {

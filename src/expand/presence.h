@@ -1,6 +1,5 @@
 // Parameters that are there under a condition (`%bias: f32[N] if biased`), and bodies that serve
-// with them and without. The condition stands in a tensor's `offset` and in a scalar's `value`,
-// which parameters need for nothing else; behind expansion there is none.
+// with them and without. Behind expansion no parameter has a condition.
 #pragma once
 
 #include <optional>

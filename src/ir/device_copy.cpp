@@ -23,7 +23,7 @@ Tensor DeviceCopier::ParamOf(TensorId id) {
   param.value_lo = Expr(param.value_lo);
   param.value_hi = Expr(param.value_hi);
   param.counts = tensors.contains(param.counts) ? tensors.at(param.counts).tensor : TensorId{};
-  param.offset = {};  // the condition: the copy is there
+  param.present = {};  // the copy is there
   return param;
 }
 
@@ -151,7 +151,7 @@ Device CopyDevice(Module& module, DeviceId id, const std::vector<TensorId>& para
   }
   for (SymbolId scalar : scalars) {
     copy.scalars.push_back(copier.CopySymbol(scalar));
-    module.symbols[copy.scalars.back()].value = {};  // the condition: the copy is there
+    module.symbols[copy.scalars.back()].present = {};  // the copy is there
   }
   copy.tasks = copier.Axes(original.tasks);
   copy.impls = copier.Impls(original.impls);

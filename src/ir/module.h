@@ -41,6 +41,7 @@ struct Symbol {
   ExprId hi;  // Dim: inclusive; Scalar: not included
   ExprId multiple;                  // Dim: absent when none
   ValueKind type = ValueKind::Int;  // Scalar
+  ExprId present = {};              // Scalar: `if`, the condition under which there is one
 };
 
 enum class TensorKind : uint8_t { Param, Buffer, Local };
@@ -70,6 +71,7 @@ struct Tensor {
   TensorId counts = {};                // element e is how many elements of this parameter are e
   std::vector<SymbolId> indices = {};  // names of an element's indices in the value range; else
                                        // absent ids, or empty where no axis has a name
+  ExprId present = {};                 // Param: `if`, the condition under which there is one
 };
 
 /// What a kernel keeps in the workspace before its first flagged buffer.

@@ -227,8 +227,7 @@ class Printer {
     PrintNames::State state = names_.Save();
     std::string type = text_.Type(tensor);
     std::string precondition = text_.Precondition(tensor);
-    bool conditional = tensor.kind == TensorKind::Param && tensor.offset;
-    std::string present = conditional ? " if " + text_.Expr(tensor.offset) : "";
+    std::string present = tensor.present ? " if " + text_.Expr(tensor.present) : "";
     names_.Restore(std::move(state));
     names_.Declare(id);
     return fmt::format("{}: {}{}{}{}", names_.Of(id), access, type, precondition, present);
@@ -244,7 +243,7 @@ class Printer {
   std::string Scalar(SymbolId id) {
     const Symbol& symbol = module_.symbols[id];
     std::string range = symbol.lo ? " in " + text_.Interval(symbol.lo, symbol.hi) : "";
-    std::string present = symbol.value ? " if " + text_.Expr(symbol.value) : "";
+    std::string present = symbol.present ? " if " + text_.Expr(symbol.present) : "";
     names_.Declare(id);
     return fmt::format("{}: {}{}{}", names_.Of(id), Spelling(symbol.type), range, present);
   }

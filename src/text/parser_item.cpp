@@ -169,7 +169,7 @@ TensorId Parser::Param(bool conditional) {
   tensor.access = access;
   Preconditions(tensor, names);
   if (conditional && Accept(TokenKind::KeywordIf)) {
-    tensor.offset = Expression();
+    tensor.present = Expression();
   }
   if (At(TokenKind::Name)) {
     Unexpected("`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
@@ -210,7 +210,7 @@ SymbolId Parser::ScalarParam() {
     std::tie(symbol.lo, symbol.hi) = Interval();
   }
   if (Accept(TokenKind::KeywordIf)) {
-    symbol.value = Expression();
+    symbol.present = Expression();
   }
   return DeclareSymbol(name, std::move(symbol));
 }
