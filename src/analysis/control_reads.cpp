@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/sets/task_pairs.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -158,17 +159,9 @@ std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
   return writers;
 }
 
-bool FollowsWrites(Unknowns& unknowns, const EventRelations& all, const std::set<EventId>& trusted,
-                   const ProgramCall& writer, const ProgramCall& call,
-                   const ControlReads::value_type& reads,
+bool FollowsWrites(Unknowns& unknowns, TaskOrder& order, const ProgramCall& writer,
+                   const ProgramCall& call, const ControlReads::value_type& reads,
                    const std::function<bool(size_t wait)>& counts) {
-  EventRelations relations;
-  relations.notifies = all.notifies;
-  for (const EdgeRelation& wait : all.waits) {
-    if (wait.call != call.index || counts(static_cast<size_t>(wait.edge - call.waits.data()))) {
-      relations.waits.push_back(wait);
-    }
-  }
   TaskScope first(unknowns, writer, 1);
   TaskScope second(unknowns, call, 2);
   Set pairs = unknowns.All() - unknowns.All();
@@ -190,12 +183,10 @@ bool FollowsWrites(Unknowns& unknowns, const EventRelations& all, const std::set
   if (writer.index == call.index) {
     pairs = pairs - InOneIteration(unknowns, call.repeats.size());
   }
-  if (IsEmpty(pairs)) {
-    return true;
-  }
-  HappensBefore order(unknowns, relations, trusted);
-  const Map& after = order.Between(writer.index, call.index);
-  return after && IsSubset(ToMap(unknowns, pairs, TaskNames(writer, 1), TaskNames(call, 2)), after);
+  return IsEmpty(pairs) ||
+         order.OrdersThrough(writer.index, call,
+                             ToMap(unknowns, pairs, TaskNames(writer, 1), TaskNames(call, 2)),
+                             counts);
 }
 
 std::optional<std::vector<PwAff>> CountedSlice(Unknowns& unknowns, TensorId counts,

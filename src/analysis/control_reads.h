@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "analysis/events.h"
+#include "analysis/order/task_order.h"
 
 namespace etc {
 
@@ -35,8 +35,7 @@ std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns);
 /// Whether each task of `call` comes after what `writer` writes of these elements, through those of
 /// its own waits for which `counts` says so. What it writes itself in one iteration is not looked
 /// at.
-bool FollowsWrites(Unknowns& unknowns, const EventRelations& relations,
-                   const std::set<EventId>& trusted, const ProgramCall& writer,
+bool FollowsWrites(Unknowns& unknowns, TaskOrder& order, const ProgramCall& writer,
                    const ProgramCall& call, const ControlReads::value_type& reads,
                    const std::function<bool(size_t wait)>& counts);
 

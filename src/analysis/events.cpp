@@ -3,32 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-namespace etc {
+#include "analysis/sets/task_pairs.h"
 
-Map ToMap(const Unknowns& unknowns, const Set& set, const std::vector<std::string>& in,
-          const std::vector<std::string>& out) {
-  std::vector<std::string> others;
-  for (const std::string& name : unknowns.Involved(set)) {
-    bool kept = std::find(in.begin(), in.end(), name) != in.end() ||
-                std::find(out.begin(), out.end(), name) != out.end();
-    const Term* term = unknowns.Find(name);
-    if (!kept && !unknowns.IsDim(name) && (term == nullptr || !term->global)) {
-      others.push_back(name);
-    }
-  }
-  Map map(isl_map_from_range(isl_set_from_params(ProjectOut(set, others).copy())));
-  auto move = [&](const std::vector<std::string>& names, isl_dim_type type) {
-    for (unsigned i = 0; i < names.size(); ++i) {
-      int position = isl_map_find_dim_by_name(map.get(), isl_dim_param, names[i].c_str());
-      map = position < 0 ? Map(isl_map_insert_dims(map.copy(), type, i, 1))
-                         : Map(isl_map_move_dims(map.copy(), type, i, isl_dim_param,
-                                                 static_cast<unsigned>(position), 1));
-    }
-  };
-  move(in, isl_dim_in);
-  move(out, isl_dim_out);
-  return Coalesce(map);
-}
+namespace etc {
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/order.h"
+#include "analysis/order/order.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"

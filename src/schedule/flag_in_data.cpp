@@ -8,7 +8,7 @@
 #include <set>
 
 #include "analysis/control_tensors.h"
-#include "analysis/order.h"
+#include "analysis/order/order.h"
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"

@@ -8,7 +8,7 @@
 
 #include "analysis/control_tensors.h"
 #include "analysis/fresh_buffers.h"
-#include "analysis/order.h"
+#include "analysis/order/order.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"

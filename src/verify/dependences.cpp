@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "analysis/unjoined.h"
+#include "analysis/order/order.h"
 #include "ir/evaluate.h"
 #include "verify/checks.h"
 
@@ -93,7 +93,7 @@ void CheckDependences(const Module& module, const Graph& graph, Diagnostics& dia
       }
       report.Add(program, unjoined, *conflicts);
     };
-    UseChains(module, program).FindUnjoined(NeedOrder::Reads, {}, on_unjoined);
+    Order(module, program).FindUnjoined(NeedOrder::Reads, on_unjoined);
   }
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every file of src/ includes headers only of the rooms that docs/architecture.md lets its room use,
-and printers of emitted text decide nothing.
+headers that are a detail stay in their folder, and printers of emitted text decide nothing.
 
     rooms_test.py ROOT
 """
@@ -11,6 +11,8 @@ from pathlib import Path
 
 ROW = re.compile(r"^\| `([\w/]+)` \| [^|]+ \|([^|]*)\|$", re.MULTILINE)
 INCLUDE = re.compile(r'^#include "([\w/]+)/[^"]+"', re.MULTILINE)
+# What others may include of the folder; the rest are details of it.
+ORDER = re.compile(r'#include "(analysis/order/(?!(?:order|task_order|possible_order)\.h)[^"]+)"')
 # Only raise and the manifest ask what expressions are worth, or what is inside of them.
 PRINTER = re.compile(r"src/emit/(?!manifest)\w+\.(cpp|h)$")
 QUESTION = re.compile(
@@ -46,6 +48,11 @@ def main():
             wrong += [
                 f"{path.relative_to(root)}: a printer has `{asked}`, a question for `emit/raise`"
                 for asked in QUESTION.findall(path.read_text())
+            ]
+        if path.parent != root / "src/analysis/order":
+            wrong += [
+                f"{path.relative_to(root)}: `{header}` is a detail of the order"
+                for header in ORDER.findall(path.read_text())
             ]
         allowed = table.get(room)
         if allowed is None:

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/control_reads.h"
-#include "analysis/events.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "analysis/derivation/bounds.h"
-#include "analysis/proofs/grid_barriers.h"
-#include "analysis/proofs/sampled_order.h"
+#include "analysis/order/task_order.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {
@@ -25,61 +25,15 @@ std::optional<size_t> CarriedBy(const Dependence& dependence) {
 
 struct DependenceGraph::State {
   State(const Module& module, const CallProgram& called)
-      : program(called),
-        unknowns(module, called, context),
-        conflicts(unknowns),
-        grids(unknowns),
-        sampled(module, called) {}
-
-  HappensBefore& Order() {
-    if (!order) {
-      relations = MakeEventRelations(unknowns, std::move(relations));
-      left = {};
-      trusted.clear();
-      for (auto [all, kept] : {std::pair{&relations.waits, &left.waits},
-                               std::pair{&relations.notifies, &left.notifies}}) {
-        for (const EdgeRelation& edge : *all) {
-          if (!without.contains(edge.edge->ref)) {
-            kept->push_back(edge);
-            trusted.insert(edge.edge->ref->event);
-          }
-        }
-      }
-      order.emplace(unknowns, left, trusted, &steps);
-    }
-    return *order;
-  }
+      : program(called), unknowns(module, called, context), conflicts(unknowns), order(unknowns) {}
 
   /// Whether events let all tasks of the one call wait for all of the other.
   bool IsBehindBarrier(const Dependence& d) {
     const ProgramCall& x = program.calls[d.from];
     const ProgramCall& y = program.calls[d.to];
-    HappensBefore& events = Order();
-    if (!barriers) {
-      barriers.emplace(grids, events);
-    }
-    return !d.carried ? barriers->OrdersInIteration(x, y)
+    return !d.carried ? order.OrdersIteration(x, y)
                       : d.repeats == 0 && x.repeats.size() == 1 && y.repeats.size() == 1 &&
-                            barriers->OrdersIterations(x, y);
-  }
-
-  void ForgetOrder() {
-    barriers.reset();
-    order.reset();
-  }
-
-  /// Whether chains of several events put the pairs in order.
-  bool IsOrderedByChains(const Dependence& d, const Map& pairs) {
-    if (!Order().Leads(d.from, d.to)) {
-      return false;
-    }
-    const Map& direct = Order().Directly(d.from, d.to);
-    Map open = direct ? Coalesce(pairs - direct) : pairs;
-    if (auto found = sampled.IsOrdered(*order, d.from, d.to, open)) {
-      return *found;
-    }
-    const Map& ordered = order->Between(d.from, d.to);
-    return ordered && IsSubset(pairs, ordered);
+                            order.OrdersIterations(x, y);
   }
 
   /// Whether events order what data decide element by element, and the rest as it is.
@@ -89,11 +43,8 @@ struct DependenceGraph::State {
       return false;
     }
     context.SetBudget(kSteps);
-    HappensBefore& events = Order();
-    const Map& between_calls = events.Between(d.from, d.to);
     auto covered = [&](const Set& pairs) {
-      return IsEmpty(pairs) ||
-             (between_calls && IsSubset(conflicts.MapOf(d, pairs), between_calls));
+      return IsEmpty(pairs) || order.Orders(d.from, d.to, conflicts.MapOf(d, pairs));
     };
     return covered(conflict.fixed) &&
            std::all_of(conflict.data.begin(), conflict.data.end(), [&](const Set& touched) {
@@ -102,8 +53,7 @@ struct DependenceGraph::State {
              }
              Set possible = unknowns.WithAxioms(touched);
              return IsEmpty(possible) ||
-                    MeetsInElements(unknowns, left, trusted, program.calls[d.from],
-                                    program.calls[d.to], possible);
+                    order.OrdersInElements(program.calls[d.from], program.calls[d.to], possible);
            });
   }
 
@@ -206,16 +156,8 @@ struct DependenceGraph::State {
   IslContext context;
   Unknowns unknowns;
   ConflictSets conflicts;
-  GridCalls grids;
-  SampledOrder sampled;
+  TaskOrder order;
   std::vector<FoundNeeds> found_needs;
-  std::set<const EventRef*> without;
-  EventRelations relations;
-  EventSteps steps;
-  EventRelations left;  // what `order` is made of
-  std::set<EventId> trusted;
-  std::optional<HappensBefore> order;
-  std::optional<GridBarriers> barriers;
   unsigned long steps_for_order = kMostStepsForOrder;
 };
 
@@ -236,31 +178,9 @@ DependenceGraph::DependenceGraph(const Module& module, const CallProgram& progra
 
 DependenceGraph::~DependenceGraph() = default;
 
-/// What is known of references that are gone goes, as others may get their place.
-void DependenceGraph::EventsChanged() {
-  std::set<const EventRef*> left;
-  for (const ProgramCall& call : state_->program.calls) {
-    for (const auto* edges : {&call.waits, &call.notifies}) {
-      for (const TaskEdge& edge : *edges) {
-        left.insert(edge.ref);
-      }
-    }
-  }
-  auto is_gone = [&](const EdgeRelation& edge) { return !left.contains(edge.ref); };
-  std::erase_if(state_->relations.waits, is_gone);
-  std::erase_if(state_->relations.notifies, is_gone);
-  std::erase_if(state_->steps, [&](const auto& step) {
-    return !left.contains(step.first.first) || !left.contains(step.first.second);
-  });
-  state_->ForgetOrder();
-  state_->sampled.EventsChanged(state_->without);
-}
+void DependenceGraph::EventsChanged() { state_->order.EventsChanged(); }
 
-void DependenceGraph::Leave(const std::set<const EventRef*>& waits) {
-  state_->without = waits;
-  state_->ForgetOrder();
-  state_->sampled.EventsChanged(waits);
-}
+void DependenceGraph::Leave(const std::set<const EventRef*>& waits) { state_->order.Leave(waits); }
 
 bool DependenceGraph::Exists(const Dependence& dependence) {
   return state_->conflicts.Exists(dependence);
@@ -273,10 +193,7 @@ bool DependenceGraph::IsOrdered(const Dependence& dependence) {
   }
   const Map& pairs = state_->MapOf(dependence);
   state_->context.SetBudget(state_->steps_for_order);
-  HappensBefore& order = state_->Order();
-  const Map& direct = order.Directly(dependence.from, dependence.to);
-  bool ordered =
-      (direct && IsSubset(pairs, direct)) || state_->IsOrderedByChains(dependence, pairs);
+  bool ordered = state_->order.Orders(dependence.from, dependence.to, pairs);
   if (!ordered && state_->context.GaveUp()) {
     state_->steps_for_order = std::max(state_->steps_for_order / 2, kLeastStepsForOrder);
   }
@@ -293,17 +210,9 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 }
 
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
-  Map open = state_->MapOf(dependence);
+  const Map& pairs = state_->MapOf(dependence);
   state_->context.SetBudget(kSteps);
-  auto sampled =
-      state_->sampled.OpenDistance(dependence.from, dependence.to, open, dependence.repeats);
-  if (sampled.known) {
-    return sampled.least;
-  }
-  if (const Map& ordered = state_->Order().Between(dependence.from, dependence.to)) {
-    open = open - ordered;
-  }
-  return LeastDistance(open, dependence.repeats);
+  return state_->order.LeastOpenDistance(dependence.from, dependence.to, pairs, dependence.repeats);
 }
 
 std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/events.h"
 #include "analysis/fresh_buffers.h"
 #include "analysis/sets/convert.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analysis/events.h"
+#include "analysis/sets/task_pairs.h"
 #include "ir/printer.h"
 
 namespace etc {

@@ -39,9 +39,10 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
   ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
-  ProveControlReads(prover, relations, trusted);
+  TaskOrder order(unknowns, relations, std::move(trusted));
+  ProveControlReads(prover, order);
   Renewal renewal(unknowns, accesses);
-  ProveRaces(prover, relations, accesses, trusted, renewal);
+  ProveRaces(prover, relations, accesses, order, renewal);
   ProveMemory(prover, accesses, renewal);
   ProveCoverage(prover, accesses, renewal);
   return outcome;

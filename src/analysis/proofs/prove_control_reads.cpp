@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "analysis/control_reads.h"
-#include "analysis/order.h"
 #include "analysis/proofs/prover.h"
 
 namespace etc {
@@ -16,13 +15,11 @@ constexpr unsigned long kSteps = 20'000'000;
 
 class ControlReadsProof {
  public:
-  ControlReadsProof(Prover& prover, const EventRelations& relations,
-                    const std::set<EventId>& trusted)
+  ControlReadsProof(Prover& prover, TaskOrder& order)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
-        relations_(relations),
-        trusted_(trusted),
+        order_(order),
         writers_(WritersOf(unknowns_)) {}
 
   void Run() {
@@ -53,9 +50,9 @@ class ControlReadsProof {
           continue;  // a task's own elements, or found as a race on the tensor
         }
         prover_.context.SetBudget(kSteps);
-        bool before = FollowsProgramOrder(unknowns_.program()) && writer < call.index;
-        if (before || (stable && FollowsWrites(unknowns_, relations_, trusted_, calls_[writer],
-                                               call, read, counts))) {
+        bool before = order_.FollowsProgramOrder() && writer < call.index;
+        if (before ||
+            (stable && FollowsWrites(unknowns_, order_, calls_[writer], call, read, counts))) {
           ++prover_.report.races.proved;
           continue;
         }
@@ -72,16 +69,12 @@ class ControlReadsProof {
   Prover& prover_;
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
-  const EventRelations& relations_;
-  const std::set<EventId>& trusted_;
+  TaskOrder& order_;
   std::map<TensorId, std::set<size_t>> writers_;
 };
 
 }  // namespace
 
-void ProveControlReads(Prover& prover, const EventRelations& relations,
-                       const std::set<EventId>& trusted) {
-  ControlReadsProof(prover, relations, trusted).Run();
-}
+void ProveControlReads(Prover& prover, TaskOrder& order) { ControlReadsProof(prover, order).Run(); }
 
 }  // namespace etc

@@ -5,6 +5,7 @@
 
 #include "analysis/proofs/prover.h"
 #include "analysis/proofs/wait_cycle.h"
+#include "analysis/sets/task_pairs.h"
 #include "ir/printer.h"
 
 namespace etc {

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/order.h"
 #include "analysis/proofs/between.h"
 #include "analysis/proofs/buffers.h"
-#include "analysis/proofs/grid_barriers.h"
 #include "analysis/proofs/prover.h"
 #include "analysis/proofs/report_race.h"
-#include "analysis/proofs/sampled_order.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {
@@ -21,18 +19,12 @@ constexpr unsigned long kStepsForPair = 20'000'000;
 class RaceProof {
  public:
   RaceProof(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
-            const std::set<EventId>& trusted, Renewal& renewal)
+            TaskOrder& order, Renewal& renewal)
       : prover_(prover),
         unknowns_(prover.unknowns),
         calls_(unknowns_.program().calls),
-        relations_(relations),
-        trusted_(trusted),
-        in_order_by_schedule_(FollowsProgramOrder(unknowns_.program())),
-        order_(unknowns_, relations, trusted),
-        grid_calls_(prover.unknowns),
-        grid_barriers_(grid_calls_, order_),
+        order_(order),
         between_(unknowns_, accesses),
-        sampled_(unknowns_.module(), unknowns_.program()),
         report_(prover, relations),
         sizes_(unknowns_.GlobalFacts()),
         first_(accesses.first),
@@ -41,13 +33,13 @@ class RaceProof {
 
   void Run() {
     for (const ProgramCall& y : calls_) {
-      if (!in_order_by_schedule_) {
+      if (!order_.FollowsProgramOrder()) {
         CheckBefore(y);
       }
     }
     for (const ProgramCall& y : calls_) {
       for (size_t x = calls_.size();
-           !in_order_by_schedule_ && !y.repeats.empty() && x-- > y.index + 1;) {
+           !order_.FollowsProgramOrder() && !y.repeats.empty() && x-- > y.index + 1;) {
         if (CommonRepeats(calls_[x], y) > 0) {
           CheckIterations(calls_[x], y);
         }
@@ -67,7 +59,7 @@ class RaceProof {
   void CheckBefore(const ProgramCall& y) {
     for (size_t x = y.index; x-- > 0;) {
       for (TensorId tensor : CommonTensors(calls_[x], y)) {
-        bool follows = grid_barriers_.Orders(calls_[x], y) || FollowsRenewal(calls_[x], y, tensor);
+        bool follows = order_.OrdersAll(calls_[x], y) || FollowsRenewal(calls_[x], y, tensor);
         if (follows) {
           ForPairs(calls_[x], y, tensor, [&](const AccessRegion&, const AccessRegion&) {
             ++prover_.report.races.proved;
@@ -203,14 +195,14 @@ class RaceProof {
   }
 
   /// Whether all of the pairs are ordered by events between whole calls.
-  bool BehindGridBarrier(const ProgramCall& x, const ProgramCall& y) const {
-    return x.index < y.index ? grid_barriers_.Orders(x, y)
-                             : x.index > y.index && grid_barriers_.OrdersIterations(x, y);
+  bool BehindGridBarrier(const ProgramCall& x, const ProgramCall& y) {
+    return x.index < y.index ? order_.OrdersAll(x, y)
+                             : x.index > y.index && order_.OrdersIterations(x, y);
   }
 
   /// Whether the pairs in one iteration are ordered by single events, or none of them conflict.
   bool IsOrderedInIteration(const ProgramCall& x, const ProgramCall& y, const AccessRegion& a,
-                            const AccessRegion& b) const {
+                            const AccessRegion& b) {
     Set pairs = x.index == y.index ? InOneIterationInOrder(x)
                                    : InOneIteration(unknowns_, CommonRepeats(x, y));
     Set conflict = Coalesce(a.set & b.set & pairs & sizes_);
@@ -224,7 +216,7 @@ class RaceProof {
     // The reader of a flagged buffer waits for each word.
     bool waits = unknowns_.module().tensors[a.tensor].flagged && a.write && !b.write;
     if (a.ahead || b.ahead || waits || BehindGridBarrier(x, y) ||
-        (grid_barriers_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b))) {
+        (order_.OrdersIterations(x, y) && IsOrderedInIteration(x, y, a, b))) {
       ++prover_.report.races.proved;
       return true;
     }
@@ -233,8 +225,8 @@ class RaceProof {
     bool proved = IsEmpty(conflict);
     if (!proved && !(a.exact && b.exact)) {
       conflict = unknowns_.WithAxioms(conflict);
-      proved = IsEmpty(conflict) || IsCovered(x, y, conflict) ||
-               MeetsInElements(unknowns_, relations_, trusted_, x, y, conflict);
+      proved =
+          IsEmpty(conflict) || IsCovered(x, y, conflict) || order_.OrdersInElements(x, y, conflict);
     }
     if (proved) {
       ++prover_.report.races.proved;
@@ -263,7 +255,7 @@ class RaceProof {
     } else if (x.index == y.index) {
       times.push_back({std::nullopt, InOneIterationInOrder(x)});
     }
-    for (size_t i = repeats; !in_order_by_schedule_ && i-- > 0;) {
+    for (size_t i = repeats; !order_.FollowsProgramOrder() && i-- > 0;) {
       times.push_back({Dependence{x.index, y.index, i, true}, InLaterIteration(unknowns_, i)});
     }
     return times;
@@ -309,36 +301,19 @@ class RaceProof {
     return ToMap(unknowns_, conflict, TaskNames(x, 1), TaskNames(y, 2));
   }
 
-  bool IsDirect(const ProgramCall& x, const ProgramCall& y, const Set& conflict) const {
-    const Map& direct = order_.Directly(x.index, y.index);
-    return direct && IsSubset(Tasks(x, y, conflict), direct);
+  bool IsDirect(const ProgramCall& x, const ProgramCall& y, const Set& conflict) {
+    return order_.OrdersDirectly(x.index, y.index, Tasks(x, y, conflict));
   }
 
   bool IsCovered(const ProgramCall& x, const ProgramCall& y, const Set& conflict) {
-    Map tasks = Tasks(x, y, conflict);
-    const Map& direct = order_.Directly(x.index, y.index);
-    Map open = direct ? Coalesce(tasks - direct) : tasks;
-    if (IsEmpty(open)) {
-      return true;
-    }
-    if (auto found = sampled_.IsOrdered(order_, x.index, y.index, open)) {
-      return *found;
-    }
-    const Map& ordered = order_.Between(x.index, y.index);
-    return ordered && IsSubset(tasks, ordered);
+    return order_.Orders(x.index, y.index, Tasks(x, y, conflict));
   }
 
   Prover& prover_;
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
-  const EventRelations& relations_;
-  const std::set<EventId>& trusted_;
-  bool in_order_by_schedule_;
-  HappensBefore order_;
-  GridCalls grid_calls_;
-  GridBarriers grid_barriers_;
+  TaskOrder& order_;
   Between between_;
-  SampledOrder sampled_;
   RaceReport report_;
   Set sizes_;  // with all that is known of terms over them
   const std::vector<std::vector<AccessRegion>>& first_;
@@ -359,8 +334,8 @@ class RaceProof {
 }  // namespace
 
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
-                const std::set<EventId>& trusted, Renewal& renewal) {
-  RaceProof(prover, relations, accesses, trusted, renewal).Run();
+                TaskOrder& order, Renewal& renewal) {
+  RaceProof(prover, relations, accesses, order, renewal).Run();
 }
 
 }  // namespace etc

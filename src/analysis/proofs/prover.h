@@ -6,15 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/events.h"
+#include "analysis/order/task_order.h"
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/computed_values.h"
 #include "analysis/proofs/proofs.h"
 
 namespace etc {
-
-/// Values of parameters.
-using Point = std::map<std::string, int64_t>;
 
 /// Why a fact is not proved.
 struct Reason {
@@ -77,10 +74,9 @@ void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read)
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
 /// What says which tasks run, and what they wait for and notify, is read after it is written.
-void ProveControlReads(Prover& prover, const EventRelations& relations,
-                       const std::set<EventId>& trusted);
+void ProveControlReads(Prover& prover, TaskOrder& order);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
-                const std::set<EventId>& trusted, Renewal& renewal);
+                TaskOrder& order, Renewal& renewal);
 /// What shares memory holds no values at the same time.
 void ProveMemory(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
 /// What is read of buffers and outputs was written before; and warns of outputs that nobody writes.

@@ -5,8 +5,9 @@
 
 #include <optional>
 
+#include "analysis/order/possible_order.h"
 #include "analysis/proofs/missing_event.h"
-#include "analysis/proofs/point_order.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {
@@ -31,9 +32,7 @@ class RaceReport::Writer {
       prover_.context.SetBudget(kStepsForPair);
       possible_order_.emplace(unknowns_, relations_);
     }
-    if (Map ordered = possible_order_->Between(x.index, y.index)) {
-      open = open - ordered;
-    }
+    open = possible_order_->Open(x, y, open);
     const Tensor& tensor = unknowns_.module().tensors[a.tensor];
     std::optional<Point> point;
     Set open_set = conflict & OpenSet(x, y, open);
@@ -98,7 +97,7 @@ class RaceReport::Writer {
     for (int tries = 0; tries < kMostTries; ++tries) {
       prover_.context.SetBudget(kStepsForPair);
       auto point = FindWitness(unknowns_, unknowns_.Close(open));
-      if (!point || !MayBeInOrder(unknowns_, *possible_order_, x, y, *point)) {
+      if (!point || !possible_order_->MayOrder(x, y, *point)) {
         return point;
       }
       open = open - AsFarApart(x, y, *point);
@@ -142,7 +141,7 @@ class RaceReport::Writer {
   Prover& prover_;
   Unknowns& unknowns_;
   const EventRelations& relations_;
-  std::optional<HappensBefore> possible_order_;  // once something is open
+  std::optional<PossibleOrder> possible_order_;  // once something is open
 };
 
 RaceReport::RaceReport(Prover& prover, const EventRelations& relations)

@@ -21,10 +21,7 @@ std::optional<int64_t> Least(const Set& set, const std::string& name) {
   }
   Set moved(isl_set_move_dims(isl_set_from_params(set.copy()), isl_dim_set, 0, isl_dim_param, 0,
                               static_cast<unsigned>(count)));
-  Val least(isl_set_dim_min_val(moved.copy(), position));
-  return isl_val_is_int(least.get()) == isl_bool_true
-             ? std::optional<int64_t>(isl_val_get_num_si(least.get()))
-             : std::nullopt;
+  return ToInt(Val(isl_set_dim_min_val(moved.copy(), position)));
 }
 
 /// Gives each term over sizes the value that it has at fixed sizes.

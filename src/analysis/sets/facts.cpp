@@ -95,9 +95,7 @@ std::optional<int64_t> LargestOn(const Set& set, const PwAff& value, const Unkno
                                static_cast<unsigned>(position), 1));
   isl_size count = isl_set_dim(line.get(), isl_dim_param);
   line = Set(isl_set_project_out(line.copy(), isl_dim_param, 0, static_cast<unsigned>(count)));
-  Val largest(isl_set_dim_max_val(line.copy(), 0));
-  bool is_int = isl_val_is_int(largest.get()) == isl_bool_true;
-  return is_int ? std::optional<int64_t>(isl_val_get_num_si(largest.get())) : std::nullopt;
+  return ToInt(Val(isl_set_dim_max_val(line.copy(), 0)));
 }
 
 }  // namespace etc

@@ -15,6 +15,7 @@
 #include <isl/space.h>
 #include <isl/val.h>
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -109,6 +110,11 @@ inline bool IsSubset(const Set& a, const Set& b) {
 }
 inline bool IsSubset(const Map& a, const Map& b) {
   return isl_map_is_subset(a.get(), b.get()) == isl_bool_true;
+}
+/// Nothing where it is no integer, and after an error.
+inline std::optional<int64_t> ToInt(const Val& value) {
+  bool is_int = isl_val_is_int(value.get()) == isl_bool_true;
+  return is_int ? std::optional<int64_t>(isl_val_get_num_si(value.get())) : std::nullopt;
 }
 /// Whether the sets are equal in form; equal sets may differ in it.
 inline bool IsPlainlyEqual(const Set& a, const Set& b) {

@@ -9,15 +9,6 @@
 #include "ir/requirements.h"
 
 namespace etc {
-namespace {
-
-std::optional<int64_t> ToInt(const Val& value) {
-  bool is_int = isl_val_is_int(value.get()) == isl_bool_true;
-  return is_int ? std::optional<int64_t>(isl_val_get_num_si(value.get())) : std::nullopt;
-}
-
-}  // namespace
-
 Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext& context)
     : module_(module), program_(program), context_(context), sizes_(All()) {
   for (const Item& item : module.items) {

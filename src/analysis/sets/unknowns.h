@@ -49,6 +49,9 @@ struct Precondition {
   bool monotone = false;
 };
 
+/// Values of parameters.
+using Point = std::map<std::string, int64_t>;
+
 /// Stands for a value that is stored.
 inline constexpr const char* kStoredValue = "stored@";
 

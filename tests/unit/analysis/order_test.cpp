@@ -1,5 +1,5 @@
 // What comes before what, asked of whole calls and of elements.
-#include "analysis/order.h"
+#include "analysis/order/order.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/proofs/task_sample.h"
+#include "analysis/order/task_sample.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "analysis/proofs/sampled_order.h"
+#include "analysis/order/sampled_order.h"
 
 #include <isl/point.h>
 

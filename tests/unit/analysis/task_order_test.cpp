@@ -1,5 +1,5 @@
-// Which calls come after all of another, and which do not.
-#include "analysis/proofs/grid_barriers.h"
+// Which tasks come after which others: all tasks of calls, and pairs.
+#include "analysis/order/task_order.h"
 
 #include <doctest/doctest.h>
 
@@ -42,15 +42,20 @@ struct Program {
         program(MakeCallProgram(*module, module->graphs[GraphId{0}])),
         unknowns(*module, program, context),
         relations(MakeEventRelations(unknowns)),
-        order(unknowns, relations, {program.events.begin(), program.events.end()}),
-        calls(unknowns),
-        barriers(calls, order) {}
+        order(unknowns, relations, {program.events.begin(), program.events.end()}) {}
 
-  bool Orders(size_t x, size_t y) const {
-    return barriers.Orders(program.calls[x], program.calls[y]);
+  bool Orders(size_t x, size_t y) { return order.OrdersAll(program.calls[x], program.calls[y]); }
+  bool OrdersIterations(size_t x, size_t y) {
+    return order.OrdersIterations(program.calls[x], program.calls[y]);
   }
-  bool OrdersIterations(size_t x, size_t y) const {
-    return barriers.OrdersIterations(program.calls[x], program.calls[y]);
+
+  /// Tasks of two calls in layers, written with `l`, `i` and `m`, `j` for the layer and coordinate.
+  Map Pairs(const std::string& where) const {
+    std::string text =
+        "[n] -> { [l, i] -> [m, j] : 1 <= n <= 8 and 0 <= l < 4 and 0 <= m < 4 and "
+        "0 <= i < n and 0 <= j < n and " +
+        where + " }";
+    return Map(isl_map_read_from_str(context.get(), text.c_str()));
   }
 
   SourceFile source;
@@ -60,9 +65,7 @@ struct Program {
   IslContext context;
   Unknowns unknowns;
   EventRelations relations;
-  HappensBefore order;
-  GridCalls calls;
-  GridBarriers barriers;
+  TaskOrder order;
 };
 
 TEST_CASE("events between whole calls order all of them") {
@@ -104,6 +107,44 @@ TEST_CASE("a wait that is missing at one size orders nothing") {
                          kSecond));
   CHECK_FALSE(program.Orders(0, 1));
   CHECK_FALSE(program.OrdersIterations(2, 1));
+}
+
+/// Layers of which each task hands on to the task of its own coordinate.
+const std::string kHalfByTask = "event %half[l: 4, i: n] count 1;";
+const std::string kFirstByTask = "@copy(%a, %b) wait (i) => %ready[l] notify (i) => %half[l, i];";
+const std::string kSecondByTask =
+    "@copy(%b, %a) wait (i) => %half[l, i] notify (i) => %ready[l + 1];";
+
+TEST_CASE("single events order pairs of tasks, and chains order more of them") {
+  Program program(Layers(kHalfByTask, kFirstByTask, kSecondByTask));
+  CHECK(program.order.OrdersDirectly(1, 2, program.Pairs("m = l and j = i")));
+  CHECK(program.order.Orders(1, 2, program.Pairs("m = l and j = i")));
+  CHECK_FALSE(program.order.Orders(1, 2, program.Pairs("m = l and j = i + 1")));
+  CHECK_FALSE(program.order.OrdersDirectly(1, 2, program.Pairs("m > l")));
+  CHECK(program.order.Orders(1, 2, program.Pairs("m > l")));
+  CHECK_FALSE(program.order.Orders(2, 1, program.Pairs("m = l")));
+}
+
+TEST_CASE("what is in no order is so many iterations apart") {
+  Program program(Layers(kHalfByTask, kFirstByTask, kSecondByTask));
+  CHECK(program.order.LeastOpenDistance(1, 2, program.Pairs("m >= l"), 0) == 0);
+  CHECK_FALSE(program.order.LeastOpenDistance(1, 2, program.Pairs("m > l"), 0));
+}
+
+TEST_CASE("the order is that of the events that count") {
+  Program program(Layers(kHalfByTask, kFirstByTask, kSecondByTask));
+  const ProgramCall& second = program.program.calls[2];
+  Map same = program.Pairs("m = l and j = i");
+  CHECK(program.order.OrdersThrough(1, second, same, [](size_t) { return true; }));
+  CHECK_FALSE(program.order.OrdersThrough(1, second, same, [](size_t) { return false; }));
+  TaskOrder none(program.unknowns, program.relations, {});
+  CHECK_FALSE(none.Orders(1, 2, same));
+  TaskOrder all(program.unknowns);
+  CHECK(all.Orders(1, 2, same));
+  all.Leave({second.waits[0].ref});
+  CHECK_FALSE(all.Orders(1, 2, same));
+  all.Leave({});
+  CHECK(all.Orders(1, 2, same));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
-#include "analysis/proofs/grid_barriers.h"
+#include "analysis/order/grid_barriers.h"
 
 #include <algorithm>
+
+#include "analysis/sets/task_pairs.h"
+#include "analysis/sets/task_scope.h"
 
 namespace etc {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/unjoined.h"
+#include "analysis/order/use_chains.h"
 
 #include <algorithm>
 

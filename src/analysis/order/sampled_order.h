@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "analysis/events.h"
-#include "analysis/proofs/task_sample.h"
+#include "analysis/order/happens_before.h"
+#include "analysis/order/task_sample.h"
 
 namespace etc {
 

@@ -1,31 +1,26 @@
 // The order between tasks, as relations (iterations, coordinates) -> (iterations, coordinates).
 //
 // A graph is a straight line of segments, each a call or a repeat, so one pass over it composes all
-// chains of events. Inside a repeat two passes cover the same iteration and the next one. For
+// chains of steps. Inside a repeat two passes cover the same iteration and the next one. For
 // further iterations a call is a spine: if P relates its tasks in any iteration with those in the
 // one that comes a lap later, and P is contained in P after P, then P relates any iteration with
 // any that comes some laps later, by induction. The cost does not depend on the number of
 // iterations. A lap is mostly one iteration, and as many as a ring of buffers has places where what
 // refills a place waits for what has used it. Which laps there are shows from the calls alone: they
-// are the lengths of cycles of events (happens_before_laps.cpp).
+// are the lengths of cycles of steps (happens_before_laps.cpp).
 //
 // An iteration of a repeat is again a straight line of calls and repeats: a pass over it closes
 // each repeat inside of it in the same way, at equal iterations of those around. To a spine of the
 // outer repeat the iterations of the inner ones are coordinates like others.
+#include "analysis/order/happens_before.h"
+
 #include <fmt/format.h>
-#include <isl/constraint.h>
-#include <isl/local_space.h>
 
 #include <algorithm>
 
-#include "analysis/events.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
-
-Map After(const Map& first, const Map& second) {
-  return Map(isl_map_apply_range(first.copy(), second.copy()));
-}
-
 namespace {
 
 /// Of a relation between tasks of one call, the pairs of which the second is some laps later in the
@@ -54,54 +49,13 @@ bool IsProduct(const Map& pairs) {
       pairs);
 }
 
-/// Whether the sum has grown.
-bool AddTo(Map& sum, const Map& part) {
-  if (sum ? IsSubset(part, sum) : IsEmpty(part)) {
-    return false;
-  }
-  sum = sum ? Coalesce(sum | part) : part;
-  return true;
-}
-
 }  // namespace
 
-Map InOneIteration(Map pairs, size_t repeats) {
-  for (int i = 0; i < static_cast<int>(repeats); ++i) {
-    pairs = Map(isl_map_equate(pairs.copy(), isl_dim_in, i, isl_dim_out, i));
-  }
-  return pairs;
-}
-
-Map InLaterIteration(Map pairs, size_t repeats) {
-  pairs = InOneIteration(std::move(pairs), repeats);
-  int at = static_cast<int>(repeats);
-  return Map(isl_map_order_lt(pairs.copy(), isl_dim_in, at, isl_dim_out, at));
-}
-
-Map InNextIteration(Map pairs, size_t repeats, int64_t distance) {
-  pairs = InOneIteration(std::move(pairs), repeats);
-  isl_constraint* one =
-      isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(pairs.get())));
-  one = isl_constraint_set_coefficient_si(one, isl_dim_out, static_cast<int>(repeats), 1);
-  one = isl_constraint_set_coefficient_si(one, isl_dim_in, static_cast<int>(repeats), -1);
-  one = isl_constraint_set_constant_si(one, static_cast<int>(-distance));
-  return Map(isl_map_add_constraint(pairs.copy(), one));
-}
-
-HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations,
-                             const std::set<EventId>& trusted, EventSteps* steps)
-    : HappensBefore(unknowns, relations, &trusted, steps) {}
-
-HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations)
-    : HappensBefore(unknowns, relations, nullptr, nullptr) {}
-
-HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations,
-                             const std::set<EventId>* trusted, EventSteps* steps)
+HappensBefore::HappensBefore(Unknowns& unknowns, Steps steps)
     : unknowns_(unknowns),
       calls_(unknowns.program().calls),
-      direct_(calls_.size(), std::vector<Map>(calls_.size())),
-      reach_(calls_.size(), Reach(calls_.size())),
-      may_lack_(calls_.size(), false) {
+      steps_(std::move(steps)),
+      reach_(calls_.size(), Reach(calls_.size())) {
   for (const ProgramCall& call : calls_) {
     if (call.segment == segments_.size()) {
       segments_.push_back({call.index, call.index});
@@ -109,22 +63,6 @@ HappensBefore::HappensBefore(Unknowns& unknowns, const EventRelations& relations
     segments_.back().end = call.index + 1;
     known_.push_back(call.segment);
     spines_.emplace_back(call.repeats.size());
-  }
-  for (const EdgeRelation& notify : relations.notifies) {
-    may_lack_[notify.call] = trusted != nullptr && !notify.exists;
-    for (const EdgeRelation& wait : relations.waits) {
-      EventId event = notify.edge->ref->event;
-      bool certain =
-          notify.certain && wait.certain && trusted != nullptr && trusted->contains(event);
-      if (event == wait.edge->ref->event && (certain || trusted == nullptr)) {
-        Map found;
-        Map& step = steps == nullptr ? found : (*steps)[{notify.edge->ref, wait.edge->ref}];
-        if (!step) {
-          step = After(notify.elements, Map(isl_map_reverse(wait.elements.copy())));
-        }
-        AddTo(direct_[notify.call][wait.call], step);
-      }
-    }
   }
 }
 
@@ -150,7 +88,7 @@ void HappensBefore::Follow(Reach& reach, size_t source, size_t from, size_t to, 
   if (edge && first && from == source) {
     Add(reach, to, edge);
   }
-  if (edge && reach.tasks[from] && !may_lack_[from]) {
+  if (edge && reach.tasks[from] && !steps_.may_lack[from]) {
     Add(reach, to, After(reach.tasks[from], edge));
   }
 }
@@ -160,9 +98,9 @@ void HappensBefore::Follow(Reach& reach, size_t source, size_t from, size_t to, 
 void HappensBefore::Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats) {
   for (size_t to = calls.begin; to < calls.end; ++to) {
     for (size_t from = before.begin; from < before.end; ++from) {
-      if (direct_[from][to]) {
+      if (steps_.between[from][to]) {
         Follow(reach, source, from, to, Step::Same, repeats,
-               [&] { return InOneIteration(direct_[from][to], repeats); });
+               [&] { return InOneIteration(steps_.between[from][to], repeats); });
       }
     }
   }
@@ -182,9 +120,9 @@ void HappensBefore::WithinIteration(Reach& reach, size_t source, Calls calls, si
 void HappensBefore::ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats) {
   for (size_t to = calls.begin; to < calls.end; ++to) {
     for (size_t from = calls.begin; from < calls.end; ++from) {
-      if (direct_[from][to]) {
+      if (steps_.between[from][to]) {
         Follow(reach, source, from, to, Step::Later, repeats,
-               [&] { return InLaterIteration(direct_[from][to], repeats - 1); });
+               [&] { return InLaterIteration(steps_.between[from][to], repeats - 1); });
       }
     }
   }
@@ -220,7 +158,7 @@ bool HappensBefore::Leads(size_t from, size_t to) {
         size_t at = open.back();
         open.pop_back();
         for (size_t next = 0; next < calls_.size(); ++next) {
-          if (direct_[at][next] && !leads_[source][next]) {
+          if (steps_.between[at][next] && !leads_[source][next]) {
             leads_[source][next] = true;
             open.push_back(next);
           }
@@ -233,7 +171,7 @@ bool HappensBefore::Leads(size_t from, size_t to) {
 
 const Map& HappensBefore::Between(size_t from, size_t to) {
   if (!Leads(from, to)) {
-    return direct_[from][to];  // there is none
+    return steps_.between[from][to];  // there is none
   }
   while (known_[from] <= calls_[to].segment) {
     size_t segment = known_[from]++;
@@ -247,14 +185,14 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
 }
 
 Map HappensBefore::WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const {
-  Map ordered = direct_[path[0]][path[1]];
+  Map ordered = steps_.between[path[0]][path[1]];
   Set first(isl_map_domain(pairs.copy()));
   ordered = Map(isl_map_intersect_domain(ordered.copy(), first.copy()));
   for (size_t i = 2; i < path.size(); ++i) {
-    if (may_lack_[path[i - 1]] || !direct_[path[i - 1]][path[i]]) {
+    if (steps_.may_lack[path[i - 1]] || !steps_.between[path[i - 1]][path[i]]) {
       return pairs;
     }
-    ordered = Coalesce(After(ordered, direct_[path[i - 1]][path[i]]));
+    ordered = Coalesce(After(ordered, steps_.between[path[i - 1]][path[i]]));
   }
   Set last(isl_map_range(pairs.copy()));
   ordered = Map(isl_map_intersect_range(ordered.copy(), last.copy()));
@@ -307,7 +245,7 @@ const std::vector<HappensBefore::Spine>& HappensBefore::Spines(size_t call, Call
 Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap,
                              size_t crossings) {
   const EnclosingRepeat& around = calls_[call].repeats[repeats];
-  if (may_lack_[call] || around.iterations.lo + lap > around.iterations.hi) {
+  if (steps_.may_lack[call] || around.iterations.lo + lap > around.iterations.hi) {
     return {};
   }
   Reach reach(calls_.size());

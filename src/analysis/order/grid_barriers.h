@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/events.h"
+#include "analysis/order/happens_before.h"
 
 namespace etc {
 

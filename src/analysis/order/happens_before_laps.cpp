@@ -1,44 +1,26 @@
-// How many iterations of a repeat chains of events may take from a call back to itself, without a
+// How many iterations of a repeat chains of steps may take from a call back to itself, without a
 // look at its tasks.
 #include <algorithm>
 #include <queue>
 
-#include "analysis/events.h"
+#include "analysis/order/happens_before.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {
 
-/// Of an event that leads to many later iterations, the nearest ones count.
+/// Of a step that leads to many later iterations, the nearest ones count.
 constexpr int64_t kMostDistances = 4;
 /// Of the laps of a call, the shortest ones are looked at.
 constexpr size_t kMostLaps = 6;
 /// The longest chain that is followed for a lap, in steps to later iterations.
 constexpr size_t kMostCrossings = 8;
 
-/// How many iterations later `pairs` leads, in the repeat inside of the outermost `repeats` ones.
-Set Distances(const Map& pairs, size_t repeats) {
-  Map iterations = pairs;
-  for (isl_dim_type type : {isl_dim_in, isl_dim_out}) {
-    auto at = static_cast<unsigned>(repeats);
-    auto behind = static_cast<unsigned>(isl_map_dim(iterations.get(), type)) - at - 1;
-    iterations = Map(isl_map_project_out(iterations.copy(), type, at + 1, behind));
-    iterations = Map(isl_map_project_out(iterations.copy(), type, 0, at));
-  }
-  auto params = static_cast<unsigned>(isl_map_dim(iterations.get(), isl_dim_param));
-  iterations = Map(isl_map_project_out(iterations.copy(), isl_dim_param, 0, params));
-  return Set(isl_map_deltas(iterations.copy()));
-}
-
-std::optional<int64_t> Number(const Val& value) {
-  bool is_int = isl_val_is_int(value.get()) == isl_bool_true;
-  return is_int ? std::optional<int64_t>(isl_val_get_num_si(value.get())) : std::nullopt;
-}
-
-/// The smallest ones of a single event.
+/// How many iterations later a single step leads: the smallest numbers.
 std::vector<int64_t> SmallestDistances(const Map& pairs, size_t repeats) {
   Set distances = Distances(InLaterIteration(pairs, repeats), repeats);
-  auto least = Number(Val(isl_set_dim_min_val(distances.copy(), 0)));
-  auto most = Number(Val(isl_set_dim_max_val(distances.copy(), 0)));
+  auto least = ToInt(Val(isl_set_dim_min_val(distances.copy(), 0)));
+  auto most = ToInt(Val(isl_set_dim_max_val(distances.copy(), 0)));
   if (!least || !most) {
     return {};
   }
@@ -86,26 +68,21 @@ std::vector<std::optional<Way>> ShortestWays(const std::vector<std::vector<Link>
 
 }  // namespace
 
-std::optional<int64_t> LeastDistance(const Map& pairs, size_t repeats) {
-  Set distances = Distances(pairs, repeats);
-  return Number(Val(isl_set_dim_min_val(distances.copy(), 0)));
-}
-
 /// Of the calls of a repeat that is number `repeats` around them.
 const HappensBefore::Laps& HappensBefore::LapsOf(Calls repeat, size_t repeats) {
   auto [found, fresh] = laps_.try_emplace({repeat.begin, repeats});
   Laps& laps = found->second;
   for (size_t from = repeat.begin; fresh && from < repeat.end; ++from) {
     for (size_t to = repeat.begin; to < repeat.end; ++to) {
-      if (!direct_[from][to]) {
+      if (!steps_.between[from][to]) {
         continue;
       }
-      // A single event that leads back in program order leads to a later iteration.
+      // A single step that leads back in program order leads to a later iteration.
       bool in_one = from < to || calls_[from].repeats.size() > repeats + 1;
-      if (in_one && !IsEmpty(InOneIteration(direct_[from][to], repeats + 1))) {
+      if (in_one && !IsEmpty(InOneIteration(steps_.between[from][to], repeats + 1))) {
         laps.same.emplace_back(from, to);
       }
-      std::vector<int64_t> distances = SmallestDistances(direct_[from][to], repeats);
+      std::vector<int64_t> distances = SmallestDistances(steps_.between[from][to], repeats);
       if (!distances.empty()) {
         laps.crossings.push_back({from, to, std::move(distances)});
       }

@@ -1,8 +1,6 @@
-// The order that events impose where data decide which elements are notified and waited for: a
-// token notifies the experts that it has chosen, and an expert waits for its own element.
-#include <algorithm>
+#include "analysis/order/data_order.h"
 
-#include "analysis/events.h"
+#include <algorithm>
 
 namespace etc {
 namespace {

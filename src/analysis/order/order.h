@@ -1,23 +1,22 @@
-// What comes before what in a program, as its events have it or, in a list of launches, the order
-// of the text.
+// What completes before what in a program: whole calls, and what they do to tensors. This is the
+// layer for who has no sets of tasks at hand; `task_order.h` answers about those.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <vector>
 
-#include "analysis/unjoined.h"
+#include "analysis/order/use_chains.h"
 
 namespace etc {
 
-/// Whether the schedule alone, whatever the events, completes each task before any that stands
-/// behind it in program order starts, if that is of another call or of another iteration. So it is
-/// in a list of launches, which follow each other; the SMs of a persistent kernel wait for nothing
-/// but events.
-bool FollowsProgramOrder(const CallProgram& program);
+class WholeCalls;
 
-/// Has two layers. Questions about whole calls look at events alone, and cost next to nothing.
-/// Questions about elements compose relations between tasks, which are made for the first of them.
+/// The order of a program by its schedule and its events. Questions about whole calls look at the
+/// clauses of events alone, and cost next to nothing. Questions about elements compose relations
+/// between tasks, which are made for the first of them.
 class Order {
  public:
   /// Both must outlive it.
@@ -33,6 +32,11 @@ class Order {
   /// The same for `y` in the next iteration of the repeat around both.
   bool BeforeNext(size_t x, size_t y);
 
+  // The uses of a tensor, whichever elements they touch.
+
+  /// Calls `on_unjoined` for each two uses that need an order and that no chain of events joins.
+  /// Flagged buffers order their own uses.
+  void FindUnjoined(NeedOrder need, const std::function<void(const Unjoined&)>& on_unjoined);
   /// Those of the events, tried one after the other, without which the rest of them joins all the
   /// uses of tensors that it joins with them.
   std::set<EventId> Redundant(const std::vector<EventId>& events);
@@ -44,15 +48,16 @@ class Order {
   bool IsComplete(const ProgramCall& call, size_t waits, TensorId tensor);
 
  private:
-  class WholeCalls;
-  struct Elements;
+  struct Exact;
 
   const WholeCalls& Whole();
+  const UseChains& Chains();
 
   const Module& module_;
   const CallProgram& program_;
   std::unique_ptr<WholeCalls> whole_;
-  std::unique_ptr<Elements> elements_;
+  std::unique_ptr<UseChains> chains_;
+  std::unique_ptr<Exact> exact_;
 };
 
 }  // namespace etc

@@ -1,6 +1,7 @@
-#include "analysis/proofs/point_order.h"
+#include "analysis/order/possible_order.h"
 
 #include <optional>
+#include <utility>
 
 namespace etc {
 namespace {
@@ -98,10 +99,18 @@ class Search {
 
 }  // namespace
 
-bool MayBeInOrder(const Unknowns& unknowns, const HappensBefore& order, const ProgramCall& x,
-                  const ProgramCall& y, const Point& point) {
-  unknowns.context().SetBudget(kSteps);
-  return Search(unknowns, order, point).Leads(x, y);
+PossibleOrder::PossibleOrder(Unknowns& unknowns, const EventRelations& relations)
+    : unknowns_(unknowns),
+      chains_(unknowns, PossibleSteps(unknowns.program().calls.size(), relations)) {}
+
+Map PossibleOrder::Open(const ProgramCall& x, const ProgramCall& y, const Map& pairs) {
+  const Map& ordered = chains_.Between(x.index, y.index);
+  return ordered ? pairs - ordered : pairs;
+}
+
+bool PossibleOrder::MayOrder(const ProgramCall& x, const ProgramCall& y, const Point& point) const {
+  unknowns_.context().SetBudget(kSteps);
+  return Search(unknowns_, chains_, point).Leads(x, y);
 }
 
 }  // namespace etc

@@ -1,0 +1,63 @@
+#include "analysis/order/steps.h"
+
+#include "analysis/sets/task_pairs.h"
+
+namespace etc {
+namespace {
+
+Steps None(size_t calls) {
+  return {std::vector<std::vector<Map>>(calls, std::vector<Map>(calls)),
+          std::vector<bool>(calls, false)};
+}
+
+Map StepOf(const EdgeRelation& notify, const EdgeRelation& wait) {
+  return After(notify.elements, Map(isl_map_reverse(wait.elements.copy())));
+}
+
+bool IsOfOneEvent(const EdgeRelation& notify, const EdgeRelation& wait) {
+  return notify.edge->ref->event == wait.edge->ref->event;
+}
+
+}  // namespace
+
+Steps StepsOf(size_t calls, const EventRelations& relations, const std::set<EventId>& trusted,
+              EventSteps& known) {
+  Steps steps = None(calls);
+  for (const EdgeRelation& notify : relations.notifies) {
+    steps.may_lack[notify.call] = !notify.exists;
+    for (const EdgeRelation& wait : relations.waits) {
+      if (!IsOfOneEvent(notify, wait) || !notify.certain || !wait.certain ||
+          !trusted.contains(notify.edge->ref->event)) {
+        continue;
+      }
+      Map& step = known[{notify.edge->ref, wait.edge->ref}];
+      if (!step) {
+        step = StepOf(notify, wait);
+      }
+      AddTo(steps.between[notify.call][wait.call], step);
+    }
+  }
+  return steps;
+}
+
+Steps PossibleSteps(size_t calls, const EventRelations& relations) {
+  Steps steps = None(calls);
+  for (const EdgeRelation& notify : relations.notifies) {
+    for (const EdgeRelation& wait : relations.waits) {
+      if (IsOfOneEvent(notify, wait)) {
+        AddTo(steps.between[notify.call][wait.call], StepOf(notify, wait));
+      }
+    }
+  }
+  return steps;
+}
+
+bool AddTo(Map& sum, const Map& part) {
+  if (sum ? IsSubset(part, sum) : IsEmpty(part)) {
+    return false;
+  }
+  sum = sum ? Coalesce(sum | part) : part;
+  return true;
+}
+
+}  // namespace etc
