@@ -206,13 +206,12 @@ class CudaWriter {
   void WriteFlags(TextWriter& out, const KernelScope& scope) {
     std::string end = "0LL";
     const std::optional<int64_t>& begin = scope.raised().flags_begin;
-    for (TensorId id : scope.raised().flag_buffers) {
-      const Tensor& tensor = module_.tensors[id];
-      std::string bytes = fmt::format("{}LL", BytesPerElement(tensor));
-      for (ExprId extent : tensor.shape) {
+    for (const RaisedPlace& place : scope.raised().flag_buffers) {
+      std::string bytes = fmt::format("{}LL", place.unit);
+      for (ExprId extent : place.extents) {
         bytes += fmt::format(" * {}", CxxExpr(scope, extent));
       }
-      end = fmt::format("Max({}, {} + {})", end, CxxExpr(scope, tensor.offset), bytes);
+      end = fmt::format("Max({}, {} + {})", end, CxxExpr(scope, place.first), bytes);
     }
     out.Open("ETC_DEVICE auto OpenFlags([[maybe_unused]] const Params& params) {");
     out.Line(

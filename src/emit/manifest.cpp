@@ -10,6 +10,7 @@
 #include "emit/emit.h"
 #include "emit/entries.h"
 #include "emit/json_text.h"
+#include "emit/manifest_expr.h"
 #include "emit/raise/raise.h"
 #include "ir/printer.h"
 #include "ir/requirements.h"
@@ -18,50 +19,7 @@
 namespace etc {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kCheckTasks = 4096;  // any number: a launch has one CTA for each SM at most
-
-/// Adds the operands of `op`, however it is nested: `((a + b) + c)` has three.
-void AddOperands(const Json& expr, const Json& op, std::vector<Json>& operands) {
-  if (!expr.is_array() || expr[0] != op) {
-    operands.push_back(expr);
-    return;
-  }
-  for (size_t i = 1; i < expr.size(); ++i) {
-    AddOperands(expr[i], op, operands);
-  }
-}
-
-/// The same value with each sum and each maximum as a tree of least depth: a program may have
-/// hundreds of buffers, and the runtime takes no deep expression.
-Json Balanced(const Json& expr) {
-  if (!expr.is_array()) {
-    return expr;
-  }
-  const Json& op = expr[0];
-  if (op != "+" && op != "max") {
-    Json out = Json::array({op});
-    for (size_t i = 1; i < expr.size(); ++i) {
-      out.push_back(Balanced(expr[i]));
-    }
-    return out;
-  }
-  std::vector<Json> operands;
-  AddOperands(expr, op, operands);
-  for (Json& operand : operands) {
-    operand = Balanced(operand);
-  }
-  while (operands.size() > 1) {
-    std::vector<Json> pairs;
-    for (size_t i = 0; i < operands.size(); i += 2) {
-      pairs.push_back(i + 1 < operands.size() ? Json{op, operands[i], operands[i + 1]}
-                                              : operands[i]);
-    }
-    operands = std::move(pairs);
-  }
-  return operands[0];
-}
 
 /// JSON has no number that is not finite.
 Json Number(double value) {
@@ -72,7 +30,8 @@ Json Number(double value) {
 
 class ManifestWriter {
  public:
-  explicit ManifestWriter(const RaisedModule& raised) : raised_(raised), module_(raised.module) {}
+  explicit ManifestWriter(const RaisedModule& raised)
+      : raised_(raised), module_(raised.module), sizes_(raised.module) {}
 
   Json Constants() const {
     Json out = Json::object();
@@ -106,7 +65,7 @@ class ManifestWriter {
                        {"dims", Dims(kernel)},
                        {"params", Params(kernel)},
                        {"kernels", Json::array()}});
-        AddRequirements(kernel, false, out.back());
+        AddRequirements(kernel, false, sizes_, out.back());
       }
       out.back()["kernels"].push_back(KernelEntry(kernel));
     }
@@ -132,7 +91,8 @@ class ManifestWriter {
   }
 
   /// What the graph's launches must fulfil: of all sizes, or of those in the ranges of the kernel.
-  void AddRequirements(const RaisedKernel& kernel, bool in_ranges, Json& to) {
+  void AddRequirements(const RaisedKernel& kernel, bool in_ranges, const ManifestExprs& sizes,
+                       Json& to) {
     const std::vector<SymbolId>& known = kernel.dims;
     for (ExprId condition : LaunchRequirements(module_)) {
       std::vector<SymbolId> dims = DimsIn(module_, condition);
@@ -140,7 +100,7 @@ class ManifestWriter {
       if (is_known && DependsOnRange(module_, condition) == in_ranges) {
         features_.insert("requirements");
         to["requirements"].push_back(
-            {{"text", Print(module_, condition)}, {"holds", Condition(condition)}});
+            {{"text", Print(module_, condition)}, {"holds", sizes.Condition(condition)}});
       }
     }
   }
@@ -151,7 +111,7 @@ class ManifestWriter {
       const Tensor& tensor = module_.tensors[id];
       Json shape = Json::array();
       for (ExprId extent : tensor.shape) {
-        shape.push_back(Expr(extent));
+        shape.push_back(sizes_.Expr(extent));
       }
       const char* access = tensor.access == Access::In    ? "in"
                            : tensor.access == Access::Out ? "out"
@@ -171,8 +131,8 @@ class ManifestWriter {
       }
       if (tensor.value_lo && IsUniform(module_, tensor)) {
         features_.insert("value_ranges");
-        param["value_min"] = Expr(tensor.value_lo);
-        param["value_max"] = Folded("-", Expr(tensor.value_hi), 1);  // inclusive
+        param["value_min"] = sizes_.Expr(tensor.value_lo);
+        param["value_max"] = Folded("-", sizes_.Expr(tensor.value_hi), 1);  // inclusive
       }
       if (tensor.distinct) {
         features_.insert("distinct");
@@ -189,7 +149,7 @@ class ManifestWriter {
 
   Json KernelEntry(const RaisedKernel& raised) {
     const Kernel& kernel = raised.kernel;
-    ranges_ = RangesOf(module_, kernel);
+    const ManifestExprs sizes(module_, RangesOf(module_, kernel));
     Json where = Json::array();
     for (const Where& range : kernel.where) {
       features_.insert("where");
@@ -197,29 +157,17 @@ class ManifestWriter {
                        {"min", EvaluateInt(module_, range.lo, {}).value()},
                        {"max", EvaluateInt(module_, range.hi, {}).value()}});
     }
-    Json workspace = 0, counters = 0;
-    for (NodeId id : kernel.declarations) {
-      if (const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id])) {
-        const Tensor& tensor = module_.tensors[buffer->tensor];
-        Json bytes = BytesPerElement(tensor);
-        for (ExprId extent : tensor.shape) {
-          bytes = Folded("*", bytes, Expr(extent));
-        }
-        workspace = Folded("max", workspace, Folded("+", Expr(tensor.offset), bytes));
-      } else if (const auto* declaration = std::get_if<EventDecl>(&module_.nodes[id])) {
-        Json elements = 1;
-        for (const EventDim& dim : module_.events[declaration->event].dims) {
-          elements = Folded("*", elements, Expr(dim.extent));
-        }
-        counters = Folded("+", Expr(module_.events[declaration->event].first), elements);
-      }
+    Json workspace = 0;
+    for (const RaisedPlace& buffer : raised.buffers) {
+      workspace = Folded("max", workspace, sizes.EndOf(buffer));
     }
+    Json counters = raised.last_counters ? sizes.EndOf(*raised.last_counters) : Json(0);
     bool launches = kernel.schedule == ScheduleKind::Kernels;
     if (launches) {
       features_.insert("launches");
     }
     size_t next = 0;
-    Json entries = launches ? Launches(raised, kernel.body, next) : Json(EntryName(kernel));
+    Json entries = launches ? Launches(raised, sizes, kernel.body, next) : Json(EntryName(kernel));
     if (launches && HasChecks(kernel)) {
       entries.insert(entries.begin(),
                      Json{{"entry", CheckName(module_, kernel)}, {"tasks", kCheckTasks}});
@@ -231,131 +179,44 @@ class ManifestWriter {
                   {"shared_bytes", kernel.shared_bytes},
                   {"workspace_bytes", Balanced(workspace)},
                   {"event_counters", Balanced(counters)}};
-    AddRequirements(raised, true, entry);
-    ranges_.clear();
+    AddRequirements(raised, true, sizes, entry);
     return entry;
   }
 
   /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.
-  Json Launches(const RaisedKernel& kernel, const std::vector<NodeId>& nodes, size_t& next) {
+  Json Launches(const RaisedKernel& kernel, const ManifestExprs& sizes,
+                const std::vector<NodeId>& nodes, size_t& next) {
     Json out = Json::array();
     for (NodeId id : nodes) {
-      std::visit(Overloaded{
-                     [&](const Repeat& repeat) {
-                       features_.insert("repeats");
-                       Json lo = Expr(repeat.lo), hi = Expr(repeat.hi);
-                       if (!lo.is_number() || !hi.is_number()) {
-                         features_.insert("repeats_of_sizes");
-                       }
-                       out.push_back({{"repeat", Json::array({std::move(lo), std::move(hi)})},
-                                      {"launches", Launches(kernel, repeat.body, next)}});
-                     },
-                     [&](const Share& share) {
-                       out.push_back({{"entry", LaunchName(module_, kernel.kernel, next++, share)},
-                                      {"tasks", Tasks(kernel.shares.at(id))}});
-                     },
-                     [](const OneOf<BufferDecl, EventDecl> auto&) {},
-                     [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
-                 },
-                 module_.nodes[id]);
+      std::visit(
+          Overloaded{
+              [&](const Repeat& repeat) {
+                features_.insert("repeats");
+                Json lo = sizes.Expr(repeat.lo), hi = sizes.Expr(repeat.hi);
+                if (!lo.is_number() || !hi.is_number()) {
+                  features_.insert("repeats_of_sizes");
+                }
+                out.push_back({{"repeat", Json::array({std::move(lo), std::move(hi)})},
+                               {"launches", Launches(kernel, sizes, repeat.body, next)}});
+              },
+              [&](const Share& share) {
+                // Where only the launch knows the number of tasks, all SMs take part.
+                const auto& tasks = kernel.launches[next].tasks;
+                out.push_back({{"entry", LaunchName(module_, kernel.kernel, next++, share)},
+                               {"tasks", tasks ? sizes.ProductOf(*tasks)
+                                               : Json(std::numeric_limits<int32_t>::max())}});
+              },
+              [](const OneOf<BufferDecl, EventDecl> auto&) {},
+              [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+          },
+          module_.nodes[id]);
     }
     return out;
   }
 
-  /// The number of tasks. Where only the launch knows it, all SMs take part.
-  Json Tasks(const RaisedShare& raised) const {
-    if (raised.reads_ranges || raised.loops > 0) {
-      return std::numeric_limits<int32_t>::max();
-    }
-    Json tasks = 1;
-    for (const Axis& axis : raised.share.axes) {
-      Json extent = axis.lo ? Folded("-", Expr(axis.hi), Expr(axis.lo)) : Expr(axis.hi);
-      tasks = Folded("*", tasks, extent);
-    }
-    return tasks;
-  }
-
-  /// `[op, a, b]`, or its value where both sides are numbers.
-  static Json Folded(const char* op, Json a, Json b) {
-    if (a.is_number_integer() && b.is_number_integer()) {
-      auto x = a.get<int64_t>(), y = b.get<int64_t>();
-      switch (op[0]) {
-        case '+':
-          return x + y;
-        case '-':
-          return x - y;
-        case '*':
-          return x * y;
-        case 'm':
-          return std::max(x, y);
-      }
-    }
-    return Json::array({op, std::move(a), std::move(b)});
-  }
-
-  /// A condition, as an integer that is 0 where it does not hold.
-  Json Condition(ExprId id) const {
-    auto value = EvaluateBool(module_, id, {}, ranges_);
-    return value ? Json(*value ? 1 : 0) : Expr(id);
-  }
-
-  Json Operand(ExprId id) const {
-    return KindOf(module_, id) == ValueKind::Bool ? Condition(id) : Expr(id);
-  }
-
-  /// An integer expression over dimensions, constants folded.
-  Json Expr(ExprId id) const {
-    if (auto value = EvaluateInt(module_, id, {}, ranges_)) {
-      return *value;
-    }
-    struct Visitor {
-      const ManifestWriter& writer;
-      Json operator()(const SymbolRef& e) const {
-        const Symbol& symbol = writer.module_.symbols[e.symbol];
-        return symbol.kind == SymbolKind::Value ? writer.Expr(symbol.value) : Json(symbol.name);
-      }
-      Json operator()(const Unary& e) const {
-        if (e.op == UnaryOp::Not) {
-          return Json::array({"==", writer.Condition(e.operand), 0});
-        }
-        return Json::array({"-", e.op == UnaryOp::BitNot ? -1 : 0, writer.Expr(e.operand)});
-      }
-      Json operator()(const Binary& e) const {
-        return Json::array({Spelling(e.op), writer.Operand(e.left), writer.Operand(e.right)});
-      }
-      Json operator()(const Call& e) const {
-        if (KindOf(e.op) == IntrinsicKind::Choice) {
-          if (auto first = EvaluateBool(writer.module_, e.args[0], {}, writer.ranges_)) {
-            return writer.Operand(e.args[*first ? 1 : 2]);
-          }
-        }
-        if (e.op == Intrinsic::Abs) {
-          Json operand = writer.Expr(e.args[0]);
-          return Json::array({"max", operand, Json::array({"-", 0, operand})});
-        }
-        Json out = Json::array({Spelling(e.op)});
-        for (ExprId arg : e.args) {
-          out.push_back(writer.Operand(arg));
-        }
-        return out;
-      }
-      // Literals evaluate; the verifier keeps the rest out of shapes and sizes.
-      Json operator()(const IntLiteral&) const { return Unexpected(); }
-      Json operator()(const FloatLiteral&) const { return Unexpected(); }
-      Json operator()(const BoolLiteral&) const { return Unexpected(); }
-      Json operator()(const Load&) const { return Unexpected(); }
-      Json operator()(const Cast&) const { return Unexpected(); }
-      Json operator()(const Reduce&) const { return Unexpected(); }
-      [[noreturn]] static Json Unexpected() {
-        InternalError(__FILE__, __LINE__, "an expression that a manifest cannot hold");
-      }
-    };
-    return std::visit(Visitor{*this}, module_.exprs[id]);
-  }
-
   const RaisedModule& raised_;
   const Module& module_;
-  DimRanges ranges_;  // of the kernel whose sizes are being written
+  ManifestExprs sizes_;  // of a graph, for all ranges
   std::set<std::string> features_;
 };
 

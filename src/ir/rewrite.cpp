@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/checked.h"
+#include "ir/evaluate.h"
 
 namespace etc {
 namespace {
@@ -175,6 +176,13 @@ ExprId MakeAdd(Module& module, ExprId left, ExprId right) {
   return module.AddExpr(Binary{BinaryOp::Add, left, right});
 }
 
+ExprId MakeSub(Module& module, ExprId left, ExprId right) {
+  if (std::optional<int64_t> number = EvaluateInt(module, right, {})) {
+    return *number == 0 ? left : MakeOffset(module, left, -*number);
+  }
+  return module.AddExpr(Binary{BinaryOp::Sub, left, right});
+}
+
 ExprId MakeMul(Module& module, ExprId left, ExprId right) {
   std::optional<int64_t> a = Literal(module, left);
   std::optional<int64_t> b = Literal(module, right);
@@ -193,6 +201,31 @@ ExprId MakeMul(Module& module, ExprId left, ExprId right) {
     }
   }
   return module.AddExpr(Binary{BinaryOp::Mul, left, right});
+}
+
+ExprId MakeOffset(Module& module, ExprId value, int64_t offset) {
+  if (const auto* literal = std::get_if<IntLiteral>(&module.exprs[value])) {
+    return MakeInt(module, literal->value + offset);
+  }
+  const auto* call = std::get_if<Call>(&module.exprs[value]);
+  if (call != nullptr && (call->op == Intrinsic::Min || call->op == Intrinsic::Max)) {
+    Call moved = *call;
+    for (ExprId& arg : moved.args) {
+      arg = MakeOffset(module, arg, offset);
+    }
+    return module.AddExpr(std::move(moved));
+  }
+  const auto* sum = std::get_if<Binary>(&module.exprs[value]);
+  if (sum != nullptr && (sum->op == BinaryOp::Add || sum->op == BinaryOp::Sub)) {
+    if (const auto* literal = std::get_if<IntLiteral>(&module.exprs[sum->right])) {
+      int64_t mine = sum->op == BinaryOp::Add ? literal->value : -literal->value;
+      return MakeOffset(module, sum->left, mine + offset);
+    }
+  }
+  if (offset < 0) {
+    return module.AddExpr(Binary{BinaryOp::Sub, value, MakeInt(module, -offset)});
+  }
+  return MakeAdd(module, value, MakeInt(module, offset));
 }
 
 ExprId MakeAlign(Module& module, ExprId value, int64_t alignment) {

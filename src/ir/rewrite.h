@@ -28,7 +28,11 @@ Substitution CopyIndices(Module& module, std::vector<SymbolId>& indices);
 ExprId MakeInt(Module& module, int64_t value);
 ExprId MakeRef(Module& module, SymbolId symbol);
 ExprId MakeAdd(Module& module, ExprId left, ExprId right);
+ExprId MakeSub(Module& module, ExprId left, ExprId right);
 ExprId MakeMul(Module& module, ExprId left, ExprId right);
+/// The value and a number more, which is added where a number is added already, and in each operand
+/// of `min` and `max`.
+ExprId MakeOffset(Module& module, ExprId value, int64_t offset);
 ExprId MakeAlign(Module& module, ExprId value, int64_t alignment);
 
 /// Whether any of `symbols` occurs in the expression.

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "analysis/shapes.h"
-#include "ir/checked.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "ir/task_count.h"
 #include "ir/walk.h"
 #include "schedule/event_plan.h"
 
@@ -58,7 +58,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   std::vector<SymbolId> vars(planned.grains.size());
   for (size_t i = 0; i < from.repeats.size(); ++i) {
     ExprId iterations = Minus(from.repeats[i].hi, from.repeats[i].lo);
-    dims.push_back({{}, Offset(iterations, InitialElements(planned, i))});
+    dims.push_back({{}, MakeOffset(module_, iterations, InitialElements(planned, i))});
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     int64_t grain = planned.grains[i];
@@ -82,7 +82,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   }
   ExprId count = OfElements(planned, Count(planned.from, planned.grains, vars, planned.keys), dims);
   if (planned.initial) {
-    ExprId initial = TaskCount(*planned.initial);
+    ExprId initial = CountOf(*planned.initial);
     if (programs_.size() > 1 || !SameSize(module_, initial, count, program_.ranges)) {
       SymbolId& var = dims[from.repeats.size() - 1].var;
       var = module_.symbols.Add(Symbol(module_.symbols[from.repeats.back().var]));
@@ -111,7 +111,11 @@ ExprId EventPlan::OfElements(const PlannedEvent& planned, ExprId count,
   return symbols.empty() ? count : Clone(module_, count, symbols);
 }
 
-/// `grains`: of an event's element, whose indices are `vars`; of all tasks where it is empty.
+ExprId EventPlan::CountOf(size_t call) {
+  return TaskCount(module_, CallAt(call).axes, ArgumentsOf(call));
+}
+
+/// The tasks that an element of an event with these grains counts; `vars` are its indices.
 ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
                         const std::vector<SymbolId>& vars,
                         const std::vector<std::optional<TaskKey>>& keys) {
@@ -120,7 +124,7 @@ ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
   std::vector<SymbolId> open;  // coordinates of which an element has all values
   for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
     const Axis& axis = AxisAt(call, i);
-    int64_t grain = grains.empty() ? 0 : grains[i];
+    int64_t grain = grains[i];
     if (ReadsTensor(module_, axis.lo) || ReadsTensor(module_, axis.hi) ||
         Mentions(module_, axis.lo, open) || Mentions(module_, axis.hi, open)) {
       return CountEach(call, grains, std::move(symbols));
@@ -157,23 +161,21 @@ ExprId EventPlan::Count(size_t call, const std::vector<int64_t>& grains,
 /// The number of tasks where the range of one coordinate depends on another or on data. `symbols`:
 /// what the coordinates that an element decides are in it.
 ExprId EventPlan::CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols) {
+  std::vector<Axis> open;
+  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
+    if (grains[i] == 0) {
+      open.push_back(AxisAt(call, i));
+    }
+  }
+  return SumOfTasks(module_, open, std::move(symbols), ArgumentsOf(call));
+}
+
+TensorSubstitution EventPlan::ArgumentsOf(size_t call) const {
   TensorSubstitution tensors;
   for (size_t a = 0; a < CallAt(call).args.size(); ++a) {
     tensors[CallAt(call).device->params[a]] = CallAt(call).args[a];
   }
-  std::vector<Axis> axes;
-  for (size_t i = 0; i < CallAt(call).axes.size(); ++i) {
-    if (!grains.empty() && grains[i] != 0) {
-      continue;
-    }
-    const Axis& axis = AxisAt(call, i);
-    ExprId lo = Clone(module_, axis.lo, symbols, tensors);
-    ExprId hi = Clone(module_, axis.hi, symbols, tensors);
-    SymbolId var = module_.symbols.Add(Symbol(module_.symbols[axis.var]));
-    symbols[axis.var] = MakeRef(module_, var);
-    axes.push_back({var, lo, hi});
-  }
-  return module_.AddExpr(Reduce{Reduction::Sum, std::move(axes), MakeInt(module_, 1)});
+  return tensors;
 }
 
 bool EventPlan::HasAtMost(size_t call, int64_t most) const {
@@ -185,37 +187,8 @@ bool EventPlan::HasAtMost(size_t call, int64_t most) const {
       }
     }
   }
-  auto tasks = TasksOf(call, 0, most, smallest);
+  auto tasks = TaskCountAt(module_, CallAt(call).axes, smallest, program_.ranges, most);
   return tasks && *tasks <= most;
-}
-
-/// How many tasks there are at given sizes and outer coordinates, as far as `most`; nothing where
-/// data decide.
-std::optional<int64_t> EventPlan::TasksOf(size_t call, size_t axis, int64_t most, Env& env) const {
-  if (axis == CallAt(call).axes.size()) {
-    return 1;
-  }
-  const auto& [var, lo, hi] = AxisAt(call, axis);
-  auto first = lo ? EvaluateInt(module_, lo, env, program_.ranges) : 0;
-  auto behind = EvaluateInt(module_, hi, env, program_.ranges);
-  if (!first || !behind) {
-    return std::nullopt;
-  }
-  if (IsAlone(call, axis)) {
-    auto inside = TasksOf(call, axis + 1, most, env);
-    return inside ? CheckedMul(std::max<int64_t>(*behind - *first, 0), *inside) : std::nullopt;
-  }
-  int64_t tasks = 0;
-  for (int64_t value = *first; value < *behind && tasks <= most; ++value) {
-    env[var] = value;
-    auto inside = TasksOf(call, axis + 1, most, env);
-    if (!inside) {
-      return std::nullopt;
-    }
-    tasks += *inside;
-  }
-  env.erase(var);
-  return tasks;
 }
 
 }  // namespace etc

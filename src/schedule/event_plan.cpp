@@ -178,7 +178,7 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
     ExprId origin = planned.grains[i] == 1 ? AxisAt(planned.from, i).lo : ExprId{};
     EventIndex index{Minus(Build(wait.call, coordinate.lo), origin), {}};
     if (coordinate.last) {
-      index.hi = Offset(Minus(Build(wait.call, *coordinate.last), origin), 1);
+      index.hi = MakeOffset(module_, Minus(Build(wait.call, *coordinate.last), origin), 1);
     }
     ref.indices.push_back(index);
   }
@@ -213,7 +213,7 @@ ExprId EventPlan::GuardOf(const PlannedEvent& planned, const PlannedWait& wait) 
   const ProgramCall& to = CallAt(wait.call);
   ExprId guard;
   auto add = [&](BinaryOp op, size_t repeat, int64_t offset) {
-    ExprId limit = Offset(to.repeats[repeat].lo, offset);
+    ExprId limit = MakeOffset(module_, to.repeats[repeat].lo, offset);
     guard =
         And(guard, module_.AddExpr(Binary{op, MakeRef(module_, to.repeats[repeat].var), limit}));
   };
@@ -254,17 +254,18 @@ EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedW
     case IterationWait::Kind::Same:
       return {own(), {}};
     case IterationWait::Kind::Earlier:
-      return {Offset(own(), -iteration.distance), {}};
+      return {MakeOffset(module_, own(), -iteration.distance), {}};
     case IterationWait::Kind::Before:
       return {MakeInt(module_, initial), own()};
     case IterationWait::Kind::Last:
-      return {Offset(Minus(around.hi, around.lo), initial - 1), {}};
+      return {MakeOffset(module_, Minus(around.hi, around.lo), initial - 1), {}};
     case IterationWait::Kind::Range: {
       ExprId lo = ElementOf(planned, repeat, Build(wait.call, iteration.lo));
       if (iteration.lo == iteration.last) {
         return {lo, {}};
       }
-      return {lo, Offset(ElementOf(planned, repeat, Build(wait.call, iteration.last)), 1)};
+      return {lo,
+              MakeOffset(module_, ElementOf(planned, repeat, Build(wait.call, iteration.last)), 1)};
     }
     case IterationWait::Kind::All:
       break;
@@ -275,7 +276,7 @@ EventIndex EventPlan::IterationIndex(const PlannedEvent& planned, const PlannedW
 /// The index for an iteration of a repeat around the event's call.
 ExprId EventPlan::ElementOf(const PlannedEvent& planned, size_t repeat, ExprId iteration) {
   ExprId index = Minus(iteration, CallAt(planned.from).repeats[repeat].lo);
-  return Offset(index, InitialElements(planned, repeat));
+  return MakeOffset(module_, index, InitialElements(planned, repeat));
 }
 
 /// How many elements stand before those of a repeat's iterations.
@@ -321,41 +322,6 @@ ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
   }
   ETC_CHECK(!"an expression of no kind");
   return {};
-}
-
-ExprId EventPlan::Offset(ExprId value, int64_t offset) {
-  if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[value])) {
-    return MakeInt(module_, literal->value + offset);
-  }
-  const auto* call = std::get_if<Call>(&module_.exprs[value]);
-  if (call != nullptr && (call->op == Intrinsic::Min || call->op == Intrinsic::Max)) {
-    Call moved = *call;
-    for (ExprId& arg : moved.args) {
-      arg = Offset(arg, offset);
-    }
-    return module_.AddExpr(std::move(moved));
-  }
-  const auto* sum = std::get_if<Binary>(&module_.exprs[value]);
-  if (sum != nullptr && (sum->op == BinaryOp::Add || sum->op == BinaryOp::Sub)) {
-    if (const auto* literal = std::get_if<IntLiteral>(&module_.exprs[sum->right])) {
-      int64_t mine = sum->op == BinaryOp::Add ? literal->value : -literal->value;
-      return Offset(sum->left, mine + offset);
-    }
-  }
-  if (offset < 0) {
-    return module_.AddExpr(Binary{BinaryOp::Sub, value, MakeInt(module_, -offset)});
-  }
-  return MakeAdd(module_, value, MakeInt(module_, offset));
-}
-
-ExprId EventPlan::Minus(ExprId value, ExprId lo) {
-  if (!lo) {
-    return value;
-  }
-  if (auto number = EvaluateInt(module_, lo, {})) {
-    return *number == 0 ? value : Offset(value, -*number);
-  }
-  return module_.AddExpr(Binary{BinaryOp::Sub, value, lo});
 }
 
 ExprId EventPlan::Quotient(ExprId value, int64_t divisor) {

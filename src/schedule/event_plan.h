@@ -111,7 +111,7 @@ class EventPlan {
   /// Whether the number of tasks is read from a slice that the iteration may name.
   bool IsCountedInSlice(size_t call) const;
   /// The number of tasks in one iteration.
-  ExprId TaskCount(size_t call) { return Count(call, {}, {}, {}); }
+  ExprId CountOf(size_t call);
 
  private:
   /// The clauses of one event: `notifies` are those of its call and of its initial one, `waits` are
@@ -135,11 +135,10 @@ class EventPlan {
   ExprId Count(size_t call, const std::vector<int64_t>& grains, const std::vector<SymbolId>& vars,
                const std::vector<std::optional<TaskKey>>& keys);
   ExprId CountEach(size_t call, const std::vector<int64_t>& grains, Substitution symbols);
-  std::optional<int64_t> TasksOf(size_t call, size_t axis, int64_t most, Env& env) const;
+  TensorSubstitution ArgumentsOf(size_t call) const;
   ExprId OfElements(const PlannedEvent& planned, ExprId count, std::vector<EventDim>& dims);
   ExprId Build(size_t call, const TaskExpr& expr);
-  ExprId Offset(ExprId value, int64_t offset);
-  ExprId Minus(ExprId value, ExprId lo);
+  ExprId Minus(ExprId value, ExprId lo) { return lo ? MakeSub(module_, value, lo) : value; }
   ExprId Quotient(ExprId value, int64_t divisor);
   ExprId ElementOf(const PlannedEvent& planned, size_t repeat, ExprId iteration);
   int64_t InitialElements(const PlannedEvent& planned, size_t repeat) const;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/evaluate.h"
+#include "ir/task_count.h"
 #include "ir/walk.h"
 #include "support/unique_name.h"
 
@@ -116,34 +116,10 @@ std::vector<Axis> KernelBuilder::CopyAxes(const Device& device, const std::vecto
   return axes;
 }
 
-ExprId KernelBuilder::MakeSub(ExprId left, ExprId right) {
-  if (auto value = EvaluateInt(module_, right, {}); value && *value == 0) {
-    return left;
-  }
-  return module_.AddExpr(Binary{BinaryOp::Sub, left, right});
-}
-
-ExprId KernelBuilder::TaskCount(const CallNode& call) {
+ExprId KernelBuilder::CountOf(const CallNode& call) {
   const Device device = module_.devices[call.callee];
-  if (ReadsTensor(module_, device.tasks)) {
-    return MakeInt(module_, 0);
-  }
-  std::vector<SymbolId> vars;
-  for (const Axis& axis : device.tasks) {
-    vars.push_back(axis.var);
-  }
-  if (Mentions(module_, device.tasks, vars)) {
-    return module_.AddExpr(Reduce{Reduction::Sum, CopyAxes(device, {}), MakeInt(module_, 1)});
-  }
-  ExprId count = MakeInt(module_, 1);
-  for (const Axis& axis : device.tasks) {
-    ExprId extent = folder_.Fold(Clone(module_, axis.hi, {}));
-    if (axis.lo) {
-      extent = MakeSub(extent, folder_.Fold(Clone(module_, axis.lo, {})));
-    }
-    count = MakeMul(module_, count, extent);
-  }
-  return count;
+  return ReadsTensor(module_, device.tasks) ? MakeInt(module_, 0)
+                                            : TaskCount(module_, CopyAxes(device, {}));
 }
 
 std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef>& waits,

@@ -42,8 +42,7 @@ class KernelBuilder {
 
   /// The number of tasks; 0 where their range is read from a tensor, as it is known too late to
   /// place the shares behind it.
-  ExprId TaskCount(const CallNode& call);
-  ExprId MakeSub(ExprId left, ExprId right);
+  ExprId CountOf(const CallNode& call);
 
   Module& module_;
   const Graph& graph_;

@@ -67,14 +67,14 @@ class Lowering : KernelBuilder {
     ExprId per_iteration =
         NameValue(module_, *kernel_, "tasks_of_" + module_.symbols[lowered.var].name,
                   CountTasks(repeat.body));
-    ExprId iteration = MakeSub(MakeRef(module_, lowered.var), lowered.lo);
+    ExprId iteration = MakeSub(module_, MakeRef(module_, lowered.var), lowered.lo);
     ExprId inside = MakeAdd(module_, first, MakeMul(module_, iteration, per_iteration));
     ++depth_;
     if (!LowerBlock(repeat.body, schedule, inside, declarations, lowered.body)) {
       return false;
     }
     --depth_;
-    ExprId iterations = MakeSub(lowered.hi, lowered.lo);
+    ExprId iterations = MakeSub(module_, lowered.hi, lowered.lo);
     first = MakeAdd(module_, first, MakeMul(module_, iterations, per_iteration));
     body.push_back(module_.AddNode(std::move(lowered), range));
     return true;
@@ -87,10 +87,10 @@ class Lowering : KernelBuilder {
       const Node node = module_.nodes[id];  // a copy: counting grows the table
       ExprId count = std::visit(
           Overloaded{
-              [&](const CallNode& call) { return TaskCount(call); },
+              [&](const CallNode& call) { return CountOf(call); },
               [&](const Repeat& repeat) {
                 ExprId inner = CountTasks(repeat.body);
-                ExprId iterations = MakeSub(Clone(module_, repeat.hi, symbols_),
+                ExprId iterations = MakeSub(module_, Clone(module_, repeat.hi, symbols_),
                                             Clone(module_, repeat.lo, symbols_));
                 return MakeMul(module_, iterations, inner);
               },
@@ -140,7 +140,7 @@ class Lowering : KernelBuilder {
     share.notifies = lower_edges(call.notifies);
     WaitForRanges(call, share);
     body.push_back(module_.AddNode(std::move(share), range));
-    first = MakeAdd(module_, first, TaskCount(call));
+    first = MakeAdd(module_, first, CountOf(call));
     return true;
   }
 

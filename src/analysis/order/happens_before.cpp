@@ -51,7 +51,7 @@ bool IsProduct(const Map& pairs) {
 
 }  // namespace
 
-HappensBefore::HappensBefore(Unknowns& unknowns, Steps steps)
+HappensBefore::HappensBefore(Unknowns& unknowns, TaskSteps steps)
     : unknowns_(unknowns),
       calls_(unknowns.program().calls),
       steps_(std::move(steps)),

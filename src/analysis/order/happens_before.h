@@ -16,7 +16,7 @@ namespace etc {
 class HappensBefore {
  public:
   /// `unknowns` must outlive it.
-  HappensBefore(Unknowns& unknowns, Steps steps);
+  HappensBefore(Unknowns& unknowns, TaskSteps steps);
 
   /// The pairs of a task of `from` and a task of `to` that comes after it; null where there is
   /// none.
@@ -81,7 +81,7 @@ class HappensBefore {
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
   std::vector<Calls> segments_;
-  Steps steps_;
+  TaskSteps steps_;
   std::vector<std::vector<bool>> leads_;  // empty: not asked yet
   std::vector<Reach> reach_;
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet

@@ -5,7 +5,7 @@
 namespace etc {
 namespace {
 
-Steps None(size_t calls) {
+TaskSteps None(size_t calls) {
   return {std::vector<std::vector<Map>>(calls, std::vector<Map>(calls)),
           std::vector<bool>(calls, false)};
 }
@@ -20,9 +20,9 @@ bool IsOfOneEvent(const EdgeRelation& notify, const EdgeRelation& wait) {
 
 }  // namespace
 
-Steps StepsOf(size_t calls, const EventRelations& relations, const std::set<EventId>& trusted,
-              EventSteps& known) {
-  Steps steps = None(calls);
+TaskSteps StepsOf(size_t calls, const EventRelations& relations, const std::set<EventId>& trusted,
+                  EventSteps& known) {
+  TaskSteps steps = None(calls);
   for (const EdgeRelation& notify : relations.notifies) {
     steps.may_lack[notify.call] = !notify.exists;
     for (const EdgeRelation& wait : relations.waits) {
@@ -40,8 +40,8 @@ Steps StepsOf(size_t calls, const EventRelations& relations, const std::set<Even
   return steps;
 }
 
-Steps PossibleSteps(size_t calls, const EventRelations& relations) {
-  Steps steps = None(calls);
+TaskSteps PossibleSteps(size_t calls, const EventRelations& relations) {
+  TaskSteps steps = None(calls);
   for (const EdgeRelation& notify : relations.notifies) {
     for (const EdgeRelation& wait : relations.waits) {
       if (IsOfOneEvent(notify, wait)) {

@@ -13,7 +13,7 @@ namespace etc {
 
 /// Single steps between the tasks of a program. Events make them now; whatever else puts a task
 /// behind another one, as a queue's push does, adds its own.
-struct Steps {
+struct TaskSteps {
   /// For each two calls the pairs of tasks of which the first completes before the second starts;
   /// null where there are none.
   std::vector<std::vector<Map>> between;
@@ -29,10 +29,10 @@ using EventSteps = std::map<std::pair<const EventRef*, const EventRef*>, Map>;
 /// A task that waits for an element comes after every task that notifies it, as the element counts
 /// exactly its notifies: so it is for events that are `trusted`, where no data decide. `known`
 /// keeps what was found.
-Steps StepsOf(size_t calls, const EventRelations& relations, const std::set<EventId>& trusted,
-              EventSteps& known);
+TaskSteps StepsOf(size_t calls, const EventRelations& relations, const std::set<EventId>& trusted,
+                  EventSteps& known);
 /// All steps that there may be: of every event, whatever data decide.
-Steps PossibleSteps(size_t calls, const EventRelations& relations);
+TaskSteps PossibleSteps(size_t calls, const EventRelations& relations);
 
 /// Adds the part to the sum, which is null at first. Whether it has grown.
 bool AddTo(Map& sum, const Map& part);

@@ -1,7 +1,5 @@
-// The numbers that are known when the text is made: of constants, extents, tiles, arguments of
-// implementations, and of the memory of flags.
-
-#include <algorithm>
+// The numbers that are known when the text is made: of constants, extents, tiles, and arguments of
+// implementations.
 
 #include "emit/raise/passes.h"
 #include "emit/raise/texts.h"
@@ -28,9 +26,6 @@ class Folder {
     for (NodeId id : raised_.kernel.declarations) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id])) {
         Add(buffer->tensor);
-        if (module_.tensors[buffer->tensor].flagged) {
-          AddFlags(buffer->tensor);
-        }
       }
     }
     for (RaisedDevice& device : raised_.devices) {
@@ -78,14 +73,6 @@ class Folder {
         Add(local->tensor);
       }
     });
-  }
-
-  /// CanEmit has seen that the first one's place is a constant.
-  void AddFlags(TensorId id) {
-    raised_.flag_buffers.push_back(id);
-    if (auto offset = EvaluateInt(module_, module_.tensors[id].offset, {})) {
-      raised_.flags_begin = std::min(raised_.flags_begin.value_or(*offset), *offset);
-    }
   }
 
   RaisedKernel& raised_;

@@ -1,12 +1,11 @@
 // The numbering of tasks: which axes of a share are loops, and how wide the numbers are.
 
-#include <algorithm>
 #include <limits>
 
 #include "emit/raise/known_values.h"
 #include "emit/raise/passes.h"
-#include "ir/checked.h"
 #include "ir/rewrite.h"
+#include "ir/task_count.h"
 
 namespace etc {
 namespace {
@@ -24,18 +23,8 @@ size_t LoopsOf(const Module& module, const Share& share) {
 
 /// Whether a share has less than 2^31 tasks at all sizes.
 bool HasFewTasks(const KnownValues& known, const Share& share) {
-  int64_t tasks = 1;
-  for (const Axis& axis : share.axes) {
-    auto hi = known.Of(axis.hi);
-    auto lo = axis.lo ? known.Of(axis.lo) : Interval{0, 0};
-    auto extent = hi && lo ? CheckedSub(hi->hi, lo->lo) : std::nullopt;
-    auto product = extent ? CheckedMul(tasks, std::max<int64_t>(*extent, 1)) : std::nullopt;
-    if (!product || *product > std::numeric_limits<int32_t>::max()) {
-      return false;
-    }
-    tasks = *product;
-  }
-  return true;
+  auto most = MostTasks(share.axes, [&](ExprId bound) { return known.Of(bound); });
+  return most && *most <= std::numeric_limits<int32_t>::max();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ void LayOutLaunches(RaisedModule& raised);
 void FoldSizes(RaisedModule& raised);
 void NumberTasks(RaisedModule& raised);
 void WalkRoles(RaisedModule& raised);
+void SizeLaunches(RaisedModule& raised);
 void PlaceSignals(RaisedModule& raised);
 void ShareBodies(RaisedModule& raised);
 void TraceData(RaisedModule& raised);

@@ -12,7 +12,7 @@ const std::vector<RaisePass>& RaisePasses() {
       // Anywhere: no other pass looks at launches.
       {"lay-out-launches", "the sizes in the launch block, and the launches", LayOutLaunches},
       // Behind gather-callees: it goes through what the device functions declare.
-      {"fold-sizes", "the numbers that are known at all sizes: constants, extents, tiles, flags",
+      {"fold-sizes", "the numbers that are known at all sizes: constants, extents, tiles",
        FoldSizes},
       // Behind gather-callees, which makes an entry for each share.
       {"number-tasks", "loops or a box for the tasks of each share, and how wide their numbers are",
@@ -22,6 +22,10 @@ const std::vector<RaisePass>& RaisePasses() {
       {"walk-roles",
        "what the loader walks, what is prefetched, and the objects and barriers of a share",
        WalkRoles},
+      // Behind lay-out-launches, number-tasks and walk-roles, which know whether the sizes alone
+      // say
+      // how many tasks a launch has.
+      {"size-launches", "the memory that a launch needs, and its number of tasks", SizeLaunches},
       // Behind walk-roles, which knows the shares whose ranges data decide.
       {"place-signals", "the thread that waits and notifies, and which elements are checked",
        PlaceSignals},

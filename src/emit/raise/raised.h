@@ -43,6 +43,13 @@ struct RaisedTensor {
   }
 };
 
+/// Where a buffer or the counters of an event lie: `unit` bytes or counters for each element.
+struct RaisedPlace {
+  ExprId first;
+  int64_t unit;
+  std::vector<ExprId> extents;
+};
+
 /// A wait for the elements of an event, or a notify of them.
 struct RaisedSignal {
   const EventRef& ref;
@@ -131,6 +138,8 @@ struct RaisedDevice {
 struct RaisedLaunch {
   NodeId share;
   std::vector<SymbolId> iterations = {};  // variables of the repeats around it, outermost first
+  // The axes whose extents make the number of its tasks; absent where only the launch knows it.
+  std::optional<std::vector<Axis>> tasks = {};
 };
 
 struct RaisedKernel {
@@ -145,8 +154,10 @@ struct RaisedKernel {
   size_t iterations = 0;                    // the most repeats around a launch
   std::vector<std::pair<SymbolId, Constant>> constants = {};  // of the program, in its order
   std::map<TensorId, RaisedTensor> tensors = {};
-  std::vector<TensorId> flag_buffers = {};  // the flagged buffers,
-  std::optional<int64_t> flags_begin = {};  // and the first one's place, where there is one
+  std::vector<RaisedPlace> buffers = {};          // in the workspace, as large as the largest end
+  std::vector<RaisedPlace> flag_buffers = {};     // those of them that are flagged,
+  std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
+  std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::map<NodeId, RaisedShare> shares = {};
   std::set<NodeId> preloading = {};           // the shares and repeats that the loader walks
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
