@@ -121,26 +121,15 @@ class Printer {
       kind = ValueKind::Double;
     }
     if (IsFloating(kind)) {
-      return fmt::format("({} {} {})", Chained(e, As(kind, e.left)), Spelling(e.op),
+      return fmt::format("({} {} {})", Chained(id, As(kind, e.left)), Spelling(e.op),
                          As(kind, e.right));
     }
-    return fmt::format("({} {} {})", Chained(e, Print(e.left)), Spelling(e.op), Print(e.right));
+    return fmt::format("({} {} {})", Chained(id, Print(e.left)), Spelling(e.op), Print(e.right));
   }
 
-  /// The left side without its parentheses, where it is a sum in a longer one, or a conjunction:
-  /// compilers take thousands of terms, but not of parentheses.
-  std::string Chained(const Binary& e, std::string left) const {
-    ExprId first = e.left;
-    if (const auto* ref = std::get_if<SymbolRef>(&module_.exprs[first]);
-        ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Value) {
-      first = module_.symbols[ref->symbol].value;
-    }
-    const auto* inner = std::get_if<Binary>(&module_.exprs[first]);
-    auto is_sum = [](BinaryOp op) { return op == BinaryOp::Add || op == BinaryOp::Sub; };
-    bool logical = e.op == BinaryOp::And || e.op == BinaryOp::Or;
-    bool chains =
-        inner != nullptr && ((is_sum(e.op) && is_sum(inner->op)) || (logical && inner->op == e.op));
-    return chains && left[0] == '(' ? left.substr(1, left.size() - 2) : left;
+  /// The left side, without its parentheses where it goes on in the expression.
+  std::string Chained(ExprId id, std::string left) const {
+    return scope_.raised().chained.contains(id) ? left.substr(1, left.size() - 2) : left;
   }
 
   Division DivisionOf(ExprId id) const { return scope_.raised().divisions.at(id); }

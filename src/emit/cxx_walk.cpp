@@ -49,10 +49,11 @@ class WalkWriter {
   }
 
   void WriteShare(NodeId id) {
-    if (role_ == Role::Loader && !kernel_.preloading.contains(id)) {
+    const RaisedShare& share = kernel_.shares.at(id);
+    const RaisedRole& part = PartIn(share);
+    if (!part.walks) {
       return;
     }
-    const RaisedShare& share = kernel_.shares.at(id);
     const Device& device = kernel_.devices[share.device].device;
     std::string guard = role_ == Role::EpilogueWarp
                             ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
@@ -61,12 +62,7 @@ class WalkWriter {
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
-    if (share.reads_ranges && launch_ && role_ == Role::Prefetch) {
-      out_.Close();
-      return;  // the ranges are not known yet
-    }
-    bool loads_behind_wait = role_ == Role::Loader && !share.behind_wait.empty();
-    if (share.reads_ranges || loads_behind_wait || !share.range_waits.empty()) {
+    if (part.waits_first) {
       WriteBeforeRanges(share);
     }
     TaskLoop loop(out_, scope_, share, arch_);
@@ -92,6 +88,10 @@ class WalkWriter {
   }
 
  private:
+  const RaisedRole& PartIn(const RaisedShare& share) const {
+    return share.roles[static_cast<size_t>(role_)];
+  }
+
   void WriteRepeat(NodeId id, const Repeat& repeat) {
     if (role_ != Role::Loader || kernel_.preloading.contains(id)) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
@@ -103,7 +103,7 @@ class WalkWriter {
   /// The waits that must precede reading the ranges of the tasks, or what the loader is to copy,
   /// from tensors.
   void WriteBeforeRanges(const RaisedShare& share) {
-    if (launch_ && role_ == Role::Loader) {
+    if (PartIn(share).after_launches) {
       out_.Line("AwaitEarlierLaunches();");
     }
     if (!share.range_waits.empty()) {
@@ -139,8 +139,8 @@ class WalkWriter {
       const Argument& argument = share.args[i];
       std::string pointer = scope_.Pointer(argument.tensor);
       if (module_.tensors[argument.tensor].flagged) {
-        // Of what a loader does not read any set will do.
-        bool reads = role_ != Role::Loader || raised.behind_wait.contains(i);
+        // Of what a role does not read any set will do.
+        bool reads = PartIn(raised).reads_flags || raised.behind_wait.contains(i);
         pointer =
             fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer, reads ? "set" : "0");
       }

@@ -8,9 +8,6 @@
 
 namespace etc {
 
-/// Prefetch stands for itself in a launch only; else it is a part of Consumer.
-enum class Role { Consumer, Loader, EpilogueWarp, Prefetch };
-
 /// The nest for one role, over `Impl_NAME` of each device function. The loader walks only the
 /// shares whose implementation for `arch` preloads operands.
 void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch);

@@ -8,19 +8,15 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <optional>
 #include <random>
-#include <sstream>
 #include <thread>
 #include <unordered_set>
 
 #include "check.h"
 #include "command_line.h"
-#include "compile/include_path.h"
-#include "expand/expand.h"
+#include "examples.h"
 #include "generator.h"
 #include "ir/printer.h"
 #include "mutator.h"
@@ -44,22 +40,15 @@ struct Options : CommonOptions {
   size_t of_each_example = 60;
 };
 
-struct Base {
-  std::string name;
-  std::string text;
-  std::vector<Override> constants;
-  std::vector<std::map<std::string, int64_t>> sizes;  // empty: the smallest
-};
-
-/// What the operators of the library choose their tilings for.
-constexpr TargetConstants kTarget = {132, 232448};
-
 class Campaign {
  public:
   explicit Campaign(Options options) : options_(std::move(options)) {}
 
   int Run() {
-    MakeBases();
+    if (!options_.examples.empty()) {
+      bases_ = MakeExamples(options_.examples, options_.example);
+    }
+    examples_ = bases_.size();
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < options_.threads; ++i) {
       threads.emplace_back([this] { Work(); });
@@ -71,90 +60,6 @@ class Campaign {
   }
 
  private:
-  void MakeBases() {
-    if (!options_.examples.empty()) {
-      auto set = [](std::vector<std::pair<std::string, int64_t>> values) {
-        std::vector<Override> overrides;
-        for (auto& [name, value] : values) {
-          overrides.push_back({name, value, "-D", true});
-        }
-        return overrides;
-      };
-      AddExample("row_sum", {}, {{{"n", 1}}, {{"n", 2}}, {{"n", 3}}});
-      AddExample("mlp", set({{"hidden_size", 20}, {"intermediate_size", 40}}),
-                 {{{"tokens", 1}}, {{"tokens", 9}}, {{"tokens", 24}}});
-      AddExample("attention",
-                 set({{"num_heads", 4}, {"head_dim", 2}, {"max_capacity", 16}, {"splits", 3}}),
-                 {{{"batch", 1}, {"capacity", 1}}, {{"batch", 3}, {"capacity", 7}}});
-      auto model = set({{"hidden_size", 256},
-                        {"num_hidden_layers", 2},
-                        {"num_attention_heads", 4},
-                        {"num_key_value_heads", 2},
-                        {"head_dim", 64},
-                        {"intermediate_size", 256},
-                        {"vocab_size", 160},
-                        {"max_position_embeddings", 8},
-                        {"attention_tasks", 6}});
-      AddExample("moe_routing",
-                 set({{"hidden_size", 2},
-                      {"moe_intermediate_size", 2},
-                      {"num_experts", 3},
-                      {"num_experts_per_tok", 2},
-                      {"tile", 2}}),
-                 {{{"tokens", 1}}, {{"tokens", 2}}, {{"tokens", 5}}});
-      auto imported = set({{"hidden_size", 256},
-                           {"num_hidden_layers", 2},
-                           {"num_attention_heads", 4},
-                           {"num_key_value_heads", 2},
-                           {"head_dim", 64},
-                           {"intermediate_size", 256},
-                           {"vocab_size", 32},
-                           {"max_position_embeddings", 256}});
-      if (options_.example == "qwen3") {  // it takes minutes
-        AddExample("qwen3", imported, {{{"batch", 1}, {"max_pages", 1}, {"num_pages", 1}}});
-      }
-      AddExample("../tests/programs/qwen3_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
-      AddExample("../tests/programs/llama_by_hand", model, {{{"batch", 1}, {"max_positions", 5}}});
-    }
-    examples_ = bases_.size();
-  }
-
-  void AddExample(const std::string& name, std::vector<Override> constants,
-                  std::vector<std::map<std::string, int64_t>> sizes) {
-    if (!options_.example.empty() && options_.example != name) {
-      return;
-    }
-    std::string path = std::filesystem::path(options_.examples) / (name + ".etir");
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    bases_.push_back({name, text.str(), std::move(constants), std::move(sizes)});
-    Flatten(path, bases_.back());
-  }
-
-  /// What a program imports becomes a part of it, its functions and generic parameters their
-  /// copies, and events that it leaves out are derived: what is damaged is what all phases behind
-  /// work on.
-  static void Flatten(const std::string& path, Base& base) {
-    SourceFile source(path, base.text);
-    Diagnostics diagnostics;
-    IncludePath include_path({});
-    auto module = Parse(source, include_path.Imports(), diagnostics);
-    bool imports =
-        module && std::any_of(module->items.begin(), module->items.end(), [](const Item& item) {
-          return std::holds_alternative<ImportId>(item);
-        });
-    if (imports && OverrideConstants(*module, base.constants, diagnostics) &&
-        Expand(*module, kTarget, diagnostics) && VerifyAllButDependences(*module, diagnostics)) {
-      LowerSlices(*module);
-      (void)DeriveEvents(*module, {}, diagnostics);
-      base.text = Print(*module);
-      base.constants.clear();
-    } else if (imports) {
-      fmt::print("{}", RenderText(diagnostics, &source));
-    }
-  }
-
   void Work() {
     while (true) {
       uint64_t number = next_++;

@@ -38,7 +38,27 @@ class Chooser {
   }
 
  private:
+  /// The value of the expression that its text is, where a name stands for one of the kernel.
+  const Binary* BinaryOf(ExprId id) const {
+    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
+    bool named = ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Value;
+    return std::get_if<Binary>(&module_.exprs[named ? module_.symbols[ref->symbol].value : id]);
+  }
+
+  /// A sum as the left side of a longer one, or a conjunction, goes on without parentheses:
+  /// compilers take thousands of terms, but not of parentheses. What is converted keeps them.
+  bool Chains(ExprId id, const Binary& binary) const {
+    auto is_sum = [](BinaryOp op) { return op == BinaryOp::Add || op == BinaryOp::Sub; };
+    bool logical = binary.op == BinaryOp::And || binary.op == BinaryOp::Or;
+    const Binary* left = BinaryOf(binary.left);
+    return left != nullptr && KindOf(module_, id) == KindOf(module_, binary.left) &&
+           ((is_sum(binary.op) && is_sum(left->op)) || (logical && left->op == binary.op));
+  }
+
   void Choose(ExprId id, const Binary& binary) {
+    if (Chains(id, binary)) {
+      raised_.chained.insert(id);
+    }
     if (IsShift(binary.op)) {
       auto places = known_.Of(binary.right);
       if (!places || places->lo < 0 || places->hi > 63) {

@@ -2,6 +2,7 @@
 // read it and decide nothing. It is keyed by the ids of the module, which stays as it is.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,6 +51,19 @@ struct RaisedPlace {
   std::vector<ExprId> extents;
 };
 
+/// Who walks over the shares of a kernel. Prefetch stands for itself in a launch only; else it is a
+/// part of Consumer.
+enum class Role : uint8_t { Consumer, Loader, EpilogueWarp, Prefetch };
+inline constexpr size_t kRoles = 4;
+
+/// What one role does in a share, beside its work.
+struct RaisedRole {
+  bool walks = true;         // over the tasks of the share; else it leaves the share out
+  bool waits_first = false;  // before it reads what follows, the ranges of tasks or a copy's source
+  bool after_launches = false;  // for the launches in front, at that place
+  bool reads_flags = true;      // of all operands that are flagged; else of those `behind_wait`
+};
+
 /// A wait for the elements of an event, or a notify of them.
 struct RaisedSignal {
   const EventRef& ref;
@@ -72,6 +86,7 @@ struct RaisedShare {
   bool prefetches = false;  // what an SM's first task reads, before it waits
   bool enters_together = false;  // a barrier stands before the first task; else only where an
                                  // implementation has scratch memory
+  std::array<RaisedRole, kRoles> roles = {};
   std::optional<Throttle> throttle = {};  // of the loader
   std::vector<RaisedSignal> range_waits = {};
   std::vector<RaisedSignal> enter_waits = {};
@@ -159,7 +174,8 @@ struct RaisedKernel {
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::map<NodeId, RaisedShare> shares = {};
-  std::set<NodeId> preloading = {};           // the shares and repeats that the loader walks
+  std::set<NodeId> preloading = {};  // the shares and repeats that the loader walks
+  std::set<ExprId> chained = {};     // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63
   std::map<ExprId, int64_t> limits = {};      // the values of `lower(d)` and `upper(d)`

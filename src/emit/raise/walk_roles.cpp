@@ -6,6 +6,26 @@
 
 namespace etc {
 
+namespace {
+
+/// Each role on its own: `preloads` says whether the loader has anything to copy.
+void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
+  for (size_t i = 0; i < kRoles; ++i) {
+    auto role = static_cast<Role>(i);
+    RaisedRole& part = share.roles[i];
+    bool loader = role == Role::Loader;
+    // A launch that has not waited knows no ranges yet.
+    bool knows_ranges = !(launch && share.reads_ranges && role == Role::Prefetch);
+    part.walks = knows_ranges && (preloads || !loader);
+    part.waits_first = share.reads_ranges || !share.share.range_waits.empty() ||
+                       (loader && !share.behind_wait.empty());
+    part.after_launches = launch && loader;
+    part.reads_flags = !loader;
+  }
+}
+
+}  // namespace
+
 void WalkRoles(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     for (const ShareSite& site : SharesOf(raised.module, kernel.kernel)) {
@@ -28,7 +48,9 @@ void WalkRoles(RaisedModule& raised) {
           kernel.loaders_read_flags |= raised.module.tensors[argument].flagged;
         }
       }
-      if (impl != nullptr && !impl->preloaded.empty()) {
+      bool preloads = impl != nullptr && !impl->preloaded.empty();
+      DivideRoles(each, preloads, kernel.kernel.schedule == ScheduleKind::Kernels);
+      if (preloads) {
         kernel.preloading.insert(site.share);
         kernel.preloading.insert(site.repeats.begin(), site.repeats.end());
       }

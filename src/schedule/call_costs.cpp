@@ -1,0 +1,141 @@
+#include "schedule/call_costs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/evaluate.h"
+#include "ir/loader_reads.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+/// Far more than any launch has; sums and products of a few still fit.
+constexpr double kMostTasks = 1LL << 60;
+
+class KernelCounter {
+ public:
+  KernelCounter(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
+                const std::map<std::string, int64_t>& elements)
+      : module_(module), target_(target), elements_(elements) {
+    sizes_.dims = dims;
+    sizes_.ranges = RangesOf(module, kernel);
+    std::vector<ShareSite> sites = SharesOf(module, kernel);
+    for (const ShareSite& site : sites) {
+      CollectWrites(std::get<Share>(module.nodes[site.share]));
+    }
+    for (const ShareSite& site : sites) {
+      CallCost call;
+      call.share = site.share;
+      call.repeat = site.Innermost();
+      for (NodeId id : site.repeats) {
+        const auto& repeat = std::get<Repeat>(module.nodes[id]);
+        auto rounds = static_cast<int64_t>(Int(repeat.hi) - Int(repeat.lo));
+        call.loops.push_back({id, std::max<int64_t>(rounds, 0)});
+        call.iterations *= call.loops.back().rounds;
+      }
+      Count(std::get<Share>(module.nodes[site.share]), call);
+      calls_.push_back(std::move(call));
+    }
+  }
+
+  std::vector<CallCost> Take() { return std::move(calls_); }
+
+ private:
+  double Int(ExprId id) const {
+    return static_cast<double>(EvaluateInt(module_, id, sizes_.dims, sizes_.ranges).value_or(1));
+  }
+
+  void CollectWrites(const Share& share) {
+    const Device& callee = module_.devices[share.callee];
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      // A tensor that is updated in place, like a KV cache, mostly holds data of earlier launches.
+      if (module_.tensors[callee.params[i]].access == Access::Out) {
+        written_.insert(share.args[i].tensor);
+      }
+    }
+  }
+
+  void Count(const Share& share, CallCost& call) {
+    const Device& callee = module_.devices[share.callee];
+    sizes_.elements.clear();
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      const Tensor& tensor = module_.tensors[share.args[i].tensor];
+      // What the launch computes has the range that its readers ask for.
+      const Tensor& ranged = tensor.value_hi ? tensor : module_.tensors[callee.params[i]];
+      if (auto given = elements_.find(tensor.name); given != elements_.end()) {
+        sizes_.elements[callee.params[i]] = given->second;
+      } else if (ranged.value_hi && IsUniform(module_, ranged)) {
+        sizes_.elements[callee.params[i]] = static_cast<int64_t>(Int(ranged.value_hi)) - 1;
+      }
+    }
+    BodyCost body = CostOfBody(module_, callee, sizes_);
+    call.tasks = static_cast<int64_t>(std::min(body.tasks, kMostTasks));
+    call.tasks_per_sm = (call.tasks + target_.sms - 1) / target_.sms;
+    call.balance = call.tasks == 0 ? 1
+                                   : static_cast<double>(call.tasks) /
+                                         static_cast<double>(call.tasks_per_sm * target_.sms);
+    call.flops = body.flops * body.tasks;
+    const Impl* impl = FindImpl(callee, Spelling(target_.arch));
+    call.generated = impl == nullptr;
+    double sms = static_cast<double>(std::min(call.tasks, target_.sms));
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      const Tensor& param = module_.tensors[callee.params[i]];
+      const Tensor& tensor = module_.tensors[share.args[i].tensor];
+      auto read = body.reads.find(callee.params[i]);
+      if (read == body.reads.end() || param.access == Access::Out) {
+        continue;
+      }
+      auto element = static_cast<double>(SizeInBytes(tensor.type));
+      bool streams = impl != nullptr &&
+                     std::find(impl->preloaded.begin(), impl->preloaded.end(), callee.params[i]) !=
+                         impl->preloaded.end() &&
+                     !IsReadBehindWait(module_, callee, callee.params[i], share.args[i].tensor);
+      if (streams) {
+        call.streamed_bytes += element * read->second.all_tasks;
+        call.streams.insert(share.args[i].tensor);
+      } else if (!written_.contains(share.args[i].tensor)) {
+        call.read_bytes += element * read->second.all_tasks;
+      } else {
+        double one = element * read->second.one_task;
+        bool is_own = call.tasks == 1 || read->second.all_tasks > read->second.one_task;
+        bool is_held = !is_own && one <= target_.held_bytes;  // from one task to the next
+        call.fetched_bytes += one * (is_held ? sms : static_cast<double>(call.tasks));
+        call.first_bytes += std::min(one, target_.held_bytes);
+        Mechanism mechanism = AddEdge(share, share.args[i].tensor, call);
+        call.depends |=
+            is_own && (mechanism == Mechanism::Counter || mechanism == Mechanism::Hoisted);
+      }
+    }
+  }
+
+  Mechanism AddEdge(const Share& share, TensorId tensor, CallCost& call) const {
+    EdgeCost edge{tensor};
+    if (module_.tensors[tensor].flagged) {
+      edge.mechanism = Mechanism::FlagInData;
+    } else if (!share.waits.empty()) {
+      edge.mechanism = Mechanism::Counter;
+    } else if (!share.range_waits.empty() || !share.enter_waits.empty()) {
+      edge.mechanism = Mechanism::Hoisted;
+    }
+    call.edges.push_back(edge);
+    return edge.mechanism;
+  }
+
+  const Module& module_;
+  const Target& target_;
+  const std::map<std::string, int64_t>& elements_;
+  LaunchSizes sizes_;
+  std::set<TensorId> written_;
+  std::vector<CallCost> calls_;
+};
+
+}  // namespace
+
+std::vector<CallCost> CountCalls(const Module& module, const Kernel& kernel, const Env& dims,
+                                 const Target& target,
+                                 const std::map<std::string, int64_t>& elements) {
+  return KernelCounter(module, kernel, dims, target, elements).Take();
+}
+
+}  // namespace etc
