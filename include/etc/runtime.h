@@ -44,7 +44,8 @@ typedef enum etc_status {
   ETC_ERROR_NO_DEVICE = 12, /* no CUDA driver, or no device that fits the program */
   ETC_ERROR_DEVICE = 13,    /* a call of the CUDA driver failed */
   ETC_ERROR_INTERNAL = 14,
-  ETC_ERROR_BUSY = 15 /* another thread is inside of a call with the same instance */
+  ETC_ERROR_BUSY = 15,   /* another thread is inside of a call with the same instance */
+  ETC_ERROR_TIMEOUT = 16 /* the watchdog ended a launch that stood still */
 } etc_status;
 
 /* "ETC_ERROR_BIND", ...; null for a number that is no status. */
@@ -142,6 +143,7 @@ typedef struct etc_program_info {
   int32_t proofs;      /* groups of proofs; 0 for a program that was compiled without */
   int32_t assumptions; /* under which they hold */
   int32_t not_proved;  /* statements that could not be proved */
+  int32_t watchdog;    /* whether launches that stand still end */
 } etc_program_info;
 
 /* How much of one property was proved. */
@@ -331,8 +333,9 @@ ETC_API etc_status etc_instance_set_replay(etc_instance* instance, int32_t repla
 ETC_API etc_status etc_instance_launch(etc_instance* instance, void* stream);
 
 /* Waits for `stream`; ETC_ERROR_VALUE, with the tensor, the index and the values, if a debug check
- * failed in a launch since the last call. Until then the launches behind the failure do nothing.
- * Good at once for a program without debug checks. A host launch asks by itself. */
+ * failed in a launch since the last call, or ETC_ERROR_TIMEOUT, with the task and the event that it
+ * waited for, if the watchdog ended one. Until then the launches behind the failure do nothing.
+ * Good at once for a program with neither. A host launch asks by itself. */
 ETC_API etc_status etc_instance_check(etc_instance* instance, void* stream);
 
 #ifdef __cplusplus

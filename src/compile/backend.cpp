@@ -127,6 +127,7 @@ std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& pa
     }
   }
   info.debug_checks = emitted.checks;
+  info.watchdog = emitted.waits;
   if (proofs.source) {
     info.proofs = RecordOf(*proofs.source);
   }

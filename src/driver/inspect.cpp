@@ -60,6 +60,9 @@ class Inspection {
       text += fmt::format("checks     {} of what launches are promised\n",
                           manifest_.debug_checks->size());
     }
+    if (manifest_.watchdog) {
+      text += fmt::format("watchdog   of {} waits\n", manifest_.watchdog->size());
+    }
     for (const manifest::Constant& constant : manifest_.constants) {
       text += fmt::format("constant   {} = {}\n", constant.name, ToJson(constant).dump());
     }
@@ -99,6 +102,9 @@ class Inspection {
                  {"graphs", graphs}};
     if (manifest_.debug_checks) {
       json["debug_checks"] = *manifest_.debug_checks;
+    }
+    if (manifest_.watchdog) {
+      json["watchdog"] = *manifest_.watchdog;
     }
     return json.dump(2) + "\n";
   }

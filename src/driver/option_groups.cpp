@@ -94,6 +94,13 @@ void AddDebugChecks(CLI::App* app, LoweringOptions& lowering) {
                 "Check in each launch what callers promise, and indices that depend on data");
 }
 
+void AddWatchdog(CLI::App* app, LoweringOptions& lowering) {
+  app->add_option("--watchdog", lowering.schedule.watchdog_seconds,
+                  "End a launch in which tasks wait and nothing happens for so many seconds")
+      ->check(Between<int64_t>(1, 3600))
+      ->type_name("N");
+}
+
 void AddTarget(CLI::App* app, TargetOptions& target) {
   AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
                                 "What compiles the CUDA text [nvrtc]",

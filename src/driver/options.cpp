@@ -57,6 +57,7 @@ void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
   AddArch(opt, options.arch);
   AddLowering(opt, options.lowering);
   AddDebugChecks(opt, options.lowering);
+  AddWatchdog(opt, options.lowering);
   AddOutput(opt, options.output, "Where to write [standard output]");
   opt->callback([&, source] {
     if (!options.list_passes && source->empty()) {
@@ -78,6 +79,7 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   AddTarget(compile, options.target);
   AddLowering(compile, options.lowering);
   AddDebugChecks(compile, options.lowering);
+  AddWatchdog(compile, options.lowering);
   AddChoice<StopAfter, StopAfter>(
       compile, "--stop-after", options.stop_after,
       "Stop after a phase and write its text to the output, or to standard output",
@@ -145,6 +147,7 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
   AddTarget(run, options.target);
   AddLowering(run, options.lowering);
   AddDebugChecks(run, options.lowering);
+  AddWatchdog(run, options.lowering);
   run->callback([&] { command = options; });
 }
 

@@ -84,7 +84,11 @@ class RunJob {
     if (!IsArtifact(options_.source.file)) {
       RunDevice device = options_.device.value_or(RunDevice::Host);
       LoweringOptions lowering = options_.lowering;
-      lowering.schedule.debug_checks |= device == RunDevice::Host;
+      if (device == RunDevice::Host) {
+        lowering.schedule.debug_checks = true;
+        lowering.schedule.watchdog_seconds =
+            lowering.schedule.watchdog_seconds.value_or(kWatchdogSeconds);
+      }
       module_ = LoadModule(options_.source, session_);
       if (!module_ || !CheckRunArguments(*module_, arguments, session_.diagnostics()) ||
           !(IsScheduled(*module_) ||
@@ -101,6 +105,10 @@ class RunJob {
     Program program(options_.source.file);
     if (options_.lowering.schedule.debug_checks && program.Describe().debug_checks == 0) {
       Refuse(fmt::format("`{}` was compiled without `--debug-checks`", options_.source.file));
+      return std::nullopt;
+    }
+    if (options_.lowering.schedule.watchdog_seconds && program.Describe().watchdog == 0) {
+      Refuse(fmt::format("`{}` was compiled without `--watchdog`", options_.source.file));
       return std::nullopt;
     }
     bool on_host = IsForHost(program);

@@ -57,12 +57,15 @@ class CudaWriter {
     if (raised_.has_checks) {
       emitted.checks = std::move(check_texts_);
     }
+    if (raised_.has_watchdog) {
+      emitted.waits = std::move(wait_texts_);
+    }
     return emitted;
   }
 
   void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
     const Kernel& kernel = raised.kernel;
-    KernelScope kernel_scope(raised, check_texts_);
+    KernelScope kernel_scope(raised, check_texts_, wait_texts_);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteConstants(out, raised);
@@ -235,6 +238,7 @@ class CudaWriter {
   const Module& module_;
   Arch arch_;
   CheckTexts check_texts_;
+  CheckTexts wait_texts_;
 };
 
 }  // namespace

@@ -50,6 +50,10 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
     out.Close();
     out.Line("__syncthreads();");
     WriteLeave(out, "Stopped");
+  } else if (kernel.watchdog) {
+    // The launch before has ended without what it waited for, and nobody has asked since.
+    out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
+    WriteLeave(out, "Failed");
   }
   // The epoch must be read before the barrier at the end of Block's constructor.
   out.Line("etc::Events events(params.event_memory, params.event_capacity);");

@@ -9,7 +9,7 @@
 namespace etc {
 namespace {
 
-constexpr size_t kValues = 12;  // those of a record, in kernels/engine/checks.cuh
+constexpr size_t kValues = kRecordValues;
 
 /// `[{}, {}]` for so many indices, and nothing for none.
 std::string Places(size_t count) {

@@ -9,6 +9,9 @@
 
 namespace etc {
 
+/// The values that the record of a failure has room for, in kernels/engine/checks.cuh.
+inline constexpr size_t kRecordValues = 12;
+
 /// A body whose indices that depend on data are held against their extents, and the elements of
 /// computed parameters with a declared range against it; divisors and shifts, too.
 class CheckedScope : public DeviceScope {

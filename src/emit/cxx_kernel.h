@@ -12,12 +12,14 @@ namespace etc {
 /// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
 class KernelScope : public CxxScope {
  public:
-  /// `texts` gets what debug checks say.
-  KernelScope(const RaisedKernel& raised, CheckTexts& texts) : CxxScope(raised), texts_(texts) {}
+  /// `texts` gets what debug checks say, and `waits` what a watchdog says.
+  KernelScope(const RaisedKernel& raised, CheckTexts& texts, CheckTexts& waits)
+      : CxxScope(raised), texts_(texts), waits_(waits) {}
 
   /// Whether arguments have a record of failed checks.
   bool ChecksAccesses() const { return raised().kernel.check_accesses.has_value(); }
   CheckTexts& Texts() const { return texts_; }
+  CheckTexts& WaitTexts() const { return waits_; }
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
@@ -27,6 +29,7 @@ class KernelScope : public CxxScope {
 
  private:
   CheckTexts& texts_;
+  CheckTexts& waits_;
 };
 
 /// `constexpr i64 k_NAME = …;` for every constant of the module, as a kernel for these ranges has

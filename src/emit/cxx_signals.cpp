@@ -7,9 +7,10 @@
 
 namespace etc {
 
-/// One call of `method` for each element of each reference; an empty `amount` means its count.
-void SignalWriter::Write(const std::vector<RaisedSignal>& signals, std::string_view method,
-                         const std::string& amount) {
+/// One call for each element of each reference: a wait where there is a place, for as many notifies
+/// as the event counts, or else `amount` notifies.
+void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
+                         const WaitPlace* place) {
   const Module& module = scope_.module();
   for (const auto& [ref, one_thread, checked] : signals) {
     const Event& event = module.events[ref.event];
@@ -43,7 +44,7 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, std::string_v
       }
     }
     std::string count = amount;
-    if (count.empty()) {
+    if (place != nullptr) {
       count = CxxExpr(scope_, event.count);
       if (!names.empty()) {
         count = fmt::format("[&]({}) {{ return {}; }}({})", names, count, values);
@@ -52,14 +53,49 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, std::string_v
     std::string record;
     if (checked) {
       loops += "if (" + InsideOf(event, indices) + ") ";
-      if (amount.empty()) {
+      if (place != nullptr) {
         record = "OpenChecks(params.event_memory), ";
         count = CountChecked(event, count);
       }
     }
-    out_.Line(fmt::format("{}events.{}({}, {}e_{} + {}, u32({}));", loops, method, role_, record,
-                          event.name, flat, count));
+    const std::string counter = fmt::format("e_{} + {}, u32({})", event.name, flat, count);
+    if (place == nullptr) {
+      out_.Line(fmt::format("{}events.NotifyOne({}, {});", loops, role_, counter));
+    } else if (!scope_.raised().kernel.watchdog) {
+      out_.Line(fmt::format("{}events.WaitOne({}, {}{});", loops, role_, record, counter));
+    } else {
+      out_.Line(fmt::format("{}WaitWatched(events, {}, {}, {});", loops, role_, counter,
+                            GivesUp(event, indices, checked, *place)));
+    }
   }
+}
+
+/// What a watched wait asks when it has lasted for a while.
+std::string SignalWriter::GivesUp(const Event& event, const std::vector<std::string>& indices,
+                                  bool checked, const WaitPlace& place) const {
+  constexpr size_t kCounts = 2;  // the notifies that came, and those that are awaited
+  std::string places, values;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    places += i == 0 ? "[{}" : ", {}";
+  }
+  const int64_t seconds = scope_.raised().kernel.watchdog->seconds;
+  // In the place of the last value, waits agree which of them is the first.
+  bool fits = place.values.size() + indices.size() + kCounts < kRecordValues;
+  for (const auto* list : {fits ? &place.values : nullptr, &indices}) {
+    for (const std::string& value : list != nullptr ? *list : std::vector<std::string>()) {
+      values += ", " + value;
+    }
+  }
+  std::string who = fits ? place.who : place.who.substr(0, place.who.find(','));
+  size_t number = CheckNumber(
+      scope_.WaitTexts(),
+      fmt::format("kernel @{}: {} waits for %{}{}, of which {{}} of {{}} notifies came, and "
+                  "nothing has happened for {} s",
+                  scope_.raised().kernel.name, who, event.name, places.empty() ? "" : places + "]",
+                  seconds));
+  return fmt::format("[&](const Stalled& wait) {{ return {}wait.GivesUp({}, {}, {}{}); }}",
+                     checked ? "OpenChecks(params.event_memory).Failed() || " : "", seconds,
+                     place.place, number, values);
 }
 
 /// Whether an element that data may decide is one of the event.

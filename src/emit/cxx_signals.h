@@ -9,6 +9,13 @@
 
 namespace etc {
 
+/// Which wait of a kernel it is, for its watchdog.
+struct WaitPlace {
+  std::string place;                     // in program order, as C++
+  std::string who;                       // in messages, with `{}` for each of
+  std::vector<std::string> values = {};  // these
+};
+
 /// What one role of a kernel waits for and notifies. `role` is the name of its object in the text.
 class SignalWriter {
  public:
@@ -16,16 +23,20 @@ class SignalWriter {
       : out_(out), scope_(scope), role_(role) {}
 
   /// A wait for each element of each reference.
-  void WriteWaits(const std::vector<RaisedSignal>& signals) { Write(signals, "WaitOne", ""); }
+  void WriteWaits(const std::vector<RaisedSignal>& signals, const WaitPlace& place) {
+    Write(signals, "", &place);
+  }
 
   /// `amount` notifies of each element of each reference.
   void WriteNotifies(const std::vector<RaisedSignal>& signals, const std::string& amount) {
-    Write(signals, "NotifyOne", amount);
+    Write(signals, amount, nullptr);
   }
 
  private:
-  void Write(const std::vector<RaisedSignal>& signals, std::string_view method,
-             const std::string& amount);
+  void Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
+             const WaitPlace* place);
+  std::string GivesUp(const Event& event, const std::vector<std::string>& indices, bool checked,
+                      const WaitPlace& place) const;
   std::string InsideOf(const Event& event, const std::vector<std::string>& indices) const;
   std::string CountChecked(const Event& event, const std::string& count) const;
 

@@ -37,7 +37,9 @@ class WalkWriter {
         signals_(out, scope, NameOf(role)) {}
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
+    path_.push_back({});
     for (NodeId id : nodes) {
+      path_.back() = {path_.back().node + 1, nullptr};
       std::visit(Overloaded{
                      [&](const Share&) { WriteShare(id); },
                      [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
@@ -46,6 +48,7 @@ class WalkWriter {
                  },
                  module_.nodes[id]);
     }
+    path_.pop_back();
   }
 
   void WriteShare(NodeId id) {
@@ -95,9 +98,61 @@ class WalkWriter {
   void WriteRepeat(NodeId id, const Repeat& repeat) {
     if (role_ != Role::Loader || kernel_.preloading.contains(id)) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
+      path_.back().repeat = &repeat;
       WriteNodes(repeat.body);
       out_.Close();
     }
+  }
+
+  /// Where a wait stands in program order: a number that grows with it, of at most 60 bits, and
+  /// differs from SM to SM.
+  std::string PlaceInOrder() const {
+    constexpr int kBits[] = {10, 16, 8, 16, 2};  // a node, an iteration, a node inside of it, …
+    std::string place;
+    int level = 0, shift = 60;
+    auto add = [&](const std::string& value) {
+      if (level < 5) {
+        shift -= kBits[level];
+        place += fmt::format("{}u64(Min({}, {}LL)) << {}", place.empty() ? "" : " | ", value,
+                             (1 << kBits[level]) - 1, shift);
+        ++level;
+      }
+    };
+    for (const Step& step : path_) {
+      add(fmt::format("{}LL", step.node));
+      if (step.repeat != nullptr) {
+        add(fmt::format("{} - {}", CxxName(module_, step.repeat->var),
+                        step.repeat->lo ? CxxExpr(scope_, step.repeat->lo) : "0LL"));
+      }
+    }
+    return place + " | u64(Min(sm, 255LL))";
+  }
+
+  /// The waits of a task, or of an SM before its tasks.
+  WaitPlace PlaceOf(const RaisedShare& share, bool task) const {
+    if (!kernel_.kernel.watchdog) {
+      return {};
+    }
+    WaitPlace place{PlaceInOrder(), "@" + kernel_.devices[share.device].device.name};
+    std::string places;
+    if (task) {
+      for (const Axis& axis : share.share.axes) {
+        places += places.empty() ? ", task [{}" : ", {}";
+        place.values.push_back(CxxName(module_, axis.var));
+      }
+      place.who += places + "]";
+    } else {
+      place.who += ", before its tasks on SM {}";
+      place.values.push_back("sm");
+    }
+    for (const Step& step : path_) {
+      if (step.repeat != nullptr) {
+        place.who += fmt::format(", {} = {{}}", module_.symbols[step.repeat->var].name);
+        place.values.push_back(CxxName(module_, step.repeat->var));
+      }
+    }
+    place.who += ",";
+    return place;
   }
 
   /// The waits that must precede reading the ranges of the tasks, or what the loader is to copy,
@@ -107,7 +162,7 @@ class WalkWriter {
       out_.Line("AwaitEarlierLaunches();");
     }
     if (!share.range_waits.empty()) {
-      signals_.WriteWaits(share.range_waits);
+      signals_.WriteWaits(share.range_waits, PlaceOf(share, false));
       out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     }
     WriteChecks(share, share.share.range_checks);
@@ -199,7 +254,7 @@ class WalkWriter {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
       WritePrefetch(share, device, loop);
-      signals_.WriteWaits(share.enter_waits);
+      signals_.WriteWaits(share.enter_waits, PlaceOf(share, false));
       std::string where =
           share.enters_together
               ? ""
@@ -213,7 +268,7 @@ class WalkWriter {
     out_.Line("u32 done = 0;");
     loop.Open("task += sms, ++done");
     if (!share.one_object) {
-      signals_.WriteWaits(share.waits);
+      signals_.WriteWaits(share.waits, PlaceOf(share, true));
       out_.Line("consumer.Sync();");
       out_.Line(make);
     }
@@ -277,6 +332,13 @@ class WalkWriter {
   Arch arch_;
   bool launch_;  // what comes before this launch has ended
   SignalWriter signals_;
+
+  /// A node, counted from 1 among those beside it, and the repeat that it is.
+  struct Step {
+    size_t node = 0;
+    const Repeat* repeat = nullptr;
+  };
+  std::vector<Step> path_;  // to the node that is written
 };
 
 }  // namespace

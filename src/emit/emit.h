@@ -18,10 +18,11 @@ namespace etc {
 /// failure leaves behind take the places of `{}`, in order.
 using CheckTexts = std::vector<std::string>;
 
-/// A translation unit. `checks` is absent when no kernel has any.
+/// A translation unit. `checks` is absent when no kernel has any, `waits` when none has a watchdog.
 struct Emitted {
   std::string text;
   std::optional<CheckTexts> checks = {};
+  std::optional<CheckTexts> waits = {};  // likewise, of waits that a watchdog may end
   /// The same as several units, which are compiled by themselves: for CUDA one for each kernel, if
   /// there are more than one.
   std::vector<std::string> units = {};
@@ -67,6 +68,7 @@ struct ManifestInfo {
   std::string toolchain;              // for example "nvrtc 13.0"
   std::vector<std::string> flags;
   std::optional<CheckTexts> debug_checks;
+  std::optional<CheckTexts> watchdog;
   std::optional<ManifestProofs> proofs;         // of the source; absent when they were skipped
   std::optional<ManifestProofs> kernel_proofs;  // of what the passes made of its graphs
   std::vector<ManifestResources> resources;     // empty when they were not asked for

@@ -69,9 +69,10 @@ void WriteDevice(TextWriter& out, const DeviceScope& scope, const RaisedDevice& 
   out.Line(fmt::format("using Impl_{0} = Body_{0};", device.device.name));
 }
 
-void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts) {
+void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts,
+                 CheckTexts& waits) {
   const Kernel& kernel = raised.kernel;
-  KernelScope kernel_scope(raised, texts);
+  KernelScope kernel_scope(raised, texts, waits);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
@@ -113,6 +114,9 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts)
     out.Line("etc::Events events(params.event_memory, sms);");
     out.Line(
         fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
+    if (kernel.watchdog) {
+      out.Line("etc::LeaveLaunch(events);");
+    }
   });
 }
 
@@ -129,12 +133,13 @@ std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics,
     return std::nullopt;
   }
   TextWriter out;
-  CheckTexts texts;
+  CheckTexts texts, waits;
   for (const RaisedKernel& kernel : raised.kernels) {
-    WriteKernel(out, kernel, texts);
+    WriteKernel(out, kernel, texts, waits);
   }
   return Emitted{*headers + out.Take(),
-                 raised.has_checks ? std::optional(std::move(texts)) : std::nullopt};
+                 raised.has_checks ? std::optional(std::move(texts)) : std::nullopt,
+                 raised.has_watchdog ? std::optional(std::move(waits)) : std::nullopt};
 }
 
 }  // namespace etc

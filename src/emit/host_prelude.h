@@ -144,6 +144,15 @@ inline u32 FetchAddAcquireRelease(u32* address, u32 amount) {
 inline void AddRelease(u32* address, u32 amount) {
   std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_release);
 }
+inline u64 LoadRelaxed(const u64* address) {
+  return std::atomic_ref<u64>(const_cast<u64&>(*address)).load(std::memory_order_relaxed);
+}
+inline void MaxRelaxed(u64* address, u64 value) {
+  std::atomic_ref<u64> word(*address);
+  u64 seen = word.load(std::memory_order_relaxed);
+  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
 /// Sleeps until the word is another one. Whoever stores that wakes all.
 inline void AwaitChange(u32* address, u32 seen) {
   while (LoadAcquire(address) == seen) {
@@ -152,6 +161,11 @@ inline void AwaitChange(u32* address, u32 seen) {
 }
 inline void WakeAll(u32* address) {
   syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+inline u64 Nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return u64(now.tv_sec) * 1000000000 + u64(now.tv_nsec);
 }
 inline void Pause() {
 #if defined(__x86_64__)
@@ -178,13 +192,17 @@ struct Events {
   static constexpr int kStride = 32;
   u32* counters;
   u32* sleepers;  // how many threads sleep: the last word of the header
-  int looks;      // before a thread sleeps
+  u32 sms;
+  int looks;  // before a thread sleeps
 
   /// A thread that waits for one which has no core must give it its own.
   Events(void* memory, int sms)
       : counters(static_cast<u32*>(memory) + kStride),
         sleepers(counters - 1),
+        sms(static_cast<u32>(sms)),
         looks(sms <= kCores ? 1024 : 16) {}
+
+  u32* Header() const { return counters - kStride; }
 
   void WaitOne(const Consumer&, i64 index, u32 count) const {
     Wait(&counters[index * kStride], count, nullptr, [] { return false; });
@@ -207,6 +225,13 @@ struct Events {
     }
   }
 
+  /// Sleeps unless the counter has changed, until its next notify or for so long.
+  void SleepWhile(u32* counter, u32 seen, const timespec* longest) const {
+    std::atomic_ref<u32>(*sleepers).fetch_add(1);
+    syscall(SYS_futex, counter, FUTEX_WAIT_PRIVATE, seen, longest, nullptr, 0);
+    std::atomic_ref<u32>(*sleepers).fetch_sub(1);
+  }
+
  private:
   template <class Leave>
   void Wait(u32* counter, u32 count, const timespec* longest, Leave leave) const {
@@ -217,9 +242,7 @@ struct Events {
         ++looked;
         Pause();
       } else {
-        std::atomic_ref<u32>(*sleepers).fetch_add(1);
-        syscall(SYS_futex, counter, FUTEX_WAIT_PRIVATE, seen, longest, nullptr, 0);
-        std::atomic_ref<u32>(*sleepers).fetch_sub(1);
+        SleepWhile(counter, seen, longest);
       }
     }
   }

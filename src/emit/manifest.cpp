@@ -240,6 +240,9 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   if (info.debug_checks) {
     features.insert("debug_checks");
   }
+  if (info.watchdog) {
+    features.insert("watchdog");
+  }
   Json binary = {
       {"file", info.binary_file}, {"bytes", info.binary_bytes}, {"xxh3_128", info.binary_xxh3_128}};
   if (info.binary_images.size() > 1) {
@@ -262,6 +265,9 @@ std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   }
   if (info.debug_checks) {
     manifest["debug_checks"] = *info.debug_checks;
+  }
+  if (info.watchdog) {
+    manifest["watchdog"] = *info.watchdog;
   }
   if (info.proofs) {
     manifest["proofs"] = RecordOf(*info.proofs);

@@ -166,6 +166,12 @@ struct Graph {
   SourceRange braces = {};
 };
 
+/// `watchdog 5;`: a launch in which tasks wait for events and nothing happens ends after so long.
+struct Watchdog {
+  int64_t seconds = 0;
+  SourceRange range = {};
+};
+
 /// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
 struct Kernel {
   std::string name;
@@ -180,6 +186,7 @@ struct Kernel {
   std::vector<SymbolId> values;  // `let first = batch * 8;`: what shares and places use, in order
   std::vector<Check> checks;
   std::optional<SourceRange> check_accesses;  // `check accesses;`: generated bodies check indices
+  std::optional<Watchdog> watchdog;           // absent: tasks wait for events without end
   std::vector<NodeId> declarations;           // BufferDecl, EventDecl
   std::vector<NodeId> body;                   // `on sm { … }`, `on stream { … }`: Share, Repeat
   SourceRange range;

@@ -145,6 +145,11 @@ class Printer {
       layout_.Line("check accesses;");
       layout_.After(*kernel.check_accesses);
     }
+    if (kernel.watchdog) {
+      layout_.Before(kernel.watchdog->range);
+      layout_.Line(fmt::format("watchdog {};", kernel.watchdog->seconds));
+      layout_.After(kernel.watchdog->range);
+    }
     for (SymbolId id : kernel.values) {
       const Symbol& symbol = module_.symbols[id];
       layout_.Before(symbol.range);

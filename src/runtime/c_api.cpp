@@ -65,6 +65,7 @@ const char* etc_status_name(etc_status status) {
     ETC_NAME(ETC_ERROR_DEVICE)
     ETC_NAME(ETC_ERROR_INTERNAL)
     ETC_NAME(ETC_ERROR_BUSY)
+    ETC_NAME(ETC_ERROR_TIMEOUT)
 #undef ETC_NAME
   }
   return nullptr;

@@ -1,16 +1,14 @@
 #include "runtime/check_record.h"
 
-#include "runtime/status.h"
+#include <string>
 
 namespace etc::runtime {
 
 static_assert(sizeof(CheckRecord) == 104, "generated code writes the record at fixed places");
 
-std::string FailureText(const std::vector<std::string>& checks, const CheckRecord& record) {
-  if (record.check >= checks.size()) {
-    return Cat("debug check ", record.check, " failed, of which the manifest says nothing");
-  }
-  std::string text = checks[record.check];
+namespace {
+
+std::string FillIn(std::string text, const CheckRecord& record) {
   size_t at = 0;
   for (const int64_t value : record.values) {
     at = text.find("{}", at);
@@ -22,6 +20,20 @@ std::string FailureText(const std::vector<std::string>& checks, const CheckRecor
     at += number.size();
   }
   return text;
+}
+
+}  // namespace
+
+Status FailureOf(const manifest::Manifest& manifest, const CheckRecord& record) {
+  const bool is_wait = (record.check & kWaitBit) != 0;
+  const uint32_t number = record.check & ~kWaitBit;
+  const auto& texts = is_wait ? manifest.watchdog : manifest.debug_checks;
+  const etc_status status = is_wait ? ETC_ERROR_TIMEOUT : ETC_ERROR_VALUE;
+  if (!texts || number >= texts->size()) {
+    return Fail(status, is_wait ? "wait " : "debug check ", number,
+                " failed, of which the manifest says nothing");
+  }
+  return Fail(status, FillIn((*texts)[number], record));
 }
 
 }  // namespace etc::runtime

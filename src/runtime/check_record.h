@@ -1,23 +1,28 @@
-// The record that a failed debug check leaves in the header of the event memory: docs/runtime.md.
+// The record that a failed debug check or a watchdog leaves in the header of the event memory:
+// docs/runtime.md.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <string>
-#include <vector>
+
+#include "runtime/manifest.h"
+#include "runtime/status.h"
 
 namespace etc::runtime {
 
 struct CheckRecord {
   uint32_t failures;  // 0: the rest means nothing
-  uint32_t check;     // number of the first that failed
+  uint32_t check;     // number of the first check that failed, or of a wait and kWaitBit
   std::array<int64_t, 12> values;
 };
 
 /// Where it stands in the event memory, in bytes.
 inline constexpr int64_t kCheckRecordOffset = 8;
 
-/// The text of the check, with the values in the places of `{}`.
-std::string FailureText(const std::vector<std::string>& checks, const CheckRecord& record);
+/// In the number of a wait that a watchdog has ended.
+inline constexpr uint32_t kWaitBit = uint32_t{1} << 31;
+
+/// The text of the check or the wait, with the values in the places of `{}`.
+Status FailureOf(const manifest::Manifest& manifest, const CheckRecord& record);
 
 }  // namespace etc::runtime

@@ -51,6 +51,7 @@ constexpr Feature kFeatures[] = {
      [](const Graph& graph) { return !graph.requirements.empty(); }},
 };
 constexpr std::string_view kDebugChecks = "debug_checks";
+constexpr std::string_view kWatchdog = "watchdog";
 constexpr std::string_view kImages = "images";
 
 bool Lists(const std::vector<std::string>& features, std::string_view name) {
@@ -74,7 +75,7 @@ Status NotListed(std::string_view name, const std::string& user) {
 
 Status CheckFeaturesKnown(const std::vector<std::string>& features) {
   for (const std::string& name : features) {
-    if (name != kDebugChecks && name != kImages &&
+    if (name != kDebugChecks && name != kWatchdog && name != kImages &&
         std::none_of(std::begin(kFeatures), std::end(kFeatures),
                      [&](const Feature& feature) { return feature.name == name; })) {
       return Fail(ETC_ERROR_MANIFEST, "needs the feature `", Shown(name),
@@ -94,6 +95,9 @@ Status CheckFeaturesListed(const manifest::Manifest& manifest) {
   }
   if (!manifest.binary.images.empty() && !Lists(manifest.features, kImages)) {
     return NotListed(kImages, "the binary");
+  }
+  if (manifest.watchdog && !Lists(manifest.features, kWatchdog)) {
+    return NotListed(kWatchdog, "the program");
   }
   return manifest.debug_checks && !Lists(manifest.features, kDebugChecks)
              ? NotListed(kDebugChecks, "the program")

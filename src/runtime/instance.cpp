@@ -32,7 +32,7 @@ Instance::Instance(std::shared_ptr<const Program> program, const manifest::Graph
     : program_(std::move(program)),
       graph_(graph),
       backend_(std::move(backend)),
-      memory_(*backend_, program_->manifest().debug_checks),
+      memory_(*backend_, program_->manifest()),
       replay_(*backend_, graph.kernels.size()),
       set_dims_(graph.dims.size()),
       bindings_(graph.params.size()),

@@ -114,7 +114,7 @@ Status LaunchMemory::ZeroEvents(void* stream) {
 }
 
 Status LaunchMemory::CheckFailures(void* stream) {
-  if (!checks_ || events_.data == nullptr) {
+  if ((!manifest_.debug_checks && !manifest_.watchdog) || events_.data == nullptr) {
     return {};
   }
   CheckRecord record{};
@@ -124,7 +124,7 @@ Status LaunchMemory::CheckFailures(void* stream) {
     return {};
   }
   ETC_RETURN_IF_BAD(backend_.Zero(place, sizeof record, stream));
-  return Fail(ETC_ERROR_VALUE, FailureText(*checks_, record));
+  return FailureOf(manifest_, record);
 }
 
 }  // namespace etc::runtime

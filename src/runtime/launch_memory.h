@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "runtime/backend.h"
@@ -22,9 +20,9 @@ class LaunchMemory {
  public:
   static constexpr int64_t kMaxEventCounters = int64_t{1} << 32;
 
-  /// `checks` are the texts of the debug checks that leave failures in the event memory, if any.
-  LaunchMemory(Backend& backend, const std::optional<std::vector<std::string>>& checks)
-      : backend_(backend), checks_(checks) {}
+  /// The manifest has the texts of what leaves failures in the event memory, if anything does.
+  LaunchMemory(Backend& backend, const manifest::Manifest& manifest)
+      : backend_(backend), manifest_(manifest) {}
   LaunchMemory(const LaunchMemory&) = delete;
   LaunchMemory& operator=(const LaunchMemory&) = delete;
   ~LaunchMemory();
@@ -47,7 +45,7 @@ class LaunchMemory {
   void NoteCapture() { was_captured_ = true; }
 
   Status ZeroEvents(void* stream);
-  /// The failure that a debug check has left behind, once.
+  /// The failure that a debug check or a watchdog has left behind, once.
   Status CheckFailures(void* stream);
 
   void* workspace() const { return Workspace().data; }
@@ -66,7 +64,7 @@ class LaunchMemory {
   void Release(Memory* memory);
 
   Backend& backend_;
-  const std::optional<std::vector<std::string>>& checks_;
+  const manifest::Manifest& manifest_;
   Memory bound_;
   Memory workspace_;
   bool workspace_is_zeroed_ = false;  // the bound one, or the own

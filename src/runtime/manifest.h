@@ -164,6 +164,8 @@ struct Manifest {
   std::vector<Graph> graphs;
   /// What the debug checks say, by number, with `{}` for each value; absent without such checks.
   std::optional<std::vector<std::string>> debug_checks;
+  /// The same of waits that the watchdog may end; absent without one.
+  std::optional<std::vector<std::string>> watchdog;
   std::optional<Proofs> proofs;         // of the source; absent when they were skipped
   std::optional<Proofs> kernel_proofs;  // of what was made of its graphs
 };

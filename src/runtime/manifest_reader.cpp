@@ -184,6 +184,9 @@ Status ReadRoot(const JsonObject& root, manifest::Manifest* manifest) {
   if (root.Find("debug_checks") != nullptr) {
     ETC_RETURN_IF_BAD(ReadTexts(root, "debug_checks", &manifest->debug_checks.emplace()));
   }
+  if (root.Find("watchdog") != nullptr) {
+    ETC_RETURN_IF_BAD(ReadTexts(root, "watchdog", &manifest->watchdog.emplace()));
+  }
   ETC_RETURN_IF_BAD(ReadProofs(root, "proofs", &manifest->proofs));
   ETC_RETURN_IF_BAD(ReadProofs(root, "kernel_proofs", &manifest->kernel_proofs));
   root.Find("resources");  // for readers: changes nothing

@@ -56,7 +56,7 @@ etc_status etc_program_describe(const etc_program* program, etc_program_info* in
                          manifest.debug_checks.has_value() ? 1 : 0, manifest.hash.c_str(),
                          manifest.producer.etc.c_str(), text.flags.data(), Count(text.flags.size()),
                          Count(text.proofs.size()), Count(text.assumptions.size()),
-                         Count(text.not_proved.size())},
+                         Count(text.not_proved.size()), manifest.watchdog.has_value() ? 1 : 0},
         info);
   });
 }

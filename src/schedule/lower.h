@@ -63,6 +63,10 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
 /// and generated bodies of indices that depend on data. A kernel with checks stays as it is.
 bool AddChecks(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Ends launches of kernels in which tasks wait for events and nothing happens. A list of launches
+/// has no such tasks.
+bool AddWatchdog(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Chooses how each event is realised.
 bool RealiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 

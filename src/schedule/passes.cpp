@@ -40,6 +40,8 @@ const std::vector<Pass>& AllPasses() {
       // Anywhere behind the lowering: no other pass looks at checks.
       {"add-checks", "checks of what callers promise and of indices that depend on data",
        AddChecks},
+      // Anywhere behind the lowering, as well.
+      {"add-watchdog", "how long a launch may stand still before it ends", AddWatchdog},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},
   };
@@ -51,7 +53,8 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::erase_if(passes, [&](const Pass& pass) {
     return pass.run == StripEvents || pass.run == MinimiseEvents ||
            (pass.run == FlagInData && !options.flag_in_data) ||
-           (pass.run == AddChecks && !options.debug_checks);
+           (pass.run == AddChecks && !options.debug_checks) ||
+           (pass.run == AddWatchdog && !options.watchdog_seconds);
   });
   return passes;
 }

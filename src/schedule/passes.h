@@ -13,6 +13,9 @@
 
 namespace etc {
 
+/// How long a launch may stand still where nobody says it.
+inline constexpr int64_t kWatchdogSeconds = 4;
+
 struct ScheduleOptions {
   std::optional<ScheduleKind> schedule;  // overrides what the source says
   const Target* target = &DefaultTarget();
@@ -23,7 +26,8 @@ struct ScheduleOptions {
   int64_t flagged_elements = 262144;  // elements of it that a task reads
   int64_t version_bytes = 64 << 20;   // the most that the versions of an unflagged buffer may take
   bool debug_checks = false;          // the pipeline has add-checks
-  bool remarks = false;               // say what was derived, and why
+  std::optional<int64_t> watchdog_seconds = {};  // the pipeline has add-watchdog
+  bool remarks = false;                          // say what was derived, and why
 };
 
 /// A named pass; `run` is false when it reported an error.

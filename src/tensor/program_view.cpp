@@ -25,6 +25,8 @@ DiagnosticKind KindOf(etc_status status) {
     case ETC_ERROR_NO_DEVICE:
     case ETC_ERROR_DEVICE:
       return DiagnosticKind::Device;
+    case ETC_ERROR_TIMEOUT:
+      return DiagnosticKind::Watchdog;
     default:
       return DiagnosticKind::Data;
   }

@@ -215,6 +215,7 @@ class Parser {
   void ValueLine(Kernel& kernel);
   Throttle OneThrottle(uint32_t begin);
   void CheckLine(Kernel& kernel);
+  void WatchdogLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
   void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks);
   void Declaration(std::vector<NodeId>& declarations);

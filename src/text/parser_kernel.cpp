@@ -46,6 +46,9 @@ void Parser::KernelBody(Kernel& kernel) {
       LoaderLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && Peek().text == "check") {
       CheckLine(kernel);
+    } else if (kernel.declarations.empty() && !on_sm && !kernel.watchdog &&
+               Peek().text == "watchdog") {
+      WatchdogLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && At(TokenKind::KeywordLet)) {
       ValueLine(kernel);
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
@@ -119,6 +122,14 @@ void Parser::CheckLine(Kernel& kernel) {
     return;
   }
   kernel.checks.push_back(OneCheck(begin));
+}
+
+/// `watchdog 5;`, of which the word is one here only.
+void Parser::WatchdogLine(Kernel& kernel) {
+  uint32_t begin = Take().range.begin;
+  int64_t seconds = Expect(TokenKind::Int).int_value;
+  ExpectSemicolon();
+  kernel.watchdog = Watchdog{seconds, RangeFrom(begin)};
 }
 
 /// The rest of a check, after the word `check`.

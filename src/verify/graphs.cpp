@@ -351,6 +351,9 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   if (kernel.depth) {
     CheckDepth(*kernel.depth, kernel.throttle->range, diagnostics);
   }
+  if (kernel.watchdog) {
+    CheckWatchdog(*kernel.watchdog, diagnostics);
+  }
   checks.Values(kernel.values);
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);

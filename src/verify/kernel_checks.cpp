@@ -14,6 +14,8 @@ namespace {
 // The loader's numbers are 32 bits wide on the GPU, whose clock wraps around.
 constexpr int64_t kMostOfLoader = 1 << 30;
 
+constexpr int64_t kMostSeconds = 3600;
+
 }  // namespace
 
 void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics) {
@@ -44,6 +46,14 @@ void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
     diagnostics.Error(DiagnosticKind::Throttle, range,
                       fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
                                   kMostOfLoader, depth));
+  }
+}
+
+void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics) {
+  if (watchdog.seconds < 1 || watchdog.seconds > kMostSeconds) {
+    diagnostics.Error(DiagnosticKind::Watchdog, watchdog.range,
+                      fmt::format("a watchdog must wait from 1 to {} seconds, but it does {}",
+                                  kMostSeconds, watchdog.seconds));
   }
 }
 

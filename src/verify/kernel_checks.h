@@ -9,6 +9,8 @@ namespace etc {
 
 void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics);
 
+void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics);
+
 /// Of the loader's ring, in slots.
 void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics);
 

@@ -161,6 +161,7 @@ class Machine {
   void Yield(const Wait& wait, bool idle);
   void Wake(Lane& lane);
   void Progress() { idle_ = 0; }
+  void LetTimePass();
   /// Now and then lets others run where a thread would not wait.
   void Preempt();
   [[noreturn]] void Stop(std::string message);
@@ -172,6 +173,7 @@ class Machine {
   }
 
   std::vector<BulkTransfer> transfers;  // on their way
+  uint64_t nanoseconds = 0;
 
  private:
   static void Enter(void* lane);

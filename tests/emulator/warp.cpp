@@ -132,6 +132,11 @@ void CheckGlobal(const char* name, const void* address, int bytes) {
 
 void PollAgain(const char* name) { machine->Yield({name}, true); }
 
+uint64_t Nanoseconds() {
+  machine->LetTimePass();
+  return machine->nanoseconds;
+}
+
 uint32_t Clock() {
   constexpr uint32_t most_cycles = 400;
   Block& block = machine->current().warp.block;

@@ -44,9 +44,14 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
     headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
     headers.Skip("arch/sm90/memory.cuh");
     headers.Skip("arch/sm90/await.cuh");
+    headers.Skip("arch/sm90/watch.cuh");
   }
   if (raised.has_checks) {
     names.push_back("engine/checks.cuh");
+  }
+  if (raised.has_watchdog) {
+    names.push_back("engine/stalled.cuh");
+    names.push_back(raised.arch == Arch::Host ? "host_watchdog.h" : "engine/watchdog.cuh");
   }
   bool ok = true;
   std::string text;

@@ -11,6 +11,7 @@ void LayOutLaunches(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     raised.consumer_warps = kernel.kernel.consumer_warps;
     raised.has_checks |= HasChecks(kernel.kernel);
+    raised.has_watchdog |= kernel.kernel.watchdog.has_value();
     kernel.dims = GraphDims(raised.module, kernel.kernel.graph);
     if (kernel.kernel.schedule != ScheduleKind::Kernels) {
       continue;

@@ -189,6 +189,7 @@ struct RaisedModule {
   std::vector<RaisedKernel> kernels = {};  // in the order of the module
   int64_t consumer_warps = 8;              // of all of them
   bool has_checks = false;                 // whether some kernel has debug checks
+  bool has_watchdog = false;               // whether launches of some kernel end that stand still
 };
 
 }  // namespace etc

@@ -84,7 +84,7 @@ json GatherManifest() {
   return {{"etc_manifest", 2},
           {"features",
            {"debug_checks", "distinct", "launches", "monotone", "repeats", "swizzle", "tiles",
-            "value_ranges", "where"}},
+            "value_ranges", "watchdog", "where"}},
           {"target", "host"},
           {"binary", {{"file", "gather.so"}}},
           {"producer", {{"etc", "0.1.0"}, {"toolchain", "g++ 12"}, {"flags", {"-O1"}}}},

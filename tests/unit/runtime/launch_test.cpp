@@ -196,6 +196,30 @@ TEST_CASE("a failed debug check comes out of the launch, with its values") {
   }
 }
 
+TEST_CASE("a wait that the watchdog has ended comes out of the launch, with its values") {
+  json manifest = GatherManifest();
+  manifest["watchdog"] = {"task [{}] waits, {} of {}"};
+  std::string text = kFailingText;
+  const std::string number = "static_cast<uint32_t>(block[4] / 8)";
+  text.replace(text.find(number), number.size(), "0x7fffffffu + " + number);
+  TempDir dir;
+  Program program(WriteArtifact(dir, manifest, Compile(text)));
+  CHECK(program.Describe().watchdog == 1);
+  CHECK(program.Describe().debug_checks == 0);
+  Instance instance(program);
+  for (const auto& [width, message] :
+       {std::pair{8, "task [-10] waits, 0 of 10"},
+        std::pair{16, "wait 1 failed, of which the manifest says nothing"}}) {
+    GatherTensors tensors(2, width);
+    instance.SetDim("width", width);
+    tensors.Bind(instance);
+    tensors.ids[0] = 10;
+    const Failure failure = FailureOf([&] { instance.Launch(); });
+    CHECK(failure.status == ETC_ERROR_TIMEOUT);
+    CHECK(failure.text == message);
+  }
+}
+
 TEST_CASE("a program without debug checks has none to fail") {
   Gather gather;
   CHECK(gather.program.Describe().debug_checks == 0);

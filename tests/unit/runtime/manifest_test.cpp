@@ -151,15 +151,18 @@ TEST_CASE("a swizzle is held against the tile") {
   CHECK(error_with({{"tile", {4, 4}}, {"swizzle", false}}).empty());
 }
 
-TEST_CASE("the texts of debug checks may be there") {
+TEST_CASE("the texts of debug checks and of waits may be there") {
   json manifest = Complete();
   manifest::Manifest read;
   REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
   CHECK_FALSE(read.debug_checks.has_value());
+  CHECK_FALSE(read.watchdog.has_value());
+  manifest["watchdog"] = json::array({"{} waits"});
   manifest["debug_checks"] = json::array({"[{}] is {}"});
   manifest::Manifest checked;
   REQUIRE(ReadManifest(Sealed(manifest), &checked).Ok());
   CHECK(checked.debug_checks == std::vector<std::string>{"[{}] is {}"});
+  CHECK(checked.watchdog == std::vector<std::string>{"{} waits"});
   CHECK(ErrorWith("/debug_checks", json::array({1})) ==
         "`debug_checks[0]` is an integer, but a string is expected");
 }
@@ -199,6 +202,8 @@ TEST_CASE("what a manifest uses it must list, and what it lists must be known") 
   manifest["debug_checks"] = json::array({"[{}] is {}"});
   CHECK(ErrorOf(Sealed(manifest)) ==
         "`features` does not list `debug_checks`, which the program uses");
+  manifest["watchdog"] = json::array({"{} waits"});
+  CHECK(ErrorOf(Sealed(manifest)) == "`features` does not list `watchdog`, which the program uses");
 }
 
 TEST_CASE("a manifest that was changed after it was written") {

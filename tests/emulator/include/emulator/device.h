@@ -60,6 +60,8 @@ void CheckGlobal(const char* name, const void* address, int bytes);
 /// Lets others run before the thread looks again.
 void PollAgain(const char* name);
 uint32_t Clock();
+/// Half a second passes whenever all have looked in vain for a while.
+uint64_t Nanoseconds();
 
 void LoadMatrices(uint32_t address, uint32_t (&words)[4]);
 uint32_t Transpose8x8(uint32_t rows);
