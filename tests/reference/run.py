@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs an example on the host target and compares what it writes with its reference.
 
-    run.py ETC NAME SIZE [--sms N] [--seed N] [--variant WORD] [--strip-events] [-- MORE ARGUMENTS OF `etc run`]
+    run.py ETC NAME SIZE [--sms N] [--seed N] [--seeds N] [--variant WORD] [--strip-events] [-- MORE ARGUMENTS OF `etc run`]
 
 SIZE is the example's one size that matters: n, tokens or batch. Some references have a variant of
-their inputs. With --strip-events, the example runs without its event clauses, on events that etc
+their inputs. With --seeds, one artifact for the host runs with the inputs of so many seeds, where
+data decide what runs. With --strip-events, the example runs without its event clauses, on events that etc
 derives. Exits 0 when everything agrees.
 """
 
@@ -34,6 +35,7 @@ def parse_arguments():
     parser.add_argument("size", type=int)
     parser.add_argument("--sms", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=1, help="from the seed on")
     parser.add_argument("--variant", help="which inputs, where the reference has variants")
     parser.add_argument("--strip-events", action="store_true")
     words, more = sys.argv[1:], []
@@ -61,11 +63,22 @@ def source(options, case, folder):
     return stripped
 
 
-def command(options, case, folder):
-    """The command line of the run, and the files it writes by output."""
-    words = [options.etc, "run", str(source(options, case, folder)), "--sms", str(options.sms)]
+def program(options, case, folder):
+    """What is run: a source and its configuration, or what was compiled of them."""
+    words = [str(source(options, case, folder))]
     if case.config:
         words += ["--config", case.config]
+    if options.seeds == 1:
+        return words
+    artifact = str(folder / "program.etca")
+    command = [options.etc, "compile", *words, "--arch", "host", "--debug-checks", "--watchdog", "60"]
+    subprocess.run([*command, "-o", artifact], check=True)
+    return [artifact]
+
+
+def command(options, case, words, folder):
+    """The command line of the run, and the files it writes by output."""
+    words = [options.etc, "run", *words, "--sms", str(options.sms)]
     for name, value in case.dims.items():
         words += ["--dim", f"{name}={value}"]
     for name, tensor in case.inputs.items():
@@ -77,25 +90,39 @@ def command(options, case, folder):
     return words + options.more, outputs
 
 
-def main():
-    options = parse_arguments()
+def make_case(options, seed):
     variant = {"variant": options.variant} if options.variant else {}
-    case = importlib.import_module(options.name.removesuffix(BY_HAND)).make(
-        options.size, np.random.default_rng(options.seed), **variant
+    return importlib.import_module(options.name.removesuffix(BY_HAND)).make(
+        options.size, np.random.default_rng(seed), **variant
     )
-    with tempfile.TemporaryDirectory() as name:
-        words, files = command(options, case, Path(name))
-        result = subprocess.run(words, check=False)
-        if result.returncode != 0:
-            print(f"`etc run` ended with {result.returncode}")
-            return 1
-        outputs = {output: np.load(path) for output, path in files.items()}
+
+
+def run(options, case, words, folder):
+    """Whether a run agrees with the reference."""
+    words, files = command(options, case, words, folder)
+    result = subprocess.run(words, check=False)
+    if result.returncode != 0:
+        print(f"`etc run` ended with {result.returncode}")
+        return False
+    outputs = {output: np.load(path) for output, path in files.items()}
     results = [expected.check(output, outputs[output]) for output, expected in case.expected.items()]
     for check in case.checks:
         results += check(outputs)
     for line, passed in results:
         print(("ok    " if passed else "FAILED"), line)
-    return 0 if all(passed for _, passed in results) else 1
+    return all(passed for _, passed in results)
+
+
+def main():
+    options = parse_arguments()
+    case = make_case(options, options.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = program(options, case, folder)
+        agreed = run(options, case, words, folder)
+        for seed in range(options.seed + 1, options.seed + options.seeds):
+            agreed = run(options, make_case(options, seed), words, folder) and agreed
+    return 0 if agreed else 1
 
 
 if __name__ == "__main__":
