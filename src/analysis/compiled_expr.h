@@ -1,4 +1,4 @@
-// Integer expressions prepared for evaluation at many points of a loop nest.
+// Expressions prepared for evaluation at many points of a loop nest.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,16 @@ class Slots {
   std::vector<int64_t> values_;
 };
 
-/// An integer expression at given sizes. Affine ones and their quotients by a number, nearly all,
-/// cost a few additions.
+/// An integer expression or a condition at given sizes: what depends on these alone is a number.
 class CompiledExpr {
  public:
   CompiledExpr() = default;  // 0
   CompiledExpr(const Module& module, ExprId id, const Sizes& sizes, const Slots& slots);
 
-  /// Nothing where the expression has no value.
-  std::optional<int64_t> Evaluate(const Slots& slots) const;
+  /// The value, of a condition 1 or 0; nothing where the expression has none.
+  std::optional<int64_t> Evaluate(const Slots& slots) const {
+    return nodes_.empty() ? 0 : ValueOf(nodes_.back(), slots);
+  }
 
  private:
   using Terms = std::vector<std::pair<size_t, int64_t>>;  // slot, coefficient
@@ -48,18 +49,35 @@ class CompiledExpr {
     int64_t constant = 0;
     Terms terms;
   };
-  static std::optional<Affine> AffineOf(const Module& module, ExprId id, const Sizes& sizes,
-                                        const Slots& slots);
-  static std::optional<Affine> Sum(const Affine& a, const Affine& b, int64_t sign);
+  /// Operands are numbers of nodes, which stand before it.
+  struct Node {
+    enum class Kind {
+      Sum,        // `affine`
+      Binary,     // `op` of two, or of conditions
+      Not,        // of one condition
+      BitNot,     // of one
+      Intrinsic,  // `function` of one or two
+      Select,     // condition, then, else
+      Other,      // `id`, evaluated as it stands
+    };
+    Kind kind = Kind::Sum;
+    Affine affine = {};
+    BinaryOp op = {};
+    Intrinsic function = {};
+    std::vector<size_t> operands = {};
+    ExprId id = {};
+  };
+  class Builder;
 
-  Affine affine_;
-  int64_t divisor_ = 1;             // of affine_
-  const Module* module_ = nullptr;  // set when the expression is none of these
-  ExprId id_;
+  std::optional<int64_t> ValueOf(const Node& node, const Slots& slots) const;
+  std::optional<int64_t> ValueOf(const Affine& affine, const Slots& slots) const;
+  std::optional<int64_t> Operand(const Node& node, size_t i, const Slots& slots) const {
+    return ValueOf(nodes_[node.operands[i]], slots);
+  }
+
+  std::vector<Node> nodes_;  // the last one is the value
+  const Module* module_ = nullptr;
   const Sizes* sizes_ = nullptr;
 };
-
-/// The values of all variables, for evaluation of any expression.
-Env EnvOf(const Sizes& sizes, const Slots& slots);
 
 }  // namespace etc

@@ -108,7 +108,7 @@ void EventWalk::AddEvent(EventId id) {
 
 EventWalk::CompiledRef EventWalk::Compile(const ProgramCall& step, const TaskEdge& task_ref) {
   const EventRef& ref = *task_ref.ref;
-  CompiledRef compiled{&task_ref, event_index_.at(ref.event), {}, {}, {}};
+  CompiledRef compiled{&task_ref, event_index_.at(ref.event), {}, {}, {}, {}};
   if (ReadsTensor(module_, ref) || ReadsTensor(module_, step.axes)) {
     events_[compiled.event].known = false;
     return compiled;
@@ -133,6 +133,7 @@ EventWalk::CompiledRef EventWalk::Compile(const ProgramCall& step, const TaskEdg
                                 CompiledExpr(module_, index.hi, sizes_, slots_), bool{index.hi},
                                 index.all});
   }
+  compiled.guard = CompiledExpr(module_, ref.guard, sizes_, slots_);
   return compiled;
 }
 
@@ -195,11 +196,11 @@ void EventWalk::VisitLoop(const CompiledRef& ref, size_t depth, const OnTouch& o
 void EventWalk::VisitPoint(const CompiledRef& ref, const OnTouch& on_touch) {
   EventState& state = events_[ref.event];
   if (ref.ref->ref->guard) {
-    auto holds = EvaluateBool(module_, ref.ref->ref->guard, EnvOf(sizes_, slots_), sizes_.ranges);
+    auto holds = ref.guard.Evaluate(slots_);
     if (!holds) {
       state.known = false;
     }
-    if (!holds || !*holds) {
+    if (!holds || *holds == 0) {
       return;
     }
   }
@@ -217,12 +218,12 @@ void EventWalk::VisitPoint(const CompiledRef& ref, const OnTouch& on_touch) {
   if (times == 0) {
     return;
   }
-  std::vector<Interval> box;
+  box_.clear();
   for (size_t axis = 0; axis < ref.indices.size(); ++axis) {
     const CompiledIndex& index = ref.indices[axis];
     int64_t extent = state.extents[axis];
     if (index.all) {
-      box.push_back({0, extent - 1});
+      box_.push_back({0, extent - 1});
       continue;
     }
     auto lo = index.lo.Evaluate(slots_);
@@ -238,19 +239,19 @@ void EventWalk::VisitPoint(const CompiledRef& ref, const OnTouch& on_touch) {
       ReportOutside(ref, axis, *lo < 0 ? *lo : *hi - 1);
       return;
     }
-    box.push_back({*lo, *hi - 1});
+    box_.push_back({*lo, *hi - 1});
   }
-  VisitBox(ref, box, 0, 0, times, on_touch);
+  VisitBox(ref, 0, 0, times, on_touch);
 }
 
-void EventWalk::VisitBox(const CompiledRef& ref, const std::vector<Interval>& box, size_t axis,
-                         int64_t offset, int64_t times, const OnTouch& on_touch) {
-  if (axis == box.size()) {
+void EventWalk::VisitBox(const CompiledRef& ref, size_t axis, int64_t offset, int64_t times,
+                         const OnTouch& on_touch) {
+  if (axis == box_.size()) {
     on_touch({ref.ref, ref.event, offset, times});
     return;
   }
-  for (int64_t i = box[axis].lo; i <= box[axis].hi && --budget_ >= 0; ++i) {
-    VisitBox(ref, box, axis + 1, offset * events_[ref.event].extents[axis] + i, times, on_touch);
+  for (int64_t i = box_[axis].lo; i <= box_[axis].hi && --budget_ >= 0; ++i) {
+    VisitBox(ref, axis + 1, offset * events_[ref.event].extents[axis] + i, times, on_touch);
   }
 }
 

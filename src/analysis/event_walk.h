@@ -74,6 +74,7 @@ class EventWalk {
     std::vector<CompiledLoop> loops;    // variables that the reference uses
     std::vector<CompiledLoop> factors;  // the others: they multiply how often it happens
     std::vector<CompiledIndex> indices;
+    CompiledExpr guard;  // where the reference has one
   };
   struct CompiledStep {
     std::vector<CompiledRef> waits;
@@ -87,8 +88,8 @@ class EventWalk {
   void Visit(const std::vector<CompiledRef>& refs, const OnTouch& on_touch);
   void VisitLoop(const CompiledRef& ref, size_t depth, const OnTouch& on_touch);
   void VisitPoint(const CompiledRef& ref, const OnTouch& on_touch);
-  void VisitBox(const CompiledRef& ref, const std::vector<Interval>& box, size_t axis,
-                int64_t offset, int64_t times, const OnTouch& on_touch);
+  void VisitBox(const CompiledRef& ref, size_t axis, int64_t offset, int64_t times,
+                const OnTouch& on_touch);
   void ReportOutside(const CompiledRef& ref, size_t axis, int64_t index);
   std::string Variables(ExprId id) const;
 
@@ -97,6 +98,7 @@ class EventWalk {
   const Sizes& sizes_;
   int64_t& budget_;
   Slots slots_;
+  std::vector<Interval> box_;  // the elements at the point that is being visited
   std::vector<EventState> events_;
   std::map<EventId, size_t> event_index_;
   std::vector<CompiledStep> steps_;

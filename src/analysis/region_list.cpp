@@ -7,10 +7,11 @@ namespace etc {
 
 Set ElementsAt(Unknowns& unknowns, TensorId tensor, const std::vector<PwAff>& indices, Set scope) {
   std::vector<PwAff> element = ElementAt(unknowns, tensor, indices, scope);
+  std::vector<Set> parts{std::move(scope)};
   for (size_t i = 0; i < element.size(); ++i) {
-    scope = scope & Eq(unknowns.Param(ElementName(i)), element[i]);
+    parts.push_back(Eq(unknowns.Param(ElementName(i)), element[i]));
   }
-  return scope;
+  return Join(parts);
 }
 
 void RegionList::Add(const Access& access, const Set& touched) {

@@ -12,6 +12,29 @@ namespace {
 /// Deeper than any expression that the parser accepts; only long chains of constants get here.
 constexpr int kMaxDepth = 5000;
 
+template <class T>
+std::optional<bool> CompareBoth(BinaryOp op, std::optional<T> left, std::optional<T> right) {
+  if (!left || !right) {
+    return std::nullopt;
+  }
+  switch (op) {
+    case BinaryOp::Eq:
+      return *left == *right;
+    case BinaryOp::Ne:
+      return *left != *right;
+    case BinaryOp::Lt:
+      return *left < *right;
+    case BinaryOp::Le:
+      return *left <= *right;
+    case BinaryOp::Gt:
+      return *left > *right;
+    case BinaryOp::Ge:
+      return *left >= *right;
+    default:
+      return std::nullopt;
+  }
+}
+
 /// Evaluates the expressions of one query.
 class Evaluator {
  public:
@@ -143,30 +166,7 @@ class Evaluator {
     if (!right) {
       return std::nullopt;
     }
-    switch (binary.op) {
-      case BinaryOp::Add:
-        return CheckedAdd(*left, *right);
-      case BinaryOp::Sub:
-        return CheckedSub(*left, *right);
-      case BinaryOp::Mul:
-        return CheckedMul(*left, *right);
-      case BinaryOp::Div:
-        return CheckedFloorDiv(*left, *right);
-      case BinaryOp::Mod:
-        return CheckedFloorMod(*left, *right);
-      case BinaryOp::BitOr:
-        return *left | *right;
-      case BinaryOp::BitXor:
-        return *left ^ *right;
-      case BinaryOp::BitAnd:
-        return *left & *right;
-      case BinaryOp::Shl:
-        return CheckedShiftLeft(*left, *right);
-      case BinaryOp::Shr:
-        return CheckedShiftRight(*left, *right);
-      default:
-        return std::nullopt;
-    }
+    return Apply(binary.op, *left, *right);
   }
 
   std::optional<int64_t> IntOf(const Call& call) {
@@ -330,35 +330,12 @@ class Evaluator {
     ValueKind left = KindOf(module_, binary.left);
     ValueKind right = KindOf(module_, binary.right);
     if (left == ValueKind::Bool || right == ValueKind::Bool) {
-      return Compare(binary.op, Bool(binary.left), Bool(binary.right));
+      return CompareBoth(binary.op, Bool(binary.left), Bool(binary.right));
     }
     if (left == ValueKind::Int && right == ValueKind::Int) {
-      return Compare(binary.op, Int(binary.left), Int(binary.right));
+      return CompareBoth(binary.op, Int(binary.left), Int(binary.right));
     }
-    return Compare(binary.op, Float(binary.left), Float(binary.right));
-  }
-
-  template <class T>
-  static std::optional<bool> Compare(BinaryOp op, std::optional<T> left, std::optional<T> right) {
-    if (!left || !right) {
-      return std::nullopt;
-    }
-    switch (op) {
-      case BinaryOp::Eq:
-        return *left == *right;
-      case BinaryOp::Ne:
-        return *left != *right;
-      case BinaryOp::Lt:
-        return *left < *right;
-      case BinaryOp::Le:
-        return *left <= *right;
-      case BinaryOp::Gt:
-        return *left > *right;
-      case BinaryOp::Ge:
-        return *left >= *right;
-      default:
-        return std::nullopt;
-    }
+    return CompareBoth(binary.op, Float(binary.left), Float(binary.right));
   }
 
   const Module& module_;
@@ -370,6 +347,37 @@ class Evaluator {
 };
 
 }  // namespace
+
+std::optional<int64_t> Apply(BinaryOp op, int64_t a, int64_t b) {
+  switch (op) {
+    case BinaryOp::Add:
+      return CheckedAdd(a, b);
+    case BinaryOp::Sub:
+      return CheckedSub(a, b);
+    case BinaryOp::Mul:
+      return CheckedMul(a, b);
+    case BinaryOp::Div:
+      return CheckedFloorDiv(a, b);
+    case BinaryOp::Mod:
+      return CheckedFloorMod(a, b);
+    case BinaryOp::BitOr:
+      return a | b;
+    case BinaryOp::BitXor:
+      return a ^ b;
+    case BinaryOp::BitAnd:
+      return a & b;
+    case BinaryOp::Shl:
+      return CheckedShiftLeft(a, b);
+    case BinaryOp::Shr:
+      return CheckedShiftRight(a, b);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<bool> Compare(BinaryOp op, int64_t a, int64_t b) {
+  return CompareBoth(op, std::optional(a), std::optional(b));
+}
 
 std::optional<int64_t> EvaluateInt(const Module& module, ExprId expr, const Env& env,
                                    const DimRanges& ranges) {

@@ -30,6 +30,10 @@ std::optional<double> EvaluateFloat(const Module& module, ExprId expr, const Env
 std::optional<bool> EvaluateBool(const Module& module, ExprId expr, const Env& env,
                                  const DimRanges& ranges = {});
 
+/// The value of an operator of ints; nothing where it gives no int, divides by zero or overflows.
+std::optional<int64_t> Apply(BinaryOp op, int64_t a, int64_t b);
+/// What a comparison of ints says; nothing of another operator.
+std::optional<bool> Compare(BinaryOp op, int64_t a, int64_t b);
 /// The value of an intrinsic of ints, of which one with a single operand takes the first: nothing
 /// where it is none of ints, divides by zero or overflows.
 std::optional<int64_t> Apply(Intrinsic op, int64_t a, int64_t b);

@@ -26,7 +26,7 @@ class BoundsCheck {
   /// Whether the access was reported.
   bool Check(const ElementAccess& access) {
     const Tensor& tensor = module_.tensors[access.tensor];
-    auto intervals = IntervalsIn(access);
+    const std::optional<Intervals>& intervals = IntervalsIn(access);
     for (size_t i = 0; intervals && i < access.indices.size(); ++i) {
       auto extent = EvaluateInt(module_, tensor.shape[i], sizes_.dims, sizes_.ranges);
       if (extent && !IsInside(access.indices[i], *intervals, *extent) &&
@@ -41,12 +41,25 @@ class BoundsCheck {
   using Intervals = std::map<SymbolId, Interval>;
 
   /// What the variables may be; nothing where a loop around the access is empty.
-  std::optional<Intervals> IntervalsIn(const ElementAccess& access) const {
+  const std::optional<Intervals>& IntervalsIn(const ElementAccess& access) {
+    std::vector<SymbolId> symbols;
+    for (const BodyVariable& variable : access.variables) {
+      symbols.push_back(variable.symbol);
+    }
+    if (symbols != last_symbols_ || !has_last_) {
+      last_ = IntervalsOf(access.variables);
+      last_symbols_ = std::move(symbols);
+      has_last_ = true;
+    }
+    return last_;
+  }
+
+  std::optional<Intervals> IntervalsOf(const std::vector<BodyVariable>& variables) const {
     Intervals intervals;
     for (const auto& [dim, value] : sizes_.dims) {
       intervals[dim] = {value, value};
     }
-    for (const BodyVariable& variable : access.variables) {
+    for (const BodyVariable& variable : variables) {
       if (variable.IsFree()) {
         continue;
       }
@@ -163,6 +176,10 @@ class BoundsCheck {
   const Module& module_;
   const Sizes& sizes_;
   Diagnostics& diagnostics_;
+  // What was found last, as the accesses of one loop have the same variables.
+  bool has_last_ = false;
+  std::vector<SymbolId> last_symbols_;
+  std::optional<Intervals> last_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "analysis/sets/task_scope.h"
+#include "ir/overloaded.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -25,6 +26,62 @@ bool IsDivisor(const PwAff& value) {
 }  // namespace
 
 PwAff Converter::Int(ExprId id) {
+  auto [known, fresh] = unknowns_.size_values().by_id.try_emplace(id);
+  if (fresh) {
+    known->second = OfSizes(id);
+  }
+  return known->second ? *known->second : Convert(id);
+}
+
+/// Adds what tells the expression from others; false where it is not over sizes and constants
+/// alone.
+bool Converter::AddForm(ExprId id, std::string& form) const {
+  const Expr& expr = module_.exprs[id];
+  auto add = [&](int64_t part) {
+    form.append(reinterpret_cast<const char*>(&part), sizeof part);
+    return true;
+  };
+  add(static_cast<int64_t>(expr.index()));
+  return std::visit(
+      Overloaded{
+          [&](const OneOf<IntLiteral, BoolLiteral> auto& literal) { return add(literal.value); },
+          [&](const SymbolRef& ref) {
+            SymbolKind kind = module_.symbols[ref.symbol].kind;
+            return add(ref.symbol.value) && (kind == SymbolKind::Dim || kind == SymbolKind::Const);
+          },
+          [&](const Unary& unary) {
+            return add(static_cast<int64_t>(unary.op)) && AddForm(unary.operand, form);
+          },
+          [&](const Binary& binary) {
+            return add(static_cast<int64_t>(binary.op)) && AddForm(binary.left, form) &&
+                   AddForm(binary.right, form);
+          },
+          [&](const Call& call) {
+            return add(static_cast<int64_t>(call.op)) &&
+                   std::all_of(call.args.begin(), call.args.end(),
+                               [&](ExprId arg) { return AddForm(arg, form); });
+          },
+          [](const OneOf<FloatLiteral, Load, Cast, Reduce> auto&) { return false; },
+      },
+      expr);
+}
+
+std::optional<PwAff> Converter::OfSizes(ExprId id) {
+  std::string form;
+  if (!AddForm(id, form)) {
+    return std::nullopt;
+  }
+  auto& values = unknowns_.size_values().by_form;
+  if (auto known = values.find(form); known != values.end()) {
+    return known->second;
+  }
+  auto number = EvaluateInt(module_, id, {}, unknowns_.program().ranges);
+  PwAff value = number ? unknowns_.Constant(*number) : Convert(id);
+  values.emplace(std::move(form), value);
+  return value;
+}
+
+PwAff Converter::Convert(ExprId id) {
   if (auto value = EvaluateInt(module_, id, {}, unknowns_.program().ranges)) {
     return unknowns_.Constant(*value);
   }

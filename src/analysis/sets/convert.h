@@ -53,6 +53,9 @@ class Converter {
   Condition Where(ExprId id, bool wanted);
 
  private:
+  bool AddForm(ExprId id, std::string& form) const;
+  std::optional<PwAff> OfSizes(ExprId id);
+  PwAff Convert(ExprId id);
   PwAff Of(const Binary& binary);
   PwAff Of(const Call& call);
   PwAff Of(const Load& load);

@@ -1,4 +1,5 @@
 // What is known of the parameters of a set, each by itself.
+#include <algorithm>
 #include <limits>
 
 #include "analysis/sets/unknowns.h"
@@ -38,10 +39,14 @@ const Set& Unknowns::FactsOf(const std::vector<std::string>& names) const {
 }
 
 void Unknowns::SetFacts(const std::string& name, Set facts) {
-  auto [known, fresh] = facts_.insert_or_assign(name, std::move(facts));
-  if (!fresh) {
-    joined_.clear();
+  auto [known, fresh] = facts_.try_emplace(name, facts);
+  if (fresh || IsPlainlyEqual(known->second, facts)) {
+    return;
   }
+  known->second = std::move(facts);
+  std::erase_if(joined_, [&](const auto& joined) {
+    return std::find(joined.first.begin(), joined.first.end(), name) != joined.first.end();
+  });
 }
 
 Set Unknowns::GlobalFacts() const {

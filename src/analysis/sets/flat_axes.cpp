@@ -36,9 +36,8 @@ class Finder {
     for (const ProgramCall& call : unknowns_.program().calls) {
       for (const Argument& arg : call.args) {
         const Tensor& tensor = module_.tensors[arg.tensor];
-        bool may_be = std::any_of(tensor.shape.begin(), tensor.shape.end(), [&](ExprId extent) {
-          return std::holds_alternative<Binary>(module_.exprs[extent]);
-        });
+        bool may_be = std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                                  [&](ExprId extent) { return MayHold(extent); });
         if (may_be && !found.contains(arg.tensor)) {
           FlatAxes axes = Of(arg.tensor);
           if (axes.extents.size() > tensor.shape.size()) {
@@ -51,6 +50,15 @@ class Finder {
   }
 
  private:
+  /// Whether an extent may hold several axes: it is a product, and no number.
+  bool MayHold(ExprId extent) const {
+    std::vector<ExprId> factors;
+    AddFactors(extent, factors);
+    return factors.size() > 1 && std::any_of(factors.begin(), factors.end(), [&](ExprId factor) {
+             return !EvaluateInt(module_, factor, {}, unknowns_.program().ranges);
+           });
+  }
+
   FlatAxes Of(TensorId id) {
     FlatAxes axes;
     std::vector<PwAff> strides = StridesOf(id);

@@ -1,13 +1,43 @@
 #include "analysis/sets/isl.h"
 
+#include <algorithm>
+
 namespace etc {
 namespace {
 
 constexpr isl_size kMostParts = 4;
 
-/// The intersection of two sets of one basic set each.
-Set Join(isl_basic_set* a, isl_basic_set* b) {
-  return Set(isl_set_from_basic_set(isl_basic_set_intersect(a, b)));
+/// The pieces of a set.
+std::vector<isl_basic_set*> PiecesOf(const Set& set) {
+  std::vector<isl_basic_set*> pieces;
+  isl_set_foreach_basic_set(
+      set.get(),
+      [](isl_basic_set* piece, void* all) {
+        static_cast<std::vector<isl_basic_set*>*>(all)->push_back(piece);
+        return isl_stat_ok;
+      },
+      &pieces);
+  return pieces;
+}
+
+/// Each part with each piece of a set.
+std::vector<Set> ProductOf(const std::vector<Set>& parts, const Set& set) {
+  std::vector<Set> product;
+  for (const Set& part : parts) {
+    Set left(isl_set_align_params(part.copy(), isl_set_get_space(set.get())));
+    Set right(isl_set_align_params(set.copy(), isl_set_get_space(left.get())));
+    std::vector<isl_basic_set*> lefts = PiecesOf(left);
+    std::vector<isl_basic_set*> rights = PiecesOf(right);
+    for (isl_basic_set* a : lefts) {
+      for (isl_basic_set* b : rights) {
+        product.emplace_back(isl_set_from_basic_set(
+            isl_basic_set_intersect(isl_basic_set_copy(a), isl_basic_set_copy(b))));
+      }
+    }
+    std::for_each(lefts.begin(), lefts.end(), isl_basic_set_free);
+    std::for_each(rights.begin(), rights.end(), isl_basic_set_free);
+  }
+  return product;
 }
 
 /// Whether some piece has a stride, or another existentially quantified variable.
@@ -28,12 +58,15 @@ bool HasStrides(const Set& set) {
 
 Set Coalesce(const Set& set) {
   Set joined(isl_set_coalesce(set.copy()));
-  return !HasStrides(set) || IsSubset(joined, set) ? joined : set;
+  bool fewer = isl_set_n_basic_set(joined.get()) < isl_set_n_basic_set(set.get());
+  return !fewer || !HasStrides(set) || IsSubset(joined, set) ? joined : set;
 }
 
 Map Coalesce(const Map& map) {
   Map joined(isl_map_coalesce(map.copy()));
-  return !HasStrides(Set(isl_map_wrap(map.copy()))) || IsSubset(joined, map) ? joined : map;
+  bool fewer = isl_map_n_basic_map(joined.get()) < isl_map_n_basic_map(map.get());
+  return !fewer || !HasStrides(Set(isl_map_wrap(map.copy()))) || IsSubset(joined, map) ? joined
+                                                                                       : map;
 }
 
 PwAff Coalesce(const PwAff& value) {
@@ -49,27 +82,35 @@ PwAff Coalesce(const PwAff& value) {
   return found ? value : PwAff(isl_pw_aff_coalesce(value.copy()));
 }
 
-Set operator&(const Set& a, const Set& b) {
-  isl_size parts = isl_set_n_basic_set(a.get()) * isl_set_n_basic_set(b.get());
-  if (parts < 1 || parts > kMostParts) {
-    return Set(isl_set_intersect(a.copy(), b.copy()));
+Set operator&(const Set& a, const Set& b) { return Join({a, b}); }
+
+Set Join(const std::vector<Set>& sets) {
+  isl_size parts = 1;
+  for (const Set& set : sets) {
+    if (!set) {
+      return {};
+    }
+    parts *= isl_set_n_basic_set(set.get());
   }
-  Set left(isl_set_align_params(a.copy(), isl_set_get_space(b.get())));
-  Set right(isl_set_align_params(b.copy(), isl_set_get_space(left.get())));
-  isl_basic_set_list* lefts = isl_set_get_basic_set_list(left.get());
-  isl_basic_set_list* rights = isl_set_get_basic_set_list(right.get());
+  if (parts < 1 || parts > kMostParts) {
+    Set result = sets.front();
+    for (size_t i = 1; i < sets.size(); ++i) {
+      result = sets.size() > 2 ? result & sets[i]
+                               : Set(isl_set_intersect(result.copy(), sets[i].copy()));
+    }
+    return result;
+  }
+  std::vector<Set> joined{sets.front()};
+  for (size_t i = 1; i < sets.size(); ++i) {
+    joined = ProductOf(joined, sets[i]);
+  }
   Set result;
-  for (isl_size i = 0; i < isl_basic_set_list_size(lefts); ++i) {
-    for (isl_size j = 0; j < isl_basic_set_list_size(rights); ++j) {
-      Set part = Join(isl_basic_set_list_get_at(lefts, i), isl_basic_set_list_get_at(rights, j));
-      if (parts == 1 || !IsEmpty(part)) {
-        result = result ? result | part : part;
-      }
+  for (const Set& part : joined) {
+    if (parts == 1 || !IsEmpty(part)) {
+      result = result ? result | part : part;
     }
   }
-  isl_basic_set_list_free(lefts);
-  isl_basic_set_list_free(rights);
-  return result ? result : left - left;
+  return result ? result : sets.front() - sets.front();
 }
 
 }  // namespace etc

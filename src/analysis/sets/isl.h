@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace etc {
 
@@ -74,6 +75,8 @@ using Val = Isl<isl_val>;
 /// isl's own intersection asks first whether both are equal, which costs several times as much as
 /// the rest, and of two basic sets as well whether the result is empty, which is for who needs it.
 Set operator&(const Set& a, const Set& b);
+/// The same of several. Which parts are empty is asked once, of the result.
+Set Join(const std::vector<Set>& sets);
 inline Set operator|(const Set& a, const Set& b) { return Set(isl_set_union(a.copy(), b.copy())); }
 inline Set operator-(const Set& a, const Set& b) {
   return Set(isl_set_subtract(a.copy(), b.copy()));
@@ -122,7 +125,8 @@ inline bool IsPlainlyEqual(const Set& a, const Set& b) {
 }
 /// The same set in fewer pieces, where isl finds such. isl 0.25 joins pieces to more than their
 /// union where one has strides: of { [x] : 0 <= x <= 1 or (x mod 2 = 0 and 0 <= x <= 6) } it makes
-/// 0 <= x <= 7. So what it makes of strided pieces is taken only if it has no further point.
+/// 0 <= x <= 7. So what it makes of strided pieces is taken only if it has no further point. Each
+/// change that it makes to pieces leaves one piece less, so an equal number needs no such question.
 Set Coalesce(const Set& set);
 Map Coalesce(const Map& map);
 /// Strided pieces stay as they are.

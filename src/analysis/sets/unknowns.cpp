@@ -52,6 +52,7 @@ void Unknowns::AddRequirements() {
       SetFacts(term->name, facts_.at(term->name) & holds);
     }
   }
+  size_values_ = {};  // what was found without these facts
 }
 
 PwAff Unknowns::Constant(int64_t value) const {

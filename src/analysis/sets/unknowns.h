@@ -73,6 +73,14 @@ class Unknowns {
   const std::vector<SymbolId>& dims() const { return dims_; }
   std::string DimName(SymbolId dim) const { return module_.symbols[dim].name; }
 
+  /// The values of expressions over sizes and constants, which stand in many places. By the
+  /// expression, as what is known of its form; and by the form.
+  struct SizeValues {
+    std::map<ExprId, std::optional<PwAff>> by_id;  // nothing of one that is over other things too
+    std::map<std::string, PwAff> by_form;
+  };
+  SizeValues& size_values() { return size_values_; }
+
   /// A name that no other parameter has.
   std::string Fresh(const std::string& stem);
   /// Tells what is made from here on from what was made before.
@@ -172,6 +180,7 @@ class Unknowns {
   std::map<std::string, Set> facts_;
   /// The facts about all of some names, as the same sets are closed again and again.
   mutable std::map<std::vector<std::string>, Set> joined_;
+  SizeValues size_values_;
   std::map<std::string, size_t> by_key_;
   std::map<std::string, size_t> by_name_;
   std::vector<Term> terms_;
