@@ -26,13 +26,20 @@ void TaskLoop::CloseOuter() {
   }
 }
 
-/// The box and, as `name`, its number of tasks.
-void TaskLoop::WriteBox(std::string_view name) {
-  std::string total = "1LL";
+/// The extents of the box.
+void TaskLoop::WriteAxes() {
   for (size_t i = raised_.loops; i < share_.axes.size(); ++i) {
     const Axis& axis = share_.axes[i];
     out_.Line(fmt::format("const i64 lo{0} = {1}, n{0} = Max(0LL, {2} - lo{0});", i,
                           axis.lo ? CxxExpr(scope_, axis.lo) : "0LL", CxxExpr(scope_, axis.hi)));
+  }
+}
+
+/// The box and, as `name`, its number of tasks.
+void TaskLoop::WriteBox(std::string_view name) {
+  WriteAxes();
+  std::string total = "1LL";
+  for (size_t i = raised_.loops; i < share_.axes.size(); ++i) {
     total += fmt::format(" * n{}", i);
   }
   out_.Line(fmt::format("const i64 {} = {};", name, total));
@@ -45,12 +52,27 @@ void TaskLoop::WriteRange() {
     WriteBox("box");
     out_.Line("tasks += box;");
     CloseOuter();
+  } else if (raised_.by_value) {
+    const Axis& outer = share_.axes[0];
+    out_.Open(fmt::format("const auto tasks_at = [&]([[maybe_unused]] i64 {}) {{",
+                          CxxName(scope_.module(), outer.var)));
+    WriteBox("box");
+    out_.Line("return box;");
+    out_.Close("};");
+    out_.Line(fmt::format("TaskRanges<{}, decltype(tasks_at)> ranges({}, {}, tasks_at);",
+                          raised_.coordinates == Division::Small ? "i32" : "i64",
+                          outer.lo ? CxxExpr(scope_, outer.lo) : "0LL", CxxExpr(scope_, outer.hi)));
+    out_.Line("const i64 tasks = ranges.tasks;");
   } else {
     WriteBox("tasks");
   }
-  out_.Line(fmt::format("i64 task = sm - {}Mod({}, sms);", DivisionName(raised_.first),
-                        CxxExpr(scope_, share_.first)));
+  bool moves = scope_.raised().moves;
+  out_.Line(fmt::format("i64 task = sm - {}Mod({}{}, sms);", DivisionName(raised_.first),
+                        CxxExpr(scope_, share_.first), moves ? " + moved" : ""));
   out_.Line("task += task < 0 ? sms : 0;");
+  if (moves && raised_.reads_ranges) {
+    out_.Line(fmt::format("moved = {}Mod(moved + tasks, sms);", DivisionName(raised_.coordinates)));
+  }
 }
 
 std::string_view TaskLoop::OpenBox() {
@@ -77,7 +99,15 @@ void TaskLoop::Close() {
 }
 
 void TaskLoop::WriteCoordinates(std::string_view task) {
-  out_.Line(fmt::format("i64 rest = {};", task));
+  if (raised_.by_value) {
+    const char* ranges = task == "ahead" ? "ranges_ahead" : "ranges";
+    out_.Line(fmt::format("const i64 {} = {}.Find({});",
+                          CxxName(scope_.module(), share_.axes[0].var), ranges, task));
+    WriteAxes();
+    out_.Line(fmt::format("i64 rest = {} - {}.first;", task, ranges));
+  } else {
+    out_.Line(fmt::format("i64 rest = {};", task));
+  }
   std::string_view width = DivisionName(raised_.coordinates);
   for (size_t i = share_.axes.size(); i-- > raised_.loops;) {
     std::string name = CxxName(scope_.module(), share_.axes[i].var);
@@ -85,6 +115,13 @@ void TaskLoop::WriteCoordinates(std::string_view task) {
                                  : fmt::format("const i64 {0} = lo{1} + {2}Mod(rest, n{1}); rest = "
                                                "{2}Div(rest, n{1});",
                                                name, i, width));
+  }
+}
+
+void TaskLoop::WriteAhead() {
+  out_.Line("i64 ahead = task;");
+  if (raised_.by_value) {
+    out_.Line("[[maybe_unused]] auto ranges_ahead = ranges;");
   }
 }
 

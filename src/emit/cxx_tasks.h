@@ -16,13 +16,14 @@ void OpenLoop(TextWriter& out, Arch arch, const std::string& head);
 /// others' ranges depend on are loops; the rest, the box, has a size for each of their values, and
 /// division gives its coordinates. Besides `sm` and `sms` the text has these names: `tasks`, the
 /// number of all tasks; `task`, the number of the next one of this SM, in a nest counted from the
-/// box on; `box`, the number of tasks of the box in a nest.
+/// box on; `box`, the number of tasks of the box in a nest. Where data decide the box, there is one
+/// loop, and `ranges` finds the value of the axis in front of it.
 class TaskLoop {
  public:
   TaskLoop(TextWriter& out, const KernelScope& scope, const RaisedShare& share, Arch arch);
 
   /// Whether loops stand around the box.
-  bool IsNest() const { return raised_.loops > 0; }
+  bool IsNest() const { return raised_.loops > 0 && !raised_.by_value; }
 
   /// `tasks`, and `task` for the first task of this SM.
   void WriteRange();
@@ -37,6 +38,8 @@ class TaskLoop {
 
   /// The coordinates of the task whose number in its box is the variable `task`.
   void WriteCoordinates(std::string_view task = "task");
+  /// `ahead`, a number of a task that goes ahead of `task`, and what finds its coordinates.
+  void WriteAhead();
 
   /// `, i_x, i_y`: the coordinates as arguments.
   std::string Coordinates() const;
@@ -44,6 +47,7 @@ class TaskLoop {
  private:
   void OpenOuter();
   void CloseOuter();
+  void WriteAxes();
   void WriteBox(std::string_view name);
 
   TextWriter& out_;

@@ -61,7 +61,9 @@ class WalkWriter {
     std::string guard = role_ == Role::EpilogueWarp
                             ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
                             : "";
-    out_.Open(fmt::format("{}{{  // @{}", guard, device.name));
+    // Every role knows where the next share begins.
+    bool counts = kernel_.moves && share.reads_ranges;
+    out_.Open(fmt::format("{}{{  // @{}", counts ? "" : guard, device.name));
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
@@ -70,7 +72,7 @@ class WalkWriter {
     }
     TaskLoop loop(out_, scope_, share, arch_);
     loop.WriteRange();
-    out_.Open("if (task < tasks) {");
+    out_.Open((counts ? guard : "") + "if (task < tasks) {");
     WriteArguments(share);
     switch (role_) {
       case Role::Loader:
@@ -286,7 +288,7 @@ class WalkWriter {
     }
     out_.Line("u32 done = 0;");
     std::string_view count = loop.OpenBox();
-    out_.Line("i64 ahead = task;");
+    loop.WriteAhead();
     OpenLoop(out_, arch_, fmt::format("for (; task < {}; task += sms, ++done) {{", count));
     if (!share.one_object) {
       out_.Line(make);
@@ -344,6 +346,9 @@ class WalkWriter {
 }  // namespace
 
 void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch) {
+  if (scope.raised().moves) {
+    out.Line("[[maybe_unused]] i64 moved = 0;");
+  }
   WalkWriter(out, scope, role, arch, false).WriteNodes(scope.raised().kernel.body);
 }
 

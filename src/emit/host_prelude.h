@@ -248,4 +248,26 @@ struct Events {
   }
 };
 
+/// The walk of kernels/engine/task_ranges.cuh, by one thread.
+template <class Number, class TasksAt>
+struct TaskRanges {
+  TasksAt tasks_at;
+  i64 value;
+  Number tasks = 0;
+  Number first = 0, last = 0;
+
+  TaskRanges(i64 lo, i64 hi, TasksAt count) : tasks_at(count), value(lo - 1) {
+    for (i64 i = lo; i < hi; ++i) {
+      tasks += Number(tasks_at(i));
+    }
+  }
+  i64 Find(i64 task) {
+    while (task >= last) {
+      first = last;
+      last += Number(tasks_at(++value));
+    }
+    return value;
+  }
+};
+
 }  // namespace etc

@@ -151,12 +151,16 @@ class Describer {
     Line(1, fmt::format("share ({}) from {}, run @{}", Axes(share.axes, 0, share.axes.size()),
                         Print(module_, share.first), module_.devices[share.callee].name));
     if (raised.loops > 0) {
-      Line(2, fmt::format("loops ({})", Axes(share.axes, 0, raised.loops)));
+      Line(2, fmt::format("{} ({})", raised.by_value ? "values with tasks of" : "loops",
+                          Axes(share.axes, 0, raised.loops)));
     }
     Line(2,
          fmt::format("box ({}), tasks numbered in {} bits",
                      Axes(share.axes, raised.loops, share.axes.size()), Bits(raised.coordinates)));
     Line(2, fmt::format("first % sms in {} bits", Bits(raised.first)));
+    if (raised_.moves) {
+      Line(2, "first behind the tasks that data gave to shares in front");
+    }
     Line(2, raised.one_object ? "one object for all tasks" : "an object for each task");
     Line(2, fmt::format("{}, a barrier {}",
                         raised.prefetches ? "prefetches for the first task" : "no prefetch",

@@ -6,6 +6,7 @@
 #include "emit/raise/passes.h"
 #include "ir/rewrite.h"
 #include "ir/task_count.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -34,6 +35,8 @@ void NumberTasks(RaisedModule& raised) {
     KnownValues known(kernel);
     for (auto& [id, each] : kernel.shares) {
       each.loops = LoopsOf(raised.module, each.share);
+      each.by_value = each.loops == 1 && ReadsTensor(raised.module, each.share.axes);
+      raised.has_task_ranges |= each.by_value;
       each.coordinates = HasFewTasks(known, each.share) ? Division::Small : Division::Floor;
       each.first = known.FitsU32(each.share.first, 0) ? Division::Small : Division::Floor;
     }

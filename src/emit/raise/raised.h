@@ -78,6 +78,7 @@ struct RaisedShare {
   /// How many axes are loops, from the first on: others' ranges depend on them. The rest, the box,
   /// has a size for each of their values, and division gives its coordinates.
   size_t loops = 0;
+  bool by_value = false;  // data decide the box, so an SM looks at the values with tasks alone
   Division coordinates = Division::Floor;  // of a task's number by the extents of the box
   Division first = Division::Floor;        // of the first task's place by the number of SMs
   bool reads_ranges = false;               // the ranges of the axes, from tensors
@@ -174,6 +175,7 @@ struct RaisedKernel {
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::map<NodeId, RaisedShare> shares = {};
+  bool moves = false;  // a share begins behind the tasks that data gave to those in front of it
   std::set<NodeId> preloading = {};  // the shares and repeats that the loader walks
   std::set<ExprId> chained = {};     // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
@@ -189,6 +191,7 @@ struct RaisedModule {
   std::vector<RaisedKernel> kernels = {};  // in the order of the module
   int64_t consumer_warps = 8;              // of all of them
   bool has_checks = false;                 // whether some kernel has debug checks
+  bool has_task_ranges = false;            // whether some share is walked by value
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
 };
 

@@ -24,6 +24,19 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
   }
 }
 
+/// Whether shares begin behind the tasks that data gave to those in front of them. All roles must
+/// know how many these are. A loader does where it waits for them anyway; to stream past is worth
+/// more.
+bool FollowsData(const RaisedKernel& kernel) {
+  bool any = false, all_preload = true;
+  for (const auto& [id, share] : kernel.shares) {
+    any |= share.reads_ranges;
+    all_preload &= !share.reads_ranges || kernel.preloading.contains(id);
+  }
+  return any && kernel.kernel.schedule != ScheduleKind::Kernels &&
+         (all_preload || kernel.preloading.empty());
+}
+
 }  // namespace
 
 void WalkRoles(RaisedModule& raised) {
@@ -55,6 +68,7 @@ void WalkRoles(RaisedModule& raised) {
         kernel.preloading.insert(site.repeats.begin(), site.repeats.end());
       }
     }
+    kernel.moves = FollowsData(kernel);
   }
 }
 
