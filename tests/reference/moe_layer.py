@@ -1,7 +1,8 @@
 """moe_layer.etir: the experts of one layer, added to the residual stream.
 
 The variant `skewed` sends all tokens to the same experts. That of `deep` experts has more inner rows than
-a slot of the ring holds columns (-D moe_intermediate_size=768).
+a slot of the ring holds columns (-D moe_intermediate_size=768). That of `few` experts has two of eight for
+each token, as Mixtral (-D num_experts=8 -D num_experts_per_tok=2).
 """
 
 import numpy as np
@@ -20,10 +21,15 @@ CONFIG = {
     "rms_norm_eps": 1e-6,
 }
 
+VARIANTS = {
+    "deep": {"moe_intermediate_size": 768},
+    "few": {"num_experts": 8, "num_experts_per_tok": 2},
+}
+
 
 def make(tokens, rng, variant=None):
     skewed = variant == "skewed"
-    config = CONFIG | ({"moe_intermediate_size": 768} if variant == "deep" else {})
+    config = CONFIG | VARIANTS.get(variant, {})
     hidden = CONFIG["hidden_size"]
     h = random_bf16(rng, (tokens, hidden), mean=1.0 if skewed else 0.0)
     norm = random_bf16(rng, (hidden,), 0.1, 1.0)
