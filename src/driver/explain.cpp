@@ -1,5 +1,9 @@
 // `etc explain`: load → schedule → what the cost model says of each kernel, as text or as JSON.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <sstream>
 
 #include "compile/front.h"
 #include "compile/pipeline.h"
@@ -147,12 +151,67 @@ class Explanation {
   Diagnostics& diagnostics_;
 };
 
+/// The integers of a line for each layer, separated by blanks or commas.
+std::optional<Routing> ReadChoices(const std::string& path, Diagnostics& diagnostics) {
+  std::optional<std::string> text = ReadInput(path, diagnostics);
+  if (!text) {
+    return std::nullopt;
+  }
+  Routing routing;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream words(line);
+    std::vector<int64_t> choices;
+    for (int64_t choice = 0; words >> choice;) {
+      choices.push_back(choice);
+    }
+    if (!words.eof()) {
+      diagnostics.Error(DiagnosticKind::Data, {},
+                        fmt::format("`{}`: line {} has something else than integers",
+                                    DisplayName(path), routing.choices.size() + 1));
+      return std::nullopt;
+    }
+    routing.choices.push_back(std::move(choices));
+  }
+  if (routing.choices.empty()) {
+    diagnostics.Error(DiagnosticKind::Data, {},
+                      fmt::format("`{}` has no choices", DisplayName(path)));
+    return std::nullopt;
+  }
+  return routing;
+}
+
+std::optional<Routing> ParseRouting(const std::string& text, Diagnostics& diagnostics) {
+  constexpr std::string_view kZipf = "zipf:";
+  if (text == "uniform") {
+    return Routing{};
+  }
+  if (!text.starts_with(kZipf)) {
+    return ReadChoices(text, diagnostics);
+  }
+  Routing routing;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data() + kZipf.size(), end, routing.exponent);
+  if (error != std::errc() || stop != end || !(routing.exponent >= 0 && routing.exponent <= 10)) {
+    diagnostics.Error(DiagnosticKind::CommandLine, {},
+                      fmt::format("`--routing {}`: the exponent is no number from 0 to 10", text));
+    return std::nullopt;
+  }
+  return routing;
+}
+
 }  // namespace
 
 ExitCode Execute(const ExplainOptions& options) {
   Session session(options.source.diagnostics);
   auto sizes = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
   auto values = ParseIntAssignments(options.values, "--value", session.diagnostics());
+  std::optional<Routing> routing;
+  if (!options.routing.empty() &&
+      !(routing = ParseRouting(options.routing, session.diagnostics()))) {
+    return session.Finish();
+  }
   auto module = sizes && values ? LoadModule(options.source, session) : nullptr;
   LoweringOptions lowering = options.lowering;
   lowering.schedule.flag_in_data = true;
@@ -164,8 +223,16 @@ ExitCode Execute(const ExplainOptions& options) {
   Explanation explanation(*module, *sizes, *values, options, session.diagnostics());
   ExplainReport report{*module, *options.lowering.schedule.target, *sizes, *values, {}};
   for (KernelId id : explanation.Select()) {
-    report.kernels.push_back(explanation.Explain(id));
+    ExplainedKernel& explained = report.kernels.emplace_back(explanation.Explain(id));
+    std::string mismatch;
+    if (routing && !(explained.routing = CostOfRouting(*module, module->kernels[id], explained.cost,
+                                                       explained.sizes, *routing, &mismatch))) {
+      session.diagnostics().Error(DiagnosticKind::Data, {},
+                                  fmt::format("`--routing {}`: {}", options.routing, mismatch));
+      return session.Finish();
+    }
   }
+  report.routing = options.routing;
   if (!report.kernels.empty()) {
     (void)WriteStdout(options.json ? ExplainJson(report) : ExplainText(report),
                       session.diagnostics());

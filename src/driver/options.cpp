@@ -227,6 +227,11 @@ void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options)
           "NAME=VALUE");
   AddList(explain, "--value", options.values,
           "The value of each element of an integer tensor [the largest]", "NAME=VALUE");
+  explain
+      ->add_option("--routing", options.routing,
+                   "Count what a routing of tokens to experts touches: chosen evenly, by zipf:S, "
+                   "or a file with the choices of each layer in a line")
+      ->type_name("uniform|zipf:S|FILE");
   explain->add_flag("--json", options.json, "As JSON");
   AddLowering(explain, options.lowering);
   explain->callback([&] { command = options; });

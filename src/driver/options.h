@@ -120,6 +120,7 @@ struct ExplainOptions {
   std::string graph;
   std::vector<std::string> dims;    // name=value
   std::vector<std::string> values;  // name=value
+  std::string routing;              // uniform, zipf:S or a file
   bool json = false;
 };
 

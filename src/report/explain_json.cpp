@@ -82,6 +82,24 @@ Json ToJson(const ExplainReport& report, const ExplainedKernel& explained) {
                                 {"reason", choice.reason}});
     }
   }
+  Json routing = nullptr;
+  if (explained.routing) {
+    const RoutingCost& found = *explained.routing;
+    Json routed = Json::array();
+    for (const RoutedCall& call : found.calls) {
+      routed.push_back({{"callee", report.CalleeOf(cost.calls[call.call].share)},
+                        {"expert_bytes", std::llround(call.expert_bytes)},
+                        {"tasks", call.tasks ? Json(Rounded(*call.tasks)) : Json(nullptr)}});
+    }
+    routing = {{"asked", report.routing},
+               {"router", report.CalleeOf(cost.calls[found.router].share)},
+               {"tokens", found.tokens},
+               {"chosen", found.chosen},
+               {"experts", found.experts},
+               {"distinct", found.distinct},
+               {"bytes", std::llround(found.bytes)},
+               {"calls", std::move(routed)}};
+  }
   return {{"name", kernel.name},
           {"graph", kernel.graph},
           {"dims", dims},
@@ -92,6 +110,7 @@ Json ToJson(const ExplainReport& report, const ExplainedKernel& explained) {
           {"predicted_us", Rounded(cost.times.Sum())},
           {"limits_us", ToJson(cost.times)},
           {"loader", loader},
+          {"routing", routing},
           {"calls", calls}};
 }
 

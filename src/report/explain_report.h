@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedule/cost_model.h"
+#include "schedule/routing.h"
 
 namespace etc {
 
@@ -15,6 +16,7 @@ struct ExplainedKernel {
   KernelCost cost;
   std::vector<ThrottleChoice> throttles;
   std::vector<std::vector<std::string>> reasons;  // of each call, why its edges are what they are
+  std::optional<RoutingCost> routing = {};        // where one was asked for
 };
 
 struct ExplainReport {
@@ -23,6 +25,7 @@ struct ExplainReport {
   std::map<std::string, int64_t> sizes;   // those that were asked for, by dimension
   std::map<std::string, int64_t> values;  // the same, by integer parameter
   std::vector<ExplainedKernel> kernels;
+  std::string routing = {};  // as it was asked for
 
   [[nodiscard]] const std::string& CalleeOf(NodeId share) const {
     return module.devices[std::get<Share>(module.nodes[share]).callee].name;

@@ -66,7 +66,7 @@ class TextWriter {
                             Spelling(edge.mechanism), explained.reasons[i][e]);
       }
     }
-    return text;
+    return text + (explained.routing ? RoutingText(explained) : "");
   }
 
  private:
@@ -81,6 +81,34 @@ class TextWriter {
       left[limit] = 0;
     }
     return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  /// What the routing touches, which the numbers above do not know of.
+  std::string RoutingText(const ExplainedKernel& explained) const {
+    const RoutingCost& routing = *explained.routing;
+    const std::vector<CallCost>& calls = explained.cost.calls;
+    std::string text = fmt::format("  routing    {}: @{} sends {} token{} to {} of {} experts{}\n",
+                                   report_.routing, report_.CalleeOf(calls[routing.router].share),
+                                   routing.tokens, routing.tokens == 1 ? "" : "s", routing.chosen,
+                                   routing.experts, routing.tokens == 1 ? "" : " each");
+    text += fmt::format("             {:.1f} distinct experts on average, by layer {}\n",
+                        routing.mean_distinct, fmt::join(routing.distinct, " "));
+    text += fmt::format("             {:.1f} MB of experts, {:.1f} us at {:.2f} TB/s\n",
+                        routing.bytes / 1e6, routing.bytes / report_.target.stream_bytes,
+                        report_.target.stream_bytes / 1e6);
+    for (const RoutedCall& routed : routing.calls) {
+      const CallCost& call = calls[routed.call];
+      std::vector<std::string> tensors;
+      for (TensorId tensor : routed.tensors) {
+        tensors.push_back("%" + report_.module.tensors[tensor].name);
+      }
+      text += fmt::format(
+          "             @{}: {:.3f} MB of each expert from {}; {}\n", report_.CalleeOf(call.share),
+          routed.expert_bytes / 1e6, fmt::join(tensors, ", "),
+          routed.tasks ? fmt::format("{:.0f} of {} tasks have one", *routed.tasks, call.tasks)
+                       : "the values say how many tasks");
+    }
+    return text;
   }
 
   std::string LoaderText(const Kernel& kernel, const std::vector<ThrottleChoice>& choices) const {

@@ -1,0 +1,245 @@
+#include "schedule/routing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "ir/body_visitor.h"
+#include "ir/task_count.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+constexpr int64_t kMostTokens = 1 << 24;
+
+/// Evaluates at the sizes of a launch.
+struct Sizes {
+  const Module& module;
+  const Env& dims;
+  DimRanges ranges;
+
+  int64_t Of(ExprId id) const { return id ? EvaluateInt(module, id, dims, ranges).value_or(0) : 0; }
+};
+
+/// The first `topk` of a body that chooses by index: how often a task runs it, of how many, and how
+/// many it takes.
+class ChoiceFinder : BodyVisitor {
+ public:
+  ChoiceFinder(const Sizes& sizes, const Device& device)
+      : BodyVisitor(sizes.module), sizes_(sizes) {
+    VisitBlock(device.body);
+  }
+  int64_t times = 0, of = 0, takes = 0;
+
+ private:
+  void AroundLoop(StmtId, const For& loop, const Inside& inside) override {
+    int64_t outside = runs_;
+    for (const Axis& axis : loop.axes) {
+      runs_ *= std::max<int64_t>(sizes_.Of(axis.hi) - sizes_.Of(axis.lo), 0);
+    }
+    inside();
+    runs_ = outside;
+  }
+  void AroundRanks(StmtId, const TopK& topk, const Inside& inside) override {
+    if (of == 0) {
+      times = runs_;
+      of = sizes_.Of(topk.axis.hi) - sizes_.Of(topk.axis.lo);
+      takes = sizes_.Of(topk.rank.hi) - sizes_.Of(topk.rank.lo);
+    }
+    inside();
+  }
+
+  const Sizes& sizes_;
+  int64_t runs_ = 1;
+};
+
+/// Which parameters a body reads at an expert: at what it has read from a list, or where data give
+/// an expert its tasks, at a coordinate.
+class ExpertReads : BodyVisitor {
+ public:
+  ExpertReads(const Sizes& sizes, const Device& device, int64_t experts)
+      : BodyVisitor(sizes.module), sizes_(sizes), module_(sizes.module), experts_(experts) {
+    if (ReadsTensor(module_, device.tasks)) {
+      for (const Axis& axis : device.tasks) {
+        if (sizes_.Of(axis.hi) == experts) {
+          coordinates_.insert(axis.var);
+        }
+      }
+    }
+    VisitBlock(device.body);
+  }
+  std::set<TensorId> tensors;
+  std::vector<ExprId> places;  // in the list
+
+ private:
+  void OnElement(const BodyElement& element) override {
+    const Tensor& tensor = module_.tensors[element.tensor];
+    if (element.IsWrite() || tensor.kind != TensorKind::Param || tensor.shape.size() < 2) {
+      return;
+    }
+    for (size_t axis = 0; axis < element.indices.size(); ++axis) {
+      const Expr& index = module_.exprs[element.indices[axis]];
+      const auto* load = std::get_if<Load>(&index);
+      const auto* ref = std::get_if<SymbolRef>(&index);
+      bool listed = load != nullptr && module_.tensors[load->tensor].value_hi &&
+                    sizes_.Of(module_.tensors[load->tensor].value_hi) == experts_;
+      if (sizes_.Of(tensor.shape[axis]) == experts_ &&
+          (listed || (ref != nullptr && coordinates_.contains(ref->symbol)))) {
+        tensors.insert(element.tensor);
+        if (listed) {
+          places.insert(places.end(), load->indices.begin(), load->indices.end());
+        }
+      }
+    }
+  }
+
+  const Sizes& sizes_;
+  const Module& module_;
+  int64_t experts_;
+  std::set<SymbolId> coordinates_;
+};
+
+/// The same on every machine.
+class Draw {
+ public:
+  explicit Draw(uint64_t layer) : random_(layer + 1) {}
+
+  /// How many of `of` are taken by `times` draws of `takes` different ones, each with its weight.
+  int64_t Distinct(int64_t times, int64_t takes, int64_t of, double exponent) {
+    std::set<int64_t> taken;
+    std::vector<std::pair<double, int64_t>> keys(static_cast<size_t>(of));
+    std::vector<double> means;
+    for (int64_t i = 0; i < of; ++i) {
+      means.push_back(std::pow(static_cast<double>(i + 1), exponent));
+    }
+    for (int64_t draw = 0; draw < times; ++draw) {
+      // The least of exponential times with these means.
+      for (size_t i = 0; i < keys.size(); ++i) {
+        keys[i] = {-std::log(Uniform()) * means[i], static_cast<int64_t>(i)};
+      }
+      auto last = keys.begin() + std::min(takes, of);
+      std::nth_element(keys.begin(), last, keys.end());
+      std::for_each(keys.begin(), last, [&](const auto& key) { taken.insert(key.second); });
+    }
+    return static_cast<int64_t>(taken.size());
+  }
+
+ private:
+  double Uniform() { return static_cast<double>((random_() >> 11) + 1) * 0x1p-53; }
+
+  std::mt19937_64 random_;
+};
+
+bool FindRouter(const Module& module, const KernelCost& cost, const Sizes& sizes,
+                RoutingCost* found) {
+  for (size_t i = 0; i < cost.calls.size(); ++i) {
+    const auto& share = std::get<Share>(module.nodes[cost.calls[i].share]);
+    ChoiceFinder choice(sizes, module.devices[share.callee]);
+    if (choice.of > 1 && choice.takes > 0) {
+      found->router = i;
+      found->tokens = std::min(choice.times * cost.calls[i].tasks, kMostTokens);
+      found->chosen = choice.takes;
+      found->experts = choice.of;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Of each layer; nothing, and a message, where the choices are not those of so many tokens.
+bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
+                   std::string* mismatch) {
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    if (routing.choices.empty()) {
+      found->distinct.push_back(
+          Draw(static_cast<uint64_t>(layer))
+              .Distinct(found->tokens, found->chosen, found->experts, routing.exponent));
+      continue;
+    }
+    size_t line = routing.choices.size() == 1 ? 0 : static_cast<size_t>(layer);
+    if (line >= routing.choices.size()) {
+      *mismatch = fmt::format("there are choices for {} layers, but {} choose",
+                              routing.choices.size(), layers);
+      return false;
+    }
+    const std::vector<int64_t>& choices = routing.choices[line];
+    if (static_cast<int64_t>(choices.size()) != found->tokens * found->chosen) {
+      *mismatch = fmt::format("layer {} has {} choices, but {} tokens choose {} experts each",
+                              layer, choices.size(), found->tokens, found->chosen);
+      return false;
+    }
+    std::set<int64_t> taken(choices.begin(), choices.end());
+    if (*taken.begin() < 0 || *taken.rbegin() >= found->experts) {
+      *mismatch =
+          fmt::format("layer {} chooses expert {}, outside of 0..{}", layer,
+                      *taken.begin() < 0 ? *taken.begin() : *taken.rbegin(), found->experts);
+      return false;
+    }
+    found->distinct.push_back(static_cast<int64_t>(taken.size()));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& kernel,
+                                         const KernelCost& cost, const Env& dims,
+                                         const Routing& routing, std::string* mismatch) {
+  Sizes sizes{module, dims, RangesOf(module, kernel)};
+  RoutingCost found;
+  if (!FindRouter(module, cost, sizes, &found)) {
+    *mismatch = fmt::format("no call of kernel `@{}` chooses by `topk`", kernel.name);
+    return std::nullopt;
+  }
+  if (!CountDistinct(routing, cost.calls[found.router].iterations, &found, mismatch)) {
+    return std::nullopt;
+  }
+  double sum = 0;
+  for (int64_t distinct : found.distinct) {
+    sum += static_cast<double>(distinct);
+  }
+  found.mean_distinct =
+      found.distinct.empty() ? 0 : sum / static_cast<double>(found.distinct.size());
+  for (size_t i = 0; i < cost.calls.size(); ++i) {
+    const auto& share = std::get<Share>(module.nodes[cost.calls[i].share]);
+    const Device& device = module.devices[share.callee];
+    ExpertReads reads(sizes, device, found.experts);
+    if (reads.tensors.empty()) {
+      continue;
+    }
+    RoutedCall call{i};
+    for (TensorId id : reads.tensors) {
+      double bytes = static_cast<double>(SizeInBytes(module.tensors[id].type));
+      for (ExprId extent : module.tensors[id].shape) {
+        bytes *= static_cast<double>(sizes.Of(extent));
+      }
+      call.expert_bytes += bytes / static_cast<double>(found.experts);
+      size_t param = static_cast<size_t>(std::find(device.params.begin(), device.params.end(), id) -
+                                         device.params.begin());
+      call.tensors.push_back(share.args[param].tensor);
+    }
+    if (!ReadsTensor(module, device.tasks)) {
+      // Where a coordinate says the place in the list, tasks at places behind it have no expert.
+      call.tasks = static_cast<double>(cost.calls[i].tasks);
+      for (const Axis& axis : device.tasks) {
+        bool is_place = std::any_of(reads.places.begin(), reads.places.end(), [&](ExprId place) {
+          const auto* ref = std::get_if<SymbolRef>(&module.exprs[place]);
+          return ref != nullptr && ref->symbol == axis.var;
+        });
+        double places = static_cast<double>(sizes.Of(axis.hi) - sizes.Of(axis.lo));
+        if (is_place && places > 0) {
+          *call.tasks *= std::min(found.mean_distinct / places, 1.0);
+        }
+      }
+    }
+    found.bytes += sum * call.expert_bytes;
+    found.calls.push_back(std::move(call));
+  }
+  return found;
+}
+
+}  // namespace etc
