@@ -39,6 +39,27 @@ TEST_CASE("the loader walks what preloads, and the repeats around it") {
   CHECK(RaisedText(kGemm, Arch::Host).Kernel().preloading.empty());
 }
 
+TEST_CASE("roles without work in a share leave it out, and the others know what to wait for") {
+  auto part = [](const RaisedShare& share, Role role) {
+    return share.roles[static_cast<size_t>(role)];
+  };
+  RaisedText text(kGemm);
+  CHECK(part(text.Share(0), Role::Loader).walks);
+  CHECK_FALSE(part(text.Share(1), Role::Loader).walks);
+  CHECK(part(text.Share(1), Role::Consumer).walks);
+  CHECK_FALSE(part(text.Share(1), Role::Consumer).waits_first);
+  CHECK(part(text.Share(0), Role::Consumer).reads_flags);
+  CHECK_FALSE(part(text.Share(0), Role::Loader).reads_flags);
+  RaisedText ranges(R"(device @f(%x: i32[8] in 0..8) tasks (i: %x[0]) { local %s: f32[1]; }
+kernel @g(%a: i32[8] in 0..8) of @g kernels {
+  launch consumers 8 shared 225280;
+  on stream { launch (i: %a[0]) run @f[i](%a); }
+}
+)");
+  CHECK(part(ranges.Share(0), Role::Consumer).waits_first);
+  CHECK_FALSE(part(ranges.Share(0), Role::Prefetch).walks);
+}
+
 TEST_CASE("a share's throttle goes before that of the kernel") {
   RaisedText text(kGemm);
   CHECK(text.Share(0).throttle->in_flight == 2);
