@@ -16,6 +16,7 @@
 #include "schedule/computed_tables.h"
 #include "schedule/control_versions.h"
 #include "schedule/event_plan.h"
+#include "schedule/iteration_choices.h"
 #include "schedule/lower.h"
 #include "schedule/wait_design.h"
 
@@ -109,7 +110,7 @@ class Derivation {
     }
     std::optional<std::vector<PlannedEvent>> nearest;
     bool coarse = !waits_.TellsApart(dependence.from);
-    for (const Iterations& iterations : Choices(dependence)) {
+    for (const Iterations& iterations : IterationChoices(program_, dependences_, dependence)) {
       std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
       if (parts.empty()) {
         continue;
@@ -154,9 +155,7 @@ class Derivation {
       return;
     }
     for (PlannedEvent& planned : plan_.events) {
-      bool whole = planned.from == dependence.from &&
-                   std::all_of(planned.grains.begin(), planned.grains.end(),
-                               [](int64_t grain) { return grain == 0; });
+      bool whole = planned.from == dependence.from && IsOfAllTasks(planned);
       auto same = std::find_if(planned.waits.begin(), planned.waits.end(), [&](const auto& wait) {
         return CommonRepeats(program_.calls[wait.call], to) == to.repeats.size() &&
                !wait.from_initial && !wait.guard && !wait.first_only;
@@ -278,43 +277,6 @@ class Derivation {
   bool IsOrdered(const Dependence& dependence) {
     ApplyEvents();
     return dependences_.IsOrdered(dependence);
-  }
-
-  /// The waits to try, those for the fewest iterations first.
-  std::vector<Iterations> Choices(const Dependence& dependence) {
-    std::vector<Iterations> choices;
-    int64_t distance = dependence.carried ? dependences_.Distance(dependence).value_or(0) : 0;
-    bool known = !dependence.carried || distance > 0;
-    bool from = program_.calls[dependence.from].repeats.size() > dependence.Related();
-    bool to = program_.calls[dependence.to].repeats.size() > dependence.Related();
-    for (bool first_to : {true, false}) {
-      for (bool latest_from : {true, false}) {
-        if (known && first_to <= to && latest_from <= from &&
-            (first_to || latest_from || distance > 0)) {
-          choices.push_back({latest_from ? 1 : 0, first_to ? 1 : 0, distance});
-        }
-      }
-    }
-    if (int64_t places = known ? PlacesOfRing(dependence) : 0; places > 1) {
-      choices.insert(choices.begin(), {places, places, distance});
-    }
-    choices.push_back({});
-    return choices;
-  }
-
-  /// How many iterations of the repeat inside of those of the dependence, which is around both
-  /// calls as well, pass before what they have in common is used again; 0 where there is no such
-  /// repeat.
-  int64_t PlacesOfRing(const Dependence& dependence) {
-    const ProgramCall& from = program_.calls[dependence.from];
-    const ProgramCall& to = program_.calls[dependence.to];
-    size_t inside = dependence.Related();
-    bool one = from.repeats.size() == inside + 1 && to.repeats.size() == inside + 1 &&
-               CommonRepeats(from, to) == inside + 1;
-    Dependence around{dependence.from, dependence.to, inside, true};
-    return one && dependence.carried && dependences_.Exists(around)
-               ? dependences_.Distance(around).value_or(0)
-               : 0;
   }
 
   void AddParts(const Dependence& dependence, const Iterations& iterations,
