@@ -1,4 +1,4 @@
-// Buffers of which no iteration reads what the one before it left.
+// Finds the buffers that carry nothing from one iteration of a repeat to the next.
 #pragma once
 
 #include <memory>

@@ -25,8 +25,8 @@ struct AccessRegion {
 
 /// A value that must be in a range, for the proof that it is: an index of an access in its extent,
 /// the value of a scalar parameter in what is declared, the rank of the last element that a `topk`
-/// takes in the number of those that there are, or the places of a shift in 0 .. 64. And a divisor,
-/// which must not be 0.
+/// takes in the number of those that there are, or the places of a shift in 0 .. 64. A divisor is
+/// such a value too: it must not be 0.
 struct IndexUse {
   enum class Kind { Element, Scalar, TopK, Divisor, Places };
   Kind kind;

@@ -32,7 +32,7 @@ namespace etc {
                                                     const TargetOptions& target, Session& session,
                                                     const std::atomic<bool>* in_vain = nullptr);
 
-/// Those of the source, and of the kernels that are made of its graphs.
+/// The proofs of the source, and of the kernels that are made of its graphs.
 struct ModuleProofs {
   std::optional<ProofReport> source;
   std::optional<ProofReport> kernels;

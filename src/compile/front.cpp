@@ -75,7 +75,7 @@ std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& sessi
   if (size_t zero = text->find('\0'); zero != std::string::npos) {
     session.diagnostics().Error(
         DiagnosticKind::File, {},
-        fmt::format("`{}` is no text: its byte {}, on line {}, is zero", DisplayName(file), zero,
+        fmt::format("`{}` is not text: its byte {}, on line {}, is zero", DisplayName(file), zero,
                     1 + std::count(text->begin(), text->begin() + static_cast<std::ptrdiff_t>(zero),
                                    '\n')));
     return nullptr;

@@ -39,9 +39,10 @@ bool CheckManifestPlace(const std::string& manifest, const std::string& binary,
   auto other = BinaryOf(*text);
   if (!other) {
     diagnostics
-        .Error(DiagnosticKind::File, {},
-               fmt::format("`{}` is there and is no manifest; the one of `{}` would replace it",
-                           manifest, binary))
+        .Error(
+            DiagnosticKind::File, {},
+            fmt::format("`{}` exists and is not a manifest; the manifest of `{}` would replace it",
+                        manifest, binary))
         .notes.push_back({{}, "choose another `-o`, or remove the file"});
     return false;
   }

@@ -13,8 +13,8 @@
 
 namespace etc {
 
-/// Starts on a thread of its own. What it finds stands before what the session collects from then
-/// on, and where that is an error, in the place of it.
+/// Starts on a thread of its own. Its findings stand before those that the session collects from
+/// then on, and replace them where one of its own is an error.
 class ProofBeside {
  public:
   /// The report, and errors where there is something wrong.

@@ -18,7 +18,7 @@ bool CheckSize(const Module& module, SymbolId dim, int64_t value, std::string_vi
   } else if (value < range->lo || value > range->hi) {
     problem = fmt::format("is not in {}..{}", range->lo, range->hi);
   } else if (value % multiple != 0) {
-    problem = fmt::format("is no multiple of {}", multiple);
+    problem = fmt::format("is not a multiple of {}", multiple);
   } else {
     return true;
   }

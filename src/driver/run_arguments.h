@@ -1,4 +1,4 @@
-// What `etc run` is asked for, held against the source before it is compiled.
+// Checks the arguments of `etc run` against the source before it is compiled.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
       if (given.required) {
         diagnostics.Error(
             error, {},
-            fmt::format("`{}` from {} is no constant of the program", given.name, given.origin));
+            fmt::format("`{}` from {} is not a constant of the program", given.name, given.origin));
       }
       continue;
     }
@@ -69,7 +69,7 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
     const auto* value = std::get_if<double>(&given.value);
     if (value != nullptr && std::isnan(*value)) {
       diagnostics.Error(error, constant.range,
-                        fmt::format("{} gives the constant `{}` a value that is no number",
+                        fmt::format("{} gives the constant `{}` a value that is not a number",
                                     given.origin, given.name));
       continue;
     }

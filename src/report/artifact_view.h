@@ -1,4 +1,4 @@
-// An artifact as its files say it is, without opening the binary and without a device.
+// An artifact as its files describe it; the binary is not opened, and no device is needed.
 #pragma once
 
 #include <cstdint>

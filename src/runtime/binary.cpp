@@ -59,7 +59,7 @@ Status ReadFile(const std::string& path, std::string* bytes) {
   }
   struct stat status {};
   if (fstat(file.number(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
-    return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is no regular file");
+    return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is not a regular file");
   }
   size_t size = 0;
   bytes->clear();

@@ -82,9 +82,9 @@ Status CheckDevicePointer(const DeviceView& view, const void* data, int64_t byte
   Attributes attributes;
   ETC_RETURN_IF_BAD(Ask(*view.driver, begin, &attributes));
   if (attributes.memory_type == 0) {
-    return view.reaches_pageable ? Status{}
-                                 : Fail(ETC_ERROR_BIND, "is at ", data,
-                                        ", which is no memory that the device can reach");
+    return view.reaches_pageable
+               ? Status{}
+               : Fail(ETC_ERROR_BIND, "is at ", data, ", which the device cannot reach");
   }
   ETC_RETURN_IF_BAD(CheckPeer(view, data, attributes));
   // Where the driver gives no range there is nothing to hold the tensor against.

@@ -130,7 +130,7 @@ Status ReadThreads(const JsonObject& object, int64_t* threads) {
   ETC_RETURN_IF_BAD(ReadWithin(*value, 1, kMaxThreads, threads));
   return *threads % kThreadsOfWarp == 0
              ? Status{}
-             : Bad(*value, Cat("is ", *threads, ", which is no multiple of ", kThreadsOfWarp));
+             : Bad(*value, Cat("is ", *threads, ", which is not a multiple of ", kThreadsOfWarp));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace etc {
 
-/// A use of a new value of the kernel, `let NAME = VALUE;`; the value itself where that is as
-/// short: a literal, or a name already.
+/// Makes a new value of the kernel, `let NAME = VALUE;`, and yields a use of it. A literal or a
+/// name is as short as that, and stays what it is.
 ExprId NameValue(Module& module, Kernel& kernel, const std::string& name, ExprId value);
 
 /// Puts each value that is used once in the place of its use.

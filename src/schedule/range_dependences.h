@@ -59,7 +59,8 @@ class RangeDependences {
     return Smallest(d, [&](DependenceGraph& graph) { return graph.OpenDistance(d); });
   }
 
-  /// What is needed in every range; all of a coordinate of which the ranges need different parts.
+  /// The needs that hold in every range: all of a coordinate of which the ranges need different
+  /// parts.
   std::vector<Needs> NeedsOf(const Dependence& d, const Iterations& iterations, bool coarse) {
     std::vector<std::vector<Needs>> parts = NeedsOf(d, iterations, true, coarse);
     if (std::adjacent_find(parts.begin(), parts.end(), std::not_equal_to<>()) == parts.end()) {

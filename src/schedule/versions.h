@@ -1,5 +1,5 @@
-// Buffers that each iteration of a repeat writes anew, as tensors of versions: one more axis, whose
-// elements are each written once in a launch.
+// Makes tensors of versions of buffers that each iteration of a repeat writes anew: they get one
+// more axis, and each element is written once in a launch.
 #pragma once
 
 #include <cstddef>

@@ -22,9 +22,9 @@ class WaitDesign {
         dependences_(dependences),
         sms_(sms) {}
 
-  /// Whether an event may have elements for some of a call's tasks. Such a one costs a signal for
-  /// each task, one for all of them a signal for each SM. Tasks that fit on the SMs at once give a
-  /// signal each anyway.
+  /// Whether an event may have elements for some of a call's tasks. Such an event costs a signal
+  /// for each task, and an event for all of them a signal for each SM. Tasks that fit on the SMs at
+  /// once give a signal each anyway.
   bool TellsApart(size_t call) const { return plan_.HasAtMost(call, sms_); }
 
   /// Adds a wait for what the second call of a dependence needs of the first one in some

@@ -214,7 +214,7 @@ class Lexer {
     }
     if (IsNamePart(At(pos_))) {
       TakeName();
-      Error(From(begin), fmt::format("`{}` is no number", text_.substr(begin, pos_ - begin)));
+      Error(From(begin), fmt::format("`{}` is not a number", text_.substr(begin, pos_ - begin)));
       token.range = From(begin);
     }
     Push(token);

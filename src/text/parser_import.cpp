@@ -25,7 +25,7 @@ void Parser::ImportItem() {
   if (!found) {
     diagnostics_
         .Error(DiagnosticKind::File, file.range,
-               fmt::format("no file `{}` is there to import", name))
+               fmt::format("there is no file `{}` to import", name))
         .notes.push_back({{},
                           "it is looked for beside the file that imports it, in the folders of "
                           "`-I`, and in the library of `etc`"});

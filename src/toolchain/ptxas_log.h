@@ -1,4 +1,4 @@
-// What the messages of ptxas, which NVRTC and nvcc pass on, say about a kernel.
+// Reads the messages of ptxas, which NVRTC and nvcc pass on, about a kernel.
 #pragma once
 
 #include <optional>

@@ -206,9 +206,9 @@ class ConstantChecks {
       return fmt::format("`{}` shifts by less than 0 or more than 63 places",
                          Print(module_, shift));
     }
-    return fmt::format(
-        "`{}` {}", Print(module_, id),
-        IsFloating(KindOf(module_, id)) ? "is no float of 64 bits" : "does not fit in 64 bits");
+    return fmt::format("`{}` {}", Print(module_, id),
+                       IsFloating(KindOf(module_, id)) ? "does not fit in a float of 64 bits"
+                                                       : "does not fit in 64 bits");
   }
 
   /// ": the left side is 72 and the right side is 64" for a comparison.

@@ -124,7 +124,7 @@ class DeviceChecks {
     if (reduce == nullptr || !IsArg(reduce->op)) {
       diagnostics_.Error(
           DiagnosticKind::Type, module_.RangeOf(id),
-          fmt::format("a pair of names takes an `argmax` or `argmin` alone, but `{}` is none",
+          fmt::format("a pair of names takes an `argmax` or `argmin` alone, but `{}` is neither",
                       Print(module_, pair.reduction)));
       exprs_.DeclareLet(pair.value, ValueKind::Error);
       return;

@@ -32,7 +32,7 @@ SOURCES = {
     ),
     "a zero byte": (
         body("1\0"),
-        "etc: error: `odd.etir` is no text: its byte 62, on line 3, is zero [file]",
+        "etc: error: `odd.etir` is not text: its byte 62, on line 3, is zero [file]",
     ),
 }
 

@@ -1,4 +1,4 @@
-// AffineBounds of a value by affine functions.
+// Bounds of a value that are affine functions.
 #pragma once
 
 #include <vector>
@@ -14,9 +14,9 @@ struct AffineBounds {
 
   PwAff Low() const;
   PwAff Last() const;
-  /// Adds what bounds the values in all of a set of one dimension.
+  /// Adds the bounds that hold for all values of a set of one dimension.
   void Add(const Set& values);
-  /// Takes out what another bound is always at least as strict as.
+  /// Removes each bound that another one implies.
   void Thin(const Set& where);
 };
 

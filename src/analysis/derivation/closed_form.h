@@ -1,4 +1,4 @@
-// From affine functions and sets over one task to expressions.
+// Makes expressions of affine functions and sets over one task.
 #pragma once
 
 #include <optional>

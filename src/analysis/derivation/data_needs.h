@@ -1,6 +1,6 @@
 // What tasks need of each other where data decide which of them conflict: a row that the reader
-// finds through an index tensor, or that the writer has put where a permutation says. And where
-// quotients by sizes do: a row of tasks that have one coordinate for row and column.
+// finds through an index tensor, or that the writer has put where a permutation says. Quotients by
+// sizes may decide it as well: of a row of tasks that have one coordinate for row and column.
 #pragma once
 
 #include <optional>

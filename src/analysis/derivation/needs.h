@@ -19,7 +19,7 @@ struct Need {
   TaskExpr lo;        // else from `lo` to `last`
   TaskExpr last;
   std::optional<int64_t> length;  // the most values that a task needs
-  /// All that a task needs lies in one of the chunks of `length` values, and which.
+  /// The values come in chunks of `length`; this is the one chunk that holds all a task needs.
   std::optional<TaskExpr> chunk;
 
   bool operator==(const Need&) const = default;
@@ -41,7 +41,7 @@ struct Needs {
   bool operator==(const Needs&) const = default;
 };
 
-/// Of which calls, and where their tasks lie: sets over tasks 1 and 2.
+/// The two calls, and where their tasks lie: sets over tasks 1 and 2.
 struct NeedsScope {
   const Unknowns& unknowns;
   const ProgramCall& from;

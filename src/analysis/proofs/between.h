@@ -39,8 +39,8 @@ class Between {
   /// element, those for which there may be no such task.
   Set WithoutOthers(const Dependence& dependence, const AccessRegion& a, const AccessRegion& b,
                     const Set& conflicts);
-  /// Whether that is none, whatever the conflicts are: a quick look, by one call that touches all
-  /// elements that `to` does. True only if it is.
+  /// Whether none are left, whatever the conflicts are. It looks for one call that touches all
+  /// elements that `to` does, which is quick; `true` is certain.
   bool AllFollow(const Dependence& dependence, const AccessRegion& a, const AccessRegion& b);
 
  private:

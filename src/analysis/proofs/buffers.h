@@ -42,7 +42,7 @@ class Renewal {
 
   /// Whether the call writes, in each iteration, all elements that any call touches.
   bool Renews(const ProgramCall& call, TensorId tensor);
-  /// Whether it, besides, reads nothing of the tensor that it has not written itself.
+  /// Whether it does so and reads nothing of the tensor that it has not written itself.
   bool StartsAfresh(const ProgramCall& call, TensorId tensor);
 
  private:

@@ -19,7 +19,8 @@ class ComputedValues {
 
   /// One store: a set over `kStoredValue` and whatever it depends on.
   void Add(TensorId tensor, const Set& values);
-  /// The body of the call has been read: what nobody stores to after it is known from here on.
+  /// The body of the call has been read. Tensors that no later call stores to are known from now
+  /// on.
   void End(const ProgramCall& call);
   /// The preconditions of a range that hold of all values that are stored.
   std::set<AskedOf> KeptPreconditions() const;

@@ -210,7 +210,7 @@ class CountProof {
   }
 
   static Reason NoBox() {
-    Reason reason("the tasks that notify an element are no box of coordinates");
+    Reason reason("the tasks that notify an element form no box of coordinates");
     reason.sizes_may_tell = true;
     return reason;
   }

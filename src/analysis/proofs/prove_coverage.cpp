@@ -197,10 +197,10 @@ class CoverageProof {
         }
       }
     }
-    prover_.NotProved(
-        prover_.report.coverage, DiagnosticKind::Coverage, reader.range,
-        fmt::format("`@{}` reads of `%{}` what was written before", reader.device->name, name),
-        reason);
+    prover_.NotProved(prover_.report.coverage, DiagnosticKind::Coverage, reader.range,
+                      fmt::format("`@{}` reads elements of `%{}` that were written before",
+                                  reader.device->name, name),
+                      reason);
   }
 
   void CheckOutput(TensorId id) {

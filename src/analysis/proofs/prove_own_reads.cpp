@@ -64,8 +64,8 @@ void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read)
     return;
   }
   prover.NotProved(tally, DiagnosticKind::Coverage, read.range,
-                   fmt::format("`@{}` reads of `%{}` what it has written", call.device->name,
-                               unknowns.module().tensors[read.tensor].name),
+                   fmt::format("`@{}` reads elements of `%{}` that it has written",
+                               call.device->name, unknowns.module().tensors[read.tensor].name),
                    open && !read.doubt.empty() ? "what it writes depends on " + read.doubt
                                                : ReasonOf(unknowns, open));
 }

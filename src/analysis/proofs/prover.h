@@ -60,26 +60,27 @@ std::string ElementText(const std::string& name, size_t rank, const Point& point
 /// The same of a tensor's element, as the program names it.
 std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& point);
 
-/// That what bodies and events access is in bounds, and that no iteration depends on another. Gives
-/// what the tasks access, as the proof walks over it, and the preconditions of computed tensors
-/// that are kept.
+/// Proves that bodies and events access elements in bounds, and that no iteration depends on
+/// another. Gives what the tasks access, which the proof walks over, and the preconditions of
+/// computed tensors that are kept.
 ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
                             std::set<AskedOf>& kept);
-/// Two iterations of the innermost loop that touch an element, one of them writing.
+/// Proves that no iteration of the innermost loop writes an element that another one touches.
 void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& loops,
                      Converter& converter);
-/// What a body reads of locals and of `out` parameters the task has written itself before.
+/// Proves that a task has written what its body reads of locals and of `out` parameters.
 void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read);
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
-/// What says which tasks run, and what they wait for and notify, is read after it is written.
+/// Proves that control tensors, which say what runs, waits and notifies, are read once written.
 void ProveControlReads(Prover& prover, TaskOrder& order);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
                 TaskOrder& order, Renewal& renewal);
-/// What shares memory holds no values at the same time.
+/// Proves that buffers which share memory hold no values at the same time.
 void ProveMemory(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
-/// What is read of buffers and outputs was written before; and warns of outputs that nobody writes.
+/// Proves that buffers and outputs are written before they are read. Warns of outputs that nobody
+/// writes.
 void ProveCoverage(Prover& prover, const ProgramAccesses& accesses, Renewal& renewal);
 
 }  // namespace etc

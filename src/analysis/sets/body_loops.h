@@ -1,5 +1,5 @@
-// The loops of a body, and what their iterations access: for the proof that iterations of a `for`
-// do not depend on each other.
+// The loops of a body, and what their iterations access. They show that iterations of a `for` do
+// not depend on each other.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a task has written by itself when its body reads an element: for the proof that memory which
+// The elements that a task has written itself when its body reads one. They show that memory which
 // holds nothing when a task starts is written before it is read.
 #pragma once
 

@@ -90,7 +90,7 @@ PwAff Converter::Convert(ExprId id) {
         using T = std::decay_t<decltype(expr)>;
         if constexpr (std::is_same_v<T, IntLiteral> || std::is_same_v<T, FloatLiteral> ||
                       std::is_same_v<T, BoolLiteral>) {
-          return Unknown("a value that is no integer");
+          return Unknown("a value that is not an integer");
         } else {
           return Of(expr);
         }
@@ -232,7 +232,7 @@ PwAff Converter::Of(const Call& call) {
 #include "ir/ops.def"
     break;
   }
-  return Unknown("a value that is no integer");
+  return Unknown("a value that is not an integer");
 }
 
 PwAff Converter::Of(const Load& load) {

@@ -1,6 +1,6 @@
-// Axes that are several in truth: what is `%a[m, n]` elsewhere stands in `%a: f32[m * n]`, and is
-// read at `i * n + j`. Where `n` is a size that product is not affine, so that nothing of rows and
-// columns would be left; so sets have such an element at (i, j).
+// Flat axes hold several others: a tensor `%a: f32[m * n]` is a matrix that is read at `i * n + j`.
+// The product is not affine where `n` is a size, so a set over `i * n + j` would tell no rows from
+// columns. The sets have such an element at (i, j) instead.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ class Unknowns;
 
 /// How sets see the elements of a tensor that has such axes.
 struct FlatAxes {
-  /// For each axis of the tensor the sizes of those that it holds but the outermost, the innermost
-  /// first.
+  /// For each axis of the tensor the sizes of the axes in it, the innermost first and without the
+  /// outermost.
   std::vector<std::vector<PwAff>> sizes;
   std::vector<PwAff> extents;  // of all axes that sets have
 };

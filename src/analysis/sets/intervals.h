@@ -1,5 +1,5 @@
-// What constants say of the variables of a body: enough for most indices, and much cheaper to use
-// than isl.
+// The ranges that constants give the variables of a body. They suffice for most indices, and cost
+// much less than isl.
 #pragma once
 
 #include <map>

@@ -83,7 +83,7 @@ class Unknowns {
 
   /// A name that no other parameter has.
   std::string Fresh(const std::string& stem);
-  /// Tells what is made from here on from what was made before.
+  /// A mark that tells what is made from here on from what was made before.
   size_t Mark() const { return fresh_; }
   /// Whether a variable was made since the mark, or a term of one.
   bool IsSince(size_t mark, const std::string& name) const;

@@ -7,9 +7,9 @@
 
 namespace etc {
 
-/// The buffers of integers that calls fill slice by slice: no slice is written by two calls or in
-/// two iterations, and what reads a slice comes behind what writes it in program order. What events
-/// put in that order reads one value of an element.
+/// The buffers of integers that calls fill slice by slice. No slice is written by two calls or in
+/// two iterations, and what reads a slice stands behind what writes it in program order. So every
+/// read that events put behind the write sees one value of an element.
 std::set<TensorId> WrittenOnce(Unknowns& unknowns);
 
 }  // namespace etc

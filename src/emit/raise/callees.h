@@ -15,7 +15,7 @@ std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
 std::set<TensorId> FlaggedParams(const Module& module, const Kernel& kernel);
 
 /// The parameters of device functions to which a kernel passes tensors that it computes, and those
-/// of which these say what is promised.
+/// whose promises are about such tensors.
 std::set<TensorId> ComputedParams(const Module& module, const Kernel& kernel);
 
 }  // namespace etc

@@ -262,7 +262,7 @@ TEST_CASE("tensors must be where the device reaches them") {
   int32_t on_host[4] = {};
   const Failure host = FailureOf([&] { instance.Bind("ids", on_host, ETC_I32, {4}); });
   CHECK(host.status == ETC_ERROR_BIND);
-  CHECK(host.text.find("which is no memory that the device can reach") != std::string::npos);
+  CHECK(host.text.find("which the device cannot reach") != std::string::npos);
   alignas(256) static char workspace[256];
   CHECK(FailureOf([&] { instance.BindWorkspace(workspace, 256); }).status == ETC_ERROR_BIND);
 

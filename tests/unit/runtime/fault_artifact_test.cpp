@@ -180,7 +180,7 @@ TEST_CASE("faults of manifests") {
       {"no kernel", With("/graphs/0/kernels", json::array()), kManifest, "kernels` is empty"},
       {"0 threads", With("/graphs/0/kernels/0/threads", 0), kManifest, "must be in 1..1024"},
       {"10^9 threads", With("/graphs/0/kernels/0/threads", 1000000000), kManifest, "1..1024"},
-      {"100 threads", With("/graphs/0/kernels/0/threads", 100), kManifest, "no multiple of 32"},
+      {"100 threads", With("/graphs/0/kernels/0/threads", 100), kManifest, "not a multiple of 32"},
       {"less than no shared memory", With("/graphs/0/kernels/0/shared_bytes", -1), kManifest,
        "must be in 0.."},
       {"an unknown schedule", With("/graphs/0/kernels/0/schedule", "auto"), kManifest,
@@ -307,13 +307,13 @@ TEST_CASE("faults of containers and files") {
        [] { return Load(runtime::WriteContainer(ManifestText(FullManifest(), "binary"), "b")); },
        kBinary, "has 1 bytes, but its manifest says 6"},
       {"no such file", [&] { return load("none.etca"); }, ETC_ERROR_FILE, "cannot open"},
-      {"a folder", [&] { return load("folder"); }, ETC_ERROR_FILE, "it is no regular file"},
+      {"a folder", [&] { return load("folder"); }, ETC_ERROR_FILE, "it is not a regular file"},
       {"a device",
        [] {
          etc_program* program = nullptr;
          return etc_program_load("/dev/zero", &program);
        },
-       ETC_ERROR_FILE, "it is no regular file"},
+       ETC_ERROR_FILE, "it is not a regular file"},
       {"a cut file", [&] { return load("cut.etca"); }, kBinary, "its header says"},
       {"a text", [&] { return load("text.etca"); }, kBinary, "does not begin like one"},
       {"a binary without a manifest", [&] { return load("lonely.so"); }, ETC_ERROR_FILE,

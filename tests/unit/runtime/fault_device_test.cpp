@@ -65,8 +65,8 @@ TEST_CASE("faults of devices and their memory") {
     return etc_instance_launch(run, nullptr);
   };
   const size_t count = CheckFaults({
-      {"memory of the host", bind(on_host, 4), kBind, "no memory that the device can reach"},
-      {"memory that is gone", bind(at(0x7000), 4), kBind, "no memory that the device can reach"},
+      {"memory of the host", bind(on_host, 4), kBind, "which the device cannot reach"},
+      {"memory that is gone", bind(at(0x7000), 4), kBind, "which the device cannot reach"},
       {"beyond the allocation", bind(memory + (1 << 16) - 8, 3), kBind,
        "has 8 bytes left, but it needs 12"},
       {"into another allocation", bind(at(0x30000), 33), kBind, "has 128 bytes left"},

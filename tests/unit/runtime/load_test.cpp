@@ -121,7 +121,7 @@ TEST_CASE("files that are absent or unreadable") {
 
   std::filesystem::create_directory(dir.File("folder.json"));
   CHECK(LoadFailure(dir.File("folder.json")).text ==
-        "cannot read `" + dir.File("folder.json") + "`: it is no regular file");
+        "cannot read `" + dir.File("folder.json") + "`: it is not a regular file");
 }
 
 TEST_CASE("a malformed manifest names its file and the place") {

@@ -38,7 +38,7 @@ TEST_CASE("wrong overrides are errors of their origin") {
                                  {"eps", std::nan(""), "-D", true}},
                                 diagnostics));
   REQUIRE(diagnostics.error_count() == 4);
-  CHECK(diagnostics.all()[0].message == "`m` from -D is no constant of the program");
+  CHECK(diagnostics.all()[0].message == "`m` from -D is not a constant of the program");
   CHECK(diagnostics.all()[1].message ==
         "the constant `n` is of kind int, but -D gives it a value of kind float");
   CHECK(diagnostics.all()[2].kind == DiagnosticKind::Config);
