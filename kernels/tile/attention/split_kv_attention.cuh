@@ -22,9 +22,8 @@
 #include "arch/common/math.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/attention/attention_tile.cuh"
+#include "tile/attention/attention_shape.cuh"
 #include "tile/attention/head.cuh"
-#include "tile/attention/kv_pages.cuh"
 #include "tile/attention/split_records.cuh"
 #include "tile/attention/warp_records.cuh"
 
@@ -36,18 +35,14 @@ enum class Splits { All, AllButLast, Last };
 template <class Config, class Args, Splits kSplits>
 struct SplitAttention {
   static constexpr bool kLast = kSplits == Splits::Last;
-  using Pages = KvPages<Args>;
-  static constexpr int kDim = Pages::kDim;
-  static constexpr int kKvHeads = Pages::kKvHeads;
-  static constexpr int kHeads = int(Args::partial_1);
-  static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
-  static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
-  using Blocks = HeadBlocks<kGroup>;
-  using Tile = AttentionTile<kDim>;
-  using State = AttentionState<kDim>;
-
-  static constexpr int kWarps = Consumer::kWarps;
-  static constexpr int kRowBytes = Tile::kRowBytes;
+  using Shape = AttentionShape<Args, int(Args::partial_1), 16384>;
+  using Pages = typename Shape::Pages;
+  using Blocks = typename Shape::Blocks;
+  using Tile = typename Shape::Tile;
+  using State = typename Shape::State;
+  static constexpr int kDim = Shape::kDim;
+  static constexpr int kGroup = Shape::kGroup;
+  static constexpr int kSlotBytes = Shape::kSlotBytes;
   static constexpr int kRecord = kDim + 2;  // of `partial`
   // So many heads are joined at once: about one element for each thread.
   static constexpr int kRoundHeads =
@@ -55,11 +50,8 @@ struct SplitAttention {
   static constexpr int kRounds = DivideUp(kRoundHeads * kDim, Consumer::kThreads);
   using Records = WarpRecords<kDim, kRoundHeads, kGroup>;
 
-  static constexpr int kSlotBytes = 16384;
-  static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kWarps / Blocks::kCount * Tile::kRows);
-  static constexpr int kSlotWarps = kSlotRows / Tile::kRows * Blocks::kCount;
-  static_assert(Pages::kPageSize % kSlotRows == 0, "a page is a multiple of what a slot holds");
-  static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
+  static_assert(Pages::kPageSize % Shape::kSlotRows == 0,
+                "a page is a multiple of what a slot holds");
   static constexpr int kQueryBytes = Blocks::kCount * Blocks::kHeads * kDim * 2;
   static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + Records::kBytes;
 
@@ -77,7 +69,7 @@ struct SplitAttention {
       }
       int page = __shfl_sync(0xffffffffu, pages, index - first);
       i64 row = Pages::Row(page, h, p);
-      int bytes = (split.SlotEnd(p) - p) * kRowBytes;
+      int bytes = (split.SlotEnd(p) - p) * Shape::kRowBytes;
       u32 slot = loader.Acquire();
       loader.Expect(2 * bytes);
       loader.Copy(slot, args.k_cache + row, bytes);
@@ -95,16 +87,16 @@ struct SplitAttention {
     Prepare(consumer, args, b, h, split);
     consumer.Sync();
     State state;
-    if (split.appends && consumer.warp >= kWarps - Blocks::kCount) {
+    if (split.appends && consumer.warp >= Shape::kWarps - Blocks::kCount) {
       Start(consumer, args, state);
     }
     int turn = consumer.warp;  // below kSlotWarps: the next slot is this warp's
 #pragma unroll 1
     for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
       int rows = split.SlotEnd(p) - p - turn / Blocks::kCount * Tile::kRows;
-      u32 slot = consumer.WaitAddress() + turn / Blocks::kCount * Tile::kRows * kRowBytes;
+      u32 slot = consumer.WaitAddress() + turn / Blocks::kCount * Tile::kRows * Shape::kRowBytes;
       u32 read = 0;
-      if (turn < kSlotWarps && rows > 0) {
+      if (turn < Shape::kSlotWarps && rows > 0) {
         Tile tile;
         tile.LoadKeys(slot, consumer.lane);
         float scores[4] = {};
@@ -115,7 +107,8 @@ struct SplitAttention {
         read = tile.Read();
       }
       consumer.Release(read);
-      turn = turn < kSlotWarps ? turn + kWarps - kSlotWarps : turn - kSlotWarps;
+      turn = turn < Shape::kSlotWarps ? turn + Shape::kWarps - Shape::kSlotWarps
+                                      : turn - Shape::kSlotWarps;
     }
     if constexpr (kSplits != Splits::AllButLast) {
       if (split.appends) {
@@ -123,7 +116,7 @@ struct SplitAttention {
       }
     }
     state.MergeLanes();
-    auto partial = args.partial + (i64(b) * kHeads + h * kGroup) * args.partial_2 * kRecord;
+    auto partial = args.partial + (i64(b) * Shape::kHeads + h * kGroup) * args.partial_2 * kRecord;
     if constexpr (!kLast) {
       StorePart(consumer, args, state, partial + i64(s) * kRecord);
     } else {
@@ -149,7 +142,9 @@ struct SplitAttention {
       appends = kSplits != Splits::AllButLast && s == splits - 1;
     }
     /// The end of the positions that share a slot with p, the first of them.
-    ETC_DEVICE int SlotEnd(int p) const { return min(end, (p / kSlotRows + 1) * kSlotRows); }
+    ETC_DEVICE int SlotEnd(int p) const {
+      return min(end, (p / Shape::kSlotRows + 1) * Shape::kSlotRows);
+    }
   };
 
   static ETC_DEVICE bf16* Queries(const Consumer& consumer) {
@@ -172,9 +167,10 @@ struct SplitAttention {
     int lane = consumer.lane;
     int items = kGroup + (split.appends ? 2 : 0);
 #pragma unroll 1
-    for (int item = consumer.warp; item < items; item += kWarps) {
+    for (int item = consumer.warp; item < items; item += Shape::kWarps) {
       bool is_query = item<kGroup, is_value = item> kGroup;
-      int index = is_query ? h * kGroup + item : kHeads + h + (is_value ? kKvHeads : 0);
+      int index =
+          is_query ? h * kGroup + item : Shape::kHeads + h + (is_value ? Shape::kKvHeads : 0);
       HeadConstants<kDim> constants(args.inv_freq, lane);
       if constexpr (qk_norm) {
         auto weights = args.q_norm;
@@ -270,61 +266,59 @@ struct SplitAttention {
     ETC_DEVICE bool Exists(int first) const { return head < kRoundHeads && first + head < kGroup; }
   };
 
-  static ETC_DEVICE void StoreWarp(Consumer& consumer, const State& state, int first) {
-    if (first > 0) {
-      consumer.Sync();
-    }
-    RecordsOf(consumer).Store(state, consumer, first);
-    consumer.Sync();
-  }
   static ETC_DEVICE Joined JoinWarps(const Consumer& consumer, Element element) {
     Joined joined;
     RecordsOf(consumer).Join(element.head, element.d, joined.top, joined.sum, joined.weight);
     return joined;
   }
 
-  template <class Pointer>
-  static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const State& state,
-                                   Pointer partial) {
+  /// Leaves what the warps have found in scratch, some heads at once, and calls `use` with each
+  /// element of these that is the thread's, and its head.
+  template <class Use>
+  static ETC_DEVICE void ForElements(Consumer& consumer, const State& state, const Use& use) {
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += kRoundHeads) {
-      StoreWarp(consumer, state, first);
+      if (first > 0) {
+        consumer.Sync();
+      }
+      RecordsOf(consumer).Store(state, consumer, first);
+      consumer.Sync();
 #pragma unroll
       for (int round = 0; round < kRounds; ++round) {
         Element element(consumer, round);
         if (element.Exists(first)) {
-          Joined joined = JoinWarps(consumer, element);
-          auto out = partial + (first + element.head) * args.partial_2 * kRecord;
-          StoreElement(out, element.d, joined.sum[0]);
-          if (element.d == 0) {
-            StoreElement(out, kDim, joined.top * kLn2);
-            StoreElement(out, kDim + 1, joined.weight);
-          }
+          use(element, first + element.head);
         }
       }
     }
+  }
+
+  template <class Pointer>
+  static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const State& state,
+                                   Pointer partial) {
+    ForElements(consumer, state, [&](Element element, int head) {
+      Joined joined = JoinWarps(consumer, element);
+      auto out = partial + head * args.partial_2 * kRecord;
+      StoreElement(out, element.d, joined.sum[0]);
+      if (element.d == 0) {
+        StoreElement(out, kDim, joined.top * kLn2);
+        StoreElement(out, kDim + 1, joined.weight);
+      }
+    });
   }
 
   /// With the records of the other splits, which are on their way while the warps are joined.
   template <class Pointer>
   static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const State& state,
                               Pointer partial, i64 out) {
-#pragma unroll 1
-    for (int first = 0; first < kGroup; first += kRoundHeads) {
-      StoreWarp(consumer, state, first);
-#pragma unroll
-      for (int round = 0; round < kRounds; ++round) {
-        Element element(consumer, round);
-        if (element.Exists(first)) {
-          int head = first + element.head, d = element.d;
-          SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
-                                             int(args.partial_2), d);
-          Joined joined = JoinWarps(consumer, element);
-          others.Join(joined.top, joined.sum[0], joined.weight);
-          StoreElement(args.out, out + head * kDim + d, __fdividef(joined.sum[0], joined.weight));
-        }
-      }
-    }
+    ForElements(consumer, state, [&](Element element, int head) {
+      SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
+                                         int(args.partial_2), element.d);
+      Joined joined = JoinWarps(consumer, element);
+      others.Join(joined.top, joined.sum[0], joined.weight);
+      StoreElement(args.out, out + head * kDim + element.d,
+                   __fdividef(joined.sum[0], joined.weight));
+    });
   }
 };
 

@@ -20,9 +20,8 @@
 #include "arch/sm90/runs.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/attention/attention_tile.cuh"
+#include "tile/attention/attention_shape.cuh"
 #include "tile/attention/head.cuh"
-#include "tile/attention/kv_pages.cuh"
 #include "tile/attention/warp_records.cuh"
 
 namespace etc {
@@ -30,25 +29,18 @@ namespace etc {
 template <class Config, class Args>
 class UnsplitAttention {
  public:
-  using Pages = KvPages<Args>;
+  using Shape = AttentionShape<Args, int(Args::out_1) / KvPages<Args>::kDim, 32768>;
   using Window = AttentionWindow<Args>;
-  static constexpr int kDim = Pages::kDim;
-  static constexpr int kKvHeads = Pages::kKvHeads;
-  static constexpr int kHeads = int(Args::out_1) / kDim;
-  static constexpr int kGroup = kHeads / kKvHeads;  // query heads that share a KV head
-  static_assert(kHeads % kKvHeads == 0, "each KV head serves as many query heads");
-  using Blocks = HeadBlocks<kGroup>;
-  using Tile = AttentionTile<kDim>;
-  using State = AttentionState<kDim>;
-
-  static constexpr int kWarps = Consumer::kWarps;
-  static constexpr int kRowBytes = Tile::kRowBytes;
-  static constexpr int kSlotBytes = 32768;
-  static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kWarps / Blocks::kCount * Tile::kRows);
-  static constexpr int kSlotWarps = kSlotRows / Tile::kRows * Blocks::kCount;
-  static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
-  static constexpr int kCopyRows = kSlotRows < Pages::kPageSize ? kSlotRows : Pages::kPageSize;
-  static_assert(kSlotRows % kCopyRows == 0 && Pages::kPageSize % kCopyRows == 0,
+  using Pages = typename Shape::Pages;
+  using Blocks = typename Shape::Blocks;
+  using Tile = typename Shape::Tile;
+  using State = typename Shape::State;
+  static constexpr int kDim = Shape::kDim;
+  static constexpr int kGroup = Shape::kGroup;
+  static constexpr int kSlotBytes = Shape::kSlotBytes;
+  static constexpr int kCopyRows =
+      Shape::kSlotRows < Pages::kPageSize ? Shape::kSlotRows : Pages::kPageSize;
+  static_assert(Shape::kSlotRows % kCopyRows == 0 && Pages::kPageSize % kCopyRows == 0,
                 "a slot holds whole pages, or a page whole slots");
 
   /// What the epilogue warp prepares of a task.
@@ -89,7 +81,7 @@ class UnsplitAttention {
     for (int p = begin; p < end; p = SlotEnd(p)) {
       int rows = min(end - p, SlotEnd(p) - p);
       u32 slot = loader.Acquire();
-      loader.Expect(2 * rows * kRowBytes);
+      loader.Expect(2 * rows * Shape::kRowBytes);
       // Positions of one page, `first` behind the slot's first.
       auto copy = [&](int first, int count) {
         int index = (p + first) / Pages::kPageSize;
@@ -98,8 +90,8 @@ class UnsplitAttention {
         }
         int page = __shfl_sync(0xffffffffu, pages, index % at_once);
         i64 row = Pages::Row(page, h, p + first);
-        u32 to = slot + first * kRowBytes;
-        int bytes = count * kRowBytes;
+        u32 to = slot + first * Shape::kRowBytes;
+        int bytes = count * Shape::kRowBytes;
         loader.Copy(to, args.k_cache + row, bytes);
         loader.Copy(to + kSlotBytes / 2, args.v_cache + row, bytes);
       };
@@ -111,7 +103,7 @@ class UnsplitAttention {
         }
       } else {
 #pragma unroll
-        for (int first = 0; first < kSlotRows; first += kCopyRows) {
+        for (int first = 0; first < Shape::kSlotRows; first += kCopyRows) {
           if (first < rows) {
             copy(first, min(rows - first, kCopyRows));
           }
@@ -141,8 +133,8 @@ class UnsplitAttention {
 #pragma unroll 1
     for (int p = Window::First(args, end); p < end; p = SlotEnd(p)) {
       int rows = min(end - p, SlotEnd(p) - p) - turn_ / Blocks::kCount * Tile::kRows;
-      u32 slot = consumer.WaitAddress() + turn_ / Blocks::kCount * Tile::kRows * kRowBytes;
-      if (turn_ < kSlotWarps && rows > 0) {
+      u32 slot = consumer.WaitAddress() + turn_ / Blocks::kCount * Tile::kRows * Shape::kRowBytes;
+      if (turn_ < Shape::kSlotWarps && rows > 0) {
         Tile tile;
         tile.LoadKeys(slot, lane);
         if constexpr (!kShortOfRegisters) {
@@ -159,7 +151,8 @@ class UnsplitAttention {
       } else {
         consumer.Release(0);
       }
-      turn_ = turn_ < kSlotWarps ? turn_ + kWarps - kSlotWarps : turn_ - kSlotWarps;
+      turn_ = turn_ < Shape::kSlotWarps ? turn_ + Shape::kWarps - Shape::kSlotWarps
+                                        : turn_ - Shape::kSlotWarps;
     }
     state.MergeLanes();
 #pragma unroll 1
@@ -225,8 +218,8 @@ class UnsplitAttention {
         }
       };
       fetch(0);
-      Head<kDim> key(qkv + (kHeads + h) * kDim, lane);
-      Head<kDim> value(qkv + (kHeads + kKvHeads + h) * kDim, lane);
+      Head<kDim> key(qkv + (Shape::kHeads + h) * kDim, lane);
+      Head<kDim> value(qkv + (Shape::kHeads + Shape::kKvHeads + h) * kDim, lane);
       Rotation<kDim> rotation(key_constants_, position);
       Turn(key, key_constants_, rotation);
       i64 row = Pages::Row(page, h, position);
@@ -289,7 +282,7 @@ class UnsplitAttention {
  private:
   /// The end of the positions that share a slot with p, the first of them.
   static ETC_DEVICE int SlotEnd(int p) {
-    return Window::kExists ? (p / kSlotRows + 1) * kSlotRows : p + kSlotRows;
+    return Window::kExists ? (p / Shape::kSlotRows + 1) * Shape::kSlotRows : p + Shape::kSlotRows;
   }
 
   int turn_;       // below kSlotWarps: the next slot is this warp's
