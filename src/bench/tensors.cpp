@@ -106,7 +106,7 @@ class BenchTensorMaker {
       }
       try {
         // The place's memory of it is made when all sizes are known.
-        instance_.Bind(tensor.name, Placeholder(), tensor.dtype,
+        instance_.Bind(tensor.name, Placeholder(data.bytes.size()), tensor.dtype,
                        PackedShape(data.shape, tensor.tile.data()));
       } catch (const Error& error) {
         if (error.status() != ETC_ERROR_BIND && error.status() != ETC_ERROR_DIM) {
@@ -120,10 +120,11 @@ class BenchTensorMaker {
     return ok;
   }
 
-  /// Memory that a bind takes, of which only the shape counts.
-  void* Placeholder() {
-    if (placeholder_ == nullptr) {
-      placeholder_ = place_.Allocate(1);
+  /// Memory that a bind takes, of which only the shape and the size count.
+  void* Placeholder(size_t bytes) {
+    if (placeholder_ == nullptr || placeholder_bytes_ < bytes) {
+      placeholder_bytes_ = std::max<size_t>(bytes, 1);
+      placeholder_ = place_.Allocate(static_cast<int64_t>(placeholder_bytes_));
     }
     return placeholder_;
   }
@@ -225,6 +226,7 @@ class BenchTensorMaker {
   Diagnostics& diagnostics_;
   Instance instance_;  // of which the sizes and ranges follow
   void* placeholder_ = nullptr;
+  size_t placeholder_bytes_ = 0;
   BenchTensors made_;
 };
 
