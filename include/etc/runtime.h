@@ -44,8 +44,10 @@ typedef enum etc_status {
   ETC_ERROR_NO_DEVICE = 12, /* no CUDA driver, or no device that fits the program */
   ETC_ERROR_DEVICE = 13,    /* a call of the CUDA driver failed */
   ETC_ERROR_INTERNAL = 14,
-  ETC_ERROR_BUSY = 15,   /* another thread is inside of a call with the same instance */
-  ETC_ERROR_TIMEOUT = 16 /* the watchdog ended a launch that stood still */
+  ETC_ERROR_BUSY = 15,       /* another thread is inside of a call with the same instance */
+  ETC_ERROR_TIMEOUT = 16,    /* the watchdog ended a launch that stood still */
+  ETC_ERROR_CHECKPOINT = 17, /* a checkpoint is malformed, or lacks what a program needs */
+  ETC_ERROR_CANCELLED = 18   /* the caller's progress function ended the call */
 } etc_status;
 
 /* "ETC_ERROR_BIND", ...; null for a number that is no status. */

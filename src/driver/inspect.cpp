@@ -8,6 +8,7 @@
 
 #include "driver/commands.h"
 #include "report/artifact_view.h"
+#include "report/weights_view.h"
 #include "runtime/manifest_expr.h"
 #include "support/assignments.h"
 #include "support/files.h"
@@ -68,6 +69,15 @@ class Inspection {
     }
     for (const manifest::Graph& graph : manifest_.graphs) {
       text += IsShown(graph) ? Text(graph) : "";
+    }
+    return text;
+  }
+
+  /// What the checkpoint has of the parameters, instead of what the artifact holds.
+  std::string WeightsOf(const runtime::Checkpoint& checkpoint, const std::string& prefix) const {
+    std::string text;
+    for (const manifest::Graph& graph : manifest_.graphs) {
+      text += IsShown(graph) ? WeightsText(graph, checkpoint, prefix, diagnostics_) : "";
     }
     return text;
   }
@@ -144,10 +154,13 @@ class Inspection {
     for (const manifest::Param& param : graph.params) {
       std::string values = ValuesText(graph, param);
       std::string layout = LayoutText(param);
-      text += fmt::format("  {:<5} %{}: {}[{}]{}{}\n", kAccess[param.access], param.name,
+      text += fmt::format("  {:<5} %{}: {}[{}]{}{}{}\n", kAccess[param.access], param.name,
                           etc_dtype_name(param.dtype), ShapeText(graph, param),
                           layout.empty() ? "" : " layout " + layout,
-                          values.empty() ? "" : ", values " + values);
+                          values.empty() ? "" : ", values " + values,
+                          param.sources.empty()
+                              ? ""
+                              : fmt::format(" from \"{}\"", fmt::join(param.sources, "\" or \"")));
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       std::string where = WhereText(graph, kernel);
@@ -255,6 +268,9 @@ class Inspection {
       }
       json["distinct"] = param.distinct;
       json["monotone"] = param.monotone;
+      if (!param.sources.empty()) {
+        json["sources"] = param.sources;
+      }
       params.push_back(std::move(json));
     }
     Json kernels = Json::array();
@@ -322,10 +338,17 @@ ExitCode Execute(const InspectOptions& options) {
   auto view = dims ? ViewArtifact(options.file, session.diagnostics()) : std::nullopt;
   if (view) {
     Inspection inspection(*view, *dims, options.graph, session.diagnostics());
-    if (inspection.CheckArguments()) {
-      (void)WriteStdout(options.json ? inspection.JsonText() : inspection.Text(),
-                        session.diagnostics());
+    runtime::Checkpoint checkpoint;
+    if (!inspection.CheckArguments() ||
+        (!options.weights.empty() &&
+         !OpenCheckpoint(options.weights, checkpoint, session.diagnostics()))) {
+      return session.Finish();
     }
+    (void)WriteStdout(!options.weights.empty()
+                          ? inspection.WeightsOf(checkpoint, options.weights_prefix)
+                      : options.json ? inspection.JsonText()
+                                     : inspection.Text(),
+                      session.diagnostics());
   }
   return session.Finish();
 }

@@ -213,7 +213,15 @@ void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options)
   inspect->add_option("--graph", options.graph, "Only this graph")->type_name("NAME");
   AddList(inspect, "--dim", options.dims, "Show shapes and memory for this size [the largest]",
           "NAME=VALUE");
-  inspect->add_flag("--json", options.json, "As JSON");
+  auto* weights = inspect->add_option("--weights", options.weights,
+                                      "Say what this checkpoint has of the parameters");
+  weights->type_name("FOLDER");
+  inspect
+      ->add_option("--weights-prefix", options.weights_prefix,
+                   "What stands before each name in the checkpoint")
+      ->type_name("TEXT")
+      ->needs(weights);
+  inspect->add_flag("--json", options.json, "As JSON")->excludes(weights);
   AddDiagnostics(inspect, options.diagnostics);
   inspect->callback([&] { command = options; });
 }

@@ -110,6 +110,8 @@ struct InspectOptions {
   std::string file;
   std::string graph;
   std::vector<std::string> dims;  // name=value
+  std::string weights;            // a checkpoint
+  std::string weights_prefix;     // before each name in it
   bool json = false;
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };

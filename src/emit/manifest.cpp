@@ -142,6 +142,10 @@ class ManifestWriter {
         features_.insert("monotone");
         param["monotone"] = true;
       }
+      if (!tensor.sources.empty()) {
+        features_.insert("sources");
+        param["sources"] = tensor.sources;
+      }
       out.push_back(std::move(param));
     }
     return out;

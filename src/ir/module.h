@@ -72,6 +72,10 @@ struct Tensor {
   std::vector<SymbolId> indices = {};  // names of an element's indices in the value range; else
                                        // absent ids, or empty where no axis has a name
   ExprId present = {};                 // Param: `if`, the condition under which there is one
+  /// Param of a graph: `from`, names of tensors in a checkpoint, of which the first that is there
+  /// counts;
+  /// `{l}` in a name stands for the index of a leading axis.
+  std::vector<std::string> sources = {};
 };
 
 /// What a kernel keeps in the workspace before its first flagged buffer.

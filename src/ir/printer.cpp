@@ -235,7 +235,16 @@ class Printer {
     std::string present = tensor.present ? " if " + text_.Expr(tensor.present) : "";
     names_.Restore(std::move(state));
     names_.Declare(id);
-    return fmt::format("{}: {}{}{}{}", names_.Of(id), access, type, precondition, present);
+    return fmt::format("{}: {}{}{}{}{}", names_.Of(id), access, type, precondition, present,
+                       Sources(tensor));
+  }
+
+  static std::string Sources(const Tensor& tensor) {
+    std::string text;
+    for (const std::string& source : tensor.sources) {
+      text += fmt::format(" {} \"{}\"", text.empty() ? "from" : "or", source);
+    }
+    return text;
   }
 
   std::string WhereText(const std::vector<Where>& where) const {

@@ -66,6 +66,8 @@ const char* etc_status_name(etc_status status) {
     ETC_NAME(ETC_ERROR_INTERNAL)
     ETC_NAME(ETC_ERROR_BUSY)
     ETC_NAME(ETC_ERROR_TIMEOUT)
+    ETC_NAME(ETC_ERROR_CHECKPOINT)
+    ETC_NAME(ETC_ERROR_CANCELLED)
 #undef ETC_NAME
   }
   return nullptr;

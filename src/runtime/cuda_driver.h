@@ -136,7 +136,10 @@ struct Memcpy3D {
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, Function, int, size_t)                 \
   F(cuMemAlloc_v2, DevicePointer*, size_t)                                                    \
   F(cuMemFree_v2, DevicePointer)                                                              \
+  F(cuMemHostAlloc, void**, size_t, unsigned)                                                 \
+  F(cuMemFreeHost, void*)                                                                     \
   F(cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                                      \
+  F(cuMemcpyHtoDAsync_v2, DevicePointer, const void*, size_t, Stream)                         \
   F(cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                                            \
   F(cuMemcpyDtoDAsync_v2, DevicePointer, DevicePointer, size_t, Stream)                       \
   F(cuMemcpy3DAsync_v2, const Memcpy3D*, Stream)                                              \

@@ -40,6 +40,7 @@ constexpr Feature kFeatures[] = {
     {"value_ranges", [](const Param& param) { return param.values.has_value(); }, nullptr},
     {"tiles", [](const Param& param) { return param.tile.has_value(); }, nullptr},
     {"swizzle", [](const Param& param) { return param.tile && param.tile->swizzle; }, nullptr},
+    {"sources", [](const Param& param) { return !param.sources.empty(); }, nullptr},
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
     {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
     {"repeats", nullptr, HasRepeat},

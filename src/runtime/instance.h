@@ -22,6 +22,9 @@ class Instance {
   static Status Create(std::shared_ptr<const Program> program, const char* graph,
                        std::unique_ptr<Instance>* instance);
 
+  const Program& program() const { return *program_; }
+  const manifest::Graph& graph() const { return graph_; }
+
   Status SetDim(const char* name, int64_t value);
   Status ClearDim(const char* name);
   Status DimValue(const char* name, int64_t* value) const;

@@ -78,6 +78,9 @@ struct Param {
   bool distinct = false;     // no two elements are equal
   bool monotone = false;     // along the last axis, no element is less than the one before
   std::optional<Tile> tile;  // row-major without
+  /// Names of tensors in a checkpoint, of which the first that is there counts. A name has places,
+  /// `{l}`, for the indices of the leading axes.
+  std::vector<std::string> sources;
 };
 
 /// The kernel holds for values of the dim from min to max, both included.

@@ -157,6 +157,17 @@ Status ReadLayout(const JsonObject& object, Param* param) {
   return layout.CheckKeys();
 }
 
+Status ReadSources(const JsonObject& object, Param* param) {
+  const JsonValue* value = object.Find("sources");
+  if (value == nullptr) {
+    return {};
+  }
+  ETC_RETURN_IF_BAD(ReadEach(*value, [&](const JsonValue& source) {
+    return Read(source, &param->sources.emplace_back());
+  }));
+  return param->access == ETC_IN ? Status{} : Bad(*value, "is given, but the parameter is written");
+}
+
 }  // namespace
 
 Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
@@ -172,6 +183,7 @@ Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(ReadPrecondition(object, "distinct", param, &param.distinct));
   ETC_RETURN_IF_BAD(ReadPrecondition(object, "monotone", param, &param.monotone));
   ETC_RETURN_IF_BAD(ReadLayout(object, &param));
+  ETC_RETURN_IF_BAD(ReadSources(object, &param));
   ETC_RETURN_IF_BAD(object.CheckKeys());
   graph->params.push_back(std::move(param));
   return {};

@@ -241,6 +241,15 @@ etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,
   });
 }
 
+etc_status etc_instance_bind_weights(etc_instance* instance, const etc_weights* weights) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance, weights);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
+    return weights->weights->BindTo(instance->instance.get());
+  });
+}
+
 etc_status etc_instance_workspace_bytes(const etc_instance* instance, int64_t* bytes) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, bytes);

@@ -153,9 +153,11 @@ class Parser {
   void GraphItem();
   void KernelItem();
   /// With `scalars`, those may follow the tensors.
-  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr, bool conditional = true);
-  /// A `conditional` one may end in `if biased`.
-  TensorId Param(bool conditional);
+  std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr, bool conditional = true,
+                               bool of_checkpoint = false);
+  /// A `conditional` one may end in `if biased`, one `of_checkpoint` in `from "embed.weight"`.
+  TensorId Param(bool conditional, bool of_checkpoint);
+  void Sources(Tensor& tensor);
   SymbolId ScalarParam();
   /// With `names`, axes may have them, as in `[t: n]`.
   Tensor Type(const Token& name, TensorKind kind, std::vector<Token>* names = nullptr);

@@ -158,7 +158,7 @@ bool Parser::ExpectWord(std::string_view word) {
   return true;
 }
 
-TensorId Parser::Param(bool conditional) {
+TensorId Parser::Param(bool conditional, bool of_checkpoint) {
   Token name = Expect(TokenKind::Tensor);
   Expect(TokenKind::Colon);
   Access access = Accept(TokenKind::KeywordOut)     ? Access::Out
@@ -171,18 +171,35 @@ TensorId Parser::Param(bool conditional) {
   if (conditional && Accept(TokenKind::KeywordIf)) {
     tensor.present = Expression();
   }
+  if (of_checkpoint) {
+    Sources(tensor);
+  }
   if (At(TokenKind::Name)) {
-    Unexpected("`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
+    Unexpected(of_checkpoint ? "`,`, `)`, or `in`, `distinct`, `monotone`, `counts` or `from`"
+                             : "`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
   }
   return Declare(name, std::move(tensor));
 }
 
-std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars, bool conditional) {
+/// `from "lm_head.weight" or "embed.weight"`, or nothing.
+void Parser::Sources(Tensor& tensor) {
+  if (!Accept(TokenKind::KeywordFrom)) {
+    return;
+  }
+  tensor.sources.emplace_back(Expect(TokenKind::String).text);
+  while (At(TokenKind::Name) && Peek().text == "or") {
+    Take();
+    tensor.sources.emplace_back(Expect(TokenKind::String).text);
+  }
+}
+
+std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars, bool conditional,
+                                     bool of_checkpoint) {
   std::vector<TensorId> params;
   Expect(TokenKind::LeftParen);
   List(TokenKind::RightParen, [&] {
     if (scalars == nullptr || (scalars->empty() && At(TokenKind::Tensor))) {
-      params.push_back(Param(conditional));
+      params.push_back(Param(conditional, of_checkpoint));
     } else if (At(TokenKind::Name)) {
       scalars->push_back(ScalarParam());
     } else {
@@ -327,7 +344,8 @@ void Parser::GraphItem() {
   {
     Scope scope(*this);
     graph.generics = OptionalGenerics();
-    graph.params = Params();
+    // What a generic graph is called with are its caller's tensors.
+    graph.params = Params(nullptr, true, graph.generics.empty());
     if (Accept(TokenKind::KeywordOf)) {
       graph.of = Expect(TokenKind::Function).text;
     }

@@ -13,7 +13,7 @@ void Parser::KernelItem() {
   kernel.range = name.range;
   {
     Scope scope(*this);
-    kernel.params = Params(nullptr, false);
+    kernel.params = Params(nullptr, false, true);
     Expect(TokenKind::KeywordOf);
     kernel.graph = Expect(TokenKind::Function).text;
     kernel.schedule = ScheduleWord();

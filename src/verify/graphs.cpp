@@ -12,6 +12,7 @@
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
 #include "verify/kernel_checks.h"
+#include "verify/sources.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
 
@@ -35,6 +36,7 @@ class GraphChecks {
   void Params(const std::vector<TensorId>& params) {
     for (TensorId param : params) {
       CheckTensor(module_, module_.tensors[param], exprs_, diagnostics_);
+      CheckSources(module_, module_.tensors[param], diagnostics_);
     }
   }
 

@@ -204,6 +204,22 @@ cuda::Result cuMemFree_v2(cuda::DevicePointer address) {
   std::free(Pointer(address));
   return cuda::kSuccess;
 }
+cuda::Result cuMemHostAlloc(void** data, size_t bytes, unsigned) {
+  FAIL_IF_ASKED
+  *data = std::malloc(bytes);
+  ++state.pinned;
+  return cuda::kSuccess;
+}
+cuda::Result cuMemFreeHost(void* data) {
+  std::free(data);
+  --state.pinned;
+  return cuda::kSuccess;
+}
+cuda::Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t bytes, void*) {
+  FAIL_IF_ASKED
+  std::memcpy(Pointer(to), from, bytes);
+  return cuda::kSuccess;
+}
 cuda::Result cuMemcpyHtoD_v2(cuda::DevicePointer to, const void* from, size_t bytes) {
   std::memcpy(Pointer(to), from, bytes);
   return cuda::kSuccess;

@@ -70,6 +70,7 @@ struct FakeCuda {
   int capture_mode = 0;  // of the thread
   int graphs = 0;
   int streams = 0;
+  int pinned = 0;  // allocations of the host
   int events = 0;
   int primaries = 0;
   int context_depth = 0;

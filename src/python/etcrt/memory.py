@@ -1,0 +1,72 @@
+"""Memory where a program runs, for callers that bring no tensors of their own."""
+
+import ctypes
+import sys
+from typing import Sequence
+
+from ._library import call
+
+
+def current_stream() -> int:
+    """The address of torch's current stream where torch is in use; else the default stream."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return 0
+    return torch.cuda.current_stream().cuda_stream
+
+
+class Buffer:
+    """Bytes in the current device's memory, or on the host."""
+
+    def __init__(self, size: int, on_device: bool):
+        self.size = size
+        self.on_device = on_device
+        self._device = ctypes.c_void_p()
+        if on_device:
+            call("etc_device_alloc", size, ctypes.byref(self._device))
+        else:
+            self._host = ctypes.create_string_buffer(size + 255)
+
+    def __del__(self) -> None:
+        if getattr(self, "_device", None):
+            call("etc_device_free", self._device)
+
+    @property
+    def address(self) -> int:
+        if self.on_device:
+            return self._device.value or 0
+        return (ctypes.addressof(self._host) + 255) // 256 * 256
+
+    def fill(self, value: int) -> None:
+        """All bytes."""
+        if self.on_device:
+            call("etc_device_fill", self.address, value, self.size, current_stream())
+        else:
+            ctypes.memset(self.address, value, self.size)
+
+    def write(self, data: bytes) -> None:
+        """From the first byte on; done when it returns."""
+        if len(data) > self.size:
+            raise ValueError(f"{len(data)} bytes do not fit into a buffer of {self.size}")
+        if self.on_device:
+            call("etc_device_copy_to", self.address, data, len(data))
+        else:
+            ctypes.memmove(self.address, data, len(data))
+
+    def read(self, size: int) -> bytes:
+        """The first bytes, behind all work on the default stream."""
+        if size > self.size:
+            raise ValueError(f"a buffer of {self.size} bytes has no {size}")
+        data = ctypes.create_string_buffer(size)
+        if self.on_device:
+            call("etc_device_copy_from", data, self.address, size)
+        else:
+            ctypes.memmove(data, self.address, size)
+        return data.raw
+
+
+def product(shape: Sequence[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count

@@ -1,0 +1,147 @@
+"""Loaded artifacts."""
+
+import ctypes
+import os
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+
+from ._library import (ACCESS, DTYPES, ConstantInfo, DimInfo, Error, GraphInfo, Handle, ParamInfo,
+                       ProgramInfo, Status, call, encoded, sized)
+from .memory import current_stream
+
+
+class Tile(NamedTuple):
+    """The last two axes are stored tile by tile."""
+
+    rows: int
+    columns: int
+    swizzle: bool
+
+
+class Param(NamedTuple):
+    """A parameter: `extents` as text, one for each axis."""
+
+    access: str
+    dtype: str
+    extents: Tuple[str, ...]
+
+
+def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:
+    """The memory of a dense tensor by the shape of a packed one."""
+    *leading, rows, columns = tensor.shape
+    return tensor.view(*leading, rows // tile.rows, columns // tile.columns, tile.rows,
+                       tile.columns)
+
+
+class Program:
+    """A loaded artifact: one file (.etca), a manifest (.json) or its binary."""
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"]):
+        self._handle = Handle("etc_program_free")
+        call("etc_program_load", os.fsencode(path), ctypes.byref(self._handle.pointer))
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        return self._handle.pointer
+
+    def target(self) -> str:
+        """`host`, or for example `sm_90a`."""
+        info = sized(ProgramInfo)
+        call("etc_program_describe", self.handle, ctypes.byref(info))
+        return info.target.decode()
+
+    def constants(self) -> Dict[str, Union[bool, int, float]]:
+        """The constants that the program was compiled with."""
+        described = sized(ProgramInfo)
+        call("etc_program_describe", self.handle, ctypes.byref(described))
+        constants: Dict[str, Union[bool, int, float]] = {}
+        info = sized(ConstantInfo)
+        for index in range(described.constants):
+            call("etc_program_constant", self.handle, index, ctypes.byref(info))
+            value = (bool(info.int_value), info.int_value, info.float_value)[info.kind]
+            constants[info.name.decode()] = value
+        return constants
+
+    def graphs(self) -> List[str]:
+        """The names of the graphs."""
+        names: List[str] = []
+        info = sized(GraphInfo)
+        while True:
+            try:
+                call("etc_program_graph", self.handle, len(names), ctypes.byref(info))
+            except Error as error:
+                if error.status == Status.NOT_FOUND:
+                    return names
+                raise
+            names.append(info.name.decode())
+
+    def _graph_info(self, graph: Optional[str]) -> Any:
+        info = sized(GraphInfo)
+        index = 0 if graph is None else self.graphs().index(graph)
+        call("etc_program_graph", self.handle, index, ctypes.byref(info))
+        return info
+
+    def dims(self, graph: Optional[str] = None) -> Dict[str, Tuple[int, int, int]]:
+        """Name -> (min, max, multiple), both ends included."""
+        dims = {}
+        info = sized(DimInfo)
+        for index in range(self._graph_info(graph).dims):
+            call("etc_program_dim", self.handle, encoded(graph), index, ctypes.byref(info))
+            dims[info.name.decode()] = (info.min, info.max, info.multiple)
+        return dims
+
+    def params(self, graph: Optional[str] = None) -> Dict[str, Param]:
+        """By name, in the order of the manifest."""
+        params = {}
+        info = sized(ParamInfo)
+        for index in range(self._graph_info(graph).params):
+            call("etc_program_param", self.handle, encoded(graph), index, ctypes.byref(info))
+            extents = tuple(info.extents[axis].decode() for axis in range(info.rank))
+            params[info.name.decode()] = Param(ACCESS[info.access], DTYPES[info.dtype], extents)
+        return params
+
+    def tiles(self, graph: Optional[str] = None) -> Dict[str, Tile]:
+        """Of the parameters that are stored in tiles."""
+        tiles = {}
+        info = sized(ParamInfo)
+        for index in range(self._graph_info(graph).params):
+            call("etc_program_param", self.handle, encoded(graph), index, ctypes.byref(info))
+            if info.has_tile:
+                tiles[info.name.decode()] = Tile(info.tile[0], info.tile[1], info.swizzle != 0)
+        return tiles
+
+    def pack(self, name: str, tensor: Any, graph: Optional[str] = None) -> Any:
+        """A row-major torch tensor in the layout of a parameter: a new one, of the shape of its tiles."""
+        import torch
+
+        tensor = tensor.contiguous()
+        packed = torch.empty_like(tensor)
+        shape = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
+        words = [self.handle, encoded(graph), encoded(name), shape, tensor.dim(),
+                 tensor.data_ptr(), packed.data_ptr()]
+        if tensor.is_cuda:
+            call("etc_pack_device", *words, current_stream())
+        else:
+            call("etc_pack", *words)
+        return _seen_in_tiles(packed, self.tiles(graph)[name])
+
+    def as_packed(self, tensors: Dict[str, Any], graph: Optional[str] = None) -> Dict[str, Any]:
+        """A dict of tensors in which those whose parameters have a layout are packed ones already,
+        whatever their shapes say."""
+        tiles = self.tiles(graph).items()
+        return {**tensors, **{name: _seen_in_tiles(tensors[name], tile)
+                              for name, tile in tiles if name in tensors}}
+
+    def pack_all(self, tensors: Dict[str, Any], graph: Optional[str] = None) -> Dict[str, Any]:
+        """Packs, in a dict, the tensors whose parameters have a layout, one after another: a dict
+        that alone holds them never holds both forms of more than one. Entries that share a tensor
+        still do."""
+        done: Dict[Any, Any] = {}
+        for name, tile in self.tiles(graph).items():
+            if name in tensors:
+                tensor = tensors.pop(name)
+                key = (tensor.data_ptr(), tuple(tensor.shape), tile)
+                if key not in done:
+                    done[key] = self.pack(name, tensor, graph)
+                tensors[name] = done[key]
+                del tensor
+        return tensors

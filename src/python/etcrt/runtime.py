@@ -1,0 +1,129 @@
+"""Graphs with their tensors, sizes and memory."""
+
+import ctypes
+import os
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
+
+from ._library import DTYPES, Handle, Tensor, call, encoded
+from .memory import current_stream
+from .program import Program
+from .weights import Weights
+
+_TORCH_NAMES = {
+    "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
+    "uint8": "u8", "bool": "bool", "uint16": "u16", "int8": "i8", "uint32": "u32",
+    "float64": "f64", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
+}
+_GetPointer = ctypes.pythonapi.PyCapsule_GetPointer
+_GetPointer.restype = ctypes.c_void_p
+_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+Stream = Any  # one of torch, or the address of a CUstream
+
+
+def _address(stream: Optional[Stream]) -> int:
+    if stream is None:
+        return current_stream()
+    return getattr(stream, "cuda_stream", stream)
+
+
+class Runtime:
+    """One graph of a program with its tensors, sizes and memory. Keeps bound tensors alive."""
+
+    def __init__(self, program: Union[Program, str, "os.PathLike[str]"],
+                 graph: Optional[str] = None):
+        self.program = program if isinstance(program, Program) else Program(program)
+        self._params = self.program.params(graph)
+        self._bound: Dict[str, Any] = {}
+        self._weights: Optional[Weights] = None
+        self._handle = Handle("etc_instance_free")
+        call("etc_instance_create", self.program.handle, encoded(graph),
+             ctypes.byref(self._handle.pointer))
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        return self._handle.pointer
+
+    def set_dim(self, name: str, value: int) -> None:
+        call("etc_instance_set_dim", self.handle, encoded(name), value)
+
+    def clear_dim(self, name: str) -> None:
+        call("etc_instance_clear_dim", self.handle, encoded(name))
+
+    def dim(self, name: str) -> int:
+        value = ctypes.c_int64()
+        call("etc_instance_dim", self.handle, encoded(name), ctypes.byref(value))
+        return value.value
+
+    def shape(self, name: str) -> Tuple[int, ...]:
+        """The shape of a parameter under the dims as they are now."""
+        rank = len(self._params[name].extents)
+        extents = (ctypes.c_int64 * rank)()
+        call("etc_instance_param_shape", self.handle, encoded(name), extents, rank)
+        return tuple(extents)
+
+    def value_range(self, name: str) -> Tuple[int, int]:
+        """The bounds of a parameter's values under the dims as they are now, both included."""
+        low, high = ctypes.c_int64(), ctypes.c_int64()
+        call("etc_instance_value_range", self.handle, encoded(name), ctypes.byref(low),
+             ctypes.byref(high))
+        return low.value, high.value
+
+    def bind_pointer(self, name: str, address: int, dtype: str, shape: Sequence[int],
+                     strides: Optional[Sequence[int]] = None) -> None:
+        """`dtype` as the manifest spells it, `strides` in elements."""
+        rank = len(shape)
+        extents = (ctypes.c_int64 * rank)(*shape)
+        steps = None if strides is None else (ctypes.c_int64 * rank)(*strides)
+        tensor = Tensor(address, DTYPES.index(dtype), rank, extents, steps)
+        call("etc_instance_bind", self.handle, encoded(name), ctypes.byref(tensor))
+
+    def bind(self, **tensors: Any) -> None:
+        """Tensors by the names of their parameters: of torch, or of anything that speaks DLPack
+        (cupy, jax; numpy for programs on the host)."""
+        for name, tensor in tensors.items():
+            self.bind_tensor(name, tensor)
+
+    def bind_tensor(self, name: str, tensor: Any) -> None:
+        if hasattr(tensor, "data_ptr"):
+            dtype = str(tensor.dtype).rsplit(".", 1)[-1]
+            if dtype not in _TORCH_NAMES:
+                raise TypeError(f"parameter `{name}`: {tensor.dtype} has no counterpart")
+            self.bind_pointer(name, tensor.data_ptr(), _TORCH_NAMES[dtype], tuple(tensor.shape),
+                              tuple(tensor.stride()))
+        elif hasattr(tensor, "__dlpack__"):
+            capsule = tensor.__dlpack__()
+            call("etc_instance_bind_dlpack", self.handle, encoded(name),
+                 _GetPointer(capsule, b"dltensor"))
+        else:
+            raise TypeError(f"parameter `{name}`: a {type(tensor).__name__} is no tensor: it has "
+                            "neither data_ptr nor __dlpack__")
+        self._bound[name] = tensor
+
+    def bind_weights(self, weights: Weights) -> None:
+        """All parameters that were loaded."""
+        call("etc_instance_bind_weights", self.handle, weights.handle)
+        self._weights = weights
+
+    def workspace_bytes(self) -> int:
+        value = ctypes.c_int64()
+        call("etc_instance_workspace_bytes", self.handle, ctypes.byref(value))
+        return value.value
+
+    def bind_workspace(self, address: int, size: int) -> None:
+        call("etc_instance_bind_workspace", self.handle, address, size)
+
+    def reserve(self) -> None:
+        """Allocates now what a launch needs, so that it can be captured."""
+        call("etc_instance_reserve", self.handle)
+
+    def set_sms(self, sms: int) -> None:
+        call("etc_instance_set_sms", self.handle, sms)
+
+    def launch(self, stream: Optional[Stream] = None) -> None:
+        """On a stream of torch, on the address of one, or on torch's current one."""
+        call("etc_instance_launch", self.handle, _address(stream))
+
+    def check(self, stream: Optional[Stream] = None) -> None:
+        """Waits for the stream; an Error when a debug check failed in a launch since the last."""
+        call("etc_instance_check", self.handle, _address(stream))

@@ -1,0 +1,71 @@
+"""Weights from a checkpoint: docs/weights.md."""
+
+import ctypes
+import os
+from typing import Callable, Dict, NamedTuple, Optional, Tuple, Union
+
+from ._library import (CheckpointInfo, CheckpointTensorInfo, Handle, ProgressFunction,
+                       WeightsOptions, call, encoded, sized)
+from .program import Program
+
+
+class CheckpointTensor(NamedTuple):
+    """`dtype` as the file spells it: "BF16"."""
+
+    dtype: str
+    shape: Tuple[int, ...]
+    bytes: int
+
+
+class Checkpoint:
+    """A folder of safetensors, or one file."""
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"]):
+        self._handle = Handle("etc_checkpoint_free")
+        call("etc_checkpoint_open", os.fsencode(path), ctypes.byref(self._handle.pointer))
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        return self._handle.pointer
+
+    def tensors(self) -> Dict[str, CheckpointTensor]:
+        """By name, in the order of the files."""
+        described = sized(CheckpointInfo)
+        call("etc_checkpoint_describe", self.handle, ctypes.byref(described))
+        tensors = {}
+        info = sized(CheckpointTensorInfo)
+        for index in range(described.tensors):
+            call("etc_checkpoint_tensor", self.handle, index, ctypes.byref(info))
+            tensors[info.name.decode()] = CheckpointTensor(
+                info.dtype.decode(), tuple(info.shape[: info.rank]), info.bytes)
+        return tensors
+
+
+class Weights:
+    """The parameters of a graph that name tensors of a checkpoint, in memory as launches read them.
+
+    `progress` gets the bytes that are there and all of them, some ten times a second; when it returns
+    False, the load ends with an Error. `prefix` stands before every name in the checkpoint."""
+
+    def __init__(self, program: Program, checkpoint: Checkpoint, graph: Optional[str] = None,
+                 progress: Optional[Callable[[int, int], Optional[bool]]] = None,
+                 prefix: str = ""):
+        self._program = program  # lives as long as what was loaded for it
+        self._handle = Handle("etc_weights_free")
+        options = sized(WeightsOptions)
+        options.prefix = encoded(prefix)
+        if progress is not None:
+            options.progress = ProgressFunction(
+                lambda user, done, total: 1 if progress(done, total) is False else 0)
+        call("etc_weights_load", program.handle, encoded(graph), checkpoint.handle,
+             ctypes.byref(options), ctypes.byref(self._handle.pointer))
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        return self._handle.pointer
+
+    def bytes(self) -> int:
+        """Of all memory, what parameters share once."""
+        value = ctypes.c_int64()
+        call("etc_weights_bytes", self.handle, ctypes.byref(value))
+        return value.value

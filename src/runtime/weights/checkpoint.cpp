@@ -1,0 +1,116 @@
+#include "runtime/weights/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "runtime/json_object.h"
+
+namespace etc::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOneFile = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+/// Names of tensors by the file that holds them.
+using Shards = std::map<std::string, std::vector<std::string>>;
+
+/// A file beside the index: a path out of the folder is not one.
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+Status ReadIndex(std::string_view text, Shards* shards) {
+  JsonDocument document;
+  JsonObject root;
+  const JsonValue* map = nullptr;
+  ETC_RETURN_IF_BAD(document.Parse(text));
+  ETC_RETURN_IF_BAD(JsonObject::Open(document.root(), &root));
+  ETC_RETURN_IF_BAD(root.Need("weight_map", &map));
+  if (map->kind != JsonValue::Kind::Object) {
+    return WrongKind(*map, "an object");
+  }
+  for (const JsonValue* member = map->first; member != nullptr; member = member->next) {
+    std::string file;
+    ETC_RETURN_IF_BAD(Read(*member, &file));
+    if (!IsPlainName(file)) {
+      return Bad(*member, Cat("is `", Shown(file), "`, which is no file in the folder"));
+    }
+    (*shards)[file].emplace_back(member->key);
+  }
+  return {};
+}
+
+Status InFile(const std::string& path, Status status) {
+  return status.Ok() ? status : Fail(ETC_ERROR_CHECKPOINT, "`", path, "` ", status.message);
+}
+
+}  // namespace
+
+Status Checkpoint::Open(const std::string& path) {
+  path_ = path;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    ETC_RETURN_IF_BAD(AddFile(path, &tensors_));
+  } else if (const fs::path index = fs::path(path) / kIndex; fs::exists(index, error)) {
+    ETC_RETURN_IF_BAD(OpenIndex(path, index.string()));
+  } else if (const fs::path file = fs::path(path) / kOneFile; fs::exists(file, error)) {
+    ETC_RETURN_IF_BAD(AddFile(file.string(), &tensors_));
+  } else {
+    return Fail(ETC_ERROR_FILE, "folder `", path, "` has neither `", kIndex, "` nor `", kOneFile,
+                "`");
+  }
+  MakeNames();
+  return {};
+}
+
+Status Checkpoint::AddFile(const std::string& path, std::vector<CheckpointTensor>* tensors) {
+  MappedFile file;
+  ETC_RETURN_IF_BAD(MappedFile::Open(path, &file));
+  ETC_RETURN_IF_BAD(InFile(path, ReadSafetensors(file.bytes(), tensors)));
+  files_.push_back(std::move(file));
+  return {};
+}
+
+Status Checkpoint::OpenIndex(const std::string& folder, const std::string& index) {
+  MappedFile text;
+  Shards shards;
+  ETC_RETURN_IF_BAD(MappedFile::Open(index, &text));
+  ETC_RETURN_IF_BAD(InFile(index, ReadIndex(text.bytes(), &shards)));
+  for (auto& [file, names] : shards) {
+    std::vector<CheckpointTensor> tensors;
+    const std::string path = (fs::path(folder) / file).string();
+    ETC_RETURN_IF_BAD(AddFile(path, &tensors));
+    std::sort(names.begin(), names.end());
+    for (CheckpointTensor& tensor : tensors) {
+      if (const auto at = std::lower_bound(names.begin(), names.end(), tensor.name);
+          at != names.end() && *at == tensor.name) {
+        names.erase(at);
+        tensors_.push_back(std::move(tensor));
+      }
+    }
+    if (!names.empty()) {
+      return Fail(ETC_ERROR_CHECKPOINT, "`", path, "` has no tensor `", Shown(names.front()),
+                  "`, which `", kIndex, "` says is there");
+    }
+  }
+  return {};
+}
+
+void Checkpoint::MakeNames() {
+  for (const CheckpointTensor& tensor : tensors_) {
+    by_name_.emplace(tensor.name, &tensor);
+  }
+}
+
+const CheckpointTensor* Checkpoint::Find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+}  // namespace etc::runtime

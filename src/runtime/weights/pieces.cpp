@@ -1,0 +1,62 @@
+#include "runtime/weights/pieces.h"
+
+#include <algorithm>
+
+#include "runtime/dtype.h"
+
+namespace etc::runtime {
+namespace {
+
+/// Elements of one band of tiles: what a piece cannot be smaller than.
+int64_t BandElements(const ParamWeights& weights) {
+  const auto& tiled = weights.tiled;
+  return tiled ? tiled->tiles * tiled->rows * tiled->line_bytes /
+                     FindDType(weights.param->dtype)->bytes
+               : 1;
+}
+
+}  // namespace
+
+std::vector<WeightPiece> CutIntoPieces(const WeightPlan& plan, int64_t most) {
+  std::vector<WeightPiece> pieces;
+  for (size_t i = 0; i < plan.params.size(); ++i) {
+    const ParamWeights& weights = plan.params[i];
+    if (weights.same_as || weights.elements == 0) {
+      continue;
+    }
+    const int64_t element = FindDType(weights.param->dtype)->bytes;
+    const int64_t band = BandElements(weights);
+    const int64_t step = std::max<int64_t>(most / (band * element), 1) * band;
+    const int64_t each = weights.elements / static_cast<int64_t>(weights.parts.size());
+    for (size_t part = 0; part < weights.parts.size(); ++part) {
+      for (int64_t first = 0; first < each; first += step) {
+        const int64_t elements = std::min(step, each - first);
+        pieces.push_back({i, weights.parts[part], first, elements,
+                          (static_cast<int64_t>(part) * each + first) * element,
+                          elements * element});
+      }
+    }
+  }
+  return pieces;
+}
+
+Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<char>* scratch,
+                 char* to) {
+  const ParamWeights& weights = plan.params[piece.param];
+  const Conversion conversion = FindConversion(piece.tensor->dtype, weights.param->dtype);
+  const char* from = piece.tensor->bytes.data() + piece.first * conversion.from_bytes;
+  if (!weights.tiled) {
+    Convert(conversion, from, piece.elements, to);
+    return {};
+  }
+  if (conversion.kind != Conversion::Kind::Copy) {
+    scratch->resize(static_cast<size_t>(piece.bytes));
+    Convert(conversion, from, piece.elements, scratch->data());
+    from = scratch->data();
+  }
+  TiledShape bands = *weights.tiled;
+  bands.bands = piece.elements / BandElements(weights);
+  return CopyOnHost(bands, Packing::Pack, from, to);
+}
+
+}  // namespace etc::runtime

@@ -1,0 +1,133 @@
+#include "runtime/weights/weights.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/device_memory.h"
+
+namespace etc::runtime {
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+Status CheckPlan(const manifest::Graph& graph, const Checkpoint& checkpoint,
+                 const WeightPlan& plan) {
+  if (!plan.problems.empty()) {
+    const WeightProblem& first = plan.problems.front();
+    const size_t others = plan.problems.size() - 1;
+    return Fail(
+        ETC_ERROR_CHECKPOINT, "checkpoint `", checkpoint.path(), "`, parameter `",
+        first.param->name, "`: ", first.text,
+        others == 0 ? "" : Cat(" (and ", others, others == 1 ? " problem" : " problems", " more)"));
+  }
+  if (plan.params.empty()) {
+    return Fail(ETC_ERROR_CHECKPOINT, "no parameter of graph `", graph.name,
+                "` names a tensor of a checkpoint (`from`)");
+  }
+  return {};
+}
+
+/// A packed tensor is bound with the shape of its tiles.
+std::vector<int64_t> BoundShape(const ParamWeights& weights) {
+  std::vector<int64_t> shape = weights.shape;
+  if (weights.tiled) {
+    const manifest::Tile& tile = *weights.param->tile;
+    shape[shape.size() - 2] /= tile.rows;
+    shape[shape.size() - 1] /= tile.columns;
+    shape.insert(shape.end(), {tile.rows, tile.columns});
+  }
+  return shape;
+}
+
+bool HaveOneLayout(const manifest::Param& a, const manifest::Param& b) {
+  return a.tile.has_value() == b.tile.has_value() &&
+         (!a.tile || (a.tile->rows == b.tile->rows && a.tile->columns == b.tile->columns &&
+                      a.tile->swizzle == b.tile->swizzle));
+}
+
+}  // namespace
+
+Status Weights::Load(std::shared_ptr<const Program> program, const char* graph,
+                     const Checkpoint& checkpoint, const std::string& prefix,
+                     const Progress& progress, std::unique_ptr<Weights>* weights) {
+  const manifest::Graph* found = nullptr;
+  ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
+  const WeightPlan plan = PlanWeights(*found, checkpoint, prefix);
+  ETC_RETURN_IF_BAD(CheckPlan(*found, checkpoint, plan));
+  const bool is_host = program->IsHost();
+  std::unique_ptr<Weights> made(new Weights(std::move(program)));
+  std::vector<void*> memory(plan.params.size());
+  ETC_RETURN_IF_BAD(made->Allocate(plan, &memory));
+  ETC_RETURN_IF_BAD(is_host ? UploadToHost(plan, memory, progress)
+                            : UploadToDevice(plan, memory, progress));
+  for (size_t i = 0; i < plan.params.size(); ++i) {
+    made->loaded_.push_back({plan.params[i].param, BoundShape(plan.params[i]), memory[i]});
+  }
+  *weights = std::move(made);
+  return {};
+}
+
+Weights::~Weights() {
+  for (void* data : allocations_) {
+    if (program_->IsHost()) {
+      std::free(data);
+    } else {
+      (void)FreeDeviceMemory(data);
+    }
+  }
+}
+
+Status Weights::Allocate(const WeightPlan& plan, std::vector<void*>* memory) {
+  allocations_.reserve(plan.params.size());
+  for (size_t i = 0; i < plan.params.size(); ++i) {
+    if (plan.params[i].same_as) {
+      (*memory)[i] = (*memory)[*plan.params[i].same_as];
+      continue;
+    }
+    const int64_t bytes = std::max<int64_t>(plan.params[i].Bytes(), 1);  // no pointer for nothing
+    void*& data = (*memory)[i];
+    if (program_->IsHost()) {
+      const size_t padded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+      data = std::aligned_alloc(kAlignment, padded);
+      if (data == nullptr) {
+        return Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot allocate ", bytes, " bytes for parameter `",
+                    plan.params[i].param->name, "`");
+      }
+    } else {
+      ETC_RETURN_IF_BAD(AllocateDeviceMemory(bytes, &data));
+    }
+    allocations_.push_back(data);
+    bytes_ += plan.params[i].Bytes();
+  }
+  return {};
+}
+
+Status Weights::BindTo(Instance* instance) const {
+  if (&instance->program() != program_.get()) {
+    return Fail(ETC_ERROR_ARGUMENT, "the weights were loaded for another program");
+  }
+  for (const Loaded& loaded : loaded_) {
+    const std::vector<manifest::Param>& params = instance->graph().params;
+    const auto same = [&](const manifest::Param& param) {
+      return param.name == loaded.param->name;
+    };
+    const auto param = std::find_if(params.begin(), params.end(), same);
+    if (param == params.end()) {
+      continue;
+    }
+    if (!HaveOneLayout(*param, *loaded.param)) {
+      return Fail(ETC_ERROR_BIND, "parameter `", param->name, "`: the weights were loaded for a ",
+                  "graph in which it has another layout");
+    }
+    etc_tensor tensor{};
+    tensor.data = loaded.data;
+    tensor.dtype = loaded.param->dtype;
+    tensor.rank = static_cast<int32_t>(loaded.shape.size());
+    tensor.shape = loaded.shape.data();
+    ETC_RETURN_IF_BAD(instance->Bind(param->name.c_str(), tensor));
+  }
+  return {};
+}
+
+}  // namespace etc::runtime

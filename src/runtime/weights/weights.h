@@ -1,0 +1,47 @@
+// The parameters of a graph that a checkpoint has, in memory, as a launch reads them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/instance.h"
+#include "runtime/program.h"
+#include "runtime/status.h"
+#include "runtime/weights/upload.h"
+
+namespace etc::runtime {
+
+class Weights {
+ public:
+  /// The checkpoint is needed no longer than the call takes.
+  static Status Load(std::shared_ptr<const Program> program, const char* graph,
+                     const Checkpoint& checkpoint, const std::string& prefix,
+                     const Progress& progress, std::unique_ptr<Weights>* weights);
+  ~Weights();
+  Weights(const Weights&) = delete;
+  Weights& operator=(const Weights&) = delete;
+
+  int64_t Bytes() const { return bytes_; }
+  /// Binds every parameter that the instance's graph has, too.
+  Status BindTo(Instance* instance) const;
+
+ private:
+  /// What a bind needs of a parameter that was loaded.
+  struct Loaded {
+    const manifest::Param* param = nullptr;
+    std::vector<int64_t> shape;  // as it is bound
+    void* data = nullptr;
+  };
+
+  explicit Weights(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+  Status Allocate(const WeightPlan& plan, std::vector<void*>* memory);
+
+  std::shared_ptr<const Program> program_;
+  std::vector<Loaded> loaded_;
+  std::vector<void*> allocations_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace etc::runtime

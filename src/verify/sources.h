@@ -1,0 +1,13 @@
+// Checks of the tensors of a checkpoint that parameters name.
+#pragma once
+
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// A parameter that names tensors is read alone, its extents are constants, and the indices in each
+/// name belong to leading axes, in front of those that a tile covers.
+void CheckSources(const Module& module, const Tensor& param, Diagnostics& diagnostics);
+
+}  // namespace etc

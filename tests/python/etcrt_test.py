@@ -1,0 +1,151 @@
+"""The package against host artifacts, which $ETC compiles: nothing needs a GPU."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
+
+import etcrt  # noqa: E402
+from etcrt.generate import _llama3_scaled, generate, rotary_frequencies  # noqa: E402
+
+SCALE = """etir 1;
+dim n in 1..64;
+const factor = 3.0;
+device @scale(%x: f32[n, 8], %w: f32[2, 8], %y: out f32[n, 8]) tasks (i: n) {
+  for (j: 8) %y[i, j] = %x[i, j] * %w[i % 2, j] * factor;
+}
+graph @scale_rows(%x: f32[n, 8], %w: f32[2, 8] from "w.{i}", %y: out f32[n, 8]) {
+  call @scale(%x, %w, %y);
+}
+"""
+
+
+def safetensors(tensors):
+    header, data = {}, b""
+    for name, array in tensors.items():
+        header[name] = {"dtype": "F32", "shape": list(array.shape),
+                        "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+class ProgramTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        (cls.path / "scale.etir").write_text(SCALE)
+        subprocess.run([os.environ["ETC"], "compile", cls.path / "scale.etir", "--arch", "host",
+                        "-o", cls.path / "scale.etca"], check=True)
+        cls.program = etcrt.Program(cls.path / "scale.etca")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def checkpoint(self, **tensors):
+        (self.path / "model.safetensors").write_bytes(safetensors(tensors))
+        return etcrt.Checkpoint(self.path)
+
+    def launched(self, run, x):
+        y = np.full_like(x, np.nan)
+        run.bind(x=x, y=y)
+        run.set_sms(2)
+        run.launch()
+        return y
+
+    def test_program_is_described(self):
+        self.assertEqual(self.program.target(), "host")
+        self.assertEqual(self.program.graphs(), ["scale_rows"])
+        self.assertEqual(self.program.dims(), {"n": (1, 64, 1)})
+        self.assertEqual(self.program.params()["w"], etcrt.Param("in", "f32", ("2", "8")))
+        self.assertEqual(self.program.constants(), {"factor": 3.0})
+
+    def test_launch_with_numpy(self):
+        x = np.random.default_rng(1).random((17, 8), dtype=np.float32)
+        w = np.random.default_rng(2).random((2, 8), dtype=np.float32)
+        run = etcrt.Runtime(self.program)
+        run.bind(w=w)
+        np.testing.assert_allclose(self.launched(run, x), x * w[np.arange(17) % 2] * 3, rtol=1e-6)
+
+    def test_launch_with_weights(self):
+        x = np.random.default_rng(3).random((3, 8), dtype=np.float32)
+        w = [np.random.default_rng(i).random(8, dtype=np.float32) for i in range(2)]
+        checkpoint = self.checkpoint(**{"w.0": w[0], "w.1": w[1]})
+        self.assertEqual(checkpoint.tensors()["w.1"].shape, (8,))
+        seen = []
+        weights = etcrt.Weights(self.program, checkpoint,
+                                progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual(weights.bytes(), 64)
+        self.assertEqual(seen[-1], (64, 64))
+        run = etcrt.Runtime(self.program)
+        run.bind_weights(weights)
+        del checkpoint, weights
+        expected = x * np.stack([w[0], w[1], w[0]]) * 3
+        np.testing.assert_allclose(self.launched(run, x), expected, rtol=1e-6)
+
+    def test_errors_are_exceptions_with_the_text_of_the_library(self):
+        run = etcrt.Runtime(self.program)
+        with self.assertRaises(etcrt.Error) as raised:
+            run.bind(x=np.zeros((3, 7), dtype=np.float32))
+        self.assertEqual(raised.exception.status, etcrt.Status.BIND)
+        self.assertIn("extent 1 is 7, but must be 8", str(raised.exception))
+        with self.assertRaises(etcrt.Error) as raised:
+            etcrt.Weights(self.program, self.checkpoint(other=np.zeros(8, dtype=np.float32)))
+        self.assertEqual(raised.exception.status, etcrt.Status.CHECKPOINT)
+        self.assertIn("tensor `w.0` is missing", str(raised.exception))
+        with self.assertRaises(etcrt.Error):
+            etcrt.Program(self.path / "absent.etca")
+        with self.assertRaises(TypeError):
+            run.bind(x=[1, 2, 3])
+
+    def test_a_progress_function_may_stop_the_load(self):
+        tensors = {f"w.{i}": np.zeros(8, dtype=np.float32) for i in range(2)}
+        with self.assertRaises(etcrt.Error) as raised:
+            etcrt.Weights(self.program, self.checkpoint(**tensors),
+                          progress=lambda done, total: False)
+        self.assertEqual(raised.exception.status, etcrt.Status.CANCELLED)
+
+
+class GenerateTest(unittest.TestCase):
+    def test_prompts_of_different_lengths_go_through_one_batch(self):
+        class Counter:  # the next token is the last one and 1
+            def __init__(self):
+                self.seen = []
+
+            def step(self, tokens, position):
+                self.seen.append((position, list(tokens)))
+                return [token + 1 for token in tokens]
+
+        counter, told = Counter(), []
+        made = generate(counter, [[10, 20, 30], [5]], 4, [32, 9],
+                        lambda i, token: told.append((i, token)))
+        self.assertEqual(made, [[31], [6, 7, 8]])
+        self.assertEqual(counter.seen[:3], [(0, [10, 5]), (1, [20, 6]), (2, [30, 7])])
+        self.assertEqual(sorted(told), [(0, 31), (1, 6), (1, 7), (1, 8)])
+
+    def test_rotary_frequencies(self):
+        plain = rotary_frequencies({"head_dim": 4, "rope_theta": 100.0})
+        np.testing.assert_allclose(plain, [1, 0.1])
+        gemma = rotary_frequencies({"head_dim": 4, "rope_theta": 1e6, "rope_local_base_freq": 100.0,
+                                    "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
+        np.testing.assert_allclose(gemma, [1, 0.1, 0.125, 1e-3 / 8])
+        scaling = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0,
+                   "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+        frequencies = _llama3_scaled([1.0, 1e-5], scaling)
+        np.testing.assert_allclose(frequencies, [1.0, 1e-5 / 32])
+        with self.assertRaises(ValueError):
+            rotary_frequencies({"head_dim": 4, "rope_theta": 1.0, "rope_scaling": {"type": "odd"}})
+
+
+if __name__ == "__main__":
+    unittest.main()

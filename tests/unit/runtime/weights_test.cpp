@@ -1,0 +1,153 @@
+// Weights of host programs: from a checkpoint to what a launch reads.
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include "runtime/weights_manifest.h"
+
+namespace etc::test {
+namespace {
+
+using nlohmann::json;
+
+struct Copy {
+  explicit Copy(const json& manifest = WeightsManifest(GatherManifest()))
+      : program(WriteArtifact(dir, manifest, Binary())), instance(program) {}
+
+  static const std::string& Binary() {
+    static const std::string binary = Compile(kCopyText);
+    return binary;
+  }
+  /// What a launch with the weights reads of `table`.
+  std::vector<float> Launch(const etc_weights* weights) {
+    std::vector<float> out(1025, -1);
+    instance.Bind("out", out.data(), ETC_F32, {1025});
+    instance.SetDim("batch", 1);
+    instance.SetDim("width", 4);  // of the workspace
+    REQUIRE(etc_instance_bind_weights(instance.get(), weights) == ETC_OK);
+    instance.Launch();
+    return out;
+  }
+
+  TempDir dir;
+  Program program;
+  Instance instance;
+};
+
+std::vector<float> Both() {
+  std::vector<float> both = Rows(0);
+  const std::vector<float> second = Rows(1000);
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
+}
+
+TEST_CASE("tensors of one name for each index become one parameter, and equal ones share memory") {
+  Copy copy;
+  const Loaded loaded(copy.program, TwoTensors());
+  REQUIRE(loaded.text == "");
+  std::vector<float> out = copy.Launch(loaded.weights);
+  CHECK(out.back() == 1);
+  out.pop_back();
+  CHECK(out == Both());
+  int64_t bytes = 0;
+  CHECK(etc_weights_bytes(loaded.weights, &bytes) == ETC_OK);
+  CHECK(bytes == 2 * 16 * 32 * 4);
+}
+
+TEST_CASE("weights are packed as etc_pack does it") {
+  for (const bool swizzle : {false, true}) {
+    json manifest = WeightsManifest(GatherManifest());
+    for (size_t i = 0; i < 2; ++i) {
+      manifest["graphs"][0]["params"][i]["layout"] = {{"tile", {8, 16}}, {"swizzle", swizzle}};
+    }
+    Copy copy(manifest);
+    const Loaded loaded(copy.program, TwoTensors());
+    REQUIRE(loaded.text == "");
+    const std::vector<float> plain = Both();
+    std::vector<float> packed(plain.size());
+    copy.program.Pack(nullptr, "table", {2, 16, 32}, plain.data(), packed.data());
+    std::vector<float> out = copy.Launch(loaded.weights);
+    out.pop_back();
+    CHECK(out == packed);
+  }
+}
+
+TEST_CASE("the first name that the checkpoint has counts, and other dtypes are converted") {
+  Copy copy;
+  const std::vector<uint16_t> ones(size_t{16} * 32, 0x3f80);  // bf16
+  const Loaded loaded(copy.program, SafetensorsWriter()
+                                        .Add("rows.0", "F32", {16, 32}, Rows(0))
+                                        .Add("new.0", "BF16", {16, 32}, ones)
+                                        .Add("new.1", "BF16", {16, 32}, ones)
+                                        .File());
+  REQUIRE(loaded.text == "");
+  CHECK(copy.Launch(loaded.weights) == std::vector<float>(1025, 1.0F));
+}
+
+TEST_CASE("a prefix stands before each name") {
+  Copy copy;
+  SafetensorsWriter writer;
+  writer.Add("text.rows.0", "F32", {16, 32}, Rows(0))
+      .Add("text.rows.1", "F32", {16, 32}, Rows(1000));
+  CHECK(Loaded(copy.program, writer.File()).status == ETC_ERROR_CHECKPOINT);
+  etc_weights_options options{};
+  options.struct_size = sizeof(options);
+  options.prefix = "text.";
+  const Loaded loaded(copy.program, writer.File(), &options);
+  REQUIRE(loaded.text == "");
+  CHECK(copy.Launch(loaded.weights)[1023] == 1511);
+}
+
+TEST_CASE("a checkpoint that does not fit is refused with the first reason") {
+  Copy copy;
+  const auto refuses = [&](const SafetensorsWriter& writer, const std::string& text) {
+    const Loaded loaded(copy.program, writer.File());
+    CHECK(loaded.status == ETC_ERROR_CHECKPOINT);
+    CHECK(loaded.text.find(text) != std::string::npos);
+    CHECK(loaded.weights == nullptr);
+  };
+  SafetensorsWriter one;
+  one.Add("rows.0", "F32", {16, 32}, Rows(0));
+  refuses(one, "parameter `table`: tensor `rows.1` is missing (and 1 problem more)");
+  refuses(SafetensorsWriter(),
+          "parameter `table`: tensor `new.0` is missing (and 3 problems more)");
+  refuses(SafetensorsWriter(one).Add("rows.1", "F32", {32, 16}, Rows(0)),
+          "tensor `rows.1` has the shape [32, 16], but must have [16, 32]");
+  refuses(SafetensorsWriter(one).Add("rows.1", "I32", {16, 32}, Rows(0)),
+          "tensor `rows.1` has the dtype I32, which does not become f32");
+}
+
+TEST_CASE("a program without sources says so") {
+  const TempDir dir;
+  const Program program(WriteArtifact(dir, GatherManifest(), GatherBinary()));
+  const Loaded loaded(program, TwoTensors());
+  CHECK(loaded.status == ETC_ERROR_CHECKPOINT);
+  CHECK(loaded.text == "no parameter of graph `gather` names a tensor of a checkpoint (`from`)");
+}
+
+TEST_CASE("progress ends at the total, and may stop the load") {
+  Copy copy;
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  etc_weights_options options{};
+  options.struct_size = sizeof(options);
+  options.user = &seen;
+  options.progress = [](void* user, int64_t done, int64_t total) {
+    static_cast<decltype(seen)*>(user)->emplace_back(done, total);
+    return 0;
+  };
+  CHECK(Loaded(copy.program, TwoTensors(), &options).status == ETC_OK);
+  REQUIRE(!seen.empty());
+  CHECK(seen.back() == std::pair<int64_t, int64_t>(4096, 4096));
+  options.progress = [](void*, int64_t, int64_t) { return 1; };
+  CHECK(Loaded(copy.program, TwoTensors(), &options).status == ETC_ERROR_CANCELLED);
+}
+
+TEST_CASE("weights are bound to instances of their own program alone") {
+  Copy copy, other;
+  const Loaded loaded(copy.program, TwoTensors());
+  CHECK(etc_instance_bind_weights(other.instance.get(), loaded.weights) == ETC_ERROR_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace etc::test
