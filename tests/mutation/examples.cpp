@@ -81,6 +81,14 @@ class Examples {
                     {"num_experts_per_tok", 2},
                     {"tile", 2}}),
                {{{"tokens", 1}}, {{"tokens", 2}}, {{"tokens", 5}}});
+    AddExample("../tests/programs/biased_experts",
+               set({{"hidden_size", 16},
+                    {"intermediate_size", 32},
+                    {"num_experts", 3},
+                    {"num_experts_per_tok", 2}}),
+               {{{"tokens", 1}}, {{"tokens", 2}}});
+    AddExample("moe_layer", set({{"num_experts", 8}, {"num_experts_per_tok", 2}}),
+               {{{"tokens", 1}}, {{"tokens", 3}}});
     auto imported = set({{"hidden_size", 256},
                          {"num_hidden_layers", 2},
                          {"num_attention_heads", 4},
