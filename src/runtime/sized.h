@@ -11,30 +11,34 @@ namespace etc::runtime {
 /// More than any struct has: what stands in a struct that nobody set.
 inline constexpr size_t kMaxStructSize = 4096;
 
+/// A caller may have been compiled with a struct of fewer fields, or of more.
 template <class Struct>
 Status CheckSize(const char* name, size_t given) {
-  return given >= sizeof(Struct) && given <= kMaxStructSize
+  return given > sizeof(size_t) && given <= kMaxStructSize
              ? Status{}
              : Fail(ETC_ERROR_ARGUMENT, "`", name, "->struct_size` is ", given, ", but must be ",
                     sizeof(Struct), ", the struct's size");
 }
 
-/// Fills a caller's struct, which may be of a later version with more fields: those become zeros.
+/// Fills a caller's struct, as much as it has; fields of a later version become zeros.
 template <class Struct>
 Status GiveSized(const char* name, Struct given, Struct* out) {
   const size_t size = out->struct_size;
   ETC_RETURN_IF_BAD(CheckSize<Struct>(name, size));
   given.struct_size = size;
-  std::memset(static_cast<void*>(out), 0, size);
-  std::memcpy(static_cast<void*>(out), &given, sizeof(given));
+  if (size > sizeof(given)) {
+    std::memset(static_cast<void*>(out), 0, size);
+  }
+  std::memcpy(static_cast<void*>(out), &given, std::min(size, sizeof(given)));
   return {};
 }
 
-/// Takes a caller's struct, of which a later version may have more fields.
+/// Takes a caller's struct; fields that it does not have are zeros.
 template <class Struct>
 Status TakeSized(const char* name, const Struct& given, Struct* out) {
   ETC_RETURN_IF_BAD(CheckSize<Struct>(name, given.struct_size));
-  *out = given;
+  *out = Struct{};
+  std::memcpy(static_cast<void*>(out), &given, std::min(given.struct_size, sizeof(given)));
   return {};
 }
 

@@ -68,6 +68,7 @@ class ProgramInfo(ctypes.Structure):
         ("proofs", ctypes.c_int32),
         ("assumptions", ctypes.c_int32),
         ("not_proved", ctypes.c_int32),
+        ("watchdog", ctypes.c_int32),
     ]
 
 

@@ -1,6 +1,7 @@
 // What the runtime must refuse of a program that is right: null arguments, wrong tensors, sizes and
 // orders of calls.
 #include <atomic>
+#include <cstddef>
 #include <thread>
 
 #include "etc/device.h"
@@ -447,6 +448,15 @@ TEST_CASE("the version, names of statuses, and what a program says of itself") {
   CHECK(later.info.struct_size == sizeof(later));
   CHECK(later.info.max == 64);
   CHECK(later.added == 0);
+
+  // A caller of an earlier version has shorter structs: nothing is written behind them.
+  etc_dim_info earlier{};
+  earlier.struct_size = offsetof(etc_dim_info, max);
+  earlier.max = 9;
+  REQUIRE(etc_program_dim(gather.program.get(), nullptr, 0, &earlier) == ETC_OK);
+  CHECK(earlier.struct_size == offsetof(etc_dim_info, max));
+  CHECK(earlier.min == 1);
+  CHECK(earlier.max == 9);
 }
 
 }  // namespace
