@@ -6,9 +6,12 @@
 // at that place is not the row's. One task makes all of it, so that there is one order of
 // everything.
 //
-//   threads            one for each (row, expert), 32 neighbours of one row in a warp
-//   rank of an expert  how many logits of its row are larger, or equal and before it: all are
-//                      compared, through shared memory, which needs no chain of reductions
+//   a warp              one row, E / 32 logits in each lane
+//   the s-th expert     by two reductions over the warp: the largest key that is left, then the first
+//                       expert that has it
+//
+// Other SMs run other shares meanwhile, so the code of this one is seldom in an SM's instruction cache:
+// it is short, and what is done `top` times is a loop.
 //
 // Config: top, renormalise, max_batch.
 #pragma once
@@ -27,15 +30,19 @@ class Route {
   static constexpr int kExperts = int(Args::logits_1);
   static constexpr int kPlaces = int(Args::used_0);
   static constexpr int kWords = DivideUp(kExperts, 32);
-  static constexpr int kPadded = kWords * 32;
-  static_assert(kTop <= kExperts, "a row has no more experts than there are");
+  static_assert(kTop <= kExperts && kTop <= 32, "a row has no more experts than a warp has lanes");
+  static_assert(kRows <= Consumer::kWarps, "a warp has one row");
 
-  /// Shared by all threads.
+  /// Shared by all threads: of each row a bit for each expert that it is sent to.
   struct Scratch {
-    float logits[kRows][kPadded];  // minus infinity behind the last
-    float largest[kRows][kTop];    // in descending order
-    float sums[kRows];
-    u32 chosen[kRows][kWords];  // a bit for each expert
+    u32 chosen[kRows][kWords];
+  };
+  /// A lane's part of a row: the experts lane, lane + 32, ...
+  struct Row {
+    float logits[kWords];
+    u32 chosen = 0;  // a bit for each of them
+    float largest;
+    float sum;  // of what the weights are divided by
   };
 
  public:
@@ -53,133 +60,143 @@ class Route {
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int) {
     Scratch& scratch = *reinterpret_cast<Scratch*>(consumer.scratch);
     int rows = int(args.logits_0);
-    Fetch(consumer, args, scratch, rows);
+    Row row;
+    if (consumer.warp < rows) {
+      Fetch(consumer, args, row);
+      ChooseExperts(consumer, row);
+#pragma unroll
+      for (int word = 0; word < kWords; ++word) {
+        u32 bits = __ballot_sync(0xffffffffu, (row.chosen >> word & 1) != 0);
+        if (consumer.lane == 0) {
+          scratch.chosen[consumer.warp][word] = bits;
+        }
+      }
+    }
     consumer.Sync();
-    ChooseExperts(consumer, scratch, rows);
-    consumer.Sync();
-    SumRows(consumer, scratch, rows);
-    consumer.Sync();
-    Store(consumer, args, scratch, rows);
+    if (consumer.warp < rows) {
+      Store(consumer, args, scratch, row, rows);
+    }
   }
 
  private:
-  static ETC_DEVICE void Fetch(const Consumer& consumer, const Args& args, Scratch& scratch,
-                               int rows) {
-    constexpr int kMine = DivideUp(kRows * kPadded, Consumer::kThreads);
-    ArrivingWord<decltype(Args::logits)> words[kMine];
-    auto place = [&](int j) { return consumer.thread + j * Consumer::kThreads; };
-    auto exists = [&](int j) { return place(j) < rows * kPadded && place(j) % kPadded < kExperts; };
-    auto element = [&](int j) { return place(j) / kPadded * kExperts + place(j) % kPadded; };
+  // Larger keys are larger numbers, and none is 0.
+  static ETC_DEVICE u32 ToKey(float x) {
+    u32 bits = FloatToBits(x);
+    return bits ^ (bits >> 31 != 0 ? 0xffffffffu : 0x80000000u);
+  }
+  static ETC_DEVICE float FromKey(u32 key) {
+    return BitsToFloat(key ^ (key >> 31 != 0 ? 0x80000000u : 0xffffffffu));
+  }
+
+  static ETC_DEVICE void Fetch(const Consumer& consumer, const Args& args, Row& row) {
+    ArrivingWord<decltype(Args::logits)> words[kWords];
+    auto expert = [&](int word) { return word * 32 + consumer.lane; };
+    auto element = [&](int word) {
+      return expert(word) < kExperts ? consumer.warp * kExperts + expert(word) : 0;
+    };
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      words[j].Start(args.logits, exists(j) ? element(j) : 0, exists(j));
+    for (int word = 0; word < kWords; ++word) {
+      words[word].Start(args.logits, element(word), expert(word) < kExperts);
     }
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      float logit = NegativeInfinity();
-      if (exists(j)) {
-        float value = BitsToFloat(words[j].Finish(args.logits, element(j)));
-        logit = value > logit ? value : logit;  // of what is no number, too
-      }
-      if (place(j) < rows * kPadded) {
-        scratch.logits[place(j) / kPadded][place(j) % kPadded] = logit;
-      }
+    for (int word = 0; word < kWords; ++word) {
+      float value = BitsToFloat(words[word].Finish(args.logits, element(word)));
+      bool above = expert(word) < kExperts && value > NegativeInfinity();  // a number, too
+      row.logits[word] = above ? value : NegativeInfinity();
     }
   }
 
-  static ETC_DEVICE void ChooseExperts(const Consumer& consumer, Scratch& scratch, int rows) {
+  static ETC_DEVICE void ChooseExperts(const Consumer& consumer, Row& row) {
+    u32 keys[kWords];  // 0 where there is no expert, or none any more
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      keys[word] = word * 32 + consumer.lane < kExperts ? ToKey(row.logits[word]) : 0;
+    }
+    float mine = NegativeInfinity();  // of lane s: the s-th largest
 #pragma unroll 1
-    for (int i = consumer.thread; i < rows * kPadded; i += Consumer::kThreads) {
-      int b = i / kPadded, e = i % kPadded;
-      float mine = scratch.logits[b][e];
-      int rank = 0;
-#pragma unroll 8
-      for (int other = 0; other < kExperts; ++other) {
-        float logit = scratch.logits[b][other];
-        rank += logit > mine || (logit == mine && other < e) ? 1 : 0;
+    for (int s = 0; s < kTop; ++s) {
+      u32 best = keys[0];
+#pragma unroll
+      for (int word = 1; word < kWords; ++word) {
+        best = keys[word] > best ? keys[word] : best;
       }
-      bool chosen = e < kExperts && rank < kTop;
-      if (chosen) {
-        scratch.largest[b][rank] = mine;
+      best = __reduce_max_sync(0xffffffffu, best);
+      u32 first = kExperts;
+#pragma unroll
+      for (int word = kWords - 1; word >= 0; --word) {
+        first = keys[word] == best ? u32(word * 32 + consumer.lane) : first;
       }
-      u32 word = __ballot_sync(0xffffffffu, chosen);
-      if (e % 32 == 0) {
-        scratch.chosen[b][e / 32] = word;
+      first = __reduce_min_sync(0xffffffffu, first);
+#pragma unroll
+      for (int word = 0; word < kWords; ++word) {
+        if (first == u32(word * 32 + consumer.lane)) {
+          keys[word] = 0;
+          row.chosen |= 1u << word;
+        }
+      }
+      mine = consumer.lane == s ? FromKey(best) : mine;
+    }
+    row.largest = __shfl_sync(0xffffffffu, mine, 0);
+    float sum = 0;
+    if constexpr (Config::renormalise) {
+      sum = consumer.lane < kTop ? Exp2((mine - row.largest) * kLog2E) : 0;
+    } else {
+#pragma unroll
+      for (int word = 0; word < kWords; ++word) {
+        sum += Exp2((row.logits[word] - row.largest) * kLog2E);
       }
     }
+    row.sum = GroupSum<32>(sum);
   }
 
-  /// Over a row's experts in descending order, or over all.
-  static ETC_DEVICE void SumRows(const Consumer& consumer, Scratch& scratch, int rows) {
-#pragma unroll 1
-    for (int b = consumer.warp; b < rows; b += Consumer::kWarps) {
-      float largest = scratch.largest[b][0];
-      float sum = 0;
-      if constexpr (Config::renormalise) {
-#pragma unroll
-        for (int s = 0; s < kTop; ++s) {
-          sum += Exp2((scratch.largest[b][s] - largest) * kLog2E);
-        }
-      } else {
-#pragma unroll
-        for (int word = 0; word < kWords; ++word) {
-          sum += Exp2((scratch.logits[b][word * 32 + consumer.lane] - largest) * kLog2E);
-        }
-        sum = GroupSum<32>(sum);
-      }
-      if (consumer.lane == 0) {
-        scratch.sums[b] = sum;
-      }
-    }
-  }
-
+  /// By the first warp the experts, which the loaders wait for, and then the row's weights.
   static ETC_DEVICE void Store(const Consumer& consumer, const Args& args, const Scratch& scratch,
-                               int rows) {
+                               const Row& row, int rows) {
+    u32 used[kWords] = {};
+#pragma unroll
+    for (int b = 0; b < kRows; ++b) {
+#pragma unroll
+      for (int word = 0; word < kWords; ++word) {
+        used[word] |= b < rows ? scratch.chosen[b][word] : 0;
+      }
+    }
+    u32 bit = 1u << consumer.lane;
+    int places[kWords];
     int number = 0;
-    u32 words[kWords];
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
-      words[word] = 0;
-      for (int b = 0; b < rows; ++b) {
-        words[word] |= scratch.chosen[b][word];
-      }
-      number += __popc(words[word]);
+      bool exists = (used[word] & bit) != 0;
+      int place = number + __popc(used[word] & (bit - 1));
+      places[word] = exists && place < kPlaces ? place : -1;
+      number += __popc(used[word]);
     }
-    if (consumer.thread == 0) {
-      StoreWord(args.n_used, 0, u32(number));
-    }
-#pragma unroll
-    for (int word = 0; word < kWords; ++word) {
-      int before = 0;
-#pragma unroll
-      for (int other = 0; other < word; ++other) {
-        before += __popc(words[other]);
+    if (consumer.warp == 0) {
+      if (consumer.lane == 0) {
+        StoreWord(args.n_used, 0, u32(number));
       }
-      // A thread of each warp's lane for an expert, the rows of it by turns of the warps.
-      u32 bit = 1u << consumer.lane;
-      int place = before + __popc(words[word] & (bit - 1));
-      if ((words[word] & bit) != 0 && place < kPlaces) {
-        int e = word * 32 + consumer.lane;
-        if (consumer.warp == 0) {
-          StoreWord(args.used, place, u32(e));
-        }
-        for (int b = consumer.warp; b < rows; b += Consumer::kWarps) {
-          bool chosen = (scratch.chosen[b][word] & bit) != 0;
-          float weight = Exp2((scratch.logits[b][e] - scratch.largest[b][0]) * kLog2E);
-          StoreWord(args.weight, b * kPlaces + place,
-                    FloatToBits(chosen ? __fdividef(weight, scratch.sums[b]) : 0.0f));
+#pragma unroll
+      for (int word = 0; word < kWords; ++word) {
+        if (places[word] >= 0) {
+          StoreWord(args.used, places[word], u32(word * 32 + consumer.lane));
         }
       }
-    }
-    // Places without an expert.
 #pragma unroll 1
-    for (int place = number + consumer.lane; place < kPlaces; place += 32) {
-      if (consumer.warp == 0) {
+      for (int place = number + consumer.lane; place < kPlaces; place += 32) {
         StoreWord(args.used, place, 0);
       }
-      for (int b = consumer.warp; b < rows; b += Consumer::kWarps) {
-        StoreWord(args.weight, b * kPlaces + place, 0);
+    }
+    int first = consumer.warp * kPlaces;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      if (places[word] >= 0) {
+        float weight = __fdividef(Exp2((row.logits[word] - row.largest) * kLog2E), row.sum);
+        bool chosen = (row.chosen >> word & 1) != 0;
+        StoreWord(args.weight, first + places[word], FloatToBits(chosen ? weight : 0.0f));
       }
+    }
+#pragma unroll 1
+    for (int place = number + consumer.lane; place < kPlaces; place += 32) {
+      StoreWord(args.weight, first + place, 0);
     }
   }
 

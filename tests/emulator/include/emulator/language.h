@@ -72,6 +72,16 @@ T __shfl_down_sync(unsigned mask, T value, int lanes) {
                                       lane + lanes < 32 ? lane + lanes : lane);
 }
 
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
+  for (int apart = 16; apart > 0; apart /= 2) {
+    value = std::max(value, __shfl_xor_sync(mask, value, apart));
+  }
+  return value;
+}
+inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
+  return ~__reduce_max_sync(mask, ~value);
+}
+
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __fdividef(float a, float b) { return a / b; }
