@@ -1,9 +1,24 @@
 #include <algorithm>
 
+#include "ir/loader_reads.h"
 #include "schedule/cost_model.h"
 #include "schedule/lower.h"
 
 namespace etc {
+namespace {
+
+/// That of a share. Where the loader waits for what says what it copies, the ring is empty then, and
+/// nobody waits for a signal beside it: nothing is gained by less on its way.
+Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
+                    const Target& target) {
+  if (LoadsBehindWait(module, share)) {
+    chosen = {};
+    chosen.in_flight = target.computed_in_flight;
+  }
+  return chosen;
+}
+
+}  // namespace
 
 bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
@@ -19,11 +34,15 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
     kernel.throttle = most->throttle;
     for (const ThrottleChoice& choice : choices) {
       // A launch has no throttle of its own.
-      if (kernel.schedule == ScheduleKind::Kernels || choice.throttle.IsSame(most->throttle)) {
+      if (kernel.schedule == ScheduleKind::Kernels) {
         continue;
       }
-      for (NodeId share : choice.shares) {
-        std::get<Share>(module.nodes[share]).throttle = choice.throttle;
+      for (NodeId id : choice.shares) {
+        Share& share = std::get<Share>(module.nodes[id]);
+        Throttle throttle = ThrottleOf(module, share, choice.throttle, *options.target);
+        if (!throttle.IsSame(most->throttle)) {
+          share.throttle = throttle;
+        }
       }
     }
   }

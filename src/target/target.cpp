@@ -27,6 +27,7 @@ Target H200() {
       .streaming_in_flight = 4,
       .hidden_in_flight = 2,
       .ahead = 1,
+      .computed_in_flight = 5,
       .fetched_share = 0.65,
       .interval_share = 0.75,
       .hidden = {.flag_in_data = 1.4, .counter = 3.08},

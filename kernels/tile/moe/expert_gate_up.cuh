@@ -41,6 +41,37 @@ struct weighted_silu_mul {
   }
 };
 
+/// The main loop of a SkinnyGemm whose activations are made ready before its first weights come: those
+/// of experts cannot be on their way before it is known which these are.
+template <class Config, class Args>
+class ReadyMainLoop : public SkinnyMainLoop<Config, Args> {
+  using Base = SkinnyMainLoop<Config, Args>;
+  using Shape = SkinnyGemmShape<Config, Args>;
+  static_assert(Shape::kHeld && Shape::kNorm, "the activations fit into registers, and are normed");
+
+ public:
+  using Sums = typename Base::Sums;
+  using Base::Base;
+
+  ETC_DEVICE void Start(Consumer& consumer, const Args& args) {
+    Base::Start(consumer, args);
+    typename Base::Squares squares = {};
+#pragma unroll
+    for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+      Base::Prepare(consumer, args, chunk, squares);
+    }
+    Base::FinishSquares(squares);
+  }
+  /// The sums of a task's rows over this warp's slices of k.
+  ETC_DEVICE void SumTask(Consumer& consumer, int m, Sums& sums) {
+#pragma unroll
+    for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+      Base::MultiplyGroups(consumer, m, chunk, Base::fragments_ + chunk * Shape::kBlocks, sums,
+                           [] {});
+    }
+  }
+};
+
 template <class Config, class Args>
 class ExpertGateUp {
   static constexpr int kInner = int(Args::w_gate_1);
@@ -80,6 +111,7 @@ class ExpertGateUp {
   };
   using Gemm = SkinnyGemm<GemmConfig, View>;
   using GemmShape = SkinnyGemmShape<GemmConfig, View>;
+  using MainLoop = ReadyMainLoop<GemmConfig, View>;
 
  public:
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
@@ -102,13 +134,20 @@ class ExpertGateUp {
     Gemm::Prefetch(consumer, View(args, 0, u), m);
   }
 
-  // The activations are on their way before the number of experts is waited for, which comes later.
-  ETC_DEVICE ExpertGateUp(Consumer& consumer, const Args& args)
-      : gemm_(consumer, View(args, 0, 0)), number_(TakeNumberOfExperts(consumer)) {}
+  // The activations are ready before the number of experts is waited for, which comes later.
+  ETC_DEVICE ExpertGateUp(Consumer& consumer, const Args& args) : loop_(consumer) {
+    loop_.Start(consumer, View(args, 0, 0));
+    number_ = TakeNumberOfExperts(consumer);
+  }
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int u, int m) {
+  ETC_DEVICE void Run(Consumer& consumer, const Args&, int u, int m) {
     if (u < number_) {
-      gemm_.Run(consumer, View(args, 0, u), m);
+      typename MainLoop::Sums sums = {};
+      loop_.SumTask(consumer, m, sums);
+      u32 partials = consumer.AcquirePartials();
+      StorePartial<GemmShape>(loop_, partials + consumer.warp * GemmShape::kPartial * 4, sums);
+      consumer.CommitPartials();
+      loop_.EndTask();
     }
   }
 
@@ -153,7 +192,7 @@ class ExpertGateUp {
   };
 
  private:
-  Gemm gemm_;
+  MainLoop loop_;
   int number_;
 };
 

@@ -59,6 +59,7 @@ class UsedExperts {
 
  public:
   ETC_DEVICE UsedExperts(Loader& loader, const Args& args) {
+    u32 slot = loader.Acquire();  // first, as there is time until the experts are known
     Word words[kWords];
     ArrivingWord<decltype(Args::n_used)> number;
     number.Start(args.n_used, 0, true);
@@ -73,7 +74,6 @@ class UsedExperts {
                         ? int(words[i].Finish(args.used, i * 32 + loader.lane))
                         : 0;
     }
-    u32 slot = loader.Acquire();
     if (loader.lane == 0) {
       StoreShared(slot, u32(number_));
       WgmmaSharedFence();  // the slot's next data come by the async proxy
