@@ -4,6 +4,7 @@
 
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
+#include "moe_lists_test.cuh"
 #include "moe_test.cuh"
 #include "post_norm_test.cuh"
 #include "skinny_gemm_test.cuh"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
       {"attention_windows", TestAttentionWindows},
       {"flagged", TestFlagged},
       {"moe", TestMoe},
+      {"moe_lists", TestMoeLists},
   };
   Report report;
   for (int i = 1; i < argc; ++i) {

@@ -2,6 +2,7 @@
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
+#include "moe_lists_test.cuh"
 #include "moe_test.cuh"
 #include "post_norm_test.cuh"
 #include "skinny_gemm_test.cuh"
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   TestAttentionWindows(report);
   TestFlagged(report);
   TestMoe(report);
+  TestMoeLists(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);

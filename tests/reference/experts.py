@@ -22,15 +22,19 @@ def random_weights(config, rng):
     }
 
 
+def gaps(config, logits):
+    """Of each row, from the last logit that is chosen to the first that is not, in its deviations."""
+    ordered = np.sort(logits, axis=1)
+    chosen = config["num_experts_per_tok"]
+    return (ordered[:, -chosen] - ordered[:, -chosen - 1]) / logits.std(axis=1)
+
+
 def settle_router(config, bits, normed):
     """The router's values, after new ones were drawn into `bits` until every choice is a clear one."""
     rng = np.random.default_rng(1)
     while True:
         values = from_bf16(bits)
-        logits = np.sort(normed @ values.T, axis=1)
-        chosen = config["num_experts_per_tok"]
-        gaps = (logits[:, -chosen] - logits[:, -chosen - 1]) / logits.std(axis=1)
-        if gaps.min() >= LEAST_GAP:
+        if gaps(config, normed @ values.T).min() >= LEAST_GAP:
             return values
         bits[:] = random_bf16(rng, bits.shape, config["hidden_size"] ** -0.5)
 

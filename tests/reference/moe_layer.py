@@ -27,6 +27,18 @@ VARIANTS = {
 }
 
 
+def settle_tokens(config, h, norm, router):
+    """What the tokens are when normed, after new ones were drawn into `h` for those whose choice is no
+    clear one."""
+    rng = np.random.default_rng(1)
+    while True:
+        normed = rms_norm(from_bf16(h), from_bf16(norm), config["rms_norm_eps"])
+        unclear = experts.gaps(config, normed @ router.T) < experts.LEAST_GAP
+        if not unclear.any():
+            return normed
+        h[unclear] = random_bf16(rng, (int(unclear.sum()), h.shape[1]))
+
+
 def make(tokens, rng, variant=None):
     skewed = variant == "skewed"
     config = CONFIG | VARIANTS.get(variant, {})
@@ -38,13 +50,13 @@ def make(tokens, rng, variant=None):
         values = from_bf16(bits["router"])
         values[5:9] += 0.1
         bits["router"] = to_bf16(values)
-    normed = rms_norm(from_bf16(h), from_bf16(norm), CONFIG["rms_norm_eps"])
+    router = from_bf16(bits["router"])
     if skewed:
-        router = from_bf16(bits["router"])
+        normed = rms_norm(from_bf16(h), from_bf16(norm), CONFIG["rms_norm_eps"])
         chosen = {expert for x in normed for expert in experts.choose(config, router @ x)[0]}
         assert chosen == {5, 6, 7, 8}
     else:
-        router = experts.settle_router(config, bits["router"], normed)
+        normed = settle_tokens(config, h, norm, router)
     layer = {name: from_bf16(tensor) for name, tensor in bits.items()}
     out = from_bf16(h) + experts.mixture(config, router, layer, normed)
     return Case(

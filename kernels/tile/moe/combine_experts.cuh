@@ -1,0 +1,91 @@
+// What the experts of each token found: y[b, n] = the sum over s of weight[b, s] * z[slot[b, s], n], in
+// the order of s, and where Args has `residual`, that and residual[b, n].
+//
+// Task (b, c): `columns` outputs of one token, a multiple of 4; each thread has 4 neighbours.
+//
+// Config: columns. Args: z f32 [slots, N], slot i32 [B, top], weight f32 [B, top]; y f32 [1, B, N], or
+// residual and y bf16 [B, N].
+#pragma once
+
+#include "arch/common/math.cuh"
+#include "arch/sm90/memory.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+
+namespace etc {
+
+template <class Args, class = void>
+struct AddsResidual {
+  static constexpr bool value = false;
+};
+template <class Args>
+struct AddsResidual<Args, Void<decltype(Args::residual)>> {
+  static constexpr bool value = true;
+};
+
+template <class Config, class Args>
+class CombineExperts {
+  static constexpr int kTop = int(Args::slot_1);
+  static constexpr int kOutputs = int(Args::z_1);
+  static constexpr int kColumns = int(Config::columns);
+  static_assert(kOutputs % 4 == 0 && kColumns % 4 == 0, "a thread has 4 neighbouring outputs");
+
+ public:
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
+
+  ETC_DEVICE CombineExperts(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int c) {
+    int end = min((c + 1) * kColumns, kOutputs);
+    const u32* slots = reinterpret_cast<const u32*>(args.slot) + b * kTop;
+    const u32* weights = reinterpret_cast<const u32*>(args.weight) + b * kTop;
+    // All of them on their way at once: what the launch wrote comes from L2.
+    i64 rows[kTop];
+    float weight[kTop];
+#pragma unroll
+    for (int s = 0; s < kTop; ++s) {
+      rows[s] = i64(LoadRelaxed(slots + s)) * kOutputs;
+      weight[s] = BitsToFloat(LoadRelaxed(weights + s));
+    }
+#pragma unroll 1
+    for (int n = c * kColumns + consumer.thread * 4; n < end; n += Consumer::kThreads * 4) {
+      Vec4 found[kTop];
+#pragma unroll
+      for (int s = 0; s < kTop; ++s) {
+        found[s] = LoadGlobal(args.z + rows[s] + n);
+      }
+      float sums[4] = {};
+#pragma unroll
+      for (int s = 0; s < kTop; ++s) {
+        sums[0] = fmaf(weight[s], BitsToFloat(found[s].x), sums[0]);
+        sums[1] = fmaf(weight[s], BitsToFloat(found[s].y), sums[1]);
+        sums[2] = fmaf(weight[s], BitsToFloat(found[s].z), sums[2]);
+        sums[3] = fmaf(weight[s], BitsToFloat(found[s].w), sums[3]);
+      }
+      Store(args, i64(b) * kOutputs + n, sums);
+    }
+  }
+
+ private:
+  /// Four bf16.
+  struct alignas(8) Words {
+    u32 low, high;
+  };
+  template <class A>
+  static ETC_DEVICE void Store(const A& args, i64 at, const float (&sums)[4]) {
+    if constexpr (AddsResidual<A>::value) {
+      Words old = *reinterpret_cast<const Words*>(args.residual + at);
+      *reinterpret_cast<Words*>(args.y + at) =
+          Words{PackBf16(LowBf16(old.low) + sums[0], HighBf16(old.low) + sums[1]),
+                PackBf16(LowBf16(old.high) + sums[2], HighBf16(old.high) + sums[3])};
+    } else {
+      StoreGlobal(args.y + at, {FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
+                                FloatToBits(sums[3])});
+    }
+  }
+};
+
+}  // namespace etc
