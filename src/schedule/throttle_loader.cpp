@@ -8,8 +8,8 @@ namespace etc {
 namespace {
 
 /// That of a share. Where the loader waits for flagged words that say what it copies, the ring is
-/// empty then, and nobody waits for a signal beside it: nothing is gained by less on its way. Behind
-/// an event there is the event of the call itself, whose fence more slots delay.
+/// empty then, and nobody waits for a signal beside it: nothing is gained by less on its way.
+/// Behind an event there is the event of the call itself, whose fence more slots delay.
 Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
                     const Target& target) {
   if (LoadsBehindWait(module, share) && share.range_waits.empty()) {

@@ -46,7 +46,8 @@ struct Target {
                              // and where the consumers fetch fetched_share of what it brings
   int64_t hidden_in_flight;  // the same where the stream hides behind a chain of flagged words
   int64_t ahead;             // the same in a share that the consumers wait for, of events only
-  int64_t computed_in_flight;  // the same where what is loaded follows from what the launch computes
+  int64_t
+      computed_in_flight;  // the same where what is loaded follows from what the launch computes
   double fetched_share;
   double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
   PerSignal hidden;       // a run that streams less for each signal hides the stream

@@ -1,5 +1,5 @@
-// TokenTiles, ChooseExperts, ListExperts, ListedGateUp, ListedDown and CombineExperts behind each other,
-// as a mixture of experts of many tokens has them.
+// TokenTiles, ChooseExperts, ListExperts, ListedGateUp, ListedDown and CombineExperts behind each
+// other, as a mixture of experts of many tokens has them.
 #pragma once
 
 #include "moe_test.cuh"
@@ -112,9 +112,10 @@ struct MoeListsProgram : MoeListsSizes {
   static constexpr int kSlotBytes = Up::kSlotBytes;
   static_assert(Tiles::kSlotBytes <= kSlotBytes && Down::kSlotBytes <= kSlotBytes);
   static constexpr int kScratchBytes =
-      std::max({Tiles::kScratchBytes, Choose::kScratchBytes, List::kScratchBytes,
-                Up::kScratchBytes, Down::kScratchBytes});
-  static constexpr int kUpBlocks = kInner / 32, kDownBlocks = kOutputs / 64, kPieces = kOutputs / 64;
+      std::max({Tiles::kScratchBytes, Choose::kScratchBytes, List::kScratchBytes, Up::kScratchBytes,
+                Down::kScratchBytes});
+  static constexpr int kUpBlocks = kInner / 32, kDownBlocks = kOutputs / 64,
+                       kPieces = kOutputs / 64;
   static constexpr int kUpTasks = kPlaces * kUpBlocks, kDownTasks = kPlaces * kDownBlocks;
 
   TilesArgs tiles;
@@ -147,10 +148,12 @@ struct MoeListsProgram : MoeListsSizes {
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
     int rows = int(tiles.x_0);
-    Each<Tiles>(consumer, events, tiles, TokenTasks(), 0, -1, 0,
-                [](Tiles& op, Consumer& c, const TilesArgs& args, int t) { op.Run(c, args, t, 0); });
-    Each<Choose>(consumer, events, choose, rows, 3, 0, TokenTasks(),
-                 [](Choose& op, Consumer& c, const ChooseArgs& args, int t) { op.Run(c, args, t); });
+    Each<Tiles>(
+        consumer, events, tiles, TokenTasks(), 0, -1, 0,
+        [](Tiles& op, Consumer& c, const TilesArgs& args, int t) { op.Run(c, args, t, 0); });
+    Each<Choose>(
+        consumer, events, choose, rows, 3, 0, TokenTasks(),
+        [](Choose& op, Consumer& c, const ChooseArgs& args, int t) { op.Run(c, args, t); });
     Share(1, 0, [&](int) {
       events.Wait(consumer, 1, rows);
       consumer.Sync();
@@ -176,7 +179,8 @@ struct MoeListsProgram : MoeListsSizes {
   }
 
  private:
-  /// A share that waits for all tasks of the one before, whose event is `before`, and notifies the next.
+  /// A share that waits for all tasks of the one before, whose event is `before`, and notifies the
+  /// next.
   template <class Op, class Args, class Body>
   static ETC_DEVICE void Each(Consumer& consumer, const Events& events, const Args& args, int tasks,
                               int first, int before, int count, Body body) {
@@ -258,8 +262,7 @@ inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
                     count.data(),  token.data(), slot.data()};
     program.up = {d_x.data(),   used.data(),   number.data(), count.data(),
                   token.data(), d_gate.data(), d_up.data(),   act.data()};
-    program.down = {act.data(),   used.data(),   number.data(),
-                    count.data(), d_down.data(), z.data()};
+    program.down = {act.data(), used.data(), number.data(), count.data(), d_down.data(), z.data()};
     program.combine = {z.data(), slot.data(), weight.data(), d_residual.data(), y.data()};
     program.listed = listed.data();
     program.launch = u32(launch);
@@ -269,7 +272,8 @@ inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
     }
     different += !SameBits(y.Read(), first);
   }
-  std::string name = "listed experts, " + std::to_string(rows) + (skewed ? " rows, skewed" : " rows");
+  std::string name =
+      "listed experts, " + std::to_string(rows) + (skewed ? " rows, skewed" : " rows");
   report.Check(different == 0, name + ": " + std::to_string(different) + " launches differ");
 
   std::vector<double> logits(size_t(rows) * P::kExperts);

@@ -1,9 +1,9 @@
 // The experts of each token, from the router's logits, where tokens have lists of their own.
 //
-// Task (b): one token. Its logits are the sums of `partials` [P, B, E] over P, in this order. It goes
-// to the `top` experts with the largest, of equal ones to the first: chosen [B, top], the one with
-// the largest first, and weight [B, top], their softmax over these, or with `renormalise` = false over
-// all.
+// Task (b): one token. Its logits are the sums of `partials` [P, B, E] over P, in this order. It
+// goes to the `top` experts with the largest, of equal ones to the first: chosen [B, top], the one
+// with the largest first, and weight [B, top], their softmax over these, or with `renormalise` =
+// false over all.
 //
 //   threads            one for each expert, or for several
 //   rank of an expert  how many logits are larger, or equal and before it, as in Route
@@ -71,7 +71,8 @@ class ChooseExperts {
         for (int p = 1; p < kParts; ++p) {
           sum += parts[p];
         }
-        scratch.logits[e] = sum > NegativeInfinity() ? sum : NegativeInfinity();  // of no number, too
+        scratch.logits[e] =
+            sum > NegativeInfinity() ? sum : NegativeInfinity();  // of no number, too
       }
     }
   }

@@ -1,10 +1,10 @@
-// What the experts of each token found: y[b, n] = the sum over s of weight[b, s] * z[slot[b, s], n], in
-// the order of s, and where Args has `residual`, that and residual[b, n].
+// What the experts of each token found: y[b, n] = the sum over s of weight[b, s] * z[slot[b, s],
+// n], in the order of s, and where Args has `residual`, that and residual[b, n].
 //
 // Task (b, c): `columns` outputs of one token, a multiple of 4; each thread has 4 neighbours.
 //
-// Config: columns. Args: z f32 [slots, N], slot i32 [B, top], weight f32 [B, top]; y f32 [1, B, N], or
-// residual and y bf16 [B, N].
+// Config: columns. Args: z f32 [slots, N], slot i32 [B, top], weight f32 [B, top]; y f32 [1, B, N],
+// or residual and y bf16 [B, N].
 #pragma once
 
 #include "arch/common/math.cuh"

@@ -41,8 +41,8 @@ struct weighted_silu_mul {
   }
 };
 
-/// The main loop of a SkinnyGemm whose activations are made ready before its first weights come: those
-/// of experts cannot be on their way before it is known which these are.
+/// The main loop of a SkinnyGemm whose activations are made ready before its first weights come:
+/// those of experts cannot be on their way before it is known which these are.
 template <class Config, class Args>
 class ReadyMainLoop : public SkinnyMainLoop<Config, Args> {
   using Base = SkinnyMainLoop<Config, Args>;

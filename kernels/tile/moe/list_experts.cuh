@@ -1,11 +1,11 @@
 // The lists of the experts that a step uses, from the experts of each token: tokens are listed, not
 // moved.
 //
-// chosen [B, top] has the experts of each token, none of them twice. An expert's tokens, in ascending
-// order, take the slots of as many places of G slots as they fill, and the places of the experts
-// follow each other: used [P] says whose a place is, count [P] how many of its slots are taken, n_used
-// [1] how many places there are, token [P * G] the token of each slot, and slot [B, top] where each
-// choice of each token is. What has no token is 0. One task makes all of it.
+// chosen [B, top] has the experts of each token, none of them twice. An expert's tokens, in
+// ascending order, take the slots of as many places of G slots as they fill, and the places of the
+// experts follow each other: used [P] says whose a place is, count [P] how many of its slots are
+// taken, n_used [1] how many places there are, token [P * G] the token of each slot, and slot [B,
+// top] where each choice of each token is. What has no token is 0. One task makes all of it.
 //
 //   tokens of an expert  a bit for each, which the warps find by votes
 //   rank in its list     the number of bits before a token's
@@ -29,10 +29,10 @@ class ListExperts {
   static constexpr int kWords = DivideUp(kRows, 32);
 
   struct Scratch {
-    u32 tokens[kExperts][kWords];          // a bit for each
+    u32 tokens[kExperts][kWords];             // a bit for each
     unsigned short before[kExperts][kWords];  // tokens in the words before
-    int number[kExperts];                  // of tokens
-    int first[kExperts + 1];               // place
+    int number[kExperts];                     // of tokens
+    int first[kExperts + 1];                  // place
   };
 
  public:
@@ -72,8 +72,8 @@ class ListExperts {
   }
 
   /// A warp has the tokens of a word, a lane one of them.
-  static ETC_DEVICE void Vote(const Consumer& consumer, const Args& args, Scratch& scratch, int rows,
-                              int words) {
+  static ETC_DEVICE void Vote(const Consumer& consumer, const Args& args, Scratch& scratch,
+                              int rows, int words) {
 #pragma unroll 1
     for (int word = consumer.warp; word < words; word += Consumer::kWarps) {
       int b = word * 32 + consumer.lane;

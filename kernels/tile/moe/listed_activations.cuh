@@ -60,8 +60,8 @@ struct SwapAbActivations<ListedConfig<Config>, Args> {
     return int(piece_ / 128) + round * Shape::kRoundColumns;
   }
 
-  /// The next task is one with these rows. Nothing was fetched for it, and all threads are done with
-  /// the stages.
+  /// The next task is one with these rows. Nothing was fetched for it, and all threads are done
+  /// with the stages.
   ETC_DEVICE void Begin(const Args& args, const Rows& rows) {
     CopyWait<0>();
     next_ = rows;

@@ -1,14 +1,16 @@
-// The two GEMMs of the experts whose tokens are in lists, as ListExperts makes them: gate and up of the
-// tokens of each place, wherever their rows stand in x, and down of a place's slots.
+// The two GEMMs of the experts whose tokens are in lists, as ListExperts makes them: gate and up of
+// the tokens of each place, wherever their rows stand in x, and down of a place's slots.
 //
-//   task (u, m)        `rows` weight rows of the expert at place u, for the tokens of its slots: a task
+//   task (u, m)        `rows` weight rows of the expert at place u, for the tokens of its slots: a
+//   task
 //                      of a SwapAbGemm, whose shape says the rest
 //   largest batch      the slots of a place
-//   places             those from n_used on have none, and their tasks do nothing; an expert with more
+//   places             those from n_used on have none, and their tasks do nothing; an expert with
+//   more
 //                      tokens than slots has several
 //
-// Config: as SwapAbGemm's; max_batch is the number of slots. Args of ListedGateUp: x [B, K], used [P],
-// n_used [1], count [P], token [P * G], w_gate and w_up [E, F, K] in tiles, y [P * G, F]. Of
+// Config: as SwapAbGemm's; max_batch is the number of slots. Args of ListedGateUp: x [B, K], used
+// [P], n_used [1], count [P], token [P * G], w_gate and w_up [E, F, K] in tiles, y [P * G, F]. Of
 // ListedDown: x [P * G, K], used, n_used, count, w [E, N, K] in tiles, y f32 [P * G, N].
 #pragma once
 

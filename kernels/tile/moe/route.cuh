@@ -7,11 +7,12 @@
 // everything.
 //
 //   a warp              one row, E / 32 logits in each lane
-//   the s-th expert     by two reductions over the warp: the largest key that is left, then the first
+//   the s-th expert     by two reductions over the warp: the largest key that is left, then the
+//   first
 //                       expert that has it
 //
-// Other SMs run other shares meanwhile, so the code of this one is seldom in an SM's instruction cache:
-// it is short, and what is done `top` times is a loop.
+// Other SMs run other shares meanwhile, so the code of this one is seldom in an SM's instruction
+// cache: it is short, and what is done `top` times is a loop.
 //
 // Config: top, renormalise, max_batch.
 #pragma once

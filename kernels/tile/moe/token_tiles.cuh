@@ -1,7 +1,8 @@
-// A projection of more rows of x than a SwapAbGemm takes: y[b, n] = sum over k of x[b, k] * w[n, k] in
-// tiles of 128 b.
+// A projection of more rows of x than a SwapAbGemm takes: y[b, n] = sum over k of x[b, k] * w[n, k]
+// in tiles of 128 b.
 //
-//   task (t, m)        `rows` outputs of the rows of x from t * 128 on: a task of a SwapAbGemm, whose
+//   task (t, m)        `rows` outputs of the rows of x from t * 128 on: a task of a SwapAbGemm,
+//   whose
 //                      shape says the rest
 //
 // Config: rows up to 64, max_batch = 128. Args: x [B, K], w [N, K] in tiles, y f32 [1, B, N].
