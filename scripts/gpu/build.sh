@@ -1,5 +1,5 @@
 # Read by the scripts beside it, in the root of the tree: sets ETC and ETCRT, building where ETC is
-# not set.
+# not set, and lets Python find the package etcrt.
 if [ -z "${ETC:-}" ]; then
   scripts/setup.sh
   mkdir -p build
@@ -11,4 +11,5 @@ fi
 if [ -z "${ETCRT:-}" ]; then
   ETCRT=$(cd "$(dirname "$ETC")/../runtime" && pwd)/libetcrt.so.1
 fi
-export ETC ETCRT
+PYTHONPATH=$PWD/src/python${PYTHONPATH:+:$PYTHONPATH}
+export ETC ETCRT PYTHONPATH

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 SKIPPED = 77
 QUESTION = "What is the capital of France?"
 ANSWER = "The capital of France is Paris."
