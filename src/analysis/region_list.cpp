@@ -37,7 +37,7 @@ void RegionList::Add(const Access& access, const Set& touched) {
     if (region.tensor == access.tensor && region.write == access.write &&
         region.ahead == access.ahead && region.exact == exact && region.possible == possible &&
         region.of_any_iteration == of_any_iteration) {
-      if (!IsSubset(set, region.set)) {
+      if (!IsPlainlyEqual(set, region.set) && !IsSubset(set, region.set)) {
         region.set = Coalesce(region.set | set);
       }
       return;

@@ -148,8 +148,8 @@ NeedsLine BoxFinder::LineOf(const NeedsBox& box, size_t task) const {
 void BoxFinder::Measure(const Set& consumers, const Extent& all, NeedsLine& line) const {
   line.Thin(consumers);
   line.whole = line.lo.size() == 1 && line.last.size() == 1 &&
-               IsSubset(consumers, Eq(line.lo[0], all.lo)) &&
-               IsSubset(consumers, Eq(line.last[0], all.last));
+               AreEqualOn(consumers, line.lo[0], all.lo) &&
+               AreEqualOn(consumers, line.last[0], all.last);
   if (!line.whole) {
     line.length = LengthOf(consumers, line);
     Simplify(consumers, line);
@@ -198,7 +198,7 @@ void BoxFinder::FindChunk(const Set& consumers, const Extent& all, NeedsLine& li
   }
   int64_t length = *line.length;
   PwAff chunk = FloorBy(line.Low() - all.lo, length);
-  if (!IsSubset(consumers, Eq(chunk, FloorBy(line.Last() - all.lo, length)))) {
+  if (!AreEqualOn(consumers, chunk, FloorBy(line.Last() - all.lo, length))) {
     return;
   }
   auto last = LargestOn(consumers, chunk, unknowns_);

@@ -1,12 +1,45 @@
 #include "analysis/derivation/closed_form.h"
 
 #include <string>
+#include <vector>
 
 #include "analysis/regions.h"
 
 namespace etc {
 
 namespace {
+
+/// Whether isl joins the pieces to no more than their union. Its functions for expressions do join
+/// them, and may join too much where there are strides (see `Coalesce`).
+bool JoinsRightly(const Set& set) {
+  Set joined(isl_set_coalesce(set.copy()));
+  return isl_set_n_basic_set(joined.get()) == isl_set_n_basic_set(set.get()) ||
+         IsSubset(joined, set);
+}
+
+bool JoinsRightly(const PwAff& value) {
+  if (isl_pw_aff_isa_aff(value.get()) == isl_bool_true) {
+    return true;
+  }
+  PwAff joined(isl_pw_aff_coalesce(value.copy()));
+  std::vector<Set> pieces;
+  isl_pw_aff_foreach_piece(
+      joined.get(),
+      [](isl_set* where, isl_aff* part, void* all) {
+        isl_aff_free(part);
+        static_cast<std::vector<Set>*>(all)->emplace_back(where);
+        return isl_stat_ok;
+      },
+      &pieces);
+  Set rest(isl_pw_aff_domain(value.copy()));
+  for (const Set& piece : pieces) {
+    if (!IsSubset(piece, rest)) {
+      return false;  // it has points of another piece, or of none
+    }
+    rest = rest - piece;
+  }
+  return true;
+}
 
 class Conversion {
  public:
@@ -18,12 +51,18 @@ class Conversion {
 
   std::optional<TaskExpr> Of(const PwAff& value) const {
     PwAff simple(isl_pw_aff_gist_params(Coalesce(value).copy(), context_.copy()));
+    if (!JoinsRightly(simple)) {
+      return std::nullopt;
+    }
     AstExpr expr(isl_ast_build_expr_from_pw_aff(build_.get(), simple.copy()));
     return Of(expr);
   }
 
   std::optional<TaskExpr> Of(const Set& set) const {
     Set simple(isl_set_gist_params(Coalesce(set).copy(), context_.copy()));
+    if (!JoinsRightly(simple)) {
+      return std::nullopt;
+    }
     AstExpr expr(isl_ast_build_expr_from_set(build_.get(), simple.copy()));
     return Of(expr);
   }

@@ -84,13 +84,14 @@ Set ConflictSets::Known(const Set& set) const {
 }
 
 Set ConflictSets::OneOfEqual(const Set& set) {
-  auto [known, end] = objects_.equal_range(isl_set_get_hash(set.get()));
+  uint32_t hash = isl_set_get_hash(set.get());
+  auto [known, end] = objects_.equal_range(hash);
   for (; known != end; ++known) {
     if (IsPlainlyEqual(known->second, set)) {
       return known->second;
     }
   }
-  return objects_.emplace(isl_set_get_hash(set.get()), set)->second;
+  return objects_.emplace(hash, set)->second;
 }
 
 /// The iterations that the dependence may connect.

@@ -55,6 +55,10 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   Set producers = scope.producers;
   if (keyed) {
     Replace(unknowns, scope, pairs, producers, found.keys);
+    if (std::none_of(found.keys.begin(), found.keys.end(),
+                     [](const std::optional<TaskKey>& key) { return key.has_value(); })) {
+      return std::nullopt;  // the same as without keys
+    }
   }
   std::vector<std::string> producer = TaskNames(scope.from, 1);
   std::vector<std::string> consumer = TaskNames(scope.to, 2);

@@ -219,15 +219,19 @@ class Finder : private BoxFinder {
   /// A coordinate of the task or its quotient by a number, if the value is one; else its closed
   /// form.
   std::optional<TaskExpr> TextOf(const PwAff& value, const Set& consumers) const {
-    auto largest = LargestOn(consumers, value, unknowns_);
+    std::optional<int64_t> largest;
     for (size_t i = 0; i < scope_.to.axes.size(); ++i) {
       TaskExpr own{TaskExpr::Kind::Coordinate, static_cast<int64_t>(i)};
       PwAff coordinate = unknowns_.Param(CoordinateName(i, 2));
-      if (IsSubset(consumers, Eq(value, coordinate))) {
+      if (AreEqualOn(consumers, value, coordinate)) {
         return own;
       }
+      largest = i == 0 ? LargestOn(consumers, value, unknowns_) : largest;
+      if (!largest || *largest < 1) {
+        continue;
+      }
       auto most = LargestOn(consumers, coordinate, unknowns_);
-      if (!largest || !most || *largest < 1) {
+      if (!most) {
         continue;
       }
       int64_t estimate = (*most + 1) / (*largest + 1);

@@ -26,11 +26,15 @@ bool IsDivisor(const PwAff& value) {
 }  // namespace
 
 PwAff Converter::Int(ExprId id) {
-  auto [known, fresh] = unknowns_.size_values().by_id.try_emplace(id);
-  if (fresh) {
-    known->second = OfSizes(id);
+  auto& values = unknowns_.size_values().by_id;
+  if (auto known = values.find(id); known != values.end()) {
+    return known->second ? *known->second : Convert(id);
   }
-  return known->second ? *known->second : Convert(id);
+  std::optional<PwAff> value = OfSizes(id);
+  if (!value || *value) {  // else the budget is spent, and another one may do
+    values.emplace(id, value);
+  }
+  return value ? *value : Convert(id);
 }
 
 /// Adds what tells the expression from others; false where it is not over sizes and constants
@@ -77,7 +81,9 @@ std::optional<PwAff> Converter::OfSizes(ExprId id) {
   }
   auto number = EvaluateInt(module_, id, {}, unknowns_.program().ranges);
   PwAff value = number ? unknowns_.Constant(*number) : Convert(id);
-  values.emplace(std::move(form), value);
+  if (value) {
+    values.emplace(std::move(form), value);
+  }
   return value;
 }
 

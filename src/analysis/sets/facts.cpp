@@ -30,7 +30,8 @@ Set Unknowns::Close(const Set& set, bool variables) const {
 /// And the sizes' ranges.
 const Set& Unknowns::FactsOf(const std::vector<std::string>& names) const {
   auto [known, fresh] = joined_.try_emplace(names, sizes_);
-  if (fresh) {
+  if (fresh || !known->second) {  // or the budget was spent
+    known->second = sizes_;
     for (const std::string& name : names) {
       known->second = known->second & facts_.at(name);
     }

@@ -56,6 +56,12 @@ bool HasStrides(const Set& set) {
 
 }  // namespace
 
+bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {
+  bool plain = isl_pw_aff_isa_aff(a.get()) == isl_bool_true &&
+               isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+  return plain || IsSubset(where, Eq(a, b));
+}
+
 Set Coalesce(const Set& set) {
   Set joined(isl_set_coalesce(set.copy()));
   bool fewer = isl_set_n_basic_set(joined.get()) < isl_set_n_basic_set(set.get());

@@ -118,9 +118,25 @@ ElementRange::ElementRange(Converter& converter, const EventIndex& index, const 
          : index.hi ? converter.Int(index.hi)
                     : lo + converter.unknowns().Constant(1)) {}
 
-TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
-    : converter(unknowns) {
+TaskScope TaskScope::Enter(Unknowns& unknowns, const ProgramCall& call, int instance) {
   unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
+  std::shared_ptr<const TaskScope>& known = unknowns.task_scopes()[{call.index, instance}];
+  if (!known) {
+    TaskScope made(unknowns);
+    made.Make(call, instance);
+    if (!made.domain) {
+      return made;  // the budget is spent, and another one may do
+    }
+    known = std::make_shared<const TaskScope>(std::move(made));
+  }
+  for (const auto& [name, facts] : known->facts_) {
+    unknowns.SetFacts(name, facts);
+  }
+  return *known;
+}
+
+void TaskScope::Make(const ProgramCall& call, int instance) {
+  Unknowns& unknowns = converter.unknowns();
   domain = BindIterations(converter, call, instance);
   for (size_t i = 0; i < call.scalars.size(); ++i) {
     SymbolId scalar = call.device->scalars[i];
@@ -153,6 +169,10 @@ TaskScope::TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
   }
   domain = Coalesce(unknowns.Close(domain));
   exact = !OnData(unknowns, domain);
+  for (std::string& name : TaskNames(call, instance)) {
+    Set facts = unknowns.FactsAbout(name);
+    facts_.emplace_back(std::move(name), std::move(facts));
+  }
 }
 
 }  // namespace etc

@@ -55,12 +55,21 @@ struct ElementRange {
 
 /// A task of a call: its coordinates bound, and where they lie.
 struct TaskScope {
-  TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance);
+  /// What was made once is remembered. What is known of the names of the task holds from here on.
+  TaskScope(Unknowns& unknowns, const ProgramCall& call, int instance)
+      : TaskScope(Enter(unknowns, call, instance)) {}
 
   Converter converter;
   Set domain;
   std::vector<Set> outer;  // for each axis, the domain of those before it
   bool exact = true;       // the domain does not depend on data
+
+ private:
+  static TaskScope Enter(Unknowns& unknowns, const ProgramCall& call, int instance);
+  explicit TaskScope(Unknowns& unknowns) : converter(unknowns) {}
+  void Make(const ProgramCall& call, int instance);
+
+  std::vector<std::pair<std::string, Set>> facts_;  // about the names of the task
 };
 
 }  // namespace etc

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,8 @@
 #include "analysis/sets/isl.h"
 
 namespace etc {
+
+struct TaskScope;
 
 struct Term {
   enum class Kind { Quotient, CeilQuotient, Product, Element, Any };
@@ -81,6 +84,10 @@ class Unknowns {
   };
   SizeValues& size_values() { return size_values_; }
 
+  /// The tasks of a call that were asked for, by its number and the instance.
+  using TaskScopes = std::map<std::pair<size_t, int>, std::shared_ptr<const TaskScope>>;
+  TaskScopes& task_scopes() { return task_scopes_; }
+
   /// A name that no other parameter has.
   std::string Fresh(const std::string& stem);
   /// A mark that tells what is made from here on from what was made before.
@@ -91,6 +98,7 @@ class Unknowns {
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   /// Says what holds of a variable wherever it has a value, in the scope.
   void SetFacts(const std::string& name, Set facts);
+  const Set& FactsAbout(const std::string& name) const { return facts_.at(name); }
 
   /// The term for an operation on `args`, the same for the same arguments.
   PwAff Quotient(const PwAff& a, const PwAff& b);
@@ -181,6 +189,7 @@ class Unknowns {
   /// The facts about all of some names, as the same sets are closed again and again.
   mutable std::map<std::vector<std::string>, Set> joined_;
   SizeValues size_values_;
+  TaskScopes task_scopes_;
   std::map<std::string, size_t> by_key_;
   std::map<std::string, size_t> by_name_;
   std::vector<Term> terms_;
