@@ -89,23 +89,50 @@ Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param
   return {};
 }
 
+namespace {
+
+/// Copies a row of a tile, of all tiles of a band, in runs of `kRun` bytes, or for 0 of
+/// what the swizzle asks for, at half the speed.
+template <size_t kRun>
+void CopyRow(const TiledShape& shape, Packing packing, int64_t band, int64_t row,
+             const char* source, char* destination) {
+  const int64_t line = shape.line_bytes;
+  const int64_t run = kRun != 0 ? static_cast<int64_t>(kRun) : shape.RunBytes(row);
+  const int64_t plain = (band * shape.rows + row) * shape.tiles * line;
+  const int64_t packed = band * shape.tiles * shape.rows * line;
+  for (int64_t at = 0; at < line; at += run) {
+    const char* from =
+        source + (packing == Packing::Pack ? plain + at : packed + shape.InTile(row, at));
+    char* to =
+        destination + (packing == Packing::Pack ? packed + shape.InTile(row, at) : plain + at);
+    const int64_t from_step = packing == Packing::Pack ? line : shape.rows * line;
+    const int64_t to_step = packing == Packing::Pack ? shape.rows * line : line;
+    for (int64_t tile = 0; tile < shape.tiles; ++tile, from += from_step, to += to_step) {
+      std::memcpy(to, from, kRun != 0 ? kRun : static_cast<size_t>(run));
+    }
+  }
+}
+
+}  // namespace
+
 Status CopyOnHost(const TiledShape& shape, Packing packing, const void* from, void* to) {
   ETC_RETURN_IF_BAD(CheckMemory(shape, from, to));
   const char* source = static_cast<const char*>(from);
   char* destination = static_cast<char*>(to);
-  const int64_t line = shape.line_bytes;
   for (int64_t band = 0; band < shape.bands; ++band) {
     for (int64_t row = 0; row < shape.rows; ++row) {
-      const int64_t run = shape.RunBytes(row);
-      for (int64_t tile = 0; tile < shape.tiles; ++tile) {
-        const int64_t plain = ((band * shape.rows + row) * shape.tiles + tile) * line;
-        const int64_t packed = (band * shape.tiles + tile) * shape.rows * line;
-        for (int64_t at = 0; at < line; at += run) {
-          const int64_t in_rows = plain + at, in_tiles = packed + shape.InTile(row, at);
-          const bool pack = packing == Packing::Pack;
-          std::memcpy(destination + (pack ? in_tiles : in_rows),
-                      source + (pack ? in_rows : in_tiles), static_cast<size_t>(run));
-        }
+      switch (shape.RunBytes(row)) {
+        case 16:
+          CopyRow<16>(shape, packing, band, row, source, destination);
+          break;
+        case 32:
+          CopyRow<32>(shape, packing, band, row, source, destination);
+          break;
+        case 64:
+          CopyRow<64>(shape, packing, band, row, source, destination);
+          break;
+        default:
+          CopyRow<0>(shape, packing, band, row, source, destination);
       }
     }
   }
