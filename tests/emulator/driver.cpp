@@ -179,6 +179,18 @@ Result cuMemFree_v2(DevicePointer address) {
   etc::emulator::Release(Memory(address));
   return kSuccess;
 }
+Result cuMemHostAlloc(void** data, size_t bytes, unsigned) {
+  *data = std::malloc(bytes);
+  return *data != nullptr ? kSuccess : kOutOfMemory;
+}
+Result cuMemFreeHost(void* data) {
+  std::free(data);
+  return kSuccess;
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stream) {
+  std::memcpy(Memory(to), from, bytes);
+  return kSuccess;
+}
 Result cuMemcpyHtoD_v2(DevicePointer to, const void* from, size_t bytes) {
   std::memcpy(Memory(to), from, bytes);
   return kSuccess;
