@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compile/advice.h"
 #include "compile/config.h"
 #include "compile/include_path.h"
 #include "compile/pipeline.h"
@@ -47,8 +48,15 @@ bool ReadConfig(const Module& module, const std::string& file, std::vector<Overr
   return ok;
 }
 
-bool Flatten(Module& module, const Target& target, Session& session) {
-  bool ok = Expand(module, {target.sms, target.shared_bytes}, session.diagnostics());
+bool Flatten(Module& module, const SourceOptions& options, Session& session,
+             std::vector<Decision>* decisions = nullptr) {
+  auto advise = Adviser(module, options, session.diagnostics());
+  if (!advise) {
+    return false;
+  }
+  const Target& target = *options.target;
+  bool ok = Expand(module, {{target.sms, target.shared_bytes}, *advise, decisions},
+                   session.diagnostics());
   session.SetExpansions(module.expansions);
   return ok;
 }
@@ -103,10 +111,22 @@ bool ApplyConstants(Module& module, const SourceOptions& options, Session& sessi
   return OverrideConstants(module, overrides, session.diagnostics()) && ok;
 }
 
-std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
+std::unique_ptr<Module> LoadOpen(const SourceOptions& options, Session& session) {
   auto module = ParseSource(options, session);
-  if (!module || !ApplyConstants(*module, options, session) ||
-      !Flatten(*module, *options.target, session) ||
+  return module && ApplyConstants(*module, options, session) ? std::move(module) : nullptr;
+}
+
+std::optional<std::vector<Decision>> DecisionsOf(const Module& open, const SourceOptions& options,
+                                                 Session& session) {
+  std::vector<Decision> decisions;
+  Module module = open;
+  bool ok = Flatten(module, options, session, &decisions);
+  return ok ? std::optional(std::move(decisions)) : std::nullopt;
+}
+
+std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
+  auto module = LoadOpen(options, session);
+  if (!module || !Flatten(*module, options, session) ||
       !VerifyAllButDependences(*module, session.diagnostics())) {
     return nullptr;
   }
@@ -117,7 +137,7 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!ApplyConstants(module, source, session) || !Flatten(module, *source.target, session) ||
+  if (!ApplyConstants(module, source, session) || !Flatten(module, source, session) ||
       !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }

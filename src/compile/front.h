@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "analysis/proofs/proofs.h"
 #include "compile/options.h"
 #include "compile/session.h"
+#include "expand/decisions.h"
 #include "ir/module.h"
 
 namespace etc {
@@ -16,6 +18,14 @@ namespace etc {
 
 /// Puts the values of `--config` and then those of `-D` in the place of the source's own.
 [[nodiscard]] bool ApplyConstants(Module& module, const SourceOptions& options, Session& session);
+
+/// The module in front of expansion, with its constants set. Null after an error.
+[[nodiscard]] std::unique_ptr<Module> LoadOpen(const SourceOptions& options, Session& session);
+
+/// What operators leave open in an open module, as it is decided. Empty after an error.
+[[nodiscard]] std::optional<std::vector<Decision>> DecisionsOf(const Module& open,
+                                                               const SourceOptions& options,
+                                                               Session& session);
 
 /// Parse → constants → expand → verify. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);

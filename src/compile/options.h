@@ -10,6 +10,9 @@
 
 namespace etc {
 
+/// What decides where neither the text nor a tuning file does.
+enum class ChooseBy { Formula, Cost };
+
 /// Where a module comes from.
 struct SourceOptions {
   std::string file;
@@ -17,6 +20,8 @@ struct SourceOptions {
   std::vector<std::string> configs;
   std::vector<std::string> include_dirs;  // of imported files and of the headers of impls
   const Target* target = &DefaultTarget();
+  std::string tuning;  // a file's name, or empty
+  ChooseBy choose_by = ChooseBy::Formula;
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };
 

@@ -12,6 +12,7 @@
 #include "driver/commands.h"
 #include "support/files.h"
 #include "text/parser.h"
+#include "tune/check_choices.h"
 
 namespace etc {
 namespace {
@@ -115,8 +116,15 @@ std::optional<std::string> Fix(std::string text, const CheckOptions& options,
 ExitCode Execute(const CheckOptions& options) {
   Session session(options.source.diagnostics);
   auto module = ParseSource(options.source, session);
+  std::unique_ptr<Module> open =
+      module && options.choices ? std::make_unique<Module>(*module) : nullptr;
   std::optional<ProofReport> report;
   bool right = module && CheckModule(*module, options.source, options.proofs, session, report);
+  if (right && open) {
+    (void)(ApplyConstants(*open, options.source, session) &&
+           CheckChoices(*open, options.source, options.proofs, session));
+    return session.Finish();
+  }
   if (!module || right || !options.fix) {
     return session.Finish(module ? ExitCode::Ok : ExitCode::InputWrong);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <sstream>
 
 #include "compile/front.h"
@@ -10,7 +11,9 @@
 #include "compile/sizes.h"
 #include "driver/commands.h"
 #include "ir/requirements.h"
+#include "report/choices_report.h"
 #include "report/explain_report.h"
+#include "schedule/choice_cost.h"
 #include "schedule/lower.h"
 #include "support/assignments.h"
 #include "support/files.h"
@@ -201,10 +204,38 @@ std::optional<Routing> ParseRouting(const std::string& text, Diagnostics& diagno
   return routing;
 }
 
+/// What operators leave open, in place of what the kernels take.
+ExitCode ExplainChoices(const ExplainOptions& options, Session& session) {
+  auto open = LoadOpen(options.source, session);
+  auto decisions = open ? DecisionsOf(*open, options.source, session) : std::nullopt;
+  if (!decisions) {
+    return session.Finish();
+  }
+  ChoiceCosts costs(*open, *options.source.target, Decided(*decisions));
+  std::vector<ExplainedChoice> choices;
+  std::set<std::string> seen;  // calls that do not differ ask once
+  for (const Decision& decision : *decisions) {
+    const Question& question = decision.question;
+    bool of_graph = options.graph.empty() || decision.graph == options.graph;
+    if (of_graph &&
+        seen.insert(question.function + "." + question.parameter + " " + Describe(question))
+            .second) {
+      choices.push_back({decision, costs.Of(question)});
+    }
+  }
+  (void)WriteStdout(options.json ? ChoicesJson(choices, *options.source.target)
+                                 : ChoicesText(choices, *options.source.target),
+                    session.diagnostics());
+  return session.Finish();
+}
+
 }  // namespace
 
 ExitCode Execute(const ExplainOptions& options) {
   Session session(options.source.diagnostics);
+  if (options.choices) {
+    return ExplainChoices(options, session);
+  }
   auto sizes = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
   auto values = ParseIntAssignments(options.values, "--value", session.diagnostics());
   std::optional<Routing> routing;

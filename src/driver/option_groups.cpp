@@ -40,6 +40,14 @@ void AddConstants(CLI::App* app, SourceOptions& source) {
   AddList(app, "-I,--include", source.include_dirs,
           "Look here for imported files and the headers of impls, before those built into etc",
           "DIR");
+  app->add_option(
+         "--tuning", source.tuning,
+         "What was measured to be best of what operators leave open: a file of `etc tune`, "
+         "or one built into etc")
+      ->type_name("FILE");
+  AddChoice<ChooseBy, ChooseBy>(app, "--choose", source.choose_by,
+                                "What decides where neither the text nor the tuning does [formula]",
+                                {{"formula", ChooseBy::Formula}, {"cost", ChooseBy::Cost}});
   AddDiagnostics(app, source.diagnostics);
 }
 

@@ -25,6 +25,10 @@ void AddCheckCommand(CLI::App& app, Command& command, CheckOptions& options) {
   AddProofs(check, options.proofs);
   check->add_flag("--fix", options.fix, "Add missing events to the file, if that makes it right")
       ->excludes("--no-proofs");
+  check
+      ->add_flag("--choices", options.choices,
+                 "Check each option that operators leave open, too: that it computes the same")
+      ->excludes("--fix");
   check->callback([&] { command = options; });
 }
 
@@ -240,6 +244,8 @@ void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options)
                    "Count what a routing of tokens to experts touches: chosen evenly, by zipf:S, "
                    "or a file with the choices of each layer in a line")
       ->type_name("uniform|zipf:S|FILE");
+  explain->add_flag("--choices", options.choices,
+                    "Say what operators leave open, what was decided, and what each option takes");
   explain->add_flag("--json", options.json, "As JSON");
   AddLowering(explain, options.lowering);
   explain->callback([&] { command = options; });

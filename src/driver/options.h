@@ -17,6 +17,7 @@ struct CheckOptions {
   SourceOptions source;
   ProofOptions proofs;
   bool fix = false;
+  bool choices = false;
 };
 
 struct FmtOptions {
@@ -123,6 +124,7 @@ struct ExplainOptions {
   std::vector<std::string> dims;    // name=value
   std::vector<std::string> values;  // name=value
   std::string routing;              // uniform, zipf:S or a file
+  bool choices = false;
   bool json = false;
 };
 

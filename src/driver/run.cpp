@@ -7,13 +7,13 @@
 #include "compile/program_builder.h"
 #include "driver/commands.h"
 #include "driver/run_arguments.h"
-#include "driver/run_tensors.h"
 #include "emit/raise/unchecked.h"
 #include "support/files.h"
 #include "support/progress.h"
 #include "tensor/compare.h"
 #include "tensor/execution.h"
 #include "tensor/program_view.h"
+#include "tensor/run_tensors.h"
 
 namespace etc {
 namespace {

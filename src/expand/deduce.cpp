@@ -13,8 +13,13 @@ namespace {
 class Deduction {
  public:
   Deduction(Module& module, const Callee& callee, const CallNode& call, SourceRange range,
-            Diagnostics& diagnostics)
-      : module_(module), callee_(callee), call_(call), range_(range), diagnostics_(diagnostics) {}
+            Choosing& choosing, Diagnostics& diagnostics)
+      : module_(module),
+        callee_(callee),
+        call_(call),
+        range_(range),
+        choosing_(choosing),
+        diagnostics_(diagnostics) {}
 
   std::optional<Deduced> Run() {
     size_t before = diagnostics_.error_count();
@@ -27,6 +32,10 @@ class Deduction {
     params_ = std::move(*params);
     for (SymbolId generic : callee_.generics) {
       if (values_.contains(generic)) {
+        continue;
+      }
+      if (module_.choices.contains(generic)) {
+        Decide(generic, before);
         continue;
       }
       ExprId value = FromArguments(generic);
@@ -57,6 +66,15 @@ class Deduction {
     return values;
   }
 
+  /// After an error its formula stands for a choice, which others may follow from.
+  void Decide(SymbolId choice, size_t errors_before) {
+    ExprId value;
+    if (diagnostics_.error_count() == errors_before) {
+      value = choosing_.Value(callee_, call_, choice, values_, range_);
+    }
+    values_[choice] = value ? value : Clone(module_, module_.symbols[choice].value, values_);
+  }
+
   void TakeGiven() {
     for (const GenericArg& arg : call_.generics) {
       auto named = [&](SymbolId id) { return module_.symbols[id].name == arg.name; };
@@ -66,6 +84,14 @@ class Deduction {
             .Error(DiagnosticKind::Argument, arg.range,
                    fmt::format("`@{}` has no generic parameter `{}`", callee_.name, arg.name))
             .notes.push_back({callee_.range, "it is defined here"});
+      } else if (module_.choices.contains(*found)) {
+        diagnostics_
+            .Error(DiagnosticKind::Choice, arg.range,
+                   fmt::format("`{0}` of `@{1}` is a choice, which the meaning does not depend on; "
+                               "pin it in brackets: `@{1}[{0} = …]`",
+                               arg.name, callee_.name))
+            .notes.push_back({module_.symbols[*found].range, "it is declared here"});
+        values_.emplace(*found, arg.value);
       } else if (!values_.emplace(*found, arg.value).second) {
         diagnostics_.Error(DiagnosticKind::Argument, arg.range,
                            fmt::format("`{}` is given twice", arg.name));
@@ -101,6 +127,7 @@ class Deduction {
   const Callee& callee_;
   const CallNode& call_;
   SourceRange range_;
+  Choosing& choosing_;
   Diagnostics& diagnostics_;
   Substitution values_;
   std::vector<TensorId> params_;  // of the callee, those that there are
@@ -120,8 +147,8 @@ std::vector<ExprId> ShapeOf(const Module& module, const Argument& argument) {
 }
 
 std::optional<Deduced> Deduce(Module& module, const Callee& callee, const CallNode& call,
-                              SourceRange range, Diagnostics& diagnostics) {
-  return Deduction(module, callee, call, range, diagnostics).Run();
+                              SourceRange range, Choosing& choosing, Diagnostics& diagnostics) {
+  return Deduction(module, callee, call, range, choosing, diagnostics).Run();
 }
 
 }  // namespace etc

@@ -3,19 +3,13 @@
 
 #include <optional>
 
+#include "expand/callee.h"
+#include "expand/choosing.h"
 #include "ir/module.h"
 #include "ir/rewrite.h"
 #include "support/diagnostics.h"
 
 namespace etc {
-
-/// A device function or a graph, as what a call sees of it.
-struct Callee {
-  std::string name;
-  const std::vector<SymbolId>& generics;
-  const std::vector<TensorId>& params;
-  SourceRange range;
-};
 
 /// The extents of a tensor or of its slice.
 std::vector<ExprId> ShapeOf(const Module& module, const Argument& argument);
@@ -28,10 +22,10 @@ struct Deduced {
 
 /// The values of all generic parameters: those that the call says; else those that are an extent of
 /// a parameter, from its argument; else those that have a value of their own. The first and the
-/// last decide which parameters there are. Reports as [argument] what is said twice, not known or
-/// missing.
+/// last decide which parameters there are. A choice is decided by `choosing`. Reports as [argument]
+/// what is said twice, not known or missing.
 [[nodiscard]] std::optional<Deduced> Deduce(Module& module, const Callee& callee,
                                             const CallNode& call, SourceRange range,
-                                            Diagnostics& diagnostics);
+                                            Choosing& choosing, Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "expand/arguments.h"
+#include "expand/choosing.h"
 #include "expand/deduce.h"
 #include "expand/inline.h"
+#include "expand/layouts.h"
 #include "expand/named_constants.h"
 #include "expand/presence.h"
 #include "ir/device_copy.h"
@@ -36,8 +38,13 @@ bool IsLet(const Module& module, const Item& item) {
 
 class Expander {
  public:
-  Expander(Module& module, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics), constants_(module) {
+  Expander(Module& module, const ExpandOptions& options, Diagnostics& diagnostics)
+      : module_(module),
+        diagnostics_(diagnostics),
+        constants_(module),
+        sites_(options.sites),
+        choosing_(module, options.advise, options.decisions ? *options.decisions : decisions_,
+                  diagnostics) {
     size_t imported_until = 0;
     for (size_t i = 0; i < module.items.size(); ++i) {
       const Item& item = module.items[i];
@@ -50,7 +57,7 @@ class Expander {
       }
       changes_ |= std::holds_alternative<ImportId>(item) ||
                   std::holds_alternative<FunctionId>(item) || IsLet(module, item) ||
-                  IsGeneric(item) || CallsGraphs(item) ||
+                  IsGeneric(item) || CallsWhatIsOpen(item) ||
                   HasConditionalParams(module, Params(item));
     }
   }
@@ -67,11 +74,12 @@ class Expander {
     std::map<size_t, std::vector<Item>> made;  // for the graph at this item, in front of it
     for (size_t i = 0; i < module_.items.size(); ++i) {
       if (const auto* graph = std::get_if<GraphId>(&module_.items[i]); graph && Stays(i)) {
-        std::vector<NodeId> body = Block(module_.graphs[*graph].body);
+        choosing_.Enter(module_.graphs[*graph]);
+        std::vector<NodeId> body = Block(module_.graphs[*graph].body, true);
         body.insert(body.begin(), buffers_.begin(), buffers_.end());
         buffers_.clear();
         module_.graphs[*graph].body = std::move(body);
-        TakeLayouts(module_.graphs[*graph].body);
+        TakeLayouts(module_, module_.graphs[*graph].body, imported_devices_);
         made[i] = std::exchange(made_, {});
       }
     }
@@ -85,7 +93,7 @@ class Expander {
       }
     }
     module_.items = std::move(items);
-    TellConstantsApart();
+    TellConstantsApart(module_);
     // Their places are those of the text as it was written.
     module_.comments.clear();
     module_.blank_lines.clear();
@@ -102,7 +110,8 @@ class Expander {
     const auto* device = std::get_if<DeviceId>(&item);
     const auto* graph = std::get_if<GraphId>(&item);
     return (device != nullptr && IsGeneric(module_.devices[*device])) ||
-           (graph != nullptr && !module_.graphs[*graph].generics.empty());
+           (graph != nullptr && (!module_.graphs[*graph].generics.empty() ||
+                                 !module_.graphs[*graph].alternatives.empty()));
   }
 
   /// Of a device function or a graph; else none.
@@ -114,12 +123,13 @@ class Expander {
     return graph != nullptr ? module_.graphs[*graph].params : std::vector<TensorId>{};
   }
 
-  bool CallsGraphs(const Item& item) const {
+  /// Whether some call stands for a graph, or says something of its callee.
+  bool CallsWhatIsOpen(const Item& item) const {
     bool calls = false;
     if (const auto* graph = std::get_if<GraphId>(&item)) {
       VisitNodes(module_, module_.graphs[*graph].body, [&](NodeId id) {
         const auto* call = std::get_if<CallNode>(&module_.nodes[id]);
-        calls |= call != nullptr && call->graph;
+        calls |= call != nullptr && (call->graph || !call->generics.empty() || !call->pins.empty());
       });
     }
     return calls;
@@ -177,25 +187,15 @@ class Expander {
     }
   }
 
-  /// Constants of two files may have one name.
-  void TellConstantsApart() {
-    std::set<std::string> taken;
-    for (const Item& item : module_.items) {
-      if (const auto* id = std::get_if<SymbolId>(&item)) {
-        Symbol& symbol = module_.symbols[*id];
-        symbol.name = UniqueName(symbol.name, taken);
-      }
-    }
-  }
-
-  std::vector<NodeId> Block(const std::vector<NodeId>& nodes) {
+  /// `whole`: the nodes of a graph, and not those of a repeat or a region.
+  std::vector<NodeId> Block(const std::vector<NodeId>& nodes, bool whole) {
     std::vector<NodeId> flat;
     for (NodeId id : nodes) {
       Node node = module_.nodes[id];  // a copy: the table grows
       bool inlined =
           std::visit(Overloaded{
                          [&](OneOf<Repeat, Region> auto& around) {
-                           around.body = Block(around.body);
+                           around.body = Block(around.body, false);
                            return false;
                          },
                          [&](CallNode& call) {
@@ -204,9 +204,14 @@ class Expander {
                              return false;
                            }
                            for (NodeId inner : Inline(call, module_.RangeOf(id))) {
-                             // One buffer serves all rounds of a repeat around the call.
-                             bool buffer = std::holds_alternative<BufferDecl>(module_.nodes[inner]);
-                             (buffer ? buffers_ : flat).push_back(inner);
+                             if (!std::holds_alternative<BufferDecl>(module_.nodes[inner])) {
+                               flat.push_back(inner);
+                             } else if (whole && inlined_ > 0) {
+                               flat.insert(PlaceOfBuffer(module_, flat), inner);
+                             } else {
+                               // One buffer serves all rounds of a repeat around the call.
+                               buffers_.push_back(inner);
+                             }
                            }
                            return true;
                          },
@@ -241,56 +246,81 @@ class Expander {
           .notes.push_back({graph.range, "it is defined here"});
       return {};
     }
-    std::optional<Deduced> deduced = Deduce(module_, callee, call, range, diagnostics_);
+    size_t decided = choosing_.Decided();
+    choosing_.CheckPins(callee, !graph.alternatives.empty(), call);
+    std::optional<Deduced> deduced = Deduce(module_, callee, call, range, choosing_, diagnostics_);
     if (!deduced || !ArgumentsFit(module_, callee, call, *deduced, range, diagnostics_)) {
       return {};
     }
+    std::vector<size_t> taken =
+        graph.alternatives.empty()
+            ? std::vector<size_t>{}
+            : choosing_.Alternatives(callee, graph.alternatives, call, deduced->values, range);
+    AddSite(callee, call, *deduced, decided, range);
     constants_.Name(callee, deduced->values, made_);
     Remember(callee, {graph.range.begin, graph.braces.end}, deduced->values, range);
-    return Block(InlineGraph(module_, call.graph, call, std::move(*deduced)));
+    return graph.alternatives.empty()
+               ? Inlined(InlineNodes(module_, graph, graph.body, call, std::move(*deduced)))
+               : InlineAlternatives(graph, call, *deduced, taken);
   }
 
-  /// The scalars of a device function that there are. The call keeps the values of these.
-  std::optional<std::vector<SymbolId>> TakeScalars(CallNode& call, const Device& device,
-                                                   const Substitution& values, SourceRange range) {
-    std::optional<std::vector<bool>> present =
-        PresentScalars(module_, device.name, device.scalars, values, range, diagnostics_);
-    if (!present) {
-      return std::nullopt;
+  std::vector<NodeId> Inlined(const std::vector<NodeId>& nodes) {
+    ++inlined_;
+    std::vector<NodeId> flat = Block(nodes, true);
+    --inlined_;
+    return flat;
+  }
+
+  /// All alternatives that are taken in some range, in the order of the ranges. Their calls have
+  /// tasks in these ranges only.
+  std::vector<NodeId> InlineAlternatives(const Graph& graph, const CallNode& call,
+                                         const Deduced& deduced, const std::vector<size_t>& taken) {
+    std::vector<NodeId> nodes;
+    for (size_t number : choosing_.EachOf(taken)) {
+      Choosing::Narrowed narrowed(choosing_, taken, number);
+      std::vector<NodeId> mine =
+          Inlined(InlineNodes(module_, graph, graph.alternatives[number].body, call, deduced));
+      nodes.insert(nodes.end(), mine.begin(), mine.end());
     }
-    bool one_each = call.scalars.size() == device.scalars.size();  // or the verifier reports it
-    std::vector<SymbolId> scalars;
-    std::vector<ExprId> given;
-    for (size_t i = 0; i < device.scalars.size(); ++i) {
-      if ((*present)[i]) {
-        scalars.push_back(device.scalars[i]);
-        given.push_back(one_each ? call.scalars[i] : ExprId{});
-      }
+    std::stable_partition(nodes.begin(), nodes.end(), [&](NodeId id) {
+      return std::holds_alternative<BufferDecl>(module_.nodes[id]);
+    });
+    return nodes;
+  }
+
+  void AddSite(const Callee& callee, const CallNode& call, const Deduced& deduced, size_t decided,
+               SourceRange range) {
+    if (sites_ != nullptr && choosing_.Decided() > decided) {
+      sites_->push_back(SiteOf(module_, callee, call, deduced, choosing_.Since(decided), range));
     }
-    call.scalars = one_each ? given : call.scalars;
-    return scalars;
   }
 
   /// Has a call of a generic device function call the one that is made for it.
   void Resolve(CallNode& call, SourceRange range) {
     const Device device = module_.devices[call.callee];
-    if (!IsGeneric(device) && call.generics.empty()) {
+    ExprId guard = choosing_.Guard();
+    if (!IsGeneric(device) && call.generics.empty() && call.pins.empty() && !guard) {
       if (used_.insert(call.callee).second && imported_devices_.contains(call.callee)) {
         module_.devices[call.callee].name = UniqueName(device.name, names_);
       }
       return;
     }
     Callee callee{device.name, device.generics, device.params, device.range};
-    std::optional<Deduced> deduced = Deduce(module_, callee, call, range, diagnostics_);
+    size_t decided = choosing_.Decided();
+    choosing_.CheckPins(callee, false, call);
+    std::optional<Deduced> deduced = Deduce(module_, callee, call, range, choosing_, diagnostics_);
     if (!deduced) {
       return;
     }
+    AddSite(callee, call, *deduced, decided, range);
     auto& [values, params] = *deduced;
-    std::optional<std::vector<SymbolId>> scalars = TakeScalars(call, device, values, range);
+    std::optional<std::vector<SymbolId>> scalars =
+        TakePresentScalars(module_, call, device, values, range, diagnostics_);
     if (!scalars) {
       return;
     }
-    std::string key = fmt::format("{}", call.callee.value);
+    std::string key =
+        fmt::format("{};{}", call.callee.value, guard ? Print(module_, guard) : std::string());
     for (SymbolId generic : device.generics) {
       key += ";" + Print(module_, values.at(generic));
     }
@@ -301,6 +331,11 @@ class Expander {
       Device made = CopyDevice(module_, call.callee, params, *scalars, std::move(values),
                                UniqueName(device.name, names_));
       made.body = WithoutDecidedChoices(module_, made.body);
+      if (guard && !made.tasks.empty()) {
+        Axis& axis = made.tasks.front();
+        ExprId none = axis.lo ? axis.lo : MakeInt(module_, 0);
+        axis.hi = module_.AddExpr(etc::Call{Intrinsic::Select, {guard, axis.hi, none}});
+      }
       CheckUnused(module_, made, Without(device.params, params), Without(device.scalars, *scalars),
                   diagnostics_);
       DeviceId copy = module_.devices.Add(std::move(made));
@@ -312,26 +347,7 @@ class Expander {
     }
     call.callee = found->second;
     call.generics.clear();
-  }
-
-  /// A tensor that is row-major as it is written gets the layout that an imported device function
-  /// wants: the library knows what its implementations stream.
-  void TakeLayouts(const std::vector<NodeId>& nodes) {
-    VisitNodes(module_, nodes, [&](NodeId id) {
-      const auto* call = std::get_if<CallNode>(&module_.nodes[id]);
-      if (call == nullptr || !imported_devices_.contains(call->callee)) {
-        return;
-      }
-      const std::vector<TensorId>& params = module_.devices[call->callee].params;
-      for (size_t i = 0; i < std::min(params.size(), call->args.size()); ++i) {
-        const Tensor& param = module_.tensors[params[i]];
-        Tensor& tensor = module_.tensors[call->args[i].tensor];
-        if (tensor.tile.empty()) {
-          tensor.tile = param.tile;
-          tensor.swizzled = param.swizzled;
-        }
-      }
-    });
+    call.pins.clear();
   }
 
   /// Remembers that a text was copied for a call.
@@ -355,22 +371,26 @@ class Expander {
   std::set<std::string> names_;
   std::map<std::string, DeviceId> instances_;  // by callee and values
   NamedConstants constants_;
+  std::vector<Decision> decisions_;  // where nobody asks for them
+  std::vector<OpenSite>* sites_;
+  Choosing choosing_;
+  int inlined_ = 0;              // calls around, of which each stands for its graph
   std::vector<NodeId> buffers_;  // of the graphs that the graph at hand calls
   std::vector<Item> made_;       // for the graph at hand
 };
 
 }  // namespace
 
-bool Expand(Module& module, const TargetConstants& target, Diagnostics& diagnostics) {
+bool Expand(Module& module, const ExpandOptions& options, Diagnostics& diagnostics) {
   for (ExprId id : module.exprs.Ids()) {
     const auto* ref = std::get_if<SymbolRef>(&module.exprs[id]);
     if (ref != nullptr && ref->symbol == module.target_sms) {
-      module.exprs[id] = IntLiteral{target.sms};
+      module.exprs[id] = IntLiteral{options.target.sms};
     } else if (ref != nullptr && ref->symbol == module.target_shared_bytes) {
-      module.exprs[id] = IntLiteral{target.shared_bytes};
+      module.exprs[id] = IntLiteral{options.target.shared_bytes};
     }
   }
-  return Expander(module, diagnostics).Run();
+  return Expander(module, options, diagnostics).Run();
 }
 
 }  // namespace etc

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "expand/decisions.h"
+#include "expand/sites.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 
@@ -15,11 +17,20 @@ struct TargetConstants {
   int64_t shared_bytes;  // the most dynamic shared memory of a CTA
 };
 
+struct ExpandOptions {
+  TargetConstants target;
+  Advise advise = {};                          // what no call pins; absent: by formula
+  std::vector<Decision>* decisions = nullptr;  // gets what was decided, in order
+  std::vector<OpenSite>* sites = nullptr;      // gets the calls that left it open
+};
+
 /// Puts the values of `target_sms` and `target_shared_bytes`, each `let` of the top level and each
 /// `fn` in the place of its name, the nodes of a called graph in the place of its call, and makes a
-/// device function of a generic one for each list of values that its calls give it. Graphs that are
-/// imported or generic, and what only they use, go. A module that is flat stays as it is. False
-/// after an error.
-[[nodiscard]] bool Expand(Module& module, const TargetConstants& target, Diagnostics& diagnostics);
+/// device function of a generic one for each list of values that its calls give it. What operators
+/// leave open is decided for each range of sizes: a choice becomes one number or one for each
+/// range, and the calls of an alternative have tasks in the ranges that it is taken for. Graphs
+/// that are imported or generic, and what only they use, go. A module that is flat stays as it is.
+/// False after an error.
+[[nodiscard]] bool Expand(Module& module, const ExpandOptions& options, Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -1,10 +1,12 @@
 #include "expand/inline.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "ir/device_copy.h"
+#include "ir/walk.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -54,6 +56,9 @@ class Inliner {
     }
     for (GenericArg& generic : copy.generics) {
       generic.value = copier_.Expr(generic.value);
+    }
+    for (Pin& pin : copy.pins) {
+      pin.value = copier_.Expr(pin.value);
     }
     copy.scalars = copier_.Exprs(call.scalars);
     for (auto* edges : {&copy.waits, &copy.notifies}) {
@@ -127,9 +132,25 @@ void LeaveOut(CallNode& call, const std::set<TensorId>& absent) {
   std::erase_if(call.args, [&](const Argument& arg) { return absent.contains(arg.tensor); });
 }
 
-std::vector<NodeId> InlineGraph(Module& module, GraphId id, const CallNode& call, Deduced deduced) {
-  const Graph graph = module.graphs[id];
-  return Inliner(module, graph, call, std::move(deduced)).Block(graph.body);
+std::vector<NodeId> InlineNodes(Module& module, const Graph& graph,
+                                const std::vector<NodeId>& nodes, const CallNode& call,
+                                Deduced deduced) {
+  return Inliner(module, graph, call, std::move(deduced)).Block(nodes);
+}
+
+std::vector<NodeId>::iterator PlaceOfBuffer(const Module& module, std::vector<NodeId>& nodes) {
+  std::set<TensorId> used;
+  VisitNodes(module, nodes, [&](NodeId id) {
+    if (const auto* call = std::get_if<CallNode>(&module.nodes[id])) {
+      for (const Argument& argument : call->args) {
+        used.insert(argument.tensor);
+      }
+    }
+  });
+  return std::find_if(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
+    return buffer != nullptr && !used.contains(buffer->tensor);
+  });
 }
 
 }  // namespace etc

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
+#include "support/unique_name.h"
 
 namespace etc {
 namespace {
@@ -58,7 +60,11 @@ void NamedConstants::Name(const Callee& callee, Substitution& values, std::vecto
     }
     bool long_text = !std::holds_alternative<SymbolRef>(module_.exprs[value]) &&
                      !EvaluatesAlone(module_.exprs[value]);
-    if (!symbol.value || !long_text || !IsConstant(module_, value)) {
+    // What was decided has a name to set it by.
+    const auto* number = std::get_if<IntLiteral>(&module_.exprs[value]);
+    bool decided = module_.choices.contains(generic) && number != nullptr &&
+                   !std::holds_alternative<IntLiteral>(module_.exprs[symbol.value]);
+    if (!symbol.value || !(long_text || decided) || !IsConstant(module_, value)) {
       continue;
     }
     std::string key = fmt::format("{}_{}={}", callee.name, symbol.name, Print(module_, value));
@@ -75,6 +81,16 @@ void NamedConstants::Name(const Callee& callee, Substitution& values, std::vecto
       found = names_.emplace(std::move(key), constant).first;
     }
     value = MakeRef(module_, found->second);
+  }
+}
+
+void TellConstantsApart(Module& module) {
+  std::set<std::string> taken;
+  for (const Item& item : module.items) {
+    if (const auto* id = std::get_if<SymbolId>(&item)) {
+      Symbol& symbol = module.symbols[*id];
+      symbol.name = UniqueName(symbol.name, taken);
+    }
   }
 }
 

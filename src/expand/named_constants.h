@@ -26,4 +26,7 @@ class NamedConstants {
   std::map<std::string, SymbolId> names_;  // by callee, name and value
 };
 
+/// Constants of two files may have one name: each gets its own.
+void TellConstantsApart(Module& module);
+
 }  // namespace etc

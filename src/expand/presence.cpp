@@ -190,6 +190,29 @@ std::optional<std::vector<bool>> PresentScalars(Module& module, const std::strin
   return conditions.known() ? std::optional(std::move(present)) : std::nullopt;
 }
 
+std::optional<std::vector<SymbolId>> TakePresentScalars(Module& module, CallNode& call,
+                                                        const Device& device,
+                                                        const Substitution& values,
+                                                        SourceRange range,
+                                                        Diagnostics& diagnostics) {
+  std::optional<std::vector<bool>> present =
+      PresentScalars(module, device.name, device.scalars, values, range, diagnostics);
+  if (!present) {
+    return std::nullopt;
+  }
+  bool one_each = call.scalars.size() == device.scalars.size();  // or the verifier reports it
+  std::vector<SymbolId> scalars;
+  std::vector<ExprId> given;
+  for (size_t i = 0; i < device.scalars.size(); ++i) {
+    if ((*present)[i]) {
+      scalars.push_back(device.scalars[i]);
+      given.push_back(one_each ? call.scalars[i] : ExprId{});
+    }
+  }
+  call.scalars = one_each ? given : call.scalars;
+  return scalars;
+}
+
 std::vector<StmtId> WithoutDecidedChoices(Module& module, const std::vector<StmtId>& body) {
   std::vector<StmtId> kept = WithoutDecidedIfs(module, body);
   VisitExprs(module, kept, [&](ExprId id) {

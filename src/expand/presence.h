@@ -30,6 +30,11 @@ bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& sc
     Module& module, const std::string& name, const std::vector<SymbolId>& scalars,
     const Substitution& values, SourceRange range, Diagnostics& diagnostics);
 
+/// The scalars of a device function that there are, of which the call keeps the values.
+[[nodiscard]] std::optional<std::vector<SymbolId>> TakePresentScalars(
+    Module& module, CallNode& call, const Device& device, const Substitution& values,
+    SourceRange range, Diagnostics& diagnostics);
+
 /// The body where each `if` and `select` that constants decide, in every range of sizes alike, is
 /// the side that it takes. Expressions change in place.
 [[nodiscard]] std::vector<StmtId> WithoutDecidedChoices(Module& module,

@@ -157,6 +157,33 @@ struct Where {
   ExprId hi;
 };
 
+/// Of the values that a choice may have, some: one (`8`), or with both ends those of a range
+/// (`16..48 multiple 8`).
+struct ChoiceValues {
+  ExprId lo;
+  ExprId hi;        // absent where there is one
+  ExprId multiple;  // absent where it is 1
+};
+
+/// `rows: choose (8, 16..48 multiple 8) when rows <= K = f(N)`: a generic parameter that says how a
+/// function is tiled, and not what it means. Its symbol's value says what it is where nobody else
+/// does.
+struct Choice {
+  std::vector<ChoiceValues> values;
+  ExprId condition;  // of those that may be used, over this and the other parameters; absent: all
+};
+
+/// `alternative split when H > 1 prefer B < 4 { … }`: one of the bodies of a graph. All mean the
+/// same, and the first says what.
+struct Alternative {
+  std::string name;
+  ExprId condition;   // where it may be used; absent: everywhere
+  ExprId preference;  // where it is taken unless somebody says otherwise; absent: nowhere
+  std::vector<NodeId> body;
+  SourceRange range;  // of the name
+  SourceRange braces;
+};
+
 struct Graph {
   std::string name;
   std::vector<SymbolId> generics;  // as those of a device function
@@ -166,6 +193,7 @@ struct Graph {
   std::optional<ScheduleKind> schedule;
   std::vector<Specialisation> specialisations;  // a kernel for each combination of their ranges
   std::vector<NodeId> body;
+  std::vector<Alternative> alternatives = {};  // in the place of the body; none behind expansion
   SourceRange range;
   SourceRange braces = {};
 };
@@ -260,6 +288,7 @@ class Module {
   Table<FunctionId, Function> functions;
   Table<ImportId, Import> imports;
   std::vector<Item> items;
+  std::map<SymbolId, Choice> choices;          // of the generic parameters that are choices
   std::map<ExprId, Application> applications;  // none behind expansion
   std::vector<Expansion> expansions;
   std::vector<Comment> comments;      // in source order

@@ -64,11 +64,19 @@ struct GenericArg {
   ExprId value;
   SourceRange range = {};
 };
+/// `rows = 64` or `alternative = split`: who calls decides for the compiler.
+struct Pin {
+  std::string name;
+  ExprId value;             // absent for an alternative
+  std::string alternative;  // its name
+  SourceRange range = {};
+};
 /// `call @f(%a, %b, l + 1) wait … notify …;`, in graphs only.
 struct CallNode {
   DeviceId callee;
   GraphId graph;                     // in the place of `callee`; none behind expansion
   std::vector<GenericArg> generics;  // those that the call says: none behind expansion
+  std::vector<Pin> pins;             // the same
   std::vector<Argument> args;
   std::vector<ExprId> scalars;  // the values of the callee's scalar parameters
   std::vector<Edge> waits;

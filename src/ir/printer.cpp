@@ -116,7 +116,24 @@ class Printer {
       return tail + (graph.specialisations.empty() ? "" : ")");
     });
     NodePrinter(module_, names_, text_, layout_, false).Nodes(graph.body);
+    for (const Alternative& alternative : graph.alternatives) {
+      Print(alternative);
+    }
     layout_.Close(graph.braces);
+    names_.Restore(std::move(state));
+  }
+
+  void Print(const Alternative& alternative) {
+    PrintNames::State state = names_.Save();
+    layout_.Before(alternative.range);
+    auto condition = [&](const char* word, ExprId id) {
+      return id ? fmt::format(" {} {}", word, text_.Expr(id)) : std::string();
+    };
+    layout_.Open(fmt::format("alternative {}{}{}", alternative.name,
+                             condition("when", alternative.condition),
+                             condition("prefer", alternative.preference)));
+    NodePrinter(module_, names_, text_, layout_, false).Nodes(alternative.body);
+    layout_.Close(alternative.braces);
     names_.Restore(std::move(state));
   }
 
@@ -180,7 +197,10 @@ class Printer {
     std::string list = Listed(generics, [&](SymbolId id) {
       ExprId value = module_.symbols[id].value;
       names_.Declare(id);
-      return names_.Of(id) + (value ? " = " + text_.ExprWithoutGreater(value) : "");
+      auto choice = module_.choices.find(id);
+      std::string choose =
+          choice == module_.choices.end() ? "" : ": " + text_.Choose(choice->second);
+      return names_.Of(id) + choose + (value ? " = " + text_.ExprWithoutGreater(value) : "");
     });
     return list.empty() ? "" : "<" + list + ">";
   }

@@ -193,6 +193,23 @@ std::string ExprPrinter::Generics(const std::vector<GenericArg>& generics) const
   return list.empty() ? "" : "<" + list + ">";
 }
 
+std::string ExprPrinter::Pins(const std::vector<Pin>& pins) const {
+  std::string list = Listed(pins, [&](const Pin& pin) {
+    return pin.name + " = " + (pin.value ? Expr(pin.value) : pin.alternative);
+  });
+  return list.empty() ? "" : "[" + list + "]";
+}
+
+std::string ExprPrinter::Choose(const Choice& choice) const {
+  std::string values = Listed(choice.values, [&](const ChoiceValues& one) {
+    std::string multiple = one.multiple ? " multiple " + Expr(one.multiple) : "";
+    return one.hi ? Interval(one.lo, one.hi) + multiple : Expr(one.lo);
+  });
+  std::string condition =
+      choice.condition ? " when " + ExprWithoutGreater(choice.condition) : std::string();
+  return fmt::format("choose ({}){}", values, condition);
+}
+
 std::string ExprPrinter::Type(const Tensor& tensor) const {
   std::string layout = tensor.tile.empty() ? ""
                                            : fmt::format(" layout tile({}{})", List(tensor.tile),

@@ -73,6 +73,10 @@ class ExprPrinter {
   std::string Text(const Argument& arg) const;
   /// `<N = 64>`, or nothing.
   std::string Generics(const std::vector<GenericArg>& generics) const;
+  /// `[rows = 64, alternative = split]`, or nothing.
+  std::string Pins(const std::vector<Pin>& pins) const;
+  /// `choose (8, 16..48 multiple 8) when rows < K`.
+  std::string Choose(const Choice& choice) const;
   std::string Type(const Tensor& tensor) const;
   std::string Ref(const EventRef& ref) const;
   std::string EventHead(const Event& event) const;

@@ -38,10 +38,10 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
 
 void NodePrinter::Print(const CallNode& call, SourceRange range) {
   std::string head =
-      fmt::format("call @{}{}{}{}",
+      fmt::format("call @{}{}{}{}{}",
                   call.graph ? module_.graphs[call.graph].name : module_.devices[call.callee].name,
-                  text_.Generics(call.generics), text_.Arguments(call.args, call.scalars),
-                  ScheduleText(call.schedule));
+                  text_.Generics(call.generics), text_.Pins(call.pins),
+                  text_.Arguments(call.args, call.scalars), ScheduleText(call.schedule));
   std::vector<std::string> clauses;
   std::string line = head;
   for (const auto& [word, edges] : {std::pair("wait", &call.waits), {"notify", &call.notifies}}) {

@@ -16,12 +16,13 @@ constexpr double kMostTasks = 1LL << 60;
 class KernelCounter {
  public:
   KernelCounter(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
-                const std::map<std::string, int64_t>& elements)
-      : module_(module), target_(target), elements_(elements) {
+                const std::map<std::string, int64_t>& elements, Edges edges)
+      : module_(module), target_(target), elements_(elements), edges_(edges) {
     sizes_.dims = dims;
     sizes_.ranges = RangesOf(module, kernel);
     std::vector<ShareSite> sites = SharesOf(module, kernel);
     for (const ShareSite& site : sites) {
+      CollectUnflaggable(std::get<Share>(module.nodes[site.share]));
       CollectWrites(std::get<Share>(module.nodes[site.share]));
     }
     for (const ShareSite& site : sites) {
@@ -54,6 +55,23 @@ class KernelCounter {
         written_.insert(share.args[i].tensor);
       }
     }
+  }
+
+  void CollectUnflaggable(const Share& share) {
+    const Device& callee = module_.devices[share.callee];
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      if (!TakesFlagged(callee, callee.params[i])) {
+        unflaggable_.insert(share.args[i].tensor);
+      }
+    }
+  }
+
+  /// Whether flag-in-data will take the buffer, as far as that is known before events are.
+  bool WillBeFlagged(TensorId id) const {
+    constexpr double kMostRows = 8;
+    const Tensor& tensor = module_.tensors[id];
+    return tensor.kind == TensorKind::Buffer && !unflaggable_.contains(id) &&
+           (tensor.shape.size() == 1 || Int(tensor.shape.front()) <= kMostRows);
   }
 
   void Count(const Share& share, CallCost& call) {
@@ -111,7 +129,9 @@ class KernelCounter {
 
   Mechanism AddEdge(const Share& share, TensorId tensor, CallCost& call) const {
     EdgeCost edge{tensor};
-    if (module_.tensors[tensor].flagged) {
+    if (edges_ == Edges::Expected) {
+      edge.mechanism = WillBeFlagged(tensor) ? Mechanism::FlagInData : Mechanism::Counter;
+    } else if (module_.tensors[tensor].flagged) {
       edge.mechanism = Mechanism::FlagInData;
     } else if (!share.waits.empty()) {
       edge.mechanism = Mechanism::Counter;
@@ -125,8 +145,10 @@ class KernelCounter {
   const Module& module_;
   const Target& target_;
   const std::map<std::string, int64_t>& elements_;
+  const Edges edges_;
   LaunchSizes sizes_;
   std::set<TensorId> written_;
+  std::set<TensorId> unflaggable_;  // that some call cannot take flagged
   std::vector<CallCost> calls_;
 };
 
@@ -134,8 +156,8 @@ class KernelCounter {
 
 std::vector<CallCost> CountCalls(const Module& module, const Kernel& kernel, const Env& dims,
                                  const Target& target,
-                                 const std::map<std::string, int64_t>& elements) {
-  return KernelCounter(module, kernel, dims, target, elements).Take();
+                                 const std::map<std::string, int64_t>& elements, Edges edges) {
+  return KernelCounter(module, kernel, dims, target, elements, edges).Take();
 }
 
 }  // namespace etc

@@ -14,6 +14,6 @@ namespace etc {
 /// `elements`: values of tensors that data decide, by name.
 std::vector<CallCost> CountCalls(const Module& module, const Kernel& kernel, const Env& dims,
                                  const Target& target,
-                                 const std::map<std::string, int64_t>& elements);
+                                 const std::map<std::string, int64_t>& elements, Edges edges);
 
 }  // namespace etc

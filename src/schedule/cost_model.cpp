@@ -232,9 +232,9 @@ Limit Times::Longest() const {
 }
 
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
-                  const std::map<std::string, int64_t>& elements) {
+                  const std::map<std::string, int64_t>& elements, Edges edges) {
   KernelCost cost;
-  cost.calls = CountCalls(module, kernel, dims, target, elements);
+  cost.calls = CountCalls(module, kernel, dims, target, elements, edges);
   Simulator(cost, target).Run();
   return cost;
 }
@@ -294,6 +294,19 @@ std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& 
     }
   }
   return choices;
+}
+
+Env TypicalSizes(const Module& module, const Kernel& kernel, bool largest) {
+  constexpr int64_t kTypicalSize = 16;
+  Env sizes;
+  DimRanges ranges = RangesOf(module, kernel);
+  for (SymbolId dim : DimsOf(module)) {
+    if (auto range = RangeOfDim(module, dim, ranges)) {
+      int64_t typical = std::min(range->hi, std::max(range->lo, kTypicalSize));
+      sizes[dim] = !ranges.contains(dim) ? typical : largest ? range->hi : range->lo;
+    }
+  }
+  return RequirementsHold(module, sizes, ranges) ? sizes : LeastSizes(module, kernel);
 }
 
 }  // namespace etc

@@ -89,11 +89,18 @@ struct KernelCost {
   Times times;
 };
 
+/// How the edges of a kernel are known.
+enum class Edges {
+  Scheduled,  // by its flagged buffers, waits and events
+  Expected,   // it has none yet: few rows will be flagged, and the rest will be counted
+};
+
 /// What the target makes of the kernel at these sizes; `dims` has every dimension. Each element of
 /// an integer parameter counts as the value that `elements` has for its name, else as the largest
 /// that it may be.
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
-                  const std::map<std::string, int64_t>& elements = {});
+                  const std::map<std::string, int64_t>& elements = {},
+                  Edges edges = Edges::Scheduled);
 
 /// The throttle of the loader in the shares of one repeat, or in those that no repeat holds, and
 /// why.
@@ -108,6 +115,10 @@ struct ThrottleChoice {
 /// The least sizes that a kernel serves, at which its chain counts most: its throttle is chosen
 /// there.
 Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given = {});
+
+/// The least or the largest sizes of the ranges that a kernel is specialised for; of the other
+/// dimensions a few: of a cache of pages, so many as a context of a thousand positions has.
+Env TypicalSizes(const Module& module, const Kernel& kernel, bool largest);
 
 /// One for each run of shares that streams, in program order.
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,

@@ -156,13 +156,19 @@ void CollectSchedules(const Module& module, const std::vector<NodeId>& nodes,
 
 }  // namespace
 
-bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options) {
-  if (options.schedule) {
-    return *options.schedule == ScheduleKind::Kernels;
-  }
+std::set<ScheduleKind> SchedulesOf(const Module& module, const Graph& graph) {
   std::set<ScheduleKind> kinds;
   CollectSchedules(module, graph.body, graph.schedule, kinds);
-  return kinds == std::set{ScheduleKind::Kernels};
+  return kinds;
+}
+
+bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options) {
+  if (!options.schedule) {
+    return SchedulesOf(module, graph) == std::set{ScheduleKind::Kernels};
+  }
+  // What was chosen goes over what calls say of themselves, as `--schedule` does.
+  return *options.schedule == ScheduleKind::Kernels ||
+         (*options.schedule == ScheduleKind::Auto && graph.schedule == ScheduleKind::Kernels);
 }
 
 bool ReplaceGraphs(Module& module, const std::function<bool(const Graph&)>& takes,

@@ -25,6 +25,10 @@ bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics&
 /// nothing else uses. A graph without ranges is folded for all sizes.
 bool Specialise(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Says of each graph of the schedule `auto` whether it becomes one kernel or launches: what the
+/// cost model takes for quicker.
+bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Replaces each graph whose calls are to be launches of their own by one kernel: a launch for each
 /// call, in program order, a repeat around those of a repeat. There are no events: a launch follows
 /// all that stand before it.

@@ -7,13 +7,21 @@
 
 namespace etc {
 
+namespace {
+
+bool ExpandFlat(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+  return Expand(module, {{options.target->sms, options.target->shared_bytes}}, diagnostics);
+}
+
+}  // namespace
+
 const std::vector<Pass>& AllPasses() {
   static const std::vector<Pass> kPasses = {
       // Done before the first verification, so here there is nothing left to do but to print.
       {"import", "imports, functions, generic parameters and called graphs in their places",
-       [](Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
-         return Expand(module, {options.target->sms, options.target->shared_bytes}, diagnostics);
-       }},
+       ExpandFlat},
+      // The same walk: what is called depends on what is chosen.
+      {"choose", "what operators leave open, decided for each range of sizes", ExpandFlat},
       // Not in the static pipeline: what an author wrote stays, and derived events are few.
       {"strip-events", "graphs without events, waits and notifies", StripEvents},
       {"minimise-events", "no wait that the order of tasks does not need", MinimiseEvents},
@@ -22,6 +30,9 @@ const std::vector<Pass>& AllPasses() {
       // Behind derive-events, which gives all ranges of a graph the same events, and ahead of all
       // that schedules: no other pass meets a call without tasks or a choice that a range decides.
       {"specialise", "a graph for each range of a specialisation, folded for it", Specialise},
+      // Behind specialise: ranges may differ in it.
+      {"choose-schedule", "one kernel or launches, for graphs of the schedule `auto`",
+       ChooseSchedule},
       // In either order: everything below works on kernels.
       {"lower-kernels", "graphs of the schedule `kernels` to a list of launches", LowerKernels},
       {"lower-static", "graphs to persistent kernels with an explicit share for each call",

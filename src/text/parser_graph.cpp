@@ -139,6 +139,7 @@ void Parser::CallStatement(std::vector<NodeId>& body) {
     call.callee = std::get<DeviceId>(*callable);
   }
   call.generics = OptionalGenericArgs();
+  call.pins = OptionalPins();
   call.args = Arguments(call.scalars);
   call.schedule = OptionalSchedule();
   while (At(TokenKind::KeywordWait) || At(TokenKind::KeywordNotify)) {

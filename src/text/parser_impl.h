@@ -1,6 +1,6 @@
 // The recursive-descent parser. Its parts stand in parser.cpp (tokens, errors), parser_names.cpp,
-// parser_import.cpp, parser_item.cpp (the top level), parser_function.cpp (`fn`), parser_expr.cpp,
-// parser_body.cpp, parser_graph.cpp and parser_kernel.cpp.
+// parser_import.cpp, parser_item.cpp (the top level), parser_function.cpp (`fn`),
+// parser_choice.cpp, parser_expr.cpp, parser_body.cpp, parser_graph.cpp and parser_kernel.cpp.
 //
 // An error in the syntax starts a panic: from then on every look at the tokens sees the end of the
 // file, so all open productions finish without a word, until a statement's or an item's loop calls
@@ -173,6 +173,17 @@ class Parser {
   std::vector<TensorId> Operands(TokenKind keyword);
   /// `<N, K, eps = 1e-6>`, or nothing.
   std::vector<SymbolId> OptionalGenerics();
+  SymbolId Generic();
+
+  // Choices and alternatives.
+  bool AtWord(std::string_view word) const { return At(TokenKind::Name) && Peek().text == word; }
+  /// Behind `rows:`, up to the `=`: `choose (8, 16..48 multiple 8) when rows < K`.
+  Choice ChoiceOf();
+  void AlternativeNode(Graph& graph);
+  /// `when` or `prefer` and a condition, or nothing.
+  ExprId OptionalCondition(std::string_view word);
+  /// `[rows = 64, alternative = split]`, or nothing.
+  std::vector<Pin> OptionalPins();
   ImplArg OneImplArg();
 
   // Expressions.

@@ -238,17 +238,30 @@ std::vector<SymbolId> Parser::OptionalGenerics() {
     return generics;
   }
   do {
-    Token name = Expect(TokenKind::Name);
-    Symbol symbol{std::string(name.text), SymbolKind::Generic, name.range, {}, {}, {}, {}};
-    if (Accept(TokenKind::Equal)) {
-      no_greater_ = true;
-      symbol.value = Expression();
-      no_greater_ = false;
-    }
-    generics.push_back(DeclareSymbol(name, std::move(symbol)));
+    generics.push_back(Generic());
   } while (Accept(TokenKind::Comma));
   Expect(TokenKind::Greater);
   return generics;
+}
+
+SymbolId Parser::Generic() {
+  Token name = Expect(TokenKind::Name);
+  Symbol symbol{std::string(name.text), SymbolKind::Generic, name.range, {}, {}, {}, {}};
+  no_greater_ = true;
+  if (Accept(TokenKind::Colon)) {
+    // Known in its own condition.
+    SymbolId id = DeclareSymbol(name, std::move(symbol));
+    module_->choices[id] = ChoiceOf();
+    Expect(TokenKind::Equal);
+    module_->symbols[id].value = Expression();
+    no_greater_ = false;
+    return id;
+  }
+  if (Accept(TokenKind::Equal)) {
+    symbol.value = Expression();
+  }
+  no_greater_ = false;
+  return DeclareSymbol(name, std::move(symbol));
 }
 
 void Parser::DeviceItem() {
@@ -353,7 +366,15 @@ void Parser::GraphItem() {
     graph.where = OptionalWhere();
     graph.specialisations =
         graph.where.empty() ? OptionalSpecialise() : std::vector<Specialisation>{};
-    graph.braces = BlockAfterHeader([&] { GraphNode(graph.body); });
+    graph.braces = BlockAfterHeader([&] {
+      if (AtWord("alternative") && graph.body.empty()) {
+        AlternativeNode(graph);
+      } else if (!graph.alternatives.empty()) {
+        Unexpected("`alternative`, as a graph has alternatives or nodes");
+      } else {
+        GraphNode(graph.body);
+      }
+    });
   }
   GraphId id = module_->graphs.Add(std::move(graph));
   module_->items.emplace_back(id);

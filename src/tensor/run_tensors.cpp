@@ -1,4 +1,4 @@
-#include "driver/run_tensors.h"
+#include "tensor/run_tensors.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,166 @@
+#include "compile/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+class Reader {
+ public:
+  Reader(const std::string& origin, Diagnostics& diagnostics)
+      : origin_(origin), diagnostics_(diagnostics) {}
+
+  std::optional<Tuning> Read(std::string_view text) {
+    Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) {
+      return Refuse("is not JSON");
+    }
+    if (!json.is_object() || json.value("tuning", Json()) != kVersion ||
+        !json.value("entries", Json()).is_array()) {
+      return Refuse(
+          fmt::format("is no tuning file of version {}: it is an object with "
+                      "`\"tuning\": {}` and a list `entries`",
+                      kVersion, kVersion));
+    }
+    Tuning tuning;
+    for (const Json& entry : json["entries"]) {
+      auto read = Entry(entry);
+      if (!read) {
+        return Refuse(
+            fmt::format("has an entry with no `target`, `function`, `shape`, `range` or "
+                        "`choose`, or one of another kind: {}",
+                        entry.dump()));
+      }
+      tuning.entries.push_back(std::move(*read));
+    }
+    return tuning;
+  }
+
+ private:
+  std::optional<Tuning> Refuse(const std::string& what) {
+    diagnostics_.Error(DiagnosticKind::Choice, {}, fmt::format("`{}` {}", origin_, what));
+    return std::nullopt;
+  }
+
+  static std::optional<TuningEntry> Entry(const Json& json) {
+    auto object = [&](const char* name) { return json.contains(name) && json[name].is_object(); };
+    auto string = [&](const char* name) { return json.contains(name) && json[name].is_string(); };
+    if (!json.is_object() || !string("target") || !string("function") || !object("shape") ||
+        !object("range") || !object("choose")) {
+      return std::nullopt;
+    }
+    TuningEntry entry{json["target"], json["function"], {}, {}, {}};
+    for (const auto& [name, value] : json["shape"].items()) {
+      if (!value.is_number_integer()) {
+        return std::nullopt;
+      }
+      entry.shape[name] = value.get<int64_t>();
+    }
+    for (const auto& [name, value] : json["range"].items()) {
+      if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() ||
+          !value[1].is_number_integer()) {
+        return std::nullopt;
+      }
+      entry.range[name] = {value[0].get<int64_t>(), value[1].get<int64_t>()};
+    }
+    for (const auto& [name, value] : json["choose"].items()) {
+      if (!value.is_number_integer() && !value.is_string()) {
+        return std::nullopt;
+      }
+      entry.choose[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    return entry;
+  }
+
+  const std::string& origin_;
+  Diagnostics& diagnostics_;
+};
+
+bool IsNumber(const std::string& option) {
+  return std::all_of(option.begin(), option.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsSameRange(const std::map<std::string, Interval>& a,
+                 const std::map<std::string, Interval>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.lo == y.second.lo && x.second.hi == y.second.hi;
+  });
+}
+
+/// Whether the question's range lies inside of the entry's.
+bool Holds(const TuningEntry& entry, const Question& question) {
+  return std::all_of(entry.range.begin(), entry.range.end(), [&](const auto& one) {
+    auto found = question.range.find(one.first);
+    return found != question.range.end() && one.second.lo <= found->second.lo &&
+           found->second.hi <= one.second.hi;
+  });
+}
+
+bool HasShape(const TuningEntry& entry, const Question& question) {
+  return std::all_of(entry.shape.begin(), entry.shape.end(), [&](const auto& one) {
+    auto found = question.shape.find(one.first);
+    return found != question.shape.end() && found->second == one.second;
+  });
+}
+
+}  // namespace
+
+std::optional<Tuning> ParseTuning(std::string_view text, const std::string& origin,
+                                  Diagnostics& diagnostics) {
+  return Reader(origin, diagnostics).Read(text);
+}
+
+std::string TuningText(const Tuning& tuning) {
+  std::string entries;
+  for (const TuningEntry& entry : tuning.entries) {
+    Json json = {{"target", entry.target},
+                 {"function", entry.function},
+                 {"shape", entry.shape},
+                 {"range", Json::object()},
+                 {"choose", Json::object()}};
+    for (const auto& [name, range] : entry.range) {
+      json["range"][name] = {range.lo, range.hi};
+    }
+    for (const auto& [name, option] : entry.choose) {
+      json["choose"][name] = IsNumber(option) ? Json(std::stoll(option)) : Json(option);
+    }
+    entries += fmt::format("{}    {}", entries.empty() ? "" : ",\n", json.dump());
+  }
+  return fmt::format("{{\n  \"tuning\": {},\n  \"entries\": [\n{}\n  ]\n}}\n", kVersion, entries);
+}
+
+void Set(Tuning& tuning, const std::string& target, const Question& question,
+         const std::string& option) {
+  auto same = [&](const TuningEntry& entry) {
+    return entry.target == target && entry.function == question.function &&
+           entry.shape == question.shape && IsSameRange(entry.range, question.range);
+  };
+  auto found = std::find_if(tuning.entries.begin(), tuning.entries.end(), same);
+  if (found == tuning.entries.end()) {
+    tuning.entries.push_back({target, question.function, question.shape, question.range, {}});
+    found = std::prev(tuning.entries.end());
+  }
+  found->choose[question.parameter] = option;
+}
+
+std::optional<Answer> Find(const Tuning& tuning, const std::string& target,
+                           const Question& question, const std::string& origin) {
+  for (const TuningEntry& entry : tuning.entries) {
+    auto choose = entry.choose.find(question.parameter);
+    if (choose != entry.choose.end() && entry.target == target &&
+        entry.function == question.function && HasShape(entry, question) &&
+        Holds(entry, question)) {
+      return Answer{choose->second, Decider::Tuning, origin};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace etc

@@ -1,0 +1,44 @@
+// Tuning files: what was measured to be best of what operators leave open.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expand/decisions.h"
+#include "support/diagnostics.h"
+
+namespace etc {
+
+/// For one function, at one shape, in one range of sizes, on one target.
+struct TuningEntry {
+  std::string target;
+  std::string function;
+  std::map<std::string, int64_t> shape;
+  std::map<std::string, Interval> range;
+  std::map<std::string, std::string> choose;  // an option by parameter
+};
+
+struct Tuning {
+  std::vector<TuningEntry> entries;
+};
+
+/// Parses the text of a tuning file; `origin` names it in messages. Reports [choice] errors.
+[[nodiscard]] std::optional<Tuning> ParseTuning(std::string_view text, const std::string& origin,
+                                                Diagnostics& diagnostics);
+
+/// An entry on each line.
+[[nodiscard]] std::string TuningText(const Tuning& tuning);
+
+/// Adds what was decided, in the place of what the tuning says of the same.
+void Set(Tuning& tuning, const std::string& target, const Question& question,
+         const std::string& option);
+
+/// What the tuning says. An entry is for a question where it has nothing else in its shape, and
+/// where its range holds the range of the question.
+[[nodiscard]] std::optional<Answer> Find(const Tuning& tuning, const std::string& target,
+                                         const Question& question, const std::string& origin);
+
+}  // namespace etc

@@ -1,0 +1,350 @@
+#include "expand/choosing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/printer.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+/// More values than anybody lists.
+constexpr size_t kMostOptions = 4096;
+
+std::string Listed(const std::vector<Option>& options) {
+  constexpr size_t kMostNamed = 12;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(options.size(), kMostNamed); ++i) {
+    names.push_back(fmt::format("`{}`", options[i].name));
+  }
+  return fmt::format("{}{}", fmt::join(names, ", "), options.size() > kMostNamed ? ", …" : "");
+}
+
+/// What the name of a choice or of all alternatives is called in messages.
+std::string NameOf(const Callee& callee, const std::string& parameter) {
+  return parameter == kAlternative ? fmt::format("the alternative of `@{}`", callee.name)
+                                   : fmt::format("`{}` of `@{}`", parameter, callee.name);
+}
+
+}  // namespace
+
+void Choosing::Enter(const Graph& graph) {
+  graph_ = graph.name;
+  ranges_.clear();
+  at_hand_.clear();
+  for (std::vector<Where>& where : WheresOf(module_, graph)) {
+    DimRanges ends = RangesOf(module_, where);
+    at_hand_.push_back(ranges_.size());
+    ranges_.push_back({std::move(where), std::move(ends)});
+  }
+}
+
+ExprId Choosing::Value(const Callee& callee, const CallNode& call, SymbolId choice,
+                       const Substitution& values, SourceRange range) {
+  const Symbol symbol = module_.symbols[choice];
+  ExprId formula = Clone(module_, symbol.value, values);
+  struct Piece {
+    size_t last;                   // of the ranges that it is for
+    std::optional<int64_t> value;  // absent: what the formula says
+  };
+  std::vector<Piece> pieces;
+  for (size_t number : at_hand_) {
+    const Range& one = ranges_[number];
+    Question question = Ask(callee, values, one);
+    question.parameter = symbol.name;
+    for (int64_t value : Legal(choice, values, one)) {
+      question.options.push_back({fmt::format("{}", value), value});
+    }
+    if (std::optional<int64_t> value = EvaluateInt(module_, formula, {}, one.ends)) {
+      question.by_formula = fmt::format("{}", *value);
+    }
+    const Option* option = Settle(callee, call, one, std::move(question), range);
+    if (option == nullptr) {
+      return {};
+    }
+    std::optional<int64_t> value;
+    if (made_.back().answer.by != Decider::Formula) {
+      value = option->value;
+    }
+    if (pieces.empty() || pieces.back().value != value) {
+      pieces.push_back({number, value});
+    }
+    pieces.back().last = number;
+  }
+  ExprId result;
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+    ExprId mine = piece->value ? MakeInt(module_, *piece->value) : formula;
+    if (!result) {
+      result = mine;
+      continue;
+    }
+    std::vector<size_t> until;
+    for (size_t number : at_hand_) {
+      if (number <= piece->last) {
+        until.push_back(number);
+      }
+    }
+    result = module_.AddExpr(Call{Intrinsic::Select, {Among(until), mine, result}});
+  }
+  return result;
+}
+
+std::vector<size_t> Choosing::Alternatives(const Callee& callee,
+                                           const std::vector<Alternative>& all,
+                                           const CallNode& call, const Substitution& values,
+                                           SourceRange range) {
+  std::vector<size_t> taken(ranges_.size());
+  if (all.front().condition) {
+    diagnostics_.Error(DiagnosticKind::Alternative, module_.RangeOf(all.front().condition),
+                       fmt::format("the first alternative says what `@{}` means, so it may be used "
+                                   "everywhere: it has no `when`",
+                                   callee.name));
+    return {};
+  }
+  for (size_t number : at_hand_) {
+    const Range& one = ranges_[number];
+    Question question = Ask(callee, values, one);
+    question.parameter = kAlternative;
+    auto holds = [&](ExprId condition, const Alternative& of, const char* word) {
+      ExprId mine = Clone(module_, condition, values);
+      std::optional<bool> decided = EvaluateBool(module_, mine, {}, one.ends);
+      if (!decided) {
+        diagnostics_
+            .Error(DiagnosticKind::Alternative, module_.RangeOf(condition),
+                   fmt::format("the range of sizes does not decide `{}` of the alternative `{}`: "
+                               "`{}`",
+                               word, of.name, Print(module_, mine)))
+            .notes.push_back({range, "it is asked for here"});
+      }
+      return decided;
+    };
+    question.by_formula = all.front().name;
+    bool preferred = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::optional<bool> usable =
+          all[i].condition ? holds(all[i].condition, all[i], "when") : std::optional(true);
+      std::optional<bool> wanted =
+          all[i].preference ? holds(all[i].preference, all[i], "prefer") : std::optional(false);
+      if (!usable || !wanted) {
+        return {};
+      }
+      if (*usable) {
+        question.options.push_back({all[i].name, static_cast<int64_t>(i)});
+      }
+      if (*usable && *wanted && !preferred) {
+        question.by_formula = all[i].name;
+        preferred = true;
+      }
+    }
+    const Option* option = Settle(callee, call, one, std::move(question), range);
+    if (option == nullptr) {
+      return {};
+    }
+    taken[number] = static_cast<size_t>(option->value);
+  }
+  return taken;
+}
+
+std::vector<size_t> Choosing::EachOf(const std::vector<size_t>& taken) const {
+  std::vector<size_t> each;
+  for (size_t range : at_hand_) {
+    if (!taken.empty() && std::find(each.begin(), each.end(), taken[range]) == each.end()) {
+      each.push_back(taken[range]);
+    }
+  }
+  return each;
+}
+
+void Choosing::CheckPins(const Callee& callee, bool has_alternatives, const CallNode& call) {
+  for (size_t i = 0; i < call.pins.size(); ++i) {
+    const Pin& pin = call.pins[i];
+    bool open = has_alternatives && pin.name == kAlternative;
+    std::vector<std::string> known;
+    if (has_alternatives) {
+      known.emplace_back(fmt::format("`{}`", kAlternative));
+    }
+    for (SymbolId generic : callee.generics) {
+      if (module_.choices.contains(generic)) {
+        open |= module_.symbols[generic].name == pin.name;
+        known.push_back(fmt::format("`{}`", module_.symbols[generic].name));
+      }
+    }
+    auto same = [&](const Pin& other) { return other.name == pin.name; };
+    bool twice =
+        std::any_of(call.pins.begin(), call.pins.begin() + static_cast<std::ptrdiff_t>(i), same);
+    if (!open) {
+      diagnostics_
+          .Error(DiagnosticKind::Choice, pin.range,
+                 fmt::format("`@{}` leaves no `{}` open{}", callee.name, pin.name,
+                             known.empty() ? "" : fmt::format(", but {}", fmt::join(known, ", "))))
+          .notes.push_back({callee.range, "it is defined here"});
+    } else if (twice) {
+      diagnostics_.Error(DiagnosticKind::Choice, pin.range,
+                         fmt::format("`{}` is pinned twice", pin.name));
+    }
+  }
+}
+
+Question Choosing::Ask(const Callee& callee, const Substitution& values, const Range& range) const {
+  Question question;
+  question.function = callee.name;
+  for (SymbolId generic : callee.generics) {
+    auto found = values.find(generic);
+    const Symbol& symbol = module_.symbols[generic];
+    if (symbol.value || found == values.end() || KindOf(module_, found->second) != ValueKind::Int) {
+      continue;
+    }
+    std::vector<SymbolId> dims;
+    for (const Where& one : range.where) {
+      dims.push_back(one.dim);
+    }
+    if (Mentions(module_, found->second, dims)) {
+      if (std::optional<Interval> ends = Bounds(module_, found->second, {}, range.ends)) {
+        question.range[symbol.name] = *ends;
+      }
+    } else if (auto value = EvaluateInt(module_, found->second, {}, range.ends)) {
+      question.shape[symbol.name] = *value;
+    }
+  }
+  return question;
+}
+
+std::optional<Answer> Choosing::Pinned(const Callee& callee, const CallNode& call,
+                                       const Range& range, const Question& question) {
+  for (const Pin& pin : call.pins) {
+    if (pin.name != question.parameter) {
+      continue;
+    }
+    if (!pin.value) {
+      return Answer{pin.alternative, Decider::Pin, {}};
+    }
+    std::optional<int64_t> value = EvaluateInt(module_, pin.value, {}, range.ends);
+    if (!value) {
+      diagnostics_.Error(DiagnosticKind::Choice, pin.range,
+                         fmt::format("{} is pinned to `{}`, which is no constant",
+                                     NameOf(callee, pin.name), Print(module_, pin.value)));
+    }
+    return Answer{value ? fmt::format("{}", *value) : "", Decider::Pin, {}};
+  }
+  return std::nullopt;
+}
+
+const Option* Choosing::Settle(const Callee& callee, const CallNode& call, const Range& range,
+                               Question question, SourceRange call_range) {
+  std::optional<Answer> answer = Pinned(callee, call, range, question);
+  if (answer && answer->option.empty()) {
+    return nullptr;
+  }
+  if (!answer && advise_) {
+    answer = advise_(question);
+  }
+  if (!answer) {
+    answer = Answer{question.by_formula, Decider::Formula, {}};
+  }
+  auto is_it = [&](const Option& option) { return option.name == answer->option; };
+  made_.push_back({std::move(question), *answer, graph_, range.where, call_range, callee.range});
+  const Question& asked = made_.back().question;
+  auto found = std::find_if(asked.options.begin(), asked.options.end(), is_it);
+  if (found != asked.options.end()) {
+    return &*found;
+  }
+  bool alternative = asked.parameter == kAlternative;
+  std::string what = answer->option.empty() ? "no constant" : fmt::format("`{}`", answer->option);
+  std::string says = answer->by == Decider::Pin ? "pinned to " + what
+                     : answer->by == Decider::Tuning
+                         ? fmt::format("{} by `{}`", what, answer->origin)
+                         : what + " by its formula";
+  diagnostics_
+      .Error(alternative ? DiagnosticKind::Alternative : DiagnosticKind::Choice, call_range,
+             fmt::format("{} is {}; for {} it may be {}", NameOf(callee, asked.parameter), says,
+                         TextOf(range), asked.options.empty() ? "nothing" : Listed(asked.options)))
+      .notes.push_back({callee.range, "it is defined here"});
+  return nullptr;
+}
+
+std::vector<int64_t> Choosing::Legal(SymbolId choice, const Substitution& values,
+                                     const Range& range) {
+  const Choice& of = module_.choices.at(choice);
+  std::vector<int64_t> all;
+  auto value_of = [&](ExprId id) {
+    return EvaluateInt(module_, Clone(module_, id, values), {}, range.ends);
+  };
+  for (const ChoiceValues& one : of.values) {
+    std::optional<int64_t> lo = value_of(one.lo);
+    std::optional<int64_t> hi = one.hi ? value_of(one.hi) : lo;
+    std::optional<int64_t> step = one.multiple ? value_of(one.multiple) : std::optional<int64_t>(1);
+    if (!lo || !hi || !step || *step < 1) {
+      continue;  // then nothing is legal, which is reported
+    }
+    for (int64_t value = *lo + (*step - *lo % *step) % *step;
+         value <= *hi && all.size() < kMostOptions; value += *step) {
+      if (std::find(all.begin(), all.end(), value) == all.end()) {
+        all.push_back(value);
+      }
+    }
+  }
+  std::sort(all.begin(), all.end());
+  Substitution with = values;
+  std::erase_if(all, [&](int64_t value) {
+    with[choice] = MakeInt(module_, value);
+    return of.condition &&
+           EvaluateBool(module_, Clone(module_, of.condition, with), {}, range.ends) != true;
+  });
+  return all;
+}
+
+ExprId Choosing::Guard() { return at_hand_.size() == ranges_.size() ? ExprId{} : Among(at_hand_); }
+
+/// Of one specialised dimension only the upper ends of runs of ranges count; of several, each
+/// combination has a condition of its own.
+ExprId Choosing::Among(const std::vector<size_t>& numbers) {
+  auto upper = [&](SymbolId dim) {
+    return module_.AddExpr(Call{Intrinsic::Upper, {MakeRef(module_, dim)}});
+  };
+  auto compare = [&](BinaryOp op, const Where& one) {
+    return module_.AddExpr(Binary{op, upper(one.dim), one.hi});
+  };
+  auto join = [&](BinaryOp op, ExprId left, ExprId right) {
+    return !left ? right : !right ? left : module_.AddExpr(Binary{op, left, right});
+  };
+  ExprId any;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    ExprId mine;
+    size_t first = numbers[i];
+    if (ranges_[first].where.size() == 1) {
+      while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) {
+        ++i;
+      }
+      if (first > 0) {
+        mine = compare(BinaryOp::Gt, ranges_[first - 1].where.front());
+      }
+      if (numbers[i] + 1 < ranges_.size()) {
+        mine = join(BinaryOp::And, mine, compare(BinaryOp::Le, ranges_[numbers[i]].where.front()));
+      }
+    } else {
+      for (const Where& one : ranges_[first].where) {
+        mine = join(BinaryOp::And, mine, compare(BinaryOp::Eq, one));
+      }
+    }
+    any = join(BinaryOp::Or, any, mine);
+  }
+  return any;
+}
+
+std::string Choosing::TextOf(const Range& range) const {
+  std::vector<std::string> parts;
+  for (const auto& [dim, ends] : range.ends) {
+    parts.push_back(fmt::format("`{}` in {}..{}", module_.symbols[dim].name, ends.lo, ends.hi));
+  }
+  return parts.empty() ? "all sizes" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Choosing::Narrowed::Narrowed(Choosing& choosing, const std::vector<size_t>& taken, size_t number)
+    : choosing_(choosing), before_(choosing.at_hand_) {
+  std::erase_if(choosing.at_hand_, [&](size_t range) { return taken[range] != number; });
+}
+
+}  // namespace etc

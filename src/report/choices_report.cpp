@@ -1,0 +1,100 @@
+#include "report/choices_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace etc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string RangeText(const std::map<std::string, Interval>& range) {
+  std::string text;
+  for (const auto& [name, ends] : range) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, ends.lo);
+    text += ends.lo == ends.hi ? "" : fmt::format("..{}", ends.hi);
+  }
+  return text.empty() ? "all sizes" : text;
+}
+
+std::string ShapeText(const std::map<std::string, int64_t>& shape) {
+  std::string text;
+  for (const auto& [name, value] : shape) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  }
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+/// The options from the quickest to the slowest, with what each takes more than the quickest.
+std::string OptionsText(const ExplainedChoice& choice) {
+  constexpr size_t kMost = 6;
+  std::vector<size_t> order(choice.us.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return choice.us[a] < choice.us[b]; });
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, order.size()); ++i) {
+    const Option& option = choice.decision.question.options[order[i]];
+    double us = choice.us[order[i]];
+    text += i == 0 ? "" : ", ";
+    text += !std::isfinite(us) ? option.name + " is wrong"
+            : i == 0
+                ? fmt::format("{} {:.1f} us", option.name, us)
+                : fmt::format("{} +{:.1f} %", option.name, 100 * (us / choice.us[order[0]] - 1));
+  }
+  return text + (order.size() > kMost ? fmt::format(", and {} more", order.size() - kMost) : "");
+}
+
+}  // namespace
+
+std::string ChoicesText(const std::vector<ExplainedChoice>& choices, const Target& target) {
+  std::string text = fmt::format(
+      "what a launch takes with each option on {} SMs of an {}, as the cost model has it\n",
+      target.sms, target.product);
+  std::string last;
+  for (const ExplainedChoice& choice : choices) {
+    const Question& question = choice.decision.question;
+    std::string head =
+        fmt::format("@{} {}{}", question.function, question.parameter, ShapeText(question.shape));
+    if (head != last) {
+      text += "\n" + head + "\n";
+      last = head;
+    }
+    text += fmt::format("  {:<12} {:<9} by {:<8} {}\n", RangeText(question.range),
+                        choice.decision.answer.option, Spelling(choice.decision.answer.by),
+                        OptionsText(choice));
+  }
+  return choices.empty() ? "nothing is left open\n" : text;
+}
+
+std::string ChoicesJson(const std::vector<ExplainedChoice>& choices, const Target& target) {
+  Json json = {{"target", target.name}, {"choices", Json::array()}};
+  for (const ExplainedChoice& choice : choices) {
+    const Question& question = choice.decision.question;
+    Json one = {{"function", question.function},
+                {"parameter", question.parameter},
+                {"shape", question.shape},
+                {"range", Json::object()},
+                {"option", choice.decision.answer.option},
+                {"by", Spelling(choice.decision.answer.by)},
+                {"options", Json::array()}};
+    for (const auto& [name, ends] : question.range) {
+      one["range"][name] = {ends.lo, ends.hi};
+    }
+    for (size_t i = 0; i < question.options.size(); ++i) {
+      double us = choice.us[i];
+      one["options"].push_back(
+          {{"option", question.options[i].name},
+           {"predicted_us", std::isfinite(us) ? Json(std::round(us * 1000) / 1000) : Json()}});
+    }
+    json["choices"].push_back(std::move(one));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace etc

@@ -1,0 +1,104 @@
+// One kernel or launches, for each range of sizes by what the cost model says of both.
+#include <algorithm>
+
+#include "schedule/cost_model.h"
+#include "schedule/kernel_builder.h"
+#include "schedule/lower.h"
+
+namespace etc {
+namespace {
+
+// From one launch to the next, which waits for all SMs. What their calls take by themselves was
+// fitted to whole steps of dense models (docs/log/2026-11-21-kernels-or-one.md).
+constexpr double kLaunchUs = 2.4;
+constexpr double kWorkOfLaunches = 0.954;
+
+/// Launches are taken where they are quicker by more than this: the model knows no better.
+constexpr double kMargin = 0.02;
+
+/// Whether the model knows how long the calls take: it does not of bodies that are compiled as they
+/// are written.
+bool IsKnown(const KernelCost& cost) {
+  return std::none_of(cost.calls.begin(), cost.calls.end(),
+                      [](const CallCost& call) { return call.generated; });
+}
+
+double LaunchesOf(const KernelCost& cost) {
+  double launches = 0;
+  for (const CallCost& call : cost.calls) {
+    launches += call.tasks > 0 ? static_cast<double>(call.iterations) : 0;
+  }
+  return launches;
+}
+
+class ScheduleChoice {
+ public:
+  ScheduleChoice(const Module& module, GraphId graph, const ScheduleOptions& options)
+      : module_(module), graph_(graph), options_(options) {}
+
+  ScheduleKind Run() const {
+    double one = 0;
+    double launches = 0;
+    for (bool largest : {false, true}) {
+      auto persistent = CostAs(ScheduleKind::Static, largest);
+      auto separate = CostAs(ScheduleKind::Kernels, largest);
+      if (!persistent || !separate || !IsKnown(*persistent)) {
+        return ScheduleKind::Static;
+      }
+      one += persistent->times.Sum();
+      double first = options_.target->launch;
+      launches += first + kWorkOfLaunches * (separate->times.Sum() - first) +
+                  kLaunchUs * (LaunchesOf(*separate) - 1);
+    }
+    return launches < one * (1 - kMargin) ? ScheduleKind::Kernels : ScheduleKind::Static;
+  }
+
+ private:
+  /// Of the graph under a schedule, with all passes that change what the model looks at.
+  std::optional<KernelCost> CostAs(ScheduleKind kind, bool largest) const {
+    Module trial = module_;
+    std::erase_if(trial.items, [&](const Item& item) {
+      const auto* id = std::get_if<GraphId>(&item);
+      return id != nullptr && *id != graph_;
+    });
+    ScheduleOptions options = options_;
+    options.schedule = kind;
+    options.remarks = false;
+    Diagnostics diagnostics;  // a graph that does not lower is reported where it must
+    bool ok = kind == ScheduleKind::Kernels ? LowerKernels(trial, options, diagnostics)
+                                            : LowerStatic(trial, options, diagnostics) &&
+                                                  HoistEvents(trial, options, diagnostics) &&
+                                                  FlagInData(trial, options, diagnostics);
+    if (!ok || trial.kernels.size() == 0) {
+      return std::nullopt;
+    }
+    const Kernel& kernel = trial.kernels[KernelId{static_cast<uint32_t>(trial.kernels.size() - 1)}];
+    return CostOf(trial, kernel, TypicalSizes(trial, kernel, largest), *options_.target);
+  }
+
+  const Module& module_;
+  GraphId graph_;
+  const ScheduleOptions& options_;
+};
+
+/// Whether nobody has said how any call of the graph gets to the SMs.
+bool IsAuto(const Module& module, const Graph& graph, const ScheduleOptions& options) {
+  return options.schedule ? *options.schedule == ScheduleKind::Auto
+                          : SchedulesOf(module, graph) == std::set{ScheduleKind::Auto};
+}
+
+}  // namespace
+
+bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics&) {
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id != nullptr && module.graphs[*id].specialisations.empty() &&
+        IsAuto(module, module.graphs[*id], options)) {
+      ScheduleKind kind = ScheduleChoice(module, *id, options).Run();
+      module.graphs[*id].schedule = kind;
+    }
+  }
+  return true;
+}
+
+}  // namespace etc

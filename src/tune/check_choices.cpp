@@ -1,0 +1,181 @@
+#include "tune/check_choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compile/pipeline.h"
+#include "compile/program_builder.h"
+#include "support/progress.h"
+#include "tensor/compare.h"
+#include "tensor/execution.h"
+#include "tensor/program_view.h"
+#include "tensor/run_tensors.h"
+#include "tune/probes.h"
+
+namespace etc {
+namespace {
+
+// Sums in another order differ in their last bits, and what is rounded after them now and then by
+// one step. What is rounded at another place differs in most of its elements.
+constexpr double kTolerance = 1e-5;
+constexpr double kRoundedTolerance = 2e-4;         // of all elements of less than 32 bits
+constexpr double kRoundedElementTolerance = 1e-3;  // of which Compare allows each ten times as much
+
+/// Of what no range limits: few, and of a dimension that may be large enough for distinct values.
+constexpr int64_t kFew = 3;
+constexpr int64_t kMany = 600;
+constexpr int64_t kLarge = 100000;
+
+constexpr int32_t kSms = 4;
+
+bool IsNarrow(etc_dtype dtype) { return IsFloat(dtype) && etc_dtype_bytes(dtype) < 4; }
+
+class ChoiceRun {
+ public:
+  ChoiceRun(const Program& program, const Module& module, Diagnostics& diagnostics)
+      : program_(program), module_(module), diagnostics_(diagnostics) {}
+
+  /// Compares a probe with the one that says what is meant; one message at most.
+  void Compare(const Probe& reference, const Probe& probe) {
+    auto of_reference = SelectGraph(program_, reference.graph, diagnostics_);
+    auto of_probe = SelectGraph(program_, probe.graph, diagnostics_);
+    for (bool largest : {false, true}) {
+      if (of_reference && of_probe &&
+          !IsSame(reference, *of_reference, probe, *of_probe, largest)) {
+        return;
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, int64_t> SizesOf(const Probe& probe, const GraphView& graph,
+                                         bool largest) const {
+    std::map<std::string, int64_t> sizes;
+    for (const etc_dim_info& dim : graph.dims) {
+      int64_t size = dim.max >= kLarge ? kMany : kFew;
+      for (const auto& [symbol, range] : probe.range) {
+        if (module_.symbols[symbol].name == dim.name) {
+          size = largest ? range.hi : range.lo;
+        }
+      }
+      sizes[dim.name] = std::clamp(size / dim.multiple * dim.multiple, dim.min, dim.max);
+    }
+    return sizes;
+  }
+
+  std::optional<Results> Run(const GraphView& graph, const std::map<std::string, int64_t>& sizes,
+                             std::vector<TensorData>& tensors) {
+    Execution execution(program_, graph.name, kSms);
+    TensorSources sources{sizes, {}, static_cast<uint64_t>(sizes.size()), 1.0, false};
+    auto run = MakeTensors(execution, graph, sources, diagnostics_);
+    if (!run) {
+      return std::nullopt;
+    }
+    execution.Launch();
+    tensors = std::move(run->tensors);
+    return execution.Fetch();
+  }
+
+  bool IsSame(const Probe& reference, const GraphView& of_reference, const Probe& probe,
+              const GraphView& of_probe, bool largest) {
+    std::map<std::string, int64_t> sizes = SizesOf(probe, of_probe, largest);
+    std::vector<TensorData> tensors;
+    auto meant = Run(of_reference, sizes, tensors);
+    auto computed = meant ? Run(of_probe, sizes, tensors) : std::nullopt;
+    if (!computed) {
+      return false;
+    }
+    for (const TensorData& tensor : tensors) {
+      if (tensor.access == ETC_IN) {
+        continue;
+      }
+      bool narrow = IsNarrow(tensor.dtype);
+      Comparison found =
+          etc::Compare(tensor.dtype, meant->at(tensor.name), computed->at(tensor.name),
+                       narrow ? kRoundedElementTolerance : kTolerance);
+      if (!found.passes || (narrow && found.relative_l2 > kRoundedTolerance)) {
+        Report(reference, probe, sizes, tensor.name, found);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void Report(const Probe& reference, const Probe& probe,
+              const std::map<std::string, int64_t>& sizes, const std::string& tensor,
+              const Comparison& found) {
+    bool alternative = probe.parameter == kAlternative;
+    std::string at;
+    for (const auto& [name, size] : sizes) {
+      at += fmt::format("{}{} = {}", at.empty() ? "" : ", ", name, size);
+    }
+    std::string where = found.first_mismatch >= 0
+                            ? fmt::format("{} of {} elements, the first is number {}",
+                                          found.mismatches, found.elements, found.first_mismatch)
+                            : fmt::format("a relative L2 error of {:.2g}", found.relative_l2);
+    auto what = [&](const std::string& option) {
+      return alternative ? fmt::format("the alternative `{}`", option)
+                         : fmt::format("`{}` = {}", probe.parameter, option);
+    };
+    diagnostics_
+        .Error(alternative ? DiagnosticKind::Alternative : DiagnosticKind::Choice, probe.callee,
+               fmt::format("{} of `@{}` computes another `%{}` than {}: {}", what(probe.option),
+                           probe.function, tensor, what(reference.option), where))
+        .notes.push_back(
+            {probe.call, fmt::format("with {}{}{}", probe.sizes, at.empty() ? "" : ", at ", at)});
+  }
+
+  const Program& program_;
+  const Module& module_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOptions& proofs,
+                  Session& session) {
+  Diagnostics& diagnostics = session.diagnostics();
+  size_t before = diagnostics.error_count();
+  Probes probes(open, *source.target);
+  {
+    Progress progress("the options are verified");
+    probes.Make(!proofs.skip, diagnostics);
+  }
+  Module module = probes.TakeModule();
+  LoweringOptions lowering;
+  lowering.schedule.schedule = ScheduleKind::Kernels;
+  lowering.schedule.target = source.target;
+  TargetOptions target;
+  target.arch = Arch::Host;
+  ProgramBuilder builder(session, source.include_dirs);
+  PhaseTimer timer;
+  if (probes.all().empty() ||
+      !RunPasses(module, StaticPipeline(lowering.schedule), lowering, timer, session)) {
+    return diagnostics.error_count() == before;
+  }
+  std::optional<Program> program;
+  {
+    Progress progress("the options are compiled");
+    program = builder.Build(module, target, "options");
+  }
+  Progress progress("the options run");
+  if (program) {
+    ReportFailures(
+        [&] {
+          ChoiceRun run(*program, module, diagnostics);
+          const Probe* reference = nullptr;
+          for (const Probe& probe : probes.all()) {
+            if (probe.is_reference) {
+              reference = &probe;
+            } else {
+              run.Compare(*reference, probe);
+            }
+          }
+        },
+        diagnostics);
+  }
+  return diagnostics.error_count() == before;
+}
+
+}  // namespace etc

@@ -1,0 +1,67 @@
+// Small programs of one call each, by which an option of what an operator leaves open is looked at.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "expand/decisions.h"
+#include "expand/sites.h"
+#include "ir/module.h"
+#include "support/diagnostics.h"
+#include "target/target.h"
+
+namespace etc {
+
+/// One option of one call, in one range of sizes.
+struct Probe {
+  std::string graph;      // its name
+  std::string function;   // that is called
+  std::string parameter;  // that is pinned
+  std::string option;
+  bool is_reference = false;  // the others of its group compute what it does
+  size_t group = 0;           // of the same call, parameter and range
+  DimRanges range;
+  std::string sizes;   // `B = 1..3, K = 2048`
+  SourceRange callee;  // of the function's name
+  SourceRange call;
+};
+
+/// All options that the calls of a program leave open, and that the calls inside of these do. Of a
+/// choice with many values some are taken: the least, the largest, and some between.
+class Probes {
+ public:
+  /// `open`: the module in front of expansion, with its constants set.
+  Probes(const Module& open, const Target& target) : open_(open), module_(open), target_(target) {}
+
+  /// Makes and checks all probes; with `prove` each is proved as `etc check` proves a program. What
+  /// is wrong with one is reported, and it is left out.
+  void Make(bool prove, Diagnostics& diagnostics);
+
+  /// Those that are right.
+  const std::vector<Probe>& all() const { return probes_; }
+  /// A flat module with a graph for each.
+  [[nodiscard]] Module TakeModule();
+
+ private:
+  bool Expand(std::vector<OpenSite>& sites, Diagnostics& diagnostics);
+  void AddSite(const OpenSite& site, bool prove, std::vector<OpenSite>& inner,
+               Diagnostics& diagnostics);
+  bool AddProbe(const OpenSite& site, const Decision& decision, Probe probe, bool prove,
+                std::vector<OpenSite>& inner, Diagnostics& diagnostics);
+  GraphId GraphFor(const OpenSite& site, const Decision& decision, const Probe& probe);
+  bool IsMade(const Item& item) const;
+  bool HasTasks(GraphId graph, const DimRanges& range) const;
+  bool IsRight(bool prove, Diagnostics& diagnostics);
+
+  const Module& open_;
+  Module module_;  // grows by what each probe needs
+  const Target& target_;
+  std::set<std::string> seen_;  // sites, by key
+  std::vector<Probe> probes_;
+  std::vector<Item> items_;  // of all probes
+  size_t groups_ = 0;
+};
+
+}  // namespace etc
