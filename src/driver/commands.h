@@ -6,6 +6,7 @@
 namespace etc {
 
 [[nodiscard]] ExitCode Execute(const BenchOptions& options);
+[[nodiscard]] ExitCode Execute(const TuneOptions& options);
 [[nodiscard]] ExitCode Execute(const CheckOptions& options);
 [[nodiscard]] ExitCode Execute(const FmtOptions& options);
 [[nodiscard]] ExitCode Execute(const OptOptions& options);

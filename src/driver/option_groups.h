@@ -77,4 +77,7 @@ CommandHelp DescribeCommand(const CLI::App& app);
 void AddTensors(CLI::App* app, std::string& graph, std::vector<std::string>& dims,
                 std::vector<std::string>& inputs, uint64_t& seed, double& scale);
 
+void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options);
+void AddTuneCommand(CLI::App& app, Command& command, TuneOptions& options);
+
 }  // namespace etc

@@ -155,48 +155,6 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
   run->callback([&] { command = options; });
 }
 
-void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
-  CLI::App* bench =
-      app.add_subcommand("bench", "Time schedules of a source, or artifacts, by turns");
-  bench
-      ->add_option(
-          "files", options.files,
-          "A source (.etir, `-` for standard input), or artifacts (.etca, .cubin, .so, .json)")
-      ->type_name("FILE")
-      ->required();
-  AddConstants(bench, options.source);
-  AddList(bench, "--schedules", options.schedules, "Schedules of the source [static,kernels]",
-          "A,B")
-      ->delimiter(',')
-      ->check(OneOf({"static", "dynamic", "kernels", "auto"}));
-  bench
-      ->add_option("--source", options.source.file,
-                   "The source of the artifacts: tells what a launch must read")
-      ->type_name("FILE");
-  AddTensors(bench, options.graph, options.dims, options.inputs, options.seed, options.scale);
-  AddList(bench, "--value", options.values, "The value of each element of an integer parameter",
-          "NAME=VALUE");
-  AddChoice<std::optional<RunDevice>, RunDevice>(
-      bench, "--device", options.device,
-      "Where to run [the GPU where there is one, else the host; what an artifact is for]",
-      {{"host", RunDevice::Host}, {"gpu", RunDevice::Gpu}});
-  bench->add_option("--launches", options.launches, "Timed launches of each")
-      ->check(Between<int64_t>(1, 1000000))
-      ->type_name("N")
-      ->capture_default_str();
-  bench
-      ->add_option("--bandwidth", options.bandwidth,
-                   "What the GPU's memory reads in TB/s [measured]")
-      ->check(Between(1e-6, 1e6))
-      ->type_name("X");
-  AddChoice<BenchFormat, BenchFormat>(bench, "--format", options.format, "What to print [text]",
-                                      {{"text", BenchFormat::Text}, {"json", BenchFormat::Json}});
-  AddOutput(bench, options.output, "Where to write [standard output]");
-  AddTarget(bench, options.target);
-  AddMachine(bench, options.machine);
-  bench->callback([&] { command = options; });
-}
-
 void AddGraphCommand(CLI::App& app, Command& command, GraphOptions& options) {
   CLI::App* graph = app.add_subcommand("graph", "Draw the calls, or the tasks, and their events");
   AddSource(graph, options.source)->required();
@@ -356,6 +314,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   CompileOptions compile;
   RunOptions run;
   BenchOptions bench;
+  TuneOptions tune;
   ExplainOptions explain;
   GraphOptions graph;
   InspectOptions inspect;
@@ -372,6 +331,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddOptCommand(app, command, opt);
   AddRunCommand(app, command, run);
   AddBenchCommand(app, command, bench);
+  AddTuneCommand(app, command, tune);
   AddExplainCommand(app, command, explain);
   AddGraphCommand(app, command, graph);
   AddInspectCommand(app, command, inspect);

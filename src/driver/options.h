@@ -107,6 +107,19 @@ struct BenchOptions {
   std::string output;
 };
 
+struct TuneOptions {
+  SourceOptions source;
+  TargetOptions target;
+  std::string graph;
+  std::vector<std::string> dims;    // name=value
+  std::vector<std::string> values;  // name=value
+  std::optional<RunDevice> device;  // absent: the GPU where there is one
+  int64_t launches = 50;
+  int rounds = 2;
+  double near = 5;  // per cent
+  std::string output;
+};
+
 struct InspectOptions {
   std::string file;
   std::string graph;
@@ -147,8 +160,8 @@ struct PrintOptions {
 };
 
 using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
-                             BenchOptions, ExplainOptions, GraphOptions, InspectOptions,
-                             PackOptions, DoctorOptions, PrintOptions>;
+                             BenchOptions, TuneOptions, ExplainOptions, GraphOptions,
+                             InspectOptions, PackOptions, DoctorOptions, PrintOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,
 /// the exit code, with all messages printed.

@@ -1,6 +1,7 @@
 #include "tune/check_choices.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,8 +23,10 @@ constexpr double kTolerance = 1e-5;
 constexpr double kRoundedTolerance = 2e-4;         // of all elements of less than 32 bits
 constexpr double kRoundedElementTolerance = 1e-3;  // of which Compare allows each ten times as much
 
-/// Of what no range limits: few, and of a dimension that may be large enough for distinct values.
+/// Of what no range limits: few, some more where nothing has a range, and of a dimension that may
+/// be large enough for distinct values.
 constexpr int64_t kFew = 3;
+constexpr int64_t kSome = 17;
 constexpr int64_t kMany = 600;
 constexpr int64_t kLarge = 100000;
 
@@ -53,7 +56,8 @@ class ChoiceRun {
                                          bool largest) const {
     std::map<std::string, int64_t> sizes;
     for (const etc_dim_info& dim : graph.dims) {
-      int64_t size = dim.max >= kLarge ? kMany : kFew;
+      int64_t few = probe.range.empty() && largest ? kSome : kFew;
+      int64_t size = dim.max >= kLarge ? kMany : few;
       for (const auto& [symbol, range] : probe.range) {
         if (module_.symbols[symbol].name == dim.name) {
           size = largest ? range.hi : range.lo;
@@ -106,9 +110,15 @@ class ChoiceRun {
               const std::map<std::string, int64_t>& sizes, const std::string& tensor,
               const Comparison& found) {
     bool alternative = probe.parameter == kAlternative;
-    std::string at;
+    std::vector<std::string> sizes_text;
+    if (!probe.sizes.empty()) {
+      sizes_text.push_back(probe.sizes);
+    }
     for (const auto& [name, size] : sizes) {
-      at += fmt::format("{}{} = {}", at.empty() ? "" : ", ", name, size);
+      sizes_text.push_back(fmt::format("{} = {}", name, size));
+    }
+    if (sizes_text.empty()) {
+      sizes_text.emplace_back("all sizes that there are");
     }
     std::string where = found.first_mismatch >= 0
                             ? fmt::format("{} of {} elements, the first is number {}",
@@ -122,8 +132,7 @@ class ChoiceRun {
         .Error(alternative ? DiagnosticKind::Alternative : DiagnosticKind::Choice, probe.callee,
                fmt::format("{} of `@{}` computes another `%{}` than {}: {}", what(probe.option),
                            probe.function, tensor, what(reference.option), where))
-        .notes.push_back(
-            {probe.call, fmt::format("with {}{}{}", probe.sizes, at.empty() ? "" : ", at ", at)});
+        .notes.push_back({probe.call, fmt::format("with {}", fmt::join(sizes_text, ", "))});
   }
 
   const Program& program_;

@@ -1,0 +1,120 @@
+// `etc tune`: load → the options that are near → measure whole launches → write the tuning file.
+#include "tune/tune.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+
+#include "compile/front.h"
+#include "compile/tuning.h"
+#include "driver/commands.h"
+#include "etc/device.h"
+#include "support/assignments.h"
+#include "support/files.h"
+#include "support/stderr.h"
+#include "tensor/program_view.h"
+
+namespace etc {
+namespace {
+
+std::atomic<bool> stop_asked = false;
+
+/// During its life Ctrl-C ends the search, which then keeps what it has found. A second one ends
+/// etc.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { stop_asked = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~StopOnInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// `[######......] 6 of 12  @linear rows, B = 1..3: 16 -> 8, 0.941 -> 0.925 ms`
+void Show(const SearchStep& step) {
+  constexpr size_t kWidth = 24;
+  size_t done = step.number * kWidth / step.of;
+  const Coordinate& coordinate = *step.coordinate;
+  std::string change =
+      step.before == step.after
+          ? fmt::format("{} stays, {:.4f} ms", coordinate.options[step.after], step.after_ms)
+          : fmt::format("{} -> {}, {:.4f} -> {:.4f} ms", coordinate.options[step.before],
+                        coordinate.options[step.after], step.before_ms, step.after_ms);
+  PrintToStderr("[{}{}] {} of {}  @{} {}, {}: {}\n", std::string(done, '#'),
+                std::string(kWidth - done, '.'), step.number, step.of, coordinate.question.function,
+                coordinate.question.parameter, Describe(coordinate.question), change);
+}
+
+class TuneCommand {
+ public:
+  explicit TuneCommand(const TuneOptions& options)
+      : options_(options), session_(options.source.diagnostics) {}
+
+  ExitCode Run() {
+    ReportFailures([&] { Phases(); }, session_.diagnostics());
+    return session_.Finish();
+  }
+
+ private:
+  void Phases() {
+    Diagnostics& diagnostics = session_.diagnostics();
+    auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics);
+    auto values = ParseIntAssignments(options_.values, "--value", diagnostics);
+    auto tuning = ReadTuning();
+    if (!dims || !values || !tuning || !CheckDestination(options_.output, diagnostics)) {
+      return;
+    }
+    TuneJob job{options_.source, options_.target,   options_.graph,  *dims,
+                *values,         options_.launches, options_.rounds, options_.near / 100};
+    // What the file says is where the search begins.
+    job.source.tuning = std::filesystem::exists(options_.output) ? options_.output : "";
+    bool on_host =
+        options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
+    job.target.arch = on_host ? Arch::Host : options_.source.target->arch;
+    auto open = LoadOpen(options_.source, session_);
+    if (!open) {
+      return;
+    }
+    StopOnInterrupt stop;
+    auto result = Tune(job, *open, *tuning, stop_asked, Show, session_);
+    if (!result) {
+      return;
+    }
+    (void)WriteText(options_.output, TuningText(*tuning), diagnostics);
+    double gain = result->search.first_ms > 0
+                      ? 100 * (1 - result->search.best_ms / result->search.first_ms)
+                      : 0;
+    (void)WriteStdout(fmt::format("{}{:.4f} ms as it was, {:.4f} ms now ({:.1f} % less)\n",
+                                  result->search.stopped ? "stopped: " : "",
+                                  result->search.first_ms, result->search.best_ms, gain),
+                      diagnostics);
+  }
+
+  /// What the output has so far; nothing where there is no such file.
+  std::optional<Tuning> ReadTuning() {
+    if (!std::filesystem::exists(options_.output)) {
+      return Tuning{};
+    }
+    auto text = ReadInput(options_.output, session_.diagnostics());
+    return text ? ParseTuning(*text, options_.output, session_.diagnostics()) : std::nullopt;
+  }
+
+  const TuneOptions& options_;
+  Session session_;
+};
+
+}  // namespace
+
+ExitCode Execute(const TuneOptions& options) { return TuneCommand(options).Run(); }
+
+}  // namespace etc

@@ -1,0 +1,85 @@
+#include "tune/search.h"
+
+#include <algorithm>
+
+namespace etc {
+namespace {
+
+class Descent {
+ public:
+  Descent(const std::vector<Coordinate>& coordinates, const MeasureByTurnsOf& measure)
+      : coordinates_(coordinates), measure_(measure) {
+    result_.best.resize(coordinates.size());
+  }
+
+  SearchResult Run(int rounds, const std::function<void(const SearchStep&)>& on_step) {
+    bool changed = true;
+    for (int round = 0; round < rounds && changed && !result_.stopped; ++round) {
+      changed = false;
+      for (size_t i = 0; i < coordinates_.size() && !result_.stopped; ++i) {
+        size_t before = result_.best[i];
+        double before_ms = result_.best_ms;
+        changed |= Improve(i);
+        if (!result_.stopped) {
+          on_step({i + 1, coordinates_.size(), &coordinates_[i], before, result_.best[i],
+                   before_ms == 0 ? result_.first_ms : before_ms, result_.best_ms});
+        }
+      }
+    }
+    return result_;
+  }
+
+ private:
+  bool Improve(size_t at) {
+    std::vector<Assignment> trials = {result_.best};
+    for (size_t option = 0; option < coordinates_[at].options.size(); ++option) {
+      if (option != result_.best[at]) {
+        trials.push_back(result_.best);
+        trials.back()[at] = option;
+      }
+    }
+    std::optional<std::vector<double>> times = Measure(trials);
+    if (!times) {
+      return false;
+    }
+    result_.best_ms = times->front();
+    auto least =
+        static_cast<size_t>(std::min_element(times->begin(), times->end()) - times->begin());
+    if (!IsGain(times->front(), (*times)[least])) {
+      return false;
+    }
+    // Once more, beside the best alone: of many that are alike one is always the quickest.
+    std::optional<std::vector<double>> again = Measure({result_.best, trials[least]});
+    if (!again || !IsGain((*again)[0], (*again)[1])) {
+      return false;
+    }
+    result_.best = trials[least];
+    result_.best_ms = (*again)[1];
+    return true;
+  }
+
+  static bool IsGain(double before, double after) { return after < before * (1 - kLeastGain); }
+
+  std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) {
+    std::optional<std::vector<double>> times = measure_(trials);
+    result_.stopped |= !times;
+    if (times && result_.first_ms == 0) {
+      result_.first_ms = times->front();
+    }
+    return times;
+  }
+
+  const std::vector<Coordinate>& coordinates_;
+  const MeasureByTurnsOf& measure_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds,
+                    const MeasureByTurnsOf& measure,
+                    const std::function<void(const SearchStep&)>& on_step) {
+  return Descent(coordinates, measure).Run(rounds, on_step);
+}
+
+}  // namespace etc

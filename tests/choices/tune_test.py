@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""`etc tune` on the host: what it writes is read again, keeps what the file has, and is there after
+Ctrl-C, too.
+
+    tune_test.py ETC
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAM = """etir 1;
+dim batch in 1..16;
+device @linear<B, N, K, rows: choose (4, 8, 16) = 8>(%x: f32[B, K], %w: f32[N, K], %y: out f32[B, N]) tasks (m: ceildiv(N, rows)) {
+  for (b: B, r: rows) {
+    if (m * rows + r < N) %y[b, m * rows + r] = sum(k: K) %x[b, k] * %w[m * rows + r, k];
+  }
+}
+graph @g(%x: f32[batch, 64], %w: f32[48, 64], %v: f32[32, 48], %y: out f32[batch, 32]) specialise (batch: 1..2, 3..16) {
+  %h = buffer f32[batch, 48];
+  call @linear(%x, %w, %h);
+  call @linear(%h, %v, %y);
+}
+"""
+KEPT = {"target": "h200", "function": "other", "shape": {}, "range": {}, "choose": {"rows": 4}}
+
+
+def main():
+    etc = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder) / "p.etir", Path(folder) / "tuning.json"
+        path.write_text(PROGRAM)
+        out.write_text(json.dumps({"tuning": 1, "entries": [KEPT]}))
+        tune = [etc, "tune", path, "--device", "host", "--dim", "batch=2", "-o", out, "--near", "1000"]
+        run = subprocess.run(tune + ["--launches", "3"], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        assert re.fullmatch(r"\d+\.\d+ ms as it was, \d+\.\d+ ms now \(-?\d+\.\d % less\)\n", run.stdout), run.stdout
+        steps = run.stderr.splitlines()
+        assert len(steps) in (2, 4), run.stderr  # two coordinates, one or two rounds
+        assert steps[0].startswith("[############............] 1 of 2  @linear rows, B = 1..2, K = 64, N = 48: "), steps[0]
+        entries = json.loads(out.read_text())["entries"]
+        assert entries[0] == KEPT, entries
+        for entry in entries[1:]:
+            assert entry["function"] == "linear" and entry["range"] == {"B": [1, 2]}, entry
+            assert entry["choose"]["rows"] in (4, 16), entry
+        check = subprocess.run([etc, "check", path, "--tuning", out], capture_output=True, text=True)
+        assert check.returncode == 0, check.stderr
+
+        # The interrupt comes behind the first of two coordinates, whose launches take a while.
+        process = subprocess.Popen(tune + ["--launches", "5000"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0 and stdout.startswith("stopped: "), (stdout, stderr)
+        assert json.loads(out.read_text())["entries"][0] == KEPT
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+// Tuning files: what is written is read, and for whom an entry is.
+#include "compile/tuning.h"
+
+#include <doctest/doctest.h>
+
+namespace etc {
+namespace {
+
+Question Asked(int64_t lo, int64_t hi) {
+  Question question;
+  question.function = "linear";
+  question.parameter = "rows";
+  question.shape = {{"K", 24}, {"N", 40}};
+  question.range = {{"B", {lo, hi}}};
+  return question;
+}
+
+TEST_CASE("what is set is found, also when it was written and read") {
+  Tuning tuning;
+  Set(tuning, "h200", Asked(1, 8), "16");
+  Question alternative = Asked(1, 8);
+  alternative.parameter = kAlternative;
+  Set(tuning, "h200", alternative, "split");
+  CHECK(tuning.entries.size() == 1);
+  Diagnostics diagnostics;
+  auto read = ParseTuning(TuningText(tuning), "t.json", diagnostics);
+  REQUIRE(read);
+  auto rows = Find(*read, "h200", Asked(1, 8), "t.json");
+  REQUIRE(rows);
+  CHECK(rows->option == "16");
+  CHECK(rows->by == Decider::Tuning);
+  CHECK(Find(*read, "h200", alternative, "t.json")->option == "split");
+}
+
+TEST_CASE("a later value goes over an earlier one of the same") {
+  Tuning tuning;
+  Set(tuning, "h200", Asked(1, 8), "16");
+  Set(tuning, "h200", Asked(1, 8), "8");
+  CHECK(tuning.entries.size() == 1);
+  CHECK(Find(tuning, "h200", Asked(1, 8), "")->option == "8");
+}
+
+TEST_CASE("an entry is for ranges inside of its own, its shape and its target") {
+  Tuning tuning;
+  Set(tuning, "h200", Asked(1, 8), "16");
+  CHECK(Find(tuning, "h200", Asked(1, 3), ""));
+  CHECK(Find(tuning, "h200", Asked(4, 8), ""));
+  CHECK_FALSE(Find(tuning, "h200", Asked(4, 9), ""));
+  CHECK_FALSE(Find(tuning, "h100", Asked(1, 8), ""));
+  Question other = Asked(1, 8);
+  other.shape["N"] = 48;
+  CHECK_FALSE(Find(tuning, "h200", other, ""));
+  other = Asked(1, 8);
+  other.shape["D"] = 128;  // the entry says nothing of it
+  CHECK(Find(tuning, "h200", other, ""));
+}
+
+}  // namespace
+}  // namespace etc
