@@ -81,6 +81,7 @@ void Probes::Make(bool prove, Diagnostics& diagnostics) {
   if (!Expand(sites, diagnostics)) {
     return;
   }
+  KeepConstants();
   while (!sites.empty()) {
     std::vector<OpenSite> inner;
     for (const OpenSite& site : sites) {
@@ -134,6 +135,7 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
   GraphId graph = GraphFor(site, decision, probe);
   module_.items = open_.items;
   std::erase_if(module_.items, [&](const Item& item) { return IsEntry(module_, item); });
+  module_.items.insert(module_.items.end(), constants_.begin(), constants_.end());
   module_.items.emplace_back(graph);
   Diagnostics found;
   bool expanded = Expand(inner, found);
@@ -149,17 +151,26 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
     }
     return false;
   }
-  std::copy_if(module_.items.begin(), module_.items.end(), std::back_inserter(items_),
-               [&](const Item& item) { return IsMade(item); });
+  KeepConstants();
+  std::copy_if(module_.items.begin(), module_.items.end(), std::back_inserter(functions_),
+               [](const Item& item) {
+                 return std::holds_alternative<GraphId>(item) ||
+                        std::holds_alternative<DeviceId>(item);
+               });
   probes_.push_back(std::move(probe));
   return true;
 }
 
-/// Whether expansion has made the item for a probe; the others stand for all.
-bool Probes::IsMade(const Item& item) const {
-  const auto* symbol = std::get_if<SymbolId>(&item);
-  return std::holds_alternative<GraphId>(item) || std::holds_alternative<DeviceId>(item) ||
-         (symbol != nullptr && symbol->value >= open_.symbols.size());
+/// The values of a call may be named by the expansion of what is around it.
+void Probes::KeepConstants() {
+  for (const Item& item : module_.items) {
+    const auto* symbol = std::get_if<SymbolId>(&item);
+    auto is_it = [&](const Item& other) { return std::get<SymbolId>(other) == *symbol; };
+    if (symbol != nullptr && symbol->value >= open_.symbols.size() &&
+        std::none_of(constants_.begin(), constants_.end(), is_it)) {
+      constants_.push_back(item);
+    }
+  }
 }
 
 /// A graph whose only call is that of the site, with its option pinned.
@@ -226,7 +237,8 @@ Module Probes::TakeModule() {
     }
   }
   std::set<std::string> names;
-  for (const Item& item : items_) {
+  module.items.insert(module.items.end(), constants_.begin(), constants_.end());
+  for (const Item& item : functions_) {
     if (const auto* device = std::get_if<DeviceId>(&item)) {
       module.devices[*device].name = UniqueName(module.devices[*device].name, names);
     }

@@ -51,7 +51,7 @@ class Probes {
   bool AddProbe(const OpenSite& site, const Decision& decision, Probe probe, bool prove,
                 std::vector<OpenSite>& inner, Diagnostics& diagnostics);
   GraphId GraphFor(const OpenSite& site, const Decision& decision, const Probe& probe);
-  bool IsMade(const Item& item) const;
+  void KeepConstants();
   bool HasTasks(GraphId graph, const DimRanges& range) const;
   bool IsRight(bool prove, Diagnostics& diagnostics);
 
@@ -60,7 +60,8 @@ class Probes {
   const Target& target_;
   std::set<std::string> seen_;  // sites, by key
   std::vector<Probe> probes_;
-  std::vector<Item> items_;  // of all probes
+  std::vector<Item> constants_;  // that expansion has named: what is made later may use them
+  std::vector<Item> functions_;  // of all probes
   size_t groups_ = 0;
 };
 

@@ -9,11 +9,7 @@ namespace etc {
 namespace {
 
 Coordinate Open(std::string parameter, std::vector<std::string> options) {
-  Coordinate coordinate;
-  coordinate.question.function = "f";
-  coordinate.question.parameter = std::move(parameter);
-  coordinate.options = std::move(options);
-  return coordinate;
+  return {Question{"f", std::move(parameter), {}, {}, {}, {}}, std::move(options)};
 }
 
 /// A launch takes 10 ms and what each option adds.
