@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "runtime/hash.h"
+#include "runtime/little_endian.h"
 
 namespace etc::runtime {
 namespace {
@@ -18,15 +19,6 @@ constexpr size_t kHashAt = 32;  // zeros from its end to the header's
 constexpr size_t kAlignment = 64;
 
 uint64_t Aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-/// Eight bytes, the lowest first.
-uint64_t NumberAt(std::string_view bytes, size_t at) {
-  uint64_t number = 0;
-  for (size_t i = 8; i-- > 0;) {
-    number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
-  }
-  return number;
-}
 
 void PutNumber(uint64_t number, size_t at, std::string* bytes) {
   for (size_t i = 0; i < 8; ++i, number >>= 8) {

@@ -66,6 +66,8 @@ struct Tile {
   int64_t rows = 1;
   int64_t columns = 1;
   bool swizzle = false;  // a row of 2, 4 or 8 pieces of 16 bytes has them in another order
+
+  bool operator==(const Tile&) const = default;
 };
 
 struct Param {

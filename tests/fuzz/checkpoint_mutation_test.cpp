@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "mutations.h"
+#include "runtime/checkpoint_file.h"
 #include "runtime/weights/safetensors.h"
 
 namespace {
 
-std::string FileOf(const std::string& header, size_t data_bytes) {
-  std::string file;
-  for (size_t i = 0, length = header.size(); i < 8; ++i, length >>= 8) {
-    file += static_cast<char>(length & 0xff);
-  }
-  return file + header + std::string(data_bytes, 'x');
+std::string FileOf(const std::string& header) {
+  return etc::test::SafetensorsOf(header, std::string(128, 'x'));
 }
 
 /// Reads the file from memory that ends where it ends; what is wrong with the answer.
@@ -54,10 +51,10 @@ int main(int argc, char** argv) {
       R"("empty":{"dtype":"I64","shape":[0,3],"data_offsets":[128,128]}})";
   const auto count = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
   for (unsigned number = 0; number < count; ++number) {
-    const std::string whole = FileOf(header, 128);
+    const std::string whole = FileOf(header);
     for (const std::string& file :
          {number == 0 ? whole : etc::MutateBytes(whole, number),
-          FileOf(number == 0 ? header : etc::MutateJson(header, number), 128)}) {
+          FileOf(number == 0 ? header : etc::MutateJson(header, number))}) {
       if (const std::string problem = Check(file); !problem.empty()) {
         std::fprintf(stderr, "mutation %u: %s\n--- the input:\n", number, problem.c_str());
         std::fwrite(file.data(), 1, file.size(), stderr);

@@ -2,6 +2,7 @@
 // other, as a mixture of experts of many tokens has them.
 #pragma once
 
+#include "host_choice.cuh"
 #include "moe_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "tile/moe/choose_experts.cuh"
@@ -289,19 +290,10 @@ inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
   std::vector<i32> best(size_t(rows) * P::kTop);
   std::vector<double> weights(best.size()), expected(residual.size());
   for (int b = 0; b < rows; ++b) {
-    const float* row = &found[size_t(b) * P::kExperts];
-    std::vector<int> order(P::kExperts);
-    for (int e = 0; e < P::kExperts; ++e) {
-      order[e] = e;
-    }
-    std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return row[i] > row[j]; });
-    double sum = 0;
+    HostChoice choice = ChooseOnHost(&found[size_t(b) * P::kExperts], P::kExperts, P::kTop);
     for (int s = 0; s < P::kTop; ++s) {
-      sum += std::exp(double(row[order[s]] - row[order[0]]));
-    }
-    for (int s = 0; s < P::kTop; ++s) {
-      best[size_t(b) * P::kTop + s] = order[s];
-      weights[size_t(b) * P::kTop + s] = std::exp(double(row[order[s]] - row[order[0]])) / sum;
+      best[size_t(b) * P::kTop + s] = choice.experts[s];
+      weights[size_t(b) * P::kTop + s] = choice.weights[s];
     }
   }
   HostLists lists(best, rows);

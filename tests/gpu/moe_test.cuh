@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "host_choice.cuh"
 #include "support.cuh"
 #include "tile/moe/expert_down.cuh"
 #include "tile/moe/expert_gate_up.cuh"
@@ -165,19 +166,10 @@ inline void TestMoeOf(int rows, Report& report) {
   std::set<int> all;
   std::vector<std::vector<double>> weights(rows, std::vector<double>(P::kExperts, 0.0));
   for (int b = 0; b < rows; ++b) {
-    const float* row = &logits[size_t(b) * P::kExperts];
-    std::vector<int> order(P::kExperts);
-    for (int e = 0; e < P::kExperts; ++e) {
-      order[e] = e;
-    }
-    std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return row[i] > row[j]; });
-    double sum = 0;
+    HostChoice choice = ChooseOnHost(&logits[size_t(b) * P::kExperts], P::kExperts, P::kTop);
     for (int s = 0; s < P::kTop; ++s) {
-      sum += std::exp(double(row[order[s]] - row[order[0]]));
-    }
-    for (int s = 0; s < P::kTop; ++s) {
-      weights[b][order[s]] = std::exp(double(row[order[s]] - row[order[0]])) / sum;
-      all.insert(order[s]);
+      weights[b][choice.experts[s]] = choice.weights[s];
+      all.insert(choice.experts[s]);
     }
   }
   std::vector<i32> used(all.begin(), all.end());

@@ -117,18 +117,7 @@ class ExpertGateUp {
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
 
-  class Source {
-   public:
-    ETC_DEVICE Source(Loader& loader, const Args& args) : experts_(loader, args) {}
-    ETC_DEVICE void Load(Loader& loader, const Args& args, int u, int m) {
-      if (u < experts_.Number()) {
-        Gemm::Load(loader, View(args, experts_.At(u), u), m);
-      }
-    }
-
-   private:
-    UsedExperts<Args> experts_;
-  };
+  using Source = PlaceSource<Gemm, View, Args>;
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int u, int m) {
     Gemm::Prefetch(consumer, View(args, 0, u), m);

@@ -40,18 +40,7 @@ class ListedGemm {
   static constexpr int kSlotBytes = Shape::kSlotBytes;
   static constexpr int kScratchBytes = Shape::kScratchBytes;
 
-  class Source {
-   public:
-    ETC_DEVICE Source(Loader& loader, const Args& args) : experts_(loader, args) {}
-    ETC_DEVICE void Load(Loader& loader, const Args& args, int u, int m) {
-      if (u < experts_.Number()) {
-        Gemm::Load(loader, View(args, experts_.At(u), u), m);
-      }
-    }
-
-   private:
-    UsedExperts<Args> experts_;
-  };
+  using Source = PlaceSource<Gemm, View, Args>;
 
   ETC_DEVICE ListedGemm(Consumer& consumer, const Args& args)
       : loop_(consumer, View(args, 0, 0)), number_(TakeNumberOfExperts(consumer)) {}

@@ -99,6 +99,22 @@ class UsedExperts {
   int experts_[kWords];
 };
 
+/// The loader of tasks (u, m): Gemm's task m with the expert at place u, where there is one.
+/// View(args, expert, place) is what that looks like to Gemm.
+template <class Gemm, class View, class Args>
+class PlaceSource {
+ public:
+  ETC_DEVICE PlaceSource(Loader& loader, const Args& args) : experts_(loader, args) {}
+  ETC_DEVICE void Load(Loader& loader, const Args& args, int u, int m) {
+    if (u < experts_.Number()) {
+      Gemm::Load(loader, View(args, experts_.At(u), u), m);
+    }
+  }
+
+ private:
+  UsedExperts<Args> experts_;
+};
+
 /// The consumers' side: how many experts are used, once in a share, by each warp.
 ETC_DEVICE int TakeNumberOfExperts(Consumer& consumer) {
   u32 number = LoadSharedWord(consumer.WaitAddress());

@@ -21,11 +21,11 @@ PinnedRing::~PinnedRing() {
 Status PinnedRing::Allocate(size_t buffers, int64_t bytes) {
   ETC_RETURN_IF_BAD(
       driver_.Check(driver_.cuStreamCreate(&stream_, cuda::kStreamNonBlocking), "cuStreamCreate"));
+  buffers_.reserve(buffers);
+  events_.reserve(buffers);
   for (size_t i = 0; i < buffers; ++i) {
     void* buffer = nullptr;
     cuda::Event event = nullptr;
-    buffers_.reserve(buffers);
-    events_.reserve(buffers);
     ETC_RETURN_IF_BAD(driver_.Check(driver_.cuMemHostAlloc(&buffer, static_cast<size_t>(bytes), 0),
                                     "cuMemHostAlloc"));
     buffers_.push_back(buffer);

@@ -140,11 +140,8 @@ class Planner {
 
   void FindSame() {
     const auto same = [&](const ParamWeights& other) {
-      const auto& a = param_.tile;
-      const auto& b = other.param->tile;
       return other.parts == weights_.parts && other.shape == weights_.shape &&
-             other.param->dtype == param_.dtype && a.has_value() == b.has_value() &&
-             (!a || (a->rows == b->rows && a->columns == b->columns && a->swizzle == b->swizzle));
+             other.param->dtype == param_.dtype && other.param->tile == param_.tile;
     };
     const auto found = std::find_if(plan_.params.begin(), plan_.params.end(), same);
     if (found != plan_.params.end() && !weights_.parts.empty()) {

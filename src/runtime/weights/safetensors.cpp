@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/json_object.h"
+#include "runtime/little_endian.h"
 
 namespace etc::runtime {
 namespace {
@@ -23,14 +24,6 @@ struct Place {
   int64_t end = 0;
   const CheckpointTensor* tensor = nullptr;
 };
-
-uint64_t LengthOfHeader(std::string_view file) {
-  uint64_t length = 0;
-  for (size_t i = kLengthBytes; i-- > 0;) {
-    length = length << 8 | static_cast<unsigned char>(file[i]);
-  }
-  return length;
-}
 
 /// Elements times bytes of each.
 Status BytesOf(const JsonValue& value, const CheckpointTensor& tensor, int64_t element,
@@ -145,7 +138,7 @@ Status ReadSafetensors(std::string_view file, std::vector<CheckpointTensor>* ten
   if (file.size() < kLengthBytes) {
     return Fail(ETC_ERROR_CHECKPOINT, "has ", file.size(), " bytes: too few for a header");
   }
-  const uint64_t length = LengthOfHeader(file);
+  const uint64_t length = NumberAt(file, 0);
   if (length > file.size() - kLengthBytes) {
     return Fail(ETC_ERROR_CHECKPOINT, "has ", file.size(), " bytes, but its header alone ", length);
   }

@@ -40,12 +40,6 @@ std::vector<int64_t> BoundShape(const ParamWeights& weights) {
   return shape;
 }
 
-bool HaveOneLayout(const manifest::Param& a, const manifest::Param& b) {
-  return a.tile.has_value() == b.tile.has_value() &&
-         (!a.tile || (a.tile->rows == b.tile->rows && a.tile->columns == b.tile->columns &&
-                      a.tile->swizzle == b.tile->swizzle));
-}
-
 }  // namespace
 
 Status Weights::Load(std::shared_ptr<const Program> program, const char* graph,
@@ -116,7 +110,7 @@ Status Weights::BindTo(Instance* instance) const {
     if (param == params.end()) {
       continue;
     }
-    if (!HaveOneLayout(*param, *loaded.param)) {
+    if (param->tile != loaded.param->tile) {
       return Fail(ETC_ERROR_BIND, "parameter `", param->name, "`: the weights were loaded for a ",
                   "graph in which it has another layout");
     }
