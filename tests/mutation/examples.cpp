@@ -34,7 +34,7 @@ void Flatten(const std::string& path, Base& base) {
         return std::holds_alternative<ImportId>(item);
       });
   if (imports && OverrideConstants(*module, base.constants, diagnostics) &&
-      Expand(*module, kTarget, diagnostics) && VerifyAllButDependences(*module, diagnostics)) {
+      Expand(*module, {kTarget}, diagnostics) && VerifyAllButDependences(*module, diagnostics)) {
     LowerSlices(*module);
     (void)DeriveEvents(*module, {}, diagnostics);
     base.text = Print(*module);
