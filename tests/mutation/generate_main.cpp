@@ -39,6 +39,7 @@ constexpr int64_t kMostSeconds = 120;  // of a core
 
 struct Options : CommonOptions {
   int64_t programs = 1000;
+  int64_t first = 0;  // the number of the first, to go on where a run was cut off
   int64_t processes = 1;
   bool events = true;
   double slow = 10;  // seconds of a core: a program that takes longer is named
@@ -96,6 +97,7 @@ class Campaign {
   /// A process that ends otherwise than by coming to the end has died of the program that it was
   /// at.
   int Run() {
+    counters_->next = options_.first;
     std::map<pid_t, int64_t> running;
     auto start = [&] {
       std::fflush(stdout);
@@ -127,7 +129,7 @@ class Campaign {
   void Work() {
     while (true) {
       int64_t number = counters_->next++;
-      if (number >= options_.programs || options_.TimeIsUp()) {
+      if (number >= options_.first + options_.programs || options_.TimeIsUp()) {
         return;
       }
       ++counters_->begun;
@@ -324,6 +326,9 @@ int main(int argc, char** argv) {
   std::string events = "yes";
   CLI::App app("Generates programs that are meant to be right");
   app.add_option("--programs", options.programs, "How many")->capture_default_str();
+  app.add_option("--first", options.first, "The number of the first, to go on with a run")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--processes", options.processes, "Side by side")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
