@@ -109,6 +109,11 @@ void AddWatchdog(CLI::App* app, LoweringOptions& lowering) {
       ->type_name("N");
 }
 
+void AddProfile(CLI::App* app, LoweringOptions& lowering) {
+  app->add_flag("--profile", lowering.schedule.profile,
+                "Have each launch write down when each role of an SM did what");
+}
+
 void AddTarget(CLI::App* app, TargetOptions& target) {
   AddChoice<Compiler, Compiler>(app, "--compiler", target.compiler,
                                 "What compiles the CUDA text [nvrtc]",

@@ -90,14 +90,14 @@ class CudaWriter {
     }
     out.Line("");
     if (kernel.schedule == ScheduleKind::Kernels) {
-      WriteLaunches(out, kernel_scope, kernel);
+      WriteLaunches(out, kernel_scope);
     } else {
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
       out.Line(fmt::format("constexpr int kPartialsBytes = {};", partials));
       out.Line(
           fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
-                      SharedText(kernel)));
+                      SharedText(raised)));
       out.Line("");
       WriteFlags(out, kernel_scope);
       WriteRoles(out, kernel_scope);
@@ -138,7 +138,7 @@ class CudaWriter {
 
   /// Functions for each launch: what its loader does, what its consumers do before the launches in
   /// front have ended, and what they and the epilogue warp do then.
-  void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+  void WriteLaunches(TextWriter& out, const KernelScope& scope) {
     const RaisedKernel& raised = scope.raised();
     for (size_t i = 0; i < raised.launches.size(); ++i) {
       const RaisedShare& share = raised.shares.at(raised.launches[i].share);
@@ -146,7 +146,7 @@ class CudaWriter {
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
       out.Line(fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device,
-                           SharedText(kernel)));
+                           SharedText(scope.raised())));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::EpilogueWarp, "Reduce", "EpilogueWarp& epilogue_warp"},
@@ -229,9 +229,10 @@ class CudaWriter {
   }
 
   /// The bytes of shared memory, and how many slots of the ring to make of them at most.
-  static std::string SharedText(const Kernel& kernel) {
-    std::string bytes = fmt::format("{}", kernel.shared_bytes);
-    return kernel.depth ? fmt::format("{}, {}", bytes, *kernel.depth) : bytes;
+  static std::string SharedText(const RaisedKernel& raised) {
+    const auto& depth = raised.kernel.depth;
+    return depth ? fmt::format("{}, {}", raised.block_bytes, *depth)
+                 : fmt::format("{}", raised.block_bytes);
   }
 
   const RaisedModule& raised_;

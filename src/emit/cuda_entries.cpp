@@ -37,6 +37,12 @@ void WriteLeave(TextWriter& out, const char* when) {
   out.Close();
 }
 
+void WriteAlignClocks(TextWriter& out) {
+  out.Line(
+      "etc::AlignClocks(block.SpareThread(), params.Profile(), params.profile_records, "
+      "blockIdx.x);");
+}
+
 void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::string& space) {
   const Kernel& kernel = raised.kernel;
   out.Line("");
@@ -70,6 +76,9 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
       "{}::Reduce(params, events, flags.set, epilogue_warp, blockIdx.x, gridDim.x);", space));
   out.Reopen("} else {");
   out.Line("flags.Clear(block.SpareThread(), block.kSpareThreads);");
+  if (kernel.profile) {
+    WriteAlignClocks(out);
+  }
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");
@@ -103,6 +112,10 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
   out.Line("etc::AwaitEarlierLaunches();");
   out.Line(
       fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
+  if (kernel.profile) {
+    out.Reopen("} else {");
+    WriteAlignClocks(out);
+  }
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");

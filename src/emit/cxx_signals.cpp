@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emit/cxx_checks.h"
+#include "emit/cxx_spans.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -12,7 +13,8 @@ namespace etc {
 void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
                          const WaitPlace* place) {
   const Module& module = scope_.module();
-  for (const auto& [ref, one_thread, checked] : signals) {
+  for (const RaisedSignal& signal : signals) {
+    const auto& [ref, one_thread, checked, span, guards_span] = signal;
     const Event& event = module.events[ref.event];
     ETC_CHECK(event.realisation == Realisation::Counter);
     std::string loops, flat = "0LL", names, values;
@@ -67,7 +69,21 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
       out_.Line(fmt::format("{}WaitWatched(events, {}, {}, {});", loops, role_, counter,
                             GivesUp(event, indices, checked, *place)));
     }
+    if (signal.span) {
+      WriteSpan(signal);
+    }
   }
+}
+
+void SignalWriter::WriteSpan(const RaisedSignal& signal) {
+  std::string when;
+  if (signal.guards_span) {
+    when = fmt::format("{}if ({}) ",
+                       signal.one_thread ? fmt::format("if ({}.thread == 0) ", role_) : "",
+                       CxxExpr(scope_, signal.ref.guard));
+  }
+  out_.Line(fmt::format("{}asked = recorder.Write({}, asked, {});", when, role_,
+                        SpanWord(scope_, *signal.span)));
 }
 
 /// What a watched wait asks when it has lasted for a while.

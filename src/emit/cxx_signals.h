@@ -22,7 +22,8 @@ class SignalWriter {
   SignalWriter(TextWriter& out, const KernelScope& scope, std::string_view role)
       : out_(out), scope_(scope), role_(role) {}
 
-  /// A wait for each element of each reference.
+  /// A wait for each element of each reference. Of a kernel with a profile, `asked` is when the
+  /// first began, and each span begins where the one before it ends.
   void WriteWaits(const std::vector<RaisedSignal>& signals, const WaitPlace& place) {
     Write(signals, "", &place);
   }
@@ -35,6 +36,7 @@ class SignalWriter {
  private:
   void Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
              const WaitPlace* place);
+  void WriteSpan(const RaisedSignal& signal);
   std::string GivesUp(const Event& event, const std::vector<std::string>& indices, bool checked,
                       const WaitPlace& place) const;
   std::string InsideOf(const Event& event, const std::vector<std::string>& indices) const;

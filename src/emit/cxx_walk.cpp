@@ -7,6 +7,7 @@
 #include "emit/cxx_checks.h"
 #include "emit/cxx_names.h"
 #include "emit/cxx_signals.h"
+#include "emit/cxx_spans.h"
 #include "emit/cxx_tasks.h"
 #include "ir/overloaded.h"
 
@@ -34,7 +35,16 @@ class WalkWriter {
         role_(role),
         arch_(arch),
         launch_(launch),
-        signals_(out, scope, NameOf(role)) {}
+        signals_(out, scope, NameOf(role)),
+        spans_(out, scope, NameOf(role)) {}
+
+  /// The whole walk, with the role's recorder around it.
+  template <class Walk>
+  void Record(Walk walk) {
+    spans_.Open(role_);
+    walk();
+    spans_.Close(role_);
+  }
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     path_.push_back({});
@@ -157,6 +167,14 @@ class WalkWriter {
     return place;
   }
 
+  void WriteWaits(const std::vector<RaisedSignal>& waits, const WaitPlace& place) {
+    if (!waits.empty()) {
+      spans_.OpenSignals();
+      signals_.WriteWaits(waits, place);
+      spans_.CloseSignals();
+    }
+  }
+
   /// The waits that must precede reading the ranges of the tasks, or what the loader is to copy,
   /// from tensors.
   void WriteBeforeRanges(const RaisedShare& share) {
@@ -164,7 +182,7 @@ class WalkWriter {
       out_.Line("AwaitEarlierLaunches();");
     }
     if (!share.range_waits.empty()) {
-      signals_.WriteWaits(share.range_waits, PlaceOf(share, false));
+      WriteWaits(share.range_waits, PlaceOf(share, false));
       out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     }
     WriteChecks(share, share.share.range_checks);
@@ -234,9 +252,11 @@ class WalkWriter {
       out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
     }
     loop.Open("task += sms");
+    spans_.Begin();
     out_.Line(behind
                   ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
                   : fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
+    spans_.End(share);
     loop.Close();
   }
 
@@ -256,7 +276,7 @@ class WalkWriter {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
       WritePrefetch(share, device, loop);
-      signals_.WriteWaits(share.enter_waits, PlaceOf(share, false));
+      WriteWaits(share.enter_waits, PlaceOf(share, false));
       std::string where =
           share.enters_together
               ? ""
@@ -265,17 +285,23 @@ class WalkWriter {
     }
     WriteChecks(share, share.share.enter_checks);
     if (share.one_object) {
+      spans_.Begin();
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
     loop.Open("task += sms, ++done");
     if (!share.one_object) {
-      signals_.WriteWaits(share.waits, PlaceOf(share, true));
+      WriteWaits(share.waits, PlaceOf(share, true));
       out_.Line("consumer.Sync();");
+      spans_.Begin();
       out_.Line(make);
     }
     out_.Line(fmt::format("impl.Run(consumer, args{});", loop.Coordinates()));
+    spans_.End(share);
     WriteNotifies(share.notifies, device, "1");
+    if (share.one_object && !share.notifies.empty()) {
+      spans_.Begin();
+    }
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
   }
@@ -303,7 +329,9 @@ class WalkWriter {
     out_.Close();
     out_.Close();
     loop.WriteCoordinates();
+    spans_.Begin();
     out_.Line(fmt::format("reduction.Run(epilogue_warp, args{});", loop.Coordinates()));
+    spans_.End(share);
     WriteNotifies(share.notifies, device, "1");
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
@@ -319,8 +347,10 @@ class WalkWriter {
     if (guarded) {
       out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
     }
+    spans_.OpenSignals();
     out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     signals_.WriteNotifies(signals, amount);
+    spans_.CloseSignals();
     if (guarded) {
       out_.Close();
     }
@@ -334,6 +364,7 @@ class WalkWriter {
   Arch arch_;
   bool launch_;  // what comes before this launch has ended
   SignalWriter signals_;
+  SpanWriter spans_;
 
   /// A node, counted from 1 among those beside it, and the repeat that it is.
   struct Step {
@@ -349,7 +380,8 @@ void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch) 
   if (scope.raised().moves) {
     out.Line("[[maybe_unused]] i64 moved = 0;");
   }
-  WalkWriter(out, scope, role, arch, false).WriteNodes(scope.raised().kernel.body);
+  WalkWriter writer(out, scope, role, arch, false);
+  writer.Record([&] { writer.WriteNodes(scope.raised().kernel.body); });
 }
 
 void WriteLaunch(TextWriter& out, const KernelScope& scope, const RaisedLaunch& launch, Role role,
@@ -358,7 +390,8 @@ void WriteLaunch(TextWriter& out, const KernelScope& scope, const RaisedLaunch& 
     out.Line(fmt::format("[[maybe_unused]] const i64 {} = params.iteration_{};",
                          CxxName(scope.module(), launch.iterations[i]), i));
   }
-  WalkWriter(out, scope, role, arch, true).WriteShare(launch.share);
+  WalkWriter writer(out, scope, role, arch, true);
+  writer.Record([&] { writer.WriteShare(launch.share); });
 }
 
 }  // namespace etc

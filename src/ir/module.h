@@ -204,6 +204,13 @@ struct Watchdog {
   SourceRange range = {};
 };
 
+/// `profile ceildiv(n, sms) * 3 + 2;`: each role of an SM writes down when it did what, so many
+/// spans of a launch at most.
+struct Profile {
+  ExprId spans;  // over dimensions and `sms`
+  SourceRange range = {};
+};
+
 /// What scheduling makes of a graph: one persistent kernel, or (`kernels`) a list of launches.
 struct Kernel {
   std::string name;
@@ -219,6 +226,7 @@ struct Kernel {
   std::vector<Check> checks;
   std::optional<SourceRange> check_accesses;  // `check accesses;`: generated bodies check indices
   std::optional<Watchdog> watchdog;           // absent: tasks wait for events without end
+  std::optional<Profile> profile;             // absent: launches leave nothing behind
   std::vector<NodeId> declarations;           // BufferDecl, EventDecl
   std::vector<NodeId> body;                   // `on sm { … }`, `on stream { … }`: Share, Repeat
   SourceRange range;

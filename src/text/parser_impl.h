@@ -229,6 +229,7 @@ class Parser {
   Throttle OneThrottle(uint32_t begin);
   void CheckLine(Kernel& kernel);
   void WatchdogLine(Kernel& kernel);
+  void ProfileLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
   void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks);
   void Declaration(std::vector<NodeId>& declarations);

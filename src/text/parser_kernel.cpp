@@ -49,6 +49,9 @@ void Parser::KernelBody(Kernel& kernel) {
     } else if (kernel.declarations.empty() && !on_sm && !kernel.watchdog &&
                Peek().text == "watchdog") {
       WatchdogLine(kernel);
+    } else if (kernel.declarations.empty() && !on_sm && !kernel.profile &&
+               Peek().text == "profile") {
+      ProfileLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && At(TokenKind::KeywordLet)) {
       ValueLine(kernel);
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
@@ -130,6 +133,14 @@ void Parser::WatchdogLine(Kernel& kernel) {
   int64_t seconds = Expect(TokenKind::Int).int_value;
   ExpectSemicolon();
   kernel.watchdog = Watchdog{seconds, RangeFrom(begin)};
+}
+
+/// `profile ceildiv(n, sms) * 3;`, of which the word is one here only.
+void Parser::ProfileLine(Kernel& kernel) {
+  uint32_t begin = Take().range.begin;
+  ExprId spans = Expression();
+  ExpectSemicolon();
+  kernel.profile = Profile{spans, RangeFrom(begin)};
 }
 
 /// The rest of a check, after the word `check`.

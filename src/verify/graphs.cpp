@@ -53,6 +53,23 @@ class GraphChecks {
     }
   }
 
+  void Profile(const etc::Profile& profile) {
+    constexpr const char* kWhat = "the number of spans of a profile";
+    ExprId read = FindExpr(module_, profile.spans, [](const Expr& expr) {
+      return std::holds_alternative<Load>(expr) || std::holds_alternative<Reduce>(expr) ||
+             std::holds_alternative<Cast>(expr);
+    });
+    if (read) {
+      diagnostics_.Error(
+          DiagnosticKind::Structure, module_.RangeOf(read),
+          fmt::format(
+              "{} must be made of constants, dimensions and `sms`, but `{}` is none of them", kWhat,
+              Print(module_, read)));
+      return;
+    }
+    exprs_.ExpectInt(profile.spans, kWhat);
+  }
+
   /// Flags in data stand in the place of events, which launches do without.
   void NothingFlagged(const std::vector<NodeId>& declarations) {
     for (NodeId id : declarations) {
@@ -355,6 +372,9 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   }
   if (kernel.watchdog) {
     CheckWatchdog(*kernel.watchdog, diagnostics);
+  }
+  if (kernel.profile) {
+    checks.Profile(*kernel.profile);
   }
   checks.Values(kernel.values);
   checks.Block(kernel.declarations);

@@ -23,6 +23,9 @@ class Collector {
     for (SymbolId value : kernel.values) {
       Add(module_.symbols[value].value);
     }
+    if (kernel.profile) {
+      Add(kernel.profile->spans);
+    }
     AddChecks(kernel.checks);
     AddNodes(kernel.declarations);
     AddNodes(kernel.body);

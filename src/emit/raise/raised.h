@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -64,11 +65,32 @@ struct RaisedRole {
   bool reads_flags = true;      // of all operands that are flagged; else of those `behind_wait`
 };
 
+/// A number that goes with a span: an index, an iteration, or an index of an event. One that is too
+/// large for its bits is written down as all ones.
+struct RaisedField {
+  std::string name;
+  std::variant<SymbolId, ExprId> value;
+  size_t bits = 0;
+};
+
+/// What a profile may write down, and what its records say of it in words of 48 bits: the first
+/// field has the lowest bits.
+struct RaisedSpan {
+  enum class Kind : uint8_t { Task, Wait, Signal };
+  Kind kind = Kind::Task;
+  std::string call;  // `@final_sum`
+  std::string text;  // `@final_sum[{}], l = {}`, with the fields in the places of `{}`
+  std::vector<RaisedField> fields = {};
+  SourceRange range = {};
+};
+
 /// A wait for the elements of an event, or a notify of them.
 struct RaisedSignal {
   const EventRef& ref;
   bool one_thread;  // only the thread that waited for a tensor may read it
   bool checked;     // data decide the elements and their counts, which are held against the event
+  std::optional<size_t> span = {};  // of the kernel: what a profile makes of it
+  bool guards_span = false;         // where its guard does not hold, there is none
 };
 
 /// How an SM does its tasks of a share. They are numbered row-major over the axes.
@@ -89,6 +111,7 @@ struct RaisedShare {
                                  // implementation has scratch memory
   std::array<RaisedRole, kRoles> roles = {};
   std::optional<Throttle> throttle = {};  // of the loader
+  std::optional<size_t> span = {};        // of the kernel: what a profile makes of a task
   std::vector<RaisedSignal> range_waits = {};
   std::vector<RaisedSignal> enter_waits = {};
   std::vector<RaisedSignal> waits = {};
@@ -175,6 +198,8 @@ struct RaisedKernel {
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::map<NodeId, RaisedShare> shares = {};
+  std::vector<RaisedSpan> spans = {};  // of a kernel with a profile
+  int64_t block_bytes = 0;             // of the shared memory, what a CTA has for its roles
   bool moves = false;  // a share begins behind the tasks that data gave to those in front of it
   std::set<NodeId> preloading = {};  // the shares and repeats that the loader walks
   std::set<ExprId> chained = {};     // whose left side goes on in them: a sum in a longer one
@@ -193,6 +218,7 @@ struct RaisedModule {
   bool has_checks = false;                 // whether some kernel has debug checks
   bool has_task_ranges = false;            // whether some share is walked by value
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
+  bool has_profile = false;                // whether launches of some kernel leave a profile behind
 };
 
 }  // namespace etc
