@@ -43,8 +43,7 @@ struct ModuleProofs {
 [[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                                    const Emitted& emitted, CompileOutput compiled,
                                                    const TargetOptions& target,
-                                                   const ModuleProofs& proofs,
-                                                   const Session& session);
+                                                   const ModuleProofs& proofs);
 
 /// Whether an output of that name holds the binary and the manifest.
 [[nodiscard]] bool IsContainerPath(const std::string& path);
