@@ -146,6 +146,7 @@ typedef struct etc_program_info {
   int32_t assumptions; /* under which they hold */
   int32_t not_proved;  /* statements that could not be proved */
   int32_t watchdog;    /* whether launches that stand still end */
+  int32_t profile;     /* whether launches leave a profile behind */
 } etc_program_info;
 
 /* How much of one property was proved. */
@@ -339,6 +340,53 @@ ETC_API etc_status etc_instance_launch(etc_instance* instance, void* stream);
  * waited for, if the watchdog ended one. Until then the launches behind the failure do nothing.
  * Good at once for a program with neither. A host launch asks by itself. */
 ETC_API etc_status etc_instance_check(etc_instance* instance, void* stream);
+
+/* ---- Profiles: what each SM did when (programs compiled with `--profile`) ---- */
+
+typedef struct etc_profile etc_profile;
+
+/* What the last launch of the instance did; waits for `stream`. ETC_ERROR_NOT_FOUND where nothing
+ * was launched or the program has no profiles. */
+ETC_API etc_status etc_instance_profile(etc_instance* instance, void* stream,
+                                        etc_profile** profile);
+/* Null is allowed. */
+ETC_API void etc_profile_free(etc_profile* profile);
+
+typedef enum etc_span_kind {
+  ETC_SPAN_TASK = 0,   /* the consumers run a task */
+  ETC_SPAN_LOAD = 1,   /* the loader copies what a task preloads */
+  ETC_SPAN_REDUCE = 2, /* the epilogue warp joins the partials of a task */
+  ETC_SPAN_WAIT = 3,   /* a role waits for an event */
+  ETC_SPAN_SIGNAL = 4  /* a role notifies an event */
+} etc_span_kind;
+
+typedef struct etc_profile_info {
+  size_t struct_size;
+  int64_t spans;
+  int64_t lost;        /* spans for which there was no room, or that made no sense */
+  int32_t tracks;      /* roles of SMs that did something */
+  const char* summary; /* as `etc run --profile` prints it */
+} etc_profile_info;
+
+/* Texts belong to the profile. Times are nanoseconds since the launch began. */
+typedef struct etc_span_info {
+  size_t struct_size;
+  etc_span_kind kind;
+  int32_t track;
+  const char* track_name; /* "SM 3 consumers" */
+  const char* call;       /* "@final_sum" */
+  const char* name;       /* "@final_sum[3]" */
+  double begin;
+  double end;
+  double data;    /* of it, waiting inside of a task for data, */
+  double signals; /* and for what other SMs compute */
+} etc_span_info;
+
+ETC_API etc_status etc_profile_describe(etc_profile* profile, etc_profile_info* info);
+/* By track, and on a track by time. */
+ETC_API etc_status etc_profile_span(const etc_profile* profile, int64_t index, etc_span_info* info);
+/* All of it as JSON that Perfetto and chrome://tracing show. */
+ETC_API etc_status etc_profile_json(etc_profile* profile, const char** json);
 
 #ifdef __cplusplus
 }

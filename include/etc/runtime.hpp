@@ -152,6 +152,36 @@ class Program {
   std::unique_ptr<etc_program, Free> program_;
 };
 
+/// What a launch did when.
+class LaunchProfile {
+ public:
+  explicit LaunchProfile(etc_profile* profile) : profile_(profile) {}
+
+  etc_profile_info Describe() const {
+    etc_profile_info info{};
+    info.struct_size = sizeof(info);
+    ThrowUnlessOk(etc_profile_describe(profile_.get(), &info));
+    return info;
+  }
+  etc_span_info Span(int64_t index) const {
+    etc_span_info info{};
+    info.struct_size = sizeof(info);
+    ThrowUnlessOk(etc_profile_span(profile_.get(), index, &info));
+    return info;
+  }
+  std::string Json() const {
+    const char* json = nullptr;
+    ThrowUnlessOk(etc_profile_json(profile_.get(), &json));
+    return json;
+  }
+
+ private:
+  struct Free {
+    void operator()(etc_profile* profile) const { etc_profile_free(profile); }
+  };
+  std::unique_ptr<etc_profile, Free> profile_;
+};
+
 class Instance {
  public:
   explicit Instance(const Program& program, const char* graph = nullptr) {
@@ -210,6 +240,11 @@ class Instance {
   void SetSms(int32_t sms) { ThrowUnlessOk(etc_instance_set_sms(get(), sms)); }
   void SetReplay(bool replay) { ThrowUnlessOk(etc_instance_set_replay(get(), replay ? 1 : 0)); }
   void Launch(void* stream = nullptr) { ThrowUnlessOk(etc_instance_launch(get(), stream)); }
+  LaunchProfile Profile(void* stream = nullptr) {
+    etc_profile* profile = nullptr;
+    ThrowUnlessOk(etc_instance_profile(get(), stream, &profile));
+    return LaunchProfile(profile);
+  }
   void Check(void* stream = nullptr) { ThrowUnlessOk(etc_instance_check(get(), stream)); }
 
  private:

@@ -98,10 +98,27 @@ ManifestProofs RecordOf(const ProofReport& report) {
 
 }  // namespace
 
+namespace {
+
+/// Without the folder, which says nothing where the artifact runs.
+std::string PlaceOf(const Session& session, SourceRange range) {
+  const SourceFile* source = session.source();
+  if (source == nullptr || !range.IsValid()) {
+    return "";
+  }
+  return fmt::format("{}:{}",
+                     std::filesystem::path(source->NameAt(range.begin)).filename().string(),
+                     source->Locate(range.begin).line);
+}
+
+}  // namespace
+
 std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                      const Emitted& emitted, CompileOutput compiled,
-                                     const TargetOptions& target, const ModuleProofs& proofs) {
+                                     const TargetOptions& target, const ModuleProofs& proofs,
+                                     const Session& session) {
   ManifestInfo info;
+  info.locate = [&](SourceRange range) { return PlaceOf(session, range); };
   info.arch = target.arch;
   const std::string binary_path =
       IsContainerPath(path) ? WithExtension(path, BinaryExtension(target)) : path;

@@ -43,7 +43,8 @@ struct ModuleProofs {
 [[nodiscard]] std::vector<OutputFile> MakeArtifact(const Module& module, const std::string& path,
                                                    const Emitted& emitted, CompileOutput compiled,
                                                    const TargetOptions& target,
-                                                   const ModuleProofs& proofs);
+                                                   const ModuleProofs& proofs,
+                                                   const Session& session);
 
 /// Whether an output of that name holds the binary and the manifest.
 [[nodiscard]] bool IsContainerPath(const std::string& path);

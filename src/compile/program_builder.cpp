@@ -21,8 +21,9 @@ std::optional<Program> ProgramBuilder::Build(const Module& module, const TargetO
     return std::nullopt;
   }
   std::string binary = scratch_->path() + "/" + name + BinaryExtension(target);
-  if (!WriteFiles(MakeArtifact(module, binary, *emitted, std::move(*compiled), target, {}),
-                  session_.diagnostics())) {
+  if (!WriteFiles(
+          MakeArtifact(module, binary, *emitted, std::move(*compiled), target, {}, session_),
+          session_.diagnostics())) {
     return std::nullopt;
   }
   return Program(binary);

@@ -180,7 +180,7 @@ class CompileJob {
     }
     std::string binary = BinaryPath();
     auto files = MakeArtifact(module, binary, emitted, std::move(compiled), options_.target,
-                              {ReportOf(source_proof_), ReportOf(kernel_proof_)});
+                              {ReportOf(source_proof_), ReportOf(kernel_proof_)}, session_);
     if (options_.save_temps) {
       files.push_back({WithExtension(binary, TextExtension(options_.target)), emitted.text});
     }

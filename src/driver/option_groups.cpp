@@ -79,7 +79,6 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering) {
   AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
       app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
       {{"static", ScheduleKind::Static},
-       {"drain", ScheduleKind::Drain},
        {"dynamic", ScheduleKind::Dynamic},
        {"kernels", ScheduleKind::Kernels},
        {"auto", ScheduleKind::Auto}});
@@ -108,6 +107,11 @@ void AddWatchdog(CLI::App* app, LoweringOptions& lowering) {
                   "End a launch in which tasks wait and nothing happens for so many seconds")
       ->check(Between<int64_t>(1, 3600))
       ->type_name("N");
+}
+
+void AddProfile(CLI::App* app, LoweringOptions& lowering) {
+  app->add_flag("--profile", lowering.schedule.profile,
+                "Have each launch write down when each role of an SM did what");
 }
 
 void AddTarget(CLI::App* app, TargetOptions& target) {

@@ -67,6 +67,7 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering);
 void AddArch(CLI::App* app, Arch& arch);
 void AddDebugChecks(CLI::App* app, LoweringOptions& lowering);
 void AddWatchdog(CLI::App* app, LoweringOptions& lowering);
+void AddProfile(CLI::App* app, LoweringOptions& lowering);
 void AddTarget(CLI::App* app, TargetOptions& target);
 void AddProofs(CLI::App* app, ProofOptions& proofs);
 

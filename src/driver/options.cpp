@@ -62,6 +62,7 @@ void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
   AddLowering(opt, options.lowering);
   AddDebugChecks(opt, options.lowering);
   AddWatchdog(opt, options.lowering);
+  AddProfile(opt, options.lowering);
   AddOutput(opt, options.output, "Where to write [standard output]");
   opt->callback([&, source] {
     if (!options.list_passes && source->empty()) {
@@ -84,6 +85,7 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
   AddLowering(compile, options.lowering);
   AddDebugChecks(compile, options.lowering);
   AddWatchdog(compile, options.lowering);
+  AddProfile(compile, options.lowering);
   AddChoice<StopAfter, StopAfter>(
       compile, "--stop-after", options.stop_after,
       "Stop after a phase and write its text to the output, or to standard output",
@@ -152,7 +154,14 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
   AddLowering(run, options.lowering);
   AddDebugChecks(run, options.lowering);
   AddWatchdog(run, options.lowering);
-  run->callback([&] { command = options; });
+  run->add_option("--profile", options.profile,
+                  "Write what each SM did when in the last launch, for Perfetto, and print a "
+                  "summary")
+      ->type_name("FILE");
+  run->callback([&] {
+    options.lowering.schedule.profile = !options.profile.empty();
+    command = options;
+  });
 }
 
 void AddGraphCommand(CLI::App& app, Command& command, GraphOptions& options) {

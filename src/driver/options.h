@@ -84,6 +84,7 @@ struct RunOptions {
   int64_t repeat = 1;
   bool check = false;
   std::optional<double> tolerance;
+  std::string profile;  // the file for what the last launch did; empty: no profile
 };
 
 enum class BenchFormat { Text, Json };

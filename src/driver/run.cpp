@@ -51,6 +51,10 @@ class RunJob {
         return false;
       }
     }
+    if (!options_.profile.empty() && options_.profile != "-" &&
+        !CheckFolder(options_.profile, session_.diagnostics())) {
+      return false;
+    }
     auto program = Load({options_.graph, *dims, *inputs, *outputs});
     if (!program) {
       return false;
@@ -76,7 +80,7 @@ class RunJob {
       execution.PoisonWorkspace(kPoison);
     }
     Results results = Launch(execution, *run, reference);
-    return Write(*outputs, *run, results);
+    return Write(*outputs, *run, results) && WriteProfile(execution);
   }
 
   /// The artifact itself, or one built from the source for the device.
@@ -109,6 +113,10 @@ class RunJob {
     }
     if (options_.lowering.schedule.watchdog_seconds && program.Describe().watchdog == 0) {
       Refuse(fmt::format("`{}` was compiled without `--watchdog`", options_.source.file));
+      return std::nullopt;
+    }
+    if (!options_.profile.empty() && program.Describe().profile == 0) {
+      Refuse(fmt::format("`{}` was compiled without `--profile`", options_.source.file));
       return std::nullopt;
     }
     bool on_host = IsForHost(program);
@@ -220,6 +228,17 @@ class RunJob {
     }
     return WriteFiles(files, session_.diagnostics()) &&
            WriteStdout(report_, session_.diagnostics());
+  }
+
+  /// Of the last launch.
+  bool WriteProfile(Execution& execution) {
+    if (options_.profile.empty()) {
+      return true;
+    }
+    const LaunchProfile profile = execution.instance().Profile();
+    return WriteText(options_.profile, profile.Json(), session_.diagnostics()) &&
+           (options_.profile == "-" ||
+            WriteStdout(profile.Describe().summary, session_.diagnostics()));
   }
 
   const RunOptions& options_;

@@ -37,6 +37,12 @@ void WriteLeave(TextWriter& out, const char* when) {
   out.Close();
 }
 
+void WriteAlignClocks(TextWriter& out) {
+  out.Line(
+      "etc::AlignClocks(block.SpareThread(), params.Profile(), params.profile_records, "
+      "blockIdx.x);");
+}
+
 void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::string& space) {
   const Kernel& kernel = raised.kernel;
   out.Line("");
@@ -58,44 +64,26 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   // The epoch must be read before the barrier at the end of Block's constructor.
   out.Line("etc::Events events(params.event_memory, params.event_capacity);");
   out.Line(fmt::format("const auto flags = {}::OpenFlags(params);", space));
-  const bool dispatches = raised.most_ahead > 0;
-  const char* tickets = dispatches ? ", tickets" : "";
-  auto make_tickets = [&] {
-    if (dispatches) {
-      out.Line(fmt::format("etc::Tickets tickets = {}::CtaTickets::MakeTickets();", space));
-    }
-  };
-  if (dispatches) {
-    out.Line(fmt::format("{}::CtaTickets::Init();", space));
-  }
   out.Line(fmt::format("{}::CtaMemory block;", space));
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");
   out.Line("etc::Loader loader = block.MakeLoader();");
-  make_tickets();
-  out.Line(fmt::format("{}::Load(params, events, {}loader{}, blockIdx.x, gridDim.x);", space,
-                       raised.loaders_read_flags ? "flags.set, " : "", tickets));
+  out.Line(fmt::format("{}::Load(params, events, {}loader, blockIdx.x, gridDim.x);", space,
+                       raised.loaders_read_flags ? "flags.set, " : ""));
   out.Reopen("} else if (block.IsEpilogueWarp()) {");
   out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
-  make_tickets();
-  out.Line(
-      fmt::format("{}::Reduce(params, events, flags.set, epilogue_warp{}, blockIdx.x, gridDim.x);",
-                  space, tickets));
-  if (dispatches) {
-    out.Reopen(fmt::format("}} else if ({}::CtaTickets::IsScheduler()) {{", space));
-    out.Line(fmt::format("etc::Scheduler scheduler = {}::CtaTickets::MakeScheduler();", space));
-    out.Line(fmt::format("{}::Schedule(params, events, scheduler, blockIdx.x, gridDim.x);", space));
-  }
+  out.Line(fmt::format(
+      "{}::Reduce(params, events, flags.set, epilogue_warp, blockIdx.x, gridDim.x);", space));
   out.Reopen("} else {");
-  // The scheduler is the first of the spare warps.
-  std::string others = dispatches ? fmt::format(" - {}::CtaTickets::kThreads", space) : "";
-  out.Line(fmt::format("flags.Clear(block.SpareThread(){0}, block.kSpareThreads{0});", others));
+  out.Line("flags.Clear(block.SpareThread(), block.kSpareThreads);");
+  if (kernel.profile) {
+    WriteAlignClocks(out);
+  }
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");
-  make_tickets();
-  out.Line(fmt::format("{}::Consume(params, events, flags.set, consumer{}, blockIdx.x, gridDim.x);",
-                       space, tickets));
+  out.Line(fmt::format("{}::Consume(params, events, flags.set, consumer, blockIdx.x, gridDim.x);",
+                       space));
   out.Line(fmt::format("events.Finish(consumer, flags, {}::FlaggedBytes(params));", space));
   out.Close();
   out.Close();
@@ -124,6 +112,10 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
   out.Line("etc::AwaitEarlierLaunches();");
   out.Line(
       fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
+  if (kernel.profile) {
+    out.Reopen("} else {");
+    WriteAlignClocks(out);
+  }
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");

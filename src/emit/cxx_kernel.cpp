@@ -45,8 +45,21 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
   out.Line("char* workspace;");
   out.Line("void* event_memory;");
   out.Line("i64 event_capacity;");
+  if (raised.kernel.profile) {
+    out.Line("char* profile;");
+    out.Line("i64 profile_records;");
+    out.Line("i64 profile_bytes;");
+  }
   for (size_t depth = 0; depth < raised.iterations; ++depth) {
     out.Line(fmt::format("i64 iteration_{};", depth));
+  }
+  if (raised.kernel.profile) {
+    bool launches = !raised.launches.empty();
+    if (launches) {
+      out.Line("i64 launch;");
+    }
+    out.Line(fmt::format("ETC_DEVICE char* Profile() const {{ return profile{}; }}",
+                         launches ? " + launch * profile_bytes" : ""));
   }
   out.Line(fmt::format("ETC_DEVICE Dims dims() const {{ return Dims{{{}}}; }}", values));
   out.Close("};");

@@ -3,73 +3,18 @@
 #include <fmt/format.h>
 
 #include "emit/cxx_checks.h"
-#include "emit/cxx_names.h"
+#include "emit/cxx_spans.h"
 #include "support/diagnostics.h"
 
 namespace etc {
-namespace {
-
-/// Where a wait stands in program order: a number that grows with it, of at most 60 bits, and
-/// differs from SM to SM.
-std::string PlaceInOrder(const KernelScope& scope, const std::vector<PathStep>& path) {
-  constexpr int kBits[] = {10, 16, 8, 16, 2};  // a node, an iteration, a node inside of it, …
-  std::string place;
-  int level = 0, shift = 60;
-  auto add = [&](const std::string& value) {
-    if (level < 5) {
-      shift -= kBits[level];
-      place += fmt::format("{}u64(Min({}, {}LL)) << {}", place.empty() ? "" : " | ", value,
-                           (1 << kBits[level]) - 1, shift);
-      ++level;
-    }
-  };
-  for (const PathStep& step : path) {
-    add(fmt::format("{}LL", step.node));
-    if (step.repeat != nullptr) {
-      add(fmt::format("{} - {}", CxxName(scope.module(), step.repeat->var),
-                      step.repeat->lo ? CxxExpr(scope, step.repeat->lo) : "0LL"));
-    }
-  }
-  return place + " | u64(Min(sm, 255LL))";
-}
-
-}  // namespace
-
-WaitPlace MakeWaitPlace(const KernelScope& scope, const RaisedShare& share,
-                        const std::vector<PathStep>& path, bool task) {
-  const RaisedKernel& kernel = scope.raised();
-  const Module& module = scope.module();
-  if (!kernel.kernel.watchdog) {
-    return {};
-  }
-  WaitPlace place{PlaceInOrder(scope, path), "@" + kernel.devices[share.device].device.name};
-  std::string places;
-  if (task) {
-    for (const Axis& axis : share.share.axes) {
-      places += places.empty() ? ", task [{}" : ", {}";
-      place.values.push_back(CxxName(module, axis.var));
-    }
-    place.who += places + "]";
-  } else {
-    place.who += ", before its tasks on SM {}";
-    place.values.push_back("sm");
-  }
-  for (const PathStep& step : path) {
-    if (step.repeat != nullptr) {
-      place.who += fmt::format(", {} = {{}}", module.symbols[step.repeat->var].name);
-      place.values.push_back(CxxName(module, step.repeat->var));
-    }
-  }
-  place.who += ",";
-  return place;
-}
 
 /// One call for each element of each reference: a wait where there is a place, for as many notifies
 /// as the event counts, or else `amount` notifies.
 void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
                          const WaitPlace* place) {
   const Module& module = scope_.module();
-  for (const auto& [ref, one_thread, checked] : signals) {
+  for (const RaisedSignal& signal : signals) {
+    const auto& [ref, one_thread, checked, span, guards_span] = signal;
     const Event& event = module.events[ref.event];
     ETC_CHECK(event.realisation == Realisation::Counter);
     std::string loops, flat = "0LL", names, values;
@@ -124,7 +69,21 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
       out_.Line(fmt::format("{}WaitWatched(events, {}, {}, {});", loops, role_, counter,
                             GivesUp(event, indices, checked, *place)));
     }
+    if (signal.span) {
+      WriteSpan(signal);
+    }
   }
+}
+
+void SignalWriter::WriteSpan(const RaisedSignal& signal) {
+  std::string when;
+  if (signal.guards_span) {
+    when = fmt::format("{}if ({}) ",
+                       signal.one_thread ? fmt::format("if ({}.thread == 0) ", role_) : "",
+                       CxxExpr(scope_, signal.ref.guard));
+  }
+  out_.Line(fmt::format("{}asked = recorder.Write({}, asked, {});", when, role_,
+                        SpanWord(scope_, *signal.span)));
 }
 
 /// What a watched wait asks when it has lasted for a while.

@@ -16,24 +16,14 @@ struct WaitPlace {
   std::vector<std::string> values = {};  // these
 };
 
-/// A node, counted from 1 among those beside it, and the repeat that it is.
-struct PathStep {
-  size_t node = 0;
-  const Repeat* repeat = nullptr;
-};
-
-/// Of the waits of a task of the share at the end of a path, or of those of an SM before its tasks.
-/// Empty without a watchdog.
-WaitPlace MakeWaitPlace(const KernelScope& scope, const RaisedShare& share,
-                        const std::vector<PathStep>& path, bool task);
-
 /// What one role of a kernel waits for and notifies. `role` is the name of its object in the text.
 class SignalWriter {
  public:
   SignalWriter(TextWriter& out, const KernelScope& scope, std::string_view role)
       : out_(out), scope_(scope), role_(role) {}
 
-  /// A wait for each element of each reference.
+  /// A wait for each element of each reference. Of a kernel with a profile, `asked` is when the
+  /// first began, and each span begins where the one before it ends.
   void WriteWaits(const std::vector<RaisedSignal>& signals, const WaitPlace& place) {
     Write(signals, "", &place);
   }
@@ -46,6 +36,7 @@ class SignalWriter {
  private:
   void Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
              const WaitPlace* place);
+  void WriteSpan(const RaisedSignal& signal);
   std::string GivesUp(const Event& event, const std::vector<std::string>& indices, bool checked,
                       const WaitPlace& place) const;
   std::string InsideOf(const Event& event, const std::vector<std::string>& indices) const;

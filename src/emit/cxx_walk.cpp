@@ -7,6 +7,7 @@
 #include "emit/cxx_checks.h"
 #include "emit/cxx_names.h"
 #include "emit/cxx_signals.h"
+#include "emit/cxx_spans.h"
 #include "emit/cxx_tasks.h"
 #include "ir/overloaded.h"
 
@@ -17,7 +18,6 @@ namespace {
 const char* NameOf(Role role) {
   return role == Role::EpilogueWarp ? "epilogue_warp"
          : role == Role::Loader     ? "loader"
-         : role == Role::Scheduler  ? "scheduler"
                                     : "consumer";
 }
 
@@ -35,45 +35,53 @@ class WalkWriter {
         role_(role),
         arch_(arch),
         launch_(launch),
-        signals_(out, scope, NameOf(role)) {}
+        signals_(out, scope, NameOf(role)),
+        spans_(out, scope, NameOf(role)) {}
+
+  /// The whole walk, with the role's recorder around it.
+  template <class Walk>
+  void Record(Walk walk) {
+    spans_.Open(role_);
+    walk();
+    spans_.Close(role_);
+  }
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
     path_.push_back({});
-    WriteBlock(nodes);
+    for (NodeId id : nodes) {
+      path_.back() = {path_.back().node + 1, nullptr};
+      std::visit(Overloaded{
+                     [&](const Share&) { WriteShare(id); },
+                     [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
+                     [](const OneOf<BufferDecl, EventDecl> auto&) {},
+                     [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+                 },
+                 module_.nodes[id]);
+    }
     path_.pop_back();
   }
 
   void WriteShare(NodeId id) {
     const RaisedShare& share = kernel_.shares.at(id);
     const RaisedRole& part = PartIn(share);
-    const Device& device = kernel_.devices[share.device].device;
     if (!part.walks) {
-      if (part.skips) {
-        out_.Line(fmt::format("tickets.Skip();  // @{}", device.name));
-      }
       return;
     }
+    const Device& device = kernel_.devices[share.device].device;
     std::string guard = role_ == Role::EpilogueWarp
                             ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
                             : "";
     // Every role knows where the next share begins.
-    bool counts = kernel_.moves && share.reads_ranges && !share.tickets;
+    bool counts = kernel_.moves && share.reads_ranges;
     out_.Open(fmt::format("{}{{  // @{}", counts ? "" : guard, device.name));
-    if (arch_ != Arch::Host && !share.tickets) {
+    if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
     if (part.waits_first) {
       WriteBeforeRanges(share);
     }
     TaskLoop loop(out_, scope_, share, arch_);
-    loop.WriteCount();
-    if (role_ == Role::Scheduler) {
-      out_.Line(fmt::format("scheduler.Hand(events, {}, tasks, {});", loop.Counter(),
-                            share.tickets.value().ahead));
-      out_.Close();
-      return;
-    }
-    loop.WriteFirst();
+    loop.WriteRange();
     out_.Open((counts ? guard : "") + "if (task < tasks) {");
     WriteArguments(share);
     switch (role_) {
@@ -89,42 +97,18 @@ class WalkWriter {
       case Role::Consumer:
         WriteTasks(share, device, loop);
         break;
-      case Role::Scheduler:
-        break;  // it runs no tasks
     }
     out_.Close();
-    if (share.tickets && !guard.empty()) {
-      out_.Reopen("} else {");
-      out_.Line("tickets.Skip();");
-    }
     out_.Close();
   }
 
  private:
-  /// The cases of a dispatch count as nodes of the block around it.
-  void WriteBlock(const std::vector<NodeId>& nodes) {
-    for (NodeId id : nodes) {
-      path_.back() = {path_.back().node + 1, nullptr};
-      std::visit(Overloaded{
-                     [&](const Share&) { WriteShare(id); },
-                     [&](const Dispatch& dispatch) { WriteBlock(dispatch.cases); },
-                     [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
-                     [](const OneOf<BufferDecl, EventDecl> auto&) {},
-                     [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
-                 },
-                 module_.nodes[id]);
-    }
-  }
-
   const RaisedRole& PartIn(const RaisedShare& share) const {
     return share.roles[static_cast<size_t>(role_)];
   }
 
   void WriteRepeat(NodeId id, const Repeat& repeat) {
-    bool walks = (role_ != Role::Loader && role_ != Role::Scheduler) ||
-                 (role_ == Role::Loader && kernel_.preloading.contains(id)) ||
-                 kernel_.dispatching.contains(id);
-    if (walks) {
+    if (role_ != Role::Loader || kernel_.preloading.contains(id)) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
       path_.back().repeat = &repeat;
       WriteNodes(repeat.body);
@@ -132,8 +116,63 @@ class WalkWriter {
     }
   }
 
+  /// Where a wait stands in program order: a number that grows with it, of at most 60 bits, and
+  /// differs from SM to SM.
+  std::string PlaceInOrder() const {
+    constexpr int kBits[] = {10, 16, 8, 16, 2};  // a node, an iteration, a node inside of it, …
+    std::string place;
+    int level = 0, shift = 60;
+    auto add = [&](const std::string& value) {
+      if (level < 5) {
+        shift -= kBits[level];
+        place += fmt::format("{}u64(Min({}, {}LL)) << {}", place.empty() ? "" : " | ", value,
+                             (1 << kBits[level]) - 1, shift);
+        ++level;
+      }
+    };
+    for (const Step& step : path_) {
+      add(fmt::format("{}LL", step.node));
+      if (step.repeat != nullptr) {
+        add(fmt::format("{} - {}", CxxName(module_, step.repeat->var),
+                        step.repeat->lo ? CxxExpr(scope_, step.repeat->lo) : "0LL"));
+      }
+    }
+    return place + " | u64(Min(sm, 255LL))";
+  }
+
+  /// The waits of a task, or of an SM before its tasks.
   WaitPlace PlaceOf(const RaisedShare& share, bool task) const {
-    return MakeWaitPlace(scope_, share, path_, task);
+    if (!kernel_.kernel.watchdog) {
+      return {};
+    }
+    WaitPlace place{PlaceInOrder(), "@" + kernel_.devices[share.device].device.name};
+    std::string places;
+    if (task) {
+      for (const Axis& axis : share.share.axes) {
+        places += places.empty() ? ", task [{}" : ", {}";
+        place.values.push_back(CxxName(module_, axis.var));
+      }
+      place.who += places + "]";
+    } else {
+      place.who += ", before its tasks on SM {}";
+      place.values.push_back("sm");
+    }
+    for (const Step& step : path_) {
+      if (step.repeat != nullptr) {
+        place.who += fmt::format(", {} = {{}}", module_.symbols[step.repeat->var].name);
+        place.values.push_back(CxxName(module_, step.repeat->var));
+      }
+    }
+    place.who += ",";
+    return place;
+  }
+
+  void WriteWaits(const std::vector<RaisedSignal>& waits, const WaitPlace& place) {
+    if (!waits.empty()) {
+      spans_.OpenSignals();
+      signals_.WriteWaits(waits, place);
+      spans_.CloseSignals();
+    }
   }
 
   /// The waits that must precede reading the ranges of the tasks, or what the loader is to copy,
@@ -143,7 +182,7 @@ class WalkWriter {
       out_.Line("AwaitEarlierLaunches();");
     }
     if (!share.range_waits.empty()) {
-      signals_.WriteWaits(share.range_waits, PlaceOf(share, false));
+      WriteWaits(share.range_waits, PlaceOf(share, false));
       out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     }
     WriteChecks(share, share.share.range_checks);
@@ -212,10 +251,12 @@ class WalkWriter {
     if (behind) {
       out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
     }
-    loop.Open(loop.Step());
+    loop.Open("task += sms");
+    spans_.Begin();
     out_.Line(behind
                   ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
                   : fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
+    spans_.End(share);
     loop.Close();
   }
 
@@ -235,7 +276,7 @@ class WalkWriter {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
       WritePrefetch(share, device, loop);
-      signals_.WriteWaits(share.enter_waits, PlaceOf(share, false));
+      WriteWaits(share.enter_waits, PlaceOf(share, false));
       std::string where =
           share.enters_together
               ? ""
@@ -244,17 +285,23 @@ class WalkWriter {
     }
     WriteChecks(share, share.share.enter_checks);
     if (share.one_object) {
+      spans_.Begin();
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
-    loop.Open(loop.Step() + ", ++done");
+    loop.Open("task += sms, ++done");
     if (!share.one_object) {
-      signals_.WriteWaits(share.waits, PlaceOf(share, true));
+      WriteWaits(share.waits, PlaceOf(share, true));
       out_.Line("consumer.Sync();");
+      spans_.Begin();
       out_.Line(make);
     }
     out_.Line(fmt::format("impl.Run(consumer, args{});", loop.Coordinates()));
+    spans_.End(share);
     WriteNotifies(share.notifies, device, "1");
+    if (share.one_object && !share.notifies.empty()) {
+      spans_.Begin();
+    }
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
   }
@@ -267,45 +314,27 @@ class WalkWriter {
     }
     out_.Line("u32 done = 0;");
     std::string_view count = loop.OpenBox();
-    out_.Line(share.tickets ? "i64 prepared = task - 1, upcoming;" : "i64 ahead = task;");
     loop.WriteAhead();
-    OpenLoop(out_, arch_,
-             fmt::format("for (; task < {}; {}, ++done) {{", count,
-                         share.tickets ? "task = upcoming" : loop.Step()));
-    if (share.tickets) {
-      out_.Line(fmt::format("upcoming = {};", loop.Take()));
-    }
+    OpenLoop(out_, arch_, fmt::format("for (; task < {}; task += sms, ++done) {{", count));
     if (!share.one_object) {
       out_.Line(make);
     }
-    WritePreparations(share, device, loop, count);
-    loop.WriteCoordinates();
-    out_.Line(fmt::format("reduction.Run(epilogue_warp, args{});", loop.Coordinates()));
-    WriteNotifies(share.notifies, device, "1");
-    loop.Close();
-    WriteNotifies(share.leave_notifies, device, "done");
-  }
-
-  /// A task may be prepared one ahead, since the waits in front of the share are for all tasks.
-  void WritePreparations(const RaisedShare& share, const Device& device, TaskLoop& loop,
-                         std::string_view count) {
+    // A task may be prepared one ahead, since the waits in front of the share are for all tasks.
     out_.Open(fmt::format("if constexpr (PreparesTasks<{}>::value) {{", Reduction(device)));
-    if (share.tickets) {
-      OpenLoop(
-          out_, arch_,
-          fmt::format("for (i64 ahead = prepared < task ? task : upcoming; ahead > prepared && "
-                      "ahead < {}; ahead = {}) {{",
-                      count, share.one_object ? "upcoming" : "prepared"));
-      out_.Line("prepared = ahead;");
-    } else {
-      OpenLoop(out_, arch_,
-               fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
-                           share.one_object ? " + sms" : ""));
-    }
+    OpenLoop(out_, arch_,
+             fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
+                         share.one_object ? " + sms" : ""));
     loop.WriteCoordinates("ahead");
     out_.Line(fmt::format("PrepareTask(reduction, epilogue_warp, args{});", loop.Coordinates()));
     out_.Close();
     out_.Close();
+    loop.WriteCoordinates();
+    spans_.Begin();
+    out_.Line(fmt::format("reduction.Run(epilogue_warp, args{});", loop.Coordinates()));
+    spans_.End(share);
+    WriteNotifies(share.notifies, device, "1");
+    loop.Close();
+    WriteNotifies(share.leave_notifies, device, "done");
   }
 
   /// By the role that ends a kernel's tasks.
@@ -318,8 +347,10 @@ class WalkWriter {
     if (guarded) {
       out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
     }
+    spans_.OpenSignals();
     out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     signals_.WriteNotifies(signals, amount);
+    spans_.CloseSignals();
     if (guarded) {
       out_.Close();
     }
@@ -333,8 +364,14 @@ class WalkWriter {
   Arch arch_;
   bool launch_;  // what comes before this launch has ended
   SignalWriter signals_;
+  SpanWriter spans_;
 
-  std::vector<PathStep> path_;  // to the node that is written
+  /// A node, counted from 1 among those beside it, and the repeat that it is.
+  struct Step {
+    size_t node = 0;
+    const Repeat* repeat = nullptr;
+  };
+  std::vector<Step> path_;  // to the node that is written
 };
 
 }  // namespace
@@ -343,7 +380,8 @@ void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch) 
   if (scope.raised().moves) {
     out.Line("[[maybe_unused]] i64 moved = 0;");
   }
-  WalkWriter(out, scope, role, arch, false).WriteNodes(scope.raised().kernel.body);
+  WalkWriter writer(out, scope, role, arch, false);
+  writer.Record([&] { writer.WriteNodes(scope.raised().kernel.body); });
 }
 
 void WriteLaunch(TextWriter& out, const KernelScope& scope, const RaisedLaunch& launch, Role role,
@@ -352,7 +390,8 @@ void WriteLaunch(TextWriter& out, const KernelScope& scope, const RaisedLaunch& 
     out.Line(fmt::format("[[maybe_unused]] const i64 {} = params.iteration_{};",
                          CxxName(scope.module(), launch.iterations[i]), i));
   }
-  WalkWriter(out, scope, role, arch, true).WriteShare(launch.share);
+  WalkWriter writer(out, scope, role, arch, true);
+  writer.Record([&] { writer.WriteShare(launch.share); });
 }
 
 }  // namespace etc

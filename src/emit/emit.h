@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ struct ManifestResources {
   std::vector<std::pair<std::string, int64_t>> numbers;
 };
 
+/// Where a range of the source is, for readers: `row_sum.etir:18`, or nothing.
+using Locate = std::function<std::string(SourceRange)>;
+
 /// What the manifest says beyond the module.
 struct ManifestInfo {
   Arch arch = Arch::Host;
@@ -72,6 +76,7 @@ struct ManifestInfo {
   std::optional<ManifestProofs> proofs;         // of the source; absent when they were skipped
   std::optional<ManifestProofs> kernel_proofs;  // of what the passes made of its graphs
   std::vector<ManifestResources> resources;     // empty when they were not asked for
+  Locate locate = {};                           // for profiles
 };
 
 /// The manifest as JSON text, without the hash of itself (SealManifest of the runtime library adds

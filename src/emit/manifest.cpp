@@ -30,8 +30,8 @@ Json Number(double value) {
 
 class ManifestWriter {
  public:
-  explicit ManifestWriter(const RaisedModule& raised)
-      : raised_(raised), module_(raised.module), sizes_(raised.module) {}
+  ManifestWriter(const RaisedModule& raised, const Locate& locate)
+      : raised_(raised), module_(raised.module), locate_(locate), sizes_(raised.module) {}
 
   Json Constants() const {
     Json out = Json::object();
@@ -183,8 +183,32 @@ class ManifestWriter {
                   {"shared_bytes", kernel.shared_bytes},
                   {"workspace_bytes", Balanced(workspace)},
                   {"event_counters", Balanced(counters)}};
+    if (kernel.profile) {
+      features_.insert("profile");
+      entry["profile"] = Profile(raised, sizes);
+    }
     AddRequirements(raised, true, sizes, entry);
     return entry;
+  }
+
+  /// What the records of a launch say.
+  Json Profile(const RaisedKernel& raised, const ManifestExprs& sizes) const {
+    constexpr const char* kKinds[] = {"task", "wait", "signal"};
+    Json spans = Json::array();
+    for (const RaisedSpan& span : raised.spans) {
+      Json fields = Json::array();
+      for (const RaisedField& field : span.fields) {
+        fields.push_back(Json::array({field.name, field.bits}));
+      }
+      spans.push_back({{"kind", kKinds[static_cast<size_t>(span.kind)]},
+                       {"call", span.call},
+                       {"text", span.text},
+                       {"fields", std::move(fields)},
+                       {"source", locate_ ? locate_(span.range) : std::string()}});
+    }
+    return {{"kernel", "@" + raised.kernel.name},
+            {"records", Balanced(sizes.Expr(raised.kernel.profile->spans))},
+            {"spans", std::move(spans)}};
   }
 
   /// The launches of a block in order; `next` is the number of the first. A repeat holds its own.
@@ -212,7 +236,6 @@ class ManifestWriter {
               },
               [](const OneOf<BufferDecl, EventDecl> auto&) {},
               [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
-              [](const Dispatch&) { ETC_CHECK(!"launches are no tasks of a dispatch"); },
           },
           module_.nodes[id]);
     }
@@ -221,6 +244,7 @@ class ManifestWriter {
 
   const RaisedModule& raised_;
   const Module& module_;
+  const Locate& locate_;
   ManifestExprs sizes_;  // of a graph, for all ranges
   std::set<std::string> features_;
 };
@@ -239,7 +263,7 @@ Json RecordOf(const ManifestProofs& proofs) {
 
 std::string EmitManifest(const Module& module, const ManifestInfo& info) {
   const RaisedModule raised = Raise(module, info.arch);
-  ManifestWriter writer(raised);
+  ManifestWriter writer(raised, info.locate);
   Json graphs = writer.Graphs();
   std::set<std::string> features = writer.Features();
   if (info.debug_checks) {

@@ -215,7 +215,7 @@ class Expander {
                            }
                            return true;
                          },
-                         [](OneOf<BufferDecl, EventDecl, Share, Dispatch> auto&) { return false; },
+                         [](OneOf<BufferDecl, EventDecl, Share> auto&) { return false; },
                      },
                      node);
       if (inlined) {

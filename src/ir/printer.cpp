@@ -167,6 +167,11 @@ class Printer {
       layout_.Line(fmt::format("watchdog {};", kernel.watchdog->seconds));
       layout_.After(kernel.watchdog->range);
     }
+    if (kernel.profile) {
+      layout_.Before(kernel.profile->range);
+      layout_.Line(fmt::format("profile {};", text_.Expr(kernel.profile->spans)));
+      layout_.After(kernel.profile->range);
+    }
     for (SymbolId id : kernel.values) {
       const Symbol& symbol = module_.symbols[id];
       layout_.Before(symbol.range);

@@ -48,6 +48,7 @@ constexpr Feature kFeatures[] = {
      [](const Kernel& kernel) {
        return std::any_of(kernel.launches.begin(), kernel.launches.end(), HasRepeatOfSizes);
      }},
+    {"profile", nullptr, [](const Kernel& kernel) { return kernel.profile.has_value(); }},
     {"requirements", nullptr, [](const Kernel& kernel) { return !kernel.requirements.empty(); },
      [](const Graph& graph) { return !graph.requirements.empty(); }},
 };

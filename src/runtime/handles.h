@@ -2,13 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "etc/weights.h"
 #include "runtime/program.h"
 #include "runtime/weights/weights.h"
+#include "trace/trace.h"
 
 struct etc_program {
   std::shared_ptr<const etc::runtime::Program> program;
+};
+
+struct etc_profile {
+  etc::trace::Trace trace;
+  std::string json;  // made when they are asked for
+  std::string summary;
 };
 
 struct etc_weights {

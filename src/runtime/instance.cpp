@@ -10,6 +10,8 @@
 namespace etc::runtime {
 namespace {
 
+constexpr int64_t kHostTick = 16;  // nanoseconds of a tick in a profile of a host launch
+
 uint64_t Word(const void* data) { return reinterpret_cast<uintptr_t>(data); }
 
 Status Size(const manifest::Kernel& kernel, const manifest::Expr& expr, const char* what,
@@ -228,6 +230,15 @@ Status Instance::MakePlan(std::vector<int64_t> dims, Plan* plan) const {
   auto steps = std::make_shared<LaunchSteps>();
   ETC_RETURN_IF_BAD(ListLaunches(kernel, plan->dims, steps.get()));
   plan->steps = std::move(steps);
+  if (kernel.profile) {
+    ProfileShape& shape = plan->profile.emplace();
+    shape.sms = sms_;
+    shape.launches = kernel.entry.empty() ? static_cast<int64_t>(plan->steps->steps.size()) : 1;
+    shape.launches = std::max<int64_t>(shape.launches, 1);
+    shape.nanoseconds_per_tick = backend_->IsHost() ? kHostTick : 0;
+    ETC_RETURN_IF_BAD(SizeProfile(*kernel.profile, plan->dims, &shape));
+    plan->memory.profile_bytes = shape.launches * shape.Bytes();
+  }
   return {};
 }
 
@@ -273,6 +284,10 @@ Status Instance::SetSms(int32_t sms) {
   }
   sms_ = sms == 0 ? backend_->DefaultSms() : sms;
   ++version_;
+  if (plan_ && plan_->profile) {  // has room for each SM
+    plan_.reset();
+    is_ready_ = false;
+  }
   return {};
 }
 
@@ -296,6 +311,11 @@ void Instance::FillBlock() {
   block_.push_back(Word(memory_.workspace()));
   block_.push_back(Word(memory_.events()));
   block_.push_back(static_cast<uint64_t>(memory_.event_counters()));
+  if (plan_->profile) {
+    block_.push_back(Word(memory_.profile()));
+    block_.push_back(static_cast<uint64_t>(plan_->profile->records));
+    block_.push_back(static_cast<uint64_t>(plan_->profile->Bytes()));
+  }
   block_.resize(block_.size() + plan_->steps->depth);
   ++version_;
 }
@@ -338,6 +358,11 @@ Status Instance::Launch(void* stream) {
   if (is_capturing) {
     memory_.NoteCapture();
   }
+  profiled_.reset();
+  if (plan_->profile) {
+    ETC_RETURN_IF_BAD(memory_.ZeroProfile(plan_->memory.profile_bytes, stream));
+    profiled_ = plan_;
+  }
   if (graph_.kernels[plan_->kernel].entry.empty()) {
     ETC_RETURN_IF_BAD(LaunchAll(is_capturing, stream));
   } else {
@@ -345,6 +370,19 @@ Status Instance::Launch(void* stream) {
         {plan_->kernel, 0, static_cast<int>(sms_), LaunchMode::Cooperative}, block_, stream));
   }
   return backend_->IsHost() ? CheckFailures(stream) : Status{};
+}
+
+Status Instance::Profile(void* stream, trace::Trace* trace) {
+  if (!profiled_) {
+    return Fail(ETC_ERROR_NOT_FOUND, "graph `", graph_.name,
+                "` has no profile of a launch: nothing was launched, or the program was compiled "
+                "without profiles");
+  }
+  std::vector<char> memory(static_cast<size_t>(profiled_->memory.profile_bytes));
+  ETC_RETURN_IF_BAD(
+      backend_->Read(memory_.profile(), profiled_->memory.profile_bytes, stream, memory.data()));
+  *trace = ReadProfile(*graph_.kernels[profiled_->kernel].profile, *profiled_->profile, memory);
+  return {};
 }
 
 Status Instance::CheckFailures(void* stream) { return memory_.CheckFailures(stream); }

@@ -11,6 +11,7 @@
 #include "runtime/binding.h"
 #include "runtime/launch_memory.h"
 #include "runtime/launches.h"
+#include "runtime/profile.h"
 #include "runtime/program.h"
 #include "runtime/replay.h"
 #include "runtime/status.h"
@@ -39,6 +40,8 @@ class Instance {
   void SetReplay(bool on) { replay_.Switch(on); }
   Status Launch(void* stream);
   Status CheckFailures(void* stream);
+  /// What the last launch left behind; waits for the stream.
+  Status Profile(void* stream, trace::Trace* trace);
 
  private:
   /// What follows from the dims.
@@ -47,6 +50,7 @@ class Instance {
     size_t kernel = 0;
     MemorySizes memory;
     std::shared_ptr<const LaunchSteps> steps;  // of a kernel that is a list of launches
+    std::optional<ProfileShape> profile;       // of a kernel that leaves one behind
   };
 
   Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
@@ -79,7 +83,8 @@ class Instance {
   bool is_ready_ = false;
   std::optional<Plan> plan_;  // of the last launch, whatever was bound or set since
   std::vector<uint64_t> block_;
-  uint64_t version_ = 0;  // of the block and the SMs
+  uint64_t version_ = 0;          // of the block and the SMs
+  std::optional<Plan> profiled_;  // of the last launch, where it leaves a profile behind
 };
 
 }  // namespace etc::runtime

@@ -1,5 +1,7 @@
 #include "runtime/kernel_reader.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/expr_reader.h"
@@ -18,6 +20,7 @@ constexpr int kMaxRepeatDepth = 64;
 constexpr const char* kNoBounds = "must be the first iteration and the one behind the last";
 constexpr int64_t kThreadsOfWarp = 32;
 constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMostFieldBits = 48;  // of a record, beside the number of its span
 
 Status ReadWhere(const JsonValue& value, const manifest::Graph& graph, Kernel* kernel) {
   JsonObject object;
@@ -106,6 +109,62 @@ Status ReadLaunches(const JsonValue& block, const manifest::Graph& graph, int de
   });
 }
 
+Status ReadSpan(const JsonValue& value, manifest::Span* span) {
+  constexpr std::pair<const char*, manifest::Span::Kind> kKinds[] = {
+      {"task", manifest::Span::Kind::Task},
+      {"wait", manifest::Span::Kind::Wait},
+      {"signal", manifest::Span::Kind::Signal}};
+  JsonObject object;
+  const JsonValue* kind = nullptr;
+  std::string word;
+  int64_t bits = 0;
+  ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
+  ETC_RETURN_IF_BAD(object.Need("kind", &kind));
+  ETC_RETURN_IF_BAD(Read(*kind, &word));
+  const auto* known = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                   [&](const auto& each) { return each.first == word; });
+  if (known == std::end(kKinds)) {
+    return Bad(*kind, Cat("is `", Shown(word), "`, but must be `task`, `wait` or `signal`"));
+  }
+  span->kind = known->second;
+  ETC_RETURN_IF_BAD(object.Get("call", &span->call));
+  ETC_RETURN_IF_BAD(object.Get("text", &span->text));
+  ETC_RETURN_IF_BAD(object.Get("source", &span->source));
+  ETC_RETURN_IF_BAD(object.ForEach("fields", [&](const JsonValue& field) -> Status {
+    if (field.kind != JsonValue::Kind::Array || field.size != 2) {
+      return Bad(field, "must be a name and a number of bits");
+    }
+    manifest::Span::Field& read = span->fields.emplace_back();
+    ETC_RETURN_IF_BAD(Read(*field.first, &read.name));
+    ETC_RETURN_IF_BAD(ReadWithin(*field.first->next, 0, kMostFieldBits - bits, &read.bits));
+    bits += read.bits;
+    return {};
+  }));
+  return object.CheckKeys();
+}
+
+Status ReadProfile(const JsonObject& kernel, const manifest::Graph& graph,
+                   std::optional<manifest::Profile>* out) {
+  if (kernel.Find("profile") == nullptr) {
+    return {};
+  }
+  JsonObject object;
+  const JsonValue* records = nullptr;
+  manifest::Profile& profile = out->emplace();
+  manifest::Graph with_sms;
+  with_sms.name = graph.name;
+  with_sms.dims = graph.dims;
+  with_sms.dims.push_back({"sms", 1, INT32_MAX, 1});
+  ETC_RETURN_IF_BAD(kernel.GetObject("profile", &object));
+  ETC_RETURN_IF_BAD(object.Get("kernel", &profile.kernel));
+  ETC_RETURN_IF_BAD(object.Need("records", &records));
+  ETC_RETURN_IF_BAD(ReadExpr(*records, with_sms, 0, INT64_MAX, &profile.records));
+  ETC_RETURN_IF_BAD(object.ForEach("spans", [&](const JsonValue& span) {
+    return ReadSpan(span, &profile.spans.emplace_back());
+  }));
+  return object.CheckKeys();
+}
+
 /// The schedule says which of the two a kernel has.
 Status ReadEntries(const JsonObject& object, const manifest::Graph& graph, Kernel* kernel) {
   const JsonValue* schedule = nullptr;
@@ -152,6 +211,7 @@ Status ReadKernel(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(object.Need("event_counters", &counters));
   ETC_RETURN_IF_BAD(
       ReadExpr(*counters, *graph, 0, LaunchMemory::kMaxEventCounters, &kernel.event_counters));
+  ETC_RETURN_IF_BAD(ReadProfile(object, *graph, &kernel.profile));
   ETC_RETURN_IF_BAD(object.CheckKeys());
   graph->kernels.push_back(std::move(kernel));
   return {};

@@ -20,6 +20,7 @@ int64_t EventBytes(int64_t counters) { return kEventHeaderBytes + 2 * counters *
 LaunchMemory::~LaunchMemory() {
   Release(&workspace_);
   Release(&events_);
+  Release(&profile_);
   for (const Memory& memory : retired_) {
     backend_.Free(memory.data, memory.bytes);
   }
@@ -60,7 +61,8 @@ bool LaunchMemory::EventsFit(const MemorySizes& needed) const {
 
 bool LaunchMemory::Fits(const MemorySizes& needed) const {
   const bool workspace_fits = bound_.data != nullptr || workspace_.size >= needed.workspace_bytes;
-  return workspace_fits && workspace_is_zeroed_ && EventsFit(needed);
+  return workspace_fits && workspace_is_zeroed_ && EventsFit(needed) &&
+         profile_.bytes >= needed.profile_bytes;
 }
 
 void LaunchMemory::Release(Memory* memory) {
@@ -77,6 +79,12 @@ void LaunchMemory::Release(Memory* memory) {
 Status LaunchMemory::Grow(const MemorySizes& needed, void* stream) {
   workspace_is_zeroed_ = false;
   const bool events_fit = EventsFit(needed);
+  if (profile_.bytes < needed.profile_bytes) {
+    Release(&profile_);
+    LogInfo("allocates ", needed.profile_bytes, " bytes for a profile");
+    ETC_RETURN_IF_BAD(backend_.Allocate(needed.profile_bytes, stream, &profile_.data));
+    profile_.size = profile_.bytes = needed.profile_bytes;
+  }
   if (bound_.data == nullptr &&
       (workspace_.size < needed.workspace_bytes || (!events_fit && was_captured_))) {
     const int64_t bytes = std::max(workspace_.size, needed.workspace_bytes);

@@ -14,6 +14,7 @@ namespace etc::runtime {
 struct MemorySizes {
   int64_t workspace_bytes = 0;
   int64_t event_counters = 0;
+  int64_t profile_bytes = 0;  // 0: the kernel leaves no profile behind
 };
 
 class LaunchMemory {
@@ -45,11 +46,16 @@ class LaunchMemory {
   void NoteCapture() { was_captured_ = true; }
 
   Status ZeroEvents(void* stream);
+  /// Before each launch of a kernel with a profile: what is not written is no record.
+  Status ZeroProfile(int64_t bytes, void* stream) {
+    return backend_.Zero(profile_.data, bytes, stream);
+  }
   /// The failure that a debug check or a watchdog has left behind, once.
   Status CheckFailures(void* stream);
 
   void* workspace() const { return Workspace().data; }
   void* events() const { return events_.data; }
+  void* profile() const { return profile_.data; }
   int64_t event_counters() const { return events_.size; }
 
  private:
@@ -69,6 +75,7 @@ class LaunchMemory {
   Memory workspace_;
   bool workspace_is_zeroed_ = false;  // the bound one, or the own
   Memory events_;
+  Memory profile_;
   bool was_captured_ = false;
   std::vector<Memory> retired_;
 };

@@ -36,7 +36,9 @@ size_t Depth(const std::vector<manifest::Launch>& launches) {
 /// Walks a block; `entry` is the number of its first entry, and then that of what follows it.
 class Walk {
  public:
-  Walk(const std::vector<int64_t>& dims, LaunchSteps* steps) : dims_(dims), steps_(steps) {}
+  /// `is_numbered`: the last word of each launch is its number.
+  Walk(const std::vector<int64_t>& dims, bool is_numbered, LaunchSteps* steps)
+      : dims_(dims), is_numbered_(is_numbered), steps_(steps) {}
 
   Status Block(const std::vector<manifest::Launch>& launches, size_t* entry) {
     for (const manifest::Launch& launch : launches) {
@@ -73,6 +75,9 @@ class Walk {
       steps_->steps.push_back({entry, tasks});
       steps_->iterations.insert(steps_->iterations.end(), iterations_.begin(), iterations_.end());
       steps_->iterations.resize(steps_->steps.size() * steps_->depth);
+      if (is_numbered_) {
+        steps_->iterations.back() = static_cast<int64_t>(steps_->steps.size()) - 1;
+      }
     }
     return {};
   }
@@ -86,6 +91,7 @@ class Walk {
   }
 
   const std::vector<int64_t>& dims_;
+  const bool is_numbered_;
   LaunchSteps* steps_;
   int64_t count_ = 0;
   std::vector<int64_t> iterations_;
@@ -116,8 +122,9 @@ std::string NameOf(const manifest::Kernel& kernel) {
 Status ListLaunches(const manifest::Kernel& kernel, const std::vector<int64_t>& dims,
                     LaunchSteps* steps) {
   size_t entry = 0;
-  steps->depth = Depth(kernel.launches);
-  return Walk(dims, steps).Block(kernel.launches, &entry);
+  const bool is_numbered = kernel.profile.has_value() && !kernel.launches.empty();
+  steps->depth = Depth(kernel.launches) + (is_numbered ? 1 : 0);
+  return Walk(dims, is_numbered, steps).Block(kernel.launches, &entry);
 }
 
 }  // namespace etc::runtime

@@ -24,9 +24,9 @@ struct LaunchSteps {
   };
   std::vector<Step> steps;
   /// `depth` words for each step: the iteration of each repeat around it, outermost first, and
-  /// zeros.
+  /// zeros; of a kernel with a profile, the last is the number of the launch.
   std::vector<int64_t> iterations;
-  size_t depth = 0;  // repeats around the innermost launch
+  size_t depth = 0;  // repeats around the innermost launch, and that number
 
   /// Whether both launch the same entries in the same iterations, for whatever tasks.
   bool HasShapeOf(const LaunchSteps& other) const;

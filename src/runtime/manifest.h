@@ -108,6 +108,28 @@ struct Requirement {
   Expr holds;        // 0 where it does not
 };
 
+/// What a record of a profile may say.
+struct Span {
+  enum class Kind : uint8_t { Task, Wait, Signal };
+  /// A number in the record: the first one has the lowest bits.
+  struct Field {
+    std::string name;
+    int64_t bits = 0;
+  };
+  Kind kind = Kind::Task;
+  std::string call;  // whose it is: `@final_sum`
+  std::string text;  // with `{}` for each field
+  std::vector<Field> fields;
+  std::string source;  // where it is said: `row_sum.etir:18`, or nothing
+};
+
+/// What launches of a kernel leave behind.
+struct Profile {
+  std::string kernel;  // `@row_sum`
+  Expr records;        // of a role of an SM at most; the number of SMs is one more dim, the last
+  std::vector<Span> spans;
+};
+
 struct Kernel {
   std::string entry;             // of a persistent kernel; else it is a list of launches
   std::vector<Launch> launches;  // in order
@@ -118,6 +140,7 @@ struct Kernel {
   int64_t shared_bytes = 0;
   Expr workspace_bytes;
   Expr event_counters;
+  std::optional<Profile> profile;
 };
 
 struct Graph {

@@ -1,4 +1,5 @@
 // The description that a program gives of itself: include/etc/runtime.h.
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -19,6 +20,15 @@ Status Pick(const std::vector<T>& items, int32_t index, const char* what, const 
   }
   *item = &items[static_cast<size_t>(index)];
   return {};
+}
+
+bool HasProfile(const manifest::Manifest& manifest) {
+  return std::any_of(
+      manifest.graphs.begin(), manifest.graphs.end(), [](const manifest::Graph& graph) {
+        return std::any_of(
+            graph.kernels.begin(), graph.kernels.end(),
+            [](const manifest::Kernel& kernel) { return kernel.profile.has_value(); });
+      });
 }
 
 int32_t Count(size_t size) { return static_cast<int32_t>(size); }
@@ -56,7 +66,8 @@ etc_status etc_program_describe(const etc_program* program, etc_program_info* in
                          manifest.debug_checks.has_value() ? 1 : 0, manifest.hash.c_str(),
                          manifest.producer.etc.c_str(), text.flags.data(), Count(text.flags.size()),
                          Count(text.proofs.size()), Count(text.assumptions.size()),
-                         Count(text.not_proved.size()), manifest.watchdog.has_value() ? 1 : 0},
+                         Count(text.not_proved.size()), manifest.watchdog.has_value() ? 1 : 0,
+                         HasProfile(manifest) ? 1 : 0},
         info);
   });
 }

@@ -316,3 +316,15 @@ etc_status etc_instance_check(etc_instance* instance, void* stream) {
     return instance->instance->CheckFailures(stream);
   });
 }
+
+etc_status etc_instance_profile(etc_instance* instance, void* stream, etc_profile** profile) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance, profile);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
+    auto made = std::make_unique<etc_profile>();
+    ETC_RETURN_IF_BAD(instance->instance->Profile(stream, &made->trace));
+    *profile = made.release();
+    return {};
+  });
+}

@@ -71,6 +71,10 @@ bool AddChecks(Module& module, const ScheduleOptions& options, Diagnostics& diag
 /// has no such tasks.
 bool AddWatchdog(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Has each role of an SM write down when it did what. The number of spans for which there is room
+/// follows from the tasks of each share, its waits and its notifies.
+bool AddProfile(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Chooses how each event is realised.
 bool RealiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 

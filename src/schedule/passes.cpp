@@ -53,6 +53,8 @@ const std::vector<Pass>& AllPasses() {
        AddChecks},
       // Anywhere behind the lowering, as well.
       {"add-watchdog", "how long a launch may stand still before it ends", AddWatchdog},
+      // Behind hoist-events and flag-in-data, which say how often an SM waits and notifies.
+      {"add-profile", "launches that write down when each role of an SM did what", AddProfile},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},
   };
@@ -65,7 +67,8 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
     return pass.run == StripEvents || pass.run == MinimiseEvents ||
            (pass.run == FlagInData && !options.flag_in_data) ||
            (pass.run == AddChecks && !options.debug_checks) ||
-           (pass.run == AddWatchdog && !options.watchdog_seconds);
+           (pass.run == AddWatchdog && !options.watchdog_seconds) ||
+           (pass.run == AddProfile && !options.profile);
   });
   return passes;
 }

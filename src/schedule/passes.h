@@ -27,6 +27,7 @@ struct ScheduleOptions {
   int64_t version_bytes = 64 << 20;   // the most that the versions of an unflagged buffer may take
   bool debug_checks = false;          // the pipeline has add-checks
   std::optional<int64_t> watchdog_seconds = {};  // the pipeline has add-watchdog
+  bool profile = false;                          // the pipeline has add-profile
   bool remarks = false;                          // say what was derived, and why
 };
 

@@ -7,10 +7,6 @@ ScheduleKind Parser::ScheduleWord() {
   if (Accept(TokenKind::KeywordStatic)) {
     return ScheduleKind::Static;
   }
-  if (Peek().text == "drain") {  // a word here and behind `dispatch` only
-    Take();
-    return ScheduleKind::Drain;
-  }
   if (Accept(TokenKind::KeywordDynamic)) {
     return ScheduleKind::Dynamic;
   }
@@ -18,7 +14,7 @@ ScheduleKind Parser::ScheduleWord() {
     return ScheduleKind::Kernels;
   }
   if (!Accept(TokenKind::KeywordAuto)) {
-    Unexpected("`static`, `drain`, `dynamic`, `kernels` or `auto`");
+    Unexpected("`static`, `dynamic`, `kernels` or `auto`");
   }
   return ScheduleKind::Auto;
 }

@@ -229,15 +229,13 @@ class Parser {
   Throttle OneThrottle(uint32_t begin);
   void CheckLine(Kernel& kernel);
   void WatchdogLine(Kernel& kernel);
+  void ProfileLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
   void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks);
   void Declaration(std::vector<NodeId>& declarations);
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);
   void ShareNode(std::vector<NodeId>& body);
-  void DispatchNode(std::vector<NodeId>& body);
-  void OneCase(std::vector<NodeId>& cases);
-  void ShareBlock(Share& share, std::string_view what);
   void ShareBody(Share& share);
   void RunLine(Share& share);
   std::vector<EventRef> Signals(TokenKind keyword);

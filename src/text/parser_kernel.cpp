@@ -49,6 +49,9 @@ void Parser::KernelBody(Kernel& kernel) {
     } else if (kernel.declarations.empty() && !on_sm && !kernel.watchdog &&
                Peek().text == "watchdog") {
       WatchdogLine(kernel);
+    } else if (kernel.declarations.empty() && !on_sm && !kernel.profile &&
+               Peek().text == "profile") {
+      ProfileLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && At(TokenKind::KeywordLet)) {
       ValueLine(kernel);
     } else if (!on_sm && At(TokenKind::KeywordOn)) {
@@ -132,6 +135,14 @@ void Parser::WatchdogLine(Kernel& kernel) {
   kernel.watchdog = Watchdog{seconds, RangeFrom(begin)};
 }
 
+/// `profile ceildiv(n, sms) * 3;`, of which the word is one here only.
+void Parser::ProfileLine(Kernel& kernel) {
+  uint32_t begin = Take().range.begin;
+  ExprId spans = Expression();
+  ExpectSemicolon();
+  kernel.profile = Profile{spans, RangeFrom(begin)};
+}
+
 /// The rest of a check, after the word `check`.
 Check Parser::OneCheck(uint32_t begin) {
   Check check;
@@ -192,10 +203,8 @@ void Parser::KernelNode(std::vector<NodeId>& body) {
     RepeatNode(body, &Parser::KernelNode);
   } else if (At(TokenKind::KeywordShare)) {
     ShareNode(body);
-  } else if (Peek().text == "dispatch") {
-    DispatchNode(body);
   } else {
-    Unexpected("`share`, `dispatch` or `repeat`");
+    Unexpected("`share` or `repeat`");
   }
 }
 
@@ -238,12 +247,6 @@ void Parser::ShareNode(std::vector<NodeId>& body) {
     share.axes = Axes();
     pos_ = panicking_ ? pos_ : behind;
   }
-  ShareBlock(share, "share");
-  body.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
-}
-
-/// The braces of a share or of a case, and what stands in them.
-void Parser::ShareBlock(Share& share, std::string_view what) {
   bool has_run = false;
   SourceRange braces = BlockAfterHeader([&] {
     if (has_run) {
@@ -254,41 +257,9 @@ void Parser::ShareBlock(Share& share, std::string_view what) {
   });
   if (!panicking_ && braces.IsValid() && !has_run) {
     diagnostics_.Error(DiagnosticKind::Syntax, {braces.end - 1, braces.end},
-                       fmt::format("expected `run` in the {}, found `}}`", what));
+                       "expected `run` in the share, found `}`");
   }
-}
-
-/// `dispatch drain ahead 4 at 12 { case … }`, of which the words are words here only.
-void Parser::DispatchNode(std::vector<NodeId>& body) {
-  uint32_t begin = Take().range.begin;
-  ExpectWord("drain");
-  Dispatch dispatch;
-  ExpectWord("ahead");
-  Token ahead = Expect(TokenKind::Int);
-  dispatch.ahead = ahead.int_value;
-  dispatch.ahead_range = ahead.range;
-  if (Accept(TokenKind::KeywordAt)) {
-    dispatch.tickets = Expression();
-  }
-  SourceRange braces = BlockAfterHeader([&] { OneCase(dispatch.cases); });
-  if (dispatch.cases.empty()) {
-    if (!panicking_ && braces.IsValid()) {
-      diagnostics_.Error(DiagnosticKind::Syntax, {braces.end - 1, braces.end},
-                         "expected `case` in the dispatch, found `}`");
-    }
-    return;
-  }
-  body.push_back(module_->AddNode(std::move(dispatch), RangeFrom(begin)));
-}
-
-void Parser::OneCase(std::vector<NodeId>& cases) {
-  uint32_t begin = Here();
-  ExpectWord("case");
-  Scope scope(*this);
-  Share share;
-  share.axes = Axes();
-  ShareBlock(share, "case");
-  cases.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
+  body.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
 }
 
 void Parser::ShareBody(Share& share) {

@@ -58,6 +58,7 @@ void LandPiece(Lane& lane, const Piece& piece) {
 }  // namespace
 
 char* SharedMemory() { return CurrentBlock().shared; }
+uint32_t SharedBytes() { return uint32_t(CurrentBlock().shared_bytes); }
 
 uint32_t SharedAddress(const void* pointer) {
   const Block& block = CurrentBlock();

@@ -182,6 +182,7 @@ void Machine::LetTimePass() {
 /// Goes on with a warp for a while: its lanes by turns, so that they soon meet.
 void Machine::RunWarp(Warp& warp) {
   do {
+    ++ticks;
     stalled_ = false;
     const int first = int(Random() % 32);
     uint32_t turn = std::rotr(warp.ready, first);

@@ -174,6 +174,7 @@ class Machine {
 
   std::vector<BulkTransfer> transfers;  // on their way
   uint64_t nanoseconds = 0;
+  uint64_t ticks = 0;  // of one clock for all: grows with all that runs
 
  private:
   static void Enter(void* lane);

@@ -137,6 +137,8 @@ uint64_t Nanoseconds() {
   return machine->nanoseconds;
 }
 
+uint64_t Ticks() { return ++machine->ticks; }
+
 uint32_t Clock() {
   constexpr uint32_t most_cycles = 400;
   Block& block = machine->current().warp.block;

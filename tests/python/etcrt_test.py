@@ -77,6 +77,22 @@ class ProgramTest(unittest.TestCase):
         run.bind(w=w)
         np.testing.assert_allclose(self.launched(run, x), x * w[np.arange(17) % 2] * 3, rtol=1e-6)
 
+    def test_a_profiled_launch_says_what_it_did(self):
+        subprocess.run([os.environ["ETC"], "compile", self.path / "scale.etir", "--arch", "host",
+                        "--profile", "-o", self.path / "profiled.etca"], check=True)
+        run = etcrt.Runtime(self.path / "profiled.etca")
+        run.bind(w=np.ones((2, 8), dtype=np.float32))
+        self.launched(run, np.ones((5, 8), dtype=np.float32))
+        profile = run.profile()
+        names = [event["name"] for event in json.loads(profile.json())["traceEvents"]
+                 if event["ph"] == "X"]
+        self.assertEqual(sorted(names), [f"@scale[{i}]" for i in range(5)])
+        self.assertIn("@scale", profile.summary())
+        self.assertEqual(profile.lost(), 0)
+        with self.assertRaises(etcrt.Error) as raised:
+            etcrt.Runtime(self.program).profile()
+        self.assertEqual(raised.exception.status, etcrt.Status.NOT_FOUND)
+
     def test_launch_with_weights(self):
         x = np.random.default_rng(3).random((3, 8), dtype=np.float32)
         w = [np.random.default_rng(i).random(8, dtype=np.float32) for i in range(2)]

@@ -45,6 +45,8 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
     headers.Skip("arch/sm90/memory.cuh");
     headers.Skip("arch/sm90/await.cuh");
     headers.Skip("arch/sm90/watch.cuh");
+  } else if (raised.has_profile) {
+    names.insert(names.begin(), "engine/profile_waits.cuh");  // times the waits of what follows
   }
   if (raised.has_checks) {
     names.push_back("engine/checks.cuh");
@@ -52,12 +54,13 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   if (raised.has_task_ranges && raised.arch != Arch::Host) {
     names.push_back("engine/task_ranges.cuh");
   }
-  if (raised.has_dispatches && raised.arch != Arch::Host) {
-    names.push_back("engine/tickets.cuh");
-  }
   if (raised.has_watchdog) {
     names.push_back("engine/stalled.cuh");
     names.push_back(raised.arch == Arch::Host ? "host_watchdog.h" : "engine/watchdog.cuh");
+  }
+  if (raised.has_profile) {
+    names.push_back("engine/profile_record.cuh");
+    names.push_back(raised.arch == Arch::Host ? "host_profile.h" : "engine/profile.cuh");
   }
   bool ok = true;
   std::string text;

@@ -23,6 +23,9 @@ class Collector {
     for (SymbolId value : kernel.values) {
       Add(module_.symbols[value].value);
     }
+    if (kernel.profile) {
+      Add(kernel.profile->spans);
+    }
     AddChecks(kernel.checks);
     AddNodes(kernel.declarations);
     AddNodes(kernel.body);
@@ -103,10 +106,6 @@ class Collector {
                        AddNodes(repeat.body);
                      },
                      [&](const Share& share) { AddShare(share); },
-                     [&](const Dispatch& dispatch) {
-                       Add(dispatch.tickets);
-                       AddNodes(dispatch.cases);
-                     },
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
                  },
                  module_.nodes[id]);

@@ -12,6 +12,7 @@ void LayOutLaunches(RaisedModule& raised) {
     raised.consumer_warps = kernel.kernel.consumer_warps;
     raised.has_checks |= HasChecks(kernel.kernel);
     raised.has_watchdog |= kernel.kernel.watchdog.has_value();
+    raised.has_profile |= kernel.kernel.profile.has_value();
     kernel.dims = GraphDims(raised.module, kernel.kernel.graph);
     if (kernel.kernel.schedule != ScheduleKind::Kernels) {
       continue;

@@ -13,6 +13,7 @@ void NumberTasks(RaisedModule& raised);
 void WalkRoles(RaisedModule& raised);
 void SizeLaunches(RaisedModule& raised);
 void PlaceSignals(RaisedModule& raised);
+void NumberSpans(RaisedModule& raised);
 void ShareBodies(RaisedModule& raised);
 void TraceData(RaisedModule& raised);
 void ChooseDivisions(RaisedModule& raised);

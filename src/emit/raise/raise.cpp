@@ -29,6 +29,8 @@ const std::vector<RaisePass>& RaisePasses() {
       // Behind walk-roles, which knows the shares whose ranges data decide.
       {"place-signals", "the thread that waits and notifies, and which elements are checked",
        PlaceSignals},
+      // Behind place-signals, whose waits and notifies get numbers.
+      {"number-spans", "what a profile writes down, and in how many bits", NumberSpans},
       // Behind fold-sizes, which knows how large the locals are.
       {"share-bodies", "how the threads of a CTA run a generated body, and the barriers in it",
        ShareBodies},

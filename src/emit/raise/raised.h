@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -49,22 +50,38 @@ struct RaisedPlace {
   ExprId first;
   int64_t unit;
   std::vector<ExprId> extents;
-  std::vector<Axis> iterations = {};  // an element for each of them
 };
 
 /// Who walks over the shares of a kernel. Prefetch stands for itself in a launch only; else it is a
 /// part of Consumer.
-/// The scheduler takes the tasks of dispatches and hands them to the other roles.
-enum class Role : uint8_t { Consumer, Loader, EpilogueWarp, Prefetch, Scheduler };
-inline constexpr size_t kRoles = 5;
+enum class Role : uint8_t { Consumer, Loader, EpilogueWarp, Prefetch };
+inline constexpr size_t kRoles = 4;
 
 /// What one role does in a share, beside its work.
 struct RaisedRole {
   bool walks = true;         // over the tasks of the share; else it leaves the share out
-  bool skips = false;        // what the scheduler says of them, where it leaves the share out
   bool waits_first = false;  // before it reads what follows, the ranges of tasks or a copy's source
   bool after_launches = false;  // for the launches in front, at that place
   bool reads_flags = true;      // of all operands that are flagged; else of those `behind_wait`
+};
+
+/// A number that goes with a span: an index, an iteration, or an index of an event. One that is too
+/// large for its bits is written down as all ones.
+struct RaisedField {
+  std::string name;
+  std::variant<SymbolId, ExprId> value;
+  size_t bits = 0;
+};
+
+/// What a profile may write down, and what its records say of it in words of 48 bits: the first
+/// field has the lowest bits.
+struct RaisedSpan {
+  enum class Kind : uint8_t { Task, Wait, Signal };
+  Kind kind = Kind::Task;
+  std::string call;  // `@final_sum`
+  std::string text;  // `@final_sum[{}], l = {}`, with the fields in the places of `{}`
+  std::vector<RaisedField> fields = {};
+  SourceRange range = {};
 };
 
 /// A wait for the elements of an event, or a notify of them.
@@ -72,23 +89,14 @@ struct RaisedSignal {
   const EventRef& ref;
   bool one_thread;  // only the thread that waited for a tensor may read it
   bool checked;     // data decide the elements and their counts, which are held against the event
-};
-
-/// Where an SM takes its tasks of a case: the case's counter is one of `cases` for each iteration
-/// of the repeats around the dispatch, the first of which is number `first`.
-struct RaisedTickets {
-  ExprId first;
-  std::vector<Axis> iterations;
-  size_t place;  // of the case among all
-  size_t cases;
-  int64_t ahead;
+  std::optional<size_t> span = {};  // of the kernel: what a profile makes of it
+  bool guards_span = false;         // where its guard does not hold, there is none
 };
 
 /// How an SM does its tasks of a share. They are numbered row-major over the axes.
 struct RaisedShare {
   const Share& share;
-  size_t device;                              // its place among those of the kernel
-  std::optional<RaisedTickets> tickets = {};  // of a case of a dispatch
+  size_t device;  // its place among those of the kernel
   /// How many axes are loops, from the first on: others' ranges depend on them. The rest, the box,
   /// has a size for each of their values, and division gives its coordinates.
   size_t loops = 0;
@@ -103,6 +111,7 @@ struct RaisedShare {
                                  // implementation has scratch memory
   std::array<RaisedRole, kRoles> roles = {};
   std::optional<Throttle> throttle = {};  // of the loader
+  std::optional<size_t> span = {};        // of the kernel: what a profile makes of a task
   std::vector<RaisedSignal> range_waits = {};
   std::vector<RaisedSignal> enter_waits = {};
   std::vector<RaisedSignal> waits = {};
@@ -189,11 +198,11 @@ struct RaisedKernel {
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::map<NodeId, RaisedShare> shares = {};
+  std::vector<RaisedSpan> spans = {};  // of a kernel with a profile
+  int64_t block_bytes = 0;             // of the shared memory, what a CTA has for its roles
   bool moves = false;  // a share begins behind the tasks that data gave to those in front of it
-  std::set<NodeId> preloading = {};   // the shares and repeats that the loader walks
-  std::set<NodeId> dispatching = {};  // the cases of dispatches, and the repeats around them
-  int64_t most_ahead = 0;             // of all dispatches
-  std::set<ExprId> chained = {};      // whose left side goes on in them: a sum in a longer one
+  std::set<NodeId> preloading = {};  // the shares and repeats that the loader walks
+  std::set<ExprId> chained = {};     // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63
   std::map<ExprId, int64_t> limits = {};      // the values of `lower(d)` and `upper(d)`
@@ -208,8 +217,8 @@ struct RaisedModule {
   int64_t consumer_warps = 8;              // of all of them
   bool has_checks = false;                 // whether some kernel has debug checks
   bool has_task_ranges = false;            // whether some share is walked by value
-  bool has_dispatches = false;             // whether some kernel has one
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
+  bool has_profile = false;                // whether launches of some kernel leave a profile behind
 };
 
 }  // namespace etc

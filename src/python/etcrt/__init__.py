@@ -11,6 +11,7 @@ is needed to import this.
 
 from ._library import Error, Status
 from .memory import Buffer
+from .profile import Profile
 from .program import Param, Program, Tile
 from .runtime import Runtime
 from .weights import Checkpoint, Weights
@@ -20,6 +21,7 @@ __all__ = [
     "Checkpoint",
     "Error",
     "Param",
+    "Profile",
     "Program",
     "Runtime",
     "Status",

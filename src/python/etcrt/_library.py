@@ -69,6 +69,7 @@ class ProgramInfo(ctypes.Structure):
         ("assumptions", ctypes.c_int32),
         ("not_proved", ctypes.c_int32),
         ("watchdog", ctypes.c_int32),
+        ("profile", ctypes.c_int32),
     ]
 
 
@@ -143,6 +144,16 @@ class CheckpointTensorInfo(ctypes.Structure):
     ]
 
 
+class ProfileInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("spans", ctypes.c_int64),
+        ("lost", ctypes.c_int64),
+        ("tracks", ctypes.c_int32),
+        ("summary", ctypes.c_char_p),
+    ]
+
+
 ProgressFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -183,6 +194,9 @@ _SIGNATURES = {
     "etc_instance_set_sms": [_POINTER, _INT32],
     "etc_instance_launch": [_POINTER, _POINTER],
     "etc_instance_check": [_POINTER, _POINTER],
+    "etc_instance_profile": [_POINTER, _POINTER, _TO(_POINTER)],
+    "etc_profile_describe": [_POINTER, _TO(ProfileInfo)],
+    "etc_profile_json": [_POINTER, _TO(_TEXT)],
     "etc_checkpoint_open": [_TEXT, _TO(_POINTER)],
     "etc_checkpoint_describe": [_POINTER, _TO(CheckpointInfo)],
     "etc_checkpoint_tensor": [_POINTER, _INT32, _TO(CheckpointTensorInfo)],
@@ -195,7 +209,8 @@ _SIGNATURES = {
     "etc_device_fill": [_POINTER, ctypes.c_uint8, _INT64, _POINTER],
     "etc_device_synchronize": [],
 }
-_FREES = ("etc_program_free", "etc_instance_free", "etc_checkpoint_free", "etc_weights_free")
+_FREES = ("etc_program_free", "etc_instance_free", "etc_profile_free", "etc_checkpoint_free",
+          "etc_weights_free")
 
 _library: Optional[ctypes.CDLL] = None
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from ._library import DTYPES, Handle, Tensor, call, encoded
 from .memory import current_stream
+from .profile import Profile
 from .program import Program
 from .weights import Weights
 
@@ -127,3 +128,7 @@ class Runtime:
     def check(self, stream: Optional[Stream] = None) -> None:
         """Waits for the stream; an Error when a debug check failed in a launch since the last."""
         call("etc_instance_check", self.handle, _address(stream))
+
+    def profile(self, stream: Optional[Stream] = None) -> Profile:
+        """What the last launch did when, of a program that was compiled with `--profile`."""
+        return Profile(self.handle, _address(stream))

@@ -83,8 +83,8 @@ void TempDir::Write(const std::string& name, const std::string& bytes) const {
 json GatherManifest() {
   return {{"etc_manifest", 2},
           {"features",
-           {"debug_checks", "distinct", "launches", "monotone", "repeats", "swizzle", "tiles",
-            "value_ranges", "watchdog", "where"}},
+           {"debug_checks", "distinct", "launches", "monotone", "profile", "repeats", "swizzle",
+            "tiles", "value_ranges", "watchdog", "where"}},
           {"target", "host"},
           {"binary", {{"file", "gather.so"}}},
           {"producer", {{"etc", "0.1.0"}, {"toolchain", "g++ 12"}, {"flags", {"-O1"}}}},

@@ -167,6 +167,45 @@ TEST_CASE("the texts of debug checks and of waits may be there") {
         "`debug_checks[0]` is an integer, but a string is expected");
 }
 
+TEST_CASE("a kernel says what its profiles hold") {
+  json manifest = Complete();
+  json& kernel = manifest["graphs"][0]["kernels"][0];
+  const json span = {{"kind", "task"},
+                     {"call", "@f"},
+                     {"text", "@f[{}]"},
+                     {"fields", json::array({json::array({"i", 13})})},
+                     {"source", "f.etir:3"}};
+  kernel["profile"] = {
+      {"kernel", "@g"}, {"records", {"ceildiv", "batch", "sms"}}, {"spans", json::array({span})}};
+  manifest::Manifest read;
+  REQUIRE(ReadManifest(Sealed(manifest), &read).Ok());
+  const manifest::Profile& profile = read.graphs[0].kernels[0].profile.value();
+  CHECK(profile.kernel == "@g");
+  CHECK(profile.spans.at(0).fields.at(0).bits == 13);
+  int64_t records = 0;
+  std::vector<int64_t> sizes(read.graphs[0].dims.size(), 64);
+  sizes.push_back(10);  // SMs
+  CHECK(runtime::Evaluate(profile.records, sizes, &records).Ok());
+  CHECK(records == 7);
+
+  auto error_with = [&](const char* key, const json& value) {
+    json changed = manifest;
+    changed["graphs"][0]["kernels"][0]["profile"]["spans"][0][key] = value;
+    return ErrorOf(Sealed(changed));
+  };
+  const std::string place = "`graphs[0].kernels[0].profile.spans[0].";
+  CHECK(error_with("kind", "nap") ==
+        place + "kind` is `nap`, but must be `task`, `wait` or `signal`");
+  CHECK(error_with("fields", json::array({json::array({"i", 40}), json::array({"j", 9})})) ==
+        place + "fields[1][1]` is 9, but must be in 0..8");
+  CHECK(error_with("fields", json::array({json::array({"i"})})) ==
+        place + "fields[0]` must be a name and a number of bits");
+  manifest["features"].erase(
+      std::find(manifest["features"].begin(), manifest["features"].end(), json("profile")));
+  CHECK(ErrorOf(Sealed(manifest)) ==
+        "`features` does not list `profile`, which graph `gather` uses");
+}
+
 TEST_CASE("keys that are not known are errors, but where they change nothing") {
   json manifest = Complete();
   manifest["producer"]["host"] = "somewhere";

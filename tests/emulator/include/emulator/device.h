@@ -33,6 +33,7 @@ void SyncNamed(int id, int threads);
 
 // Shared memory. Addresses are those of SharedAddress.
 char* SharedMemory();
+uint32_t SharedBytes();
 uint32_t SharedAddress(const void* pointer);
 /// Fails where the access is not aligned to its size or not inside of the CTA's shared memory.
 char* Shared(const char* name, uint32_t address, int bytes);
@@ -60,6 +61,8 @@ void CheckGlobal(const char* name, const void* address, int bytes);
 /// Lets others run before the thread looks again.
 void PollAgain(const char* name);
 uint32_t Clock();
+/// Of a clock that all SMs have in common: no two looks are at the same time.
+uint64_t Ticks();
 /// Half a second passes whenever all have looked in vain for a while.
 uint64_t Nanoseconds();
 

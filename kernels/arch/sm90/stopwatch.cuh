@@ -1,0 +1,50 @@
+// What a profile is made with: clocks, the number of the SM, a place in shared memory, and stores
+// that leave caches alone.
+#pragma once
+
+#include "arch/common/types.cuh"
+#include "arch/sm90/launch.cuh"
+#include "arch/sm90/mbarrier.cuh"
+
+namespace etc {
+
+/// Cycles of the SM, of which 32 bits wrap around after two seconds.
+ETC_DEVICE u32 Ticks() {
+  u32 cycles;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+  return cycles;
+}
+ETC_DEVICE u64 LongTicks() {
+  u64 cycles;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
+  return cycles;
+}
+
+/// Nanoseconds, the same on all SMs; it moves on in steps of 32 or more.
+ETC_DEVICE u64 GlobalTime() {
+  u64 nanoseconds;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");
+  return nanoseconds;
+}
+
+ETC_DEVICE u32 SmNumber() {
+  u32 number;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+  return number;
+}
+
+/// Where the last `bytes` of the launch's shared memory begin, at a multiple of 16.
+ETC_DEVICE u32 EndOfShared(int bytes) {
+  u32 size;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(size));
+  return SharedAddress(LaunchSharedMemory()) + ((size - bytes) & ~15u);
+}
+
+// Evicted first: nobody reads it before the launch has ended. Orders nothing.
+ETC_DEVICE void StoreStreaming(void* address, Vec4 value) {
+  asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
+}  // namespace etc

@@ -1,0 +1,51 @@
+// Where a profiled launch writes down when each role did what: for each SM a header, then the
+// records of its roles, of which each has the same room. docs/runtime.md has the layout. Shared
+// with the host target.
+#pragma once
+
+#include "arch/common/types.cuh"
+
+namespace etc {
+
+/// Of an SM. A clock of ticks is its own; nanoseconds are the device's.
+struct ProfileHeader {
+  static constexpr int kRoles = 3;  // consumers, loader, epilogue warp
+
+  u64 begin_nanoseconds, begin_ticks;
+  u64 end_nanoseconds, end_ticks;
+  u32 lost[kRoles];  // records for which there was no room
+  u32 sm;            // the number that the hardware gives it
+  u64 unused[2];
+};
+static_assert(sizeof(ProfileHeader) == 64, "the runtime reads it");
+
+/// A span, or what a role waited inside of the one before it. Behind the last one stand zeros.
+struct ProfileRecord {
+  static constexpr u64 kInside = 0xffff;  // in `what`: begin and end are ticks that were waited
+
+  u32 begin, end;  // ticks
+  u64 what;        // which span of the kernel, counted from 1, in 16 bits, and its fields
+};
+static_assert(sizeof(ProfileRecord) == 16, "a record is one store");
+
+/// The part of an SM.
+ETC_DEVICE ProfileHeader* ProfileOf(void* profile, i64 records, i64 sm) {
+  const i64 bytes =
+      i64(sizeof(ProfileHeader)) + ProfileHeader::kRoles * records * i64(sizeof(ProfileRecord));
+  return reinterpret_cast<ProfileHeader*>(static_cast<char*>(profile) + sm * bytes);
+}
+
+/// The records of a role of it.
+ETC_DEVICE ProfileRecord* RecordsOf(ProfileHeader* header, i64 records, int role) {
+  return reinterpret_cast<ProfileRecord*>(header + 1) + role * records;
+}
+
+/// A number in `bits` bits of `what` from `shift` on: all ones where they do not hold it.
+template <int shift, int bits>
+ETC_DEVICE u64 ProfileField(i64 value) {
+  constexpr u64 most = (u64(1) << bits) - 1;
+  const u64 number = u64(value);
+  return (number < most ? number : most) << shift;
+}
+
+}  // namespace etc

@@ -1,0 +1,84 @@
+#include "emit/cxx_spans.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "ir/overloaded.h"
+
+namespace etc {
+namespace {
+
+constexpr const char* kPlace = "params.Profile(), params.profile_records, sm";
+
+/// The place of a role in a profile; what only prefetches has none.
+std::optional<int> RecordsOf(Role role) {
+  switch (role) {
+    case Role::Consumer:
+      return 0;
+    case Role::Loader:
+      return 1;
+    case Role::EpilogueWarp:
+      return 2;
+    case Role::Prefetch:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string SpanWord(const KernelScope& scope, size_t span) {
+  constexpr size_t kSpanBits = 16;
+  std::string word = fmt::format("u64({})", span + 1);
+  size_t shift = kSpanBits;
+  for (const RaisedField& field : scope.raised().spans[span].fields) {
+    std::string value =
+        std::visit(Overloaded{[&](SymbolId id) { return CxxName(scope.module(), id); },
+                              [&](ExprId id) { return CxxExpr(scope, id); }},
+                   field.value);
+    word += fmt::format(" | ProfileField<{}, {}>({})", shift, field.bits, value);
+    shift += field.bits;
+  }
+  return word;
+}
+
+void SpanWriter::Open(Role role) {
+  if (auto records = RecordsOf(role); on_ && records) {
+    out_.Line(
+        fmt::format("[[maybe_unused]] Recorder recorder({}, {}, {});", self_, *records, kPlace));
+  }
+}
+
+void SpanWriter::Close(Role role) {
+  if (on_ && RecordsOf(role)) {
+    out_.Line(fmt::format("recorder.Close({}, {});", self_, kPlace));
+  }
+}
+
+void SpanWriter::Begin() {
+  if (on_) {
+    out_.Line(fmt::format("recorder.BeginTask({});", self_));
+  }
+}
+
+void SpanWriter::End(const RaisedShare& share) {
+  if (on_) {
+    out_.Line(fmt::format("recorder.EndTask({}, {});", self_, SpanWord(scope_, *share.span)));
+  }
+}
+
+void SpanWriter::OpenSignals() {
+  if (on_) {
+    out_.Open("{");
+    out_.Line("u32 asked = recorder.Now();");
+  }
+}
+
+void SpanWriter::CloseSignals() {
+  if (on_) {
+    out_.Close();
+  }
+}
+
+}  // namespace etc

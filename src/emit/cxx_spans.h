@@ -1,0 +1,40 @@
+// C++ text of what a profiled kernel writes down. Of a kernel without a profile there is none.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "emit/cxx_kernel.h"
+
+namespace etc {
+
+/// What a record says: which span of the kernel it is, and its fields.
+std::string SpanWord(const KernelScope& scope, size_t span);
+
+/// The spans of one role, whose object has the name `self`.
+class SpanWriter {
+ public:
+  SpanWriter(TextWriter& out, const KernelScope& scope, std::string_view self)
+      : out_(out), scope_(scope), self_(self), on_(scope.raised().kernel.profile.has_value()) {}
+
+  /// The recorder of a role, in front of what it does, and its end.
+  void Open(Role role);
+  void Close(Role role);
+
+  /// A task begins.
+  void Begin();
+  /// It has just ended, and unless somebody says otherwise the next one begins.
+  void End(const RaisedShare& share);
+
+  /// Around waits or notifies, each of which is a span of its own.
+  void OpenSignals();
+  void CloseSignals();
+
+ private:
+  TextWriter& out_;
+  const KernelScope& scope_;
+  std::string_view self_;
+  bool on_;
+};
+
+}  // namespace etc

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Runs a program with a profile, and checks what the trace says of it.
+
+    trace_test.py ETC SOURCE [--tasks N] [--sms A,B] [-- ARGUMENTS of `etc run`]
+
+On every track one span follows the other. Each task of the program is there once, the same ones on any number of SMs;
+with --tasks their number is known. No wait for an element of an event ends before the last of its signals has begun,
+or, where the element is signalled by several roles at once, before the first.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+
+TICK = 0.017  # microseconds: times are rounded to a tick of the clock, and then to nanoseconds
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("etc")
+    parser.add_argument("source")
+    parser.add_argument("--tasks", type=int, help="how many there must be")
+    parser.add_argument("--sms", default="1,4")
+    parser.add_argument("--roles", default="consumers", help="that must have spans: `consumers,loader`")
+    words, more = sys.argv[1:], []
+    if "--" in words:  # argparse itself takes what follows for positionals that are not there
+        more = words[words.index("--") + 1 :]
+        words = words[: words.index("--")]
+    return parser.parse_args(words, argparse.Namespace(more=more))
+
+
+def trace_of(options, sms, folder):
+    """The spans and the names of the tracks of a run, and what went wrong with the run itself."""
+    file = folder / "trace.json"
+    command = [options.etc, "run", options.source, "--sms", sms, "--profile", str(file), *options.more]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    if run.returncode != 0:
+        return [], {}, [f"`{' '.join(command)}` ended with {run.returncode}: {run.stderr}"]
+    trace = json.loads(file.read_text())
+    events = trace["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    wrong = [f"{trace['otherData']['lost']} spans are lost"] if trace["otherData"]["lost"] else []
+    if "idle" not in run.stdout:
+        wrong.append("there is no summary")
+    return spans, tracks, wrong
+
+
+def overlaps(spans):
+    """Each span that begins before the one in front of it on its track has ended."""
+    ends = {}
+    for span in spans:
+        before = ends.get(span["tid"])
+        if before and span["ts"] + TICK < before["ts"] + before["dur"]:
+            yield f"`{span['name']}` begins before `{before['name']}` has ended"
+        if span["dur"] < 0:
+            yield f"`{span['name']}` ends before it begins"
+        ends[span["tid"]] = span
+
+
+def early_waits(spans):
+    """Each wait that ended before its element was signalled."""
+    signals = defaultdict(list)
+    for span in spans:
+        if span["cat"] == "signal" and (signal := re.match(r"notify (%\w+\[[\d, ]*\])", span["name"])):
+            signals[signal[1]].append(span)
+    for span in spans:
+        wait = re.match(r"wait (%\w+\[[\d, ]*\])", span["name"])
+        if span["cat"] != "wait" or not wait or wait[1] not in signals:
+            continue
+        begun = max(signal["ts"] for signal in signals[wait[1]])
+        if span["ts"] + span["dur"] + TICK < begun:
+            yield f"`{span['name']}` ends at {span['ts'] + span['dur']}, but a signal begins at {begun}"
+
+
+def main():
+    options = parse_arguments()
+    wrong, seen = [], None
+    with tempfile.TemporaryDirectory() as folder:
+        for sms in options.sms.split(","):
+            spans, tracks, failed = trace_of(options, sms, Path(folder))
+            tasks = Counter(span["name"] for span in spans if span["cat"] == "task")
+            wrong += failed
+            wrong += [f"on {sms} SMs: {line}" for line in (*overlaps(spans), *early_waits(spans))]
+            wrong += [f"on {sms} SMs: `{name}` ran {n} times" for name, n in tasks.items() if n != 1]
+            wrong += [
+                f"on {sms} SMs: no track of {role}"
+                for role in options.roles.split(",")
+                if not any(name.endswith(role) for name in tracks.values())
+            ]
+            if options.tasks is not None and len(tasks) != options.tasks:
+                wrong.append(f"on {sms} SMs: {len(tasks)} tasks instead of {options.tasks}")
+            if seen is not None and set(tasks) != seen:
+                wrong.append(f"on {sms} SMs other tasks ran: {sorted(set(tasks) ^ seen)[:5]}")
+            seen = set(tasks)
+    print("\n".join(wrong[:20]) or f"{len(seen)} tasks, each once")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
