@@ -95,13 +95,59 @@ class Apart {
   /// Whether `bound`, of the read, is at most `limit`, of the write.
   bool AtMost(ExprId bound, ExprId limit) const {
     bound = Value(read_, bound);
+    limit = Value(write_, limit);
     if (Same(read_, bound, write_, limit)) {
+      return true;
+    }
+    const Binary* sum = Operation(limit, BinaryOp::Add);
+    if (sum != nullptr && ((IsNatural(sum->right) && AtMost(bound, sum->left)) ||
+                           (IsNatural(sum->left) && AtMost(bound, sum->right)))) {
       return true;
     }
     const auto* call = std::get_if<Call>(&module_.exprs[bound]);
     return call != nullptr && call->op == Intrinsic::Min &&
            std::any_of(call->args.begin(), call->args.end(),
                        [&](ExprId arg) { return AtMost(arg, limit); });
+  }
+
+  /// Whether a value of the write is certainly 0 or more.
+  bool IsNatural(ExprId id) const {
+    id = Value(write_, id);
+    if (std::optional<int64_t> value = EvaluateInt(module_, id, {})) {
+      return *value >= 0;
+    }
+    if (const BodyVariable* variable = VariableOf(id)) {
+      return !variable->lo || IsNatural(variable->lo);
+    }
+    const auto* binary = std::get_if<Binary>(&module_.exprs[id]);
+    if (binary == nullptr) {
+      return false;
+    }
+    return binary->op == BinaryOp::Sub ? AtLeast(binary->left, binary->right)
+                                       : (binary->op == BinaryOp::Add || binary->op == BinaryOp::Mul) &&
+                                             IsNatural(binary->left) && IsNatural(binary->right);
+  }
+
+  /// Whether of two values of the write the first is certainly no less: a variable begins there, or
+  /// what is added is natural.
+  bool AtLeast(ExprId id, ExprId limit) const {
+    id = Value(write_, id);
+    if (Same(write_, id, write_, limit)) {
+      return true;
+    }
+    if (const BodyVariable* variable = VariableOf(id)) {
+      return variable->lo && AtLeast(variable->lo, limit);
+    }
+    const Binary* sum = Operation(id, BinaryOp::Add);
+    return sum != nullptr && ((IsNatural(sum->right) && AtLeast(sum->left, limit)) ||
+                              (IsNatural(sum->left) && AtLeast(sum->right, limit)));
+  }
+
+  /// The variable of the write that an expression is, if it has a range.
+  const BodyVariable* VariableOf(ExprId id) const {
+    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
+    const BodyVariable* variable = ref == nullptr ? nullptr : Find(write_, ref->symbol);
+    return variable != nullptr && variable->hi ? variable : nullptr;
   }
 
   static const BodyVariable* Find(const ElementAccess& access, SymbolId symbol) {

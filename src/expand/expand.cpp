@@ -154,6 +154,7 @@ class Expander {
       const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
       if (ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Let &&
           module_.symbols[ref->symbol].value) {
+        TakeDecidedSides(module_, module_.symbols[ref->symbol].value);
         Expr value = module_.exprs[module_.symbols[ref->symbol].value];
         module_.exprs[id] = std::move(value);
       }

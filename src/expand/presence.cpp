@@ -54,6 +54,13 @@ ExprId DecidedSide(const Module& module, ExprId id) {
   return side && KindOf(module, side) == KindOf(module, id) ? side : ExprId{};
 }
 
+void TakeDecidedSide(Module& module, ExprId id) {
+  while (ExprId side = DecidedSide(module, id)) {
+    Expr taken = module.exprs[side];
+    module.exprs[id] = std::move(taken);
+  }
+}
+
 std::vector<StmtId> WithoutDecidedIfs(Module& module, const std::vector<StmtId>& body) {
   std::vector<StmtId> kept;
   for (StmtId id : body) {
@@ -215,13 +222,12 @@ std::optional<std::vector<SymbolId>> TakePresentScalars(Module& module, CallNode
 
 std::vector<StmtId> WithoutDecidedChoices(Module& module, const std::vector<StmtId>& body) {
   std::vector<StmtId> kept = WithoutDecidedIfs(module, body);
-  VisitExprs(module, kept, [&](ExprId id) {
-    while (ExprId side = DecidedSide(module, id)) {
-      Expr taken = module.exprs[side];
-      module.exprs[id] = std::move(taken);
-    }
-  });
+  VisitExprs(module, kept, [&](ExprId id) { TakeDecidedSide(module, id); });
   return kept;
+}
+
+void TakeDecidedSides(Module& module, ExprId expr) {
+  VisitExprs(module, expr, [&](ExprId id) { TakeDecidedSide(module, id); });
 }
 
 void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,
@@ -282,6 +288,10 @@ void KeepPresentParams(Module& module, Graph& graph, Diagnostics& diagnostics) {
       TakeAbsent(module, graph.name, graph.params, graph.range, diagnostics);
   if (!absent) {
     return;
+  }
+  for (TensorId param : graph.params) {
+    TakeDecidedSides(module, module.tensors[param].value_lo);
+    TakeDecidedSides(module, module.tensors[param].value_hi);
   }
   VisitNodes(module, graph.body, [&](NodeId id) {
     if (auto* call = std::get_if<CallNode>(&module.nodes[id])) {

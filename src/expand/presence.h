@@ -40,6 +40,9 @@ bool HasConditionalScalars(const Module& module, const std::vector<SymbolId>& sc
 [[nodiscard]] std::vector<StmtId> WithoutDecidedChoices(Module& module,
                                                         const std::vector<StmtId>& body);
 
+/// The same of an expression that is none of a body: each `select` that constants decide.
+void TakeDecidedSides(Module& module, ExprId expr);
+
 /// Reports as [argument] each of these tensors and scalars, parameters that there are not, which
 /// the function uses all the same.
 void CheckUnused(const Module& module, const Device& device, const std::set<TensorId>& tensors,

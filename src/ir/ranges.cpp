@@ -5,6 +5,16 @@
 #include "ir/requirements.h"
 
 namespace etc {
+namespace {
+
+/// Whether the constants leave something of the range.
+bool HoldsValues(const Module& module, const DimRange& range) {
+  auto lo = EvaluateInt(module, range.lo, {});
+  auto hi = EvaluateInt(module, range.hi, {});
+  return !lo || !hi || *lo <= *hi;
+}
+
+}  // namespace
 
 std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& graph) {
   if (!graph.where.empty()) {
@@ -12,9 +22,16 @@ std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& grap
   }
   std::vector<std::vector<Where>> all{{}};
   for (const Specialisation& specialisation : graph.specialisations) {
+    std::optional<Interval> declared = RangeOfDim(module, specialisation.dim);
+    if (declared && declared->lo == declared->hi) {
+      continue;  // one value, so one range
+    }
     std::vector<std::vector<Where>> next;
     for (const std::vector<Where>& earlier : all) {
       for (const DimRange& range : specialisation.ranges) {
+        if (!HoldsValues(module, range)) {
+          continue;
+        }
         next.push_back(earlier);
         next.back().push_back({specialisation.dim, range.lo, range.hi});
       }

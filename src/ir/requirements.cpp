@@ -161,7 +161,8 @@ std::vector<ExprId> LaunchRequirements(const Module& module) {
   std::vector<ExprId> conditions;
   for (const Item& item : module.items) {
     const auto* require = std::get_if<Require>(&item);
-    if (require != nullptr && !DimsIn(module, require->condition).empty()) {
+    if (require != nullptr && !DimsIn(module, require->condition).empty() &&
+        Decide(module, require->condition, {}, {}) != true) {
       conditions.push_back(require->condition);
     }
   }

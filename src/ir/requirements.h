@@ -15,7 +15,7 @@ std::vector<SymbolId> DimsOf(const Module& module);
 std::vector<SymbolId> DimsIn(const Module& module, ExprId expr);
 
 /// The conditions that only the sizes of a launch decide. Of the others the compiler knows whether
-/// they hold.
+/// they hold, as of one that holds at all sizes in their ranges.
 std::vector<ExprId> LaunchRequirements(const Module& module);
 
 /// Whether a requirement depends on the range of a specialisation, through `lower` and `upper`.

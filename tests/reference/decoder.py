@@ -133,8 +133,9 @@ def sequence(cache, pages):
     return np.concatenate(cache[pages], axis=1)
 
 
-def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
-    """The logits of one step, and the new keys and values [layers, batch, kv heads, head_dim]."""
+def decode(config, bits, inv_freq, ids, pos, first_rows, page_table, k_cache, v_cache):
+    """The logits of one step, and the new keys and values [layers, rows, kv heads, head_dim]. Each row
+    is a new token, with its position and the first row of its sequence."""
     weights = {name: from_bf16(tensor) for name, tensor in bits.items()}
     gemma = is_gemma(config)
     if gemma:
@@ -165,15 +166,17 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
             k = rms_norm(k, norms["k_norm"], eps)
         q, k = rotate(q, angles), rotate(k, angles)
         attended = np.empty_like(q)
-        for b in range(batch):
+        for b, (first_row, pages) in enumerate(zip(first_rows, page_table)):
             old_k, old_v = (
-                from_bf16(sequence(cache[layer], page_table[b])) for cache in (k_cache, v_cache)
+                from_bf16(sequence(cache[layer], pages)) for cache in (k_cache, v_cache)
             )
+            context = pos[first_row]
             for head in range(q.shape[1]):
                 h = head // group
                 first = max(0, pos[b] + 1 - window) if window else 0
-                keys = np.vstack([old_k[h, first : pos[b]], k[b, h]])
-                values = np.vstack([old_v[h, first : pos[b]], v[b, h]])
+                new = slice(first_row + max(0, first - context), b + 1)
+                keys = np.vstack([old_k[h, first:context], k[new, h]])
+                values = np.vstack([old_v[h, first:context], v[new, h]])
                 attended[b, head] = softmax(keys @ q[b, head] * score_scale) @ values
         new_k.append(k)
         new_v.append(v)
@@ -201,7 +204,7 @@ def decode(config, bits, inv_freq, ids, pos, page_table, k_cache, v_cache):
 
 
 def check_cache(name, before, pos, page_table, new):
-    """A check that the new row of each sequence is right and that every other row kept its bits."""
+    """A check that the new rows are right and that every other row kept its bits."""
 
     def check(outputs):
         after = outputs[name]
@@ -224,46 +227,74 @@ def check_token(outputs):
     return [(f"token: {wrong} are not the arg-max of the logits", wrong == 0)]
 
 
-def make(config_name, batch, rng):
+def new_tokens(batch, variant, rng):
+    """How many new tokens each sequence has, and how many positions before them are filled."""
+    if variant is None:  # one of each
+        contexts = rng.integers(1, LONGEST, batch, dtype=np.int32)
+        contexts[0] = LONGEST
+        if batch > 1:
+            contexts[1] = 0
+        return np.ones(batch, np.int32), contexts
+    if variant == "prompt":  # all of one
+        return np.array([batch], np.int32), np.array([LONGEST], np.int32)
+    assert variant == "rows"
+    counts = []
+    while sum(counts) < batch:
+        counts.append(min((17, 1, 3)[len(counts) % 3], batch - sum(counts)))
+    contexts = np.resize(np.array([65, 0, 1, 63, 64, LONGEST], np.int32), len(counts))
+    return np.array(counts, np.int32), contexts
+
+
+def make(config_name, batch, rng, variant=None):
+    """With a variant, `batch` counts the new tokens of sequences that may have several."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
     layers, kv_heads, dim = (
         config[key] for key in ("num_hidden_layers", "num_key_value_heads", "head_dim")
     )
-    pos = rng.integers(1, LONGEST, batch, dtype=np.int32)
-    pos[0] = LONGEST
-    if batch > 1:
-        pos[1] = 0
+    counts, contexts = new_tokens(batch, variant, rng)
+    row_start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    first_rows = row_start[owners]
+    pos = contexts[owners] + np.arange(batch) - first_rows
     ids = rng.integers(0, config["vocab_size"], batch, dtype=np.int32)
     weights = random_weights(config, rng)
     # Pages in no order, and more of them than sequences have. What no sequence has filled is not a
     # number.
-    max_pages = LONGEST // PAGE_SIZE + 1
-    num_pages = batch * max_pages + 2
-    page_table = rng.permutation(num_pages)[: batch * max_pages].reshape(batch, max_pages)
-    page_table = page_table.astype(np.int32)
+    max_pages = int(max(LONGEST, *pos)) // PAGE_SIZE + 1
+    num_pages = len(counts) * max_pages + 2
+    page_table = rng.permutation(num_pages)[: len(counts) * max_pages]
+    page_table = page_table.reshape(len(counts), max_pages).astype(np.int32)
     shape = (layers, num_pages, kv_heads, PAGE_SIZE, dim)
     caches = {name: np.full(shape, to_bf16(np.float32("nan"))) for name in ("k_cache", "v_cache")}
     for cache in caches.values():
-        for b, p in enumerate(pos):
-            for first in range(0, p, PAGE_SIZE):
-                filled = min(PAGE_SIZE, p - first)
-                cache[:, page_table[b, first // PAGE_SIZE], :, :filled] = random_bf16(
+        for pages, context in zip(page_table, contexts):
+            for first in range(0, context, PAGE_SIZE):
+                filled = min(PAGE_SIZE, context - first)
+                cache[:, pages[first // PAGE_SIZE], :, :filled] = random_bf16(
                     rng, (layers, kv_heads, filled, dim)
                 )
     inv_freq = rotary_frequencies(config)
-    logits, new_k, new_v = decode(config, weights, inv_freq, ids, pos, page_table, **caches)
-    inputs = dict(ids=ids, pos=pos, page_table=page_table, **weights, **caches)
+    pages_of_rows = page_table[owners]
+    logits, new_k, new_v = decode(
+        config, weights, inv_freq, ids, pos, first_rows, pages_of_rows, **caches
+    )
+    inputs = dict(ids=ids, pos=contexts, page_table=page_table, **weights, **caches)
     inputs["inv_freq"] = inv_freq.astype(np.float32)
+    dims = {"batch": batch, "max_pages": max_pages, "num_pages": num_pages}
+    if variant is not None:
+        inputs["row_start"] = row_start
+        dims["extra"] = batch - len(counts)
     return Case(
-        {"batch": batch, "max_pages": max_pages, "num_pages": num_pages},
+        dims,
         inputs,
         {"logits": Expectation(logits, np.float32, 2e-2)},
         str(config_file),
         [
             check_token,
-            check_cache("k_cache", caches["k_cache"], pos, page_table, new_k),
-            check_cache("v_cache", caches["v_cache"], pos, page_table, new_v),
+            check_cache("k_cache", caches["k_cache"], pos, pages_of_rows, new_k),
+            check_cache("v_cache", caches["v_cache"], pos, pages_of_rows, new_v),
         ],
         ("token", "k_cache", "v_cache"),
+        () if variant is None else ("-D", "several_tokens=true"),
     )

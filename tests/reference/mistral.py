@@ -6,5 +6,5 @@ import decoder
 DIM = "batch"
 
 
-def make(batch, rng):
-    return decoder.make("mistral-tiny.json", batch, rng)
+def make(batch, rng, variant=None):
+    return decoder.make("mistral-tiny.json", batch, rng, variant)

@@ -55,6 +55,7 @@ def source(options, case, folder):
         return example
     stripped = folder / example.name
     words = [options.etc, "opt", "--pass=strip-events", str(example), "-o", str(stripped)]
+    words += case.options
     if case.config:
         words += ["--config", case.config]
     subprocess.run(words, check=True)
@@ -65,7 +66,7 @@ def source(options, case, folder):
 
 def program(options, case, folder):
     """What is run: a source and its configuration, or what was compiled of them."""
-    words = [str(source(options, case, folder))]
+    words = [str(source(options, case, folder)), *case.options]
     if case.config:
         words += ["--config", case.config]
     if options.seeds == 1:

@@ -73,7 +73,8 @@ class Case:
     """One run of a program: its sizes, its inputs, and what it should write.
 
     `checks` are functions from the outputs to a list of (report line, passed), for what no fixed
-    expectation says; `checked` names the outputs that only they look at.
+    expectation says; `checked` names the outputs that only they look at. `options` are further ones of
+    the compiler.
     """
 
     dims: dict
@@ -82,6 +83,7 @@ class Case:
     config: str | None = None
     checks: list = field(default_factory=list)
     checked: tuple = ()
+    options: tuple = ()
 
     def outputs(self):
         return [*self.expected, *self.checked]
