@@ -123,9 +123,10 @@ class Apart {
     if (binary == nullptr) {
       return false;
     }
-    return binary->op == BinaryOp::Sub ? AtLeast(binary->left, binary->right)
-                                       : (binary->op == BinaryOp::Add || binary->op == BinaryOp::Mul) &&
-                                             IsNatural(binary->left) && IsNatural(binary->right);
+    return binary->op == BinaryOp::Sub
+               ? AtLeast(binary->left, binary->right)
+               : (binary->op == BinaryOp::Add || binary->op == BinaryOp::Mul) &&
+                     IsNatural(binary->left) && IsNatural(binary->right);
   }
 
   /// Whether of two values of the write the first is certainly no less: a variable begins there, or

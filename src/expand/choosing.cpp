@@ -97,13 +97,6 @@ std::vector<size_t> Choosing::Alternatives(const Callee& callee,
                                            const CallNode& call, const Substitution& values,
                                            SourceRange range) {
   std::vector<size_t> taken(ranges_.size());
-  if (all.front().condition) {
-    diagnostics_.Error(DiagnosticKind::Alternative, module_.RangeOf(all.front().condition),
-                       fmt::format("the first alternative says what `@{}` means, so it may be used "
-                                   "everywhere: it has no `when`",
-                                   callee.name));
-    return {};
-  }
   for (size_t number : at_hand_) {
     const Range& one = ranges_[number];
     Question question = Ask(callee, values, one);
@@ -121,7 +114,6 @@ std::vector<size_t> Choosing::Alternatives(const Callee& callee,
       }
       return decided;
     };
-    question.by_formula = all.front().name;
     bool preferred = false;
     for (size_t i = 0; i < all.size(); ++i) {
       std::optional<bool> usable =
@@ -138,6 +130,17 @@ std::vector<size_t> Choosing::Alternatives(const Callee& callee,
         question.by_formula = all[i].name;
         preferred = true;
       }
+    }
+    if (question.options.empty()) {
+      diagnostics_
+          .Error(
+              DiagnosticKind::Alternative, range,
+              fmt::format("no alternative of `@{}` may be used for {}", callee.name, TextOf(one)))
+          .notes.push_back({callee.range, "it is defined here"});
+      return {};
+    }
+    if (!preferred) {
+      question.by_formula = question.options.front().name;
     }
     const Option* option = Settle(callee, call, one, std::move(question), range);
     if (option == nullptr) {

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 
+#include "attention_rows_test.cuh"
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
 #include "moe_lists_test.cuh"
@@ -28,6 +29,8 @@ int main(int argc, char** argv) {
       {"attentions", TestAttentions},
       {"attention_sizes", TestAttentionSizes},
       {"attention_windows", TestAttentionWindows},
+      {"attention_rows", TestRows},
+      {"attention_rows_windows", TestRowsWindows},
       {"flagged", TestFlagged},
       {"moe", TestMoe},
       {"moe_lists", TestMoeLists},

@@ -1,5 +1,6 @@
 // Runs every tile kernel inside a minimal persistent kernel against a CPU reference in double; with
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
+#include "attention_rows_test.cuh"
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
 #include "moe_lists_test.cuh"
@@ -30,6 +31,8 @@ int main(int argc, char** argv) {
   TestAttentions(report);
   TestAttentionSizes(report);
   TestAttentionWindows(report);
+  TestRows(report);
+  TestRowsWindows(report);
   TestFlagged(report);
   TestMoe(report);
   TestMoeLists(report);

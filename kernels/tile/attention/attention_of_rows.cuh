@@ -11,10 +11,10 @@
 // tile. A sequence with fewer tiles has tasks without rows.
 //
 // The loader brings the cached keys and values through the ring, ahead of every wait: the launch
-// writes positions from pos[s] on, and these are taken from `turned`. The queries of a tile, rows by
-// heads, are taken by 16s: a warp for each (query_tile.cuh), or of heads of more than 128 elements
-// two, which have half of a value each. Where that leaves warps, 2, 4 or 8 have the same queries and
-// take 16 positions each, by turns; at the end they join what they have found.
+// writes positions from pos[s] on, and these are taken from `turned`. The queries of a tile, rows
+// by heads, are taken by 16s: a warp for each (query_tile.cuh), or of heads of more than 128
+// elements two, which have half of a value each. Where that leaves warps, 2, 4 or 8 have the same
+// queries and take 16 positions each, by turns; at the end they join what they have found.
 #pragma once
 
 #include "arch/sm90/runs.cuh"
@@ -51,7 +51,7 @@ class AttentionOfRows {
   static constexpr int kStateBytes = Tile::kStateWords * 32 * 4;
   // The queries of each warp, and then what half of them hand to the other half.
   static constexpr int kScratchBytes = kWarps * Tile::kQueryBytes > kWarps / 2 * kStateBytes
-                                           ? kWarps * Tile::kQueryBytes
+                                           ? kWarps* Tile::kQueryBytes
                                            : kWarps / 2 * kStateBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int t, int s, int h, int p) {
@@ -215,7 +215,8 @@ class AttentionOfRows {
             return load(at, i * 32 + lane % 4 * 8, Tile::Places::HasKeys(i, lane));
           },
           [&](int at, int i) {
-            int offset = Pages::kKvHeads * kDim + warp.value_part * kPartDim + i * 64 + lane / 4 * 8;
+            int offset =
+                Pages::kKvHeads * kDim + warp.value_part * kPartDim + i * 64 + lane / 4 * 8;
             return load(at, offset, HasValues(i, lane / 4));
           },
           [&](int half, int at) {

@@ -1,11 +1,11 @@
-// What one warp does in attention of several rows: both products of 16 queries with 16 positions, and
-// the running softmax of the queries.
+// What one warp does in attention of several rows: both products of 16 queries with 16 positions,
+// and the running softmax of the queries.
 //
-// The queries are the M side of both products: scores[query, position] = q k^T, and sum[query, d] +=
-// p v. A query is a row and one of the heads that share a KV head. Below, g = lane / 4 and q = lane %
-// 4, as the instructions have it: a lane has the queries g and g + 8. Scores are in units of log2.
-// Keys and values come from shared memory or from elsewhere, in the order in which AttentionTile
-// reads them.
+// The queries are the M side of both products: scores[query, position] = q k^T, and sum[query, d]
+// += p v. A query is a row and one of the heads that share a KV head. Below, g = lane / 4 and q =
+// lane % 4, as the instructions have it: a lane has the queries g and g + 8. Scores are in units of
+// log2. Keys and values come from shared memory or from elsewhere, in the order in which
+// AttentionTile reads them.
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -33,13 +33,13 @@ struct QueryTile {
   static constexpr int kQueryBytes = 2 * kKeyLoads * 512;
 
   u32 queries;  // this lane's of g and of g + 8; 8 elements at q * 8 of every 32
-  float sum[kValueLoads][8][4] = {};     // element e of 8: queries g, g, g + 8, g + 8 of d = i * 64 +
-                                         // 2q * 8 + e, and of d + 8
+  float sum[kValueLoads][8][4] = {};  // element e of 8: queries g, g, g + 8, g + 8 of d = i * 64 +
+                                      // 2q * 8 + e, and of d + 8
   float top[2] = {NegativeInfinity(), NegativeInfinity()};
   float weight[2] = {};  // sums of the exponentials of this lane's positions
 
-  /// load(query, i) is the i-th 16 bytes of this lane of a query. They go to `address`, where nobody
-  /// else reads them.
+  /// load(query, i) is the i-th 16 bytes of this lane of a query. They go to `address`, where
+  /// nobody else reads them.
   template <class Load>
   ETC_DEVICE QueryTile(u32 address, int lane, const Load& load) : queries(address + lane * 16) {
     Vec4 words[2][kKeyLoads];

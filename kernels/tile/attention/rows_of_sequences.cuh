@@ -1,6 +1,6 @@
-// Rows of new tokens, grouped by sequence: row_start [T + 1] has the first row of each sequence and,
-// at the end, the number of rows; without it each sequence has one. pos [T] is the position of a
-// sequence's first row.
+// Rows of new tokens, grouped by sequence: row_start [T + 1] has the first row of each sequence
+// and, at the end, the number of rows; without it each sequence has one. pos [T] is the position of
+// a sequence's first row.
 #pragma once
 
 #include "arch/common/types.cuh"
