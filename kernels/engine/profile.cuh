@@ -42,6 +42,7 @@ struct Recorder {
   template <class Role>
   ETC_DEVICE void BeginTask(const Role& self) const {
     if (self.thread == 0) {
+      StoreShared(State() + ProfileState::kData, Vec4{0, 0, 0, 0});  // waits between two tasks
       StoreShared(State() + ProfileState::kBegun, Ticks());
     }
   }
