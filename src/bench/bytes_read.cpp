@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "schedule/cost_model.h"
+#include "simulator/kernel_cost.h"
 
 namespace etc {
 namespace {

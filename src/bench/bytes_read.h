@@ -1,4 +1,4 @@
-// What a launch of a benchmark must read, from the cost model.
+// What a launch of a benchmark must read, as the simulator counts it.
 #pragma once
 
 #include <cstdint>

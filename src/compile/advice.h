@@ -1,4 +1,4 @@
-// Who decides what the text of a program leaves open: a tuning file, then the cost model.
+// Who decides what the text of a program leaves open: a tuning file, then the simulator.
 #pragma once
 
 #include <optional>

@@ -13,6 +13,7 @@ namespace etc {
 [[nodiscard]] ExitCode Execute(const CompileOptions& options);
 [[nodiscard]] ExitCode Execute(const RunOptions& options);
 [[nodiscard]] ExitCode Execute(const ExplainOptions& options);
+[[nodiscard]] ExitCode Execute(const SimOptions& options);
 [[nodiscard]] ExitCode Execute(const GraphOptions& options);
 [[nodiscard]] ExitCode Execute(const InspectOptions& options);
 [[nodiscard]] ExitCode Execute(const PackOptions& options);

@@ -65,7 +65,7 @@ void AddTuneCommand(CLI::App& app, Command& command, TuneOptions& options) {
       ->type_name("N")
       ->capture_default_str();
   tune->add_option("--near", options.near,
-                   "Measure what the cost model takes for slower by so many per cent at most")
+                   "Measure what the simulator takes for slower by so many per cent at most")
       ->check(Between(0.0, 1000.0))
       ->type_name("X")
       ->capture_default_str();

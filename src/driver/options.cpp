@@ -197,25 +197,42 @@ void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options)
   inspect->callback([&] { command = options; });
 }
 
-void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options) {
-  CLI::App* explain = app.add_subcommand(
-      "explain", "Say what each call moves and computes, how it is scheduled, and why");
-  AddSource(explain, options.source)->required();
-  explain->add_option("--graph", options.graph, "Only this graph")->type_name("NAME");
-  AddList(explain, "--dim", options.dims, "The value of a symbolic dimension [the least]",
+/// What kernels are looked at, of explain and sim.
+template <class Options>
+void AddQuery(CLI::App* command, Options& options) {
+  AddSource(command, options.source)->required();
+  command->add_option("--graph", options.graph, "Only this graph")->type_name("NAME");
+  AddList(command, "--dim", options.dims, "The value of a symbolic dimension [the least]",
           "NAME=VALUE");
-  AddList(explain, "--value", options.values,
+  AddList(command, "--value", options.values,
           "The value of each element of an integer tensor [the largest]", "NAME=VALUE");
-  explain
+  command
       ->add_option("--routing", options.routing,
                    "Count what a routing of tokens to experts touches: chosen evenly, by zipf:S, "
                    "or a file with the choices of each layer in a line")
       ->type_name("uniform|zipf:S|FILE");
+}
+
+void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Say what each call moves and computes, how it is scheduled, and why");
+  AddQuery(explain, options);
   explain->add_flag("--choices", options.choices,
                     "Say what operators leave open, what was decided, and what each option takes");
   explain->add_flag("--json", options.json, "As JSON");
   AddLowering(explain, options.lowering);
   explain->callback([&] { command = options; });
+}
+
+void AddSimCommand(CLI::App& app, Command& command, SimOptions& options) {
+  CLI::App* sim = app.add_subcommand(
+      "sim", "Play a schedule on a target, and say how long it takes and what waits for what");
+  AddQuery(sim, options);
+  sim->add_option("--trace", options.trace, "Write what runs when, for Perfetto")
+      ->type_name("FILE");
+  sim->add_flag("--json", options.json, "As JSON");
+  AddLowering(sim, options.lowering);
+  sim->callback([&] { command = options; });
 }
 
 void AddPackCommand(CLI::App& app, Command& command, PackOptions& options) {
@@ -325,6 +342,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   BenchOptions bench;
   TuneOptions tune;
   ExplainOptions explain;
+  SimOptions sim;
   GraphOptions graph;
   InspectOptions inspect;
   PackOptions pack;
@@ -342,6 +360,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddBenchCommand(app, command, bench);
   AddTuneCommand(app, command, tune);
   AddExplainCommand(app, command, explain);
+  AddSimCommand(app, command, sim);
   AddGraphCommand(app, command, graph);
   AddInspectCommand(app, command, inspect);
   AddPackCommand(app, command, pack);

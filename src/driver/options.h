@@ -142,6 +142,17 @@ struct ExplainOptions {
   bool json = false;
 };
 
+struct SimOptions {
+  SourceOptions source;
+  LoweringOptions lowering;
+  std::string graph;
+  std::vector<std::string> dims;    // name=value
+  std::vector<std::string> values;  // name=value
+  std::string routing;              // uniform, zipf:S or a file
+  std::string trace;                // where to write it; empty: nowhere
+  bool json = false;
+};
+
 struct PackOptions {
   std::string file;
   std::string graph;
@@ -161,7 +172,7 @@ struct PrintOptions {
 };
 
 using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOptions, RunOptions,
-                             BenchOptions, TuneOptions, ExplainOptions, GraphOptions,
+                             BenchOptions, TuneOptions, ExplainOptions, SimOptions, GraphOptions,
                              InspectOptions, PackOptions, DoctorOptions, PrintOptions>;
 
 /// What the command line asks for; or, after `--help`, `--version` and for a wrong command line,

@@ -54,7 +54,7 @@ std::string OptionsText(const ExplainedChoice& choice) {
 
 std::string ChoicesText(const std::vector<ExplainedChoice>& choices, const Target& target) {
   std::string text = fmt::format(
-      "what a launch takes with each option on {} SMs of an {}, as the cost model has it\n",
+      "what a launch takes with each option on {} SMs of an {}, as the simulator has it\n",
       target.sms, target.product);
   std::string last;
   for (const ExplainedChoice& choice : choices) {

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "schedule/cost_model.h"
-#include "schedule/routing.h"
+#include "schedule/choose_throttles.h"
+#include "simulator/kernel_cost.h"
+#include "simulator/routing.h"
 
 namespace etc {
 

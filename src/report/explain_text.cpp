@@ -34,9 +34,6 @@ class TextWriter {
         cost.bytes / 1e6, report_.target.stream_bytes / 1e6, cost.flops / 1e9);
     text += fmt::format("  predicted  {:.1f} us, {:.0f} % of it the floor; {}\n", us,
                         Percent(cost.floor_us, us), LimitsText(cost.times));
-    if (kernel.schedule == ScheduleKind::Kernels) {
-      text += "             without the time from one launch to the next, which is not modelled\n";
-    }
     text += LoaderText(kernel, explained.throttles);
     size_t width = 4;
     for (const CallCost& call : cost.calls) {

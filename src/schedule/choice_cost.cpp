@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "schedule/lower.h"
+#include "simulator/sizes.h"
 
 namespace etc {
 namespace {

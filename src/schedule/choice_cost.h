@@ -1,4 +1,4 @@
-// What the cost model says of the options that operators leave open.
+// What the simulator says of the options that operators leave open.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "expand/expand.h"
 #include "ir/module.h"
-#include "schedule/cost_model.h"
+#include "simulator/kernel_cost.h"
 #include "target/target.h"
 
 namespace etc {

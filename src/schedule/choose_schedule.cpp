@@ -1,17 +1,13 @@
-// One kernel or launches, for each range of sizes by what the cost model says of both.
+// One kernel or launches, for each range of sizes by what the simulator says of both.
 #include <algorithm>
 
-#include "schedule/cost_model.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
+#include "simulator/kernel_cost.h"
+#include "simulator/sizes.h"
 
 namespace etc {
 namespace {
-
-// From one launch to the next, which waits for all SMs, and what their calls take by themselves of
-// what the model says: fitted to whole steps of dense models.
-constexpr double kLaunchUs = 2.4;
-constexpr double kWorkOfLaunches = 0.954;
 
 /// Launches are taken where they are quicker by more than this: at batch 32 to 128 of Qwen3-8B and
 /// 32B the model is wrong by 1 to 4 % about which of the two is quicker.
@@ -22,14 +18,6 @@ constexpr double kMargin = 0.04;
 bool IsKnown(const KernelCost& cost) {
   return std::none_of(cost.calls.begin(), cost.calls.end(),
                       [](const CallCost& call) { return call.generated; });
-}
-
-double LaunchesOf(const KernelCost& cost) {
-  double launches = 0;
-  for (const CallCost& call : cost.calls) {
-    launches += call.tasks > 0 ? static_cast<double>(call.iterations) : 0;
-  }
-  return launches;
 }
 
 class ScheduleChoice {
@@ -47,9 +35,7 @@ class ScheduleChoice {
         return ScheduleKind::Static;
       }
       one += persistent->times.Sum();
-      double first = options_.target->launch;
-      launches += first + kWorkOfLaunches * (separate->times.Sum() - first) +
-                  kLaunchUs * (LaunchesOf(*separate) - 1);
+      launches += separate->times.Sum();
     }
     return launches < one * (1 - kMargin) ? ScheduleKind::Kernels : ScheduleKind::Static;
   }

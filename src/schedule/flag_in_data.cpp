@@ -12,9 +12,9 @@
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
-#include "schedule/body_cost.h"
 #include "schedule/lower.h"
 #include "schedule/versions.h"
+#include "simulator/body_cost.h"
 
 namespace etc {
 namespace {

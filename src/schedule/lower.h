@@ -26,7 +26,7 @@ bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics&
 bool Specialise(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Says of each graph of the schedule `auto` whether it becomes one kernel or launches: what the
-/// cost model takes for quicker.
+/// simulator takes for quicker.
 bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Replaces each graph whose calls are to be launches of their own by one kernel: a launch for each
@@ -60,7 +60,7 @@ std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
 /// touches the other.
 bool PlanMemory(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Chooses how fast the loader of each kernel that streams runs ahead, by the cost model.
+/// Chooses how fast the loader of each kernel that streams runs ahead, by the simulator.
 bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Has every launch make sure of what its parameters promise and what device functions ask of them,

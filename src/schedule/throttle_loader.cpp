@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/loader_reads.h"
-#include "schedule/cost_model.h"
+#include "schedule/choose_throttles.h"
 #include "schedule/lower.h"
 
 namespace etc {

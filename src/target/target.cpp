@@ -13,16 +13,27 @@ Target H200() {
       .shared_bytes = 232448,
       .cycles = 1980,
       .stream_bytes = 4.6e6,
-      .consumed_bytes = 4.8e6,
+      .copied_bytes = 4.54e6,
+      .consumed_bytes = 12.9e6,
       .plain_bytes = 4.2e6,
-      .cache_bytes = 7.5e6,
+      .cache_bytes = 10.3e6,
+      .look_bytes = 38.5e3,
       .held_bytes = 256 * 96 * 4,
-      .flops = 535e6,
-      .sm_ring_bytes = 200e3,
+      .flops = 497e6,
+      .vector_flops = 34.7e6,
+      .sm_ring_bytes = 119e3,
       .slot_bytes = 16384,
-      .chain = {.flag_in_data = 0.9, .counter = 1.3},
-      .task = 1.0,
+      .flight = 0.49,
+      .behind_wait = 1.7,
+      .signal = {.flag_in_data = 0.62, .counter = 1.23},
+      .launch_signal = 0.85,
+      .launch_start = 0.45,
+      .look = 0.1,
+      .reduction = 0.38,
+      .task = 0.09,
+      .store = 0.2,
       .launch = 3,
+      .chain = {.flag_in_data = 0.9, .counter = 1.3},
       .loader_in_flight = 3,
       .streaming_in_flight = 4,
       .hidden_in_flight = 2,
@@ -44,6 +55,7 @@ Target H100() {
   target.product = "H100 SXM5";
   target.measured = false;
   target.stream_bytes *= kMemory;
+  target.copied_bytes *= kMemory;
   target.plain_bytes *= kMemory;
   return target;
 }

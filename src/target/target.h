@@ -15,9 +15,8 @@ struct PerSignal {
   double flag_in_data, counter;
 };
 
-/// A machine. Times are microseconds. What the cost model is made of is measured on the card where
-/// `measured` says so (docs/log/2026-11-22-cost-model.md has the source of each figure), and else
-/// follows from published figures.
+/// A machine. Times are microseconds. What things cost is measured on the card where `measured`
+/// says so, and else follows from published figures.
 struct Target {
   std::string_view name;     // as `--target` takes it
   std::string_view product;  // as reports call it
@@ -28,18 +27,31 @@ struct Target {
   int64_t shared_bytes;  // the most dynamic shared memory of a CTA
   double cycles;         // of an SM's clock in a microsecond
 
-  double stream_bytes;    // that bulk copies read in a microsecond
-  double consumed_bytes;  // that all consumers take out of their rings
+  // What the simulator is made of (docs/simulator.md has the source of each figure).
+  double stream_bytes;    // that a kernel which does nothing else reads in a microsecond
+  double copied_bytes;    // that the loaders of all SMs copy
+  double consumed_bytes;  // that all consumers take out of full rings
   double plain_bytes;     // that plain loads read
   double cache_bytes;     // that all SMs get from L2, from memory or not
+  double look_bytes;      // of activations that an SM gets while nothing else can go on
   double held_bytes;      // of activations that the consumers of an SM hold
-  double flops;           // of all tensor cores in a microsecond, as SwapAbGemm uses them
+  double flops;           // of all tensor cores in a microsecond
+  double vector_flops;    // of all other units, as attention uses them
   double sm_ring_bytes;   // that the loader of an SM can be ahead
   double slot_bytes;      // of its ring
-  PerSignal chain;        // from the last sum of a call to the first of the next
-  double task;            // of a task that reads an operand of its own behind an event, at least
+  double flight;          // from the issue of a slot's copy to its last byte
+  double behind_wait;     // from what says what to copy to the first bytes of it
+  PerSignal signal;       // from a stored result to whoever waits for it
+  double launch_signal;   // the same from the end of a launch to the next one
+  double launch_start;    // from the end of a CTA to the start of the next launch's on its SM
+  double look;            // from a signal to the first activation
+  double reduction;       // of one reduction by all threads of a CTA
+  double task;            // of a task, beside all that it does
+  double store;           // from the last sum to the stored result
   double launch;          // of a kernel in a CUDA graph
 
+  // What the loader's throttle is chosen by.
+  PerSignal chain;           // from the last sum of a call to the first of the next
   int64_t loader_in_flight;  // slots in flight: fewer stream slower, more delay signals
   int64_t
       streaming_in_flight;   // the same where the stream sets the time of a chain of flagged words,
@@ -52,9 +64,6 @@ struct Target {
   double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
   PerSignal hidden;       // a run that streams less for each signal hides the stream
   PerSignal streaming;    // and one that streams more is bound by bandwidth
-
-  /// That the loaders of all SMs can be ahead.
-  [[nodiscard]] double RingBytes() const { return static_cast<double>(sms) * sm_ring_bytes; }
 };
 
 /// The first one is the default.

@@ -95,7 +95,7 @@ class Tuner {
                                                   });
   }
 
-  /// What is open in the range, with the options that the cost model does not tell apart.
+  /// What is open in the range, with the options that the simulator does not tell apart.
   std::vector<Coordinate> Coordinates(const std::vector<Decision>& decisions) {
     ChoiceCosts costs(open_, *job_.source.target, Advice());
     std::vector<Coordinate> coordinates;

@@ -23,7 +23,7 @@ struct TuneJob {
   std::map<std::string, int64_t> values;  // of every element of an integer parameter
   int64_t launches = 50;
   int rounds = 2;
-  double near = 0.05;  // options that the cost model takes for slower by more are not measured
+  double near = 0.05;  // options that the simulator takes for slower by more are not measured
 };
 
 struct TuneResult {

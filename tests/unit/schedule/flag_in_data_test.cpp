@@ -40,6 +40,7 @@ std::string Flagged(const std::string& text) {
   auto module = ParseVerified(text);
   Diagnostics diagnostics;
   ScheduleOptions options;
+  options.schedule = ScheduleKind::Static;
   options.flag_in_data = true;
   for (const Pass& pass : StaticPipeline(options)) {
     REQUIRE(pass.run(*module, options, diagnostics));

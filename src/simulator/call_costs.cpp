@@ -1,11 +1,14 @@
-#include "schedule/call_costs.h"
+#include "simulator/call_costs.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
 #include "ir/walk.h"
+#include "simulator/reduction_depth.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -89,13 +92,16 @@ class KernelCounter {
     }
     BodyCost body = CostOfBody(module_, callee, sizes_);
     call.tasks = static_cast<int64_t>(std::min(body.tasks, kMostTasks));
+    call.working_tasks = call.tasks;
     call.tasks_per_sm = (call.tasks + target_.sms - 1) / target_.sms;
     call.balance = call.tasks == 0 ? 1
                                    : static_cast<double>(call.tasks) /
                                          static_cast<double>(call.tasks_per_sm * target_.sms);
+    call.reductions = ReductionDepth(module_, callee);
     call.flops = body.flops * body.tasks;
     const Impl* impl = FindImpl(callee, Spelling(target_.arch));
     call.generated = impl == nullptr;
+    double most = 0;
     double sms = static_cast<double>(std::min(call.tasks, target_.sms));
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[callee.params[i]];
@@ -119,15 +125,19 @@ class KernelCounter {
         bool is_own = call.tasks == 1 || read->second.all_tasks > read->second.one_task;
         bool is_held = !is_own && one <= target_.held_bytes;  // from one task to the next
         call.fetched_bytes += one * (is_held ? sms : static_cast<double>(call.tasks));
-        call.first_bytes += std::min(one, target_.held_bytes);
-        Mechanism mechanism = AddEdge(share, share.args[i].tensor, call);
-        call.depends |=
-            is_own && (mechanism == Mechanism::Counter || mechanism == Mechanism::Hoisted);
+        // Flagged words are looked at before anything is done with them, all of them.
+        bool flagged = module_.tensors[share.args[i].tensor].flagged;
+        call.first_bytes += flagged ? one : std::min(one, target_.held_bytes);
+        AddEdge(share, share.args[i].tensor, call);
+        if (one > most) {
+          most = one;
+          call.is_own = is_own;
+        }
       }
     }
   }
 
-  Mechanism AddEdge(const Share& share, TensorId tensor, CallCost& call) const {
+  void AddEdge(const Share& share, TensorId tensor, CallCost& call) const {
     EdgeCost edge{tensor};
     if (edges_ == Edges::Expected) {
       edge.mechanism = WillBeFlagged(tensor) ? Mechanism::FlagInData : Mechanism::Counter;
@@ -139,7 +149,6 @@ class KernelCounter {
       edge.mechanism = Mechanism::Hoisted;
     }
     call.edges.push_back(edge);
-    return edge.mechanism;
   }
 
   const Module& module_;
@@ -153,6 +162,52 @@ class KernelCounter {
 };
 
 }  // namespace
+
+std::string_view Spelling(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::None:
+      return "none";
+    case Mechanism::FlagInData:
+      return "flag in data";
+    case Mechanism::Counter:
+      return "counter";
+    case Mechanism::Hoisted:
+      return "hoisted counter";
+  }
+  InternalError(__FILE__, __LINE__, "a mechanism without a spelling");
+}
+
+std::string_view Spelling(Limit limit) {
+  switch (limit) {
+    case Limit::Signals:
+      return "signals";
+    case Limit::Memory:
+      return "memory";
+    case Limit::Cache:
+      return "L2";
+    case Limit::Operations:
+      return "operations";
+    case Limit::Tasks:
+      return "tasks";
+  }
+  InternalError(__FILE__, __LINE__, "a limit without a spelling");
+}
+
+double Times::Sum() const { return std::accumulate(us.begin(), us.end(), 0.0); }
+
+Limit Times::Longest() const {
+  return static_cast<Limit>(std::max_element(us.begin(), us.end()) - us.begin());
+}
+
+double SlowestEdge(const CallCost& call, const PerSignal& signal) {
+  double time = 0;
+  for (const EdgeCost& edge : call.edges) {
+    time = std::max(time, edge.mechanism == Mechanism::None         ? 0
+                          : edge.mechanism == Mechanism::FlagInData ? signal.flag_in_data
+                                                                    : signal.counter);
+  }
+  return time;
+}
 
 std::vector<CallCost> CountCalls(const Module& module, const Kernel& kernel, const Env& dims,
                                  const Target& target,

@@ -1,4 +1,4 @@
-#include "schedule/routing.h"
+#include "simulator/routing.h"
 
 #include <fmt/format.h>
 
@@ -74,8 +74,19 @@ class ExpertReads : BodyVisitor {
   }
   std::set<TensorId> tensors;
   std::vector<ExprId> places;  // in the list
+  int64_t tokens_at_once = 0;  // that loops over the tokens of a place may have; 0: there are none
 
  private:
+  /// A loop whose bound stands in a list is one over the tokens of a place.
+  void AroundLoop(StmtId, const For& loop, const Inside& inside) override {
+    for (const Axis& axis : loop.axes) {
+      const auto* bound = std::get_if<Load>(&module_.exprs[axis.hi]);
+      if (bound != nullptr && module_.tensors[bound->tensor].value_hi) {
+        tokens_at_once = sizes_.Of(module_.tensors[bound->tensor].value_hi) - 1;
+      }
+    }
+    inside();
+  }
   void OnElement(const BodyElement& element) override {
     const Tensor& tensor = module_.tensors[element.tensor];
     if (element.IsWrite() || tensor.kind != TensorKind::Param || tensor.shape.size() < 2) {
@@ -108,9 +119,10 @@ class Draw {
  public:
   explicit Draw(uint64_t layer) : random_(layer + 1) {}
 
-  /// How many of `of` are taken by `times` draws of `takes` different ones, each with its weight.
-  int64_t Distinct(int64_t times, int64_t takes, int64_t of, double exponent) {
-    std::set<int64_t> taken;
+  /// How often each of `of` is taken by `times` draws of `takes` different ones, each with its
+  /// weight.
+  std::vector<int64_t> Taken(int64_t times, int64_t takes, int64_t of, double exponent) {
+    std::vector<int64_t> taken(static_cast<size_t>(of));
     std::vector<std::pair<double, int64_t>> keys(static_cast<size_t>(of));
     std::vector<double> means;
     for (int64_t i = 0; i < of; ++i) {
@@ -123,9 +135,10 @@ class Draw {
       }
       auto last = keys.begin() + std::min(takes, of);
       std::nth_element(keys.begin(), last, keys.end());
-      std::for_each(keys.begin(), last, [&](const auto& key) { taken.insert(key.second); });
+      std::for_each(keys.begin(), last,
+                    [&](const auto& key) { ++taken[static_cast<size_t>(key.second)]; });
     }
-    return static_cast<int64_t>(taken.size());
+    return taken;
   }
 
  private:
@@ -134,14 +147,14 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-bool FindRouter(const Module& module, const KernelCost& cost, const Sizes& sizes,
+bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const Sizes& sizes,
                 RoutingCost* found) {
-  for (size_t i = 0; i < cost.calls.size(); ++i) {
-    const auto& share = std::get<Share>(module.nodes[cost.calls[i].share]);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const auto& share = std::get<Share>(module.nodes[calls[i].share]);
     ChoiceFinder choice(sizes, module.devices[share.callee]);
     if (choice.of > 1 && choice.takes > 0) {
       found->router = i;
-      found->tokens = std::min(choice.times * cost.calls[i].tasks, kMostTokens);
+      found->tokens = std::min(choice.times * calls[i].tasks, kMostTokens);
       found->chosen = choice.takes;
       found->experts = choice.of;
       return true;
@@ -150,14 +163,32 @@ bool FindRouter(const Module& module, const KernelCost& cost, const Sizes& sizes
   return false;
 }
 
+void Add(std::vector<int64_t> tokens_of_layer, RoutingCost* found) {
+  found->distinct.push_back(static_cast<int64_t>(tokens_of_layer.size()) -
+                            std::count(tokens_of_layer.begin(), tokens_of_layer.end(), 0));
+  found->tokens_of.push_back(std::move(tokens_of_layer));
+}
+
+/// The places of a list that a layer fills, in the mean, if each has so many tokens of one expert.
+double PlacesTaken(const RoutingCost& routing, int64_t tokens_at_once) {
+  double places = 0;
+  for (const std::vector<int64_t>& tokens_of_layer : routing.tokens_of) {
+    for (int64_t tokens : tokens_of_layer) {
+      places += static_cast<double>(
+          tokens_at_once == 0 ? tokens > 0 : (tokens + tokens_at_once - 1) / tokens_at_once);
+    }
+  }
+  return routing.tokens_of.empty() ? 0 : places / static_cast<double>(routing.tokens_of.size());
+}
+
 /// Of each layer; nothing, and a message, where the choices are not those of so many tokens.
 bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
                    std::string* mismatch) {
   for (int64_t layer = 0; layer < layers; ++layer) {
     if (routing.choices.empty()) {
-      found->distinct.push_back(
-          Draw(static_cast<uint64_t>(layer))
-              .Distinct(found->tokens, found->chosen, found->experts, routing.exponent));
+      Add(Draw(static_cast<uint64_t>(layer))
+              .Taken(found->tokens, found->chosen, found->experts, routing.exponent),
+          found);
       continue;
     }
     size_t line = routing.choices.size() == 1 ? 0 : static_cast<size_t>(layer);
@@ -179,7 +210,11 @@ bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
                       *taken.begin() < 0 ? *taken.begin() : *taken.rbegin(), found->experts);
       return false;
     }
-    found->distinct.push_back(static_cast<int64_t>(taken.size()));
+    std::vector<int64_t> tokens(static_cast<size_t>(found->experts));
+    for (int64_t expert : choices) {
+      ++tokens[static_cast<size_t>(expert)];
+    }
+    Add(std::move(tokens), found);
   }
   return true;
 }
@@ -187,15 +222,15 @@ bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
 }  // namespace
 
 std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& kernel,
-                                         const KernelCost& cost, const Env& dims,
+                                         const std::vector<CallCost>& calls, const Env& dims,
                                          const Routing& routing, std::string* mismatch) {
   Sizes sizes{module, dims, RangesOf(module, kernel)};
   RoutingCost found;
-  if (!FindRouter(module, cost, sizes, &found)) {
+  if (!FindRouter(module, calls, sizes, &found)) {
     *mismatch = fmt::format("no call of kernel `@{}` chooses by `topk`", kernel.name);
     return std::nullopt;
   }
-  if (!CountDistinct(routing, cost.calls[found.router].iterations, &found, mismatch)) {
+  if (!CountDistinct(routing, calls[found.router].iterations, &found, mismatch)) {
     return std::nullopt;
   }
   double sum = 0;
@@ -204,8 +239,8 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
   }
   found.mean_distinct =
       found.distinct.empty() ? 0 : sum / static_cast<double>(found.distinct.size());
-  for (size_t i = 0; i < cost.calls.size(); ++i) {
-    const auto& share = std::get<Share>(module.nodes[cost.calls[i].share]);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const auto& share = std::get<Share>(module.nodes[calls[i].share]);
     const Device& device = module.devices[share.callee];
     ExpertReads reads(sizes, device, found.experts);
     if (reads.tensors.empty()) {
@@ -222,9 +257,10 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
                                          device.params.begin());
       call.tensors.push_back(share.args[param].tensor);
     }
+    call.tokens_at_once = reads.tokens_at_once;
     if (!ReadsTensor(module, device.tasks)) {
       // Where a coordinate says the place in the list, tasks at places behind it have no expert.
-      call.tasks = static_cast<double>(cost.calls[i].tasks);
+      call.tasks = static_cast<double>(calls[i].tasks);
       for (const Axis& axis : device.tasks) {
         bool is_place = std::any_of(reads.places.begin(), reads.places.end(), [&](ExprId place) {
           const auto* ref = std::get_if<SymbolRef>(&module.exprs[place]);
@@ -232,7 +268,7 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
         });
         double places = static_cast<double>(sizes.Of(axis.hi) - sizes.Of(axis.lo));
         if (is_place && places > 0) {
-          *call.tasks *= std::min(found.mean_distinct / places, 1.0);
+          *call.tasks *= std::min(PlacesTaken(found, call.tokens_at_once) / places, 1.0);
         }
       }
     }
@@ -240,6 +276,19 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
     found.calls.push_back(std::move(call));
   }
   return found;
+}
+
+void ApplyRouting(const RoutingCost& routing, std::vector<CallCost>& calls) {
+  for (const RoutedCall& routed : routing.calls) {
+    CallCost& call = calls[routed.call];
+    call.streamed_bytes = routed.expert_bytes * routing.mean_distinct;
+    if (routed.tasks) {
+      double part = *routed.tasks / std::max(static_cast<double>(call.tasks), 1.0);
+      call.working_tasks = std::llround(*routed.tasks);
+      call.fetched_bytes *= part;
+      call.flops *= part;
+    }
+  }
 }
 
 }  // namespace etc

@@ -1,16 +1,16 @@
-// What a kernel's calls move and compute, and how long they take on a target.
+// What the calls of a kernel move and compute, before anything is said of time.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/module.h"
-#include "schedule/body_cost.h"
+#include "simulator/body_cost.h"
 #include "target/target.h"
 
 namespace etc {
@@ -64,15 +64,17 @@ struct CallCost {
   NodeId repeat;            // the innermost of them
   int64_t iterations = 1;
   int64_t tasks = 0;
+  int64_t working_tasks = 0;  // the first so many; the others find that data leave them nothing
   int64_t tasks_per_sm = 0;   // on the SM that has most
   double balance = 1;         // tasks over what that many on each SM would be
   double streamed_bytes = 0;  // by the loader, ahead of every wait
   double read_bytes = 0;      // other operands that the launch does not write
   double fetched_bytes = 0;   // written in this launch and read again, by all tasks together
   double first_bytes = 0;     // what an SM reads of them before its first operation
-  bool depends = false;       // a task reads an operand of its own behind an event
+  bool is_own = false;        // what a task reads most of written in this launch is its own
   bool generated = false;     // no implementation: its body is compiled as it is written
   double flops = 0;
+  int64_t reductions = 0;      // of a task, one after the other
   std::set<TensorId> streams;  // what the loader reads
   std::vector<EdgeCost> edges;
   // Filled by Predict, averages over the iterations.
@@ -81,13 +83,8 @@ struct CallCost {
   Times times;
 };
 
-struct KernelCost {
-  std::vector<CallCost> calls;  // in program order
-  double bytes = 0;             // that must be read once
-  double flops = 0;
-  double floor_us = 0;
-  Times times;
-};
+/// The time of the slowest edge into a call.
+double SlowestEdge(const CallCost& call, const PerSignal& signal);
 
 /// How the edges of a kernel are known.
 enum class Edges {
@@ -95,33 +92,10 @@ enum class Edges {
   Expected,   // it has none yet: few rows will be flagged, and the rest will be counted
 };
 
-/// What the target makes of the kernel at these sizes; `dims` has every dimension. Each element of
-/// an integer parameter counts as the value that `elements` has for its name, else as the largest
-/// that it may be.
-KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
-                  const std::map<std::string, int64_t>& elements = {},
-                  Edges edges = Edges::Scheduled);
-
-/// The throttle of the loader in the shares of one repeat, or in those that no repeat holds, and
-/// why.
-struct ThrottleChoice {
-  NodeId repeat;               // the innermost around the shares
-  std::vector<NodeId> shares;  // those that stream
-  double streamed_bytes = 0;   // by all of them, in all iterations
-  Throttle throttle;
-  std::string reason;
-};
-
-/// The least sizes that a kernel serves, at which its chain counts most: its throttle is chosen
-/// there.
-Env LeastSizes(const Module& module, const Kernel& kernel, const Env& given = {});
-
-/// The least or the largest sizes of the ranges that a kernel is specialised for; of the other
-/// dimensions a few: of a cache of pages, so many as a context of a thousand positions has.
-Env TypicalSizes(const Module& module, const Kernel& kernel, bool largest);
-
-/// One for each run of shares that streams, in program order.
-std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
-                                            const Target& target);
+/// The bytes, operations, tasks and edges of each share in program order, at given sizes.
+/// `elements`: values of tensors that data decide, by name.
+std::vector<CallCost> CountCalls(const Module& module, const Kernel& kernel, const Env& dims,
+                                 const Target& target,
+                                 const std::map<std::string, int64_t>& elements, Edges edges);
 
 }  // namespace etc

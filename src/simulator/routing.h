@@ -9,7 +9,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/module.h"
-#include "schedule/cost_model.h"
+#include "simulator/call_costs.h"
 
 namespace etc {
 
@@ -22,9 +22,10 @@ struct Routing {
 
 /// A call that reads tensors at the experts that are chosen.
 struct RoutedCall {
-  size_t call;  // its place in the cost of the kernel
+  size_t call;  // its place among those of the kernel
   std::vector<TensorId> tensors = {};
-  double expert_bytes = 0;  // that it reads of one expert in an iteration
+  double expert_bytes = 0;     // that it reads of one expert in an iteration
+  int64_t tokens_at_once = 0;  // of one expert, in one place of a list; 0: all
   std::optional<double> tasks =
       {};  // per iteration that have an expert; absent where values decide
 };
@@ -32,9 +33,10 @@ struct RoutedCall {
 struct RoutingCost {
   size_t router = 0;  // the call that chooses
   int64_t tokens = 0;
-  int64_t chosen = 0;             // by each of them
-  int64_t experts = 0;            // of so many
-  std::vector<int64_t> distinct;  // experts of each layer
+  int64_t chosen = 0;                           // by each of them
+  int64_t experts = 0;                          // of so many
+  std::vector<int64_t> distinct;                // experts of each layer
+  std::vector<std::vector<int64_t>> tokens_of;  // of each layer, how many each expert has
   std::vector<RoutedCall> calls;
   double mean_distinct = 0;
   double bytes = 0;  // of experts, in a launch
@@ -43,7 +45,10 @@ struct RoutingCost {
 /// What the routing touches where calls of a kernel choose by `topk`: nothing where none does. A
 /// message in the place of the cost where the choices do not fit.
 std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& kernel,
-                                         const KernelCost& cost, const Env& dims,
+                                         const std::vector<CallCost>& calls, const Env& dims,
                                          const Routing& routing, std::string* mismatch);
+
+/// The calls as they are under the routing: what they read of experts, and how many tasks have one.
+void ApplyRouting(const RoutingCost& routing, std::vector<CallCost>& calls);
 
 }  // namespace etc

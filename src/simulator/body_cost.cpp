@@ -1,4 +1,4 @@
-#include "schedule/body_cost.h"
+#include "simulator/body_cost.h"
 
 #include <algorithm>
 #include <set>

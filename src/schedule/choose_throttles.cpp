@@ -1,0 +1,93 @@
+#include "schedule/choose_throttles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/call_costs.h"
+#include "simulator/sizes.h"
+
+namespace etc {
+namespace {
+
+/// Shares that have one throttle: the calls of a repeat delay each other, and none outside of it.
+struct Run {
+  ThrottleChoice choice;
+  double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
+  double fetched_bytes = 0;                     // of activations
+  bool flagged = false;                         // whether a part of the chain is of flagged words
+
+  void Add(const CallCost& call, const Target& target) {
+    flagged |= std::any_of(call.edges.begin(), call.edges.end(), [](const EdgeCost& edge) {
+      return edge.mechanism == Mechanism::FlagInData;
+    });
+    auto iterations = static_cast<double>(call.iterations);
+    chain += iterations * SlowestEdge(call, target.chain);
+    hidden += iterations * SlowestEdge(call, target.hidden);
+    streaming += iterations * SlowestEdge(call, target.streaming);
+    choice.streamed_bytes += iterations * call.streamed_bytes;
+    fetched_bytes += iterations * call.fetched_bytes;
+    if (call.streamed_bytes > 0) {
+      choice.shares.push_back(call.share);
+    }
+  }
+
+  void Choose(const Target& target) {
+    double stream = choice.streamed_bytes / target.stream_bytes;
+    choice.throttle.in_flight = target.loader_in_flight;
+    std::string times =
+        fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
+    if (stream < hidden && flagged) {
+      choice.throttle.in_flight = target.hidden_in_flight;
+      choice.reason = times + ", so the ring is full, and what is on its way delays the words";
+    } else if (stream < hidden) {
+      choice.reason = times + ", so the ring is full, and an interval would only delay";
+    } else if (stream < streaming) {
+      double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
+      choice.throttle.interval =
+          std::lround(slot * target.cycles * target.interval_share / 100) * 100;
+      choice.reason = times + ", so bursts would delay the signals";
+    } else {
+      choice.throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
+      choice.reason = times + ", so the stream sets the time, and an interval would add to it";
+    }
+    if (chain == 0 || flagged) {
+      return;
+    }
+    if (fetched_bytes < target.fetched_share * choice.streamed_bytes) {
+      choice.throttle.ahead = target.ahead;
+    } else {
+      choice.throttle.in_flight = target.streaming_in_flight;
+      choice.reason += "; the consumers fetch so much beside it that it must not pause";
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
+                                            const Target& target) {
+  std::vector<CallCost> calls =
+      CountCalls(module, kernel, LeastSizes(module, kernel), target, {}, Edges::Scheduled);
+  std::vector<Run> runs;
+  for (const CallCost& call : calls) {
+    auto run = std::find_if(runs.begin(), runs.end(),
+                            [&](const Run& other) { return other.choice.repeat == call.repeat; });
+    if (run == runs.end()) {
+      run = runs.insert(runs.end(), Run{});
+      run->choice.repeat = call.repeat;
+    }
+    run->Add(call, target);
+  }
+  std::vector<ThrottleChoice> choices;
+  for (Run& run : runs) {
+    if (run.choice.streamed_bytes > 0) {
+      run.Choose(target);
+      choices.push_back(std::move(run.choice));
+    }
+  }
+  return choices;
+}
+
+}  // namespace etc

@@ -1,0 +1,26 @@
+// How far the loaders of a kernel run ahead, by what its calls stream and wait for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "target/target.h"
+
+namespace etc {
+
+/// The throttle of the loader in the shares of one repeat, or in those that no repeat holds, and
+/// why.
+struct ThrottleChoice {
+  NodeId repeat;               // the innermost around the shares
+  std::vector<NodeId> shares;  // those that stream
+  double streamed_bytes = 0;   // by all of them, in all iterations
+  Throttle throttle;
+  std::string reason;
+};
+
+/// One for each run of shares that streams, in program order.
+std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
+                                            const Target& target);
+
+}  // namespace etc

@@ -1,0 +1,399 @@
+#include "simulator/expand_kernel.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "ir/loader_reads.h"
+#include "simulator/event_elements.h"
+#include "simulator/step_costs.h"
+
+namespace etc {
+namespace {
+
+/// Rounds of a long repeat that are played: some until each is like the one before it, and the last
+/// one, which what follows waits for.
+constexpr int64_t kRoundsBefore = 3;
+
+class Expander {
+ public:
+  Expander(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
+           const std::vector<CallCost>& calls, Edges edges, Grain grain)
+      : module_(module),
+        kernel_(kernel),
+        target_(target),
+        calls_(calls),
+        edges_(edges),
+        grain_(grain),
+        sizes_{dims, RangesOf(module, kernel)} {
+    play_.program.machine = MachineOf(target);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      for (const Loop& loop : calls[i].loops) {
+        slots_.Of(std::get<Repeat>(module.nodes[loop.repeat]).var);
+      }
+      prepared_.push_back(Prepare(calls[i]));
+    }
+  }
+
+  KernelPlay Run() {
+    Rounds(0, calls_.size(), 0, 1);
+    return std::move(play_);
+  }
+
+ private:
+  /// A share, ready to be expanded in each round.
+  struct Prepared {
+    const Share* share;
+    CompiledExpr first;
+    std::vector<std::pair<CompiledExpr, CompiledExpr>> axes;
+    EventElements range_waits, enter_waits, waits, notifies, leave_notifies;
+    std::vector<std::vector<CompiledExpr>> indices;  // of each argument
+  };
+
+  /// Who wrote a slice last, and whether anybody has read it since.
+  struct Writers {
+    std::vector<uint32_t> steps;
+    bool was_read = false;
+  };
+
+  Prepared Prepare(const CallCost& call) {
+    const auto& share = std::get<Share>(module_.nodes[call.share]);
+    for (const Axis& axis : share.axes) {
+      slots_.Of(axis.var);
+    }
+    auto elements = [&](const std::vector<EventRef>& refs) {
+      return EventElements(module_, refs, sizes_, slots_);
+    };
+    Prepared prepared{&share,
+                      CompiledExpr(module_, share.first, sizes_, slots_),
+                      {},
+                      elements(share.range_waits),
+                      elements(share.enter_waits),
+                      elements(share.waits),
+                      elements(share.notifies),
+                      elements(share.leave_notifies),
+                      {}};
+    for (const Axis& axis : share.axes) {
+      prepared.axes.emplace_back(CompiledExpr(module_, axis.lo, sizes_, slots_),
+                                 CompiledExpr(module_, axis.hi, sizes_, slots_));
+    }
+    for (const Argument& argument : share.args) {
+      std::vector<CompiledExpr>& indices = prepared.indices.emplace_back();
+      for (ExprId index : argument.indices) {
+        indices.emplace_back(module_, index, sizes_, slots_);
+      }
+    }
+    return prepared;
+  }
+
+  /// Calls that have `depth` loops around them in common.
+  void Rounds(size_t begin, size_t end, size_t depth, double weight) {
+    while (begin < end) {
+      if (calls_[begin].loops.size() == depth) {
+        Expand(begin++, weight);
+        continue;
+      }
+      const Loop& loop = calls_[begin].loops[depth];
+      size_t last = begin + 1;
+      while (last < end && calls_[last].loops.size() > depth &&
+             calls_[last].loops[depth].repeat == loop.repeat) {
+        ++last;
+      }
+      const auto& repeat = std::get<Repeat>(module_.nodes[loop.repeat]);
+      int64_t lo = EvaluateInt(module_, repeat.lo, sizes_.dims, sizes_.ranges).value_or(0);
+      size_t slot = slots_.Of(repeat.var);
+      bool all = grain_ == Grain::Tasks || loop.rounds <= kRoundsBefore + 1;
+      for (int64_t round = 0; round < loop.rounds; ++round) {
+        bool stands_for_more = !all && round == kRoundsBefore - 1;
+        slots_[slot] = lo + round;
+        double times = stands_for_more ? static_cast<double>(loop.rounds - kRoundsBefore) : 1;
+        Rounds(begin, last, depth + 1, weight * times);
+        if (stands_for_more) {
+          round = loop.rounds - 2;
+        }
+      }
+      begin = last;
+    }
+  }
+
+  /// One share in the round that the variables say.
+  void Expand(size_t index, double weight) {
+    const CallCost& call = calls_[index];
+    if (call.tasks == 0) {
+      return;
+    }
+    const Prepared& prepared = prepared_[index];
+    auto step_id = static_cast<uint32_t>(play_.program.steps.size());
+    SimStep step = StepOf(module_, kernel_, call, target_);
+    step.call = index;
+    step.iteration = rounds_[index]++;
+    play_.program.steps.push_back(step);
+    play_.weights.push_back(weight);
+
+    size_t first_task = play_.program.tasks.size();
+    AddTasks(call, prepared, step_id);
+    SetWaits(prepared, first_task);
+    first_task_.push_back(first_task);
+    std::vector<uint32_t> joins;
+    std::vector<uint32_t> waits = SharedWaits(call, prepared, step_id, joins);
+    for (size_t i = first_task; i < play_.program.tasks.size(); ++i) {
+      SimTask& task = play_.program.tasks[i];
+      task.waits.insert(task.waits.end(), waits.begin(), waits.end());
+      task.joins = joins;
+    }
+    SetNotifies(prepared, first_task);
+    Written(prepared, step_id);
+    if (kernel_.schedule == ScheduleKind::Kernels) {
+      play_.program.steps[step_id].launched = true;
+      launch_before_ = step_id;
+    }
+  }
+
+  void AddTasks(const CallCost& call, const Prepared& prepared, uint32_t step) {
+    int64_t sms = target_.sms;
+    int64_t first = prepared.first.Evaluate(slots_).value_or(0) % sms;
+    std::vector<SimTask>& tasks = play_.program.tasks;
+    bool one_each = grain_ == Grain::Tasks;
+    int64_t count = one_each ? call.tasks : std::min(call.tasks, sms);
+    auto of_sm = [&](int64_t all, int64_t t) {
+      return std::max<int64_t>((all - t + sms - 1) / sms, 0);
+    };
+    for (int64_t t = 0; t < count; ++t) {
+      SimTask task{.step = step, .sm = static_cast<uint32_t>((first + t) % sms), .first = t};
+      task.tasks = one_each ? 1 : of_sm(call.tasks, t);
+      task.working = one_each ? t < call.working_tasks : of_sm(call.working_tasks, t);
+      tasks.push_back(std::move(task));
+    }
+  }
+
+  /// What each task waits for by events of its own.
+  void SetWaits(const Prepared& prepared, size_t begin) {
+    SetElements(prepared, prepared.waits, begin,
+                [&](SimTask& task, EventId event, int64_t element) {
+                  AddOnce(task.waits, AwaitedElement(event, element));
+                });
+  }
+
+  /// What it notifies, and what an SM notifies when it leaves: its last task, for all of them.
+  void SetNotifies(const Prepared& prepared, size_t begin) {
+    SetElements(prepared, prepared.notifies, begin,
+                [&](SimTask& task, EventId event, int64_t element) {
+                  AddOnce(task.notifies, NotifiedElement(event, element));
+                });
+    std::vector<SimTask>& tasks = play_.program.tasks;
+    auto sms = static_cast<size_t>(target_.sms);
+    size_t last = tasks.size() - begin > sms ? tasks.size() - sms : begin;
+    prepared.leave_notifies.Visit(slots_, [&](EventId event, int64_t element) {
+      uint32_t signal = NotifiedElement(event, element);
+      for (size_t i = last; i < tasks.size(); ++i) {
+        AddOnce(tasks[i].notifies, signal);
+      }
+    });
+  }
+
+  template <class F>
+  void SetElements(const Prepared& prepared, const EventElements& elements, size_t begin,
+                   const F& on_element) {
+    std::vector<SimTask>& tasks = play_.program.tasks;
+    if (!elements.VariesWith(module_, prepared.share->axes)) {
+      elements.Visit(slots_, [&](EventId event, int64_t element) {
+        for (size_t i = begin; i < tasks.size(); ++i) {
+          on_element(tasks[i], event, element);
+        }
+      });
+      return;
+    }
+    size_t number = 0;
+    EachTask(prepared, 0, [&] {
+      SimTask& task = tasks[begin + number++ % (tasks.size() - begin)];
+      elements.Visit(slots_,
+                     [&](EventId event, int64_t element) { on_element(task, event, element); });
+    });
+  }
+
+  template <class F>
+  void EachTask(const Prepared& prepared, size_t axis, const F& on_task) {
+    if (axis == prepared.axes.size()) {
+      on_task();
+      return;
+    }
+    size_t slot = slots_.Of(prepared.share->axes[axis].var);
+    int64_t hi = prepared.axes[axis].second.Evaluate(slots_).value_or(1);
+    for (int64_t value = prepared.axes[axis].first.Evaluate(slots_).value_or(0); value < hi;
+         ++value) {
+      slots_[slot] = value;
+      EachTask(prepared, axis + 1, on_task);
+    }
+  }
+
+  static void AddOnce(std::vector<uint32_t>& signals, uint32_t signal) {
+    if (signal != kNoSignal && std::find(signals.begin(), signals.end(), signal) == signals.end()) {
+      signals.push_back(signal);
+    }
+  }
+
+  uint32_t NewSignal(double latency) {
+    play_.program.signals.push_back({latency});
+    return static_cast<uint32_t>(play_.program.signals.size() - 1);
+  }
+
+  uint32_t NotifiedElement(EventId event, int64_t element) {
+    auto [found, is_new] = elements_.try_emplace({event, element}, kNoSignal);
+    if (is_new) {
+      found->second = NewSignal(target_.signal.counter);
+    }
+    last_element_[event] = found->second;
+    return found->second;
+  }
+
+  /// Where nobody has notified the element, the round that does is not played: the one before it
+  /// stands for it.
+  uint32_t AwaitedElement(EventId event, int64_t element) {
+    auto found = elements_.find({event, element});
+    if (found != elements_.end()) {
+      return found->second;
+    }
+    auto last = last_element_.find(event);
+    return last == last_element_.end() ? kNoSignal : last->second;
+  }
+
+  /// Whether both calls work on parts of one tensor that is streamed: what one has found, the other
+  /// takes up when its own part is done.
+  bool ArePartsOfOne(size_t a, size_t b) const {
+    return calls_[a].repeat == calls_[b].repeat &&
+           std::any_of(calls_[a].streams.begin(), calls_[a].streams.end(),
+                       [&](TensorId tensor) { return calls_[b].streams.contains(tensor); });
+  }
+
+  /// Whether data say what a share waits for: it is taken for all that the calls before have made.
+  static bool DependsOnData(const Prepared& prepared) {
+    return prepared.range_waits.DependsOnData() || prepared.enter_waits.DependsOnData() ||
+           prepared.waits.DependsOnData();
+  }
+
+  /// What all tasks of a share wait for, to begin and to end.
+  std::vector<uint32_t> SharedWaits(const CallCost& call, const Prepared& prepared, uint32_t step,
+                                    std::vector<uint32_t>& joins) {
+    std::vector<uint32_t> waits;
+    if (launch_before_) {
+      AddOnce(waits, EndOf(*launch_before_, target_.launch_signal));
+    }
+    auto add = [&](EventId event, int64_t element) {
+      AddOnce(waits, AwaitedElement(event, element));
+    };
+    prepared.range_waits.Visit(slots_, add);
+    if (!waits.empty() && !prepared.range_waits.IsEmpty()) {
+      play_.program.steps[step].loads_behind = waits.back();
+    }
+    prepared.enter_waits.Visit(slots_, add);
+    for (size_t i = 0; i < prepared.share->args.size(); ++i) {
+      const Argument& argument = prepared.share->args[i];
+      auto edge = std::find_if(call.edges.begin(), call.edges.end(),
+                               [&](const EdgeCost& one) { return one.tensor == argument.tensor; });
+      bool by_data =
+          edge != call.edges.end() && (edge->mechanism == Mechanism::FlagInData ||
+                                       edges_ == Edges::Expected || DependsOnData(prepared));
+      Writers* writers = edge == call.edges.end() ? nullptr : WritersOf(prepared, i);
+      if (writers == nullptr) {
+        continue;
+      }
+      writers->was_read = true;
+      if (!by_data || kernel_.schedule == ScheduleKind::Kernels) {
+        continue;
+      }
+      bool loader =
+          IsReadBehindWait(module_, module_.devices[prepared.share->callee],
+                           module_.devices[prepared.share->callee].params[i], argument.tensor);
+      for (uint32_t writer : writers->steps) {
+        uint32_t signal =
+            EndOf(writer, edge->mechanism == Mechanism::FlagInData ? target_.signal.flag_in_data
+                                                                   : target_.signal.counter);
+        bool at_end =
+            ArePartsOfOne(play_.program.steps[writer].call, play_.program.steps[step].call);
+        AddOnce(at_end ? joins : waits, signal);
+        if (loader) {
+          play_.program.steps[step].loads_behind = signal;
+        }
+      }
+    }
+    return waits;
+  }
+
+  std::pair<TensorId, std::vector<int64_t>> KeyOf(const Prepared& prepared, size_t argument) {
+    std::pair<TensorId, std::vector<int64_t>> key{prepared.share->args[argument].tensor, {}};
+    for (const CompiledExpr& index : prepared.indices[argument]) {
+      key.second.push_back(index.Evaluate(slots_).value_or(0));
+    }
+    return key;
+  }
+
+  /// Who wrote the slice; where its round is not played, who wrote the tensor last.
+  Writers* WritersOf(const Prepared& prepared, size_t argument) {
+    auto key = KeyOf(prepared, argument);
+    auto found = writers_.find(key);
+    if (found == writers_.end()) {
+      auto last = last_written_.find(key.first);
+      found = last == last_written_.end() ? found : writers_.find(last->second);
+    }
+    return found == writers_.end() ? nullptr : &found->second;
+  }
+
+  void Written(const Prepared& prepared, uint32_t step) {
+    const Device& callee = module_.devices[prepared.share->callee];
+    for (size_t i = 0; i < prepared.share->args.size(); ++i) {
+      if (module_.tensors[callee.params[i]].access == Access::In) {
+        continue;
+      }
+      auto key = KeyOf(prepared, i);
+      Writers& writers = writers_[key];
+      if (writers.was_read) {
+        writers = {};
+      }
+      writers.steps.push_back(step);
+      last_written_[key.first] = key;
+    }
+  }
+
+  /// That all tasks of a step have ended.
+  uint32_t EndOf(uint32_t step, double latency) {
+    auto [found, is_new] = ends_.try_emplace({step, latency}, kNoSignal);
+    if (is_new) {
+      found->second = NewSignal(latency);
+      std::vector<SimTask>& tasks = play_.program.tasks;
+      size_t end = step + 1 < first_task_.size() ? first_task_[step + 1] : tasks.size();
+      for (size_t i = first_task_[step]; i < end && tasks[i].step == step; ++i) {
+        tasks[i].notifies.push_back(found->second);
+      }
+    }
+    return found->second;
+  }
+
+  const Module& module_;
+  const Kernel& kernel_;
+  const Target& target_;
+  const std::vector<CallCost>& calls_;
+  const Edges edges_;
+  const Grain grain_;
+  const Sizes sizes_;
+  Slots slots_;
+  std::vector<Prepared> prepared_;
+  std::map<size_t, int64_t> rounds_;  // of each call, so far
+  std::map<std::pair<EventId, int64_t>, uint32_t> elements_;
+  std::map<EventId, uint32_t> last_element_;
+  std::map<std::pair<TensorId, std::vector<int64_t>>, Writers> writers_;
+  std::map<TensorId, std::pair<TensorId, std::vector<int64_t>>> last_written_;
+  std::map<std::pair<uint32_t, double>, uint32_t> ends_;
+  std::vector<size_t> first_task_;  // of each step
+  std::optional<uint32_t> launch_before_;
+  KernelPlay play_;
+};
+
+}  // namespace
+
+KernelPlay ExpandKernel(const Module& module, const Kernel& kernel, const Env& dims,
+                        const Target& target, const std::vector<CallCost>& calls, Edges edges,
+                        Grain grain) {
+  return Expander(module, kernel, dims, target, calls, edges, grain).Run();
+}
+
+}  // namespace etc

@@ -1,0 +1,50 @@
+#include "simulator/kernel_cost.h"
+
+#include <algorithm>
+
+#include "simulator/simulate.h"
+#include "simulator/step_costs.h"
+
+namespace etc {
+namespace {
+
+/// What the chain that sets the time spends in a call, by what sets it there.
+Times TimesOf(const CallCost& call, const PathTimes& path, const Target& target) {
+  TaskWork work = WorkOf(call, target);
+  double part = path.work / std::max(work.Sum(), 1e-9);
+  Limit longer = work.taken > work.computed ? Limit::Memory : Limit::Operations;
+  Times times;
+  times[Limit::Signals] = path.signals;
+  times[Limit::Cache] = path.cache;
+  times[Limit::Memory] = path.data + part * work.read;
+  times[Limit::Tasks] = part * work.latency;
+  times[longer] += part * std::max(work.taken, work.computed);
+  return times;
+}
+
+}  // namespace
+
+KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
+                  const std::map<std::string, int64_t>& elements, Edges edges) {
+  KernelCost cost;
+  cost.calls = CountCalls(module, kernel, dims, target, elements, edges);
+  Simulation simulation = Simulate(module, kernel, dims, target, cost.calls, edges, Grain::Shares);
+  cost.times[Limit::Signals] = simulation.launch_us;
+  for (size_t i = 0; i < cost.calls.size(); ++i) {
+    CallCost& call = cost.calls[i];
+    auto iterations = static_cast<double>(std::max<int64_t>(call.iterations, 1));
+    call.times = TimesOf(call, simulation.path[i], target);
+    for (size_t limit = 0; limit < kLimits; ++limit) {
+      cost.times.us[limit] += call.times.us[limit];
+      call.times.us[limit] /= iterations;
+    }
+    call.floor_us = (call.streamed_bytes + call.read_bytes) / target.stream_bytes;
+    call.latency_us = call.times[Limit::Signals];
+    cost.bytes += iterations * (call.streamed_bytes + call.read_bytes);
+    cost.flops += iterations * call.flops;
+  }
+  cost.floor_us = cost.bytes / target.stream_bytes;
+  return cost;
+}
+
+}  // namespace etc

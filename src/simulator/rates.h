@@ -1,0 +1,54 @@
+// An SM in a play, and how fast everything goes on it until something changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "simulator/play.h"
+
+namespace etc {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+inline constexpr double kBytes = 1e-3;   // fewer are none
+inline constexpr double kMoment = 1e-6;  // us; events nearer to each other are one
+
+enum class Phase : uint8_t { Waiting, Starting, Working, Joining, Done };
+
+struct Sm {
+  std::vector<uint32_t> tasks;
+  // The loader: its task, what is missing of it, when it may begin at the earliest.
+  size_t load_at = 0;
+  double load_left = 0;
+  double load_from = 0;
+  double load_rate = 0;
+  double limit = 0;  // what it could have had
+  bool load_blocked = false;
+  // What lies in the ring.
+  double ring = 0;
+  // The consumers.
+  size_t run_at = 0;
+  Phase phase = Phase::Waiting;
+  double until = kNever;  // end of the wait or of the start
+  double left = 0;        // of the work, a part of 1
+  double taken = 0;       // bytes in a microsecond, now
+  double speed = 0;       // of the work in a microsecond, now
+  double fetch = 0;       // bytes of L2 in a microsecond at full speed
+  bool starves = false;   // the ring is empty, and less comes than it could take
+  double cta_from = 0;    // the start of the CTA, where each launch has its own
+  size_t cta_step = kNoSignal;
+};
+
+inline const SimTask& TaskAt(const SimProgram& program, const Sm& sm, size_t at) {
+  return program.tasks[sm.tasks[at]];
+}
+inline const SimStep& StepAt(const SimProgram& program, const Sm& sm, size_t at) {
+  return program.steps[TaskAt(program, sm, at).step];
+}
+
+/// Sets the rates of all SMs from the moment `now` on. `open` is scratch.
+void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,
+              std::vector<size_t>& open);
+
+}  // namespace etc

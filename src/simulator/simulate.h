@@ -1,0 +1,29 @@
+// Plays a kernel at given sizes on a target.
+#pragma once
+
+#include <vector>
+
+#include "ir/evaluate.h"
+#include "ir/module.h"
+#include "simulator/call_costs.h"
+#include "simulator/critical_path.h"
+#include "simulator/expand_kernel.h"
+#include "simulator/play.h"
+#include "target/target.h"
+
+namespace etc {
+
+struct Simulation {
+  KernelPlay play;
+  SimRun run;
+  std::vector<PathTimes> path;  // of each call, in all its rounds
+  double launch_us = 0;         // from the launch to the first task
+  double us = 0;                // all
+};
+
+/// `calls` as CountCalls has them.
+Simulation Simulate(const Module& module, const Kernel& kernel, const Env& dims,
+                    const Target& target, const std::vector<CallCost>& calls, Edges edges,
+                    Grain grain);
+
+}  // namespace etc

@@ -1,0 +1,123 @@
+#include "simulator/play.h"
+
+#include <doctest/doctest.h>
+
+namespace etc {
+namespace {
+
+using doctest::Approx;
+
+/// SMs that copy 100 bytes in a microsecond together, with rings of 1000.
+SimProgram Machine(int64_t sms) {
+  SimProgram program;
+  program.machine = {sms, 100, 1e9, 1000, 0.5};
+  return program;
+}
+
+double IdleFor(const SimRun& run, Idle cause) { return run.idle[static_cast<size_t>(cause)]; }
+double StalledFor(const SimRun& run, Stall cause) { return run.stalls[static_cast<size_t>(cause)]; }
+
+TEST_CASE("a task waits for the last of those that notify its signal, and for the signal's way") {
+  // SM 0: a task of 3 us. SM 1: one of 1 us, then one that waits for both.
+  SimProgram program = Machine(2);
+  program.steps = {{.work = 3, .finish = 0.25}, {.work = 1}, {.start = 0.5, .work = 2}};
+  program.signals = {{.latency = 1}};
+  program.tasks = {{.step = 0, .sm = 0, .notifies = {0}},
+                   {.step = 1, .sm = 1, .notifies = {0}},
+                   {.step = 2, .sm = 1, .waits = {0}}};
+  SimRun run = Play(program);
+  CHECK_FALSE(run.stuck);
+  CHECK(run.tasks[0].finished == Approx(3.25));
+  CHECK(run.tasks[2].arrived == Approx(1));
+  CHECK(run.tasks[2].ready == Approx(4.25));
+  CHECK(run.tasks[2].begun == Approx(4.75));
+  CHECK(run.tasks[2].after == 0);
+  CHECK(run.makespan == Approx(6.75));
+  CHECK(run.busy == Approx(6));
+  // SM 1 has nothing to do from 1 to 3.25, and SM 0 from 3 to the end.
+  CHECK(IdleFor(run, Idle::Tasks) == Approx(2.25 + 3.75));
+  CHECK(IdleFor(run, Idle::Signals) == Approx(1.5));
+}
+
+TEST_CASE("loaders share the memory, and a lone one is held back by its own rate") {
+  SimProgram program = Machine(2);
+  program.steps = {{.bytes = 200, .work = 1, .load_rate = 80, .ahead_rate = 80},
+                   {.bytes = 600, .work = 1, .load_rate = 80, .ahead_rate = 80}};
+  program.tasks = {{.step = 0, .sm = 0}, {.step = 1, .sm = 1}};
+  SimRun run = Play(program);
+  // 50 each until 200 have come at 4, then the 400 that are left at 80.
+  CHECK(run.tasks[0].ended == Approx(4));
+  CHECK(run.tasks[1].ended == Approx(9));
+  CHECK(run.bytes == Approx(800));
+  CHECK(IdleFor(run, Idle::Bandwidth) == Approx(3 + (4 - 4 * 50.0 / 600)));
+  CHECK(IdleFor(run, Idle::Throttle) == Approx(5 - 400.0 / 600));
+}
+
+TEST_CASE("a loader runs ahead as far as the ring holds, and on as slots are given back") {
+  SimProgram program = Machine(1);
+  program.machine.ring_bytes = 300;
+  program.steps = {{.work = 10}, {.bytes = 600, .work = 1}};
+  program.tasks = {{.step = 0, .sm = 0}, {.step = 1, .sm = 0}};
+  SimRun run = Play(program);
+  // 300 bytes lie there at 3; from 10 on they are taken at 600, and what comes is missing.
+  CHECK(StalledFor(run, Stall::Ring) == Approx(7));
+  CHECK(run.tasks[1].load_ended == Approx(13));
+  CHECK(run.makespan == Approx(13));
+}
+
+TEST_CASE("a loader that waits for a signal copies behind it") {
+  SimProgram program = Machine(2);
+  program.steps = {{.work = 2}, {.bytes = 100, .work = 0.5, .loads_behind = 0}};
+  program.signals = {{.latency = 1}};
+  program.tasks = {{.step = 0, .sm = 0, .notifies = {0}}, {.step = 1, .sm = 1, .waits = {0}}};
+  SimRun run = Play(program);
+  // The signal is there at 3, the first byte half a microsecond later, the last at 4.5.
+  CHECK(run.tasks[1].begun == Approx(3));
+  CHECK(run.tasks[1].load_begun == Approx(3.5));
+  CHECK(run.makespan == Approx(4.5));
+  CHECK(StalledFor(run, Stall::Wait) >= 3.5);
+}
+
+TEST_CASE("a launch begins on an SM when the one before has ended there") {
+  SimProgram program = Machine(1);
+  program.steps = {{.work = 2, .finish = 0.5, .launched = true, .launch = 1},
+                   {.bytes = 100, .work = 0.1, .launched = true, .launch = 1}};
+  program.signals = {{.latency = 0.25}};
+  program.tasks = {{.step = 0, .sm = 0, .notifies = {0}}, {.step = 1, .sm = 0, .waits = {0}}};
+  SimRun run = Play(program);
+  // 1 + 2 + 0.5, the next at 4.5; its first byte half a microsecond behind, the last 1 later.
+  CHECK(run.tasks[0].finished == Approx(3.5));
+  CHECK(run.tasks[1].begun == Approx(4.5));
+  CHECK(run.makespan == Approx(6));
+}
+
+TEST_CASE("a task may work first, and wait for what its result needs") {
+  SimProgram program = Machine(2);
+  program.steps = {{.work = 3}, {.work = 2}};
+  program.signals = {{.latency = 0.5}};
+  program.tasks = {{.step = 0, .sm = 0, .notifies = {0}}, {.step = 1, .sm = 1, .joins = {0}}};
+  SimRun run = Play(program);
+  CHECK(run.tasks[1].begun == Approx(0));
+  CHECK(run.tasks[1].worked == Approx(2));
+  CHECK(run.tasks[1].ended == Approx(3.5));
+  CHECK(run.tasks[1].joined == 0);
+}
+
+TEST_CASE("L2 slows copies and fetches alike") {
+  SimProgram program = Machine(1);
+  program.machine.cache_rate = 100;
+  program.steps = {{.bytes = 100, .fetched = 300, .work = 1}};
+  program.tasks = {{.step = 0, .sm = 0}};
+  CHECK(Play(program).makespan == Approx(4));
+}
+
+TEST_CASE("a task that waits for what nobody gives is stuck") {
+  SimProgram program = Machine(1);
+  program.steps = {{.work = 1}};
+  program.signals = {{}};
+  program.tasks = {{.step = 0, .sm = 0, .waits = {0}}, {.step = 0, .sm = 0, .notifies = {0}}};
+  CHECK(Play(program).stuck);
+}
+
+}  // namespace
+}  // namespace etc
