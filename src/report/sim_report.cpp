@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/walk.h"
+
 namespace etc {
 namespace {
 
@@ -80,6 +82,11 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
   for (size_t i = 0; i < kernel.calls.size(); ++i) {
     const CallCost& call = kernel.calls[i];
     const PathTimes& path = simulation.path[i];
+    const auto& share = std::get<Share>(report.module.nodes[call.share]);
+    if (call.tasks == 0 && ReadsTensor(report.module, share.axes)) {
+      text += fmt::format("  @{}: data say how many tasks it has, so it was not played\n",
+                          CalleeOf(report.module, call));
+    }
     if (call.tasks == 0 || call.iterations == 0) {
       continue;
     }
