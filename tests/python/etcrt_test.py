@@ -132,22 +132,40 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(raised.exception.status, etcrt.Status.CANCELLED)
 
 
+class Counter:
+    """The next token is the last one and 1."""
+
+    def __init__(self, most_rows, several):
+        self.most_rows, self.several = most_rows, several
+        self.seen = []
+
+    def step(self, pieces):
+        self.seen.append([(piece.sequence, piece.position, list(piece.tokens)) for piece in pieces])
+        return [piece.tokens[-1] + 1 for piece in pieces]
+
+
 class GenerateTest(unittest.TestCase):
     def test_prompts_of_different_lengths_go_through_one_batch(self):
-        class Counter:  # the next token is the last one and 1
-            def __init__(self):
-                self.seen = []
-
-            def step(self, tokens, position):
-                self.seen.append((position, list(tokens)))
-                return [token + 1 for token in tokens]
-
-        counter, told = Counter(), []
+        counter, told = Counter(2, False), []
         made = generate(counter, [[10, 20, 30], [5]], 4, [32, 9],
                         lambda i, token: told.append((i, token)))
         self.assertEqual(made, [[31], [6, 7, 8]])
-        self.assertEqual(counter.seen[:3], [(0, [10, 5]), (1, [20, 6]), (2, [30, 7])])
+        self.assertEqual(counter.seen[:3], [[(0, 0, [10]), (1, 0, [5])], [(0, 1, [20]), (1, 1, [6])],
+                                            [(0, 2, [30]), (1, 2, [7])]])
         self.assertEqual(sorted(told), [(0, 31), (1, 6), (1, 7), (1, 8)])
+
+    def test_prompts_go_in_pieces_beside_other_sequences(self):
+        counter = Counter(4, True)
+        made = generate(counter, [[1, 2, 3, 4, 5], [20, 30]], 3, [], lambda i, token: None)
+        self.assertEqual(made, [[6, 7, 8], [31, 32, 33]])
+        self.assertEqual(counter.seen[0], [(0, 0, [1, 2, 3]), (1, 0, [20])])
+        self.assertEqual(counter.seen[1], [(0, 3, [4, 5]), (1, 1, [30])])
+        self.assertEqual(counter.seen[2], [(0, 5, [6]), (1, 2, [31])])
+
+    def test_a_prompt_takes_the_fewest_steps(self):
+        counter = Counter(128, True)
+        generate(counter, [list(range(300))], 1, [], lambda i, token: None)
+        self.assertEqual([len(step[0][2]) for step in counter.seen], [128, 128, 44])
 
     def test_rotary_frequencies(self):
         plain = rotary_frequencies({"head_dim": 4, "rope_theta": 100.0})

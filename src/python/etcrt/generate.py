@@ -1,8 +1,9 @@
 """From a folder with a checkpoint to text: `etc-generate model.etca FOLDER "prompt"`.
 
 The program is a decode step of the library's models (ir-examples/qwen3.etir and the like), compiled
-with the folder's config.json. Prompts go through it token by token. Each new token is the one with
-the largest logit.
+with the folder's config.json. Prompts go through it token by token, or where the program takes
+several new tokens of a sequence, in pieces as large as it takes. Each new token is the one with the
+largest logit.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import struct
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from ._library import Error
 from .memory import Buffer, product
@@ -74,8 +75,17 @@ def end_tokens(folder: Path, config: Dict[str, Any]) -> List[int]:
     return list(ends) if isinstance(ends, list) else [ends]
 
 
+class Piece(NamedTuple):
+    """New tokens of a sequence, the first of them at `position`."""
+
+    sequence: int
+    position: int
+    tokens: Sequence[int]
+
+
 class Decoder:
-    """Sequences of one batch, with caches for so many positions each."""
+    """Sequences with caches for so many positions each. `several` says whether a step takes several
+    new tokens of a sequence, and `most_rows` how many of all sequences."""
 
     def __init__(self, program: Program, weights: Weights, config: Dict[str, Any], batch: int,
                  positions: int, sms: int = 0):
@@ -83,41 +93,78 @@ class Decoder:
         self._on_device = program.target() != "host"
         self._buffers: Dict[str, Buffer] = {}
         self._params = program.params()
-        self._batch = batch
+        self._sequences: Sequence[int] = ()  # whose pages the page table has
+        dims = program.dims()
+        self.several = "row_start" in self._params
+        self.most_rows = dims["batch"][1] if self.several else batch
+        if batch > dims["batch"][1]:
+            raise ValueError(f"{batch} sequences are more than the program's {dims['batch'][1]}")
         page = int(self._params["k_cache"].extents[3])
-        pages = -(-positions // page)
-        limit = program.dims()["max_pages"][1]
-        if pages > limit:
+        self._pages = -(-positions // page)
+        limit = dims["max_pages"][1]
+        if self._pages > limit:
             raise ValueError(f"{positions} positions are more than the program's {limit * page}")
-        for name, value in (("batch", batch), ("max_pages", pages), ("num_pages", batch * pages)):
-            self._run.set_dim(name, value)
+        self._run.set_dim("max_pages", self._pages)
+        self._run.set_dim("num_pages", batch * self._pages)
         self._run.set_sms(sms)
         self._run.bind_weights(weights)
-        for name in ("ids", "pos", "page_table", "inv_freq", "k_cache", "v_cache", "logits", "token"):
-            self._allocate(name)
-        self._write("page_table", range(batch * pages))
+        self._set_sizes(self.most_rows, batch)
+        inputs = ["ids", "pos", "page_table", *(["row_start"] if self.several else [])]
+        self._of_step = [*inputs, "logits", "token"]
+        for name in (*self._of_step, "inv_freq", "k_cache", "v_cache"):
+            size = product(self._run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
+            self._buffers[name] = Buffer(size, self._on_device)
+            self._bind(name)
         frequencies = rotary_frequencies(config)
         self._buffers["inv_freq"].write(struct.pack(f"{len(frequencies)}f", *frequencies))
         for name in ("k_cache", "v_cache"):
             self._buffers[name].fill(0)
         self._run.reserve()
 
-    def _allocate(self, name: str) -> None:
-        shape, dtype = self._run.shape(name), self._params[name].dtype
-        buffer = Buffer(product(shape) * _ELEMENT_BYTES[dtype], self._on_device)
-        self._run.bind_pointer(name, buffer.address, dtype, shape)
-        self._buffers[name] = buffer
+    def _set_sizes(self, rows: int, sequences: int) -> None:
+        self._run.set_dim("batch", rows)
+        if self.several:
+            self._run.set_dim("extra", rows - sequences)
+
+    def _bind(self, name: str) -> None:
+        self._run.bind_pointer(name, self._buffers[name].address, self._params[name].dtype,
+                               self._run.shape(name))
 
     def _write(self, name: str, values: Sequence[int]) -> None:
         self._buffers[name].write(struct.pack(f"{len(values)}i", *values))
 
-    def step(self, tokens: Sequence[int], position: int) -> List[int]:
-        """The next token of each sequence behind one more token at `position`."""
-        self._write("ids", tokens)
-        self._write("pos", [position] * self._batch)
+    def step(self, pieces: Sequence[Piece]) -> List[int]:
+        """The next token behind each piece; no two are of one sequence."""
+        starts = [0]
+        for piece in pieces:
+            starts.append(starts[-1] + len(piece.tokens))
+        self._set_sizes(starts[-1], len(pieces))
+        for name in self._of_step:
+            self._bind(name)
+        self._write("ids", [token for piece in pieces for token in piece.tokens])
+        self._write("pos", [piece.position for piece in pieces])
+        if self.several:
+            self._write("row_start", starts)
+        sequences = [piece.sequence for piece in pieces]
+        if sequences != self._sequences:
+            self._write("page_table", [sequence * self._pages + page for sequence in sequences
+                                       for page in range(self._pages)])
+            self._sequences = sequences
         self._run.launch(0)
         self._run.check(0)
-        return list(struct.unpack(f"{self._batch}i", self._buffers["token"].read(4 * self._batch)))
+        tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
+        return [tokens[end - 1] for end in starts[1:]]
+
+
+def _counts(waiting: Sequence[int], most_rows: int, several: bool) -> List[int]:
+    """How many tokens go into a step, of sequences with so many each: one at least, and what is left
+    to the first."""
+    room = most_rows - len(waiting) if several else 0
+    counts = []
+    for tokens in waiting:
+        counts.append(1 + min(tokens - 1, room))
+        room -= counts[-1] - 1
+    return counts
 
 
 def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int,
@@ -125,23 +172,24 @@ def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int
     """The new tokens of each prompt, up to `max_tokens` and without what ends a text. `on_token` gets
     the number of a prompt and its next token as it comes."""
     made: List[List[int]] = [[] for _ in prompts]
-    done = [False] * len(prompts)
-    last = [prompt[0] for prompt in prompts]
-    position = 0
-    while not all(done):
-        following = decoder.step(last, position)
-        position += 1
-        for i, prompt in enumerate(prompts):
-            if position < len(prompt):
-                last[i] = prompt[position]
-            elif not done[i]:
-                last[i] = following[i]
-                if following[i] in ends:
-                    done[i] = True
-                    continue
-                made[i].append(following[i])
-                on_token(i, following[i])
-                done[i] = len(made[i]) == max_tokens
+    waiting = [list(prompt) for prompt in prompts]  # what no step has had
+    positions = [0] * len(prompts)
+    live = list(range(len(prompts)))
+    while live:
+        counts = _counts([len(waiting[i]) for i in live], decoder.most_rows, decoder.several)
+        pieces = [Piece(i, positions[i], waiting[i][:count]) for i, count in zip(live, counts)]
+        for piece, token in zip(pieces, decoder.step(pieces)):
+            i = piece.sequence
+            positions[i] += len(piece.tokens)
+            waiting[i] = waiting[i][len(piece.tokens):]
+            if waiting[i]:
+                continue
+            if token not in ends:
+                waiting[i] = [token]
+                made[i].append(token)
+                on_token(i, token)
+            if token in ends or len(made[i]) == max_tokens:
+                live.remove(i)
     return made
 
 
