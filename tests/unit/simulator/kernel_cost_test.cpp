@@ -6,6 +6,7 @@
 
 #include "schedule/choose_throttles.h"
 #include "schedule/lower.h"
+#include "simulator/simulate.h"
 #include "simulator/sizes.h"
 #include "text/parser.h"
 #include "verify/verify.h"
@@ -154,6 +155,17 @@ TEST_CASE("a repeat in a repeat is played round by round") {
   text.replace(text.find("l in 0..layers"), 14, "l in 0..2");
   KernelCost nested = Scheduled(text, 1, 1).Cost();
   CHECK(nested.times.Sum() == doctest::Approx(flat.times.Sum()).epsilon(0.01));
+}
+
+TEST_CASE("a coarse play takes as long as one of every task") {
+  for (int width : {256, 1024, 4096}) {
+    const Scheduled scheduled(Products(12, width), 4, 100);
+    KernelCost cost = scheduled.Cost();
+    Simulation full = Simulate(*scheduled.module, scheduled.kernel(), scheduled.dims,
+                               DefaultTarget(), cost.calls, Edges::Scheduled, Grain::Tasks);
+    CHECK_FALSE(full.run.stuck);
+    CHECK(cost.times.Sum() == doctest::Approx(full.us).epsilon(0.01));
+  }
 }
 
 TEST_CASE("two calls on different SMs that stream one tensor are at work at once") {
