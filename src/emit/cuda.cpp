@@ -55,17 +55,17 @@ class CudaWriter {
     }
     emitted.text = begin + spaces + end + entries;
     if (raised_.has_checks) {
-      emitted.checks = std::move(check_texts_);
+      emitted.checks = raised_.check_texts;
     }
     if (raised_.has_watchdog) {
-      emitted.waits = std::move(wait_texts_);
+      emitted.waits = raised_.wait_texts;
     }
     return emitted;
   }
 
   void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
     const Kernel& kernel = raised.kernel;
-    KernelScope kernel_scope(raised, check_texts_, wait_texts_);
+    KernelScope kernel_scope(raised);
     out.Line("");
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteConstants(out, raised);
@@ -76,7 +76,7 @@ class CudaWriter {
       out.Line("");
       ArgsNames names(each.impl != nullptr);
       if (kernel.check_accesses) {
-        WriteDevice(out, CheckedScope(raised, names, each, check_texts_), each, true);
+        WriteDevice(out, CheckedScope(raised, names, each), each, true);
       } else {
         WriteDevice(out, DeviceScope(raised, names), each, false);
       }
@@ -86,7 +86,7 @@ class CudaWriter {
           fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartialsBytes)", partials, device.name);
     }
     if (HasChecks(kernel)) {
-      WriteParamChecks(out, kernel_scope, kernel);
+      WriteParamChecks(out, kernel_scope);
     }
     out.Line("");
     if (kernel.schedule == ScheduleKind::Kernels) {
@@ -238,8 +238,6 @@ class CudaWriter {
   const RaisedModule& raised_;
   const Module& module_;
   Arch arch_;
-  CheckTexts check_texts_;
-  CheckTexts wait_texts_;
 };
 
 }  // namespace

@@ -2,34 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "ir/printer.h"
-
 namespace etc {
 namespace {
-
-constexpr size_t kValues = kRecordValues;
-
-/// `[{}, {}]` for so many indices, and nothing for none.
-std::string Places(size_t count) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i) {
-    text += i == 0 ? "{}" : ", {}";
-  }
-  return count == 0 ? "" : "[" + text + "]";
-}
 
 /// An element of a parameter by its number in row-major order, as C++.
 class Elements {
  public:
-  Elements(const KernelScope& scope, TensorId id) : tensor_(scope.module().tensors[id]) {
-    for (size_t axis = 0; axis < tensor_.shape.size(); ++axis) {
+  Elements(const KernelScope& scope, TensorId id, ElementPlace place) : place_(place) {
+    const Tensor& tensor = scope.module().tensors[id];
+    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       extents_.push_back(scope.Extent(id, axis));
     }
-    // For many axes a message gives only their number.
-    by_number_ = 2 * extents_.size() + 1 > kValues;
-    if (!tensor_.tile.empty()) {
+    if (!tensor.tile.empty()) {
       tile_ = CxxTile(scope, id);
     }
   }
@@ -59,38 +43,44 @@ class Elements {
     return fmt::format("{} / ({}) % ({})", e, Count(axis + 1), extents_[axis]);
   }
 
-  /// The indices of element number `e` as arguments: `, e / 4 % n, e % 4`.
-  std::string Indices(const std::string& e) const {
+  /// What messages say of element number `e`, as arguments: `, e / 4 % n, e % 4`.
+  std::string Place(const std::string& e) const {
     std::string text;
-    for (size_t axis = 0; axis < extents_.size() && !by_number_; ++axis) {
-      text += ", " + Index(e, axis);
+    switch (place_) {
+      case ElementPlace::Indices:
+        for (size_t axis = 0; axis < extents_.size(); ++axis) {
+          text += ", " + Index(e, axis);
+        }
+        break;
+      case ElementPlace::Number:
+        text = ", " + e;
+        break;
+      case ElementPlace::Unsaid:
+        break;
     }
-    return by_number_ ? ", " + e : text;
+    return text;
   }
-  std::string Places() const { return etc::Places(by_number_ ? 1 : extents_.size()); }
 
  private:
-  const Tensor& tensor_;
+  ElementPlace place_;
   std::vector<std::string> extents_;
   std::string tile_;
-  bool by_number_ = false;
 };
 
 /// The range of an element, of which the bounds may read other parameters: by what these hold,
 /// which may be wrong itself.
 class PreconditionScope : public CxxScope {
  public:
-  /// `who` is the element in messages, with the values of its places as arguments: `, e / 4, e %
-  /// 4`. `names` and `indices` are those of the element in its range.
-  PreconditionScope(const CxxScope& around, std::string checks, std::string who, std::string values,
+  /// `checks` is the record, and `place` what messages say of the element, as arguments: `, e / 4,
+  /// e % 4`. `names` and `indices` are those of the element in its range.
+  PreconditionScope(const CxxScope& around, std::string checks, std::string place,
                     const std::vector<SymbolId>& names, const std::vector<std::string>& indices,
-                    CheckTexts& texts)
+                    const ElementMessages& says)
       : CxxScope(around.raised()),
         around_(around),
         checks_(std::move(checks)),
-        who_(std::move(who)),
-        values_(std::move(values)),
-        texts_(texts) {
+        place_(std::move(place)),
+        says_(says) {
     for (size_t axis = 0; axis < names.size(); ++axis) {
       if (names[axis]) {
         indices_[names[axis]] = "(" + indices[axis] + ")";
@@ -109,11 +99,9 @@ class PreconditionScope : public CxxScope {
   std::string Guard(TensorId id, const std::vector<ExprId>& indices) const override {
     std::string guard;
     for (size_t axis = 0; axis < indices.size(); ++axis) {
-      size_t number = CheckNumber(
-          texts_, fmt::format("{} is promised by index {} of %{}, {{}}, outside of 0..{{}}", who_,
-                              axis, module().tensors[id].name));
       guard += fmt::format("{}{}.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", checks_,
-                           number, CxxExpr(*this, indices[axis]), Extent(id, axis), values_);
+                           says_.bounds.at({id, axis}), CxxExpr(*this, indices[axis]),
+                           Extent(id, axis), place_);
     }
     return guard;
   }
@@ -121,179 +109,139 @@ class PreconditionScope : public CxxScope {
  private:
   const CxxScope& around_;
   std::string checks_;
-  std::string who_;
-  std::string values_;
+  std::string place_;
   std::map<SymbolId, std::string> indices_;
-  CheckTexts& texts_;
+  const ElementMessages& says_;
 };
 
 /// Each thread counts for elements of its own.
-void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& check,
-                      const std::string& who, const std::string& indices, CheckTexts& texts) {
-  const Tensor& counted = scope.module().tensors[check.counts];
-  Elements elements(scope, check.counts);
-  size_t number = CheckNumber(
-      texts, fmt::format("{} is {{}}, but must count the elements of %{} that are {{}}, "
-                         "of which there are {{}}",
-                         who, counted.name));
+void WriteCountsCheck(TextWriter& out, const KernelScope& scope, TensorId counted,
+                      MessageId message, const std::string& place) {
+  Elements elements(scope, counted, ElementPlace::Unsaid);
   out.Line("i64 equal = 0;");
   out.Open(
       fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count(0)));
-  out.Line(fmt::format("equal += i64({}[{}]) == e;", scope.Pointer(check.counts),
-                       elements.Offset("other")));
+  out.Line(
+      fmt::format("equal += i64({}[{}]) == e;", scope.Pointer(counted), elements.Offset("other")));
   out.Close();
   out.Open("if (value != equal) {");
-  out.Line(fmt::format("checks.Fail({}{}, value, e, equal);", number, indices));
+  out.Line(fmt::format("checks.Fail({}{}, value, e, equal);", message, place));
   out.Close();
 }
 
 }  // namespace
 
-size_t CheckNumber(CheckTexts& texts, const std::string& text) {
-  auto found = std::find(texts.begin(), texts.end(), text);
-  if (found == texts.end()) {
-    texts.push_back(text);
-    return texts.size() - 1;
-  }
-  return static_cast<size_t>(found - texts.begin());
-}
-
-void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
-                const std::string& before, const std::string& thread, const std::string& threads) {
-  CheckTexts& texts = scope.Texts();
+void WriteCheck(TextWriter& out, const KernelScope& scope, const RaisedCheck& raised,
+                const std::string& thread, const std::string& threads) {
+  const auto& [check, says] = raised;
   const Tensor& tensor = scope.module().tensors[check.tensor];
-  Elements elements(scope, check.tensor);
-  std::string places = elements.Places(), indices = elements.Indices("e");
-  std::string who = fmt::format("{}%{}: {}", before, tensor.name, places.empty() ? "it" : places);
+  Elements elements(scope, check.tensor, says.place);
+  std::string place = elements.Place("e");
   std::vector<std::string> named;
   for (size_t i = 0; i < check.indices.size(); ++i) {
     named.push_back(elements.Index("e", check.leading + i));
   }
-  PreconditionScope range(scope, "checks", who, indices, check.indices, named, texts);
+  PreconditionScope range(scope, "checks", place, check.indices, named, says);
   out.Open("{");
   out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}[{}]); }};",
                        scope.Pointer(check.tensor), elements.Offset("e")));
   out.Open(fmt::format("for (i64 e = {}, end = {}; e < end; e += {}) {{", thread, elements.Count(0),
                        threads));
   out.Line("const i64 value = at(e);");
-  if (check.value_lo) {
+  if (says.range) {
     out.Line(fmt::format("const i64 lo = {}, hi = {};", CxxExpr(range, check.value_lo),
                          CxxExpr(range, check.value_hi)));
-    size_t number = CheckNumber(texts, who + " is {}, outside of {}..{}");
-    out.Line(fmt::format("checks.InRange({}, value, lo, hi{});", number, indices));
+    out.Line(fmt::format("checks.InRange({}, value, lo, hi{});", *says.range, place));
   }
-  if (check.monotone) {
-    size_t number =
-        CheckNumber(texts, who + " is {}, less than the {} before it, but must be monotone");
+  if (says.monotone) {
     out.Open(fmt::format("if (e % ({}) != 0 && value < at(e - 1)) {{",
                          elements.Count(tensor.shape.size() - 1)));
-    out.Line(fmt::format("checks.Fail({}{}, value, at(e - 1));", number, indices));
+    out.Line(fmt::format("checks.Fail({}{}, value, at(e - 1));", *says.monotone, place));
     out.Close();
   }
-  if (check.distinct) {
-    size_t number =
-        CheckNumber(texts, fmt::format("{} is {{}}, like {}, but must be distinct", who, places));
+  if (says.distinct) {
     std::string slice = elements.Count(check.leading);
     out.Open(fmt::format("for (i64 other = e / ({0}) * ({0}); other < e; ++other) {{", slice));
     out.Open("if (value == at(other)) {");
     out.Line(
-        fmt::format("checks.Fail({}{}, value{});", number, indices, elements.Indices("other")));
+        fmt::format("checks.Fail({}{}, value{});", *says.distinct, place, elements.Place("other")));
     out.Close();
     out.Close();
   }
-  if (check.counts) {
-    WriteCountsCheck(out, scope, check, who, indices, texts);
+  if (says.counts) {
+    WriteCountsCheck(out, scope, check.counts, *says.counts, place);
   }
   out.Close();
   out.Close();
 }
 
-CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& callee,
-                           CheckTexts& texts)
-    : DeviceScope(raised, names), from_data_(callee.from_data), texts_(texts) {
-  const Device& device = callee.device;
-  name_ = "@" + device.name;
-  // What follows the coordinates in a message takes five values or less, but for the indices.
-  if (device.tasks.size() + 5 <= kValues) {
-    values_ = device.tasks.size();
-    name_ += ", task " + Places(values_);
-    for (const Axis& axis : device.tasks) {
-      coordinates_ += ", " + CxxName(module(), axis.var);
-    }
+CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& callee)
+    : DeviceScope(raised, names), from_data_(callee.from_data), says_(callee.says) {
+  for (const Axis& axis : callee.device.tasks) {
+    coordinates_ += says_.tasks ? ", " + CxxName(module(), axis.var) : "";
   }
 }
 
 std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices) const {
-  const Tensor& tensor = module().tensors[id];
   std::string guard;
   for (size_t axis = 0; axis < indices.size(); ++axis) {
     if (!from_data_.contains(indices[axis])) {
       continue;
     }
-    size_t number = CheckNumber(
-        texts_,
-        fmt::format("{}: index {} of %{} is {{}}, outside of 0..{{}}", name_, axis, tensor.name));
-    guard += fmt::format("{}args.checks.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", number,
-                         CxxExpr(*this, indices[axis]), Extent(id, axis), coordinates_);
+    guard += fmt::format("{}args.checks.Inside({}, {}, {}{})", guard.empty() ? "" : " && ",
+                         says_.indices.at({id, axis}), CxxExpr(*this, indices[axis]),
+                         Extent(id, axis), coordinates_);
   }
   return guard;
 }
 
 std::string CheckedScope::RankCheck(const TopK& topk) const {
-  if (!from_data_.contains(topk.axis.lo) && !from_data_.contains(topk.axis.hi) &&
-      !from_data_.contains(topk.rank.hi)) {
+  auto message = says_.ranks.find(&topk);
+  if (message == says_.ranks.end()) {
     return "";
   }
-  size_t number = CheckNumber(
-      texts_, fmt::format("{}: `topk` takes an element of rank {{}}, outside of 0..{{}}", name_));
   std::string taken = CxxExpr(*this, topk.rank.hi);
   std::string lo = topk.axis.lo ? CxxExpr(*this, topk.axis.lo) : "0LL";
   return fmt::format("if ({0} > 0) {{ (void)args.checks.Inside({1}, {0} - 1, {2} - {3}{4}); }}",
-                     taken, number, CxxExpr(*this, topk.axis.hi), lo, coordinates_);
+                     taken, message->second, CxxExpr(*this, topk.axis.hi), lo, coordinates_);
 }
 
 std::string CheckedScope::Checked(TensorId id, const std::vector<ExprId>& indices,
                                   std::string value) const {
-  const Tensor& tensor = module().tensors[id];
-  if (!tensor.value_lo || !raised().computed.contains(id)) {
+  auto found = says_.elements.find(id);
+  if (found == says_.elements.end()) {
     return value;
   }
-  bool fits = values_ + indices.size() + 3 <= kValues;
+  const ElementMessages& says = found->second;
+  const Tensor& tensor = module().tensors[id];
   std::vector<std::string> places;
-  std::string values = coordinates_;
+  std::string place = coordinates_;
   for (ExprId index : indices) {
     places.push_back(CxxExpr(*this, index));
-    values += fits ? ", " + places.back() : "";
+    place += says.place == ElementPlace::Indices ? ", " + places.back() : "";
   }
-  std::string who =
-      fmt::format("{}: %{}{}", name_, tensor.name, fits ? Places(indices.size()) : "");
-  PreconditionScope range(*this, "args.checks", who, values, tensor.indices, places, texts_);
-  return fmt::format("args.checks.InRange({}, {}, {}, {}{})",
-                     CheckNumber(texts_, who + " is {}, outside of {}..{}"), value,
-                     CxxExpr(range, tensor.value_lo), CxxExpr(range, tensor.value_hi), values);
+  PreconditionScope range(*this, "args.checks", place, tensor.indices, places, says);
+  return fmt::format("args.checks.InRange({}, {}, {}, {}{})", says.range.value(), value,
+                     CxxExpr(range, tensor.value_lo), CxxExpr(range, tensor.value_hi), place);
 }
 
 std::string CheckedScope::CheckedDivisor(ExprId division, std::string divisor) const {
-  std::string text = fmt::format("{}: `{}` divides by zero", name_, Print(module(), division));
-  return fmt::format("args.checks.NotZero({}, {}{})", CheckNumber(texts_, text), divisor,
+  return fmt::format("args.checks.NotZero({}, {}{})", says_.divisors.at(division), divisor,
                      coordinates_);
 }
 
 std::string CheckedScope::CheckedPlaces(ExprId shift, std::string places) const {
-  std::string text = fmt::format("{}: `{}` shifts by {{}} places, outside of 0..64", name_,
-                                 Print(module(), shift));
-  return fmt::format("args.checks.Places({}, {}{})", CheckNumber(texts_, text), places,
-                     coordinates_);
+  return fmt::format("args.checks.Places({}, {}{})", says_.shifts.at(shift), places, coordinates_);
 }
 
-void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel) {
+void WriteParamChecks(TextWriter& out, const KernelScope& scope) {
   out.Line("");
   out.Open(
       "ETC_DEVICE void CheckParams(const Params& params, const Checks& checks, i64 thread, "
       "i64 threads) {");
   out.Line("[[maybe_unused]] const Dims dims = params.dims();");
-  for (const Check& check : kernel.checks) {
-    WriteCheck(out, scope, check, "parameter ", "thread", "threads");
+  for (const RaisedCheck& check : scope.raised().checks) {
+    WriteCheck(out, scope, check, "thread", "threads");
   }
   out.Close();
 }

@@ -5,19 +5,14 @@
 
 #include "emit/cxx_body.h"
 #include "emit/cxx_kernel.h"
-#include "emit/emit.h"
 
 namespace etc {
-
-/// The values that the record of a failure has room for, in kernels/engine/checks.cuh.
-inline constexpr size_t kRecordValues = 12;
 
 /// A body whose indices that depend on data are held against their extents, and the elements of
 /// computed parameters with a declared range against it; divisors and shifts, too.
 class CheckedScope : public DeviceScope {
  public:
-  CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& device,
-               CheckTexts& texts);
+  CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& device);
 
   std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
   std::string Checked(TensorId tensor, const std::vector<ExprId>& indices,
@@ -27,22 +22,17 @@ class CheckedScope : public DeviceScope {
   std::string CheckedPlaces(ExprId shift, std::string places) const override;
 
  private:
-  std::string name_;         // `@f, task [{}, {}]`
-  std::string coordinates_;  // `, i_x, i_y`: its values
-  size_t values_ = 0;        // how many
+  std::string coordinates_;  // what messages say of the task, as arguments: `, i_x, i_y`
   const std::set<ExprId>& from_data_;
-  CheckTexts& texts_;
+  const BodyMessages& says_;
 };
 
-/// The number of a text; equal texts have one.
-size_t CheckNumber(CheckTexts& texts, const std::string& text);
-
 /// That a tensor is what `check` says, by `threads` of which this is number `thread`, in a scope
-/// where `checks` is the record. `who` stands before the tensor's name in messages.
-void WriteCheck(TextWriter& out, const KernelScope& scope, const Check& check,
-                const std::string& who, const std::string& thread, const std::string& threads);
+/// where `checks` is the record.
+void WriteCheck(TextWriter& out, const KernelScope& scope, const RaisedCheck& check,
+                const std::string& thread, const std::string& threads);
 
 /// `CheckParams(params, checks, thread, threads)`: this thread's part of the kernel's checks.
-void WriteParamChecks(TextWriter& out, const KernelScope& scope, const Kernel& kernel);
+void WriteParamChecks(TextWriter& out, const KernelScope& scope);
 
 }  // namespace etc

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "emit/cxx_expr.h"
-#include "emit/emit.h"
 #include "emit/text_writer.h"
 
 namespace etc {
@@ -12,24 +11,16 @@ namespace etc {
 /// Inside a kernel, parameters are members of `params`, and buffers are named pointers.
 class KernelScope : public CxxScope {
  public:
-  /// `texts` gets what debug checks say, and `waits` what a watchdog says.
-  KernelScope(const RaisedKernel& raised, CheckTexts& texts, CheckTexts& waits)
-      : CxxScope(raised), texts_(texts), waits_(waits) {}
+  explicit KernelScope(const RaisedKernel& raised) : CxxScope(raised) {}
 
   /// Whether arguments have a record of failed checks.
   bool ChecksAccesses() const { return raised().kernel.check_accesses.has_value(); }
-  CheckTexts& Texts() const { return texts_; }
-  CheckTexts& WaitTexts() const { return waits_; }
 
   std::string Pointer(TensorId tensor) const override;
   std::string Extent(TensorId tensor, size_t axis) const override;
   /// A value of the kernel is its expression: as a variable it would take registers from the first
   /// task on, where the compiler computes it anew if that is cheaper.
   std::string Scalar(SymbolId symbol) const override;
-
- private:
-  CheckTexts& texts_;
-  CheckTexts& waits_;
 };
 
 /// `constexpr i64 k_NAME = …;` for every constant of the module, as a kernel for these ranges has

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "emit/cxx_checks.h"
 #include "emit/cxx_spans.h"
 #include "support/diagnostics.h"
 
@@ -11,15 +10,15 @@ namespace etc {
 /// One call for each element of each reference: a wait where there is a place, for as many notifies
 /// as the event counts, or else `amount` notifies.
 void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
-                         const WaitPlace* place) {
+                         const std::vector<OrderPart>* place) {
   const Module& module = scope_.module();
   for (const RaisedSignal& signal : signals) {
-    const auto& [ref, one_thread, checked, span, guards_span] = signal;
+    const EventRef& ref = signal.ref;
     const Event& event = module.events[ref.event];
     ETC_CHECK(event.realisation == Realisation::Counter);
     std::string loops, flat = "0LL", names, values;
     std::vector<std::string> indices;
-    if (one_thread) {
+    if (signal.one_thread) {
       loops = fmt::format("if ({}.thread == 0) ", role_);
     }
     for (const Axis& axis : ref.axes) {
@@ -53,21 +52,23 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
       }
     }
     std::string record;
-    if (checked) {
-      loops += "if (" + InsideOf(event, indices) + ") ";
+    if (signal.checked) {
+      loops += "if (" + InsideOf(signal, indices) + ") ";
       if (place != nullptr) {
         record = "OpenChecks(params.event_memory), ";
-        count = CountChecked(event, count);
+        // No event counts less than nothing, or more than its counter holds.
+        count = fmt::format("OpenChecks(params.event_memory).InRange({}, {}, 0, 1LL << 32)",
+                            signal.says.count, count);
       }
     }
     const std::string counter = fmt::format("e_{} + {}, u32({})", event.name, flat, count);
     if (place == nullptr) {
       out_.Line(fmt::format("{}events.NotifyOne({}, {});", loops, role_, counter));
-    } else if (!scope_.raised().kernel.watchdog) {
+    } else if (!signal.watched) {
       out_.Line(fmt::format("{}events.WaitOne({}, {}{});", loops, role_, record, counter));
     } else {
       out_.Line(fmt::format("{}WaitWatched(events, {}, {}, {});", loops, role_, counter,
-                            GivesUp(event, indices, checked, *place)));
+                            GivesUp(signal, indices, *place)));
     }
     if (signal.span) {
       WriteSpan(signal);
@@ -87,55 +88,47 @@ void SignalWriter::WriteSpan(const RaisedSignal& signal) {
 }
 
 /// What a watched wait asks when it has lasted for a while.
-std::string SignalWriter::GivesUp(const Event& event, const std::vector<std::string>& indices,
-                                  bool checked, const WaitPlace& place) const {
-  constexpr size_t kCounts = 2;  // the notifies that came, and those that are awaited
-  std::string places, values;
-  for (size_t i = 0; i < indices.size(); ++i) {
-    places += i == 0 ? "[{}" : ", {}";
+std::string SignalWriter::GivesUp(const RaisedSignal& wait, const std::vector<std::string>& indices,
+                                  const std::vector<OrderPart>& place) const {
+  const WatchMessage& message = wait.watched.value();
+  std::string values = message.sm ? ", sm" : "";
+  for (SymbolId variable : message.variables) {
+    values += ", " + CxxName(scope_.module(), variable);
   }
-  const int64_t seconds = scope_.raised().kernel.watchdog->seconds;
-  // In the place of the last value, waits agree which of them is the first.
-  bool fits = place.values.size() + indices.size() + kCounts < kRecordValues;
-  for (const auto* list : {fits ? &place.values : nullptr, &indices}) {
-    for (const std::string& value : list != nullptr ? *list : std::vector<std::string>()) {
-      values += ", " + value;
-    }
+  for (const std::string& index : indices) {
+    values += ", " + index;
   }
-  std::string who = fits ? place.who : place.who.substr(0, place.who.find(','));
-  size_t number = CheckNumber(
-      scope_.WaitTexts(),
-      fmt::format("kernel @{}: {} waits for %{}{}, of which {{}} of {{}} notifies came, and "
-                  "nothing has happened for {} s",
-                  scope_.raised().kernel.name, who, event.name, places.empty() ? "" : places + "]",
-                  seconds));
   return fmt::format("[&](const Stalled& wait) {{ return {}wait.GivesUp({}, {}, {}{}); }}",
-                     checked ? "OpenChecks(params.event_memory).Failed() || " : "", seconds,
-                     place.place, number, values);
+                     wait.checked ? "OpenChecks(params.event_memory).Failed() || " : "",
+                     scope_.raised().kernel.watchdog->seconds, NumberOf(place), message.text,
+                     values);
+}
+
+/// A place in program order: a number that grows with it, and differs from SM to SM.
+std::string SignalWriter::NumberOf(const std::vector<OrderPart>& place) const {
+  std::string number;
+  for (const OrderPart& part : place) {
+    std::string value =
+        part.repeat == nullptr
+            ? fmt::format("{}LL", part.node)
+            : fmt::format("{} - {}", CxxName(scope_.module(), part.repeat->var),
+                          part.repeat->lo ? CxxExpr(scope_, part.repeat->lo) : "0LL");
+    number += fmt::format("u64(Min({}, {}LL)) << {} | ", value, part.most, part.shift);
+  }
+  return number + "u64(Min(sm, 255LL))";
 }
 
 /// Whether an element that data may decide is one of the event.
-std::string SignalWriter::InsideOf(const Event& event,
+std::string SignalWriter::InsideOf(const RaisedSignal& signal,
                                    const std::vector<std::string>& indices) const {
+  const Event& event = scope_.module().events[signal.ref.event];
   std::string inside = indices.empty() ? "true" : "";
   for (size_t i = 0; i < indices.size(); ++i) {
-    size_t number = CheckNumber(
-        scope_.Texts(),
-        fmt::format("index {} of event %{} is {{}}, outside of 0..{{}}", i, event.name));
     inside +=
         fmt::format("{}OpenChecks(params.event_memory).Inside({}, {}, {})", i == 0 ? "" : " && ",
-                    number, indices[i], CxxExpr(scope_, event.dims[i].extent));
+                    signal.says.indices[i], indices[i], CxxExpr(scope_, event.dims[i].extent));
   }
   return inside;
-}
-
-/// No event counts less than nothing, or more than its counter holds.
-std::string SignalWriter::CountChecked(const Event& event, const std::string& count) const {
-  size_t number =
-      CheckNumber(scope_.Texts(),
-                  fmt::format("event %{} counts {{}} notifies, outside of {{}}..{{}}", event.name));
-  return fmt::format("OpenChecks(params.event_memory).InRange({}, {}, 0, 1LL << 32)", number,
-                     count);
 }
 
 }  // namespace etc

@@ -9,22 +9,15 @@
 
 namespace etc {
 
-/// Which wait of a kernel it is, for its watchdog.
-struct WaitPlace {
-  std::string place;                     // in program order, as C++
-  std::string who;                       // in messages, with `{}` for each of
-  std::vector<std::string> values = {};  // these
-};
-
 /// What one role of a kernel waits for and notifies. `role` is the name of its object in the text.
 class SignalWriter {
  public:
   SignalWriter(TextWriter& out, const KernelScope& scope, std::string_view role)
       : out_(out), scope_(scope), role_(role) {}
 
-  /// A wait for each element of each reference. Of a kernel with a profile, `asked` is when the
-  /// first began, and each span begins where the one before it ends.
-  void WriteWaits(const std::vector<RaisedSignal>& signals, const WaitPlace& place) {
+  /// A wait for each element of each reference, at this place in program order. Of a kernel with a
+  /// profile, `asked` is when the first began, and each span begins where the one before it ends.
+  void WriteWaits(const std::vector<RaisedSignal>& signals, const std::vector<OrderPart>& place) {
     Write(signals, "", &place);
   }
 
@@ -35,12 +28,12 @@ class SignalWriter {
 
  private:
   void Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
-             const WaitPlace* place);
+             const std::vector<OrderPart>* place);
   void WriteSpan(const RaisedSignal& signal);
-  std::string GivesUp(const Event& event, const std::vector<std::string>& indices, bool checked,
-                      const WaitPlace& place) const;
-  std::string InsideOf(const Event& event, const std::vector<std::string>& indices) const;
-  std::string CountChecked(const Event& event, const std::string& count) const;
+  std::string GivesUp(const RaisedSignal& wait, const std::vector<std::string>& indices,
+                      const std::vector<OrderPart>& place) const;
+  std::string NumberOf(const std::vector<OrderPart>& place) const;
+  std::string InsideOf(const RaisedSignal& signal, const std::vector<std::string>& indices) const;
 
   TextWriter& out_;
   const KernelScope& scope_;

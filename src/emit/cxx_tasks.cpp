@@ -70,7 +70,7 @@ void TaskLoop::WriteRange() {
   out_.Line(fmt::format("i64 task = sm - {}Mod({}{}, sms);", DivisionName(raised_.first),
                         CxxExpr(scope_, share_.first), moves ? " + moved" : ""));
   out_.Line("task += task < 0 ? sms : 0;");
-  if (moves && raised_.reads_ranges) {
+  if (raised_.moves_others) {
     out_.Line(fmt::format("moved = {}Mod(moved + tasks, sms);", DivisionName(raised_.coordinates)));
   }
 }

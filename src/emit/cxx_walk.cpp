@@ -10,6 +10,7 @@
 #include "emit/cxx_spans.h"
 #include "emit/cxx_tasks.h"
 #include "ir/overloaded.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -47,9 +48,7 @@ class WalkWriter {
   }
 
   void WriteNodes(const std::vector<NodeId>& nodes) {
-    path_.push_back({});
     for (NodeId id : nodes) {
-      path_.back() = {path_.back().node + 1, nullptr};
       std::visit(Overloaded{
                      [&](const Share&) { WriteShare(id); },
                      [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
@@ -58,7 +57,6 @@ class WalkWriter {
                  },
                  module_.nodes[id]);
     }
-    path_.pop_back();
   }
 
   void WriteShare(NodeId id) {
@@ -71,9 +69,7 @@ class WalkWriter {
     std::string guard = role_ == Role::EpilogueWarp
                             ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
                             : "";
-    // Every role knows where the next share begins.
-    bool counts = kernel_.moves && share.reads_ranges;
-    out_.Open(fmt::format("{}{{  // @{}", counts ? "" : guard, device.name));
+    out_.Open(fmt::format("{}{{  // @{}", share.moves_others ? "" : guard, device.name));
     if (arch_ != Arch::Host) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
@@ -82,7 +78,7 @@ class WalkWriter {
     }
     TaskLoop loop(out_, scope_, share, arch_);
     loop.WriteRange();
-    out_.Open((counts ? guard : "") + "if (task < tasks) {");
+    out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
     WriteArguments(share);
     switch (role_) {
       case Role::Loader:
@@ -110,64 +106,12 @@ class WalkWriter {
   void WriteRepeat(NodeId id, const Repeat& repeat) {
     if (role_ != Role::Loader || kernel_.preloading.contains(id)) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
-      path_.back().repeat = &repeat;
       WriteNodes(repeat.body);
       out_.Close();
     }
   }
 
-  /// Where a wait stands in program order: a number that grows with it, of at most 60 bits, and
-  /// differs from SM to SM.
-  std::string PlaceInOrder() const {
-    constexpr int kBits[] = {10, 16, 8, 16, 2};  // a node, an iteration, a node inside of it, …
-    std::string place;
-    int level = 0, shift = 60;
-    auto add = [&](const std::string& value) {
-      if (level < 5) {
-        shift -= kBits[level];
-        place += fmt::format("{}u64(Min({}, {}LL)) << {}", place.empty() ? "" : " | ", value,
-                             (1 << kBits[level]) - 1, shift);
-        ++level;
-      }
-    };
-    for (const Step& step : path_) {
-      add(fmt::format("{}LL", step.node));
-      if (step.repeat != nullptr) {
-        add(fmt::format("{} - {}", CxxName(module_, step.repeat->var),
-                        step.repeat->lo ? CxxExpr(scope_, step.repeat->lo) : "0LL"));
-      }
-    }
-    return place + " | u64(Min(sm, 255LL))";
-  }
-
-  /// The waits of a task, or of an SM before its tasks.
-  WaitPlace PlaceOf(const RaisedShare& share, bool task) const {
-    if (!kernel_.kernel.watchdog) {
-      return {};
-    }
-    WaitPlace place{PlaceInOrder(), "@" + kernel_.devices[share.device].device.name};
-    std::string places;
-    if (task) {
-      for (const Axis& axis : share.share.axes) {
-        places += places.empty() ? ", task [{}" : ", {}";
-        place.values.push_back(CxxName(module_, axis.var));
-      }
-      place.who += places + "]";
-    } else {
-      place.who += ", before its tasks on SM {}";
-      place.values.push_back("sm");
-    }
-    for (const Step& step : path_) {
-      if (step.repeat != nullptr) {
-        place.who += fmt::format(", {} = {{}}", module_.symbols[step.repeat->var].name);
-        place.values.push_back(CxxName(module_, step.repeat->var));
-      }
-    }
-    place.who += ",";
-    return place;
-  }
-
-  void WriteWaits(const std::vector<RaisedSignal>& waits, const WaitPlace& place) {
+  void WriteWaits(const std::vector<RaisedSignal>& waits, const std::vector<OrderPart>& place) {
     if (!waits.empty()) {
       spans_.OpenSignals();
       signals_.WriteWaits(waits, place);
@@ -182,23 +126,22 @@ class WalkWriter {
       out_.Line("AwaitEarlierLaunches();");
     }
     if (!share.range_waits.empty()) {
-      WriteWaits(share.range_waits, PlaceOf(share, false));
+      WriteWaits(share.range_waits, share.place);
       out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     }
-    WriteChecks(share, share.share.range_checks);
+    WriteChecks(share.range_checks);
   }
 
   /// By the consumers of each SM, of all elements: others may be as far as their tasks.
-  void WriteChecks(const RaisedShare& share, const std::vector<Check>& checks) {
+  void WriteChecks(const std::vector<RaisedCheck>& checks) {
     if (role_ != Role::Consumer || checks.empty()) {
       return;
     }
     const char* threads = arch_ == Arch::Host ? "1" : "Consumer::kThreads";
     out_.Open("{");
     out_.Line("const Checks checks = OpenChecks(params.event_memory);");
-    for (const Check& check : checks) {
-      WriteCheck(out_, scope_, check, "@" + kernel_.devices[share.device].device.name + ": ",
-                 "consumer.thread", threads);
+    for (const RaisedCheck& check : checks) {
+      WriteCheck(out_, scope_, check, "consumer.thread", threads);
     }
     out_.Close();
   }
@@ -276,14 +219,14 @@ class WalkWriter {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
       WritePrefetch(share, device, loop);
-      WriteWaits(share.enter_waits, PlaceOf(share, false));
+      WriteWaits(share.enter_waits, share.place);
       std::string where =
           share.enters_together
               ? ""
               : fmt::format("if constexpr (Impl_{}::kScratchBytes > 0) ", device.name);
       out_.Line(where + "consumer.Sync();");
     }
-    WriteChecks(share, share.share.enter_checks);
+    WriteChecks(share.enter_checks);
     if (share.one_object) {
       spans_.Begin();
       out_.Line(make);
@@ -291,7 +234,7 @@ class WalkWriter {
     out_.Line("u32 done = 0;");
     loop.Open("task += sms, ++done");
     if (!share.one_object) {
-      WriteWaits(share.waits, PlaceOf(share, true));
+      WriteWaits(share.waits, share.place);
       out_.Line("consumer.Sync();");
       spans_.Begin();
       out_.Line(make);
@@ -365,13 +308,6 @@ class WalkWriter {
   bool launch_;  // what comes before this launch has ended
   SignalWriter signals_;
   SpanWriter spans_;
-
-  /// A node, counted from 1 among those beside it, and the repeat that it is.
-  struct Step {
-    size_t node = 0;
-    const Repeat* repeat = nullptr;
-  };
-  std::vector<Step> path_;  // to the node that is written
 };
 
 }  // namespace

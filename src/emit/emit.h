@@ -15,15 +15,12 @@
 
 namespace etc {
 
-/// What a kernel with debug checks says of each that can fail, by its number: the values that the
-/// failure leaves behind take the places of `{}`, in order.
-using CheckTexts = std::vector<std::string>;
-
-/// A translation unit. `checks` is absent when no kernel has any, `waits` when none has a watchdog.
+/// A translation unit. `checks`, what debug checks say, is absent when no kernel has any, and
+/// `waits`, what watchdogs say, when none has one.
 struct Emitted {
   std::string text;
-  std::optional<CheckTexts> checks = {};
-  std::optional<CheckTexts> waits = {};  // likewise, of waits that a watchdog may end
+  std::optional<MessageTexts> checks = {};
+  std::optional<MessageTexts> waits = {};
   /// The same as several units, which are compiled by themselves: for CUDA one for each kernel, if
   /// there are more than one.
   std::vector<std::string> units = {};
@@ -71,8 +68,8 @@ struct ManifestInfo {
   std::vector<size_t> binary_images;  // where each image begins, if there are several
   std::string toolchain;              // for example "nvrtc 13.0"
   std::vector<std::string> flags;
-  std::optional<CheckTexts> debug_checks;
-  std::optional<CheckTexts> watchdog;
+  std::optional<MessageTexts> debug_checks;
+  std::optional<MessageTexts> watchdog;
   std::optional<ManifestProofs> proofs;         // of the source; absent when they were skipped
   std::optional<ManifestProofs> kernel_proofs;  // of what the passes made of its graphs
   std::vector<ManifestResources> resources;     // empty when they were not asked for

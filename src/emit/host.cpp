@@ -69,10 +69,9 @@ void WriteDevice(TextWriter& out, const DeviceScope& scope, const RaisedDevice& 
   out.Line(fmt::format("using Impl_{0} = Body_{0};", device.device.name));
 }
 
-void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts,
-                 CheckTexts& waits) {
+void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
   const Kernel& kernel = raised.kernel;
-  KernelScope kernel_scope(raised, texts, waits);
+  KernelScope kernel_scope(raised);
   out.Line("");
   out.Line("namespace etc {");
   out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
@@ -81,13 +80,13 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised, CheckTexts& texts,
   const ArgsNames names(false);
   for (const RaisedDevice& device : raised.devices) {
     if (kernel.check_accesses) {
-      WriteDevice(out, CheckedScope(raised, names, device, texts), device, true);
+      WriteDevice(out, CheckedScope(raised, names, device), device, true);
     } else {
       WriteDevice(out, DeviceScope(raised, names), device, false);
     }
   }
   if (HasChecks(kernel)) {
-    WriteParamChecks(out, kernel_scope, kernel);
+    WriteParamChecks(out, kernel_scope);
   }
   if (kernel.schedule == ScheduleKind::Kernels) {
     WriteLaunches(out, kernel_scope, kernel);
@@ -133,13 +132,12 @@ std::optional<Emitted> EmitHost(const Module& module, Diagnostics& diagnostics,
     return std::nullopt;
   }
   TextWriter out;
-  CheckTexts texts, waits;
   for (const RaisedKernel& kernel : raised.kernels) {
-    WriteKernel(out, kernel, texts, waits);
+    WriteKernel(out, kernel);
   }
   return Emitted{*headers + out.Take(),
-                 raised.has_checks ? std::optional(std::move(texts)) : std::nullopt,
-                 raised.has_watchdog ? std::optional(std::move(waits)) : std::nullopt};
+                 raised.has_checks ? std::optional(raised.check_texts) : std::nullopt,
+                 raised.has_watchdog ? std::optional(raised.wait_texts) : std::nullopt};
 }
 
 }  // namespace etc

@@ -242,6 +242,12 @@ std::string Describe(const RaisedModule& raised) {
   for (const RaisedKernel& kernel : raised.kernels) {
     text += Describer(kernel).Run();
   }
+  for (const auto* list : {&raised.check_texts, &raised.wait_texts}) {
+    for (size_t i = 0; i < list->size(); ++i) {
+      text += fmt::format("// {} {} says: {}\n", list == &raised.check_texts ? "check" : "wait", i,
+                          (*list)[i]);
+    }
+  }
   return text;
 }
 

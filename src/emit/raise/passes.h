@@ -17,5 +17,7 @@ void NumberSpans(RaisedModule& raised);
 void ShareBodies(RaisedModule& raised);
 void TraceData(RaisedModule& raised);
 void ChooseDivisions(RaisedModule& raised);
+void WordChecks(RaisedModule& raised);
+void WordWaits(RaisedModule& raised);
 
 }  // namespace etc

@@ -37,9 +37,15 @@ const std::vector<RaisePass>& RaisePasses() {
       // Behind gather-callees only.
       {"trace-data", "the indices that depend on data, which debug checks hold against extents",
        TraceData},
-      // Last: it decides about every expression that the text may hold.
+      // Behind number-tasks and fold-sizes, whose numbers it asks for. It decides about every
+      // expression that the text may hold.
       {"choose-divisions", "the width of each division, and what divides by zero or shifts too far",
        ChooseDivisions},
+      // Behind place-signals, trace-data and choose-divisions, which know what is checked.
+      {"word-checks", "what debug checks say when they fail", WordChecks},
+      // Behind place-signals, which knows the waits.
+      {"word-waits", "where waits stand in program order, and what a watchdog says of them",
+       WordWaits},
   };
   return kPasses;
 }

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "emit/raise/messages.h"
 #include "ir/module.h"
 #include "target/arch.h"
 
@@ -89,8 +90,16 @@ struct RaisedSignal {
   const EventRef& ref;
   bool one_thread;  // only the thread that waited for a tensor may read it
   bool checked;     // data decide the elements and their counts, which are held against the event
-  std::optional<size_t> span = {};  // of the kernel: what a profile makes of it
-  bool guards_span = false;         // where its guard does not hold, there is none
+  std::optional<size_t> span = {};           // of the kernel: what a profile makes of it
+  bool guards_span = false;                  // where its guard does not hold, there is none
+  SignalMessages says = {};                  // where it is checked
+  std::optional<WatchMessage> watched = {};  // of a wait, where the kernel has a watchdog
+};
+
+/// A debug check of a whole tensor.
+struct RaisedCheck {
+  const Check& check;
+  ElementMessages says;
 };
 
 /// How an SM does its tasks of a share. They are numbered row-major over the axes.
@@ -104,6 +113,8 @@ struct RaisedShare {
   Division coordinates = Division::Floor;  // of a task's number by the extents of the box
   Division first = Division::Floor;        // of the first task's place by the number of SMs
   bool reads_ranges = false;               // the ranges of the axes, from tensors
+  bool moves_others = false;               // every role counts its tasks, since shares behind it
+                                           // begin where they end
   std::set<size_t> behind_wait = {};       // operands that its loader reads behind its waits
   bool one_object = false;  // an implementation's object serves all tasks of an SM, else one each
   bool prefetches = false;  // what an SM's first task reads, before it waits
@@ -117,6 +128,9 @@ struct RaisedShare {
   std::vector<RaisedSignal> waits = {};
   std::vector<RaisedSignal> notifies = {};
   std::vector<RaisedSignal> leave_notifies = {};
+  std::vector<RaisedCheck> range_checks = {};
+  std::vector<RaisedCheck> enter_checks = {};
+  std::vector<OrderPart> place = {};  // of its waits in program order, where they are watched
 };
 
 /// A statement of a body that all consumer threads of a CTA run together, or what stands between
@@ -171,6 +185,7 @@ struct RaisedDevice {
   int64_t scratch_bytes = 0;        // of the locals in these steps
   std::set<ExprId> from_data = {};  // the indices, and the bounds of `topk`, that debug checks hold
                                     // against extents, as their values depend on elements
+  BodyMessages says = {};           // where these checks are printed
 };
 
 /// A launch of a kernel of the schedule `kernels`.
@@ -197,6 +212,7 @@ struct RaisedKernel {
   std::vector<RaisedPlace> flag_buffers = {};     // those of them that are flagged,
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
+  std::vector<RaisedCheck> checks = {};           // of parameters
   std::map<NodeId, RaisedShare> shares = {};
   std::vector<RaisedSpan> spans = {};  // of a kernel with a profile
   int64_t block_bytes = 0;             // of the shared memory, what a CTA has for its roles
@@ -219,6 +235,8 @@ struct RaisedModule {
   bool has_task_ranges = false;            // whether some share is walked by value
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
   bool has_profile = false;                // whether launches of some kernel leave a profile behind
+  MessageTexts check_texts = {};           // what debug checks say, and what the watchdog says: the
+  MessageTexts wait_texts = {};            // failure's number is the place in the list
 };
 
 }  // namespace etc

@@ -69,6 +69,9 @@ void WalkRoles(RaisedModule& raised) {
       }
     }
     kernel.moves = FollowsData(kernel);
+    for (auto& [id, share] : kernel.shares) {
+      share.moves_others = kernel.moves && share.reads_ranges;
+    }
   }
 }
 
