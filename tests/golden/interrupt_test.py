@@ -59,15 +59,16 @@ class Case:
 
 def interrupted(etc, command, number):
     with tempfile.TemporaryDirectory() as folder:
-        case = Case(folder, ": >started\necho part >out.so\nexec sleep 60\n")
+        # The last that the compiler writes: it must not write beside the signal.
+        case = Case(folder, "echo part >out.so\n: >started\nexec sleep 60\n")
         process = case.start(etc, command)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not list(case.scratch.rglob("started")):
             if process.poll() is not None or time.monotonic() > deadline:
                 sys.exit(f"the compiler was never started; etc exited with {process.poll()}")
             time.sleep(0.01)
         process.send_signal(number)
-        code = process.wait(30)
+        code = process.wait(60)
         case.check(f"{command[0]}, {number.name}", code, -number)
         os.killpg(process.pid, signal.SIGKILL)  # the compiler
 
