@@ -161,7 +161,11 @@ std::vector<ExprId> LaunchRequirements(const Module& module) {
   std::vector<ExprId> conditions;
   for (const Item& item : module.items) {
     const auto* require = std::get_if<Require>(&item);
-    if (require != nullptr && !DimsIn(module, require->condition).empty() &&
+    if (require == nullptr || DimsIn(module, require->condition).empty()) {
+      continue;
+    }
+    // What holds at all sizes asks nothing of a launch; a range of them may make another condition.
+    if (DependsOnRange(module, require->condition) ||
         Decide(module, require->condition, {}, {}) != true) {
       conditions.push_back(require->condition);
     }
