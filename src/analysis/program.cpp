@@ -30,6 +30,7 @@ class Builder {
   }
   void Add(SourceRange, const EventDecl& decl) { program_.events.push_back(decl.event); }
   void Add(SourceRange, const Region& region) { Block(region.body); }
+  void Add(SourceRange, const Dispatch& dispatch) { Block(dispatch.cases); }
 
   void Add(SourceRange, const Repeat& repeat) {
     auto lo = Bounds(module_, repeat.lo, {});

@@ -157,7 +157,8 @@ class BenchJob {
   }
 
   static ScheduleKind KindOf(const std::string& name) {
-    for (ScheduleKind kind : {ScheduleKind::Dynamic, ScheduleKind::Kernels, ScheduleKind::Auto}) {
+    for (ScheduleKind kind :
+         {ScheduleKind::Drain, ScheduleKind::Dynamic, ScheduleKind::Kernels, ScheduleKind::Auto}) {
       if (name == Spelling(kind)) {
         return kind;
       }

@@ -79,6 +79,7 @@ void AddLowering(CLI::App* app, LoweringOptions& lowering) {
   AddChoice<std::optional<ScheduleKind>, ScheduleKind>(
       app, "--schedule", lowering.schedule.schedule, "Override the schedule of the source",
       {{"static", ScheduleKind::Static},
+       {"drain", ScheduleKind::Drain},
        {"dynamic", ScheduleKind::Dynamic},
        {"kernels", ScheduleKind::Kernels},
        {"auto", ScheduleKind::Auto}});

@@ -95,9 +95,17 @@ class CudaWriter {
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
       out.Line(fmt::format("constexpr int kPartialsBytes = {};", partials));
+      std::string shared = fmt::format("{}", raised.block_bytes);
+      if (raised.most_ahead > 0) {
+        out.Line(fmt::format("constexpr int kTicketsBegin = TicketsBegin({}, {});", shared,
+                             raised.most_ahead));
+        out.Line(
+            fmt::format("using CtaTickets = TicketRing<kTicketsBegin, {}>;", raised.most_ahead));
+        shared = "kTicketsBegin";
+      }
       out.Line(
           fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
-                      SharedText(raised)));
+                      SharedText(kernel, shared)));
       out.Line("");
       WriteFlags(out, kernel_scope);
       WriteRoles(out, kernel_scope);
@@ -127,12 +135,20 @@ class CudaWriter {
         {Role::Consumer,
          "Consume(const Params& params, const Events& events, [[maybe_unused]] u32 set, Consumer& "
          "consumer"}};
-    for (const auto& [role, head] : roles) {
+    auto write = [&](Role role, const std::string& head) {
       out.Line("");
       out.Open(fmt::format("ETC_DEVICE void {}, i64 sm, i64 sms) {{", head));
       WriteDeclarations(out, scope);
       WriteWalk(out, scope, role, arch_);
       out.Close();
+    };
+    bool dispatches = scope.raised().most_ahead > 0;
+    for (const auto& [role, head] : roles) {
+      write(role, std::string(head) + (dispatches ? ", Tickets& tickets" : ""));
+    }
+    if (dispatches) {
+      write(Role::Scheduler,
+            "Schedule(const Params& params, const Events& events, Scheduler& scheduler");
     }
   }
 
@@ -146,7 +162,7 @@ class CudaWriter {
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
       out.Line(fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device,
-                           SharedText(scope.raised())));
+                           SharedText(raised.kernel, fmt::format("{}", raised.block_bytes))));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::EpilogueWarp, "Reduce", "EpilogueWarp& epilogue_warp"},
@@ -229,10 +245,8 @@ class CudaWriter {
   }
 
   /// The bytes of shared memory, and how many slots of the ring to make of them at most.
-  static std::string SharedText(const RaisedKernel& raised) {
-    const auto& depth = raised.kernel.depth;
-    return depth ? fmt::format("{}, {}", raised.block_bytes, *depth)
-                 : fmt::format("{}", raised.block_bytes);
+  static std::string SharedText(const Kernel& kernel, const std::string& bytes) {
+    return kernel.depth ? fmt::format("{}, {}", bytes, *kernel.depth) : bytes;
   }
 
   const RaisedModule& raised_;

@@ -37,10 +37,12 @@ void WriteLeave(TextWriter& out, const char* when) {
   out.Close();
 }
 
-void WriteAlignClocks(TextWriter& out) {
+/// `others`: what is taken off the number of a spare thread, since some have a role.
+void WriteAlignClocks(TextWriter& out, const std::string& others = "") {
   out.Line(
-      "etc::AlignClocks(block.SpareThread(), params.Profile(), params.profile_records, "
-      "blockIdx.x);");
+      fmt::format("etc::AlignClocks(block.SpareThread(){}, params.Profile(), "
+                  "params.profile_records, blockIdx.x);",
+                  others));
 }
 
 void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::string& space) {
@@ -64,26 +66,47 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   // The epoch must be read before the barrier at the end of Block's constructor.
   out.Line("etc::Events events(params.event_memory, params.event_capacity);");
   out.Line(fmt::format("const auto flags = {}::OpenFlags(params);", space));
+  const bool dispatches = raised.most_ahead > 0;
+  const char* tickets = dispatches ? ", tickets" : "";
+  auto make_tickets = [&] {
+    if (dispatches) {
+      out.Line(fmt::format("etc::Tickets tickets = {}::CtaTickets::MakeTickets();", space));
+    }
+  };
+  if (dispatches) {
+    out.Line(fmt::format("{}::CtaTickets::Init();", space));
+  }
   out.Line(fmt::format("{}::CtaMemory block;", space));
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");
   out.Line("etc::Loader loader = block.MakeLoader();");
-  out.Line(fmt::format("{}::Load(params, events, {}loader, blockIdx.x, gridDim.x);", space,
-                       raised.loaders_read_flags ? "flags.set, " : ""));
+  make_tickets();
+  out.Line(fmt::format("{}::Load(params, events, {}loader{}, blockIdx.x, gridDim.x);", space,
+                       raised.loaders_read_flags ? "flags.set, " : "", tickets));
   out.Reopen("} else if (block.IsEpilogueWarp()) {");
   out.Line("etc::EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();");
-  out.Line(fmt::format(
-      "{}::Reduce(params, events, flags.set, epilogue_warp, blockIdx.x, gridDim.x);", space));
+  make_tickets();
+  out.Line(
+      fmt::format("{}::Reduce(params, events, flags.set, epilogue_warp{}, blockIdx.x, gridDim.x);",
+                  space, tickets));
+  if (dispatches) {
+    out.Reopen(fmt::format("}} else if ({}::CtaTickets::IsScheduler()) {{", space));
+    out.Line(fmt::format("etc::Scheduler scheduler = {}::CtaTickets::MakeScheduler();", space));
+    out.Line(fmt::format("{}::Schedule(params, events, scheduler, blockIdx.x, gridDim.x);", space));
+  }
   out.Reopen("} else {");
-  out.Line("flags.Clear(block.SpareThread(), block.kSpareThreads);");
+  // The scheduler is the first of the spare warps.
+  std::string others = dispatches ? fmt::format(" - {}::CtaTickets::kThreads", space) : "";
+  out.Line(fmt::format("flags.Clear(block.SpareThread(){0}, block.kSpareThreads{0});", others));
   if (kernel.profile) {
-    WriteAlignClocks(out);
+    WriteAlignClocks(out, others);
   }
   out.Close();
   out.Reopen("} else {");
   out.Line("etc::Consumer consumer = block.MakeConsumer();");
-  out.Line(fmt::format("{}::Consume(params, events, flags.set, consumer, blockIdx.x, gridDim.x);",
-                       space));
+  make_tickets();
+  out.Line(fmt::format("{}::Consume(params, events, flags.set, consumer{}, blockIdx.x, gridDim.x);",
+                       space, tickets));
   out.Line(fmt::format("events.Finish(consumer, flags, {}::FlaggedBytes(params));", space));
   out.Close();
   out.Close();

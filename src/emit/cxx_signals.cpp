@@ -70,7 +70,7 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
       out_.Line(fmt::format("{}WaitWatched(events, {}, {}, {});", loops, role_, counter,
                             GivesUp(signal, indices, *place)));
     }
-    if (signal.span) {
+    if (signal.span && records_) {
       WriteSpan(signal);
     }
   }

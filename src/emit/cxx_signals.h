@@ -12,8 +12,8 @@ namespace etc {
 /// What one role of a kernel waits for and notifies. `role` is the name of its object in the text.
 class SignalWriter {
  public:
-  SignalWriter(TextWriter& out, const KernelScope& scope, std::string_view role)
-      : out_(out), scope_(scope), role_(role) {}
+  SignalWriter(TextWriter& out, const KernelScope& scope, std::string_view role, bool records)
+      : out_(out), scope_(scope), role_(role), records_(records) {}
 
   /// A wait for each element of each reference, at this place in program order. Of a kernel with a
   /// profile, `asked` is when the first began, and each span begins where the one before it ends.
@@ -38,6 +38,7 @@ class SignalWriter {
   TextWriter& out_;
   const KernelScope& scope_;
   std::string_view role_;
+  bool records_;  // a profiled launch writes down what the role waits for
 };
 
 }  // namespace etc

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kPlace = "params.Profile(), params.profile_records, sm";
 
-/// The place of a role in a profile; what only prefetches has none.
+/// The place of a role in a profile; what only prefetches or hands out tasks has none.
 std::optional<int> RecordsOf(Role role) {
   switch (role) {
     case Role::Consumer:
@@ -21,6 +21,7 @@ std::optional<int> RecordsOf(Role role) {
     case Role::EpilogueWarp:
       return 2;
     case Role::Prefetch:
+    case Role::Scheduler:
       return std::nullopt;
   }
   return std::nullopt;

@@ -14,8 +14,12 @@ std::string SpanWord(const KernelScope& scope, size_t span);
 /// The spans of one role, whose object has the name `self`.
 class SpanWriter {
  public:
-  SpanWriter(TextWriter& out, const KernelScope& scope, std::string_view self)
-      : out_(out), scope_(scope), self_(self), on_(scope.raised().kernel.profile.has_value()) {}
+  /// `records`: the role has a recorder.
+  SpanWriter(TextWriter& out, const KernelScope& scope, std::string_view self, bool records)
+      : out_(out),
+        scope_(scope),
+        self_(self),
+        on_(records && scope.raised().kernel.profile.has_value()) {}
 
   /// The recorder of a role, in front of what it does, and its end.
   void Open(Role role);

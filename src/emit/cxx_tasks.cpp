@@ -45,7 +45,7 @@ void TaskLoop::WriteBox(std::string_view name) {
   out_.Line(fmt::format("const i64 {} = {};", name, total));
 }
 
-void TaskLoop::WriteRange() {
+void TaskLoop::WriteCount() {
   if (IsNest()) {
     out_.Line("i64 tasks = 0;");
     OpenOuter();
@@ -66,6 +66,41 @@ void TaskLoop::WriteRange() {
   } else {
     WriteBox("tasks");
   }
+}
+
+/// The counter of a case: `first`, then one for each iteration and case.
+std::string TaskLoop::Counter() const {
+  const RaisedTickets& tickets = raised_.tickets.value();
+  std::string iteration;
+  for (const Axis& axis : tickets.iterations) {
+    std::string lo = axis.lo ? CxxExpr(scope_, axis.lo) : "0LL";
+    std::string mine = fmt::format("({} - {})", CxxName(scope_.module(), axis.var), lo);
+    iteration = iteration.empty() ? mine
+                                  : fmt::format("({} * ({} - {}) + {})", iteration,
+                                                CxxExpr(scope_, axis.hi), lo, mine);
+  }
+  std::string counter = CxxExpr(scope_, tickets.first);
+  if (!iteration.empty()) {
+    counter += fmt::format(" + {} * {}LL", iteration, tickets.cases);
+  }
+  return fmt::format("{} + {}LL", counter, tickets.place);
+}
+
+void TaskLoop::WriteFirst() {
+  if (raised_.tickets) {
+    if (arch_ == Arch::Host) {
+      out_.Open("const auto take = [&]() -> i64 {");
+      out_.Line(fmt::format(
+          "std::atomic_ref<u32> counter(events.counters[({}) * Events::kStride]);", Counter()));
+      out_.Line("return counter.fetch_add(1, std::memory_order_relaxed);");
+      out_.Close("};");
+    }
+    if (IsNest()) {
+      out_.Line("i64 before = 0;");
+    }
+    out_.Line(fmt::format("i64 task = {};", Take()));
+    return;
+  }
   bool moves = scope_.raised().moves;
   out_.Line(fmt::format("i64 task = sm - {}Mod({}{}, sms);", DivisionName(raised_.first),
                         CxxExpr(scope_, share_.first), moves ? " + moved" : ""));
@@ -84,7 +119,14 @@ std::string_view TaskLoop::OpenBox() {
   return "box";
 }
 
-void TaskLoop::Open(std::string_view step) {
+std::string TaskLoop::Take() const {
+  std::string take = arch_ == Arch::Host ? "take()" : "tickets.Take()";
+  return IsNest() ? take + " - before" : take;
+}
+
+std::string TaskLoop::Step() const { return raised_.tickets ? "task = " + Take() : "task += sms"; }
+
+void TaskLoop::Open(const std::string& step) {
   std::string_view count = OpenBox();
   OpenLoop(out_, arch_, fmt::format("for (; task < {}; {}) {{", count, step));
   WriteCoordinates();
@@ -94,6 +136,9 @@ void TaskLoop::Close() {
   out_.Close();
   if (IsNest()) {
     out_.Line("task -= box;");
+    if (raised_.tickets) {
+      out_.Line("before += box;");
+    }
     CloseOuter();
   }
 }
@@ -119,7 +164,6 @@ void TaskLoop::WriteCoordinates(std::string_view task) {
 }
 
 void TaskLoop::WriteAhead() {
-  out_.Line("i64 ahead = task;");
   if (raised_.by_value) {
     out_.Line("[[maybe_unused]] auto ranges_ahead = ranges;");
   }

@@ -17,7 +17,9 @@ void OpenLoop(TextWriter& out, Arch arch, const std::string& head);
 /// division gives its coordinates. Besides `sm` and `sms` the text has these names: `tasks`, the
 /// number of all tasks; `task`, the number of the next one of this SM, in a nest counted from the
 /// box on; `box`, the number of tasks of the box in a nest. Where data decide the box, there is one
-/// loop, and `ranges` finds the value of the axis in front of it.
+/// loop, and `ranges` finds the value of the axis in front of it. The SM's tasks of a case are
+/// those that it takes: on the host from `take`, else from `tickets`, the role's object; in a nest
+/// `before` counts the tasks in front of the box.
 class TaskLoop {
  public:
   TaskLoop(TextWriter& out, const KernelScope& scope, const RaisedShare& share, Arch arch);
@@ -25,21 +27,31 @@ class TaskLoop {
   /// Whether loops stand around the box.
   bool IsNest() const { return raised_.loops > 0 && !raised_.by_value; }
 
-  /// `tasks`, and `task` for the first task of this SM.
-  void WriteRange();
+  /// `tasks`, the number of all tasks.
+  void WriteCount();
+  /// `task` for the first task of this SM, behind WriteCount.
+  void WriteFirst();
+
+  /// The text that goes on to the next task of this SM.
+  std::string Step() const;
+  /// Of a case: the number of the SM's next task, counted like `task`. Once for each.
+  std::string Take() const;
 
   /// Opens what stands around the loop over the tasks of the box. Gives the name of their number.
   std::string_view OpenBox();
 
   /// Opens the loop, with the coordinates of each task.
-  void Open(std::string_view step);
+  void Open(const std::string& step);
   /// Closes what OpenBox opened, and a loop in it.
   void Close();
 
   /// The coordinates of the task whose number in its box is the variable `task`.
   void WriteCoordinates(std::string_view task = "task");
-  /// `ahead`, a number of a task that goes ahead of `task`, and what finds its coordinates.
+  /// What finds the coordinates of a task that goes ahead of `task`.
   void WriteAhead();
+
+  /// Of a case: the number of its ticket counter.
+  std::string Counter() const;
 
   /// `, i_x, i_y`: the coordinates as arguments.
   std::string Coordinates() const;

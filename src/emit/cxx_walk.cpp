@@ -19,6 +19,7 @@ namespace {
 const char* NameOf(Role role) {
   return role == Role::EpilogueWarp ? "epilogue_warp"
          : role == Role::Loader     ? "loader"
+         : role == Role::Scheduler  ? "scheduler"
                                     : "consumer";
 }
 
@@ -36,8 +37,8 @@ class WalkWriter {
         role_(role),
         arch_(arch),
         launch_(launch),
-        signals_(out, scope, NameOf(role)),
-        spans_(out, scope, NameOf(role)) {}
+        signals_(out, scope, NameOf(role), role != Role::Scheduler),
+        spans_(out, scope, NameOf(role), role != Role::Scheduler) {}
 
   /// The whole walk, with the role's recorder around it.
   template <class Walk>
@@ -51,6 +52,7 @@ class WalkWriter {
     for (NodeId id : nodes) {
       std::visit(Overloaded{
                      [&](const Share&) { WriteShare(id); },
+                     [&](const Dispatch& dispatch) { WriteNodes(dispatch.cases); },
                      [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
                      [](const OneOf<BufferDecl, EventDecl> auto&) {},
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
@@ -62,22 +64,32 @@ class WalkWriter {
   void WriteShare(NodeId id) {
     const RaisedShare& share = kernel_.shares.at(id);
     const RaisedRole& part = PartIn(share);
+    const Device& device = kernel_.devices[share.device].device;
     if (!part.walks) {
+      if (part.skips) {
+        out_.Line(fmt::format("tickets.Skip();  // @{}", device.name));
+      }
       return;
     }
-    const Device& device = kernel_.devices[share.device].device;
     std::string guard = role_ == Role::EpilogueWarp
                             ? fmt::format("if constexpr ({}::kExists) ", Reduction(device))
                             : "";
     out_.Open(fmt::format("{}{{  // @{}", share.moves_others ? "" : guard, device.name));
-    if (arch_ != Arch::Host) {
+    if (arch_ != Arch::Host && !share.tickets) {
       out_.Line("const i64 sms = GridSize();");  // not the one value that is there all along
     }
     if (part.waits_first) {
       WriteBeforeRanges(share);
     }
     TaskLoop loop(out_, scope_, share, arch_);
-    loop.WriteRange();
+    loop.WriteCount();
+    if (role_ == Role::Scheduler) {
+      out_.Line(fmt::format("scheduler.Hand(events, {}, tasks, {});", loop.Counter(),
+                            share.tickets.value().ahead));
+      out_.Close();
+      return;
+    }
+    loop.WriteFirst();
     out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
     WriteArguments(share);
     switch (role_) {
@@ -93,8 +105,14 @@ class WalkWriter {
       case Role::Consumer:
         WriteTasks(share, device, loop);
         break;
+      case Role::Scheduler:
+        break;  // it runs no tasks
     }
     out_.Close();
+    if (share.tickets && !guard.empty()) {
+      out_.Reopen("} else {");
+      out_.Line("tickets.Skip();");
+    }
     out_.Close();
   }
 
@@ -104,7 +122,10 @@ class WalkWriter {
   }
 
   void WriteRepeat(NodeId id, const Repeat& repeat) {
-    if (role_ != Role::Loader || kernel_.preloading.contains(id)) {
+    bool walks = (role_ != Role::Loader && role_ != Role::Scheduler) ||
+                 (role_ == Role::Loader && kernel_.preloading.contains(id)) ||
+                 kernel_.dispatching.contains(id);
+    if (walks) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
       WriteNodes(repeat.body);
       out_.Close();
@@ -194,7 +215,7 @@ class WalkWriter {
     if (behind) {
       out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
     }
-    loop.Open("task += sms");
+    loop.Open(loop.Step());
     spans_.Begin();
     out_.Line(behind
                   ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
@@ -232,7 +253,7 @@ class WalkWriter {
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
-    loop.Open("task += sms, ++done");
+    loop.Open(loop.Step() + ", ++done");
     if (!share.one_object) {
       WriteWaits(share.waits, share.place);
       out_.Line("consumer.Sync();");
@@ -257,20 +278,18 @@ class WalkWriter {
     }
     out_.Line("u32 done = 0;");
     std::string_view count = loop.OpenBox();
+    out_.Line(share.tickets ? "i64 prepared = task - 1, upcoming;" : "i64 ahead = task;");
     loop.WriteAhead();
-    OpenLoop(out_, arch_, fmt::format("for (; task < {}; task += sms, ++done) {{", count));
+    OpenLoop(out_, arch_,
+             fmt::format("for (; task < {}; {}, ++done) {{", count,
+                         share.tickets ? "task = upcoming" : loop.Step()));
+    if (share.tickets) {
+      out_.Line(fmt::format("upcoming = {};", loop.Take()));
+    }
     if (!share.one_object) {
       out_.Line(make);
     }
-    // A task may be prepared one ahead, since the waits in front of the share are for all tasks.
-    out_.Open(fmt::format("if constexpr (PreparesTasks<{}>::value) {{", Reduction(device)));
-    OpenLoop(out_, arch_,
-             fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
-                         share.one_object ? " + sms" : ""));
-    loop.WriteCoordinates("ahead");
-    out_.Line(fmt::format("PrepareTask(reduction, epilogue_warp, args{});", loop.Coordinates()));
-    out_.Close();
-    out_.Close();
+    WritePreparations(share, device, loop, count);
     loop.WriteCoordinates();
     spans_.Begin();
     out_.Line(fmt::format("reduction.Run(epilogue_warp, args{});", loop.Coordinates()));
@@ -278,6 +297,28 @@ class WalkWriter {
     WriteNotifies(share.notifies, device, "1");
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
+  }
+
+  /// A task may be prepared one ahead, since the waits in front of the share are for all tasks.
+  void WritePreparations(const RaisedShare& share, const Device& device, TaskLoop& loop,
+                         std::string_view count) {
+    out_.Open(fmt::format("if constexpr (PreparesTasks<{}>::value) {{", Reduction(device)));
+    if (share.tickets) {
+      OpenLoop(
+          out_, arch_,
+          fmt::format("for (i64 ahead = prepared < task ? task : upcoming; ahead > prepared && "
+                      "ahead < {}; ahead = {}) {{",
+                      count, share.one_object ? "upcoming" : "prepared"));
+      out_.Line("prepared = ahead;");
+    } else {
+      OpenLoop(out_, arch_,
+               fmt::format("for (; ahead < {} && ahead <= task{}; ahead += sms) {{", count,
+                           share.one_object ? " + sms" : ""));
+    }
+    loop.WriteCoordinates("ahead");
+    out_.Line(fmt::format("PrepareTask(reduction, epilogue_warp, args{});", loop.Coordinates()));
+    out_.Close();
+    out_.Close();
   }
 
   /// By the role that ends a kernel's tasks.

@@ -236,6 +236,7 @@ class ManifestWriter {
               },
               [](const OneOf<BufferDecl, EventDecl> auto&) {},
               [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
+              [](const Dispatch&) { ETC_CHECK(!"launches are no tasks of a dispatch"); },
           },
           module_.nodes[id]);
     }

@@ -128,6 +128,7 @@ Json ManifestExprs::EndOf(const RaisedPlace& place) const {
   for (ExprId extent : place.extents) {
     size = Folded("*", size, Expr(extent));
   }
+  size = Folded("*", size, ProductOf(place.iterations));
   return Folded("+", Expr(place.first), size);
 }
 

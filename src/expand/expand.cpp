@@ -216,7 +216,7 @@ class Expander {
                            }
                            return true;
                          },
-                         [](OneOf<BufferDecl, EventDecl, Share> auto&) { return false; },
+                         [](OneOf<BufferDecl, EventDecl, Share, Dispatch> auto&) { return false; },
                      },
                      node);
       if (inlined) {

@@ -78,7 +78,8 @@ class Inliner {
 
   Region Copy(const Region& region) { return {region.schedule, Block(region.body)}; }
 
-  Share Copy(const Share&) {
+  template <OneOf<Share, Dispatch> T>
+  T Copy(const T&) {
     ETC_CHECK(!"a share inside a graph");
     return {};
   }

@@ -36,17 +36,20 @@ int64_t BytesPerElement(const Tensor& tensor) {
 
 namespace {
 
-void CollectShares(const Module& module, const std::vector<NodeId>& nodes,
+void CollectShares(const Module& module, const std::vector<NodeId>& nodes, NodeId dispatch,
                    std::vector<NodeId>& repeats, std::vector<ShareSite>& sites) {
   for (NodeId id : nodes) {
     std::visit(Overloaded{
                    [&](const Share&) {
-                     sites.push_back({id, repeats});
+                     sites.push_back({id, repeats, dispatch});
                    },
                    [&](const Repeat& repeat) {
                      repeats.push_back(id);
-                     CollectShares(module, repeat.body, repeats, sites);
+                     CollectShares(module, repeat.body, {}, repeats, sites);
                      repeats.pop_back();
+                   },
+                   [&](const Dispatch& around) {
+                     CollectShares(module, around.cases, id, repeats, sites);
                    },
                    [](const OneOf<BufferDecl, EventDecl> auto&) {},
                    [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
@@ -77,8 +80,26 @@ bool TakesFlagged(const Device& device, TensorId param) {
 std::vector<ShareSite> SharesOf(const Module& module, const Kernel& kernel) {
   std::vector<ShareSite> sites;
   std::vector<NodeId> repeats;
-  CollectShares(module, kernel.body, repeats, sites);
+  CollectShares(module, kernel.body, {}, repeats, sites);
   return sites;
+}
+
+std::vector<ShareSite> DispatchesOf(const Module& module, const Kernel& kernel) {
+  std::vector<ShareSite> sites = SharesOf(module, kernel);
+  std::erase_if(sites, [&](const ShareSite& site) {
+    return !site.dispatch ||
+           std::get<Dispatch>(module.nodes[site.dispatch]).cases.front() != site.share;
+  });
+  return sites;
+}
+
+std::vector<Axis> IterationsOf(const Module& module, const ShareSite& site) {
+  std::vector<Axis> iterations;
+  for (NodeId id : site.repeats) {
+    const auto& repeat = std::get<Repeat>(module.nodes[id]);
+    iterations.push_back({repeat.var, repeat.lo, repeat.hi});
+  }
+  return iterations;
 }
 
 bool HasChecks(const Kernel& kernel) { return !kernel.checks.empty() || kernel.check_accesses; }
@@ -94,6 +115,8 @@ std::string_view Spelling(ScheduleKind kind) {
   switch (kind) {
     case ScheduleKind::Static:
       return "static";
+    case ScheduleKind::Drain:
+      return "drain";
     case ScheduleKind::Dynamic:
       return "dynamic";
     case ScheduleKind::Kernels:

@@ -228,7 +228,7 @@ struct Kernel {
   std::optional<Watchdog> watchdog;           // absent: tasks wait for events without end
   std::optional<Profile> profile;             // absent: launches leave nothing behind
   std::vector<NodeId> declarations;           // BufferDecl, EventDecl
-  std::vector<NodeId> body;                   // `on sm { … }`, `on stream { … }`: Share, Repeat
+  std::vector<NodeId> body;  // `on sm { … }`, `on stream { … }`: Share, Dispatch, Repeat
   SourceRange range;
   SourceRange braces = {};
   SourceRange sm_braces = {};  // those of `on sm { … }` or `on stream { … }`
@@ -326,13 +326,20 @@ class Module {
 struct ShareSite {
   NodeId share;
   std::vector<NodeId> repeats;
+  NodeId dispatch = {};  // of which it is a case, or an absent id
 
   /// The innermost of the repeats, or an absent id.
   NodeId Innermost() const { return repeats.empty() ? NodeId{} : repeats.back(); }
 };
 
-/// The shares of a kernel in program order.
+/// The shares of a kernel in program order, the cases of dispatches among them.
 std::vector<ShareSite> SharesOf(const Module& module, const Kernel& kernel);
+
+/// The first case of each dispatch of a kernel, in program order.
+std::vector<ShareSite> DispatchesOf(const Module& module, const Kernel& kernel);
+
+/// The iterations of the repeats around a share, outermost first.
+std::vector<Axis> IterationsOf(const Module& module, const ShareSite& site);
 
 /// Whether the graph declares an event. One that declares none leaves its events to the compiler.
 bool HasEvents(const Module& module, const Graph& graph);

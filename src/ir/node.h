@@ -13,7 +13,7 @@
 
 namespace etc {
 
-enum class ScheduleKind : uint8_t { Static, Dynamic, Kernels, Auto };
+enum class ScheduleKind : uint8_t { Static, Drain, Dynamic, Kernels, Auto };
 
 std::string_view Spelling(ScheduleKind kind);
 
@@ -152,6 +152,22 @@ struct Share {
   std::vector<EventRef> leave_notifies;
 };
 
-using Node = std::variant<BufferDecl, EventDecl, CallNode, Repeat, Region, Share>;
+/// In kernels only: shares whose tasks go to the SM that takes them first.
+///   dispatch drain ahead 4 at T {
+///     case (i: n, j: 4) { run @f[i, j](%a, %p); notify %e[i]; }
+///   }
+/// The tasks of a case are taken in the order of their numbers, by tickets that all SMs draw from
+/// one counter. An SM goes on to the next case when the tickets are used up. `enter` and `leave`
+/// are what they are in a share: an SM's tasks of a case follow each other. It may have taken
+/// `ahead` tasks beside the one that it runs. The counters are those of event memory from number T
+/// on: for each iteration of the repeats around one for each case.
+struct Dispatch {
+  int64_t ahead = 1;
+  SourceRange ahead_range = {};
+  ExprId tickets;  // T; absent before it is chosen
+  std::vector<NodeId> cases;
+};
+
+using Node = std::variant<BufferDecl, EventDecl, CallNode, Repeat, Region, Share, Dispatch>;
 
 }  // namespace etc

@@ -39,7 +39,11 @@ class NodePrinter {
  public:
   NodePrinter(const Module& module, PrintNames& names, const ExprPrinter& text, PrintLayout& layout,
               bool launches)
-      : module_(module), names_(names), text_(text), layout_(layout), launches_(launches) {}
+      : module_(module),
+        names_(names),
+        text_(text),
+        layout_(layout),
+        place_(launches ? Place::Stream : Place::Sm) {}
 
   void Nodes(const std::vector<NodeId>& nodes);
   /// `loader depth 3 in_flight 2 interval 900;`, where `depth` is text that ends in a blank, or
@@ -53,6 +57,7 @@ class NodePrinter {
   void Print(const Repeat& repeat, SourceRange range);
   void Print(const Region& region, SourceRange range);
   void Print(const Share& share, SourceRange range);
+  void Print(const Dispatch& dispatch, SourceRange range);
   void Signals(std::string_view word, const std::vector<EventRef>& refs);
   void SignalBlock(std::string_view block, std::string_view word, const std::vector<EventRef>& refs,
                    const std::vector<Check>& checks);
@@ -62,7 +67,7 @@ class NodePrinter {
   PrintNames& names_;
   const ExprPrinter& text_;
   PrintLayout& layout_;
-  bool launches_;
+  enum class Place { Sm, Stream, Dispatch } place_;  // what a share stands in
 };
 
 /// ` schedule(dynamic)`, or nothing.

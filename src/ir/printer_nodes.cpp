@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ir/printer_blocks.h"
 
 namespace etc {
@@ -90,18 +92,19 @@ void NodePrinter::Print(const Region& region, SourceRange range) {
 
 void NodePrinter::Print(const Share& share, SourceRange range) {
   PrintNames::State state = names_.Save();
-  std::string first = text_.Expr(share.first);
+  std::string head = place_ == Place::Dispatch ? "case" : "share";
+  std::string from = share.first ? " from " + text_.Expr(share.first) : "";
   std::string axes = text_.Axes(share.axes);
   std::string coordinates =
       Listed(share.axes, [&](const Axis& axis) { return names_.Of(axis.var); });
   std::string run = fmt::format("run @{}[{}]{};", module_.devices[share.callee].name, coordinates,
                                 text_.Arguments(share.args, share.scalars));
-  if (launches_) {
+  if (place_ == Place::Stream) {
     layout_.Line(fmt::format("launch {} {}", axes, run));
     names_.Restore(std::move(state));
     return;
   }
-  layout_.Open(fmt::format("share {} from {}", axes, first));
+  layout_.Open(fmt::format("{} {}{}", head, axes, from));
   if (share.throttle) {
     Loader(*share.throttle, "");
   }
@@ -116,6 +119,15 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   SignalBlock("leave", "notify", share.leave_notifies, {});
   layout_.Close(range);
   names_.Restore(std::move(state));
+}
+
+void NodePrinter::Print(const Dispatch& dispatch, SourceRange range) {
+  std::string tickets = dispatch.tickets ? " at " + text_.Expr(dispatch.tickets) : "";
+  layout_.Open(fmt::format("dispatch drain ahead {}{}", dispatch.ahead, tickets));
+  Place around = std::exchange(place_, Place::Dispatch);
+  Nodes(dispatch.cases);
+  place_ = around;
+  layout_.Close(range);
 }
 
 void NodePrinter::Loader(const Throttle& throttle, const std::string& depth) {

@@ -109,6 +109,7 @@ template <class F>
 void VisitBlocks(const Node& node, const F& visit) {
   std::visit(Overloaded{
                  [&](const OneOf<Repeat, Region> auto& around) { visit(around.body); },
+                 [&](const Dispatch& dispatch) { visit(dispatch.cases); },
                  [](const OneOf<BufferDecl, EventDecl, CallNode, Share> auto&) {},
              },
              node);

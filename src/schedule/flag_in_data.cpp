@@ -335,7 +335,7 @@ std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
 
 bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
-    if (module.kernels[id].schedule == ScheduleKind::Static) {
+    if (module.kernels[id].schedule != ScheduleKind::Kernels) {
       Flagger(module, module.kernels[id], options).Run();
     }
   }

@@ -83,7 +83,6 @@ Share KernelBuilder::CopyCall(const CallNode& call) {
   const Device device = module_.devices[call.callee];
   Share share;
   share.callee = call.callee;
-  share.first = MakeInt(module_, 0);
   for (const Argument& argument : call.args) {
     Argument mine = tensors_.at(argument.tensor);
     for (ExprId index : argument.indices) {
@@ -148,7 +147,7 @@ void CollectSchedules(const Module& module, const std::vector<NodeId>& nodes,
             [&](const Region& region) {
               CollectSchedules(module, region.body, region.schedule, kinds);
             },
-            [](const OneOf<BufferDecl, EventDecl, Share> auto&) {},
+            [](const OneOf<BufferDecl, EventDecl, Share, Dispatch> auto&) {},
         },
         module.nodes[id]);
   }

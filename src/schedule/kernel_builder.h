@@ -34,7 +34,7 @@ class KernelBuilder {
   NodeId CopyEvent(const EventDecl& event, SourceRange range);
   /// The repeat without its body; its variable is the kernel's from now on.
   Repeat CopyHead(const Repeat& repeat);
-  /// The share of all tasks of a call, from the first SM on, without events.
+  /// The share of all tasks of a call, without events and without a first SM.
   Share CopyCall(const CallNode& call);
   EventRef CopyRef(const EventRef& ref, const Substitution& symbols);
   /// The kernel's copy of an event of the graph.

@@ -28,14 +28,18 @@ class Lowering : KernelBuilder {
           Overloaded{
               [&](const BufferDecl& buffer) { declarations.push_back(CopyBuffer(buffer, range)); },
               [](const EventDecl&) {},  // launches follow each other
-              [&](const CallNode& call) { body.push_back(module_.AddNode(CopyCall(call), range)); },
+              [&](const CallNode& call) {
+                Share launch = CopyCall(call);
+                launch.first = MakeInt(module_, 0);
+                body.push_back(module_.AddNode(std::move(launch), range));
+              },
               [&](const Repeat& repeat) {
                 Repeat lowered = CopyHead(repeat);
                 LowerBlock(repeat.body, declarations, lowered.body);
                 body.push_back(module_.AddNode(std::move(lowered), range));
               },
               [&](const Region& region) { LowerBlock(region.body, declarations, body); },
-              [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+              [](const OneOf<Share, Dispatch> auto&) { ETC_CHECK(!"a share inside a graph"); },
           },
           node);
     }

@@ -106,15 +106,16 @@ class SliceLowering {
  private:
   void Block(const std::vector<NodeId>& nodes) {
     VisitNodes(module_, nodes, [&](NodeId id) {
-      std::visit(Overloaded{
-                     [&](CallNode& call) {
-                       if (std::any_of(call.args.begin(), call.args.end(), HasFreeAxes)) {
-                         call = Lower(call);
-                       }
-                     },
-                     [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Share> auto&) {},
-                 },
-                 module_.nodes[id]);
+      std::visit(
+          Overloaded{
+              [&](CallNode& call) {
+                if (std::any_of(call.args.begin(), call.args.end(), HasFreeAxes)) {
+                  call = Lower(call);
+                }
+              },
+              [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Share, Dispatch> auto&) {},
+          },
+          module_.nodes[id]);
     });
   }
 

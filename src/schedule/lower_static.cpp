@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <utility>
 
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
@@ -12,6 +13,10 @@
 
 namespace etc {
 namespace {
+
+/// How many tasks of a dispatch an SM takes before it runs them: so many that its loader knows what
+/// to copy next while it copies, and no more, since nobody else can run them then.
+constexpr int64_t kAhead = 2;
 
 /// Builds one kernel from one graph.
 class Lowering : KernelBuilder {
@@ -27,6 +32,9 @@ class Lowering : KernelBuilder {
       return std::nullopt;
     }
     InlineSingleUses(module_, kernel);
+    if (!DispatchesOf(module_, kernel).empty()) {
+      kernel.schedule = ScheduleKind::Dynamic;
+    }
     return kernel;
   }
 
@@ -36,6 +44,13 @@ class Lowering : KernelBuilder {
   bool LowerBlock(const std::vector<NodeId>& nodes, std::optional<ScheduleKind> schedule,
                   ExprId& first, std::vector<NodeId>& declarations, std::vector<NodeId>& body) {
     bool ok = true;
+    Dispatch open;  // the calls of the schedule `drain` that follow each other up to here
+    SourceRange open_range;
+    auto close = [&] {
+      if (!open.cases.empty()) {
+        body.push_back(module_.AddNode(std::exchange(open, {}), open_range));
+      }
+    };
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: lowering grows the table
       SourceRange range = module_.RangeOf(id);
@@ -44,19 +59,36 @@ class Lowering : KernelBuilder {
               [&](const BufferDecl& buffer) { declarations.push_back(CopyBuffer(buffer, range)); },
               [&](const EventDecl& event) { declarations.push_back(CopyEvent(event, range)); },
               [&](const CallNode& call) {
-                ok &= LowerCall(call, range, call.schedule ? call.schedule : schedule, first, body);
+                if (ScheduleOf(call, schedule) == ScheduleKind::Drain) {
+                  if (open.cases.empty()) {
+                    open.ahead = kAhead;
+                    open_range = range;
+                  }
+                  open.cases.push_back(module_.AddNode(LowerCase(call), range));
+                  return;
+                }
+                close();
+                ok &= LowerCall(call, range, schedule, first, body);
               },
               [&](const Repeat& repeat) {
+                close();
                 ok &= LowerRepeat(repeat, range, schedule, first, declarations, body);
               },
               [&](const Region& region) {
+                close();
                 ok &= LowerBlock(region.body, region.schedule, first, declarations, body);
               },
-              [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+              [](const OneOf<Share, Dispatch> auto&) { ETC_CHECK(!"a share inside a graph"); },
           },
           node);
     }
+    close();
     return ok;
+  }
+
+  ScheduleKind ScheduleOf(const CallNode& call, std::optional<ScheduleKind> around) const {
+    std::optional<ScheduleKind> said = call.schedule ? call.schedule : around;
+    return options_.schedule.value_or(said.value_or(ScheduleKind::Static));
   }
 
   bool LowerRepeat(const Repeat& repeat, SourceRange range, std::optional<ScheduleKind> schedule,
@@ -66,7 +98,7 @@ class Lowering : KernelBuilder {
     // Two rounds: the number of tasks of one iteration is a factor in where its shares start.
     ExprId per_iteration =
         NameValue(module_, *kernel_, "tasks_of_" + module_.symbols[lowered.var].name,
-                  CountTasks(repeat.body));
+                  CountTasks(repeat.body, schedule));
     ExprId iteration = MakeSub(module_, MakeRef(module_, lowered.var), lowered.lo);
     ExprId inside = MakeAdd(module_, first, MakeMul(module_, iteration, per_iteration));
     ++depth_;
@@ -80,22 +112,27 @@ class Lowering : KernelBuilder {
     return true;
   }
 
-  /// The number of tasks of all calls in `nodes`.
-  ExprId CountTasks(const std::vector<NodeId>& nodes) {
+  /// The number of tasks of all calls in `nodes` that are divided among the SMs by a formula.
+  ExprId CountTasks(const std::vector<NodeId>& nodes, std::optional<ScheduleKind> schedule) {
     ExprId total = MakeInt(module_, 0);
     for (NodeId id : nodes) {
       const Node node = module_.nodes[id];  // a copy: counting grows the table
       ExprId count = std::visit(
           Overloaded{
-              [&](const CallNode& call) { return CountOf(call); },
+              [&](const CallNode& call) {
+                return ScheduleOf(call, schedule) == ScheduleKind::Drain ? MakeInt(module_, 0)
+                                                                         : CountOf(call);
+              },
               [&](const Repeat& repeat) {
-                ExprId inner = CountTasks(repeat.body);
+                ExprId inner = CountTasks(repeat.body, schedule);
                 ExprId iterations = MakeSub(module_, Clone(module_, repeat.hi, symbols_),
                                             Clone(module_, repeat.lo, symbols_));
                 return MakeMul(module_, iterations, inner);
               },
-              [&](const Region& region) { return CountTasks(region.body); },
-              [&](const OneOf<BufferDecl, EventDecl, Share> auto&) { return MakeInt(module_, 0); },
+              [&](const Region& region) { return CountTasks(region.body, region.schedule); },
+              [&](const OneOf<BufferDecl, EventDecl, Share, Dispatch> auto&) {
+                return MakeInt(module_, 0);
+              },
           },
           node);
       total = MakeAdd(module_, total, count);
@@ -105,10 +142,11 @@ class Lowering : KernelBuilder {
 
   bool LowerCall(const CallNode& call, SourceRange range, std::optional<ScheduleKind> schedule,
                  ExprId& first, std::vector<NodeId>& body) {
-    ScheduleKind kind = options_.schedule.value_or(schedule.value_or(ScheduleKind::Static));
+    ScheduleKind kind = ScheduleOf(call, schedule);
     if (kind == ScheduleKind::Dynamic) {
-      diagnostics_.Error(DiagnosticKind::Unsupported, range,
-                         "the `dynamic` schedule is not available yet; use `static` or `kernels`");
+      diagnostics_.Error(
+          DiagnosticKind::Unsupported, range,
+          "the `dynamic` schedule is not available yet; use `drain`, `static` or `kernels`");
       return false;
     }
     if (kind == ScheduleKind::Kernels) {
@@ -118,11 +156,19 @@ class Lowering : KernelBuilder {
                                      module_.devices[call.callee].name, graph_.name));
       return false;
     }
-    Share share = CopyCall(call);
+    Share share = LowerCase(call);
     if (depth_ == 0) {
       first = NameValue(module_, *kernel_, "first_" + module_.devices[call.callee].name, first);
     }
     share.first = first;
+    body.push_back(module_.AddNode(std::move(share), range));
+    first = MakeAdd(module_, first, CountOf(call));
+    return true;
+  }
+
+  /// All tasks of a call with what they wait for and notify, wherever they run.
+  Share LowerCase(const CallNode& call) {
+    Share share = CopyCall(call);
     auto lower_edges = [&](const std::vector<Edge>& edges) {
       std::vector<EventRef> refs;
       for (const Edge& edge : edges) {
@@ -139,9 +185,7 @@ class Lowering : KernelBuilder {
     share.waits = lower_edges(call.waits);
     share.notifies = lower_edges(call.notifies);
     WaitForRanges(call, share);
-    body.push_back(module_.AddNode(std::move(share), range));
-    first = MakeAdd(module_, first, CountOf(call));
-    return true;
+    return share;
   }
 
   /// Where task ranges are read from what the launch computes, all waits that do not depend on the

@@ -115,7 +115,7 @@ class Minimisation {
       std::visit(Overloaded{
                      [&](Region& region) { Undeclare(region.body, used); },
                      [](const Repeat&) {},  // declares no events
-                     [](const OneOf<BufferDecl, EventDecl, CallNode, Share> auto&) {},
+                     [](const OneOf<BufferDecl, EventDecl, CallNode, Share, Dispatch> auto&) {},
                  },
                  module_.nodes[id]);
     }

@@ -45,6 +45,9 @@ void InlineSingleUses(Module& module, Kernel& kernel) {
   for (const ShareSite& site : SharesOf(module, kernel)) {
     users.push_back(&std::get<Share>(module.nodes[site.share]).first);
   }
+  for (const ShareSite& site : DispatchesOf(module, kernel)) {
+    users.push_back(&std::get<Dispatch>(module.nodes[site.dispatch]).tickets);
+  }
   std::map<SymbolId, int> uses;
   for (const ExprId* user : users) {
     VisitExprs(module, *user, [&](ExprId id) {

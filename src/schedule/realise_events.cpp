@@ -23,6 +23,19 @@ bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
       event.first = NameValue(module, kernel, "counters_before_" + event.name, next);
       next = MakeAdd(module, event.first, counters);
     }
+    for (const ShareSite& site : DispatchesOf(module, kernel)) {
+      ExprId counters = MakeInt(
+          module,
+          static_cast<int64_t>(std::get<Dispatch>(module.nodes[site.dispatch]).cases.size()));
+      for (const Axis& iterations : IterationsOf(module, site)) {
+        ExprId count =
+            iterations.lo ? MakeSub(module, iterations.hi, iterations.lo) : iterations.hi;
+        counters = MakeMul(module, count, counters);
+      }
+      ExprId first = NameValue(module, kernel, "counters_before_tickets", next);
+      std::get<Dispatch>(module.nodes[site.dispatch]).tickets = first;
+      next = MakeAdd(module, first, counters);
+    }
     InlineSingleUses(module, kernel);
   }
   return true;

@@ -161,7 +161,9 @@ class Specialiser {
     return region.body.empty() ? std::nullopt : std::optional<Node>(std::move(region));
   }
 
-  std::optional<Node> Made(const Share&) { ETC_CHECK(!"a share inside a graph"); }
+  std::optional<Node> Made(const OneOf<Share, Dispatch> auto&) {
+    ETC_CHECK(!"a share inside a graph");
+  }
 
   void FoldEdges(std::vector<Edge>& edges) {
     for (Edge& edge : edges) {

@@ -16,7 +16,7 @@ void Strip(Module& module, std::vector<NodeId>& nodes) {
                    },
                    [&](OneOf<Repeat, Region> auto& around) { Strip(module, around.body); },
                    [](const OneOf<BufferDecl, EventDecl> auto&) {},
-                   [](const Share&) { ETC_CHECK(!"a share inside a graph"); },
+                   [](const OneOf<Share, Dispatch> auto&) { ETC_CHECK(!"a share inside a graph"); },
                },
                module.nodes[id]);
   }

@@ -7,6 +7,10 @@ ScheduleKind Parser::ScheduleWord() {
   if (Accept(TokenKind::KeywordStatic)) {
     return ScheduleKind::Static;
   }
+  if (Peek().text == "drain") {  // a word here and behind `dispatch` only
+    Take();
+    return ScheduleKind::Drain;
+  }
   if (Accept(TokenKind::KeywordDynamic)) {
     return ScheduleKind::Dynamic;
   }
@@ -14,7 +18,7 @@ ScheduleKind Parser::ScheduleWord() {
     return ScheduleKind::Kernels;
   }
   if (!Accept(TokenKind::KeywordAuto)) {
-    Unexpected("`static`, `dynamic`, `kernels` or `auto`");
+    Unexpected("`static`, `drain`, `dynamic`, `kernels` or `auto`");
   }
   return ScheduleKind::Auto;
 }

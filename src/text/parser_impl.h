@@ -236,6 +236,9 @@ class Parser {
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);
   void ShareNode(std::vector<NodeId>& body);
+  void DispatchNode(std::vector<NodeId>& body);
+  void OneCase(std::vector<NodeId>& cases);
+  void ShareBlock(Share& share, std::string_view what);
   void ShareBody(Share& share);
   void RunLine(Share& share);
   std::vector<EventRef> Signals(TokenKind keyword);

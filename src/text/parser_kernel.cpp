@@ -203,8 +203,10 @@ void Parser::KernelNode(std::vector<NodeId>& body) {
     RepeatNode(body, &Parser::KernelNode);
   } else if (At(TokenKind::KeywordShare)) {
     ShareNode(body);
+  } else if (Peek().text == "dispatch") {
+    DispatchNode(body);
   } else {
-    Unexpected("`share` or `repeat`");
+    Unexpected("`share`, `dispatch` or `repeat`");
   }
 }
 
@@ -247,6 +249,12 @@ void Parser::ShareNode(std::vector<NodeId>& body) {
     share.axes = Axes();
     pos_ = panicking_ ? pos_ : behind;
   }
+  ShareBlock(share, "share");
+  body.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
+}
+
+/// The braces of a share or of a case, and what stands in them.
+void Parser::ShareBlock(Share& share, std::string_view what) {
   bool has_run = false;
   SourceRange braces = BlockAfterHeader([&] {
     if (has_run) {
@@ -257,9 +265,41 @@ void Parser::ShareNode(std::vector<NodeId>& body) {
   });
   if (!panicking_ && braces.IsValid() && !has_run) {
     diagnostics_.Error(DiagnosticKind::Syntax, {braces.end - 1, braces.end},
-                       "expected `run` in the share, found `}`");
+                       fmt::format("expected `run` in the {}, found `}}`", what));
   }
-  body.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
+}
+
+/// `dispatch drain ahead 4 at 12 { case … }`, of which the words are words here only.
+void Parser::DispatchNode(std::vector<NodeId>& body) {
+  uint32_t begin = Take().range.begin;
+  ExpectWord("drain");
+  Dispatch dispatch;
+  ExpectWord("ahead");
+  Token ahead = Expect(TokenKind::Int);
+  dispatch.ahead = ahead.int_value;
+  dispatch.ahead_range = ahead.range;
+  if (Accept(TokenKind::KeywordAt)) {
+    dispatch.tickets = Expression();
+  }
+  SourceRange braces = BlockAfterHeader([&] { OneCase(dispatch.cases); });
+  if (dispatch.cases.empty()) {
+    if (!panicking_ && braces.IsValid()) {
+      diagnostics_.Error(DiagnosticKind::Syntax, {braces.end - 1, braces.end},
+                         "expected `case` in the dispatch, found `}`");
+    }
+    return;
+  }
+  body.push_back(module_->AddNode(std::move(dispatch), RangeFrom(begin)));
+}
+
+void Parser::OneCase(std::vector<NodeId>& cases) {
+  uint32_t begin = Here();
+  ExpectWord("case");
+  Scope scope(*this);
+  Share share;
+  share.axes = Axes();
+  ShareBlock(share, "case");
+  cases.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
 }
 
 void Parser::ShareBody(Share& share) {

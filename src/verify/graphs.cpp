@@ -146,7 +146,9 @@ class GraphChecks {
           .notes.push_back(DeclaredHere(callee));
     }
     exprs_.CheckAxes(share.axes);
-    exprs_.ExpectInt(share.first, "where a share starts");
+    if (share.first) {
+      exprs_.ExpectInt(share.first, "where a share starts");
+    }
     if (share.throttle) {
       CheckThrottle(*share.throttle, diagnostics_);
     }
@@ -164,6 +166,18 @@ class GraphChecks {
         CheckSlices(module_, check, exprs_, diagnostics_);
       }
     }
+  }
+
+  void Check(SourceRange range, const Dispatch& dispatch) {
+    if (place_ == Place::Graph) {
+      return Misplaced(range, "a `dispatch` stands in a kernel, not in a graph");
+    }
+    CheckAhead(dispatch, diagnostics_);
+    if (dispatch.tickets) {
+      CheckSize(dispatch.tickets, "the first ticket counter of a dispatch",
+                DiagnosticKind::Structure);
+    }
+    Block(dispatch.cases);
   }
 
   void CheckSize(ExprId size, const std::string& what, DiagnosticKind kind) {
@@ -335,19 +349,24 @@ class GraphChecks {
   Iterations around_;
 };
 
-/// A share gives each SM its tasks in a fixed order; only a static kernel and a list of launches
-/// run tasks so.
+/// A kernel is `dynamic` where SMs take tasks of a dispatch, and only there.
 void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  if (kernel.schedule == ScheduleKind::Static || kernel.schedule == ScheduleKind::Kernels) {
+  if (kernel.schedule == ScheduleKind::Kernels) {
     return;
   }
-  std::vector<ShareSite> shares = SharesOf(module, kernel);
-  if (!shares.empty()) {
-    diagnostics
-        .Error(DiagnosticKind::Structure, module.RangeOf(shares.front().share),
-               fmt::format("a share belongs to a `static` kernel, and `@{}` is `{}`", kernel.name,
-                           Spelling(kernel.schedule)))
-        .notes.push_back({kernel.range, fmt::format("`@{}` is declared here", kernel.name)});
+  std::vector<ShareSite> dispatches = DispatchesOf(module, kernel);
+  ScheduleKind kind = dispatches.empty() ? ScheduleKind::Static : ScheduleKind::Dynamic;
+  if (kernel.schedule == kind) {
+    return;
+  }
+  SourceRange at = dispatches.empty() ? kernel.range : module.RangeOf(dispatches.front().dispatch);
+  Diagnostic& error =
+      diagnostics.Error(DiagnosticKind::Structure, at,
+                        fmt::format("a kernel {} a dispatch is `{}`, and `@{}` is `{}`",
+                                    dispatches.empty() ? "without" : "with", Spelling(kind),
+                                    kernel.name, Spelling(kernel.schedule)));
+  if (!dispatches.empty()) {
+    error.notes.push_back({kernel.range, fmt::format("`@{}` is declared here", kernel.name)});
   }
 }
 

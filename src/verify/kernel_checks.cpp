@@ -16,6 +16,8 @@ constexpr int64_t kMostOfLoader = 1 << 30;
 
 constexpr int64_t kMostSeconds = 3600;
 
+constexpr int64_t kMostAhead = 64;
+
 }  // namespace
 
 void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics) {
@@ -57,26 +59,70 @@ void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics) {
   }
 }
 
-void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  for (const Sizes& sizes : SampleSizes(module, kernel.where)) {
-    int64_t next = 0;
-    for (NodeId id : kernel.declarations) {
-      const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
-      if (declaration == nullptr || !module.events[declaration->event].first) {
-        continue;
-      }
+void CheckAhead(const Dispatch& dispatch, Diagnostics& diagnostics) {
+  if (dispatch.ahead < 1 || dispatch.ahead > kMostAhead) {
+    diagnostics.Error(DiagnosticKind::Structure, dispatch.ahead_range,
+                      fmt::format("an SM must take from 1 to {} tasks ahead, but it takes {}",
+                                  kMostAhead, dispatch.ahead));
+  }
+}
+
+namespace {
+
+/// Some counters of a kernel: `first` is the number of the first of them, and the product of the
+/// ranges and `unit` is how many they are.
+struct Counters {
+  std::string whose;
+  ExprId first;
+  int64_t unit;
+  std::vector<Axis> ranges;
+};
+
+/// In the order in which they are numbered: those of events, then the tickets of dispatches.
+std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel) {
+  std::vector<Counters> all;
+  for (NodeId id : kernel.declarations) {
+    const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
+    if (declaration != nullptr && module.events[declaration->event].first) {
       const Event& event = module.events[declaration->event];
-      auto end = EvaluateInt(module, event.first, sizes.dims, sizes.ranges);
+      Counters& mine = all.emplace_back(Counters{"`%" + event.name + "`", event.first, 1, {}});
+      for (const EventDim& dim : event.dims) {
+        mine.ranges.push_back({{}, {}, dim.extent});
+      }
+    }
+  }
+  for (const ShareSite& site : DispatchesOf(module, kernel)) {
+    const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
+    if (dispatch.tickets) {
+      all.push_back({"a dispatch", dispatch.tickets, static_cast<int64_t>(dispatch.cases.size()),
+                     IterationsOf(module, site)});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  const std::vector<Counters> all = CountersOf(module, kernel);
+  for (const Sizes& sizes : SampleSizes(module, kernel.where)) {
+    auto value = [&](ExprId id) {
+      return id ? EvaluateInt(module, id, sizes.dims, sizes.ranges) : std::optional<int64_t>(0);
+    };
+    int64_t next = 0;
+    for (const Counters& mine : all) {
+      auto end = value(mine.first);
       if (end && *end < next) {
         diagnostics.Error(
-            DiagnosticKind::Structure, module.RangeOf(event.first),
-            fmt::format("the counters of `%{}` begin at {}, but those before them end at {}{}",
-                        event.name, *end, next, Describe(module, sizes)));
+            DiagnosticKind::Structure, module.RangeOf(mine.first),
+            fmt::format("the counters of {} begin at {}, but those before them end at {}{}",
+                        mine.whose, *end, next, Describe(module, sizes)));
         return;
       }
-      auto counters = end ? std::optional<int64_t>(1) : std::nullopt;
-      for (const EventDim& dim : event.dims) {
-        auto extent = EvaluateInt(module, dim.extent, sizes.dims, sizes.ranges);
+      auto counters = end ? std::optional(mine.unit) : std::nullopt;
+      for (const Axis& range : mine.ranges) {
+        auto lo = value(range.lo), hi = value(range.hi);
+        auto extent = lo && hi ? CheckedSub(*hi, *lo) : std::nullopt;
         counters = counters && extent ? CheckedMul(*counters, *extent) : std::nullopt;
       }
       end = counters ? CheckedAdd(*end, *counters) : std::nullopt;

@@ -14,7 +14,11 @@ void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics);
 /// Of the loader's ring, in slots.
 void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics);
 
-/// Each event's counters come behind those of the events before it.
+/// How many tasks an SM takes of a dispatch before it runs them.
+void CheckAhead(const Dispatch& dispatch, Diagnostics& diagnostics);
+
+/// The counters of each event come behind those of the events before it, and the tickets of each
+/// dispatch behind all of these and behind those of the dispatches before it.
 void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 
 /// The slices that a check is of, and what it says of them.

@@ -46,6 +46,9 @@
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
 //     what no call has written yet is not read.
 //   - A kernel of separate launches has no flagged buffers.
+//   - A kernel is `dynamic` where it has a dispatch, `static` or `kernels` where it has none; an SM
+//   takes
+//     from 1 to 64 tasks ahead.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds flagged buffers
 //     only to operands that an implementation takes flagged.
 //   - A loader has at least one slot on its way.

@@ -64,6 +64,11 @@ class Builder {
   }
   void Add(const EventDecl& decl) { events_.Declare(decl.event); }
   void Add(const Region& region) { Block(region.body); }
+  void Add(const Dispatch& dispatch) {
+    drawn_ = true;
+    Block(dispatch.cases);
+    drawn_ = false;
+  }
 
   void Add(const Repeat& repeat) {
     Value lo = interpreter_.Eval(repeat.lo);
@@ -112,7 +117,9 @@ class Builder {
   void Add(const Share& share) {
     const Device& device = module_.devices[share.callee];
     Begin(device, share.args, share.scalars);
-    program_.steps.back().first = program_.Known(interpreter_.Eval(share.first));
+    if (share.first) {
+      program_.steps.back().first = program_.Known(interpreter_.Eval(share.first));
+    }
     ReadRange(device, share.axes, share.range_waits);
     std::vector<Signal> enter;
     name_ = fmt::format("@{}[", device.name);
@@ -149,6 +156,7 @@ class Builder {
     }
     program_.steps.emplace_back();
     program_.steps.back().begin = program_.tasks.size();
+    program_.steps.back().drawn = drawn_;
   }
 
   void End() {
@@ -275,6 +283,7 @@ class Builder {
   std::string name_;                  // of the current task
   std::vector<int64_t> coordinates_;  // of the current task
   int64_t first_ = 0;
+  bool drawn_ = false;  // the next step is a case
   int64_t choices_ = 0;
 };
 

@@ -41,7 +41,8 @@ struct Task {
       unwritten;  // of what it reads, the first cells that it has not written before
 };
 
-/// One call or share, repeats unrolled. Task number i of it runs on SM (first + i) mod sms.
+/// One call, share or case, repeats unrolled. Task number i of it runs on SM (first + i) mod sms,
+/// or of a case on the SM that draws the number.
 struct Step {
   size_t begin = 0;  // its tasks, and what is read between them
   size_t end = 0;
@@ -49,6 +50,7 @@ struct Step {
   int64_t first = 0;
   std::vector<Signal> enter;  // waits of an SM before its first task of the step
   std::vector<Signal> leave;  // notifies after its last, once for each of its tasks
+  bool drawn = false;         // a case
 };
 
 struct ConcreteProgram {

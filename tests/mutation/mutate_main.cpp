@@ -80,7 +80,7 @@ class Campaign {
                   {},
                   {}};
         if (number % 5 == 4) {
-          Schedule(base);
+          Schedule(base, number / 20 % 2 == 0 ? ScheduleKind::Drain : ScheduleKind::Static);
         }
         RunBase(base, number, 40);
       } else {
@@ -92,18 +92,20 @@ class Campaign {
   bool IsDone() const { return tried_ >= options_.mutants || options_.TimeIsUp(); }
 
   /// Turns the base into what the static pipeline makes of it.
-  void Schedule(Base& base) {
+  void Schedule(Base& base, ScheduleKind kind) {
     CheckResult check = Check(base.text, base.constants);
     Diagnostics diagnostics;
     bool ok = check.Accepted();
     if (ok) {
       LowerSlices(*check.module);
     }
-    for (const Pass& pass : StaticPipeline()) {
-      ok = ok && pass.run(*check.module, {}, diagnostics);
+    ScheduleOptions schedule;
+    schedule.schedule = kind;
+    for (const Pass& pass : StaticPipeline(schedule)) {
+      ok = ok && pass.run(*check.module, schedule, diagnostics);
     }
     if (ok) {
-      base.name += ", scheduled";
+      base.name += kind == ScheduleKind::Drain ? ", a drain" : ", scheduled";
       base.text = Print(*check.module);
     }
   }

@@ -97,6 +97,10 @@ class Collector : public MutationCollector {
         AddShare(id, *share);
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
         AddBlock(repeat->body, [id](Module& m) { return &std::get<Repeat>(m.nodes[id]).body; });
+      } else if (const auto* dispatch = std::get_if<Dispatch>(&node)) {
+        AddBlock(dispatch->cases,
+                 [id](Module& m) { return &std::get<Dispatch>(m.nodes[id]).cases; });
+        AddTickets(*dispatch);
       }
       bool runs = Runs(node);
       if (runs && i + 1 < nodes.size() && Runs(module_.nodes[nodes[i + 1]])) {
@@ -107,7 +111,15 @@ class Collector : public MutationCollector {
 
   static bool Runs(const Node& node) {
     return std::holds_alternative<CallNode>(node) || std::holds_alternative<Share>(node) ||
-           std::holds_alternative<Repeat>(node);
+           std::holds_alternative<Repeat>(node) || std::holds_alternative<Dispatch>(node);
+  }
+
+  /// Counters that are those of others.
+  void AddTickets(const Dispatch& dispatch) {
+    if (dispatch.tickets) {
+      AddShift("the counters of tickets", dispatch.tickets);
+      AddInside("the counters of tickets", dispatch.tickets);
+    }
   }
 
   void AddEvent(EventId id) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "draws.h"
 #include "ir/requirements.h"
 #include "machine.h"
 
@@ -96,6 +97,11 @@ class Judging {
     // One SM waits soonest for what stands behind, own SMs order least; between them for certainty.
     for (int64_t sms : {int64_t{1}, int64_t{2}, int64_t{3}, Machine::kOwnSm}) {
       Launch(sms);
+    }
+    if (max_states_ > 0 && HasDraws(program_)) {
+      for (int64_t sms : {int64_t{1}, int64_t{2}, int64_t{3}}) {
+        HoldAgainstDraws(sms);
+      }
     }
   }
 
@@ -219,6 +225,22 @@ class Judging {
       }
       verdict_.disagreements += same ? 0 : 1;
     }
+  }
+
+  /// However SMs draw their tasks, nothing goes wrong that does not without draws.
+  void HoldAgainstDraws(int64_t sms) {
+    auto all = ExploreDraws(program_, sms, max_states_);
+    if (!all) {
+      return;
+    }
+    ++verdict_.explored;
+    bool same = !all->hangs || verdict_.wrong.contains(Wrong::Hang);
+    for (size_t a = 0; a < conflicts_.size(); ++a) {
+      for (const auto& [b, cell] : conflicts_[a]) {
+        same = same && (!all->starts_before_end[a][b] || verdict_.wrong.contains(Wrong::Race));
+      }
+    }
+    verdict_.disagreements += same ? 0 : 1;
   }
 
   const ConcreteProgram& program_;

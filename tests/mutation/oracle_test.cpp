@@ -257,6 +257,36 @@ TEST_CASE("kernels: hoisted waits and notifies, and places in the workspace") {
   CHECK(WrongWith(KernelText("32", "")) == Found{Wrong::Race});
 }
 
+/// A dispatch of two cases, in this order.
+std::vector<Wrong> WrongInDispatch(const std::string& first, const std::string& second) {
+  return WrongWith(std::string(kCopy) + R"(
+kernel @k(%x: f32[n], %y: out f32[n]) of @g dynamic {
+  launch consumers 8 shared 1024;
+  %b = workspace f32[n] at 0;
+  event %row[ceildiv(n, 4)] count 1 via counter at 0;
+  event %all count ceildiv(n, 4) via counter at ceildiv(n, 4);
+  on sm {
+    dispatch drain ahead 1 at ceildiv(n, 4) + 1 {
+      case (t: ceildiv(n, 4)) { )" +
+                   first + R"( }
+      case (t: ceildiv(n, 4)) { )" +
+                   second + R"( }
+    }
+  }
+})");
+}
+
+TEST_CASE("whoever draws the tasks of cases, the events put them in order") {
+  const std::string write = "run @copy[t](%x, %b); notify %row[t]; leave { notify %all; }";
+  const std::string read = "run @copy[t](%b, %y);";
+  CHECK(WrongInDispatch(write, "wait %row[t]; " + read).empty());
+  CHECK(WrongInDispatch(write, "enter { wait %all; } " + read).empty());
+  CHECK(WrongInDispatch(write, read) == Found{Wrong::Race});
+  CHECK(WrongInDispatch(write, "wait %row[0]; " + read) == Found{Wrong::Race});
+  CHECK(WrongInDispatch("wait %row[t]; " + read, write) ==
+        Found{Wrong::Hang, Wrong::Race, Wrong::Undefined});
+}
+
 /// One task over `%x`, `%y` and their sizes.
 std::vector<Wrong> WrongInBody(const std::string& body) {
   return WrongWith(R"(etir 1;

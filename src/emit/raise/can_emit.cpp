@@ -104,6 +104,12 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
         ok &= HasClearNames(module, module.devices[id], diagnostics);
       }
     }
+    for (const ShareSite& site : DispatchesOf(module, kernel)) {
+      if (!std::get<Dispatch>(module.nodes[site.dispatch]).tickets) {
+        missing(module.RangeOf(site.dispatch),
+                "a dispatch has no counters for its tickets; pass `realise-events` gives it some");
+      }
+    }
     bool first_flagged = false;
     for (NodeId id : kernel.declarations) {
       if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {

@@ -148,8 +148,16 @@ class Describer {
 
   void Add(NodeId id, const RaisedShare& raised) {
     const Share& share = raised.share;
-    Line(1, fmt::format("share ({}) from {}, run @{}", Axes(share.axes, 0, share.axes.size()),
-                        Print(module_, share.first), module_.devices[share.callee].name));
+    std::string axes = Axes(share.axes, 0, share.axes.size());
+    const std::string& callee = module_.devices[share.callee].name;
+    if (raised.tickets) {
+      Line(1, fmt::format("case ({}), run @{}", axes, callee));
+      Line(2, fmt::format("tickets from counter {}, {} ahead", Counter(*raised.tickets),
+                          raised.tickets->ahead));
+    } else {
+      Line(1,
+           fmt::format("share ({}) from {}, run @{}", axes, Print(module_, share.first), callee));
+    }
     if (raised.loops > 0) {
       Line(2, fmt::format("{} ({})", raised.by_value ? "values with tasks of" : "loops",
                           Axes(share.axes, 0, raised.loops)));
@@ -157,8 +165,10 @@ class Describer {
     Line(2,
          fmt::format("box ({}), tasks numbered in {} bits",
                      Axes(share.axes, raised.loops, share.axes.size()), Bits(raised.coordinates)));
-    Line(2, fmt::format("first % sms in {} bits", Bits(raised.first)));
-    if (raised_.moves) {
+    if (!raised.tickets) {
+      Line(2, fmt::format("first % sms in {} bits", Bits(raised.first)));
+    }
+    if (raised_.moves && !raised.tickets) {
       Line(2, "first behind the tasks that data gave to shares in front");
     }
     Line(2, raised.one_object ? "one object for all tasks" : "an object for each task");
@@ -185,6 +195,12 @@ class Describer {
         }
       }
     }
+  }
+
+  /// Of the first iteration.
+  std::string Counter(const RaisedTickets& tickets) const {
+    std::string first = Print(module_, tickets.first);
+    return tickets.place == 0 ? first : fmt::format("{} + {}", first, tickets.place);
   }
 
   static int Bits(Division division) { return division == Division::Small ? 32 : 64; }

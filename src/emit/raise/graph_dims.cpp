@@ -106,6 +106,10 @@ class Collector {
                        AddNodes(repeat.body);
                      },
                      [&](const Share& share) { AddShare(share); },
+                     [&](const Dispatch& dispatch) {
+                       Add(dispatch.tickets);
+                       AddNodes(dispatch.cases);
+                     },
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
                  },
                  module_.nodes[id]);

@@ -38,7 +38,8 @@ void NumberTasks(RaisedModule& raised) {
       each.by_value = each.loops == 1 && ReadsTensor(raised.module, each.share.axes);
       raised.has_task_ranges |= each.by_value;
       each.coordinates = HasFewTasks(known, each.share) ? Division::Small : Division::Floor;
-      each.first = known.FitsU32(each.share.first, 0) ? Division::Small : Division::Floor;
+      each.first = each.share.first && known.FitsU32(each.share.first, 0) ? Division::Small
+                                                                          : Division::Floor;
     }
   }
 }

@@ -51,16 +51,19 @@ struct RaisedPlace {
   ExprId first;
   int64_t unit;
   std::vector<ExprId> extents;
+  std::vector<Axis> iterations = {};  // an element for each of them
 };
 
 /// Who walks over the shares of a kernel. Prefetch stands for itself in a launch only; else it is a
 /// part of Consumer.
-enum class Role : uint8_t { Consumer, Loader, EpilogueWarp, Prefetch };
-inline constexpr size_t kRoles = 4;
+/// The scheduler takes the tasks of dispatches and hands them to the other roles.
+enum class Role : uint8_t { Consumer, Loader, EpilogueWarp, Prefetch, Scheduler };
+inline constexpr size_t kRoles = 5;
 
 /// What one role does in a share, beside its work.
 struct RaisedRole {
   bool walks = true;         // over the tasks of the share; else it leaves the share out
+  bool skips = false;        // what the scheduler says of them, where it leaves the share out
   bool waits_first = false;  // before it reads what follows, the ranges of tasks or a copy's source
   bool after_launches = false;  // for the launches in front, at that place
   bool reads_flags = true;      // of all operands that are flagged; else of those `behind_wait`
@@ -102,10 +105,21 @@ struct RaisedCheck {
   ElementMessages says;
 };
 
+/// Where an SM takes its tasks of a case: the case's counter is one of `cases` for each iteration
+/// of the repeats around the dispatch, the first of which is number `first`.
+struct RaisedTickets {
+  ExprId first;
+  std::vector<Axis> iterations;
+  size_t place;  // of the case among all
+  size_t cases;
+  int64_t ahead;
+};
+
 /// How an SM does its tasks of a share. They are numbered row-major over the axes.
 struct RaisedShare {
   const Share& share;
-  size_t device;  // its place among those of the kernel
+  size_t device;                              // its place among those of the kernel
+  std::optional<RaisedTickets> tickets = {};  // of a case of a dispatch
   /// How many axes are loops, from the first on: others' ranges depend on them. The rest, the box,
   /// has a size for each of their values, and division gives its coordinates.
   size_t loops = 0;
@@ -217,8 +231,10 @@ struct RaisedKernel {
   std::vector<RaisedSpan> spans = {};  // of a kernel with a profile
   int64_t block_bytes = 0;             // of the shared memory, what a CTA has for its roles
   bool moves = false;  // a share begins behind the tasks that data gave to those in front of it
-  std::set<NodeId> preloading = {};  // the shares and repeats that the loader walks
-  std::set<ExprId> chained = {};     // whose left side goes on in them: a sum in a longer one
+  std::set<NodeId> preloading = {};   // the shares and repeats that the loader walks
+  std::set<NodeId> dispatching = {};  // the cases of dispatches, and the repeats around them
+  int64_t most_ahead = 0;             // of all dispatches
+  std::set<ExprId> chained = {};      // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63
   std::map<ExprId, int64_t> limits = {};      // the values of `lower(d)` and `upper(d)`
@@ -233,6 +249,7 @@ struct RaisedModule {
   int64_t consumer_warps = 8;              // of all of them
   bool has_checks = false;                 // whether some kernel has debug checks
   bool has_task_ranges = false;            // whether some share is walked by value
+  bool has_dispatches = false;             // whether some kernel has one
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
   bool has_profile = false;                // whether launches of some kernel leave a profile behind
   MessageTexts check_texts = {};           // what debug checks say, and what the watchdog says: the

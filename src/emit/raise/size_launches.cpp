@@ -8,8 +8,8 @@
 namespace etc {
 namespace {
 
-/// The buffers, and the counters of the last event: each event's come behind those before it, which
-/// the verifier checks.
+/// The buffers, and the last counters: those of each event come behind those before it, and tickets
+/// behind them, which the verifier checks.
 void SizeMemory(const Module& module, RaisedKernel& raised) {
   for (NodeId id : raised.kernel.declarations) {
     if (const auto* declaration = std::get_if<BufferDecl>(&module.nodes[id])) {
@@ -31,6 +31,11 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
       }
       raised.last_counters = std::move(place);
     }
+  }
+  for (const ShareSite& site : DispatchesOf(module, raised.kernel)) {
+    const RaisedTickets& tickets = raised.shares.at(site.share).tickets.value();
+    raised.last_counters =
+        RaisedPlace{tickets.first, static_cast<int64_t>(tickets.cases), {}, tickets.iterations};
   }
 }
 

@@ -77,6 +77,7 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
                      one(repeat.hi);
                    },
                    [&](const Share& each) { share(each); },
+                   [&](const Dispatch& each) { one(each.tickets); },
                    [](const OneOf<CallNode, Region> auto&) {},
                },
                module.nodes[id]);

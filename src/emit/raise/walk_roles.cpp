@@ -14,13 +14,15 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
     auto role = static_cast<Role>(i);
     RaisedRole& part = share.roles[i];
     bool loader = role == Role::Loader;
+    bool scheduler = role == Role::Scheduler;
     // A launch that has not waited knows no ranges yet.
     bool knows_ranges = !(launch && share.reads_ranges && role == Role::Prefetch);
-    part.walks = knows_ranges && (preloads || !loader);
-    part.waits_first = share.reads_ranges || !share.share.range_waits.empty() ||
+    part.walks = scheduler ? share.tickets.has_value() : knows_ranges && (preloads || !loader);
+    part.skips = loader && !preloads && share.tickets;
+    part.waits_first = share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
                        (loader && !share.behind_wait.empty());
     part.after_launches = launch && loader;
-    part.reads_flags = !loader;
+    part.reads_flags = !loader && !scheduler;
   }
 }
 
@@ -30,6 +32,9 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
 bool FollowsData(const RaisedKernel& kernel) {
   bool any = false, all_preload = true;
   for (const auto& [id, share] : kernel.shares) {
+    if (share.tickets) {
+      continue;
+    }
     any |= share.reads_ranges;
     all_preload &= !share.reads_ranges || kernel.preloading.contains(id);
   }
@@ -70,7 +75,7 @@ void WalkRoles(RaisedModule& raised) {
     }
     kernel.moves = FollowsData(kernel);
     for (auto& [id, share] : kernel.shares) {
-      share.moves_others = kernel.moves && share.reads_ranges;
+      share.moves_others = kernel.moves && share.reads_ranges && !share.tickets;
     }
   }
 }

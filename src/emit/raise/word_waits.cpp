@@ -23,10 +23,18 @@ class WaitWorder {
 
   void Word(const std::vector<NodeId>& nodes) {
     path_.push_back({});
+    Block(nodes);
+    path_.pop_back();
+  }
+
+ private:
+  /// The cases of a dispatch count as nodes of the block around it.
+  void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
       path_.back() = {path_.back().node + 1, nullptr};
       std::visit(Overloaded{
                      [&](const Share&) { Word(raised_.shares.at(id)); },
+                     [&](const Dispatch& dispatch) { Block(dispatch.cases); },
                      [&](const Repeat& repeat) {
                        path_.back().repeat = &repeat;
                        Word(repeat.body);
@@ -36,10 +44,8 @@ class WaitWorder {
                  },
                  module_.nodes[id]);
     }
-    path_.pop_back();
   }
 
- private:
   void Word(RaisedShare& share) {
     share.place = Place();
     for (auto* waits : {&share.range_waits, &share.enter_waits, &share.waits}) {

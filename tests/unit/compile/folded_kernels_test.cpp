@@ -122,6 +122,12 @@ class Leftovers {
     AddRefs(share.notifies, notified_);
     AddRefs(share.leave_notifies, notified_);
   }
+  void AddNode(const Dispatch& dispatch) {
+    Add(dispatch.tickets);
+    for (NodeId id : dispatch.cases) {
+      AddNode(std::get<Share>(module_.nodes[id]));
+    }
+  }
   void AddNode(const OneOf<CallNode, Region> auto&) { FAIL("a graph's node in a kernel"); }
 
   const Module& module_;

@@ -42,13 +42,14 @@ TEST_CASE("nodes are visited at any depth, those around others first") {
   const Module& module = *walked.module;
   std::string kinds;
   VisitNodes(module, module.graphs[GraphId{0}].body, [&](NodeId id) {
-    kinds += std::visit(Overloaded{
-                            [](const Repeat&) { return 'r'; },
-                            [](const Region&) { return 'g'; },
-                            [](const CallNode&) { return 'c'; },
-                            [](const OneOf<BufferDecl, EventDecl, Share> auto&) { return '?'; },
-                        },
-                        module.nodes[id]);
+    kinds += std::visit(
+        Overloaded{
+            [](const Repeat&) { return 'r'; },
+            [](const Region&) { return 'g'; },
+            [](const CallNode&) { return 'c'; },
+            [](const OneOf<BufferDecl, EventDecl, Share, Dispatch> auto&) { return '?'; },
+        },
+        module.nodes[id]);
   });
   CHECK(kinds == "rgcc");
 }

@@ -39,6 +39,33 @@ kernel @g(%a: f32[n], %b: out f32[n]) of @g static {
   CHECK(kernel.last_counters->extents.size() == 1);
 }
 
+TEST_CASE("tickets end behind a counter for each case of each iteration") {
+  RaisedText text(kDevices + R"(
+kernel @g(%a: f32[n], %b: out f32[n]) of @g dynamic {
+  launch consumers 8 shared 225280;
+  event %first[n] count 1 via counter at 0;
+  on sm {
+    repeat l in 1..4 {
+      dispatch drain ahead 3 at n {
+        case (i: n) { run @f[i](%a, %b); }
+        case (i: n, j: i + 1) { run @ragged[i, j](%a, %b); }
+      }
+    }
+  }
+}
+)");
+  const RaisedKernel& kernel = text.Kernel();
+  CHECK(kernel.most_ahead == 3);
+  REQUIRE(kernel.last_counters);
+  CHECK(Print(text, kernel.last_counters->first) == "n");
+  CHECK(kernel.last_counters->unit == 2);
+  REQUIRE(kernel.last_counters->iterations.size() == 1);
+  CHECK(Print(text, kernel.last_counters->iterations[0].lo) == "1");
+  REQUIRE(text.Share(1).tickets);
+  CHECK(text.Share(1).tickets->place == 1);
+  CHECK(text.Says("    tickets from counter n + 1, 3 ahead"));
+}
+
 TEST_CASE("flagged buffers are told apart, with the place of the first one") {
   RaisedText text(kDevices + R"(
 kernel @g(%a: f32[n], %b: out f32[n]) of @g static {

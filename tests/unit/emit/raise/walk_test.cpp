@@ -60,6 +60,43 @@ kernel @g(%a: i32[8] in 0..8) of @g kernels {
   CHECK_FALSE(part(ranges.Share(0), Role::Prefetch).walks);
 }
 
+TEST_CASE("of a case the scheduler hands the tasks to all roles, also to those without work") {
+  RaisedText text(R"(device @gemm(%w: f32[64, 64], %x: f32[64], %y: out f32[64]) tasks (m: 8) {
+  impl sm_90a "gemm.cuh" Gemm<rows = 8> preloaded (%w);
+  for (r: 8) %y[m * 8 + r] = sum(k: 64) %w[m * 8 + r, k] * %x[k];
+}
+device @add(%x: f32[64], %y: out f32[64]) tasks (m: 8) { for (r: 8) %y[m * 8 + r] = %x[r]; }
+kernel @g(%w: f32[64, 64], %a: f32[64], %c: out f32[64]) of @g dynamic {
+  launch consumers 8 shared 225280;
+  %s = workspace f32[64] at 0;
+  event %s_done count 8 via counter at 0;
+  on sm {
+    dispatch drain ahead 2 at 1 {
+      case (m: 8) { run @gemm[m](%w, %a, %s); leave { notify %s_done; } }
+    }
+    repeat l in 0..2 {
+      dispatch drain ahead 2 at 2 {
+        case (m: 8) { enter { wait %s_done; } run @add[m](%s, %c); }
+      }
+    }
+    share (m: 8) from 0 { run @gemm[m](%w, %a, %c); }
+  }
+}
+)");
+  auto part = [&](size_t share, Role role) {
+    return text.Share(share).roles[static_cast<size_t>(role)];
+  };
+  CHECK(part(0, Role::Scheduler).walks);
+  CHECK(part(1, Role::Scheduler).walks);
+  CHECK_FALSE(part(2, Role::Scheduler).walks);
+  CHECK(part(0, Role::Loader).walks);
+  CHECK_FALSE(part(1, Role::Loader).walks);
+  CHECK(part(1, Role::Loader).skips);
+  std::vector<ShareSite> sites = SharesOf(*text.module, text.Kernel().kernel);
+  CHECK(text.Kernel().dispatching ==
+        std::set<NodeId>{sites[0].share, sites[1].share, sites[1].repeats[0]});
+}
+
 TEST_CASE("a share's throttle goes before that of the kernel") {
   RaisedText text(kGemm);
   CHECK(text.Share(0).throttle->in_flight == 2);

@@ -1,0 +1,18 @@
+// Tickets: numbers that each are given to one CTA.
+#pragma once
+
+#include "arch/common/types.cuh"
+
+namespace etc {
+
+// Relaxed at GPU scope: a ticket says whose task it is, and nothing of what others have written.
+ETC_DEVICE u32 TakeTicket(u32* counter) {
+  u32 ticket;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+               : "=r"(ticket)
+               : "l"(counter)
+               : "memory");
+  return ticket;
+}
+
+}  // namespace etc
