@@ -12,6 +12,11 @@ namespace {
 // room are counted.
 constexpr int64_t kUnknownExtent = 64;
 
+// Of a case's tasks an SM may take more than its equal part: so many times as much, and so many
+// more for cases of few tasks. Room for all tasks on each SM would grow with the square of the SMs.
+constexpr int64_t kPartsOfCase = 4;
+constexpr int64_t kMoreOfCase = 8;
+
 /// Counts the spans that a role of an SM may write down. The consumers write most: all waits and
 /// notifies, and each task twice where they waited inside of it.
 class SpanCounter {
@@ -29,7 +34,7 @@ class SpanCounter {
         const Repeat repeat = std::get<Repeat>(module_.nodes[id]);
         times = MakeMul(module_, times, Extent({repeat.var, repeat.lo, repeat.hi}));
       }
-      ExprId spans = OfShare(std::get<Share>(module_.nodes[site.share]));
+      ExprId spans = OfShare(std::get<Share>(module_.nodes[site.share]), bool{site.dispatch});
       // Each launch has room of its own.
       ExprId all = launches ? spans : MakeMul(module_, times, spans);
       total = !total     ? all
@@ -40,7 +45,7 @@ class SpanCounter {
   }
 
  private:
-  ExprId OfShare(const Share share) {
+  ExprId OfShare(const Share share, bool is_case) {
     auto count = [](const std::vector<EventRef>& refs) {
       return static_cast<int64_t>(refs.size());
     };
@@ -52,6 +57,11 @@ class SpanCounter {
       tasks = MakeMul(module_, tasks, Extent(axis));
     }
     ExprId of_sm = Apply(Intrinsic::CeilDiv, tasks, MakeRef(module_, module_.sms));
+    if (is_case) {
+      ExprId most = MakeAdd(module_, MakeMul(module_, of_sm, MakeInt(module_, kPartsOfCase)),
+                            MakeInt(module_, kMoreOfCase));
+      of_sm = Apply(Intrinsic::Min, tasks, most);
+    }
     return MakeAdd(module_, MakeMul(module_, of_sm, MakeInt(module_, each)),
                    MakeInt(module_, once));
   }

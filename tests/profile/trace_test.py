@@ -51,6 +51,11 @@ def trace_of(options, sms, folder):
     return spans, tracks, wrong
 
 
+def task_of(span):
+    """A task by its coordinates and the line of its call: a device function may be called twice."""
+    return f"{span['name']} of {span['args']['source']}"
+
+
 def overlaps(spans):
     """Each span that begins before the one in front of it on its track has ended."""
     ends = {}
@@ -84,7 +89,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for sms in options.sms.split(","):
             spans, tracks, failed = trace_of(options, sms, Path(folder))
-            tasks = Counter(span["name"] for span in spans if span["cat"] == "task")
+            tasks = Counter(task_of(span) for span in spans if span["cat"] == "task")
             wrong += failed
             wrong += [f"on {sms} SMs: {line}" for line in (*overlaps(spans), *early_waits(spans))]
             wrong += [f"on {sms} SMs: `{name}` ran {n} times" for name, n in tasks.items() if n != 1]
