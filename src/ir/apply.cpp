@@ -1,4 +1,4 @@
-// The intrinsics of ints.
+// The operators and the intrinsics of ints.
 #include <algorithm>
 
 #include "ir/checked.h"
@@ -19,6 +19,33 @@ struct Ints {
 };
 
 }  // namespace
+
+std::optional<int64_t> Apply(BinaryOp op, int64_t a, int64_t b) {
+  switch (op) {
+    case BinaryOp::Add:
+      return CheckedAdd(a, b);
+    case BinaryOp::Sub:
+      return CheckedSub(a, b);
+    case BinaryOp::Mul:
+      return CheckedMul(a, b);
+    case BinaryOp::Div:
+      return CheckedFloorDiv(a, b);
+    case BinaryOp::Mod:
+      return CheckedFloorMod(a, b);
+    case BinaryOp::BitOr:
+      return a | b;
+    case BinaryOp::BitXor:
+      return a ^ b;
+    case BinaryOp::BitAnd:
+      return a & b;
+    case BinaryOp::Shl:
+      return CheckedShiftLeft(a, b);
+    case BinaryOp::Shr:
+      return CheckedShiftRight(a, b);
+    default:
+      return std::nullopt;
+  }
+}
 
 std::optional<int64_t> Apply(Intrinsic op, int64_t a, int64_t b) {
   switch (op) {
