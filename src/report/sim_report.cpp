@@ -24,6 +24,8 @@ constexpr std::pair<Stall, std::string_view> kStallNames[] = {
 
 double Percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
+double TicketWait(const SimRun& run) { return run.idle[static_cast<size_t>(Idle::Tickets)]; }
+
 double FloorOf(const SimulatedKernel& kernel, const Target& target) {
   double bytes = 0;
   for (const CallCost& call : kernel.calls) {
@@ -65,6 +67,12 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
   text += fmt::format("  SMs        busy {:.1f} %", Percent(run.busy, all));
   for (const auto& [cause, name] : kIdleNames) {
     text += fmt::format(", {} {:.1f} %", name, Percent(run.idle[static_cast<size_t>(cause)], all));
+  }
+  if (run.tickets > 0) {
+    text += fmt::format(
+        "\n  tickets    {} taken; an SM waited {:.1f} us for them in the mean, {:.1f} %",
+        run.tickets, TicketWait(run) / static_cast<double>(report.target.sms),
+        Percent(TicketWait(run), all));
   }
   text += "\n  loaders    held up by";
   for (const auto& [cause, name] : kStallNames) {
@@ -124,6 +132,9 @@ ordered_json KernelJson(const SimReport& report, const SimulatedKernel& kernel) 
                      {"data_us", Rounded(path.data)},
                      {"cache_us", Rounded(path.cache)},
                      {"signals_us", Rounded(path.signals)}});
+  }
+  if (simulation.run.tickets > 0) {
+    idle["tickets"] = Rounded(TicketWait(simulation.run));
   }
   return {{"kernel", report.module.kernels[kernel.id].name},
           {"dims", dims},

@@ -12,7 +12,7 @@ std::vector<PathTimes> CriticalPath(const SimProgram& program, const SimRun& run
   std::vector<uint32_t> last(static_cast<size_t>(program.machine.sms), kNoTask);
   uint32_t at = kNoTask;
   for (uint32_t i = 0; i < program.tasks.size(); ++i) {
-    before[i] = std::exchange(last[program.tasks[i].sm], i);
+    before[i] = std::exchange(last[run.tasks[i].sm], i);
     if (at == kNoTask || run.tasks[i].finished > run.tasks[at].finished) {
       at = i;
     }

@@ -6,6 +6,7 @@
 
 #include "ir/loader_reads.h"
 #include "simulator/event_elements.h"
+#include "simulator/slice_writers.h"
 #include "simulator/step_costs.h"
 
 namespace etc {
@@ -27,6 +28,11 @@ class Expander {
         grain_(grain),
         sizes_{dims, RangesOf(module, kernel)} {
     play_.program.machine = MachineOf(target);
+    for (const ShareSite& site : SharesOf(module, kernel)) {
+      if (site.dispatch) {
+        ahead_[site.share] = std::get<Dispatch>(module.nodes[site.dispatch]).ahead;
+      }
+    }
     for (size_t i = 0; i < calls.size(); ++i) {
       for (const Loop& loop : calls[i].loops) {
         slots_.Of(std::get<Repeat>(module.nodes[loop.repeat]).var);
@@ -44,16 +50,11 @@ class Expander {
   /// A share, ready to be expanded in each round.
   struct Prepared {
     const Share* share;
+    std::optional<int64_t> ahead;  // where it is a case
     CompiledExpr first;
     std::vector<std::pair<CompiledExpr, CompiledExpr>> axes;
     EventElements range_waits, enter_waits, waits, notifies, leave_notifies;
     std::vector<std::vector<CompiledExpr>> indices;  // of each argument
-  };
-
-  /// Who wrote a slice last, and whether anybody has read it since.
-  struct Writers {
-    std::vector<uint32_t> steps;
-    bool was_read = false;
   };
 
   Prepared Prepare(const CallCost& call) {
@@ -64,7 +65,9 @@ class Expander {
     auto elements = [&](const std::vector<EventRef>& refs) {
       return EventElements(module_, refs, sizes_, slots_);
     };
+    auto ahead = ahead_.find(call.share);
     Prepared prepared{&share,
+                      ahead == ahead_.end() ? std::nullopt : std::optional(ahead->second),
                       CompiledExpr(module_, share.first, sizes_, slots_),
                       {},
                       elements(share.range_waits),
@@ -102,7 +105,12 @@ class Expander {
       const auto& repeat = std::get<Repeat>(module_.nodes[loop.repeat]);
       int64_t lo = EvaluateInt(module_, repeat.lo, sizes_.dims, sizes_.ranges).value_or(0);
       size_t slot = slots_.Of(repeat.var);
-      bool all = grain_ == Grain::Tasks || loop.rounds <= kRoundsBefore + 1;
+      // SMs take tasks of later rounds while they run those of earlier ones, so no round of a case
+      // stands for others.
+      bool draws = std::any_of(prepared_.begin() + static_cast<std::ptrdiff_t>(begin),
+                               prepared_.begin() + static_cast<std::ptrdiff_t>(last),
+                               [](const Prepared& one) { return one.ahead.has_value(); });
+      bool all = grain_ == Grain::Tasks || draws || loop.rounds <= kRoundsBefore + 1;
       for (int64_t round = 0; round < loop.rounds; ++round) {
         bool stands_for_more = !all && round == kRoundsBefore - 1;
         slots_[slot] = lo + round;
@@ -127,6 +135,7 @@ class Expander {
     SimStep step = StepOf(module_, kernel_, call, target_);
     step.call = index;
     step.iteration = rounds_[index]++;
+    step.ahead = prepared.ahead;
     play_.program.steps.push_back(step);
     play_.weights.push_back(weight);
 
@@ -153,7 +162,8 @@ class Expander {
     int64_t sms = target_.sms;
     int64_t first = prepared.first.Evaluate(slots_).value_or(0) % sms;
     std::vector<SimTask>& tasks = play_.program.tasks;
-    bool one_each = grain_ == Grain::Tasks;
+    // Who draws how many tasks only shows task by task.
+    bool one_each = grain_ == Grain::Tasks || prepared.ahead;
     int64_t count = one_each ? call.tasks : std::min(call.tasks, sms);
     auto of_sm = [&](int64_t all, int64_t t) {
       return std::max<int64_t>((all - t + sms - 1) / sms, 0);
@@ -174,7 +184,8 @@ class Expander {
                 });
   }
 
-  /// What it notifies, and what an SM notifies when it leaves: its last task, for all of them.
+  /// What it notifies, and what an SM notifies when it leaves: its last task, for all of them. Of
+  /// tasks that are drawn each may be the last one of its SM.
   void SetNotifies(const Prepared& prepared, size_t begin) {
     SetElements(prepared, prepared.notifies, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
@@ -182,7 +193,7 @@ class Expander {
                 });
     std::vector<SimTask>& tasks = play_.program.tasks;
     auto sms = static_cast<size_t>(target_.sms);
-    size_t last = tasks.size() - begin > sms ? tasks.size() - sms : begin;
+    size_t last = !prepared.ahead && tasks.size() - begin > sms ? tasks.size() - sms : begin;
     prepared.leave_notifies.Visit(slots_, [&](EventId event, int64_t element) {
       uint32_t signal = NotifiedElement(event, element);
       for (size_t i = last; i < tasks.size(); ++i) {
@@ -284,6 +295,7 @@ class Expander {
     prepared.range_waits.Visit(slots_, add);
     if (!waits.empty() && !prepared.range_waits.IsEmpty()) {
       play_.program.steps[step].loads_behind = waits.back();
+      play_.program.steps[step].draws_behind = waits.back();
     }
     prepared.enter_waits.Visit(slots_, add);
     for (size_t i = 0; i < prepared.share->args.size(); ++i) {
@@ -293,7 +305,8 @@ class Expander {
       bool by_data =
           edge != call.edges.end() && (edge->mechanism == Mechanism::FlagInData ||
                                        edges_ == Edges::Expected || DependsOnData(prepared));
-      Writers* writers = edge == call.edges.end() ? nullptr : WritersOf(prepared, i);
+      SliceWriters::Writers* writers =
+          edge == call.edges.end() ? nullptr : writers_.Of(SliceOf(prepared, i));
       if (writers == nullptr) {
         continue;
       }
@@ -319,38 +332,20 @@ class Expander {
     return waits;
   }
 
-  std::pair<TensorId, std::vector<int64_t>> KeyOf(const Prepared& prepared, size_t argument) {
-    std::pair<TensorId, std::vector<int64_t>> key{prepared.share->args[argument].tensor, {}};
+  TensorSlice SliceOf(const Prepared& prepared, size_t argument) {
+    TensorSlice slice{prepared.share->args[argument].tensor, {}};
     for (const CompiledExpr& index : prepared.indices[argument]) {
-      key.second.push_back(index.Evaluate(slots_).value_or(0));
+      slice.second.push_back(index.Evaluate(slots_).value_or(0));
     }
-    return key;
-  }
-
-  /// Who wrote the slice; where its round is not played, who wrote the tensor last.
-  Writers* WritersOf(const Prepared& prepared, size_t argument) {
-    auto key = KeyOf(prepared, argument);
-    auto found = writers_.find(key);
-    if (found == writers_.end()) {
-      auto last = last_written_.find(key.first);
-      found = last == last_written_.end() ? found : writers_.find(last->second);
-    }
-    return found == writers_.end() ? nullptr : &found->second;
+    return slice;
   }
 
   void Written(const Prepared& prepared, uint32_t step) {
     const Device& callee = module_.devices[prepared.share->callee];
     for (size_t i = 0; i < prepared.share->args.size(); ++i) {
-      if (module_.tensors[callee.params[i]].access == Access::In) {
-        continue;
+      if (module_.tensors[callee.params[i]].access != Access::In) {
+        writers_.Add(SliceOf(prepared, i), step);
       }
-      auto key = KeyOf(prepared, i);
-      Writers& writers = writers_[key];
-      if (writers.was_read) {
-        writers = {};
-      }
-      writers.steps.push_back(step);
-      last_written_[key.first] = key;
     }
   }
 
@@ -376,12 +371,12 @@ class Expander {
   const Grain grain_;
   const Sizes sizes_;
   Slots slots_;
+  std::map<NodeId, int64_t> ahead_;  // of each case
   std::vector<Prepared> prepared_;
   std::map<size_t, int64_t> rounds_;  // of each call, so far
   std::map<std::pair<EventId, int64_t>, uint32_t> elements_;
   std::map<EventId, uint32_t> last_element_;
-  std::map<std::pair<TensorId, std::vector<int64_t>>, Writers> writers_;
-  std::map<TensorId, std::pair<TensorId, std::vector<int64_t>>> last_written_;
+  SliceWriters writers_;
   std::map<std::pair<uint32_t, double>, uint32_t> ends_;
   std::vector<size_t> first_task_;  // of each step
   std::optional<uint32_t> launch_before_;

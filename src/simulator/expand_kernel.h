@@ -17,7 +17,7 @@ namespace etc {
 /// How finely a kernel is played.
 enum class Grain : uint8_t {
   Tasks,   // each task, and each round of a repeat
-  Shares,  // the tasks of an SM in a share as one, and of a long repeat a few rounds
+  Shares,  // the tasks of an SM in a share as one, and of a long repeat a few rounds; not of cases
 };
 
 /// What is played of a kernel, and how often it stands for the same again.

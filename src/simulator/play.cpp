@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/rates.h"
+#include "simulator/tickets.h"
 
 namespace etc {
 namespace {
@@ -31,10 +32,11 @@ class Player {
       : program_(program),
         machine_(program.machine),
         sms_(static_cast<size_t>(program.machine.sms)),
-        signals_(program.signals.size()) {
+        signals_(program.signals.size()),
+        tickets_(program, sms_, [this](uint32_t signal) { return signals_[signal].at; }) {
     run_.tasks.resize(program.tasks.size());
     for (uint32_t i = 0; i < program.tasks.size(); ++i) {
-      sms_[program.tasks[i].sm].tasks.push_back(i);
+      run_.tasks[i].sm = program.tasks[i].sm;
       for (uint32_t signal : program.tasks[i].notifies) {
         ++signals_[signal].pending;
       }
@@ -43,6 +45,7 @@ class Player {
       signal.at = signal.pending == 0 ? 0 : kNever;
     }
     for (Sm& sm : sms_) {
+      tickets_.Advance(sm, now_);
       BeginLoad(sm);
       Arrive(sm);
     }
@@ -61,6 +64,7 @@ class Player {
       run_.stuck |= sm.phase != Phase::Done;
       run_.idle[static_cast<size_t>(Idle::Tasks)] += run_.makespan - sm.until;
     }
+    run_.tickets = tickets_.taken();
     return std::move(run_);
   }
 
@@ -123,11 +127,15 @@ class Player {
   /// The consumers get to the task at `run_at`.
   void Arrive(Sm& sm) {
     if (sm.run_at == sm.tasks.size()) {
-      sm.phase = Phase::Done;
-      sm.until = now_;
+      bool is_last = sm.plan_at == sm.plan.size();
+      sm.phase = is_last ? Phase::Done : Phase::Drawing;
+      sm.until = is_last ? now_ : kNever;
+      // An SM that still draws keeps the kernel from its end.
+      run_.makespan = std::max(run_.makespan, now_);
       return;
     }
     SimTimes& times = run_.tasks[sm.tasks[sm.run_at]];
+    times.sm = static_cast<uint32_t>(&sm - sms_.data());
     const SimTask& task = TaskAt(sm, sm.run_at);
     const SimStep& step = program_.steps[task.step];
     times.arrived = now_;
@@ -140,6 +148,22 @@ class Player {
     }
     sm.phase = Phase::Waiting;
     SetWait(sm);
+  }
+
+  /// The scheduler goes on, and hands what it gets to the loader and the consumers.
+  void Draw(Sm& sm) {
+    if (sm.plan_at == sm.plan.size()) {
+      return;
+    }
+    size_t before = sm.tasks.size();
+    tickets_.Advance(sm, now_);
+    if (sm.load_at == before) {
+      BeginLoad(sm);
+    }
+    if (sm.phase == Phase::Drawing &&
+        (sm.run_at < sm.tasks.size() || sm.plan_at == sm.plan.size())) {
+      Arrive(sm);
+    }
   }
 
   void SetWait(Sm& sm) {
@@ -191,6 +215,7 @@ class Player {
       } else if (change < 0 && sm.ring > kBytes) {
         next = std::min(next, now_ - sm.ring / change);
       }
+      next = std::min(next, sm.ticket_at);
       if (sm.phase == Phase::Done) {
         continue;
       }
@@ -226,11 +251,17 @@ class Player {
   void Account(Sm& sm, double us) {
     bool blocked = sm.load_blocked || sm.load_from > now_ - us + kMoment;
     if (sm.load_at == sm.tasks.size()) {
-      run_.stalls[static_cast<size_t>(Stall::Nothing)] += us;
+      bool is_last = sm.plan_at == sm.plan.size();
+      run_.stalls[static_cast<size_t>(is_last ? Stall::Nothing : Stall::Wait)] += us;
     } else if (blocked) {
       run_.stalls[static_cast<size_t>(Stall::Wait)] += us;
     } else if (sm.ring >= machine_.ring_bytes - kBytes && sm.taken == 0) {
       run_.stalls[static_cast<size_t>(Stall::Ring)] += us;
+    }
+    if (sm.phase == Phase::Drawing) {
+      double asked = std::clamp(now_ - (sm.ticket_at - machine_.ticket), 0.0, us);
+      run_.idle[static_cast<size_t>(Idle::Tickets)] += asked;
+      run_.idle[static_cast<size_t>(Idle::Tasks)] += us - asked;
     }
     if (sm.phase != Phase::Working) {
       return;
@@ -274,6 +305,7 @@ class Player {
       EndLoad(sm);
     }
     while (sm.phase != Phase::Done) {
+      Draw(sm);
       if (sm.phase == Phase::Waiting && sm.until <= now_ + kMoment) {
         Begin(sm);
       } else if (sm.phase == Phase::Starting && sm.until <= now_ + kMoment) {
@@ -331,6 +363,7 @@ class Player {
   const SimMachine& machine_;
   std::vector<Sm> sms_;
   std::vector<SignalState> signals_;
+  Tickets tickets_;
   std::priority_queue<Finish, std::vector<Finish>, std::greater<>> finishes_;
   std::vector<size_t> open_;  // loaders whose rate is not set yet
   double now_ = 0;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace etc {
@@ -18,6 +19,7 @@ struct SimMachine {
   double cache_rate = 0;   // that all SMs get from L2, what is copied included
   double ring_bytes = 0;   // that a loader may be ahead of its consumers
   double behind_wait = 0;  // us from the wait of a loader to the first bytes behind it
+  double ticket = 0;       // us from asking for a ticket to the task that it stands for
 };
 
 inline constexpr uint32_t kNoSignal = std::numeric_limits<uint32_t>::max();
@@ -38,12 +40,14 @@ struct SimStep {
   uint32_t loads_behind = kNoSignal;            // what the loader itself waits for
   bool launched = false;  // a CTA of its own: nothing is copied before the SM's last one has ended
   double launch = 0;      // us from that end to the first instruction
+  std::optional<int64_t> ahead = {};  // its tasks are drawn: how many beside the one that runs
+  uint32_t draws_behind = kNoSignal;  // what is waited for before the first ticket
 };
 
 /// Tasks of a step that an SM runs one after the other: one, or several that are alike.
 struct SimTask {
   uint32_t step = 0;
-  uint32_t sm = 0;
+  uint32_t sm = 0;    // unless it is drawn
   int64_t first = 0;  // its number among those of the step
   int64_t tasks = 1;
   int64_t working = 1;  // of them those that have work
@@ -60,7 +64,9 @@ struct SimSignal {
 struct SimProgram {
   SimMachine machine;
   std::vector<SimStep> steps;
-  std::vector<SimTask> tasks;  // of each SM in the order in which it runs them
+  // Of each SM in the order in which it runs them. Those that are drawn, step by step, in the order
+  // of their tickets.
+  std::vector<SimTask> tasks;
   std::vector<SimSignal> signals;
 };
 
@@ -72,13 +78,14 @@ enum class Idle : uint8_t {
   Throttle,   // bytes are missing, as the loader may not have more on its way
   Loader,     // bytes are missing, as the loader itself had to wait
   Cache,      // L2 gives all SMs less than they could take
+  Tickets,    // it does not know its next task yet
 };
-inline constexpr size_t kIdles = 6;
+inline constexpr size_t kIdles = 7;
 
 /// Why a loader stands still.
 enum class Stall : uint8_t {
   Ring,    // it is full
-  Wait,    // for a signal, or for a CTA's start
+  Wait,    // for a signal, a ticket, or a CTA's start
   Nothing  // is left to copy
 };
 inline constexpr size_t kStalls = 3;
@@ -97,6 +104,7 @@ struct SimTimes {
   double load_ended = 0;
   uint32_t after = kNoTask;   // the task whose notify it waited for last, to begin
   uint32_t joined = kNoTask;  // the same, to end
+  uint32_t sm = 0;            // that ran it
 };
 
 struct SimRun {
@@ -104,8 +112,9 @@ struct SimRun {
   std::vector<SimTimes> tasks;        // as in the program
   std::array<double, kIdles> idle{};  // us, of all SMs together
   std::array<double, kStalls> stalls{};
-  double busy = 0;     // us, of all SMs together
-  double bytes = 0;    // that were copied
+  double busy = 0;   // us, of all SMs together
+  double bytes = 0;  // that were copied
+  int64_t tickets = 0;
   bool stuck = false;  // some tasks wait for what nobody gives
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <queue>
 #include <vector>
 
 #include "simulator/play.h"
@@ -14,9 +15,22 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr double kBytes = 1e-3;   // fewer are none
 inline constexpr double kMoment = 1e-6;  // us; events nearer to each other are one
 
-enum class Phase : uint8_t { Waiting, Starting, Working, Joining, Done };
+enum class Phase : uint8_t { Drawing, Waiting, Starting, Working, Joining, Done };
+
+/// What the scheduler of an SM comes to: one of the SM's own tasks, or a case that all draw from.
+struct PlanEntry {
+  bool is_case = false;
+  uint32_t id = 0;
+};
 
 struct Sm {
+  // The scheduler: where it is, when its ticket is there, and for each word that it has handed on
+  // and the consumers have not read, how many tasks are in front of it.
+  std::vector<PlanEntry> plan;
+  size_t plan_at = 0;
+  double ticket_at = kNever;
+  std::queue<size_t> words;
+  // What it has handed on so far.
   std::vector<uint32_t> tasks;
   // The loader: its task, what is missing of it, when it may begin at the earliest.
   size_t load_at = 0;

@@ -34,8 +34,8 @@ TaskWork WorkOf(const CallCost& call, const Target& target) {
 }
 
 SimMachine MachineOf(const Target& target) {
-  return {target.sms, target.copied_bytes, target.cache_bytes, target.sm_ring_bytes,
-          target.behind_wait};
+  return {target.sms,           target.copied_bytes, target.cache_bytes,
+          target.sm_ring_bytes, target.behind_wait,  target.ticket};
 }
 
 SimStep StepOf(const Module& module, const Kernel& kernel, const CallCost& call,

@@ -48,8 +48,8 @@ class Writer {
     // Two tracks for each SM that has a task.
     tracks_.resize(static_cast<size_t>(program_.machine.sms));
     std::set<uint32_t> sms;
-    for (const SimTask& task : program_.tasks) {
-      sms.insert(task.sm);
+    for (const SimTimes& times : run_.tasks) {
+      sms.insert(times.sm);
     }
     for (uint32_t sm : sms) {
       tracks_[sm] = trace.tracks.size();
@@ -69,7 +69,7 @@ class Writer {
       const SimTask& task = program_.tasks[i];
       const SimStep& step = program_.steps[task.step];
       const SimTimes& times = run_.tasks[i];
-      size_t loader = tracks_[task.sm];
+      size_t loader = tracks_[times.sm];
       if (times.load_begun >= 0) {
         Add(loader, trace::Kind::Load, task, step, times.load_begun, times.load_ended);
       }

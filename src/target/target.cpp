@@ -32,6 +32,7 @@ Target H200() {
       .reduction = 0.38,
       .task = 0.09,
       .store = 0.2,
+      .ticket = 0.7,
       .launch = 3,
       .chain = {.flag_in_data = 0.9, .counter = 1.3},
       .loader_in_flight = 3,

@@ -48,6 +48,7 @@ struct Target {
   double reduction;       // of one reduction by all threads of a CTA
   double task;            // of a task, beside all that it does
   double store;           // from the last sum to the stored result
+  double ticket;          // from asking for a ticket to its number
   double launch;          // of a kernel in a CUDA graph
 
   // What the loader's throttle is chosen by.

@@ -56,8 +56,10 @@ struct Scheduled {
   std::unique_ptr<Module> module;
   Env dims;
 
-  Scheduled(const std::string& text, int64_t batch, int64_t length, bool flagged = false) {
+  Scheduled(const std::string& text, int64_t batch, int64_t length, bool flagged = false,
+            ScheduleKind schedule = ScheduleKind::Static) {
     ScheduleOptions options;
+    options.schedule = schedule;
     options.flag_in_data = flagged;
     SourceFile source("test.etir", text);
     Diagnostics diagnostics;
@@ -158,13 +160,16 @@ TEST_CASE("a repeat in a repeat is played round by round") {
 }
 
 TEST_CASE("a coarse play takes as long as one of every task") {
-  for (int width : {256, 1024, 4096}) {
-    const Scheduled scheduled(Products(12, width), 4, 100);
-    KernelCost cost = scheduled.Cost();
-    Simulation full = Simulate(*scheduled.module, scheduled.kernel(), scheduled.dims,
-                               DefaultTarget(), cost.calls, Edges::Scheduled, Grain::Tasks);
-    CHECK_FALSE(full.run.stuck);
-    CHECK(cost.times.Sum() == doctest::Approx(full.us).epsilon(0.01));
+  for (ScheduleKind schedule : {ScheduleKind::Static, ScheduleKind::Drain}) {
+    for (int width : {256, 1024, 4096}) {
+      const Scheduled scheduled(Products(12, width), 4, 100, false, schedule);
+      KernelCost cost = scheduled.Cost();
+      Simulation full = Simulate(*scheduled.module, scheduled.kernel(), scheduled.dims,
+                                 DefaultTarget(), cost.calls, Edges::Scheduled, Grain::Tasks);
+      CHECK_FALSE(full.run.stuck);
+      CHECK((full.run.tickets > 0) == (schedule == ScheduleKind::Drain));
+      CHECK(cost.times.Sum() == doctest::Approx(full.us).epsilon(0.01));
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 namespace etc {
 namespace {
 
@@ -117,6 +119,104 @@ TEST_CASE("a task that waits for what nobody gives is stuck") {
   program.signals = {{}};
   program.tasks = {{.step = 0, .sm = 0, .waits = {0}}, {.step = 0, .sm = 0, .notifies = {0}}};
   CHECK(Play(program).stuck);
+}
+
+/// Tasks of one case on two SMs, which take 1 us for each unit, and a ticket half a microsecond.
+SimProgram Draws(int64_t ahead, const std::vector<int64_t>& costs) {
+  SimProgram program = Machine(2);
+  program.machine.ticket = 0.5;
+  program.steps = {{.work = 1, .ahead = ahead}};
+  for (int64_t cost : costs) {
+    program.tasks.push_back({.working = cost});
+  }
+  return program;
+}
+
+/// The same as a share that begins on SM 0.
+SimProgram AsShare(SimProgram program) {
+  program.steps[0].ahead = {};
+  for (uint32_t i = 0; i < program.tasks.size(); ++i) {
+    program.tasks[i].sm = i % 2;
+  }
+  return program;
+}
+
+TEST_CASE("an SM that is free draws the next task") {
+  SimProgram program = Draws(0, {4, 1, 2});
+  SimRun run = Play(program);
+  CHECK_FALSE(run.stuck);
+  CHECK(run.tasks[0].ended == Approx(4.5));
+  CHECK(run.tasks[1].ended == Approx(1.5));
+  // SM 1 asks at 1.5, and knows at 4.5 that there are no more. SM 0 knows it at 5.
+  CHECK(run.tasks[2].sm == 1);
+  CHECK(run.tasks[2].begun == Approx(2));
+  CHECK(run.tasks[2].ended == Approx(4));
+  CHECK(run.makespan == Approx(5));
+  CHECK(run.tickets == 5);
+  CHECK(IdleFor(run, Idle::Tickets) == Approx(5 * 0.5));
+  CHECK(IdleFor(run, Idle::Tasks) == Approx(0.5));
+  CHECK(Play(AsShare(program)).makespan == Approx(6));
+}
+
+TEST_CASE("a task that is taken ahead belongs to the SM that took it") {
+  SimProgram program = Draws(1, {4, 1, 1, 1, 1});
+  SimRun run = Play(program);
+  // At 1 SM 0 has taken the third task while it runs the first, and SM 1 the fourth. At 1.5 SM 1
+  // reads its word and asks for the fifth.
+  CHECK(run.tasks[2].sm == 0);
+  CHECK(run.tasks[2].begun == Approx(4.5));
+  CHECK(run.tasks[3].begun == Approx(1.5));
+  CHECK(run.tasks[4].sm == 1);
+  CHECK(run.tasks[4].begun == Approx(2.5));
+  CHECK(run.makespan == Approx(5.5));
+  // Nobody waits for a ticket but the first.
+  CHECK(IdleFor(run, Idle::Tickets) == Approx(2 * 0.5));
+  CHECK(Play(AsShare(program)).makespan == Approx(6));
+}
+
+TEST_CASE("an SM goes on to the next case when the tickets are used up") {
+  SimProgram program = Draws(2, {3, 1});
+  program.steps.push_back({.work = 1, .ahead = 2});
+  program.tasks.push_back({.step = 1, .working = 2});
+  SimRun run = Play(program);
+  // The word that ends the case is there at 1, in both; at 1.5 SM 0 gets the task behind it, which
+  // it begins when it has ended its own.
+  CHECK(run.tasks[2].sm == 0);
+  CHECK(run.tasks[2].begun == Approx(3.5));
+  CHECK(run.makespan == Approx(5.5));
+  CHECK(run.tickets == 3 + 2 + 2);
+}
+
+TEST_CASE("a loader knows a task when its ticket is there") {
+  SimProgram program = Draws(1, {1, 1});
+  program.machine.sms = 1;
+  program.steps[0].bytes = 100;
+  program.steps.insert(program.steps.begin(), {.work = 10});
+  program.tasks[0].step = program.tasks[1].step = 1;
+  program.tasks.insert(program.tasks.begin(), SimTask{.step = 0, .sm = 0});
+  SimRun run = Play(program);
+  CHECK(run.tasks[1].load_begun == Approx(0.5));
+  CHECK(run.tasks[1].load_ended == Approx(1.5));
+  // The word of the second is asked for at 10, when the first begins, and its bytes are there at
+  // 11.5.
+  CHECK(run.tasks[2].load_begun == Approx(10.5));
+  CHECK(run.tasks[2].begun == Approx(11));
+  CHECK(run.tasks[2].ended == Approx(12));
+}
+
+TEST_CASE("nobody draws before what says how many tasks there are") {
+  SimProgram program = Draws(1, {1, 1});
+  program.steps[0].draws_behind = 0;
+  program.steps.insert(program.steps.begin(), {.work = 2});
+  program.signals = {{.latency = 1}};
+  program.tasks[0].step = program.tasks[1].step = 1;
+  program.tasks.insert(program.tasks.begin(), SimTask{.step = 0, .sm = 0, .notifies = {0}});
+  SimRun run = Play(program);
+  CHECK(run.tasks[1].arrived == Approx(3.5));
+  CHECK(run.tasks[2].arrived == Approx(3.5));
+  CHECK(run.makespan == Approx(4.5));
+  CHECK(IdleFor(run, Idle::Tickets) == Approx(2 * 0.5));
+  CHECK(IdleFor(run, Idle::Tasks) == Approx(1 + 3));
 }
 
 }  // namespace
