@@ -4,15 +4,13 @@
 #include <set>
 
 #include "compile/front.h"
-#include "compile/pipeline.h"
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
-#include "driver/routing_option.h"
+#include "driver/scheduled_program.h"
 #include "report/choices_report.h"
 #include "report/explain_report.h"
 #include "schedule/choice_cost.h"
 #include "schedule/lower.h"
-#include "support/assignments.h"
 #include "support/files.h"
 
 namespace etc {
@@ -91,32 +89,21 @@ ExitCode Execute(const ExplainOptions& options) {
   if (options.choices) {
     return ExplainChoices(options, session);
   }
-  auto sizes = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
-  auto values = ParseIntAssignments(options.values, "--value", session.diagnostics());
-  std::optional<Routing> routing;
-  if (!options.routing.empty() &&
-      !(routing = ParseRouting(options.routing, session.diagnostics()))) {
+  auto program = LoadScheduled(options, session);
+  if (!program) {
     return session.Finish();
   }
-  auto module = sizes && values ? LoadModule(options.source, session) : nullptr;
-  LoweringOptions lowering = options.lowering;
-  lowering.schedule.flag_in_data = true;
-  PhaseTimer timer;
-  if (!module || !(IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
-                                                     lowering, timer, session))) {
-    return session.Finish();
-  }
-  KernelSelection selection(*module, {options.graph, *sizes, *values}, session.diagnostics());
-  Explanation explanation(*module, selection, *values, options);
-  ExplainReport report{*module, *options.lowering.schedule.target, *sizes, *values, {}};
+  const auto& [module, sizes, values, routing] = *program;
+  KernelSelection selection(*module, {options.graph, sizes, values}, session.diagnostics());
+  Explanation explanation(*module, selection, values, options);
+  ExplainReport report{*module, *options.lowering.schedule.target, sizes, values, {}};
   for (KernelId id : selection.Select()) {
     ExplainedKernel& explained = report.kernels.emplace_back(explanation.Explain(id));
     std::string mismatch;
     if (routing &&
         !(explained.routing = CostOfRouting(*module, module->kernels[id], explained.cost.calls,
                                             explained.sizes, *routing, &mismatch))) {
-      session.diagnostics().Error(DiagnosticKind::Data, {},
-                                  fmt::format("`--routing {}`: {}", options.routing, mismatch));
+      ReportMismatch(options, mismatch, session);
       return session.Finish();
     }
   }

@@ -197,9 +197,7 @@ void AddInspectCommand(CLI::App& app, Command& command, InspectOptions& options)
   inspect->callback([&] { command = options; });
 }
 
-/// What kernels are looked at, of explain and sim.
-template <class Options>
-void AddQuery(CLI::App* command, Options& options) {
+void AddQuery(CLI::App* command, QueryOptions& options) {
   AddSource(command, options.source)->required();
   command->add_option("--graph", options.graph, "Only this graph")->type_name("NAME");
   AddList(command, "--dim", options.dims, "The value of a symbolic dimension [the least]",

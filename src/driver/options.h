@@ -131,25 +131,23 @@ struct InspectOptions {
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };
 
-struct ExplainOptions {
+/// Which kernels are looked at, at which sizes and data.
+struct QueryOptions {
   SourceOptions source;
   LoweringOptions lowering;
   std::string graph;
   std::vector<std::string> dims;    // name=value
   std::vector<std::string> values;  // name=value
   std::string routing;              // uniform, zipf:S or a file
+};
+
+struct ExplainOptions : QueryOptions {
   bool choices = false;
   bool json = false;
 };
 
-struct SimOptions {
-  SourceOptions source;
-  LoweringOptions lowering;
-  std::string graph;
-  std::vector<std::string> dims;    // name=value
-  std::vector<std::string> values;  // name=value
-  std::string routing;              // uniform, zipf:S or a file
-  std::string trace;                // where to write it; empty: nowhere
+struct SimOptions : QueryOptions {
+  std::string trace;  // where to write it; empty: nowhere
   bool json = false;
 };
 

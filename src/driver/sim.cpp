@@ -5,16 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "compile/front.h"
-#include "compile/pipeline.h"
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
-#include "driver/routing_option.h"
+#include "driver/scheduled_program.h"
 #include "report/sim_report.h"
-#include "schedule/lower.h"
 #include "simulator/kernel_cost.h"
 #include "simulator/trace_of.h"
-#include "support/assignments.h"
 #include "support/files.h"
 
 namespace etc {
@@ -45,31 +41,20 @@ std::optional<SimulatedKernel> Played(const Module& module, KernelId id, Env siz
 
 ExitCode Execute(const SimOptions& options) {
   Session session(options.source.diagnostics);
-  auto sizes = ParseIntAssignments(options.dims, "--dim", session.diagnostics());
-  auto values = ParseIntAssignments(options.values, "--value", session.diagnostics());
-  std::optional<Routing> routing;
-  if (!options.routing.empty() &&
-      !(routing = ParseRouting(options.routing, session.diagnostics()))) {
+  auto program = LoadScheduled(options, session);
+  if (!program) {
     return session.Finish();
   }
-  auto module = sizes && values ? LoadModule(options.source, session) : nullptr;
-  LoweringOptions lowering = options.lowering;
-  lowering.schedule.flag_in_data = true;
-  PhaseTimer timer;
-  if (!module || !(IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
-                                                     lowering, timer, session))) {
-    return session.Finish();
-  }
+  const auto& [module, sizes, values, routing] = *program;
   const Target& target = *options.lowering.schedule.target;
-  KernelSelection selection(*module, {options.graph, *sizes, *values}, session.diagnostics());
-  SimReport report{*module, target, *sizes, *values, {}, options.routing};
+  KernelSelection selection(*module, {options.graph, sizes, values}, session.diagnostics());
+  SimReport report{*module, target, sizes, values, {}, options.routing};
   trace::Trace trace;
   for (KernelId id : selection.Select()) {
     std::string mismatch;
-    auto played = Played(*module, id, selection.SizesOf(id), target, *values, routing, &mismatch);
+    auto played = Played(*module, id, selection.SizesOf(id), target, values, routing, &mismatch);
     if (!played) {
-      session.diagnostics().Error(DiagnosticKind::Data, {},
-                                  fmt::format("`--routing {}`: {}", options.routing, mismatch));
+      ReportMismatch(options, mismatch, session);
       return session.Finish();
     }
     if (played->simulation.run.stuck) {
