@@ -16,6 +16,22 @@ def rotate(x, cos, sin):
     return x * cos + torch.cat((-high, low), dim=-1) * sin
 
 
+def experts(x, router, gate_up, down, top):
+    """The mixture of experts of tokens `x`, on grouped matrix products; probabilities over the chosen alone."""
+    probability, chosen = torch.softmax((x @ router.t()).float(), -1).topk(top, -1)
+    probability = probability / probability.sum(-1, keepdim=True)
+    flat = chosen.view(-1)
+    order = torch.argsort(flat, stable=True)
+    numbers = torch.arange(len(router), device=x.device)
+    ends = torch.cumsum((flat.unsqueeze(1) == numbers).sum(0), 0).to(torch.int32)
+    gate, up = torch._grouped_mm(x[order // top], gate_up.transpose(1, 2), offs=ends).chunk(2, -1)
+    found = torch._grouped_mm(F.silu(gate) * up, down.transpose(1, 2), offs=ends)
+    by_token = torch.zeros_like(found)
+    by_token[order] = found
+    by_token = by_token.view(len(x), top, -1)
+    return (by_token * probability.unsqueeze(-1).to(x.dtype)).sum(1)
+
+
 class Baseline:
     """`weights` as decode_model.random_weights has them; every sequence has `context` tokens in its cache."""
 
@@ -57,6 +73,10 @@ class Baseline:
 
     def after(self, x, attended, w):
         x = x + attended @ w["o"].t()
+        if "router" in w:
+            normed = rms_norm(x, w["post_norm"], self.eps)
+            top = self.config["num_experts_per_tok"]
+            return x + experts(normed, w["router"], w["gate_up"], w["down"], top)
         gate, up = (rms_norm(x, w["post_norm"], self.eps) @ w["gate_up"].t()).chunk(2, dim=-1)
         return x + (F.silu(gate) * up) @ w["down"].t()
 

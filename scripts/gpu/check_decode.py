@@ -34,6 +34,7 @@ def parse_arguments():
     parser.add_argument("--out", default="build/check_decode", help="folder for artifacts")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--models", default="Qwen3-0.6B,Qwen3-8B,Llama-3.2-1B")
+    parser.add_argument("--layers", type=int, help="of each model, where not all fit in float32")
     parser.add_argument("--batches", type=integers, default=[1, 2, 3, 8])
     parser.add_argument("--contexts", type=integers, default=[1, 17, 512, 4000])
     parser.add_argument("--steps", type=int, default=32)
@@ -165,11 +166,11 @@ def check_case(name, batch, context, errors, repeated):
 
 def check_model(name, options):
     device = options.device
-    config = decode_model.read_config(name)
+    config = decode_model.read_config(name, options.layers)
     arch = "host" if device == "cpu" else "sm_90a"
-    program = compile_model(options.etc, name, options.out, arch)
+    program = compile_model(options.etc, name, options.out, arch, layers=options.layers)
     torch.manual_seed(1)
-    model = hf_decoder.build(name, device)
+    model = hf_decoder.build(name, device, options.layers)
     weights = program.pack_all(hf_decoder.parameters(model))
     exact = hf_decoder.in_float32(model)
     module_error = check_module_agrees(exact, config, device)

@@ -12,6 +12,7 @@ PROGRAMS = {
     "arcee": EXAMPLES / "arcee.etir",
     "qwen2": EXAMPLES / "qwen2.etir",
     "qwen3": EXAMPLES / "qwen3.etir",
+    "qwen3_moe": EXAMPLES / "qwen3_moe.etir",
     "llama": EXAMPLES / "llama.etir",
     "mistral": EXAMPLES / "llama.etir",
     "gemma3_text": EXAMPLES / "gemma3.etir",
@@ -22,8 +23,11 @@ def config_file(name):
     return EXAMPLES / "configs" / f"{name.lower()}.json"
 
 
-def read_config(name):
+def read_config(name, layers=None):
+    """The config.json of a model, or of its first so many layers."""
     config = json.loads(config_file(name).read_text())
+    if layers:
+        config["num_hidden_layers"] = layers
     config.setdefault("head_dim", config["hidden_size"] // config["num_attention_heads"])
     return config
 
@@ -69,7 +73,7 @@ def random_state(config, batch, context, device):
 def random_weights(config, device):
     """Weights of a model's shape: those of the layers stacked, q, k and v as one, gate and up as one."""
     layers, hidden = config["num_hidden_layers"], config["hidden_size"]
-    head_dim, inter = config["head_dim"], config["intermediate_size"]
+    head_dim = config["head_dim"]
     q_size, kv_size = config["num_attention_heads"] * head_dim, kv_width(config)
     shapes = {
         "embed": (config["vocab_size"], hidden),
@@ -77,11 +81,19 @@ def random_weights(config, device):
         "qkv": (layers, q_size + 2 * kv_size, hidden),
         "o": (layers, hidden, q_size),
         "post_norm": (layers, hidden),
-        "gate_up": (layers, 2 * inter, hidden),
-        "down": (layers, hidden, inter),
         "final_norm": (hidden,),
     }
-    if config["model_type"] == "qwen3":
+    if "num_experts" in config:
+        experts, inner = config["num_experts"], config["moe_intermediate_size"]
+        shapes |= {
+            "router": (layers, experts, hidden),
+            "gate_up": (layers, experts, 2 * inner, hidden),
+            "down": (layers, experts, hidden, inner),
+        }
+    else:
+        inner = config["intermediate_size"]
+        shapes |= {"gate_up": (layers, 2 * inner, hidden), "down": (layers, hidden, inner)}
+    if config["model_type"] in ("qwen3", "qwen3_moe"):
         shapes |= {"q_norm": (layers, head_dim), "k_norm": (layers, head_dim)}
     if config["model_type"] == "qwen2":
         shapes["qkv_bias"] = (layers, q_size + 2 * kv_size)
@@ -102,7 +114,6 @@ def program_weights(weights, config):
     device = weights["embed"].device
     kv_size = kv_width(config)
     q_size = weights["qkv"].shape[1] - 2 * kv_size
-    inter = config["intermediate_size"]
     parameters = dict(weights)
     parameters |= zip(
         ("q_proj", "k_proj", "v_proj"), cut(parameters.pop("qkv"), [q_size, kv_size, kv_size])
@@ -110,7 +121,11 @@ def program_weights(weights, config):
     if "qkv_bias" in parameters:
         biases = cut(parameters.pop("qkv_bias")[..., None], [q_size, kv_size, kv_size])
         parameters |= zip(("q_bias", "k_bias", "v_bias"), (bias[..., 0] for bias in biases))
-    parameters |= zip(("gate_proj", "up_proj"), cut(parameters.pop("gate_up"), [inter, inter]))
+    gate_up = parameters.pop("gate_up")
+    inner = gate_up.shape[-2] // 2
+    matrices = cut(gate_up.flatten(0, -3), [inner, inner])
+    shape = (*gate_up.shape[:-2], inner, -1)
+    parameters |= zip(("gate_proj", "up_proj"), (matrix.view(shape) for matrix in matrices))
     parameters |= {f"{name}_proj": parameters.pop(name) for name in ("o", "down")}
     half = config["head_dim"] // 2
     exponents = torch.arange(half, device=device) / half

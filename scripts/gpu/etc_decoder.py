@@ -14,7 +14,7 @@ def artifact_path(name, folder, arch, schedule):
     return Path(folder) / f"{name.lower()}-{schedule}.{suffix}"
 
 
-def compile_model(etc, name, folder, arch, schedule="static"):
+def compile_model(etc, name, folder, arch, schedule="static", layers=None):
     """The artifact of a model; compiled anew, so that it is never another tree's."""
     source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
     artifact = artifact_path(name, folder, arch, schedule)
@@ -22,6 +22,8 @@ def compile_model(etc, name, folder, arch, schedule="static"):
     config = decode_model.config_file(name)
     words = [etc, "compile", source, "--config", config, "--arch", arch]
     words += ["--schedule", schedule, "-o", artifact]
+    if layers:
+        words += ["-D", f"num_hidden_layers={layers}"]
     subprocess.run([str(word) for word in words], check=True)
     return etcrt.Program(str(artifact))
 

@@ -10,21 +10,30 @@ from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM
 from decode_model import read_config
 
 
-def build(name, device):
+def build(name, device, layers=None):
     """Hugging Face's model in bf16, on `device` from the start."""
-    values = read_config(name)
+    values = read_config(name, layers)
     config = AutoConfig.for_model(values.pop("model_type"), **values)
+    # The other ways through a mixture of experts take bf16 only.
+    ways = {"experts_implementation": "eager"} if "num_experts" in values else {}
     with torch.device(device):
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16, **ways).eval()
     for parameter_name, parameter in model.named_parameters():
         parameter.requires_grad_(False)
         if "norm" in parameter_name:  # of Gemma what is added to 1
             parameter.normal_(0.0 if is_gemma(model) else 1.0, 0.1)
         elif parameter_name.endswith("bias"):
             parameter.normal_(0.0, 0.5)
+        elif "embed" in parameter_name and is_moe(model):
+            # Next to a small residual stream a rounding error would turn many choices of experts.
+            parameter.normal_(0.0, 1.0)
         else:
             parameter.normal_(0.0, 0.02)
     return model
+
+
+def is_moe(model):
+    return hasattr(model.config, "num_experts")
 
 
 def is_gemma(model):
@@ -58,8 +67,15 @@ def parameters(model):
         "input_norm": "input_layernorm",
         **post_norms,
         **{f"{x}_proj": f"self_attn.{x}_proj" for x in "qkvo"},
-        **{f"{x}_proj": f"mlp.{x}_proj" for x in ("up", "down")},
     }
+    experts = {}
+    if is_moe(model):
+        parts.update(router="mlp.gate")
+        gate, up = stack(model, "mlp.experts", "gate_up_proj").chunk(2, dim=2)
+        experts = {"gate_proj": gate.contiguous(), "up_proj": up.contiguous()}
+        experts["down_proj"] = stack(model, "mlp.experts", "down_proj")
+    else:
+        parts.update({f"{x}_proj": f"mlp.{x}_proj" for x in ("up", "down")})
     if hasattr(model.model.layers[0].mlp, "gate_proj"):
         parts.update(gate_proj="mlp.gate_proj")
     if hasattr(model.model.layers[0].self_attn, "q_norm"):
@@ -69,6 +85,7 @@ def parameters(model):
         biases = {f"{x}_bias": stack(model, f"self_attn.{x}_proj", "bias") for x in "qkv"}
     return {
         **{name: stack(model, part) for name, part in parts.items()},
+        **experts,
         **biases,
         "embed": model.model.embed_tokens.weight.data,
         "final_norm": model.model.norm.weight.data,
