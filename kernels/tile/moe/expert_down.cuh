@@ -5,8 +5,8 @@
 //   task (m)           16 outputs from m * 16 on: a task of a SkinnyGemm whose k are those of the
 //                      used experts one behind the other
 //   k of a ring slot   512 of one expert; the last of an expert may have fewer
-//   activations        from L2, those of up to four experts on their way; an expert's rows are one
-//                      piece of memory
+//   activations        from L2, those of the next expert on their way: of more, registers would
+//                      have to be spilled. An expert's rows are one piece of memory
 //
 // Config: as SkinnyGemm's; the epilogue is given. Args: x [U, B, F], used [U], n_used [1], w
 // [E, N, F] in tiles, residual and y [B, N].
@@ -24,10 +24,7 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   using Shape = SkinnyGemmShape<Config, View>;
   using X = typename Shape::X;
   static_assert(Shape::kHeld, "the activations of one expert fit into registers");
-  static constexpr int kRegisters = Shape::kAllBlocks * Shape::kTiles * 4;  // of one expert
-
  public:
-  static constexpr int kAhead = 64 / kRegisters < 1 ? 1 : 64 / kRegisters < 4 ? 64 / kRegisters : 4;
   using Sums = typename Base::Sums;
 
   ETC_DEVICE explicit ExpertSumLoop(const Consumer& consumer) : Base(consumer) {}
@@ -37,38 +34,25 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   /// The sums of a task's rows over the slices of k that this warp has of each of `number` views.
   template <class ViewOf>
   ETC_DEVICE void SumTask(Consumer& consumer, int number, const ViewOf& view, Sums& sums) {
-    Vec4 x[kAhead][Shape::kAllBlocks][Shape::kTiles];
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      if (i < number) {
-        Start(consumer, view(i), x[i]);
-      }
+    Vec4 x[Shape::kAllBlocks][Shape::kTiles];
+    if (number > 0) {
+      Start(consumer, view(0), x);
     }
 #pragma unroll 1
-    for (int first = 0; first < number; first += kAhead) {
+    for (int place = 0; place < number; ++place) {
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        int place = first + i;
-        if (place >= number) {
-          break;
+      for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+        Vec4(*fragments)[Shape::kTiles] = x + chunk * Shape::kBlocks;
+        Vec4 weights[Shape::kBlocks][2];
+        u32 read = Base::LoadWeights(consumer, chunk, weights);
+        if constexpr (Shape::kFlagged) {
+          Base::x_.FinishWords(consumer, view(place), chunk, fragments);
         }
-#pragma unroll
-        for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
-          Vec4(*fragments)[Shape::kTiles] = x[i] + chunk * Shape::kBlocks;
-          Vec4 weights[Shape::kBlocks][2];
-          u32 read = Base::LoadWeights(consumer, chunk, weights);
-          if constexpr (Shape::kFlagged) {
-            Base::x_.FinishWords(consumer, view(place), chunk, fragments);
-            if (place == 0 && chunk == 0) {
-              FetchOthers(consumer, number, view, x);
-            }
-          }
-          Base::MultiplyChunk(chunk, weights, fragments, sums[0]);
-          consumer.Release(read);
-        }
-        if (place + kAhead < number) {
-          Start(consumer, view(place + kAhead), x[i]);
-        }
+        Base::MultiplyChunk(chunk, weights, fragments, sums[0]);
+        consumer.Release(read);
+      }
+      if (place + 1 < number) {
+        Start(consumer, view(place + 1), x);
       }
     }
   }
@@ -83,17 +67,6 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
 #pragma unroll
       for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
         Base::x_.LoadPlain(consumer, view, chunk, x + chunk * Shape::kBlocks);
-      }
-    }
-  }
-  /// Once the first expert's activations are there, those of the others mostly are, too.
-  template <class ViewOf>
-  ETC_DEVICE void FetchOthers(const Consumer& consumer, int number, const ViewOf& view,
-                              Vec4 (*x)[Shape::kAllBlocks][Shape::kTiles]) const {
-#pragma unroll
-    for (int i = 1; i < kAhead; ++i) {
-      if (i < number) {
-        Base::x_.template Fetch<Shape::kAllBlocks>(consumer, view(i), 0, x[i]);
       }
     }
   }
