@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/loader_reads.h"
 #include "simulator/call_costs.h"
 #include "simulator/sizes.h"
 
@@ -15,10 +16,12 @@ namespace {
 struct Run {
   ThrottleChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
-  double fetched_bytes = 0;                     // of activations
-  bool flagged = false;                         // whether a part of the chain is of flagged words
+  double paced_bytes =
+      0;  // of the streamed ones, those of shares that have no throttle of their own
+  double fetched_bytes = 0;  // of activations
+  bool flagged = false;      // whether a part of the chain is of flagged words
 
-  void Add(const CallCost& call, const Target& target) {
+  void Add(const Module& module, const CallCost& call, const Target& target) {
     flagged |= std::any_of(call.edges.begin(), call.edges.end(), [](const EdgeCost& edge) {
       return edge.mechanism == Mechanism::FlagInData;
     });
@@ -27,6 +30,8 @@ struct Run {
     hidden += iterations * SlowestEdge(call, target.hidden);
     streaming += iterations * SlowestEdge(call, target.streaming);
     choice.streamed_bytes += iterations * call.streamed_bytes;
+    const Share& share = std::get<Share>(module.nodes[call.share]);
+    paced_bytes += HasOwnThrottle(module, share) ? 0 : iterations * call.streamed_bytes;
     fetched_bytes += iterations * call.fetched_bytes;
     if (call.streamed_bytes > 0) {
       choice.shares.push_back(call.share);
@@ -34,37 +39,47 @@ struct Run {
   }
 
   void Choose(const Target& target) {
-    double stream = choice.streamed_bytes / target.stream_bytes;
-    choice.throttle.in_flight = target.loader_in_flight;
-    std::string times =
+    double stream = paced_bytes / target.stream_bytes;
+    Throttle& throttle = choice.throttle;
+    throttle.in_flight = target.loader_in_flight;
+    choice.reason =
         fmt::format("{:.0f} us of streaming beside {:.0f} us of signals", stream, chain);
-    if (stream < hidden && flagged) {
-      choice.throttle.in_flight = target.hidden_in_flight;
-      choice.reason = times + ", so the ring is full, and what is on its way delays the words";
+    if (chain > 0 && !flagged) {
+      ChooseForEvents(stream, target);
     } else if (stream < hidden) {
-      choice.reason = times + ", so the ring is full, and an interval would only delay";
+      throttle.in_flight = target.hidden_in_flight;
+      choice.reason += ", so the ring is full, and what is on its way delays the words";
     } else if (stream < streaming) {
       double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
-      choice.throttle.interval =
-          std::lround(slot * target.cycles * target.interval_share / 100) * 100;
-      choice.reason = times + ", so bursts would delay the signals";
+      throttle.interval = std::lround(slot * target.cycles * target.interval_share / 100) * 100;
+      choice.reason += ", so bursts would delay the signals";
     } else {
-      choice.throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
-      choice.reason = times + ", so the stream sets the time, and an interval would add to it";
+      throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
+      choice.reason += ", so the stream sets the time, and an interval would add to it";
     }
-    if (chain == 0 || flagged) {
-      return;
+  }
+
+  /// What is on its way delays the fence in front of each signal, and an interval gains nothing.
+  void ChooseForEvents(double stream, const Target& target) {
+    if (stream < streaming) {
+      choice.throttle.in_flight = target.hidden_in_flight;
+      choice.reason += ", so what is on its way delays the fences in front of the signals";
+    } else {
+      choice.reason += ", so the stream sets the time";
     }
     if (fetched_bytes < target.fetched_share * choice.streamed_bytes) {
       choice.throttle.ahead = target.ahead;
     } else {
-      choice.throttle.in_flight = target.streaming_in_flight;
       choice.reason += "; the consumers fetch so much beside it that it must not pause";
     }
   }
 };
 
 }  // namespace
+
+bool HasOwnThrottle(const Module& module, const Share& share) {
+  return LoadsBehindWait(module, share) && share.range_waits.empty();
+}
 
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
                                             const Target& target) {
@@ -78,7 +93,7 @@ std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& 
       run = runs.insert(runs.end(), Run{});
       run->choice.repeat = call.repeat;
     }
-    run->Add(call, target);
+    run->Add(module, call, target);
   }
   std::vector<ThrottleChoice> choices;
   for (Run& run : runs) {

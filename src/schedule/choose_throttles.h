@@ -19,6 +19,11 @@ struct ThrottleChoice {
   std::string reason;
 };
 
+/// Whether the loader waits for flagged words that say what it copies in the share. The ring is
+/// empty then, and nobody waits for a signal beside it: nothing is gained by less on its way.
+/// Behind an event there is the event of the call itself, whose fence more slots delay.
+[[nodiscard]] bool HasOwnThrottle(const Module& module, const Share& share);
+
 /// One for each run of shares that streams, in program order.
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
                                             const Target& target);

@@ -1,18 +1,14 @@
 #include <algorithm>
 
-#include "ir/loader_reads.h"
 #include "schedule/choose_throttles.h"
 #include "schedule/lower.h"
 
 namespace etc {
 namespace {
 
-/// That of a share. Where the loader waits for flagged words that say what it copies, the ring is
-/// empty then, and nobody waits for a signal beside it: nothing is gained by less on its way.
-/// Behind an event there is the event of the call itself, whose fence more slots delay.
 Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
                     const Target& target) {
-  if (LoadsBehindWait(module, share) && share.range_waits.empty()) {
+  if (HasOwnThrottle(module, share)) {
     chosen = {};
     chosen.in_flight = target.computed_in_flight;
   }

@@ -55,10 +55,11 @@ struct Target {
   PerSignal chain;           // from the last sum of a call to the first of the next
   int64_t loader_in_flight;  // slots in flight: fewer stream slower, more delay signals
   int64_t
-      streaming_in_flight;   // the same where the stream sets the time of a chain of flagged words,
-                             // and where the consumers fetch fetched_share of what it brings
-  int64_t hidden_in_flight;  // the same where the stream hides behind a chain of flagged words
-  int64_t ahead;             // the same in a share that the consumers wait for, of events only
+      streaming_in_flight;   // the same where the stream sets the time of a chain of flagged words
+  int64_t hidden_in_flight;  // the same where the stream hides behind a chain, or takes as long as
+                             // one of events
+  int64_t ahead;             // the same in a share that the consumers wait for, of events only,
+                             // where they fetch less than fetched_share of what is streamed
   int64_t
       computed_in_flight;  // the same where what is loaded follows from what the launch computes
   double fetched_share;

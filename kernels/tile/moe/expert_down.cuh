@@ -24,6 +24,7 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   using Shape = SkinnyGemmShape<Config, View>;
   using X = typename Shape::X;
   static_assert(Shape::kHeld, "the activations of one expert fit into registers");
+
  public:
   using Sums = typename Base::Sums;
 
