@@ -52,20 +52,33 @@ struct Scheduler {
   ETC_DEVICE void Hand(const Events& events, i64 counter, i64 tasks, int ahead) {
     u32 ticket;
     do {
-      for (; held >= ahead; --held) {
-        BarrierWait(oldest.Empty(), oldest.parity);
-        oldest.Advance();
-      }
-      ticket = lane == 0 ? TakeTicket(events.Counter(counter)) : 0;
-      ticket = __shfl_sync(0xffffffffu, ticket, 0);
-      if (lane == 0) {
-        StoreShared(words.slot, i64(ticket) < tasks ? ticket : kNoTicket);
-        BarrierArrive(words.Full());
-      }
-      __syncwarp();
-      words.Advance();
-      ++held;
+      MakeRoom(ahead);
+      ticket = Take(events, counter);
+      Write(i64(ticket) < tasks ? ticket : kNoTicket);
     } while (i64(ticket) < tasks);
+  }
+
+  /// Waits until less than `ahead` words are held that some role has not read.
+  ETC_DEVICE void MakeRoom(int ahead) {
+    for (; held >= ahead; --held) {
+      BarrierWait(oldest.Empty(), oldest.parity);
+      oldest.Advance();
+    }
+  }
+  /// A ticket of a counter, for all lanes.
+  ETC_DEVICE u32 Take(const Events& events, i64 counter) const {
+    const u32 ticket = lane == 0 ? TakeTicket(events.Counter(counter)) : 0;
+    return __shfl_sync(0xffffffffu, ticket, 0);
+  }
+  /// Hands a word to the other roles.
+  ETC_DEVICE void Write(u32 word) {
+    if (lane == 0) {
+      StoreShared(words.slot, word);
+      BarrierArrive(words.Full());
+    }
+    __syncwarp();
+    words.Advance();
+    ++held;
   }
   /// A barrier of all threads of this role.
   ETC_DEVICE void Sync() { __syncwarp(); }

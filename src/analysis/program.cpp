@@ -9,7 +9,9 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Module& module, CallProgram& program) : module_(module), program_(program) {}
+  /// `pushes`: of triggers, not of events.
+  Builder(const Module& module, CallProgram& program, bool pushes = false)
+      : module_(module), program_(program), pushes_(pushes) {}
 
   void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
@@ -28,9 +30,17 @@ class Builder {
     const Tensor& tensor = module_.tensors[decl.tensor];
     program_.flagged = program_.flagged || tensor.flagged;
   }
-  void Add(SourceRange, const EventDecl& decl) { program_.events.push_back(decl.event); }
+  void Add(SourceRange, const EventDecl& decl) {
+    if (module_.events[decl.event].trigger == pushes_) {
+      program_.events.push_back(decl.event);
+    }
+  }
   void Add(SourceRange, const Region& region) { Block(region.body); }
-  void Add(SourceRange, const Dispatch& dispatch) { Block(dispatch.cases); }
+  void Add(SourceRange, const Dispatch& dispatch) {
+    dispatch_ = node_;
+    Block(dispatch.cases);
+    dispatch_ = {};
+  }
 
   void Add(SourceRange, const Repeat& repeat) {
     auto lo = Bounds(module_, repeat.lo, {});
@@ -72,6 +82,14 @@ class Builder {
     for (const Axis& axis : share.axes) {
       coords.push_back(axis.var);
     }
+    mine.pushed = share.pushed_by.has_value();
+    if (pushes_) {
+      if (mine.pushed) {
+        AddRef(*share.pushed_by, coords, range, mine.waits);
+      }
+      AddRefs(share.arrivals, coords, range, mine.notifies);
+      return Push(std::move(mine));
+    }
     AddRefs(share.range_waits, coords, range, mine.waits);
     for (TaskEdge& wait : mine.waits) {
       wait.common = true;
@@ -90,6 +108,7 @@ class Builder {
                    const std::vector<Argument>& args) const {
     ProgramCall call;
     call.node = node_;
+    call.dispatch = dispatch_;
     call.callee = callee;
     call.device = &module_.devices[callee];
     call.axes = axes;
@@ -106,8 +125,13 @@ class Builder {
   static void AddRefs(const std::vector<EventRef>& refs, const std::vector<SymbolId>& coords,
                       SourceRange range, std::vector<TaskEdge>& to) {
     for (const EventRef& ref : refs) {
-      to.push_back({&ref, coords, ref.range.IsValid() ? ref.range : range});
+      AddRef(ref, coords, range, to);
     }
+  }
+
+  static void AddRef(const EventRef& ref, const std::vector<SymbolId>& coords, SourceRange range,
+                     std::vector<TaskEdge>& to) {
+    to.push_back({&ref, coords, ref.range.IsValid() ? ref.range : range});
   }
 
   void MarkCommon(std::vector<TaskEdge>& waits) const {
@@ -127,7 +151,9 @@ class Builder {
 
   const Module& module_;
   CallProgram& program_;
-  NodeId node_;  // the one being added
+  bool pushes_;
+  NodeId node_;      // the one being added
+  NodeId dispatch_;  // around it, or an absent id
   SourceRange statement_;
   size_t depth_ = 0;  // of blocks around it
   size_t segment_ = 0;
@@ -173,7 +199,9 @@ std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& gra
   return programs;
 }
 
-CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
+namespace {
+
+CallProgram MakeProgram(const Module& module, const Kernel& kernel, bool pushes) {
   CallProgram program;
   program.name = kernel.name;
   program.scheduled = true;
@@ -181,10 +209,20 @@ CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
   program.params = kernel.params;
   program.launches = kernel.schedule == ScheduleKind::Kernels;
   program.ranges = RangesOf(module, kernel);
-  Builder builder(module, program);
+  Builder builder(module, program, pushes);
   builder.Block(kernel.declarations);
   builder.Block(kernel.body);
   return program;
+}
+
+}  // namespace
+
+CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
+  return MakeProgram(module, kernel, false);
+}
+
+CallProgram MakePushProgram(const Module& module, const Kernel& kernel) {
+  return MakeProgram(module, kernel, true);
 }
 
 }  // namespace etc

@@ -33,9 +33,11 @@ struct EnclosingRepeat {
 /// iteration for each repeat around it. Of two tasks that stands first in program order whose
 /// iterations of the repeats around both are first in lexicographic order, or else whose call is.
 struct ProgramCall {
-  size_t index = 0;    // in program order
-  NodeId node;         // the call or the share
-  size_t segment = 0;  // calls of one outermost repeat have one segment, any other call its own
+  size_t index = 0;     // in program order
+  NodeId node;          // the call or the share
+  NodeId dispatch;      // of which it is a case, or an absent id
+  bool pushed = false;  // its tasks come to the queue by a trigger
+  size_t segment = 0;   // calls of one outermost repeat have one segment, any other call its own
   DeviceId callee;
   const Device* device = nullptr;  // the callee
   std::vector<Axis> axes;
@@ -90,5 +92,8 @@ CallProgram MakeCallProgram(const Module& module, const Graph& graph);
 /// One program for each range of a specialisation.
 std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& graph);
 CallProgram MakeCallProgram(const Module& module, const Kernel& kernel);
+/// The same of what SMs are given, not of what is done: a task that is pushed waits for its
+/// trigger, and whatever arrives there notifies it. `events` are the triggers.
+CallProgram MakePushProgram(const Module& module, const Kernel& kernel);
 
 }  // namespace etc

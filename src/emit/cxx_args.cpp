@@ -1,4 +1,4 @@
-// The struct of a device function's arguments, and their names inside of it.
+// The struct of a device function's arguments, their names inside of it, and their values.
 
 #include <fmt/format.h>
 
@@ -70,6 +70,46 @@ std::string CoordinateParameters(const Module& module, const Device& device) {
     text += fmt::format(", i64 {}", CxxName(module, axis.var));
   }
   return text;
+}
+
+void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare& raised,
+                    const RaisedRole& role) {
+  const Module& module = scope.module();
+  const Share& share = raised.share;
+  const RaisedDevice& callee = scope.raised().devices[raised.device];
+  const Device& device = callee.device;
+  out.Line(fmt::format("Args_{} args;", device.name));
+  ArgsNames names(callee.impl != nullptr);
+  for (size_t i = 0; i < share.args.size(); ++i) {
+    const Tensor& param = module.tensors[device.params[i]];
+    const Argument& argument = share.args[i];
+    std::string pointer = scope.Pointer(argument.tensor);
+    if (module.tensors[argument.tensor].flagged) {
+      // Of what a role does not read any set will do.
+      bool reads = role.reads_flags || raised.behind_wait.contains(i);
+      pointer =
+          fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer, reads ? "set" : "0");
+    }
+    if (!argument.indices.empty()) {
+      pointer += " + " + CxxOffset(scope, argument.tensor, argument.indices);
+    }
+    out.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));
+    for (size_t axis = 0; axis < param.shape.size(); ++axis) {
+      if (!scope.raised().tensors.at(device.params[i]).extents[axis]) {
+        out.Line(fmt::format("args.{} = {};", names.Extent(param, axis),
+                             CxxExpr(scope, param.shape[axis])));
+      }
+    }
+  }
+  for (size_t i = 0; i < share.scalars.size(); ++i) {
+    const Symbol& scalar = module.symbols[device.scalars[i]];
+    out.Line(fmt::format("args.scalars.{} = {}({});", CxxIdentifier(scalar.name),
+                         CxxType(scalar.type), CxxExpr(scope, share.scalars[i])));
+  }
+  out.Line("args.dims = dims;");
+  if (scope.ChecksAccesses()) {
+    out.Line("args.checks = OpenChecks(params.event_memory);");
+  }
 }
 
 }  // namespace etc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "emit/cxx_expr.h"
+#include "emit/cxx_kernel.h"
 #include "emit/cxx_names.h"
 #include "emit/text_writer.h"
 
@@ -29,6 +30,10 @@ class DeviceScope : public CxxScope {
 /// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
 /// With `checks` there is a record of failed ones.
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks);
+
+/// `args`: that struct for the tasks of a share, as a role needs it.
+void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare& share,
+                    const RaisedRole& role);
 
 /// `struct Body_NAME` with the interface of a tile kernel, generated from the statements.
 void WriteBody(TextWriter& out, const DeviceScope& scope, const RaisedDevice& device);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace etc {
 
 void OpenLoop(TextWriter& out, Arch arch, const std::string& head) {
@@ -68,31 +70,56 @@ void TaskLoop::WriteCount() {
   }
 }
 
-/// The counter of a case: `first`, then one for each iteration and case.
-std::string TaskLoop::Counter() const {
-  const RaisedTickets& tickets = raised_.tickets.value();
+/// Behind those of the iterations in front: of each one for each case, and of a queue those for
+/// head and tail and for its places.
+std::string FirstCounter(const KernelScope& scope, const RaisedTickets& tickets) {
   std::string iteration;
   for (const Axis& axis : tickets.iterations) {
-    std::string lo = axis.lo ? CxxExpr(scope_, axis.lo) : "0LL";
-    std::string mine = fmt::format("({} - {})", CxxName(scope_.module(), axis.var), lo);
+    std::string lo = axis.lo ? CxxExpr(scope, axis.lo) : "0LL";
+    std::string mine = fmt::format("({} - {})", CxxName(scope.module(), axis.var), lo);
     iteration = iteration.empty() ? mine
                                   : fmt::format("({} * ({} - {}) + {})", iteration,
-                                                CxxExpr(scope_, axis.hi), lo, mine);
+                                                CxxExpr(scope, axis.hi), lo, mine);
   }
-  std::string counter = CxxExpr(scope_, tickets.first);
-  if (!iteration.empty()) {
-    counter += fmt::format(" + {} * {}LL", iteration, tickets.cases);
-  }
-  return fmt::format("{} + {}LL", counter, tickets.place);
+  std::string first = CxxExpr(scope, tickets.first);
+  std::string counters =
+      tickets.capacity
+          ? fmt::format("({}LL + ({} + {}LL) / {}LL)", tickets.cases + 2,
+                        CxxExpr(scope, tickets.capacity), kPlacesPerCounter - 1, kPlacesPerCounter)
+          : fmt::format("{}LL", tickets.cases);
+  return iteration.empty() ? first : fmt::format("{} + {} * {}", first, iteration, counters);
 }
 
-void TaskLoop::WriteFirst() {
+std::string TaskLoop::Counter() const {
+  const RaisedTickets& tickets = raised_.tickets.value();
+  return fmt::format("{} + {}LL", FirstCounter(scope_, tickets), tickets.place);
+}
+
+std::string TaskLoop::Begin() const {
+  const std::optional<size_t>& behind = raised_.tickets.value().behind;
+  return behind ? fmt::format("end_{}", *behind) : "0LL";
+}
+
+void TaskLoop::WriteFirst(const std::function<void()>& taken) {
+  if (raised_.tickets && raised_.tickets->pushed) {
+    out_.Line(fmt::format("i64 task = entry - {};", Begin()));
+    return;
+  }
   if (raised_.tickets) {
     if (arch_ == Arch::Host) {
       out_.Open("const auto take = [&]() -> i64 {");
       out_.Line(fmt::format(
           "std::atomic_ref<u32> counter(events.counters[({}) * Events::kStride]);", Counter()));
-      out_.Line("return counter.fetch_add(1, std::memory_order_relaxed);");
+      if (raised_.arrivals.empty()) {
+        out_.Line("return counter.fetch_add(1, std::memory_order_relaxed);");
+      } else {
+        out_.Line("const i64 ticket = counter.fetch_add(1, std::memory_order_relaxed);");
+        out_.Open("if (ticket < tasks) {");
+        WriteCoordinates("ticket");
+        taken();
+        out_.Close();
+        out_.Line("return ticket;");
+      }
       out_.Close("};");
     }
     if (IsNest()) {
@@ -120,6 +147,9 @@ std::string_view TaskLoop::OpenBox() {
 }
 
 std::string TaskLoop::Take() const {
+  if (raised_.tickets && raised_.tickets->pushed) {
+    return "kBeyondTasks";
+  }
   std::string take = arch_ == Arch::Host ? "take()" : "tickets.Take()";
   return IsNest() ? take + " - before" : take;
 }

@@ -1,6 +1,7 @@
 // C++ text of the loop over an SM's tasks of a share.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,8 @@ void OpenLoop(TextWriter& out, Arch arch, const std::string& head);
 /// box on; `box`, the number of tasks of the box in a nest. Where data decide the box, there is one
 /// loop, and `ranges` finds the value of the axis in front of it. The SM's tasks of a case are
 /// those that it takes: on the host from `take`, else from `tickets`, the role's object; in a nest
-/// `before` counts the tasks in front of the box.
+/// `before` counts the tasks in front of the box. Of a case that is pushed the SM has one task at a
+/// time, whose number in the queue is `entry`.
 class TaskLoop {
  public:
   TaskLoop(TextWriter& out, const KernelScope& scope, const RaisedShare& share, Arch arch);
@@ -29,8 +31,9 @@ class TaskLoop {
 
   /// `tasks`, the number of all tasks.
   void WriteCount();
-  /// `task` for the first task of this SM, behind WriteCount.
-  void WriteFirst();
+  /// `task` for the first task of this SM, behind WriteCount. On the host, `taken` writes what
+  /// happens when a task of a case is taken whose number is the variable `ticket`.
+  void WriteFirst(const std::function<void()>& taken);
 
   /// The text that goes on to the next task of this SM.
   std::string Step() const;
@@ -52,6 +55,8 @@ class TaskLoop {
 
   /// Of a case: the number of its ticket counter.
   std::string Counter() const;
+  /// Of a case that is pushed: the number of tasks in front of its own in the queue.
+  std::string Begin() const;
 
   /// `, i_x, i_y`: the coordinates as arguments.
   std::string Coordinates() const;
@@ -68,5 +73,8 @@ class TaskLoop {
   const Share& share_;
   Arch arch_;
 };
+
+/// The first counter of a dispatch in the iteration that a walk is in.
+std::string FirstCounter(const KernelScope& scope, const RaisedTickets& tickets);
 
 }  // namespace etc

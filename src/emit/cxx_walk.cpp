@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "emit/cxx_body.h"
 #include "emit/cxx_checks.h"
 #include "emit/cxx_names.h"
+#include "emit/cxx_queue.h"
 #include "emit/cxx_signals.h"
 #include "emit/cxx_spans.h"
 #include "emit/cxx_tasks.h"
@@ -52,7 +54,7 @@ class WalkWriter {
     for (NodeId id : nodes) {
       std::visit(Overloaded{
                      [&](const Share&) { WriteShare(id); },
-                     [&](const Dispatch& dispatch) { WriteNodes(dispatch.cases); },
+                     [&](const Dispatch& dispatch) { WriteDispatch(id, dispatch); },
                      [&](const Repeat& repeat) { WriteRepeat(id, repeat); },
                      [](const OneOf<BufferDecl, EventDecl> auto&) {},
                      [](const OneOf<CallNode, Region> auto&) { ETC_CHECK(!"a graph's node"); },
@@ -66,9 +68,12 @@ class WalkWriter {
     const RaisedRole& part = PartIn(share);
     const Device& device = kernel_.devices[share.device].device;
     if (!part.walks) {
-      if (part.skips) {
+      if (part.skips && !share.tickets->pushed) {
         out_.Line(fmt::format("tickets.Skip();  // @{}", device.name));
       }
+      return;
+    }
+    if (role_ == Role::Scheduler && share.tickets->pushed && share.arrivals.empty()) {
       return;
     }
     std::string guard = role_ == Role::EpilogueWarp
@@ -84,14 +89,16 @@ class WalkWriter {
     TaskLoop loop(out_, scope_, share, arch_);
     loop.WriteCount();
     if (role_ == Role::Scheduler) {
-      out_.Line(fmt::format("scheduler.Hand(events, {}, tasks, {});", loop.Counter(),
-                            share.tickets.value().ahead));
+      WriteHanding(share, loop);
       out_.Close();
       return;
     }
-    loop.WriteFirst();
+    loop.WriteFirst([&] { WriteArrivals(out_, scope_, share); });
+    if (arch_ == Arch::Host && share.tickets && share.tickets->pushed) {
+      WriteTaken(share, loop);
+    }
     out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
-    WriteArguments(share);
+    WriteArguments(out_, scope_, share, PartIn(share));
     switch (role_) {
       case Role::Loader:
         WriteLoads(share, device, loop);
@@ -109,7 +116,7 @@ class WalkWriter {
         break;  // it runs no tasks
     }
     out_.Close();
-    if (share.tickets && !guard.empty()) {
+    if (share.tickets && !share.tickets->pushed && !guard.empty()) {
       out_.Reopen("} else {");
       out_.Line("tickets.Skip();");
     }
@@ -117,6 +124,59 @@ class WalkWriter {
   }
 
  private:
+  /// The cases in program order, or of a queue those that are there from the start and then, task
+  /// by task, those that are pushed.
+  void WriteDispatch(NodeId id, const Dispatch& dispatch) {
+    auto found = kernel_.queues.find(id);
+    if (found == kernel_.queues.end()) {
+      WriteNodes(dispatch.cases);
+      return;
+    }
+    const RaisedQueue& queue = found->second;
+    bool takes = arch_ == Arch::Host || role_ == Role::Scheduler;
+    QueueWriter writer(out_, scope_, queue, arch_, takes);
+    out_.Open("{  // a queue");
+    if (takes || std::any_of(queue.pushed.begin(), queue.pushed.end(),
+                             [&](NodeId each) { return PartIn(kernel_.shares.at(each)).walks; })) {
+      writer.WriteHead();
+      WriteNodes(queue.from_start);
+      writer.WriteLoop([&](NodeId each) { WriteShare(each); });
+    } else {
+      WriteNodes(queue.from_start);
+      writer.WriteSkip();
+    }
+    out_.Close();
+  }
+
+  /// By the scheduler: the tasks of a case, and what each arrives at.
+  void WriteHanding(const RaisedShare& share, TaskLoop& loop) {
+    const RaisedTickets& tickets = share.tickets.value();
+    if (tickets.pushed) {
+      loop.WriteFirst([] {});
+      WriteTaken(share, loop);
+    } else if (share.arrivals.empty()) {
+      out_.Line(
+          fmt::format("scheduler.Hand(events, {}, tasks, {});", loop.Counter(), tickets.ahead));
+    } else {
+      OpenLoop(out_, arch_,
+               fmt::format("for (i64 task; (task = queue.HandTask({}, tasks)) < tasks;) {{",
+                           loop.Counter()));
+      loop.WriteCoordinates();
+      WriteArrivals(out_, scope_, share);
+      out_.Close();
+    }
+  }
+
+  /// What a task arrives at that has been taken from the queue.
+  void WriteTaken(const RaisedShare& share, TaskLoop& loop) {
+    if (!share.arrivals.empty()) {
+      out_.Open("if (task < tasks) {");
+      loop.WriteCoordinates();
+      WriteArrivals(out_, scope_, share);
+      out_.Close();
+    }
+  }
+
   const RaisedRole& PartIn(const RaisedShare& share) const {
     return share.roles[static_cast<size_t>(role_)];
   }
@@ -165,44 +225,6 @@ class WalkWriter {
       WriteCheck(out_, scope_, check, "consumer.thread", threads);
     }
     out_.Close();
-  }
-
-  void WriteArguments(const RaisedShare& raised) {
-    const Share& share = raised.share;
-    const RaisedDevice& callee = kernel_.devices[raised.device];
-    const Device& device = callee.device;
-    out_.Line(fmt::format("Args_{} args;", device.name));
-    ArgsNames names(callee.impl != nullptr);
-    for (size_t i = 0; i < share.args.size(); ++i) {
-      const Tensor& param = module_.tensors[device.params[i]];
-      const Argument& argument = share.args[i];
-      std::string pointer = scope_.Pointer(argument.tensor);
-      if (module_.tensors[argument.tensor].flagged) {
-        // Of what a role does not read any set will do.
-        bool reads = PartIn(raised).reads_flags || raised.behind_wait.contains(i);
-        pointer =
-            fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer, reads ? "set" : "0");
-      }
-      if (!argument.indices.empty()) {
-        pointer += " + " + CxxOffset(scope_, argument.tensor, argument.indices);
-      }
-      out_.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));
-      for (size_t axis = 0; axis < param.shape.size(); ++axis) {
-        if (!kernel_.tensors.at(device.params[i]).extents[axis]) {
-          out_.Line(fmt::format("args.{} = {};", names.Extent(param, axis),
-                                CxxExpr(scope_, param.shape[axis])));
-        }
-      }
-    }
-    for (size_t i = 0; i < share.scalars.size(); ++i) {
-      const Symbol& scalar = module_.symbols[device.scalars[i]];
-      out_.Line(fmt::format("args.scalars.{} = {}({});", CxxIdentifier(scalar.name),
-                            CxxType(scalar.type), CxxExpr(scope_, share.scalars[i])));
-    }
-    out_.Line("args.dims = dims;");
-    if (scope_.ChecksAccesses()) {
-      out_.Line("args.checks = OpenChecks(params.event_memory);");
-    }
   }
 
   void WriteLoads(const RaisedShare& share, const Device& device, TaskLoop& loop) {

@@ -216,12 +216,15 @@ struct Events {
   }
   void NotifyOne(const Consumer&, i64 index, u32 amount) const {
     ETC_MEETING();
-    // Either the sleeper sees the count before it sleeps, or it is seen here: all agree on one
-    // sequence of these two accesses and the sleeper's two.
     u32* counter = &counters[index * kStride];
     std::atomic_ref<u32>(*counter).fetch_add(amount);
+    WakeSleepers(counter);
+  }
+  /// Either a sleeper sees what was stored before it sleeps, or it is seen here: all agree on one
+  /// sequence of these two accesses and the sleeper's two.
+  void WakeSleepers(u32* word) const {
     if (std::atomic_ref<u32>(*sleepers).load() != 0) {
-      WakeAll(counter);
+      WakeAll(word);
     }
   }
 
@@ -232,7 +235,7 @@ struct Events {
     std::atomic_ref<u32>(*sleepers).fetch_sub(1);
   }
 
- private:
+  /// Until the counter has this count, or `leave` says so.
   template <class Leave>
   void Wait(u32* counter, u32 count, const timespec* longest, Leave leave) const {
     ETC_MEETING();

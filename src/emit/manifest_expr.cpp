@@ -128,6 +128,9 @@ Json ManifestExprs::EndOf(const RaisedPlace& place) const {
   for (ExprId extent : place.extents) {
     size = Folded("*", size, Expr(extent));
   }
+  if (place.places) {
+    size = Folded("+", size, Json::array({"ceildiv", Expr(place.places), kPlacesPerCounter}));
+  }
   size = Folded("*", size, ProductOf(place.iterations));
   return Folded("+", Expr(place.first), size);
 }

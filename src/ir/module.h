@@ -92,6 +92,8 @@ struct EventDim {
   ExprId extent;
 };
 
+/// `event %e[n] count 4;`, or `trigger %due[n] count 4;` in a kernel: what counts the tasks that
+/// SMs have been given, not those that are done, and pushes tasks of a queue.
 struct Event {
   std::string name;  // without `%`
   std::vector<EventDim> dims;
@@ -99,7 +101,11 @@ struct Event {
   Realisation realisation = Realisation::Unset;
   SourceRange range;
   ExprId first = {};  // of a kernel: the number of its first counter
+  bool trigger = false;
 };
+
+/// How many places of a queue fit in the memory of one counter, which has a line for itself.
+constexpr int64_t kPlacesPerCounter = 32;
 
 /// One `name = value` of an impl's `<…>`: a scalar expression, or a bare word (an enumerator or
 /// type of the kernel's C++).

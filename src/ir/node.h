@@ -150,6 +150,9 @@ struct Share {
   std::vector<ExprId> scalars;
   std::vector<EventRef> notifies;
   std::vector<EventRef> leave_notifies;
+  // Of a case of a queue:
+  std::optional<EventRef> pushed_by;  // `on %due[i]`; absent: its tasks are there from the start
+  std::vector<EventRef> arrivals;     // `arrive %due[i];`, when a task of it is dispatched
 };
 
 /// In kernels only: shares whose tasks go to the SM that takes them first.
@@ -161,10 +164,20 @@ struct Share {
 /// are what they are in a share: an SM's tasks of a case follow each other. It may have taken
 /// `ahead` tasks beside the one that it runs. The counters are those of event memory from number T
 /// on: for each iteration of the repeats around one for each case.
+///   dispatch queue capacity C ahead 4 at T {
+///     case (i: n, j: 4) { arrive %due[i]; run @f[i, j](%a, %p); notify %e[i]; }
+///     case (i: n) on %due[i] { wait %e[i]; run @g[i](%p, %c); }
+///   }
+/// A queue gives out the tasks of cases without `on` first, as a drain does. The tasks of the
+/// others are pushed: what an SM is given arrives at triggers, and the arrival that completes an
+/// element appends all tasks whose coordinates it names to the queue, which SMs take from in its
+/// order. The task itself waits for its events. The queue has C places for each iteration, behind
+/// the counters of its cases and two more.
 struct Dispatch {
   int64_t ahead = 1;
   SourceRange ahead_range = {};
-  ExprId tickets;  // T; absent before it is chosen
+  ExprId capacity;  // C, of a queue; absent of a drain
+  ExprId tickets;   // T; absent before it is chosen
   std::vector<NodeId> cases;
 };
 

@@ -34,7 +34,8 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
   std::string head = text_.EventHead(event);
   std::string first = event.first ? " at " + text_.Expr(event.first) : "";
   names_.Declare(decl.event);
-  layout_.Line(fmt::format("event {}{}{}{};", names_.Of(decl.event), head,
+  layout_.Line(fmt::format("{} {}{}{}{};", event.trigger ? "trigger" : "event",
+                           names_.Of(decl.event), head,
                            event.realisation == Realisation::Counter ? " via counter" : "", first));
 }
 
@@ -104,10 +105,12 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
     names_.Restore(std::move(state));
     return;
   }
-  layout_.Open(fmt::format("{} {}{}", head, axes, from));
+  std::string on = share.pushed_by ? " on " + text_.Ref(*share.pushed_by) : "";
+  layout_.Open(fmt::format("{} {}{}{}", head, axes, from, on));
   if (share.throttle) {
     Loader(*share.throttle, "");
   }
+  Signals("arrive", share.arrivals);
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
   SignalBlock("enter", "wait", share.enter_waits, share.enter_checks);
   Signals("wait", share.waits);
@@ -123,7 +126,9 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
 
 void NodePrinter::Print(const Dispatch& dispatch, SourceRange range) {
   std::string tickets = dispatch.tickets ? " at " + text_.Expr(dispatch.tickets) : "";
-  layout_.Open(fmt::format("dispatch drain ahead {}{}", dispatch.ahead, tickets));
+  std::string kind =
+      dispatch.capacity ? "queue capacity " + text_.Expr(dispatch.capacity) : "drain";
+  layout_.Open(fmt::format("dispatch {} ahead {}{}", kind, dispatch.ahead, tickets));
   Place around = std::exchange(place_, Place::Dispatch);
   Nodes(dispatch.cases);
   place_ = around;

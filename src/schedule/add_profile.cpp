@@ -62,6 +62,9 @@ class SpanCounter {
                             MakeInt(module_, kMoreOfCase));
       of_sm = Apply(Intrinsic::Min, tasks, most);
     }
+    if (share.pushed_by) {  // each task is entered and left for itself
+      return MakeMul(module_, of_sm, MakeInt(module_, each + once));
+    }
     return MakeAdd(module_, MakeMul(module_, of_sm, MakeInt(module_, each)),
                    MakeInt(module_, once));
   }

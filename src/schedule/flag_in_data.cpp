@@ -86,6 +86,9 @@ class Flagger {
     if (control_.contains(id)) {
       return "task ranges or events are read from it";
     }
+    if (IsInQueue(id)) {
+      return "tasks of a queue wait for events only";
+    }
     for (const BufferUse& use : uses_[id]) {
       const std::string& callee = module_.devices[ShareAt(use.site).callee].name;
       size_t axis = ShareAt(use.site).args[use.arg].indices.size();
@@ -112,6 +115,14 @@ class Flagger {
   }
   TensorId ParamOf(const BufferUse& use) const {
     return module_.devices[ShareAt(use.site).callee].params[use.arg];
+  }
+
+  bool IsInQueue(TensorId buffer) const {
+    const std::vector<BufferUse>& uses = uses_.at(buffer);
+    return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+      NodeId dispatch = sites_[use.site].dispatch;
+      return dispatch && std::get<Dispatch>(module_.nodes[dispatch]).capacity;
+    });
   }
 
   /// Whether the share has the whole buffer, of which there is one for each iteration.
@@ -191,7 +202,7 @@ class Flagger {
     bool words = tensor.type == DType::F32 || (tensor.type == DType::I32 && IsNotNegative(uses)) ||
                  (tensor.type == DType::BF16 && IsMultiple(module_, tensor.shape.back(), 2));
     auto flaggable = [&](const BufferUse& use) { return Flaggable(use); };
-    if (words && tensor.tile.empty() && IsSmall(tensor, uses) &&
+    if (words && tensor.tile.empty() && IsSmall(tensor, uses) && !IsInQueue(buffer) &&
         std::all_of(uses.begin(), uses.end(), flaggable)) {
       flaggable_[buffer] = *versions;
     }

@@ -64,6 +64,14 @@ NodeId KernelBuilder::CopyEvent(const EventDecl& event, SourceRange range) {
   return module_.AddNode(EventDecl{mine}, range);
 }
 
+EventId KernelBuilder::AddTrigger(Event trigger, std::vector<NodeId>& declarations) {
+  trigger.name = UniqueName(trigger.name, names_);
+  SourceRange range = trigger.range;
+  EventId id = module_.events.Add(std::move(trigger));
+  declarations.push_back(module_.AddNode(EventDecl{id}, range));
+  return id;
+}
+
 EventRef KernelBuilder::CopyRef(const EventRef& ref, const Substitution& symbols) {
   EventRef copy = Clone(module_, ref, symbols, tensors_);
   copy.event = events_.at(ref.event);

@@ -32,6 +32,8 @@ class KernelBuilder {
 
   NodeId CopyBuffer(const BufferDecl& buffer, SourceRange range);
   NodeId CopyEvent(const EventDecl& event, SourceRange range);
+  /// Declares a trigger, which no graph has.
+  EventId AddTrigger(Event trigger, std::vector<NodeId>& declarations);
   /// The repeat without its body; its variable is the kernel's from now on.
   Repeat CopyHead(const Repeat& repeat);
   /// The share of all tasks of a call, without events and without a first SM.

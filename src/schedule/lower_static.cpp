@@ -10,6 +10,7 @@
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 #include "schedule/name_value.h"
+#include "schedule/queue_builder.h"
 
 namespace etc {
 namespace {
@@ -44,11 +45,33 @@ class Lowering : KernelBuilder {
   bool LowerBlock(const std::vector<NodeId>& nodes, std::optional<ScheduleKind> schedule,
                   ExprId& first, std::vector<NodeId>& declarations, std::vector<NodeId>& body) {
     bool ok = true;
-    Dispatch open;  // the calls of the schedule `drain` that follow each other up to here
+    // The calls of the schedule `drain`, or of `dynamic`, that follow each other up to here.
+    Dispatch drain;
+    QueueBuilder queue(module_, RangesOf(module_, graph_.where), iterations_,
+                       [&](Event trigger) { return AddTrigger(std::move(trigger), declarations); });
     SourceRange open_range;
     auto close = [&] {
-      if (!open.cases.empty()) {
-        body.push_back(module_.AddNode(std::exchange(open, {}), open_range));
+      if (!queue.IsEmpty()) {
+        drain = queue.Take(kAhead);
+      }
+      if (!drain.cases.empty()) {
+        drain.ahead = kAhead;
+        body.push_back(module_.AddNode(std::exchange(drain, {}), open_range));
+      }
+    };
+    auto dispatch = [&](const CallNode& call, SourceRange range, ScheduleKind kind) {
+      Share share = LowerCase(call);
+      bool queued = kind == ScheduleKind::Dynamic;
+      if (queued ? !drain.cases.empty() || !queue.Takes(share) : !queue.IsEmpty()) {
+        close();
+      }
+      if (queue.IsEmpty() && drain.cases.empty()) {
+        open_range = range;
+      }
+      if (queued) {
+        queue.Add(std::move(share), range);
+      } else {
+        drain.cases.push_back(module_.AddNode(std::move(share), range));
       }
     };
     for (NodeId id : nodes) {
@@ -59,13 +82,9 @@ class Lowering : KernelBuilder {
               [&](const BufferDecl& buffer) { declarations.push_back(CopyBuffer(buffer, range)); },
               [&](const EventDecl& event) { declarations.push_back(CopyEvent(event, range)); },
               [&](const CallNode& call) {
-                if (ScheduleOf(call, schedule) == ScheduleKind::Drain) {
-                  if (open.cases.empty()) {
-                    open.ahead = kAhead;
-                    open_range = range;
-                  }
-                  open.cases.push_back(module_.AddNode(LowerCase(call), range));
-                  return;
+                ScheduleKind kind = ScheduleOf(call, schedule);
+                if (IsDispatched(kind)) {
+                  return dispatch(call, range, kind);
                 }
                 close();
                 ok &= LowerCall(call, range, schedule, first, body);
@@ -91,6 +110,10 @@ class Lowering : KernelBuilder {
     return options_.schedule.value_or(said.value_or(ScheduleKind::Static));
   }
 
+  static bool IsDispatched(ScheduleKind kind) {
+    return kind == ScheduleKind::Drain || kind == ScheduleKind::Dynamic;
+  }
+
   bool LowerRepeat(const Repeat& repeat, SourceRange range, std::optional<ScheduleKind> schedule,
                    ExprId& first, std::vector<NodeId>& declarations, std::vector<NodeId>& body) {
     Repeat lowered = CopyHead(repeat);
@@ -101,11 +124,11 @@ class Lowering : KernelBuilder {
                   CountTasks(repeat.body, schedule));
     ExprId iteration = MakeSub(module_, MakeRef(module_, lowered.var), lowered.lo);
     ExprId inside = MakeAdd(module_, first, MakeMul(module_, iteration, per_iteration));
-    ++depth_;
+    iterations_.push_back({lowered.var, lowered.lo, lowered.hi});
     if (!LowerBlock(repeat.body, schedule, inside, declarations, lowered.body)) {
       return false;
     }
-    --depth_;
+    iterations_.pop_back();
     ExprId iterations = MakeSub(module_, lowered.hi, lowered.lo);
     first = MakeAdd(module_, first, MakeMul(module_, iterations, per_iteration));
     body.push_back(module_.AddNode(std::move(lowered), range));
@@ -120,8 +143,8 @@ class Lowering : KernelBuilder {
       ExprId count = std::visit(
           Overloaded{
               [&](const CallNode& call) {
-                return ScheduleOf(call, schedule) == ScheduleKind::Drain ? MakeInt(module_, 0)
-                                                                         : CountOf(call);
+                return IsDispatched(ScheduleOf(call, schedule)) ? MakeInt(module_, 0)
+                                                                : CountOf(call);
               },
               [&](const Repeat& repeat) {
                 ExprId inner = CountTasks(repeat.body, schedule);
@@ -143,12 +166,6 @@ class Lowering : KernelBuilder {
   bool LowerCall(const CallNode& call, SourceRange range, std::optional<ScheduleKind> schedule,
                  ExprId& first, std::vector<NodeId>& body) {
     ScheduleKind kind = ScheduleOf(call, schedule);
-    if (kind == ScheduleKind::Dynamic) {
-      diagnostics_.Error(
-          DiagnosticKind::Unsupported, range,
-          "the `dynamic` schedule is not available yet; use `drain`, `static` or `kernels`");
-      return false;
-    }
     if (kind == ScheduleKind::Kernels) {
       diagnostics_.Error(DiagnosticKind::Unsupported, range,
                          fmt::format("`@{}` has the schedule `kernels`, but not every call of "
@@ -157,7 +174,7 @@ class Lowering : KernelBuilder {
       return false;
     }
     Share share = LowerCase(call);
-    if (depth_ == 0) {
+    if (iterations_.empty()) {
       first = NameValue(module_, *kernel_, "first_" + module_.devices[call.callee].name, first);
     }
     share.first = first;
@@ -252,8 +269,8 @@ class Lowering : KernelBuilder {
     });
   }
 
-  Kernel* kernel_ = nullptr;  // what is being built
-  int depth_ = 0;             // repeats around the next node, whose iterations no value may follow
+  Kernel* kernel_ = nullptr;      // what is being built
+  std::vector<Axis> iterations_;  // of the repeats around the next node, which no value may follow
 };
 
 }  // namespace

@@ -46,7 +46,9 @@ void InlineSingleUses(Module& module, Kernel& kernel) {
     users.push_back(&std::get<Share>(module.nodes[site.share]).first);
   }
   for (const ShareSite& site : DispatchesOf(module, kernel)) {
-    users.push_back(&std::get<Dispatch>(module.nodes[site.dispatch]).tickets);
+    auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
+    users.push_back(&dispatch.tickets);
+    users.push_back(&dispatch.capacity);
   }
   std::map<SymbolId, int> uses;
   for (const ExprId* user : users) {

@@ -1,8 +1,20 @@
+#include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "schedule/lower.h"
 #include "schedule/name_value.h"
 
 namespace etc {
+namespace {
+
+/// How many counters hold the places of a queue.
+ExprId LinesOf(Module& module, ExprId capacity) {
+  if (auto value = EvaluateInt(module, capacity, {})) {
+    return MakeInt(module, (*value + kPlacesPerCounter - 1) / kPlacesPerCounter);
+  }
+  return module.AddExpr(Call{Intrinsic::CeilDiv, {capacity, MakeInt(module, kPlacesPerCounter)}});
+}
+
+}  // namespace
 
 bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
   for (KernelId each : module.kernels.Ids()) {
@@ -24,9 +36,13 @@ bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
       next = MakeAdd(module, event.first, counters);
     }
     for (const ShareSite& site : DispatchesOf(module, kernel)) {
-      ExprId counters = MakeInt(
-          module,
-          static_cast<int64_t>(std::get<Dispatch>(module.nodes[site.dispatch]).cases.size()));
+      const auto dispatch =
+          std::get<Dispatch>(module.nodes[site.dispatch]);  // a copy: the nodes grow
+      ExprId counters = MakeInt(module, static_cast<int64_t>(dispatch.cases.size()));
+      if (dispatch.capacity) {
+        counters = MakeAdd(module, MakeAdd(module, counters, MakeInt(module, 2)),
+                           LinesOf(module, dispatch.capacity));
+      }
       for (const Axis& iterations : IterationsOf(module, site)) {
         ExprId count =
             iterations.lo ? MakeSub(module, iterations.hi, iterations.lo) : iterations.hi;

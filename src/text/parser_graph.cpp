@@ -101,9 +101,11 @@ void Parser::BufferNode(std::vector<NodeId>& body) {
 }
 
 void Parser::EventNode(std::vector<NodeId>& body) {
-  uint32_t begin = Take().range.begin;
+  Token word = Take();
+  uint32_t begin = word.range.begin;
   Token name = Expect(TokenKind::Tensor);
   Event event;
+  event.trigger = word.kind != TokenKind::KeywordEvent;
   event.name = name.text;
   event.range = name.range;
   {

@@ -171,7 +171,7 @@ Check Parser::OneCheck(uint32_t begin) {
 
 void Parser::Declaration(std::vector<NodeId>& declarations) {
   uint32_t begin = Here();
-  if (At(TokenKind::KeywordEvent)) {
+  if (At(TokenKind::KeywordEvent) || Peek().text == "trigger") {  // a word here only
     return EventNode(declarations);
   }
   if (!At(TokenKind::Tensor)) {
@@ -269,11 +269,20 @@ void Parser::ShareBlock(Share& share, std::string_view what) {
   }
 }
 
-/// `dispatch drain ahead 4 at 12 { case … }`, of which the words are words here only.
+/// `dispatch drain ahead 4 at 12 { case … }` or `dispatch queue capacity n ahead 4 at 12 { … }`, of
+/// which the words are words here only.
 void Parser::DispatchNode(std::vector<NodeId>& body) {
   uint32_t begin = Take().range.begin;
-  ExpectWord("drain");
   Dispatch dispatch;
+  if (Peek().text == "queue") {
+    Take();
+    ExpectWord("capacity");
+    dispatch.capacity = Expression();
+  } else if (Peek().text == "drain") {
+    Take();
+  } else {
+    return Unexpected("`drain` or `queue`");
+  }
   ExpectWord("ahead");
   Token ahead = Expect(TokenKind::Int);
   dispatch.ahead = ahead.int_value;
@@ -298,6 +307,9 @@ void Parser::OneCase(std::vector<NodeId>& cases) {
   Scope scope(*this);
   Share share;
   share.axes = Axes();
+  if (Accept(TokenKind::KeywordOn)) {
+    share.pushed_by = Ref();
+  }
   ShareBlock(share, "case");
   cases.push_back(module_->AddNode(std::move(share), RangeFrom(begin)));
 }
@@ -305,6 +317,11 @@ void Parser::OneCase(std::vector<NodeId>& cases) {
 void Parser::ShareBody(Share& share) {
   if (At(TokenKind::KeywordLoader)) {
     share.throttle = OneThrottle(Take().range.begin);
+  }
+  while (Peek().text == "arrive") {  // a word here only
+    Take();
+    share.arrivals.push_back(Ref());
+    ExpectSemicolon();
   }
   WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks);
   WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks);

@@ -64,12 +64,19 @@ class EventFlow {
       auto wait = waited.find(id);
       if (wait == waited.end()) {
         diagnostics_.Warning(DiagnosticKind::EventUnused, event.range,
-                             fmt::format("nothing waits for event `%{}`", event.name));
+                             event.trigger
+                                 ? fmt::format("trigger `%{}` pushes nothing", event.name)
+                                 : fmt::format("nothing waits for event `%{}`", event.name));
       } else if (!notified.contains(id)) {
         diagnostics_
-            .Error(DiagnosticKind::EventUnused, event.range,
-                   fmt::format("event `%{}` is waited for, but nothing notifies it", event.name))
-            .notes.push_back({wait->second, "it is waited for here"});
+            .Error(
+                DiagnosticKind::EventUnused, event.range,
+                event.trigger
+                    ? fmt::format("trigger `%{}` pushes tasks, but nothing arrives at it",
+                                  event.name)
+                    : fmt::format("event `%{}` is waited for, but nothing notifies it", event.name))
+            .notes.push_back(
+                {wait->second, event.trigger ? "it pushes them here" : "it is waited for here"});
         ok = false;
       }
     }
@@ -138,6 +145,16 @@ class EventFlow {
         .notes.push_back(DeclaredHere(event));
   }
 
+  static std::string PartText(const Event& event, const std::string& callee, bool waits,
+                              int64_t times) {
+    if (event.trigger) {
+      return waits ? fmt::format("it pushes tasks of `@{}` here", callee)
+                   : fmt::format("tasks of `@{}` arrive here", callee);
+    }
+    return waits ? fmt::format("`@{}` waits for it here", callee)
+                 : fmt::format("`@{}` notifies it {} here", callee, Counted(times, "time"));
+  }
+
   void ReportCount(const Sizes& sizes, const EventWalk& walk, size_t event, int64_t element,
                    int64_t got) {
     const Event& declared = module_.events[walk.events()[event].id];
@@ -145,7 +162,10 @@ class EventFlow {
       return;
     }
     int64_t expected = walk.events()[event].expected[element];
-    std::string times = got == 0 ? "nothing notifies it" : "is notified " + Counted(got, "time");
+    std::string times = declared.trigger
+                            ? Counted(got, "task") + (got == 1 ? " arrives" : " arrive")
+                        : got == 0 ? "nothing notifies it"
+                                   : "is notified " + Counted(got, "time");
     Diagnostic& error =
         diagnostics_.Error(DiagnosticKind::EventCount, declared.range,
                            fmt::format("`{}` counts {}, but {}{}", walk.Name(event, element),
@@ -173,9 +193,7 @@ class EventFlow {
     });
     for (const auto& [ref, step] : order) {
       const std::string& callee = program_.calls[step].device->name;
-      error.notes.push_back({ref->range, got == 0 ? fmt::format("`@{}` waits for it here", callee)
-                                                  : fmt::format("`@{}` notifies it {} here", callee,
-                                                                Counted(parts[ref], "time"))});
+      error.notes.push_back({ref->range, PartText(declared, callee, got == 0, parts[ref])});
     }
   }
 
@@ -197,6 +215,10 @@ void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagn
 void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   CallProgram program = MakeCallProgram(module, kernel);
   EventFlow(module, program, diagnostics).Run(SampleSizes(module, kernel.where));
+  CallProgram pushes = MakePushProgram(module, kernel);
+  if (!pushes.events.empty()) {
+    EventFlow(module, pushes, diagnostics).Run(SampleSizes(module, kernel.where));
+  }
 }
 
 }  // namespace etc

@@ -12,6 +12,7 @@
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
 #include "verify/kernel_checks.h"
+#include "verify/queue_checks.h"
 #include "verify/sources.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
@@ -155,8 +156,11 @@ class GraphChecks {
     Arguments(range, callee, share.args);
     Scalars(range, callee, share.scalars);
     CheckFlagged(range, callee, share.args);
-    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
-                             &share.leave_notifies}) {
+    if (share.pushed_by) {
+      CheckRef(module_, *share.pushed_by, range, exprs_, diagnostics_);
+    }
+    for (const auto* refs : {&share.arrivals, &share.range_waits, &share.enter_waits, &share.waits,
+                             &share.notifies, &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
       }
@@ -173,6 +177,9 @@ class GraphChecks {
       return Misplaced(range, "a `dispatch` stands in a kernel, not in a graph");
     }
     CheckAhead(dispatch, diagnostics_);
+    if (dispatch.capacity) {
+      CheckSize(dispatch.capacity, "the capacity of a queue", DiagnosticKind::Structure);
+    }
     if (dispatch.tickets) {
       CheckSize(dispatch.tickets, "the first ticket counter of a dispatch",
                 DiagnosticKind::Structure);
@@ -403,6 +410,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
     checks.NothingFlagged(kernel.declarations);
   }
   CheckSchedule(module, kernel, diagnostics);
+  CheckQueues(module, kernel, diagnostics);
   CheckCounters(module, kernel, diagnostics);
   ExprChecker exprs(module, diagnostics);
   for (const Check& check : kernel.checks) {

@@ -76,6 +76,7 @@ struct Counters {
   ExprId first;
   int64_t unit;
   std::vector<Axis> ranges;
+  ExprId places = {};  // of a queue, beside
 };
 
 /// In the order in which they are numbered: those of events, then the tickets of dispatches.
@@ -94,8 +95,9 @@ std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel) {
   for (const ShareSite& site : DispatchesOf(module, kernel)) {
     const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
     if (dispatch.tickets) {
-      all.push_back({"a dispatch", dispatch.tickets, static_cast<int64_t>(dispatch.cases.size()),
-                     IterationsOf(module, site)});
+      size_t counters = dispatch.cases.size() + (dispatch.capacity ? 2 : 0);  // head and tail
+      all.push_back({"a dispatch", dispatch.tickets, static_cast<int64_t>(counters),
+                     IterationsOf(module, site), dispatch.capacity});
     }
   }
   return all;
@@ -119,7 +121,11 @@ void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diag
                         mine.whose, *end, next, Describe(module, sizes)));
         return;
       }
-      auto counters = end ? std::optional(mine.unit) : std::nullopt;
+      auto places = value(mine.places);
+      auto counters =
+          end && places
+              ? std::optional(mine.unit + (*places + kPlacesPerCounter - 1) / kPlacesPerCounter)
+              : std::nullopt;
       for (const Axis& range : mine.ranges) {
         auto lo = value(range.lo), hi = value(range.hi);
         auto extent = lo && hi ? CheckedSub(*hi, *lo) : std::nullopt;

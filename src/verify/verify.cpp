@@ -49,6 +49,9 @@
 //   - A kernel is `dynamic` where it has a dispatch, `static` or `kernels` where it has none; an SM
 //   takes
 //     from 1 to 64 tasks ahead.
+//   - Triggers stand in queues (queue_checks.cpp): each pushes the tasks of one case, a box, that
+//     have its indices for their first coordinates; tasks of cases in front of it arrive there,
+//     each at one element in its own iteration. A queue binds no flagged buffers.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds flagged buffers
 //     only to operands that an implementation takes flagged.
 //   - A loader has at least one slot on its way.

@@ -15,4 +15,14 @@ ETC_DEVICE u32 TakeTicket(u32* counter) {
   return ticket;
 }
 
+// The first of so many tickets that follow each other.
+ETC_DEVICE u32 TakeTickets(u32* counter, u32 tickets) {
+  u32 first;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(first)
+               : "l"(counter), "r"(tickets)
+               : "memory");
+  return first;
+}
+
 }  // namespace etc

@@ -152,6 +152,15 @@ bool TaskOrder::Orders(size_t from, size_t to, const Map& pairs) {
   return ordered && IsSubset(pairs, ordered);
 }
 
+Map TaskOrder::Unordered(size_t from, size_t to, const Map& pairs) {
+  HappensBefore& chains = state_->Chains();
+  if (!chains.Leads(from, to)) {
+    return pairs;
+  }
+  const Map& ordered = chains.Between(from, to);
+  return ordered ? pairs - ordered : Map();
+}
+
 bool TaskOrder::OrdersThrough(size_t from, const ProgramCall& to, const Map& pairs,
                               const std::function<bool(size_t wait)>& counts) {
   const EventRelations& all = state_->Relations();

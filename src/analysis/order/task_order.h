@@ -50,7 +50,9 @@ class TaskOrder {
   bool OrdersDirectly(size_t from, size_t to, const Map& pairs);
   /// Whether chains of events order all of the pairs.
   bool Orders(size_t from, size_t to, const Map& pairs);
-  /// The same through those of the waits of `to` for which `counts` says so.
+  /// The pairs that no chain of events orders; null where that is not known.
+  Map Unordered(size_t from, size_t to, const Map& pairs);
+  /// The same as Orders through those of the waits of `to` for which `counts` says so.
   bool OrdersThrough(size_t from, const ProgramCall& to, const Map& pairs,
                      const std::function<bool(size_t wait)>& counts);
   /// Whether events order all of the pairs, a set over tasks 1 and 2, element by element, where

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/proofs/prove_queue.h"
 #include "analysis/proofs/prover.h"
 #include "ir/printer.h"
 
@@ -11,6 +12,19 @@ namespace etc {
 namespace {
 
 using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
+
+/// A graph or a kernel, at all sizes or at those of each range.
+struct ProvedItem {
+  std::vector<CallProgram> programs;
+  const Kernel* queued = nullptr;  // a kernel with queues; else null
+};
+
+bool HasQueues(const Module& module, const Kernel& kernel) {
+  std::vector<ShareSite> dispatches = DispatchesOf(module, kernel);
+  return std::any_of(dispatches.begin(), dispatches.end(), [&](const ShareSite& site) {
+    return bool{std::get<Dispatch>(module.nodes[site.dispatch]).capacity};
+  });
+}
 
 /// What the proofs of one program say.
 struct Outcome {
@@ -20,8 +34,8 @@ struct Outcome {
   bool sizes_may_tell = false;  // about what is open
 };
 
-Outcome ProveProgram(const Module& module, const CallProgram& program, bool remarks,
-                     const ProofReport* graphs) {
+Outcome ProveProgram(const Module& module, const CallProgram& program, const Kernel* kernel,
+                     bool remarks, const ProofReport* graphs) {
   Outcome outcome;
   Reported reported;
   IslContext context;
@@ -39,6 +53,9 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, bool rema
   ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
+  if (kernel != nullptr) {
+    ProveQueues(prover, relations, *kernel);
+  }
   TaskOrder order(unknowns, relations, std::move(trusted));
   ProveControlReads(prover, order);
   Renewal renewal(unknowns, accesses);
@@ -79,11 +96,12 @@ std::vector<Env> SmallSizes(const Module& module, const CallProgram& program) {
 
 /// What is open because quotients and products of sizes are no affine functions may be refuted at
 /// small sizes, where they are; what data leave open is so there, too.
-void RefuteAtSmallSizes(const Module& module, const CallProgram& program, Outcome& outcome) {
+void RefuteAtSmallSizes(const Module& module, const CallProgram& program, const Kernel* kernel,
+                        Outcome& outcome) {
   for (Env& sizes : SmallSizes(module, program)) {
     CallProgram small = program;
     small.sizes = std::move(sizes);
-    Outcome there = ProveProgram(module, small, false, nullptr);
+    Outcome there = ProveProgram(module, small, kernel, false, nullptr);
     if (there.diagnostics.HasErrors()) {
       outcome.diagnostics.Add(there.diagnostics);
       for (const ProofGroup& group : kProofGroups) {
@@ -96,24 +114,29 @@ void RefuteAtSmallSizes(const Module& module, const CallProgram& program, Outcom
 
 /// The programs of the graphs and kernels, and what is proved of each.
 std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
-                                                const std::vector<std::vector<CallProgram>>& items,
-                                                bool remarks, const ProofReport* graphs,
-                                                size_t threads) {
-  std::vector<std::pair<const CallProgram*, Outcome*>> work;
+                                                const std::vector<ProvedItem>& items, bool remarks,
+                                                const ProofReport* graphs, size_t threads) {
+  struct Work {
+    const CallProgram* program;
+    const Kernel* queued;
+    Outcome* outcome;
+  };
+  std::vector<Work> work;
   std::vector<std::vector<Outcome>> outcomes;
-  for (const std::vector<CallProgram>& programs : items) {
-    outcomes.emplace_back(programs.size());
-    for (size_t i = 0; i < programs.size(); ++i) {
-      work.emplace_back(&programs[i], &outcomes.back()[i]);
+  for (const ProvedItem& item : items) {
+    outcomes.emplace_back(item.programs.size());
+    for (size_t i = 0; i < item.programs.size(); ++i) {
+      work.push_back({&item.programs[i], item.queued, &outcomes.back()[i]});
     }
   }
   ForEachInParallel(
       work.size(),
       [&](size_t i) {
-        Outcome& outcome = *work[i].second;
-        outcome = ProveProgram(module, *work[i].first, remarks, graphs);
+        const auto& [program, queued, result] = work[i];
+        Outcome& outcome = *result;
+        outcome = ProveProgram(module, *program, queued, remarks, graphs);
         if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && graphs == nullptr) {
-          RefuteAtSmallSizes(module, *work[i].first, outcome);
+          RefuteAtSmallSizes(module, *program, queued, outcome);
         }
       },
       threads);
@@ -227,34 +250,37 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
                   const ProofReport* graphs, size_t threads) {
   ProofReport report;
   Reported reported;
-  std::vector<std::vector<CallProgram>> items;
+  std::vector<ProvedItem> items;
   for (const Item& item : module.items) {
     if (const auto* graph = std::get_if<GraphId>(&item)) {
-      items.push_back(MakeCallPrograms(module, module.graphs[*graph]));
+      items.push_back({MakeCallPrograms(module, module.graphs[*graph])});
     } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
-      items.push_back({MakeCallProgram(module, module.kernels[*kernel])});
+      const Kernel& proved = module.kernels[*kernel];
+      items.push_back(
+          {{MakeCallProgram(module, proved)}, HasQueues(module, proved) ? &proved : nullptr});
     }
   }
   std::vector<std::vector<Outcome>> outcomes =
       ProvePrograms(module, items, remarks, graphs, threads);
   for (size_t i = 0; i < items.size(); ++i) {
     auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
-    if (items[i].empty()) {
+    if (items[i].programs.empty()) {
       continue;
     }
     for (const Outcome& outcome : outcomes[i]) {
       Add(outcome, reported, report, diagnostics);
     }
-    AddAssumptions(module, items[i][0], outcomes[i], report);
+    AddAssumptions(module, items[i].programs[0], outcomes[i], report);
     auto open = std::count_if(
         report.not_proved.begin() + before, report.not_proved.end(),
         [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
     if (open > 0 && !remarks) {
       diagnostics.Warning(
-          DiagnosticKind::NotProved, items[i][0].range,
+          DiagnosticKind::NotProved, items[i].programs[0].range,
           fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
                       "and why",
-                      open, open == 1 ? "" : "s", items[i][0].name, open == 1 ? "is" : "are"));
+                      open, open == 1 ? "" : "s", items[i].programs[0].name,
+                      open == 1 ? "is" : "are"));
     }
   }
   return report;

@@ -231,17 +231,18 @@ class CountProof {
       point = FindWitness(unknowns_, unknowns_.Close(with_values));
     }
     if (!point) {
-      prover_.NotProved(prover_.report.counts, DiagnosticKind::CountProof, event.range,
-                        fmt::format("`%{}` counts its notifies", event.name),
-                        reason_ ? *reason_ : ReasonOf(unknowns_, affine ? differs : used));
+      prover_.NotProved(
+          prover_.report.counts, DiagnosticKind::CountProof, event.range,
+          fmt::format("`%{}` counts its {}", event.name, event.trigger ? "arrivals" : "notifies"),
+          reason_ ? *reason_ : ReasonOf(unknowns_, affine ? differs : used));
       return;
     }
     Diagnostic* error = prover_.Refuted(
         prover_.report.counts, DiagnosticKind::CountProof, event.range,
-        fmt::format("{} counts {}, but is notified {} time{}{}",
+        fmt::format("{} counts {}, but {} {} time{}{}",
                     ElementText(event.name, event.dims.size(), *point), point->at("count@"),
-                    point->at("total@"), point->at("total@") == 1 ? "" : "s",
-                    SizesText(unknowns_, *point, nullptr, 1)));
+                    event.trigger ? "tasks arrive there" : "is notified", point->at("total@"),
+                    point->at("total@") == 1 ? "" : "s", SizesText(unknowns_, *point, nullptr, 1)));
     if (error == nullptr) {
       return;
     }
@@ -249,7 +250,9 @@ class CountProof {
       if (&module_.events[notify.edge->ref->event] == &event) {
         const ProgramCall& call = unknowns_.program().calls[notify.call];
         error->notes.push_back(
-            {notify.edge->range, fmt::format("`@{}` notifies it here", call.device->name)});
+            {notify.edge->range, event.trigger
+                                     ? fmt::format("tasks of `@{}` arrive here", call.device->name)
+                                     : fmt::format("`@{}` notifies it here", call.device->name)});
       }
     }
   }

@@ -152,8 +152,18 @@ class Describer {
     const std::string& callee = module_.devices[share.callee].name;
     if (raised.tickets) {
       Line(1, fmt::format("case ({}), run @{}", axes, callee));
-      Line(2, fmt::format("tickets from counter {}, {} ahead", Counter(*raised.tickets),
-                          raised.tickets->ahead));
+      if (raised.tickets->pushed) {
+        Line(2, fmt::format("taken from a queue of {} places, {} ahead",
+                            Print(module_, raised.tickets->capacity), raised.tickets->ahead));
+      } else {
+        Line(2, fmt::format("tickets from counter {}, {} ahead", Counter(*raised.tickets),
+                            raised.tickets->ahead));
+      }
+      for (const RaisedArrival& arrival : raised.arrivals) {
+        const Share& pushed = raised_.shares.at(arrival.pushes).share;
+        Line(2, fmt::format("arrives at {}, which pushes tasks of @{}", Print(module_, arrival.ref),
+                            module_.devices[pushed.callee].name));
+      }
     } else {
       Line(1,
            fmt::format("share ({}) from {}, run @{}", axes, Print(module_, share.first), callee));

@@ -2,6 +2,7 @@
 
 #include "emit/raise/callees.h"
 #include "emit/raise/passes.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -12,6 +13,39 @@ void GatherTickets(const Module& module, const ShareSite& site, RaisedShare& sha
   share.tickets = RaisedTickets{dispatch.tickets, IterationsOf(module, site),
                                 static_cast<size_t>(mine - dispatch.cases.begin()),
                                 dispatch.cases.size(), dispatch.ahead};
+  share.tickets->capacity = dispatch.capacity;
+}
+
+/// The case of a dispatch that an element of the trigger pushes.
+NodeId PushedBy(const Module& module, const Dispatch& dispatch, EventId trigger) {
+  auto is_pushed = [&](NodeId id) {
+    const auto& on = std::get<Share>(module.nodes[id]).pushed_by;
+    return on && on->event == trigger;
+  };
+  auto found = std::find_if(dispatch.cases.begin(), dispatch.cases.end(), is_pushed);
+  ETC_CHECK(found != dispatch.cases.end());
+  return *found;
+}
+
+/// Of all dispatches that are queues the order of their cases, and what arrives where.
+void GatherQueues(RaisedKernel& kernel) {
+  const Module& module = kernel.module;
+  for (const ShareSite& site : SharesOf(module, kernel.kernel)) {
+    if (!site.dispatch || !std::get<Dispatch>(module.nodes[site.dispatch]).capacity) {
+      continue;
+    }
+    const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
+    RaisedQueue& queue = kernel.queues[site.dispatch];
+    RaisedShare& share = kernel.shares.at(site.share);
+    share.tickets->pushed = share.share.pushed_by.has_value();
+    if (share.tickets->pushed && !queue.pushed.empty()) {
+      share.tickets->behind = kernel.shares.at(queue.pushed.back()).tickets->place;
+    }
+    (share.tickets->pushed ? queue.pushed : queue.from_start).push_back(site.share);
+    for (const EventRef& ref : share.share.arrivals) {
+      share.arrivals.push_back({ref, PushedBy(module, dispatch, ref.event), site.repeats.size()});
+    }
+  }
 }
 
 }  // namespace
@@ -40,6 +74,8 @@ void GatherCallees(RaisedModule& raised) {
         raised.has_dispatches = true;
       }
     }
+    GatherQueues(kernel);
+    raised.has_queues |= !kernel.queues.empty();
     kernel.flagged = FlaggedParams(raised.module, kernel.kernel);
     kernel.computed = ComputedParams(raised.module, kernel.kernel);
   }

@@ -57,6 +57,9 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   if (raised.has_dispatches && raised.arch != Arch::Host) {
     names.push_back("engine/tickets.cuh");
   }
+  if (raised.has_queues) {
+    names.push_back(raised.arch == Arch::Host ? "host_queue.h" : "engine/queue.cuh");
+  }
   if (raised.has_watchdog) {
     names.push_back("engine/stalled.cuh");
     names.push_back(raised.arch == Arch::Host ? "host_watchdog.h" : "engine/watchdog.cuh");

@@ -107,6 +107,7 @@ class Collector {
                      },
                      [&](const Share& share) { AddShare(share); },
                      [&](const Dispatch& dispatch) {
+                       Add(dispatch.capacity);
                        Add(dispatch.tickets);
                        AddNodes(dispatch.cases);
                      },
@@ -127,8 +128,9 @@ class Collector {
   void AddShare(const Share& share) {
     AddAxes(share.axes);
     Add(share.first);
-    for (const std::vector<EventRef>* refs : {&share.range_waits, &share.enter_waits, &share.waits,
-                                              &share.notifies, &share.leave_notifies}) {
+    for (const std::vector<EventRef>* refs :
+         {&share.arrivals, &share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
+          &share.leave_notifies}) {
       AddRefs(*refs);
     }
     std::for_each(share.scalars.begin(), share.scalars.end(), [&](ExprId value) { Add(value); });

@@ -52,6 +52,7 @@ struct RaisedPlace {
   int64_t unit;
   std::vector<ExprId> extents;
   std::vector<Axis> iterations = {};  // an element for each of them
+  ExprId places = {};                 // of a queue: how many it has beside
 };
 
 /// Who walks over the shares of a kernel. Prefetch stands for itself in a launch only; else it is a
@@ -113,6 +114,23 @@ struct RaisedTickets {
   size_t place;  // of the case among all
   size_t cases;
   int64_t ahead;
+  ExprId capacity = {};  // of a queue, whose counters are those of the cases, of head and tail, and
+                         // those that hold its places
+  bool pushed = false;
+  std::optional<size_t> behind = {};  // the place of the case whose tasks are numbered in front
+};
+
+/// What giving out a task counts, and the case whose tasks it pushes when it is the last to.
+struct RaisedArrival {
+  const EventRef& ref;
+  NodeId pushes;
+  size_t iterations;  // indices in front, which are those of the repeats around
+};
+
+/// The order in which an SM takes the cases of a queue.
+struct RaisedQueue {
+  std::vector<NodeId> from_start;
+  std::vector<NodeId> pushed;
 };
 
 /// How an SM does its tasks of a share. They are numbered row-major over the axes.
@@ -142,6 +160,7 @@ struct RaisedShare {
   std::vector<RaisedSignal> waits = {};
   std::vector<RaisedSignal> notifies = {};
   std::vector<RaisedSignal> leave_notifies = {};
+  std::vector<RaisedArrival> arrivals = {};
   std::vector<RaisedCheck> range_checks = {};
   std::vector<RaisedCheck> enter_checks = {};
   std::vector<OrderPart> place = {};  // of its waits in program order, where they are watched
@@ -233,8 +252,9 @@ struct RaisedKernel {
   bool moves = false;  // a share begins behind the tasks that data gave to those in front of it
   std::set<NodeId> preloading = {};   // the shares and repeats that the loader walks
   std::set<NodeId> dispatching = {};  // the cases of dispatches, and the repeats around them
-  int64_t most_ahead = 0;             // of all dispatches
-  std::set<ExprId> chained = {};      // whose left side goes on in them: a sum in a longer one
+  std::map<NodeId, RaisedQueue> queues = {};
+  int64_t most_ahead = 0;         // of all dispatches
+  std::set<ExprId> chained = {};  // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63
   std::map<ExprId, int64_t> limits = {};      // the values of `lower(d)` and `upper(d)`
@@ -249,7 +269,8 @@ struct RaisedModule {
   int64_t consumer_warps = 8;              // of all of them
   bool has_checks = false;                 // whether some kernel has debug checks
   bool has_task_ranges = false;            // whether some share is walked by value
-  bool has_dispatches = false;             // whether some kernel has one
+  bool has_dispatches = false;             // whether some kernel has one,
+  bool has_queues = false;                 // and one that is a queue
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
   bool has_profile = false;                // whether launches of some kernel leave a profile behind
   MessageTexts check_texts = {};           // what debug checks say, and what the watchdog says: the

@@ -34,8 +34,10 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
   }
   for (const ShareSite& site : DispatchesOf(module, raised.kernel)) {
     const RaisedTickets& tickets = raised.shares.at(site.share).tickets.value();
-    raised.last_counters =
-        RaisedPlace{tickets.first, static_cast<int64_t>(tickets.cases), {}, tickets.iterations};
+    // The head and the tail of a queue are counters like those of its cases.
+    size_t counters = tickets.cases + (tickets.capacity ? 2 : 0);
+    raised.last_counters = RaisedPlace{
+        tickets.first, static_cast<int64_t>(counters), {}, tickets.iterations, tickets.capacity};
   }
 }
 

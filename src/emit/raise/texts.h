@@ -50,8 +50,8 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
   auto share = [&](const Share& each) {
     std::for_each(each.axes.begin(), each.axes.end(), axis);
     one(each.first);
-    for (const auto* refs : {&each.range_waits, &each.enter_waits, &each.waits, &each.notifies,
-                             &each.leave_notifies}) {
+    for (const auto* refs : {&each.arrivals, &each.range_waits, &each.enter_waits, &each.waits,
+                             &each.notifies, &each.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         VisitExprs(module, ref, expr);
       }
@@ -77,7 +77,10 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
                      one(repeat.hi);
                    },
                    [&](const Share& each) { share(each); },
-                   [&](const Dispatch& each) { one(each.tickets); },
+                   [&](const Dispatch& each) {
+                     one(each.capacity);
+                     one(each.tickets);
+                   },
                    [](const OneOf<CallNode, Region> auto&) {},
                },
                module.nodes[id]);

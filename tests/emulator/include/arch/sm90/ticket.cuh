@@ -5,12 +5,13 @@
 
 namespace etc {
 
-ETC_DEVICE u32 TakeTicket(u32* counter) {
-  emulator::CheckGlobal("TakeTicket", counter, 4);
-  const u32 ticket = *counter;
-  *counter += 1;
+ETC_DEVICE u32 TakeTickets(u32* counter, u32 tickets) {
+  emulator::CheckGlobal("TakeTickets", counter, 4);
+  const u32 first = *counter;
+  *counter += tickets;
   emulator::Progress();
-  return ticket;
+  return first;
 }
+ETC_DEVICE u32 TakeTicket(u32* counter) { return TakeTickets(counter, 1); }
 
 }  // namespace etc

@@ -1,0 +1,234 @@
+// A queue gives out each of its tasks once. Its triggers count what has been given out as events
+// count what is done: each counts its arrivals, and at least one, so each of its elements is
+// complete once. The verifier sees that elements and the tasks that they push are one to one.
+// Nobody waits for a task that is given out later, so of all tasks that have been given out and are
+// not done the one that was first can go on. docs/dynamic.md has the whole argument.
+#include "analysis/proofs/prove_queue.h"
+
+#include <fmt/format.h>
+#include <isl/point.h>
+
+#include <algorithm>
+
+#include "analysis/samples.h"
+#include "analysis/sets/task_pairs.h"
+#include "analysis/shapes.h"
+#include "ir/rewrite.h"
+#include "ir/task_count.h"
+
+namespace etc {
+namespace {
+
+constexpr unsigned long kSteps = 20'000'000;
+
+class QueueProof {
+ public:
+  QueueProof(Prover& prover, const EventRelations& relations, const Kernel& kernel)
+      : prover_(prover),
+        events_(relations),
+        kernel_(kernel),
+        module_(prover.unknowns.module()),
+        pushes_(MakePushProgram(module_, kernel)) {
+    pushes_.sizes = prover.unknowns.program().sizes;
+  }
+
+  void Run() {
+    Unknowns unknowns(module_, pushes_, prover_.context);
+    Overlaps overlaps(unknowns);
+    Prover prover{unknowns,        prover_.context,     overlaps,
+                  prover_.report,  prover_.diagnostics, prover_.reported,
+                  prover_.remarks, prover_.graphs,      prover_.sizes_may_tell};
+    EventRelations arrivals = MakeEventRelations(unknowns);
+    std::set<EventId> right = ProveCounts(prover, arrivals);
+    TaskOrder order(unknowns, arrivals, std::move(right));
+    ProveOrder(order);
+    std::set<NodeId> proved;
+    for (const ProgramCall& call : pushes_.calls) {
+      if (call.pushed) {
+        ProveCompletes(call);
+        if (proved.insert(call.dispatch).second) {
+          ProveCapacity(call.dispatch);
+        }
+      }
+    }
+  }
+
+ private:
+  /// Whoever waits in a queue waits for what has been given out before.
+  void ProveOrder(TaskOrder& order) {
+    const std::vector<ProgramCall>& calls = pushes_.calls;
+    for (const EdgeRelation& wait : events_.waits) {
+      for (const EdgeRelation& notify : events_.notifies) {
+        const ProgramCall& waiter = calls[wait.call];
+        const ProgramCall& notifier = calls[notify.call];
+        if (notify.edge->ref->event != wait.edge->ref->event || !waiter.dispatch ||
+            waiter.dispatch != notifier.dispatch || !notifier.pushed) {
+          continue;  // what is there from the start comes before what is pushed
+        }
+        prover_.context.SetBudget(kSteps);
+        Map pairs(After(notify.elements, Map(isl_map_reverse(wait.elements.copy()))));
+        pairs = InOneIteration(pairs, waiter.repeats.size());
+        if (IsEmpty(pairs)) {
+          continue;
+        }
+        if (waiter.pushed && order.Orders(notifier.index, waiter.index, pairs)) {
+          ++prover_.report.order.proved;
+          continue;
+        }
+        Map open = waiter.pushed ? order.Unordered(notifier.index, waiter.index, pairs) : pairs;
+        Report(waiter, notifier, wait, notify, open);
+      }
+    }
+  }
+
+  void Report(const ProgramCall& waiter, const ProgramCall& notifier, const EdgeRelation& wait,
+              const EdgeRelation& notify, const Map& open) {
+    const Unknowns& unknowns = prover_.unknowns;
+    std::string what = fmt::format("`@{}` is given out after what notifies `%{}`",
+                                   waiter.device->name, module_.events[wait.edge->ref->event].name);
+    auto point = open && wait.exact && notify.exact
+                     ? FindWitness(unknowns, unknowns.Close(Set(isl_map_params(open.copy()))))
+                     : std::nullopt;
+    if (!point) {
+      prover_.NotProved(prover_.report.order, DiagnosticKind::QueueProof, wait.edge->range, what,
+                        ReasonOf(unknowns, wait.exact ? notify.set : wait.set));
+      return;
+    }
+    auto [first, second] = TasksOf(open, *point, notifier, waiter);
+    Diagnostic* error = prover_.Refuted(
+        prover_.report.order, DiagnosticKind::QueueProof, wait.edge->range,
+        waiter.pushed
+            ? fmt::format("`{}` may be pushed before `{}` is given out, for which it waits{}",
+                          second, first, SizesText(unknowns, *point, nullptr, 1))
+            : fmt::format("`{}` is there from the start, but waits for `{}`, which is pushed{}",
+                          second, first, SizesText(unknowns, *point, nullptr, 1)));
+    if (error != nullptr) {
+      error->notes.push_back(
+          {notify.edge->range, fmt::format("`@{}` notifies `%{}` here", notifier.device->name,
+                                           module_.events[wait.edge->ref->event].name)});
+    }
+  }
+
+  /// One of the pairs at these sizes.
+  std::pair<std::string, std::string> TasksOf(const Map& pairs, const Point& sizes,
+                                              const ProgramCall& first,
+                                              const ProgramCall& second) const {
+    const Unknowns& unknowns = prover_.unknowns;
+    Set there = unknowns.All();
+    for (SymbolId dim : unknowns.dims()) {
+      std::string name = unknowns.DimName(dim);
+      if (auto value = sizes.find(name); value != sizes.end()) {
+        there = there & Eq(unknowns.Param(name), unknowns.Constant(value->second));
+      }
+    }
+    isl_map* some = isl_map_intersect_params(pairs.copy(), there.copy());
+    isl_point* point = isl_set_sample_point(isl_set_lexmin(isl_map_wrap(some)));
+    int at = 0;
+    auto text = [&](const ProgramCall& call) {
+      std::string values;
+      for (size_t i = 0; i < call.repeats.size() + call.axes.size(); ++i, ++at) {
+        auto value = ToInt(Val(isl_point_get_coordinate_val(point, isl_dim_set, at)));
+        if (i >= call.repeats.size()) {
+          values += fmt::format("{}{}", values.empty() ? "" : ", ", value.value_or(0));
+        }
+      }
+      return fmt::format("@{}[{}]", call.device->name, values);
+    };
+    std::string one = text(first);
+    std::string other = text(second);
+    isl_point_free(point);
+    return {one, other};
+  }
+
+  const Share& ShareAt(const ProgramCall& call) const {
+    return std::get<Share>(module_.nodes[call.node]);
+  }
+
+  /// Sizes at which `holds` says no, by what two expressions are there.
+  template <class F>
+  std::optional<std::string> WhereNot(const F& holds) const {
+    for (const Sizes& sizes : SampleSizes(module_, kernel_.where)) {
+      if (std::optional<std::string> message = holds(sizes)) {
+        return *message + Describe(module_, sizes);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// A trigger that counts nothing is never complete.
+  void ProveCompletes(const ProgramCall& call) {
+    const Share& share = ShareAt(call);
+    const Event& trigger = module_.events[share.pushed_by->event];
+    auto bounds = Bounds(module_, trigger.count, {}, pushes_.ranges);
+    if (bounds && bounds->lo >= 1) {
+      ++prover_.report.counts.proved;
+      return;
+    }
+    auto wrong = WhereNot([&](const Sizes& sizes) -> std::optional<std::string> {
+      auto count = EvaluateInt(module_, trigger.count, sizes.dims, sizes.ranges);
+      auto tasks = TaskCountAt(module_, share.axes, sizes.dims, sizes.ranges, 1);
+      if (!count || *count >= 1 || !tasks || *tasks == 0) {
+        return std::nullopt;
+      }
+      return fmt::format("`%{}` counts {}, so nothing pushes tasks of `@{}`", trigger.name, *count,
+                         call.device->name);
+    });
+    SourceRange range = call.waits.front().range;
+    if (wrong) {
+      prover_.Refuted(prover_.report.counts, DiagnosticKind::QueueProof, range, *wrong);
+    } else {
+      prover_.NotProved(prover_.report.counts, DiagnosticKind::QueueProof, range,
+                        fmt::format("`%{}` counts at least one arrival", trigger.name),
+                        "its count has no known bounds");
+    }
+  }
+
+  /// A place for each task that is pushed: then no place is used twice, whoever is slow.
+  void ProveCapacity(NodeId id) {
+    Module module = module_;  // sums are made in a copy
+    const auto dispatch = std::get<Dispatch>(module.nodes[id]);
+    ExprId tasks = MakeInt(module, 0);
+    for (NodeId each : dispatch.cases) {
+      const Share share = std::get<Share>(module.nodes[each]);
+      if (share.pushed_by) {
+        tasks = MakeAdd(module, tasks, TaskCount(module, share.axes));
+      }
+    }
+    auto left = Bounds(module, MakeSub(module, dispatch.capacity, tasks), {}, pushes_.ranges);
+    if (SameSize(module, dispatch.capacity, tasks, pushes_.ranges) || (left && left->lo >= 0)) {
+      ++prover_.report.counts.proved;
+      return;
+    }
+    auto wrong = WhereNot([&](const Sizes& sizes) -> std::optional<std::string> {
+      auto places = EvaluateInt(module, dispatch.capacity, sizes.dims, sizes.ranges);
+      auto pushed = EvaluateInt(module, tasks, sizes.dims, sizes.ranges);
+      if (!places || !pushed || *pushed <= *places) {
+        return std::nullopt;
+      }
+      return fmt::format("{} task{} pushed, but the queue has {} place{}", *pushed,
+                         *pushed == 1 ? " is" : "s are", *places, *places == 1 ? "" : "s");
+    });
+    SourceRange range = module_.RangeOf(dispatch.capacity);
+    if (wrong) {
+      prover_.Refuted(prover_.report.counts, DiagnosticKind::QueueProof, range, *wrong);
+    } else {
+      prover_.NotProved(prover_.report.counts, DiagnosticKind::QueueProof, range,
+                        "the queue has a place for each task that is pushed",
+                        "capacity and number of tasks are different expressions");
+    }
+  }
+
+  Prover& prover_;
+  const EventRelations& events_;
+  const Kernel& kernel_;
+  const Module& module_;
+  CallProgram pushes_;
+};
+
+}  // namespace
+
+void ProveQueues(Prover& prover, const EventRelations& relations, const Kernel& kernel) {
+  QueueProof(prover, relations, kernel).Run();
+}
+
+}  // namespace etc
