@@ -8,6 +8,7 @@
 #include "moe_lists_test.cuh"
 #include "moe_test.cuh"
 #include "post_norm_test.cuh"
+#include "sampling_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
       {"norm_gate", TestNormGate},
       {"post_norm", TestPostNorm},
       {"stream_max", TestStreamMax},
+      {"sampling", TestSampling},
       {"gemms", TestGemms},
       {"gemms_in_tiles", TestGemmsInTiles},
       {"ragged_gemms", TestRaggedGemms},

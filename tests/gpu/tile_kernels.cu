@@ -6,6 +6,7 @@
 #include "moe_lists_test.cuh"
 #include "moe_test.cuh"
 #include "post_norm_test.cuh"
+#include "sampling_test.cuh"
 #include "skinny_gemm_test.cuh"
 #include "small_ops_test.cuh"
 #include "split_k_test.cuh"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   TestNormGate(report);
   TestPostNorm(report);
   TestStreamMax(report);
+  TestSampling(report);
   TestGemms(report);
   TestGemmsInTiles(report);
   TestRaggedGemms(report);

@@ -1,5 +1,6 @@
-"""@sample of the library on the host target: against a sampler that sorts, and against the
-probabilities of transformers' formulas. $ETC compiles, $ETCRT is the runtime library."""
+"""@sample of the library: against a sampler that sorts, and against the
+probabilities of transformers' formulas. $ETC compiles, $ETCRT is the runtime library. With
+$ETC_DEVICE, options of the compiler, the program runs on the GPU instead, with its tile kernels."""
 
 import os
 import subprocess
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src" / "python"))
 
 import etcrt  # noqa: E402
+from etcrt.memory import Buffer  # noqa: E402
 from sampler import Settings, philox, probabilities, scores, softmax, token, weights  # noqa: E402
 
 SETTINGS = [
@@ -42,8 +44,12 @@ ODD = [
 ]
 
 
+DEVICE = os.environ.get("ETC_DEVICE")
+NAMES = {"float32": "f32", "int32": "i32", "int64": "i64", "uint32": "u32"}
+
+
 class Sampler:
-    """The compiled program with its tensors, which numpy holds."""
+    """The compiled program; numpy holds its tensors."""
 
     folder = tempfile.TemporaryDirectory()
     programs = {}
@@ -52,8 +58,9 @@ class Sampler:
         key = (vocabulary, several, flags)
         if key not in self.programs:
             path = Path(self.folder.name) / f"{len(self.programs)}.etca"
-            subprocess.run([os.environ["ETC"], "compile", ROOT / "tests/programs/sampling.etir", "--arch",
-                            "host", "-D", f"vocab_size={vocabulary}", "-D",
+            target = ["--arch", "host"] if DEVICE is None else DEVICE.split()
+            subprocess.run([os.environ["ETC"], "compile", ROOT / "tests/programs/sampling.etir", *target,
+                            "-D", f"vocab_size={vocabulary}", "-D",
                             f"several_tokens={str(several).lower()}", *flags, "-o", path], check=True)
             self.programs[key] = etcrt.Program(path)
         self.vocabulary = vocabulary
@@ -89,11 +96,25 @@ class Sampler:
         if self.several:
             tensors["row_start"] = row_start.astype(np.int32)
             self.run.set_dim("extra", rows - sequences)
-        self.run.bind(**tensors)
         self.run.set_sms(sms)
+        if DEVICE is None:
+            self.run.bind(**tensors)
+            self.run.launch()
+            self.run.check()
+        else:
+            self.launch_on_device(tensors)
+        return tensors
+
+    def launch_on_device(self, tensors):
+        buffers = {}
+        for name, tensor in tensors.items():
+            buffers[name] = Buffer(max(tensor.nbytes, 16), True)
+            buffers[name].write(tensor.tobytes())
+            self.run.bind_pointer(name, buffers[name].address, NAMES[tensor.dtype.name], tensor.shape)
         self.run.launch()
         self.run.check()
-        return tensors
+        for name, tensor in tensors.items():
+            tensor[...] = np.frombuffer(buffers[name].read(tensor.nbytes), tensor.dtype).reshape(tensor.shape)
 
 
 def bits_of(words, vocabulary):
@@ -154,7 +175,7 @@ class SamplingTest(unittest.TestCase):
     def test_launches_and_sms_draw_the_same(self):
         sampler = Sampler(1000)
         first = None
-        for sms in (1, 2, 7, 132):
+        for sms in (1, 2, 5) if DEVICE else (1, 2, 7, 132):
             out = self.check_rows(sampler, np.random.default_rng(3), SETTINGS, 30, sms=sms)
             first = out if first is None else first
             np.testing.assert_array_equal(out["token"], first["token"])

@@ -85,6 +85,7 @@ inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __fdividef(float a, float b) { return a / b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
 /// Byte i of the result is the one of {high, low} that the i-th hexadecimal digit names.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   const uint64_t bytes = uint64_t(high) << 32 | low;
