@@ -14,7 +14,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
 
 import etcrt  # noqa: E402
-from etcrt.generate import _llama3_scaled, generate, rotary_frequencies  # noqa: E402
+from etcrt.decoder import Sampling, _llama3_scaled, rotary_frequencies  # noqa: E402
+from etcrt.generate import generate  # noqa: E402
 
 SCALE = """etir 1;
 dim n in 1..64;
@@ -135,13 +136,21 @@ class ProgramTest(unittest.TestCase):
 class Counter:
     """The next token is the last one and 1."""
 
-    def __init__(self, most_rows, several):
-        self.most_rows, self.several = most_rows, several
+    def __init__(self, most_rows, several, draws=False):
+        self.most_rows, self.several, self.draws = most_rows, several, draws
         self.seen = []
+        self.followed = []
 
     def step(self, pieces):
         self.seen.append([(piece.sequence, piece.position, list(piece.tokens)) for piece in pieces])
-        return [piece.tokens[-1] + 1 for piece in pieces]
+        self.last = [piece.tokens[-1] + 1 for piece in pieces]
+        return self.last
+
+    def follow(self, steps):
+        self.followed.append(steps)
+        made = [[token + 1 + step for token in self.last] for step in range(steps)]
+        self.last = made[-1]
+        return made
 
 
 class GenerateTest(unittest.TestCase):
@@ -166,6 +175,25 @@ class GenerateTest(unittest.TestCase):
         counter = Counter(128, True)
         generate(counter, [list(range(300))], 1, [], lambda i, token: None)
         self.assertEqual([len(step[0][2]) for step in counter.seen], [128, 128, 44])
+
+    def test_steps_follow_each_other_where_a_program_draws(self):
+        counter, told = Counter(2, False, draws=True), []
+        made = generate(counter, [[10, 20], [5]], 12, [9], lambda i, token: told.append((i, token)),
+                        ahead=4)
+        self.assertEqual(made, [list(range(21, 33)), [6, 7, 8]])  # 9 ends a text, and is seen behind
+        self.assertEqual(counter.followed, [4, 4, 2])
+        self.assertEqual(counter.seen, [[(0, 0, [10]), (1, 0, [5])], [(0, 1, [20]), (1, 1, [6])],
+                                        [(0, 6, [25])]])
+        self.assertEqual([token for i, token in told if i == 1], [6, 7, 8])
+
+    def test_what_cannot_be_drawn_is_refused(self):
+        for settings in ({"temperature": -1}, {"temperature": 1e-6}, {"temperature": float("nan")},
+                         {"top_k": -1}, {"top_p": 0}, {"top_p": 1.1}, {"min_p": -0.1}, {"min_p": 2},
+                         {"repetition_penalty": 0}, {"repetition_penalty": float("inf")},
+                         {"seed": 2**64}):
+            with self.assertRaises(ValueError, msg=settings):
+                Sampling(**settings)
+        Sampling(temperature=0.7, top_k=50, top_p=1, min_p=1, repetition_penalty=1.2, seed=2**64 - 1)
 
     def test_rotary_frequencies(self):
         plain = rotary_frequencies({"head_dim": 4, "rope_theta": 100.0})

@@ -3,66 +3,20 @@
 The program is a decode step of the library's models (ir-examples/qwen3.etir and the like), compiled
 with the folder's config.json. Prompts go through it token by token, or where the program takes
 several new tokens of a sequence, in pieces as large as it takes. Each new token is the one with the
-largest logit.
+largest logit, or in a program that was compiled with `-D sampling=true` one that is drawn.
 """
 
 import argparse
 import json
-import math
-import struct
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from ._library import Error
-from .memory import Buffer, product
+from .decoder import MOST_STEPS, Decoder, Piece, Sampling
 from .program import Program
-from .runtime import Runtime
 from .weights import Checkpoint, Weights
-
-_ELEMENT_BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2}
-
-
-def _llama3_scaled(frequencies: List[float], scaling: Dict[str, Any]) -> List[float]:
-    """Llama 3.1's scaling: long waves are slowed down, short ones stay, and between them it is a mixture."""
-    factor = scaling["factor"]
-    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
-    context = scaling["original_max_position_embeddings"]
-    scaled = []
-    for frequency in frequencies:
-        turns = context * frequency / (2 * math.pi)
-        share = min(max((turns - low) / (high - low), 0.0), 1.0)
-        scaled.append(frequency * (share + (1 - share) / factor))
-    return scaled
-
-
-def _frequencies(dim: int, theta: float, scaling: Optional[Dict[str, Any]]) -> List[float]:
-    frequencies = [theta ** (-2 * i / dim) for i in range(dim // 2)]
-    kind = (scaling or {}).get("rope_type", (scaling or {}).get("type", "default"))
-    if kind == "default":
-        return frequencies
-    if kind == "linear":
-        return [frequency / scaling["factor"] for frequency in frequencies]
-    if kind == "llama3":
-        return _llama3_scaled(frequencies, scaling)
-    raise ValueError(f"config.json: rope scaling of the type `{kind}` is not known")
-
-
-def rotary_frequencies(config: Dict[str, Any]) -> List[float]:
-    """The values of %inv_freq: of a model with two kinds of layers first the local, then the global."""
-    dim = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
-    parameters = config.get("rope_parameters") or {}
-    if "full_attention" in parameters:  # by the kind of a layer
-        local, whole = parameters["sliding_attention"], parameters["full_attention"]
-        return (_frequencies(dim, local["rope_theta"], local)
-                + _frequencies(dim, whole["rope_theta"], whole))
-    theta = config.get("rope_theta", parameters.get("rope_theta", 10000.0))
-    scaling = config.get("rope_scaling") or parameters or None
-    if "rope_local_base_freq" in config:
-        return (_frequencies(dim, config["rope_local_base_freq"], None)
-                + _frequencies(dim, theta, scaling))
-    return _frequencies(dim, theta, scaling)
 
 
 def end_tokens(folder: Path, config: Dict[str, Any]) -> List[int]:
@@ -73,87 +27,6 @@ def end_tokens(folder: Path, config: Dict[str, Any]) -> List[int]:
     if ends is None:
         return []
     return list(ends) if isinstance(ends, list) else [ends]
-
-
-class Piece(NamedTuple):
-    """New tokens of a sequence, the first of them at `position`."""
-
-    sequence: int
-    position: int
-    tokens: Sequence[int]
-
-
-class Decoder:
-    """Sequences with caches for so many positions each. `several` says whether a step takes several
-    new tokens of a sequence, and `most_rows` how many of all sequences."""
-
-    def __init__(self, program: Program, weights: Weights, config: Dict[str, Any], batch: int,
-                 positions: int, sms: int = 0):
-        self._run = Runtime(program)
-        self._on_device = program.target() != "host"
-        self._buffers: Dict[str, Buffer] = {}
-        self._params = program.params()
-        self._sequences: Sequence[int] = ()  # whose pages the page table has
-        dims = program.dims()
-        self.several = "row_start" in self._params
-        self.most_rows = dims["batch"][1] if self.several else batch
-        if batch > dims["batch"][1]:
-            raise ValueError(f"{batch} sequences are more than the program's {dims['batch'][1]}")
-        page = int(self._params["k_cache"].extents[3])
-        self._pages = -(-positions // page)
-        limit = dims["max_pages"][1]
-        if self._pages > limit:
-            raise ValueError(f"{positions} positions are more than the program's {limit * page}")
-        self._run.set_dim("max_pages", self._pages)
-        self._run.set_dim("num_pages", batch * self._pages)
-        self._run.set_sms(sms)
-        self._run.bind_weights(weights)
-        self._set_sizes(self.most_rows, batch)
-        inputs = ["ids", "pos", "page_table", *(["row_start"] if self.several else [])]
-        self._of_step = [*inputs, "logits", "token"]
-        for name in (*self._of_step, "inv_freq", "k_cache", "v_cache"):
-            size = product(self._run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
-            self._buffers[name] = Buffer(size, self._on_device)
-            self._bind(name)
-        frequencies = rotary_frequencies(config)
-        self._buffers["inv_freq"].write(struct.pack(f"{len(frequencies)}f", *frequencies))
-        for name in ("k_cache", "v_cache"):
-            self._buffers[name].fill(0)
-        self._run.reserve()
-
-    def _set_sizes(self, rows: int, sequences: int) -> None:
-        self._run.set_dim("batch", rows)
-        if self.several:
-            self._run.set_dim("extra", rows - sequences)
-
-    def _bind(self, name: str) -> None:
-        self._run.bind_pointer(name, self._buffers[name].address, self._params[name].dtype,
-                               self._run.shape(name))
-
-    def _write(self, name: str, values: Sequence[int]) -> None:
-        self._buffers[name].write(struct.pack(f"{len(values)}i", *values))
-
-    def step(self, pieces: Sequence[Piece]) -> List[int]:
-        """The next token behind each piece; no two are of one sequence."""
-        starts = [0]
-        for piece in pieces:
-            starts.append(starts[-1] + len(piece.tokens))
-        self._set_sizes(starts[-1], len(pieces))
-        for name in self._of_step:
-            self._bind(name)
-        self._write("ids", [token for piece in pieces for token in piece.tokens])
-        self._write("pos", [piece.position for piece in pieces])
-        if self.several:
-            self._write("row_start", starts)
-        sequences = [piece.sequence for piece in pieces]
-        if sequences != self._sequences:
-            self._write("page_table", [sequence * self._pages + page for sequence in sequences
-                                       for page in range(self._pages)])
-            self._sequences = sequences
-        self._run.launch(0)
-        self._run.check(0)
-        tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
-        return [tokens[end - 1] for end in starts[1:]]
 
 
 def _counts(waiting: Sequence[int], most_rows: int, several: bool) -> List[int]:
@@ -167,30 +40,63 @@ def _counts(waiting: Sequence[int], most_rows: int, several: bool) -> List[int]:
     return counts
 
 
+class _Texts:
+    """Prompts and what is made of them."""
+
+    def __init__(self, prompts: Sequence[Sequence[int]], max_tokens: int, ends: Sequence[int],
+                 on_token: Callable[[int, int], None]):
+        self.made: List[List[int]] = [[] for _ in prompts]
+        self.waiting = [list(prompt) for prompt in prompts]  # what no step has had
+        self.positions = [0] * len(prompts)
+        self.live = list(range(len(prompts)))
+        self._max_tokens = max_tokens
+        self._ends = ends
+        self._on_token = on_token
+
+    def take(self, i: int, count: int, token: int) -> None:
+        """A step has had so many tokens of a text, and this is the next one behind them."""
+        self.positions[i] += count
+        self.waiting[i] = self.waiting[i][count:]
+        if self.waiting[i]:
+            return
+        if token not in self._ends:
+            self.waiting[i] = [token]
+            self.made[i].append(token)
+            self._on_token(i, token)
+        if token in self._ends or len(self.made[i]) == self._max_tokens:
+            self.live.remove(i)
+
+    def left(self) -> int:
+        """The least number of tokens that a live text may still get; 0 while one has a prompt."""
+        if not all(self.made[i] for i in self.live):
+            return 0
+        return min((self._max_tokens - len(self.made[i]) for i in self.live), default=0)
+
+
 def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int,
-             ends: Sequence[int], on_token: Callable[[int, int], None]) -> List[List[int]]:
+             ends: Sequence[int], on_token: Callable[[int, int], None],
+             ahead: int = 8) -> List[List[int]]:
     """The new tokens of each prompt, up to `max_tokens` and without what ends a text. `on_token` gets
-    the number of a prompt and its next token as it comes."""
-    made: List[List[int]] = [[] for _ in prompts]
-    waiting = [list(prompt) for prompt in prompts]  # what no step has had
-    positions = [0] * len(prompts)
-    live = list(range(len(prompts)))
-    while live:
-        counts = _counts([len(waiting[i]) for i in live], decoder.most_rows, decoder.several)
-        pieces = [Piece(i, positions[i], waiting[i][:count]) for i, count in zip(live, counts)]
+    the number of a prompt and its next token as it comes. Where the program draws, up to `ahead`
+    steps follow each other before the host looks at what they drew."""
+    texts = _Texts(prompts, max_tokens, ends, on_token)
+    stepped: List[int] = []  # the sequences of the last step
+    while texts.live:
+        steps = min(ahead, texts.left())
+        if decoder.draws and steps > 1 and stepped == texts.live:
+            for tokens in decoder.follow(steps):
+                for i, token in zip(stepped, tokens):
+                    if i in texts.live:
+                        texts.take(i, 1, token)
+            continue
+        counts = _counts([len(texts.waiting[i]) for i in texts.live], decoder.most_rows,
+                         decoder.several)
+        pieces = [Piece(i, texts.positions[i], texts.waiting[i][:count])
+                  for i, count in zip(texts.live, counts)]
+        stepped = list(texts.live)
         for piece, token in zip(pieces, decoder.step(pieces)):
-            i = piece.sequence
-            positions[i] += len(piece.tokens)
-            waiting[i] = waiting[i][len(piece.tokens):]
-            if waiting[i]:
-                continue
-            if token not in ends:
-                waiting[i] = [token]
-                made[i].append(token)
-                on_token(i, token)
-            if token in ends or len(made[i]) == max_tokens:
-                live.remove(i)
-    return made
+            texts.take(piece.sequence, len(piece.tokens), token)
+    return texts.made
 
 
 class _Printer:
@@ -239,10 +145,35 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--max-tokens", type=int, default=128, help="of each text")
     parser.add_argument("--chat", action="store_true",
                         help="the prompts are a user's messages: use the model's chat template")
+    drawing = parser.add_argument_group(
+        "drawing", "of a program that was compiled with -D sampling=true; in this order")
+    drawing.add_argument("--repetition-penalty", type=float, default=1.0,
+                         help="divides or multiplies the logits of tokens that the text has")
+    drawing.add_argument("--temperature", type=float, default=0.0,
+                         help="0 for the most likely token")
+    drawing.add_argument("--top-k", type=int, default=0, help="so many of the most likely tokens")
+    drawing.add_argument("--top-p", type=float, default=1.0,
+                         help="the most likely tokens that have this probability together")
+    drawing.add_argument("--min-p", type=float, default=0.0,
+                         help="tokens with this share of the best one's probability")
+    drawing.add_argument("--seed", type=int, default=0, help="of the first prompt, the next has the next")
+    drawing.add_argument("--ahead", type=int, default=8,
+                         help="steps that follow each other before the host looks, 8 by default")
     parser.add_argument("--sms", type=int, default=0,
                         help="SMs, or threads on the host, to use; 0 for all")
     parser.add_argument("--quiet", action="store_true", help="no timings")
     return parser.parse_args(arguments)
+
+
+def _sampling(options: argparse.Namespace, prompts: int) -> List[Sampling]:
+    """One for each prompt, or none where no option asks for any."""
+    def of(seed: int) -> Sampling:
+        return Sampling(options.repetition_penalty, options.temperature, options.top_k,
+                        options.top_p, options.min_p, seed)
+    if not 1 <= options.ahead <= MOST_STEPS:
+        raise ValueError(f"--ahead is from 1 to {MOST_STEPS}")
+    asked = of(0) != Sampling() or options.seed != 0
+    return [of(options.seed + i) for i in range(prompts)] if asked else []
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -262,12 +193,13 @@ def _run(options: argparse.Namespace) -> None:
     prompts = [tokenizer.encode(text, add_special_tokens=not options.chat).ids for text in texts]
     if not all(prompts):
         raise ValueError("a prompt has no tokens")
+    sampling = _sampling(options, len(prompts))
     begin = time.perf_counter()
     program = Program(options.program)
     weights = Weights(program, Checkpoint(options.folder), prefix=prefix)
     loaded = time.perf_counter()
     positions = max(map(len, prompts)) + options.max_tokens
-    decoder = Decoder(program, weights, config, len(prompts), positions, options.sms)
+    decoder = Decoder(program, weights, config, len(prompts), positions, options.sms, sampling)
     printers = [_Printer(tokenizer) for _ in prompts]
     times: List[float] = []
 
@@ -276,7 +208,8 @@ def _run(options: argparse.Namespace) -> None:
         if len(prompts) == 1:
             printers[0].add(token)
 
-    made = generate(decoder, prompts, options.max_tokens, end_tokens(options.folder, config), on_token)
+    made = generate(decoder, prompts, options.max_tokens, end_tokens(options.folder, config),
+                    on_token, options.ahead)
     if len(prompts) == 1:
         print()
     else:

@@ -1,0 +1,221 @@
+"""A model's decode step as an object: sequences with caches, new tokens in, next tokens out."""
+
+import dataclasses
+import math
+import struct
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from .memory import Buffer, product
+from .program import Program
+from .runtime import Runtime
+from .weights import Weights
+
+_ELEMENT_BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i64": 8, "u32": 4}
+MOST_STEPS = 64  # that follow each other, and the places of a ring
+
+_SETTINGS = {"temperature": "f", "top_k": "i", "top_p": "f", "min_p": "f",
+             "repetition_penalty": "f", "seed": "q"}
+
+
+def _llama3_scaled(frequencies: List[float], scaling: Dict[str, Any]) -> List[float]:
+    """Llama 3.1's scaling: long waves are slowed down, short ones stay, and between them it is a mixture."""
+    factor = scaling["factor"]
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+    context = scaling["original_max_position_embeddings"]
+    scaled = []
+    for frequency in frequencies:
+        turns = context * frequency / (2 * math.pi)
+        share = min(max((turns - low) / (high - low), 0.0), 1.0)
+        scaled.append(frequency * (share + (1 - share) / factor))
+    return scaled
+
+
+def _frequencies(dim: int, theta: float, scaling: Optional[Dict[str, Any]]) -> List[float]:
+    frequencies = [theta ** (-2 * i / dim) for i in range(dim // 2)]
+    kind = (scaling or {}).get("rope_type", (scaling or {}).get("type", "default"))
+    if kind == "default":
+        return frequencies
+    if kind == "linear":
+        return [frequency / scaling["factor"] for frequency in frequencies]
+    if kind == "llama3":
+        return _llama3_scaled(frequencies, scaling)
+    raise ValueError(f"config.json: rope scaling of the type `{kind}` is not known")
+
+
+def rotary_frequencies(config: Dict[str, Any]) -> List[float]:
+    """The values of %inv_freq: of a model with two kinds of layers first the local, then the global."""
+    dim = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    parameters = config.get("rope_parameters") or {}
+    if "full_attention" in parameters:  # by the kind of a layer
+        local, whole = parameters["sliding_attention"], parameters["full_attention"]
+        return (_frequencies(dim, local["rope_theta"], local)
+                + _frequencies(dim, whole["rope_theta"], whole))
+    theta = config.get("rope_theta", parameters.get("rope_theta", 10000.0))
+    scaling = config.get("rope_scaling") or parameters or None
+    if "rope_local_base_freq" in config:
+        return (_frequencies(dim, config["rope_local_base_freq"], None)
+                + _frequencies(dim, theta, scaling))
+    return _frequencies(dim, theta, scaling)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """How the next token of a sequence is chosen, in the order in which it applies; the fields' own
+    values leave the tokens as they are. With temperature 0 the most likely token is next. Two
+    sequences with one seed draw the same where their logits are the same."""
+
+    repetition_penalty: float = 1.0
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for what, holds in (
+                ("a repetition penalty is above 0", 0 < self.repetition_penalty < math.inf),
+                ("a temperature is 0, or from 0.00001 on",
+                 self.temperature == 0 or 1e-5 <= self.temperature < math.inf),
+                ("top-k is 0, for all tokens, or a number of tokens", 0 <= self.top_k < 2**31),
+                ("top-p is above 0 and at most 1", 0 < self.top_p <= 1),
+                ("min-p is from 0 to 1", 0 <= self.min_p <= 1),
+                ("a seed has 64 bits", -2**63 <= self.seed < 2**64)):
+            if not holds:
+                raise ValueError(what)
+
+
+class Piece(NamedTuple):
+    """New tokens of a sequence, the first of them at `position`."""
+
+    sequence: int
+    position: int
+    tokens: Sequence[int]
+
+
+class Decoder:
+    """Sequences with caches for so many positions each. `several` says whether a step takes several
+    new tokens of a sequence, and `most_rows` how many of all sequences; `draws` whether the program
+    was compiled with `sampling`, which `sampling`, one for each sequence, needs."""
+
+    def __init__(self, program: Program, weights: Weights, config: Dict[str, Any], batch: int,
+                 positions: int, sms: int = 0, sampling: Sequence[Sampling] = ()):
+        self._run = Runtime(program)
+        self._on_device = program.target() != "host"
+        self._buffers: Dict[str, Buffer] = {}
+        self._params = program.params()
+        self._sequences: Sequence[int] = ()  # whose pages the page table has
+        self._next: List[int] = []  # the position of the token that each is to take
+        self._turn = False  # whether the last step read what the one before had made ready
+        dims = program.dims()
+        self.several = "row_start" in self._params
+        self.draws = "slot" in self._params
+        if sampling and not self.draws:
+            raise ValueError("the program takes the most likely token: it was compiled without "
+                             "`-D sampling=true`")
+        if sampling and len(sampling) != batch:
+            raise ValueError(f"{len(sampling)} ways of sampling are not one for each of {batch} sequences")
+        self.most_rows = dims["batch"][1] if self.several else batch
+        if batch > dims["batch"][1]:
+            raise ValueError(f"{batch} sequences are more than the program's {dims['batch'][1]}")
+        page = int(self._params["k_cache"].extents[3])
+        self._pages = -(-positions // page)
+        limit = dims["max_pages"][1]
+        if self._pages > limit:
+            raise ValueError(f"{positions} positions are more than the program's {limit * page}")
+        self._run.set_dim("max_pages", self._pages)
+        self._run.set_dim("num_pages", batch * self._pages)
+        if self.draws:
+            self._run.set_dim("slots", batch)
+            self._run.set_dim("ring", MOST_STEPS)
+        self._run.set_sms(sms)
+        self._run.bind_weights(weights)
+        self._set_sizes(self.most_rows, batch)
+        inputs = ["ids", "pos", "page_table", *(["row_start"] if self.several else [])]
+        drawn = ["slot", "next_ids", "next_pos"] if self.draws else []
+        self._of_step = [*inputs, "logits", "token", *drawn]
+        kept = [*_SETTINGS, "seen", "ring"] if self.draws else []
+        for name in (*self._of_step, *kept, "inv_freq", "k_cache", "v_cache"):
+            size = product(self._run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
+            if name in ("next_ids", "next_pos"):  # by turns with the step's own
+                size = max(size, self._buffers[name[len("next_"):]].size)
+            self._buffers[name] = Buffer(size, self._on_device)
+            self._bind(name)
+        frequencies = rotary_frequencies(config)
+        self._buffers["inv_freq"].write(struct.pack(f"{len(frequencies)}f", *frequencies))
+        for name in ("k_cache", "v_cache", *(["seen"] if self.draws else [])):
+            self._buffers[name].fill(0)
+        if self.draws:
+            self._set_sampling(sampling or [Sampling()] * batch)
+        self._run.reserve()
+
+    def _set_sizes(self, rows: int, sequences: int) -> None:
+        self._run.set_dim("batch", rows)
+        if self.several:
+            self._run.set_dim("extra", rows - sequences)
+
+    def _set_sampling(self, sampling: Sequence[Sampling]) -> None:
+        for name, kind in _SETTINGS.items():
+            values = [getattr(one, name) for one in sampling]
+            if name == "seed":
+                values = [value - 2**64 if value >= 2**63 else value for value in values]
+            self._buffers[name].write(struct.pack(f"{len(values)}{kind}", *values))
+
+    def _bind(self, name: str, buffer: str = "") -> None:
+        self._run.bind_pointer(name, self._buffers[buffer or name].address,
+                               self._params[name].dtype, self._run.shape(name))
+
+    def _write(self, name: str, values: Sequence[int]) -> None:
+        self._buffers[name].write(struct.pack(f"{len(values)}i", *values))
+
+    def step(self, pieces: Sequence[Piece]) -> List[int]:
+        """The next token behind each piece; no two are of one sequence."""
+        starts = [0]
+        for piece in pieces:
+            starts.append(starts[-1] + len(piece.tokens))
+        self._set_sizes(starts[-1], len(pieces))
+        for name in self._of_step:
+            self._bind(name)
+        self._write("ids", [token for piece in pieces for token in piece.tokens])
+        self._write("pos", [piece.position for piece in pieces])
+        if self.several:
+            self._write("row_start", starts)
+        sequences = [piece.sequence for piece in pieces]
+        if sequences != self._sequences:
+            self._write("page_table", [sequence * self._pages + page for sequence in sequences
+                                       for page in range(self._pages)])
+            if self.draws:
+                self._write("slot", sequences)
+            self._sequences = sequences
+        self._run.launch(0)
+        self._run.check(0)
+        tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
+        self._next = [piece.position + len(piece.tokens) for piece in pieces]
+        self._turn = False
+        return [tokens[end - 1] for end in starts[1:]]
+
+    def follow(self, steps: int) -> List[List[int]]:
+        """What so many steps draw that go on with the sequences of the last one, each by the token
+        that was drawn before. The host reads none of them in between. One list for each step."""
+        if not self.draws or not 0 < steps <= MOST_STEPS:
+            raise ValueError(f"{steps} steps cannot follow")
+        count = len(self._sequences)
+        self._set_sizes(count, count)
+        if self.several:
+            self._write("row_start", range(count + 1))
+        for name in self._of_step:
+            self._bind(name)
+        for _ in range(steps):
+            self._turn = not self._turn
+            for name in ("ids", "pos"):
+                own, made = (f"next_{name}", name) if self._turn else (name, f"next_{name}")
+                self._bind(name, own)
+                self._bind(f"next_{name}", made)
+            self._run.launch(0)
+        self._run.check(0)
+        data = self._buffers["ring"].read(self._buffers["ring"].size)
+        ring = struct.unpack(f"{len(data) // 4}i", data)
+        drawn = [[ring[sequence * MOST_STEPS + (position + 1 + step) % MOST_STEPS]
+                  for sequence, position in zip(self._sequences, self._next)]
+                 for step in range(steps)]
+        self._next = [position + steps for position in self._next]
+        return drawn

@@ -1,0 +1,141 @@
+"""Steps of a small model that draw: each token is that of the step's logits, and steps that follow
+each other without the host draw what single steps do. $ETC compiles, $ETCRT is the runtime library."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "src" / "python"))
+
+import etcrt  # noqa: E402
+from etcrt.decoder import Decoder, Sampling  # noqa: E402
+from etcrt.generate import generate  # noqa: E402
+from sampler import Settings, token  # noqa: E402
+
+CONFIG = ROOT / "ir-examples" / "configs" / "qwen3-tiny.json"
+PROMPTS = [[5, 17, 900], [1000]]
+SAMPLING = [Sampling(temperature=0.8, top_k=40, top_p=0.95, repetition_penalty=1.3, seed=11),
+            Sampling(temperature=1.2, min_p=0.02, seed=2**63 + 5)]
+
+
+def write_checkpoint(folder, config):
+    """Random weights, as bf16."""
+    rng = np.random.default_rng(0)
+    hidden, dim, inner = config["hidden_size"], config["head_dim"], config["intermediate_size"]
+    q_size, kv_size = config["num_attention_heads"] * dim, config["num_key_value_heads"] * dim
+    shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden), "model.norm.weight": (hidden,)}
+    for layer in range(config["num_hidden_layers"]):
+        for name, shape in {
+            "input_layernorm": (hidden,), "post_attention_layernorm": (hidden,),
+            "self_attn.q_proj": (q_size, hidden), "self_attn.k_proj": (kv_size, hidden),
+            "self_attn.v_proj": (kv_size, hidden), "self_attn.o_proj": (hidden, q_size),
+            "self_attn.q_norm": (dim,), "self_attn.k_norm": (dim,),
+            "mlp.gate_proj": (inner, hidden), "mlp.up_proj": (inner, hidden), "mlp.down_proj": (hidden, inner),
+        }.items():
+            shapes[f"model.layers.{layer}.{name}.weight"] = shape
+    header, data = {}, b""
+    for name, shape in shapes.items():
+        scale = 1.0 if len(shape) == 1 else 3.0 * shape[-1] ** -0.5
+        values = rng.standard_normal(shape).astype(np.float32) * scale
+        array = (values.view(np.uint32) >> 16).astype(np.uint16)
+        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+class Watched(Decoder):
+    """Keeps what each step of its own had, and the logits that it left."""
+
+    def step(self, pieces):
+        tokens = super().step(pieces)
+        rows = sum(len(piece.tokens) for piece in pieces)
+        vocabulary = self._run.shape("logits")[1]
+        logits = np.frombuffer(self._buffers["logits"].read(4 * rows * vocabulary), np.float32)
+        self.steps = getattr(self, "steps", []) + [(pieces, logits.reshape(rows, vocabulary), tokens)]
+        return tokens
+
+
+class StepsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        cls.config = json.loads(CONFIG.read_text())
+        write_checkpoint(cls.path, cls.config)
+        cls.drawing = cls.compiled("drawing", "-D", "sampling=true")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def compiled(cls, name, *options):
+        path = cls.path / f"{name}.etca"
+        subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / "qwen3.etir", "--config", CONFIG,
+                        "--arch", "host", "--no-proofs", *options, "-o", path], check=True)
+        return etcrt.Program(path)
+
+    def decoder(self, program, kind=Decoder, sampling=SAMPLING):
+        weights = etcrt.Weights(program, etcrt.Checkpoint(self.path))
+        return kind(program, weights, self.config, 2, 64, 2, sampling)
+
+    def texts(self, decoder, ahead, count=24):
+        return generate(decoder, PROMPTS, count, [], lambda i, made: None, ahead)
+
+    def test_each_token_is_that_of_the_logits(self):
+        decoder = self.decoder(self.drawing, Watched)
+        made = self.texts(decoder, 1)
+        self.assertEqual([len(text) for text in made], [24, 24])
+        self.check_steps(decoder)
+
+    def test_prompts_in_pieces_draw_by_the_same_rule(self):
+        several = self.compiled("several", "-D", "sampling=true", "-D", "several_tokens=true")
+        decoder = self.decoder(several, Watched)
+        alone = self.texts(decoder, 1, 10)
+        self.assertEqual(len(decoder.steps[0][0][0].tokens), 3)
+        self.check_steps(decoder)
+        self.assertEqual(self.texts(self.decoder(several), 4, 10), alone)
+
+    def check_steps(self, decoder):
+        seen = np.zeros((2, 1008), bool)
+        settings = [Settings(**{name: getattr(one, name) for name in vars(Settings())}) for one in SAMPLING]
+        for pieces, logits, tokens in decoder.steps:
+            end = 0
+            for piece, drawn in zip(pieces, tokens):
+                end += len(piece.tokens)
+                i = piece.sequence
+                seen[i, list(piece.tokens)] = True
+                position = piece.position + len(piece.tokens)
+                self.assertEqual(drawn, token(logits[end - 1], seen[i], settings[i], position))
+
+    def test_steps_that_follow_each_other_draw_the_same(self):
+        alone = self.texts(self.decoder(self.drawing), 1)
+        self.assertEqual(self.texts(self.decoder(self.drawing), 5), alone)
+        self.assertEqual(self.texts(self.decoder(self.drawing), 64), alone)
+
+    def test_a_text_draws_the_same_alone(self):
+        both = self.texts(self.decoder(self.drawing), 8)
+        program = self.drawing
+        weights = etcrt.Weights(program, etcrt.Checkpoint(self.path))
+        decoder = Decoder(program, weights, self.config, 1, 64, 1, SAMPLING[1:])
+        self.assertEqual(generate(decoder, PROMPTS[1:], 24, [], lambda i, made: None, 3), both[1:])
+
+    def test_the_most_likely_tokens_are_those_of_a_program_that_does_not_draw(self):
+        plain = self.compiled("plain")
+        expected = self.texts(self.decoder(plain, sampling=()), 8)
+        self.assertEqual(self.texts(self.decoder(self.drawing, sampling=()), 8), expected)
+        with self.assertRaises(ValueError):
+            self.decoder(plain)
+
+
+if __name__ == "__main__":
+    unittest.main()
