@@ -54,36 +54,6 @@ class GraphChecks {
     }
   }
 
-  void Profile(const etc::Profile& profile) {
-    constexpr const char* kWhat = "the number of spans of a profile";
-    ExprId read = FindExpr(module_, profile.spans, [](const Expr& expr) {
-      return std::holds_alternative<Load>(expr) || std::holds_alternative<Reduce>(expr) ||
-             std::holds_alternative<Cast>(expr);
-    });
-    if (read) {
-      diagnostics_.Error(
-          DiagnosticKind::Structure, module_.RangeOf(read),
-          fmt::format(
-              "{} must be made of constants, dimensions and `sms`, but `{}` is none of them", kWhat,
-              Print(module_, read)));
-      return;
-    }
-    exprs_.ExpectInt(profile.spans, kWhat);
-  }
-
-  /// Flags in data stand in the place of events, which launches do without.
-  void NothingFlagged(const std::vector<NodeId>& declarations) {
-    for (NodeId id : declarations) {
-      const auto* buffer = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (buffer != nullptr && module_.tensors[buffer->tensor].flagged) {
-        diagnostics_.Error(
-            DiagnosticKind::Structure, module_.RangeOf(id),
-            fmt::format("`%{}` is flagged, but a kernel of separate launches has no flag in data",
-                        module_.tensors[buffer->tensor].name));
-      }
-    }
-  }
-
   /// Every `out` parameter is written by some call.
   void Outputs(const std::vector<TensorId>& params) {
     for (TensorId param : params) {
@@ -356,27 +326,6 @@ class GraphChecks {
   Iterations around_;
 };
 
-/// A kernel is `dynamic` where SMs take tasks of a dispatch, and only there.
-void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  if (kernel.schedule == ScheduleKind::Kernels) {
-    return;
-  }
-  std::vector<ShareSite> dispatches = DispatchesOf(module, kernel);
-  ScheduleKind kind = dispatches.empty() ? ScheduleKind::Static : ScheduleKind::Dynamic;
-  if (kernel.schedule == kind) {
-    return;
-  }
-  SourceRange at = dispatches.empty() ? kernel.range : module.RangeOf(dispatches.front().dispatch);
-  Diagnostic& error =
-      diagnostics.Error(DiagnosticKind::Structure, at,
-                        fmt::format("a kernel {} a dispatch is `{}`, and `@{}` is `{}`",
-                                    dispatches.empty() ? "without" : "with", Spelling(kind),
-                                    kernel.name, Spelling(kernel.schedule)));
-  if (!dispatches.empty()) {
-    error.notes.push_back({kernel.range, fmt::format("`@{}` is declared here", kernel.name)});
-  }
-}
-
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
@@ -389,6 +338,7 @@ void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnosti
 
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   GraphChecks checks(module, Place::Kernel, kernel.where, diagnostics);
+  ExprChecker exprs(module, diagnostics);
   checks.Params(kernel.params);
   if (kernel.throttle) {
     CheckThrottle(*kernel.throttle, diagnostics);
@@ -400,19 +350,15 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
     CheckWatchdog(*kernel.watchdog, diagnostics);
   }
   if (kernel.profile) {
-    checks.Profile(*kernel.profile);
+    CheckProfile(module, *kernel.profile, exprs, diagnostics);
   }
   checks.Values(kernel.values);
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);
   checks.Outputs(kernel.params);
-  if (kernel.schedule == ScheduleKind::Kernels) {
-    checks.NothingFlagged(kernel.declarations);
-  }
   CheckSchedule(module, kernel, diagnostics);
   CheckQueues(module, kernel, diagnostics);
   CheckCounters(module, kernel, diagnostics);
-  ExprChecker exprs(module, diagnostics);
   for (const Check& check : kernel.checks) {
     CheckLaunchCheck(module, check, exprs, diagnostics);
   }

@@ -5,6 +5,8 @@
 #include "analysis/samples.h"
 #include "ir/checked.h"
 #include "ir/evaluate.h"
+#include "ir/printer.h"
+#include "ir/walk.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
 
@@ -64,6 +66,61 @@ void CheckAhead(const Dispatch& dispatch, Diagnostics& diagnostics) {
     diagnostics.Error(DiagnosticKind::Structure, dispatch.ahead_range,
                       fmt::format("an SM must take from 1 to {} tasks ahead, but it takes {}",
                                   kMostAhead, dispatch.ahead));
+  }
+}
+
+void CheckProfile(const Module& module, const Profile& profile, ExprChecker& exprs,
+                  Diagnostics& diagnostics) {
+  constexpr const char* kWhat = "the number of spans of a profile";
+  ExprId read = FindExpr(module, profile.spans, [](const Expr& expr) {
+    return std::holds_alternative<Load>(expr) || std::holds_alternative<Reduce>(expr) ||
+           std::holds_alternative<Cast>(expr);
+  });
+  if (read) {
+    diagnostics.Error(
+        DiagnosticKind::Structure, module.RangeOf(read),
+        fmt::format("{} must be made of constants, dimensions and `sms`, but `{}` is none of them",
+                    kWhat, Print(module, read)));
+    return;
+  }
+  exprs.ExpectInt(profile.spans, kWhat);
+}
+
+namespace {
+
+/// Flags in data stand in the place of events, which launches do without.
+void CheckNothingFlagged(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  for (NodeId id : kernel.declarations) {
+    const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
+    if (buffer != nullptr && module.tensors[buffer->tensor].flagged) {
+      diagnostics.Error(
+          DiagnosticKind::Structure, module.RangeOf(id),
+          fmt::format("`%{}` is flagged, but a kernel of separate launches has no flag in data",
+                      module.tensors[buffer->tensor].name));
+    }
+  }
+}
+
+}  // namespace
+
+void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  if (kernel.schedule == ScheduleKind::Kernels) {
+    CheckNothingFlagged(module, kernel, diagnostics);
+    return;
+  }
+  std::vector<ShareSite> dispatches = DispatchesOf(module, kernel);
+  ScheduleKind kind = dispatches.empty() ? ScheduleKind::Static : ScheduleKind::Dynamic;
+  if (kernel.schedule == kind) {
+    return;
+  }
+  SourceRange at = dispatches.empty() ? kernel.range : module.RangeOf(dispatches.front().dispatch);
+  Diagnostic& error =
+      diagnostics.Error(DiagnosticKind::Structure, at,
+                        fmt::format("a kernel {} a dispatch is `{}`, and `@{}` is `{}`",
+                                    dispatches.empty() ? "without" : "with", Spelling(kind),
+                                    kernel.name, Spelling(kernel.schedule)));
+  if (!dispatches.empty()) {
+    error.notes.push_back({kernel.range, fmt::format("`@{}` is declared here", kernel.name)});
   }
 }
 

@@ -1,4 +1,4 @@
-// What only kernels say: how fast the loader runs ahead, and what launches check.
+// What only kernels say: their schedule, how fast the loader runs ahead, what launches check.
 #pragma once
 
 #include "ir/module.h"
@@ -13,6 +13,14 @@ void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics);
 
 /// Of the loader's ring, in slots.
 void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics);
+
+/// How many spans of tasks a launch has room for.
+void CheckProfile(const Module& module, const Profile& profile, ExprChecker& exprs,
+                  Diagnostics& diagnostics);
+
+/// What the schedule of a kernel asks of its body: a dispatch where it is `dynamic` and there only,
+/// and no flag in data where launches do without.
+void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 
 /// How many tasks an SM takes of a dispatch before it runs them.
 void CheckAhead(const Dispatch& dispatch, Diagnostics& diagnostics);

@@ -2,9 +2,9 @@
 // other, as a mixture of experts of many tokens has them.
 #pragma once
 
+#include "gemm_test.cuh"
 #include "host_choice.cuh"
 #include "moe_test.cuh"
-#include "skinny_gemm_test.cuh"
 #include "tile/moe/choose_experts.cuh"
 #include "tile/moe/combine_experts.cuh"
 #include "tile/moe/list_experts.cuh"

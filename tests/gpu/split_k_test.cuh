@@ -2,7 +2,7 @@
 // split-K, and the AddNorm that adds them, each behind the other in one launch.
 #pragma once
 
-#include "skinny_gemm_test.cuh"
+#include "gemm_test.cuh"
 #include "tile/gemm/swap_ab_gemm.cuh"
 #include "tile/pointwise/add_norm.cuh"
 

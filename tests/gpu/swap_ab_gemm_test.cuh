@@ -1,7 +1,7 @@
 // SwapAbGemm against sums in double, and what it reaches.
 #pragma once
 
-#include "skinny_gemm_test.cuh"
+#include "gemm_test.cuh"
 #include "tile/gemm/swap_ab_gemm.cuh"
 
 namespace etc::test {

@@ -1,7 +1,7 @@
 // What SwapAbGemm takes for the projections of a layer, one stage after the other.
 #pragma once
 
-#include "skinny_gemm_test.cuh"
+#include "gemm_test.cuh"
 #include "stopwatch.cuh"
 #include "tile/gemm/swap_ab_gemm.cuh"
 #include "tile/pointwise/scalar.cuh"

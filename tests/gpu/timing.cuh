@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attention_test.cuh"
-#include "skinny_gemm_test.cuh"
+#include "gemm_test.cuh"
 #include "stopwatch.cuh"
 #include "tile/pointwise/scalar.cuh"
 

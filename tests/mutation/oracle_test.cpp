@@ -6,21 +6,10 @@
 #include <algorithm>
 
 #include "check.h"
-#include "generator.h"
-#include "ir/printer.h"
 #include "machine.h"
-#include "mutator.h"
-#include "routing_generator.h"
 
 namespace etc::mutation {
 namespace {
-
-/// Of each kind of generated programs. A sanitizer looks at this code, not at the programs.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kGenerated = 8;
-#else
-constexpr uint64_t kGenerated = 60;
-#endif
 
 constexpr const char* kCopy = R"(etir 1;
 dim n in 1..20;
@@ -359,51 +348,6 @@ TEST_CASE("of three notifies any two complete a count of two") {
   }
   program.needed = {3};
   CHECK_FALSE(machine.StartBeforeEndOf(0)[3]);
-}
-
-TEST_CASE("generated programs are right, and one greedy run finds what all interleavings do") {
-  int64_t explored = 0;
-  for (uint64_t seed = 0; seed < kGenerated; ++seed) {
-    std::string text = GenerateProgram(seed);
-    INFO(text);
-    CheckResult check = Check(text, {});
-    INFO(check.messages);
-    REQUIRE(check.Accepted());
-    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000, true});
-    CHECK(verdict.wrong.empty());
-    CHECK(verdict.disagreements == 0);
-    explored += verdict.explored;
-  }
-  CHECK(explored > static_cast<int64_t>(kGenerated));
-}
-
-TEST_CASE("generated programs in which data decide are right") {
-  int64_t explored = 0;
-  for (uint64_t seed = 0; seed < kGenerated / 2; ++seed) {
-    std::string text = GenerateRouting(seed);
-    INFO(text);
-    CheckResult check = Check(text, {});
-    INFO(check.messages);
-    REQUIRE(check.Accepted());
-    Verdict verdict = Judge(*check.module, {{}, 4, 4, 3000, true});
-    CHECK(verdict.judged);
-    CHECK(verdict.wrong.empty());
-    CHECK(verdict.disagreements == 0);
-    explored += verdict.explored;
-  }
-  CHECK(explored > static_cast<int64_t>(kGenerated / 2));
-}
-
-TEST_CASE("each mutation changes the program, and none breaks the module") {
-  CheckResult base = Check(GenerateProgram(3), {});
-  REQUIRE(base.Accepted());
-  std::vector<Mutation> mutations = Mutations(*base.module);
-  CHECK(mutations.size() > 50);
-  for (const Mutation& mutation : mutations) {
-    Module copy = *base.module;
-    mutation.apply(copy);
-    CHECK_MESSAGE(Print(copy) != Print(*base.module), mutation.what);
-  }
 }
 
 }  // namespace
