@@ -5,9 +5,11 @@
 #include "driver/options.h"
 #include "support/diagnostics.h"
 #include "support/stack.h"
+#include "support/termination.h"
 
 int main(int argc, char** argv) {
   etc::UseDeepStacks();
+  etc::EndCleanly();
   try {
     auto parsed = etc::ParseCommandLine(argc, argv);
     if (const auto* code = std::get_if<etc::ExitCode>(&parsed)) {

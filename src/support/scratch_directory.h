@@ -7,8 +7,7 @@
 namespace etc {
 
 /// A new private folder under $TMPDIR or /tmp, removed with all that is in it by the destructor, or
-/// when SIGINT, SIGTERM, SIGHUP or a crash ends the process. For that the first one made blocks
-/// these signals in its thread, and in those that start from it; a child process must unblock them.
+/// when a signal ends the process (support/termination.h).
 class ScratchDirectory {
  public:
   ScratchDirectory();

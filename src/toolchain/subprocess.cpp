@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "support/termination.h"
+
 namespace etc {
 namespace {
 
@@ -54,12 +56,7 @@ std::string ReadAll(int descriptor) {
 }
 
 int WaitForExit(pid_t process) {
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return -1;
-    }
-  }
+  const int status = WaitForGroup(process);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -86,10 +83,15 @@ ProcessResult RunProcess(const std::vector<std::string>& command, const std::str
   sigemptyset(&none);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t process = 0;
-  const int error = posix_spawnp(&process, arguments[0].c_str(), &actions, &attributes,
-                                 Pointers(arguments).data(), Pointers(environment).data());
+  posix_spawnattr_setpgroup(&attributes, 0);  // one of its own
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  int error = 0;
+  const pid_t process = StartGroup([&] {
+    pid_t started = 0;
+    error = posix_spawnp(&started, arguments[0].c_str(), &actions, &attributes,
+                         Pointers(arguments).data(), Pointers(environment).data());
+    return error == 0 ? started : 0;
+  });
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   // The child holds its own copy; keeping ours open would hide the end of its output.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A signal that ends `etc run` or `etc compile` while the host compiler works leaves nothing in TMPDIR and no part
-of an output; nor does a compiler that crashes.
+"""A signal that ends `etc run` or `etc compile` while the host compiler works ends the compiler, too, with all that it
+has started, and leaves nothing in TMPDIR and no part of an output; nor does a compiler that crashes.
 
     interrupt_test.py ETC
 """
@@ -17,6 +17,12 @@ SOURCE = """etir 1;
 device @one(%y: out i32[4]) tasks (i: 4) { %y[i] = 1; }
 graph @ones(%y: out i32[4]) { call @one(%y); }
 """
+# A compiler that works itself, one that does so in a process of its own, and one that a signal does not end.
+COMPILERS = (
+    "echo $$ >{pids}\n: >started\nexec sleep 60\n",
+    "sleep 60 &\necho $$ $! >{pids}\n: >started\nwait\n",
+    "trap '' INT TERM HUP QUIT\nsleep 60 &\necho $$ $! >{pids}\n: >started\nwait\n",
+)
 COMMANDS = (
     ("run",),
     ("compile", "--arch", "host", "-o", "out.so"),
@@ -57,10 +63,19 @@ class Case:
             sys.exit(f"{what}: etc ended with {code} and left {left} and {sorted(self.files())}")
 
 
-def interrupted(etc, command, number):
+def runs(number):
+    """Whether a process is there that is not merely waited for by nobody."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def interrupted(etc, command, number, compiler):
     with tempfile.TemporaryDirectory() as folder:
+        pids = Path(folder, "pids")
         # The last that the compiler writes: it must not write beside the signal.
-        case = Case(folder, "echo part >out.so\n: >started\nexec sleep 60\n")
+        case = Case(folder, f"echo part >out.so\n{compiler.format(pids=pids)}")
         process = case.start(etc, command)
         deadline = time.monotonic() + 60
         while not list(case.scratch.rglob("started")):
@@ -70,7 +85,9 @@ def interrupted(etc, command, number):
         process.send_signal(number)
         code = process.wait(60)
         case.check(f"{command[0]}, {number.name}", code, -number)
-        os.killpg(process.pid, signal.SIGKILL)  # the compiler
+        left = [pid for pid in pids.read_text().split() if runs(pid)]
+        if left:
+            sys.exit(f"{command[0]}, {number.name}: of the compiler's processes {left} still run")
 
 
 def crashed(etc, command, number):
@@ -83,8 +100,9 @@ def crashed(etc, command, number):
 def main():
     etc = str(Path(sys.argv[1]).resolve())
     for command in COMMANDS:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            interrupted(etc, command, number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            for compiler in COMPILERS:
+                interrupted(etc, command, number, compiler)
         for number in (signal.SIGSEGV, signal.SIGKILL):
             crashed(etc, command, number)
 

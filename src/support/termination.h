@@ -1,0 +1,28 @@
+// What a signal that ends the process takes along: folders, and programs that it runs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+
+namespace etc {
+
+/// From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT or a crash removes the folders below before it
+/// ends the process, and these signals end its programs. For that they are blocked in the thread
+/// that calls this first, and in those that start from it; so it is called before there are others.
+/// A signal that is ignored stays so.
+void EndCleanly();
+
+/// A folder that goes with the process.
+void RemoveAtEnd(const std::string& folder);
+/// Removes it now.
+void RemoveNow(const std::string& folder);
+
+/// `start` starts a program with no signal blocked, as the leader of a process group of its own,
+/// and gives its id; 0 where it cannot. A signal that ends this process goes to the group, too.
+pid_t StartGroup(const std::function<pid_t()>& start);
+/// Waits for the end of the leader; its status, as `waitpid` has it.
+int WaitForGroup(pid_t leader);
+
+}  // namespace etc
