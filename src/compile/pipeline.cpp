@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
+#include "ir/equal.h"
 #include "ir/printer.h"
 #include "support/stderr.h"
 #include "text/parser.h"
@@ -47,14 +49,17 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
                                               : RenderText(diagnostics, nullptr)));
 }
 
-/// `verified` is what is verified already: several passes have nothing to change.
-bool VerifyAfter(const Pass& pass, const Module& module, std::string& verified) {
-  std::string text = Print(module);
-  Diagnostics diagnostics;
-  if (text != verified && !Verify(module, diagnostics)) {
-    RefuseAfter(pass, std::move(text), diagnostics);
+/// `verified` is the module as it was verified last: of what a pass left alone nothing is asked.
+bool VerifyAfter(const Pass& pass, const Module& module, Module& verified) {
+  bool same_devices = AreDevicesEqual(verified, module);
+  if (same_devices && AreProgramsEqual(verified, module)) {
+    return true;
   }
-  verified = std::move(text);
+  Diagnostics diagnostics;
+  if (!(same_devices ? VerifyPrograms(module, diagnostics) : Verify(module, diagnostics))) {
+    RefuseAfter(pass, Print(module), diagnostics);
+  }
+  verified = module;
   return true;
 }
 
@@ -126,7 +131,8 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
       return ReportUnknownPass(name, session.diagnostics());
     }
   }
-  std::string verified = Print(module);
+  bool verify = kAlwaysVerify || options.verify_each;
+  auto verified = verify ? std::make_unique<Module>(module) : nullptr;
   for (const Pass& pass : passes) {
     bool ok = timer.Time(std::string(pass.name), [&] {
       return InOrderFor(pass, module, options.schedule, session.diagnostics()) &&
@@ -135,8 +141,8 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
     if (!ok) {
       return false;
     }
-    if (kAlwaysVerify || options.verify_each) {
-      timer.Time("verify after passes", [&] { return VerifyAfter(pass, module, verified); });
+    if (verify) {
+      timer.Time("verify after passes", [&] { return VerifyAfter(pass, module, *verified); });
     }
     const auto& names = options.print_after;
     if (print_all || std::find(names.begin(), names.end(), pass.name) != names.end()) {

@@ -134,14 +134,22 @@ bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
   return diagnostics.error_count() == before;
 }
 
-bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
+namespace {
+
+/// What is wrong with some part of a module for itself, and then, where nothing is, what takes
+/// values at chosen sizes to see.
+bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
-  CheckConstants(module, diagnostics);
-  for (const Item& item : module.items) {
-    if (const auto* id = std::get_if<DeviceId>(&item)) {
-      CheckDevice(module, module.devices[*id], diagnostics);
-      CheckBodyFlow(module, module.devices[*id], diagnostics);
-      CheckImpls(module, module.devices[*id], diagnostics);
+  std::vector<DeviceId> checked;
+  if (devices) {
+    CheckConstants(module, diagnostics);
+    for (const Item& item : module.items) {
+      if (const auto* id = std::get_if<DeviceId>(&item)) {
+        CheckDevice(module, module.devices[*id], diagnostics);
+        CheckBodyFlow(module, module.devices[*id], diagnostics);
+        CheckImpls(module, module.devices[*id], diagnostics);
+        checked.push_back(*id);
+      }
     }
   }
   ForEachProgram(
@@ -155,11 +163,9 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
     return false;
   }
   Checks checks;
-  for (const Item& item : module.items) {
-    if (const auto* id = std::get_if<DeviceId>(&item)) {
-      const Device& device = module.devices[*id];
-      checks.push_back([&](Diagnostics& found) { CheckBodyBounds(module, device, found); });
-    }
+  for (DeviceId id : checked) {
+    const Device& device = module.devices[id];
+    checks.push_back([&](Diagnostics& found) { CheckBodyBounds(module, device, found); });
   }
   auto check_program = [&](const auto& program) {
     checks.push_back([&](Diagnostics& found) {
@@ -170,6 +176,16 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   ForEachProgram(module, check_program, check_program);
   RunInParallel(checks, diagnostics);
   return diagnostics.error_count() == before;
+}
+
+}  // namespace
+
+bool VerifyPrograms(const Module& module, Diagnostics& diagnostics) {
+  return VerifyParts(module, false, diagnostics) && VerifyDependences(module, diagnostics);
+}
+
+bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
+  return VerifyParts(module, true, diagnostics);
 }
 
 }  // namespace etc

@@ -9,6 +9,9 @@ namespace etc {
 /// Reports every violated invariant; false when there was one. Changes nothing.
 [[nodiscard]] bool Verify(const Module& module, Diagnostics& diagnostics);
 
+/// The same where all but the graphs and the kernels is verified already.
+[[nodiscard]] bool VerifyPrograms(const Module& module, Diagnostics& diagnostics);
+
 /// Verify in two halves, for a caller that proves the dependences between them: a proof that fails
 /// says more. The second half relies on events that passed the first.
 [[nodiscard]] bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics);
