@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/sets/isl_memory.h"
+
 namespace etc {
 
 template <class T>
@@ -137,7 +139,11 @@ PwAff Coalesce(const PwAff& value);
 /// A context that reports errors by null objects and gives up after a number of steps.
 class IslContext {
  public:
-  IslContext() : ctx_(isl_ctx_alloc()) { isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE); }
+  IslContext() {
+    UseBlocksForNumbers();
+    ctx_ = isl_ctx_alloc();
+    isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE);
+  }
   IslContext(const IslContext&) = delete;
   IslContext& operator=(const IslContext&) = delete;
   ~IslContext() { isl_ctx_free(ctx_); }
