@@ -1,4 +1,4 @@
-// What is known of two terms together.
+// What is known of two terms together: points that no values of them have.
 #include <algorithm>
 
 #include "analysis/sets/unknowns.h"
@@ -6,45 +6,86 @@
 namespace etc {
 namespace {
 
-/// For x*c and y*c with 0 <= c: x + 1 <= y means x*c + c <= y*c.
-Set Tiles(const Unknowns& unknowns, const Set& set, const Term& u, const Term& v, size_t common) {
-  const PwAff& c = u.args[common];
-  const PwAff& x = u.args[1 - common];
-  PwAff u_value = unknowns.Param(u.name);
-  PwAff v_value = unknowns.Param(v.name);
-  for (size_t other : {size_t{0}, size_t{1}}) {
-    const PwAff& d = v.args[other];
-    const PwAff& y = v.args[1 - other];
-    if (IsSubset(set, Eq(c, d)) && IsSubset(set, Le(unknowns.Constant(0), c))) {
-      return Coalesce((set & Eq(x, y)) | (set & Lt(x, y) & Le(u_value + c, v_value)) |
-                      (set & Lt(y, x) & Le(v_value + c, u_value)));
-    }
-  }
-  return set;
-}
+/// Of terms `u` and `v` of one kind, takes what cannot be out of a set. Most of it is not in there,
+/// and what is left of a set without it would be in more pieces.
+class Axioms {
+ public:
+  Axioms(const Unknowns& unknowns, const Term& u, const Term& v, Set& set)
+      : unknowns_(unknowns),
+        u_(u),
+        v_(v),
+        u_value_(unknowns.Param(u.name)),
+        v_value_(unknowns.Param(v.name)),
+        set_(set) {}
 
-/// Preconditions about the elements of one slice.
-Set Elements(const Unknowns& unknowns, Set set, const Term& u, const Term& v, const Set& equal) {
-  PwAff u_value = unknowns.Param(u.name);
-  PwAff v_value = unknowns.Param(v.name);
-  size_t slice = std::max(u.slice, v.slice);
-  auto same = [&](size_t from, size_t to) {
-    Set result = unknowns.All();
-    for (size_t k = from; k < to; ++k) {
-      result = result & Eq(u.args[k], v.args[k]);
+  /// Distinct elements of one slice differ. Where two are known to be equal, their indices are,
+  /// and with these most of what is made of them.
+  void Distinct() {
+    if (u_.kind == Term::Kind::Element && u_.distinct && v_.distinct) {
+      size_t slice = std::max(u_.slice, v_.slice);
+      Without((Same(0, slice) - Same(0, u_.args.size())) & Eq(u_value_, v_value_));
     }
-    return result;
-  };
-  if (u.distinct && v.distinct) {
-    set = set - ((same(0, slice) - equal) & Eq(u_value, v_value));
   }
-  if (u.monotone && v.monotone) {
-    Set row = same(0, u.args.size() - 1);
-    const PwAff& i = u.args.back();
-    const PwAff& j = v.args.back();
-    set = set - (row & Le(i, j) & Lt(v_value, u_value)) - (row & Le(j, i) & Lt(u_value, v_value));
+
+  void Rest() {
+    // A function has one value for equal arguments.
+    Without(Same(0, u_.args.size()) & Ne(u_value_, v_value_));
+    if (u_.kind == Term::Kind::Element && u_.monotone && v_.monotone) {
+      Set row = Same(0, u_.args.size() - 1);
+      const PwAff& i = u_.args.back();
+      const PwAff& j = v_.args.back();
+      Without(row & Le(i, j) & Lt(v_value_, u_value_));
+      Without(row & Le(j, i) & Lt(u_value_, v_value_));
+    }
+    if (u_.kind == Term::Kind::Product) {
+      Tiles(0);
+      Tiles(1);
+    }
   }
-  return Coalesce(set);
+
+ private:
+  void Without(const Set& impossible) {
+    if (!IsEmpty(set_ & impossible)) {
+      set_ = Coalesce(set_ - impossible);
+    }
+  }
+
+  /// Where these arguments are the same.
+  Set Same(size_t from, size_t to) const {
+    Set same = unknowns_.All();
+    for (size_t k = from; k < to; ++k) {
+      same = same & Eq(u_.args[k], v_.args[k]);
+    }
+    return same;
+  }
+
+  /// For x*c and y*c with 0 <= c: x + 1 <= y means x*c + c <= y*c.
+  void Tiles(size_t common) {
+    const PwAff& c = u_.args[common];
+    const PwAff& x = u_.args[1 - common];
+    for (size_t other : {size_t{0}, size_t{1}}) {
+      const PwAff& d = v_.args[other];
+      const PwAff& y = v_.args[1 - other];
+      if (IsSubset(set_, Eq(c, d)) && IsSubset(set_, Le(unknowns_.Constant(0), c))) {
+        Without(Lt(x, y) & Lt(v_value_, u_value_ + c));
+        Without(Lt(y, x) & Lt(u_value_, v_value_ + c));
+        return;
+      }
+    }
+  }
+
+  const Unknowns& unknowns_;
+  const Term& u_;
+  const Term& v_;
+  PwAff u_value_;
+  PwAff v_value_;
+  Set& set_;
+};
+
+/// Whether anything is known of the two together.
+bool AreAlike(const Term& u, const Term& v) {
+  return u.kind == v.kind && u.tensor == v.tensor && u.args.size() == v.args.size() &&
+         u.kind != Term::Kind::Any && (u.kind != Term::Kind::Element || u.stable);
 }
 
 }  // namespace
@@ -52,28 +93,23 @@ Set Elements(const Unknowns& unknowns, Set set, const Term& u, const Term& v, co
 Set Unknowns::WithAxioms(Set set) const {
   std::vector<const Term*> terms = TermsIn(Close(set));
   std::sort(terms.begin(), terms.end());  // arguments before what is made of them
+  std::vector<std::pair<const Term*, const Term*>> pairs;
   for (size_t i = 0; i < terms.size(); ++i) {
     for (size_t j = i + 1; j < terms.size(); ++j) {
-      const Term& u = *terms[i];
-      const Term& v = *terms[j];
-      bool same = u.kind == v.kind && u.tensor == v.tensor && u.args.size() == v.args.size();
-      if (!same || u.kind == Term::Kind::Any || (u.kind == Term::Kind::Element && !u.stable)) {
-        continue;
-      }
-      Set closed = Close(set);
-      Set equal = All();
-      for (size_t k = 0; k < u.args.size(); ++k) {
-        equal = equal & Eq(u.args[k], v.args[k]);
-      }
-      set = Coalesce((closed & equal & Eq(Param(u.name), Param(v.name))) | (closed - equal));
-      if (u.kind == Term::Kind::Element) {
-        set = Elements(*this, set, u, v, equal);
-      }
-      if (u.kind == Term::Kind::Product) {
-        set = Tiles(*this, set, u, v, 0);
-        set = Tiles(*this, set, u, v, 1);
+      if (AreAlike(*terms[i], *terms[j])) {
+        pairs.emplace_back(terms[i], terms[j]);
       }
     }
+  }
+  if (pairs.empty()) {
+    return set;
+  }
+  set = Close(set);
+  for (const auto& [u, v] : pairs) {
+    Axioms(*this, *u, *v, set).Distinct();
+  }
+  for (size_t i = 0; i < pairs.size() && !IsEmpty(set); ++i) {
+    Axioms(*this, *pairs[i].first, *pairs[i].second, set).Rest();
   }
   return set;
 }
