@@ -15,15 +15,16 @@ constexpr int64_t kLaunches = 20;
 
 }  // namespace
 
-std::optional<Bandwidth> MeasureBandwidth(Session& session) {
+std::optional<Bandwidth> MeasureBandwidth(const TargetOptions& target,
+                                          std::vector<std::string> include_dirs, Session& session) {
   SourceFile source("bandwidth.etir", BuiltinHeader("bandwidth.etir").value());
   Diagnostics problems;
   auto module = Parse(source, problems);
   PhaseTimer timer;
   ETC_CHECK(module && Verify(*module, problems) &&
             RunPasses(*module, StaticPipeline(), {}, timer, session));
-  ProgramBuilder builder(session, {});
-  auto program = builder.Build(*module, {}, "bandwidth");
+  ProgramBuilder builder(session, std::move(include_dirs));
+  auto program = builder.Build(*module, target, "bandwidth");
   if (!program) {
     return std::nullopt;
   }

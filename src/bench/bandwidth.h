@@ -2,15 +2,20 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "bench/report.h"
+#include "compile/options.h"
 #include "compile/session.h"
 
 namespace etc {
 
 /// The median of launches that each read 64 MiB on every SM of the current GPU, far more than its
-/// cache holds. Compiles by NVRTC; reports [toolchain] errors. Failures of the device come out as
-/// etc::Error.
-[[nodiscard]] std::optional<Bandwidth> MeasureBandwidth(Session& session);
+/// cache holds. Compiles as `target` says, with headers of impls from the folders first; reports
+/// [toolchain] errors. Failures of the device come out as etc::Error.
+[[nodiscard]] std::optional<Bandwidth> MeasureBandwidth(const TargetOptions& target,
+                                                        std::vector<std::string> include_dirs,
+                                                        Session& session);
 
 }  // namespace etc

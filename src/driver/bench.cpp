@@ -135,8 +135,10 @@ class BenchJob {
     }
     bool on_host =
         options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
-    TargetOptions target = options_.target;
-    target.arch = on_host ? Arch::Host : options_.machine->arch;
+    TargetOptions target = GpuTarget();
+    if (on_host) {
+      target.arch = Arch::Host;
+    }
     auto module = LoadUnscheduled(options_.files.front());
     for (const std::string& name : schedules) {
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
@@ -154,6 +156,12 @@ class BenchJob {
       }
     }
     return true;
+  }
+
+  TargetOptions GpuTarget() const {
+    TargetOptions target = options_.target;
+    target.arch = options_.machine->arch;
+    return target;
   }
 
   static ScheduleKind KindOf(const std::string& name) {
@@ -211,7 +219,7 @@ class BenchJob {
       return true;
     }
     Progress progress("the bandwidth is measured");
-    report.bandwidth = MeasureBandwidth(session_);
+    report.bandwidth = MeasureBandwidth(GpuTarget(), options_.source.include_dirs, session_);
     return report.bandwidth.has_value();
   }
 

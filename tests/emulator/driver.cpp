@@ -26,10 +26,17 @@ constexpr Result kInvalidImage = 200;
 
 char* Memory(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
-/// The bytes of an image: its table of sections stands last.
-size_t ImageBytes(const void* image) {
+constexpr Elf64_Half kMachineOfGpus = 190;
+
+Elf64_Ehdr HeaderOf(const void* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
+  return header;
+}
+
+/// The bytes of an image: its table of sections stands last.
+size_t ImageBytes(const void* image) {
+  const Elf64_Ehdr header = HeaderOf(image);
   return header.e_shoff + size_t(header.e_shnum) * header.e_shentsize;
 }
 
@@ -64,11 +71,15 @@ extern "C" {
 
 Result cuInit(unsigned) { return kSuccess; }
 Result cuGetErrorName(Result result, const char** name) {
-  *name = result == cudaErrorLaunchFailure ? "CUDA_ERROR_LAUNCH_FAILED" : "an emulated error";
+  *name = result == cudaErrorLaunchFailure ? "CUDA_ERROR_LAUNCH_FAILED"
+          : result == kNotSupported        ? "CUDA_ERROR_NOT_SUPPORTED"
+                                           : "an emulated error";
   return kSuccess;
 }
 Result cuGetErrorString(Result result, const char** text) {
-  *text = result == cudaErrorLaunchFailure ? "the emulator says above what is wrong" : "no text";
+  *text = result == cudaErrorLaunchFailure ? "the emulator says above what is wrong"
+          : result == kNotSupported        ? "the emulated device records no launches"
+                                           : "no text";
   return kSuccess;
 }
 Result cuDriverGetVersion(int* version) {
@@ -132,6 +143,11 @@ Result cuCtxSynchronize() { return kSuccess; }
 
 Result cuLibraryLoadData(Library* library, const void* image, int*, void**, unsigned, int*, void**,
                          unsigned) {
+  if (HeaderOf(image).e_machine == kMachineOfGpus) {
+    std::fprintf(stderr,
+                 "emulator: the program is for a GPU; nvcc.sh makes one for the emulator\n");
+    return kInvalidImage;
+  }
   const size_t bytes = ImageBytes(image);
   const int file = memfd_create("etc-emulated", MFD_CLOEXEC);
   if (file < 0 || write(file, image, bytes) != ssize_t(bytes)) {
@@ -244,10 +260,13 @@ Result cuDeviceCanAccessPeer(int* can, Device, Device) {
 }
 
 Result cuStreamCreate(Stream* stream, unsigned) {
-  *stream = nullptr;
+  *stream = reinterpret_cast<Stream>(new char);  // nothing but a name
   return kSuccess;
 }
-Result cuStreamDestroy_v2(Stream) { return kSuccess; }
+Result cuStreamDestroy_v2(Stream stream) {
+  delete reinterpret_cast<char*>(stream);
+  return kSuccess;
+}
 Result cuStreamBeginCapture_v2(Stream, int) { return kNotSupported; }
 Result cuStreamEndCapture(Stream, Graph*) { return kNotSupported; }
 Result cuStreamIsCapturing(Stream, int* state) {
