@@ -127,8 +127,9 @@ ETC_API etc_status etc_program_load_memory(const void* data, size_t bytes, etc_p
 ETC_API void etc_program_free(etc_program* program);
 
 /* The structs below are filled by the library, as far as `struct_size` says that the caller's go:
- * set it to the struct's size before the call (`etc_dim_info info = {sizeof(info)};`). Later
- * versions add fields to their ends only. Texts in them belong to the program. */
+ * set it to the struct's size before the call, in C by `etc_dim_info info = {.struct_size =
+ * sizeof(info)};`. Later versions add fields to their ends only. Texts in them belong to the
+ * program. */
 typedef struct etc_program_info {
   size_t struct_size;
   const char* target; /* "host" or, for example, "sm_90a" */

@@ -39,7 +39,9 @@ ExprId Parser::Add(Expr expr, uint32_t begin, int height) {
   heights_[id.value] = height;
   if (height > kMaxHeight) {
     Panic(DiagnosticKind::NestingTooDeep, RangeFrom(begin),
-          fmt::format("an expression of more than {} levels", kMaxHeight));
+          fmt::format("an expression of more than {} levels; name a part of it with `let`, and add "
+                      "many terms with `sum`",
+                      kMaxHeight));
   }
   return id;
 }
