@@ -1,7 +1,6 @@
 /* The runtime library: loads what `etc compile` wrote, binds tensors by name, launches.
- * docs/runtime.md shows it in use. C ABI; every function may be called from any thread. A program
- * may be shared between threads; an instance belongs to one thread at a time, and a call that comes
- * while another thread is inside of one with the same instance is ETC_ERROR_BUSY. */
+ * docs/runtime.md shows it in use. C ABI; every function may be called from any thread, and threads
+ * may share a program. An instance has one at a time: a call beside another is ETC_ERROR_BUSY. */
 #ifndef ETC_RUNTIME_H_
 #define ETC_RUNTIME_H_
 
@@ -14,8 +13,7 @@
 #define ETC_API
 #endif
 
-/* The version of these headers; etc_version() is that of the library. docs/runtime.md says what may
- * change between versions. */
+/* The version of these headers; etc_version() is that of the library (docs/runtime.md). */
 #define ETC_VERSION_MAJOR 0
 #define ETC_VERSION_MINOR 1
 #define ETC_VERSION_PATCH 0
@@ -53,8 +51,7 @@ typedef enum etc_status {
 /* "ETC_ERROR_BIND", ...; null for a number that is no status. */
 ETC_API const char* etc_status_name(etc_status status);
 
-/* What the last failed call of this thread had to say; "" before the first. Valid until the next
- * failed call of this thread. */
+/* What this thread's last failed call had to say, until its next one; "" before the first. */
 ETC_API const char* etc_last_error(void);
 
 /* ---- Hooks: of the process, for all threads ---- */
@@ -64,8 +61,7 @@ typedef enum etc_log_level {
   ETC_LOG_INFO = 1   /* programs that are loaded, memory that is allocated */
 } etc_log_level;
 
-/* Called on the thread of the call that has something to say; `text` is gone when it returns. It
- * must not throw. */
+/* Called on the thread of the call that speaks; `text` is gone when it returns. No throw. */
 typedef void (*etc_log_function)(void* user, etc_log_level level, const char* text);
 /* Null: no log, as at the start. A call under way may still use the function from before. */
 ETC_API void etc_set_log(etc_log_function function, void* user);
@@ -200,11 +196,14 @@ typedef struct etc_param_info {
   int32_t has_value_range;
   const char* value_min; /* as text, both included; null where there is no range */
   const char* value_max;
-  int32_t has_tile; /* whether the last two axes are stored in tiles; else row-major */
-  int64_t tile[2];  /* their extents; else 0 */
-  int32_t distinct; /* no two elements are equal */
-  int32_t monotone; /* along the last axis, no element is less than the one before */
-  int32_t swizzle;  /* whether the tiles are swizzled */
+  int32_t has_tile;           /* whether the last two axes are stored in tiles; else row-major */
+  int64_t tile[2];            /* their extents; else 0 */
+  int32_t distinct;           /* no two elements are equal */
+  int32_t monotone;           /* along the last axis, no element is less than the one before */
+  int32_t swizzle;            /* whether the tiles are swizzled */
+  int64_t array;              /* of an array of tensors, how many: the first extent; else 0 */
+  const char* const* sources; /* what it is called in a checkpoint, in their order (weights.h) */
+  int32_t source_count;
 } etc_param_info;
 
 typedef struct etc_kernel_info {
@@ -271,8 +270,7 @@ ETC_API etc_status etc_instance_create(const etc_program* program, const char* g
 /* Waits for launches under way. Captured graphs of this instance must not run afterwards. */
 ETC_API void etc_instance_free(etc_instance* instance);
 
-/* A dim keeps its value until it is set again or cleared. A dim that is not set is inferred at
- * launch from the bound tensors whose shape names it. */
+/* Until it is set again or cleared. Else a launch infers it from tensors whose shape names it. */
 ETC_API etc_status etc_instance_set_dim(etc_instance* instance, const char* name, int64_t value);
 ETC_API etc_status etc_instance_clear_dim(etc_instance* instance, const char* name);
 /* The value that a launch would use now. */
@@ -281,8 +279,8 @@ ETC_API etc_status etc_instance_dim(const etc_instance* instance, const char* na
 ETC_API etc_status etc_instance_param_shape(const etc_instance* instance, const char* name,
                                             int64_t* extents, int32_t capacity);
 
-/* The bounds of a parameter's values under the dims as they are now, both included. A parameter
- * without a declared range has the bounds of int64_t. */
+/* The bounds of a parameter's values under the dims as they are now, both included; those of
+ * int64_t without a declared range. */
 ETC_API etc_status etc_instance_value_range(const etc_instance* instance, const char* name,
                                             int64_t* min, int64_t* max);
 
@@ -312,13 +310,20 @@ typedef struct etc_dl_tensor {
   uint64_t byte_offset;
 } etc_dl_tensor;
 
-/* The description is copied, the data is not: it must live until the launches that use it end. A
- * failed bind leaves the earlier one in place. Where the parameter has a tile, the tensor is a
- * packed one. */
+/* The description is copied, the data must live until the launches that use it end. A failed bind
+ * leaves the earlier one in place. Where the parameter has a tile, the tensor is a packed one. */
 ETC_API etc_status etc_instance_bind(etc_instance* instance, const char* name,
                                      const etc_tensor* tensor);
 ETC_API etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,
                                             const etc_dl_tensor* tensor);
+/* One tensor of an array. The calls above take all of them stacked, at any first stride. */
+ETC_API etc_status etc_instance_bind_element(etc_instance* instance, const char* name,
+                                             int64_t index, const etc_tensor* tensor);
+ETC_API etc_status etc_instance_bind_element_dlpack(etc_instance* instance, const char* name,
+                                                    int64_t index, const etc_dl_tensor* tensor);
+/* The caller's word that launches use no element of one which lies in an element of the other,
+ * although they overlap. Of two arrays, the tensors of the same number may. */
+ETC_API etc_status etc_instance_allow_overlap(etc_instance* instance, const char* a, const char* b);
 
 /* What a launch needs under the dims as they are now. */
 ETC_API etc_status etc_instance_workspace_bytes(const etc_instance* instance, int64_t* bytes);

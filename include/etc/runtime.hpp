@@ -227,6 +227,21 @@ class Instance {
   void BindDlpack(const std::string& name, const etc_dl_tensor& tensor) {
     ThrowUnlessOk(etc_instance_bind_dlpack(get(), name.c_str(), &tensor));
   }
+  /// One tensor of an array.
+  void BindElement(const std::string& name, int64_t index, const etc_tensor& tensor) {
+    ThrowUnlessOk(etc_instance_bind_element(get(), name.c_str(), index, &tensor));
+  }
+  void BindElement(const std::string& name, int64_t index, void* data, etc_dtype dtype,
+                   const std::vector<int64_t>& shape) {
+    BindElement(name, index,
+                etc_tensor{data, dtype, static_cast<int32_t>(shape.size()), shape.data(), nullptr});
+  }
+  void BindElementDlpack(const std::string& name, int64_t index, const etc_dl_tensor& tensor) {
+    ThrowUnlessOk(etc_instance_bind_element_dlpack(get(), name.c_str(), index, &tensor));
+  }
+  void AllowOverlap(const std::string& name, const std::string& other) {
+    ThrowUnlessOk(etc_instance_allow_overlap(get(), name.c_str(), other.c_str()));
+  }
 
   int64_t WorkspaceBytes() const {
     int64_t bytes = 0;

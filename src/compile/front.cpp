@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compile/advice.h"
+#include "compile/arrays.h"
 #include "compile/config.h"
 #include "compile/include_path.h"
 #include "compile/pipeline.h"
@@ -95,7 +96,7 @@ std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& sessi
   return module;
 }
 
-bool ApplyConstants(Module& module, const SourceOptions& options, Session& session) {
+bool ApplySettings(Module& module, const SourceOptions& options, Session& session) {
   std::vector<Override> overrides;
   bool ok = true;
   for (const std::string& file : options.configs) {
@@ -108,12 +109,13 @@ bool ApplyConstants(Module& module, const SourceOptions& options, Session& sessi
       overrides.push_back(std::move(*define));
     }
   }
+  ok &= MakeArrays(module, options.arrays, session.diagnostics());
   return OverrideConstants(module, overrides, session.diagnostics()) && ok;
 }
 
 std::unique_ptr<Module> LoadOpen(const SourceOptions& options, Session& session) {
   auto module = ParseSource(options, session);
-  return module && ApplyConstants(*module, options, session) ? std::move(module) : nullptr;
+  return module && ApplySettings(*module, options, session) ? std::move(module) : nullptr;
 }
 
 std::optional<std::vector<Decision>> DecisionsOf(const Module& open, const SourceOptions& options,
@@ -137,7 +139,7 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!ApplyConstants(module, source, session) || !Flatten(module, source, session) ||
+  if (!ApplySettings(module, source, session) || !Flatten(module, source, session) ||
       !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }

@@ -16,8 +16,9 @@ namespace etc {
 /// Reads and parses the source and what it imports. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session);
 
-/// Puts the values of `--config` and then those of `-D` in the place of the source's own.
-[[nodiscard]] bool ApplyConstants(Module& module, const SourceOptions& options, Session& session);
+/// Puts the values of `--config` and then those of `-D` in the place of the source's own, and makes
+/// the arrays of `--array`.
+[[nodiscard]] bool ApplySettings(Module& module, const SourceOptions& options, Session& session);
 
 /// The module in front of expansion, with its constants set. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadOpen(const SourceOptions& options, Session& session);

@@ -18,6 +18,7 @@ struct SourceOptions {
   std::string file;
   std::vector<std::string> defines;
   std::vector<std::string> configs;
+  std::vector<std::string> arrays;        // parameters that are arrays of tensors
   std::vector<std::string> include_dirs;  // of imported files and of the headers of impls
   const Target* target = &DefaultTarget();
   std::string tuning;  // a file's name, or empty

@@ -98,8 +98,9 @@ class BenchJob {
       return Refuse("`--schedules` needs a source; artifacts are scheduled already");
     }
     if (artifacts != 0 && options_.source.file.empty() &&
-        !(options_.source.defines.empty() && options_.source.configs.empty())) {
-      return Refuse("`-D` and `--config` need a source: `--source FILE`");
+        !(options_.source.defines.empty() && options_.source.configs.empty() &&
+          options_.source.arrays.empty())) {
+      return Refuse("`-D`, `--config` and `--array` need a source: `--source FILE`");
     }
     return options_.output.empty() || options_.output == "-" ||
            CheckDestination(options_.output, session_.diagnostics());

@@ -121,7 +121,7 @@ ExitCode Execute(const CheckOptions& options) {
   std::optional<ProofReport> report;
   bool right = module && CheckModule(*module, options.source, options.proofs, session, report);
   if (right && open) {
-    (void)(ApplyConstants(*open, options.source, session) &&
+    (void)(ApplySettings(*open, options.source, session) &&
            CheckChoices(*open, options.source, options.proofs, session));
     return session.Finish();
   }

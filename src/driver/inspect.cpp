@@ -154,9 +154,8 @@ class Inspection {
     for (const manifest::Param& param : graph.params) {
       std::string values = ValuesText(graph, param);
       std::string layout = LayoutText(param);
-      text += fmt::format("  {:<5} %{}: {}[{}]{}{}{}\n", kAccess[param.access], param.name,
-                          etc_dtype_name(param.dtype), ShapeText(graph, param),
-                          layout.empty() ? "" : " layout " + layout,
+      text += fmt::format("  {:<5} %{}: {}{}{}{}\n", kAccess[param.access], param.name,
+                          TypeText(graph, param), layout.empty() ? "" : " layout " + layout,
                           values.empty() ? "" : ", values " + values,
                           param.sources.empty()
                               ? ""
@@ -257,6 +256,9 @@ class Inspection {
                    {"alignment", param.alignment}};
       for (const manifest::Expr& extent : param.shape) {
         json["shape"].push_back(ToJson(graph, extent));
+      }
+      if (param.array) {
+        json["array"] = true;
       }
       if (param.tile) {
         json["layout"] = {{"tile", {param.tile->rows, param.tile->columns}},

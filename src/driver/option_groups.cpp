@@ -37,6 +37,11 @@ void AddConstants(CLI::App* app, SourceOptions& source) {
           "NAME=VALUE");
   AddList(app, "--config", source.configs,
           "Set constants from a JSON file; nested names are joined with `_`", "FILE");
+  AddList(app, "--array", source.arrays,
+          "Make arrays of these parameters: each element of their first axis is a tensor with an "
+          "address of its own",
+          "NAME")
+      ->delimiter(',');
   AddList(app, "-I,--include", source.include_dirs,
           "Look here for imported files and the headers of impls, before those built into etc",
           "DIR");

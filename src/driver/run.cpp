@@ -101,8 +101,9 @@ class RunJob {
       }
       return Build(device);
     }
-    if (!options_.source.defines.empty() || !options_.source.configs.empty()) {
-      Refuse(fmt::format("`-D` and `--config` need a source; `{}` is compiled already",
+    if (!options_.source.defines.empty() || !options_.source.configs.empty() ||
+        !options_.source.arrays.empty()) {
+      Refuse(fmt::format("`-D`, `--config` and `--array` need a source; `{}` is compiled already",
                          options_.source.file));
       return std::nullopt;
     }

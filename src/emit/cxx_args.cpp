@@ -83,14 +83,14 @@ void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare
   for (size_t i = 0; i < share.args.size(); ++i) {
     const Tensor& param = module.tensors[device.params[i]];
     const Argument& argument = share.args[i];
-    std::string pointer = scope.Pointer(argument.tensor);
+    std::string pointer = CxxBase(scope, argument.tensor, argument.indices);
     if (module.tensors[argument.tensor].flagged) {
       // Of what a role does not read any set will do.
       bool reads = role.reads_flags || raised.behind_wait.contains(i);
       pointer =
           fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer, reads ? "set" : "0");
     }
-    if (!argument.indices.empty()) {
+    if (argument.indices.size() > (module.tensors[argument.tensor].array ? 1 : 0)) {
       pointer += " + " + CxxOffset(scope, argument.tensor, argument.indices);
     }
     out.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));

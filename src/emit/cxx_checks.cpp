@@ -8,7 +8,8 @@ namespace {
 /// An element of a parameter by its number in row-major order, as C++.
 class Elements {
  public:
-  Elements(const KernelScope& scope, TensorId id, ElementPlace place) : place_(place) {
+  Elements(const KernelScope& scope, TensorId id, ElementPlace place)
+      : place_(place), pointer_(scope.Pointer(id)), array_(scope.module().tensors[id].array) {
     const Tensor& tensor = scope.module().tensors[id];
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       extents_.push_back(scope.Extent(id, axis));
@@ -26,7 +27,16 @@ class Elements {
     return count;
   }
 
-  /// The place of element number `e`.
+  /// Element number `e`.
+  std::string At(const std::string& e) const {
+    if (!array_) {
+      return fmt::format("{}[{}]", pointer_, Offset(e));
+    }
+    std::string in_one = fmt::format("({} % ({}))", e, Count(1));
+    return fmt::format("{}[{} / ({})][{}]", pointer_, e, Count(1), Offset(in_one));
+  }
+
+  /// The place of element number `e` of a tensor.
   std::string Offset(const std::string& e) const {
     if (tile_.empty()) {
       return e;
@@ -63,6 +73,8 @@ class Elements {
 
  private:
   ElementPlace place_;
+  std::string pointer_;
+  bool array_;
   std::vector<std::string> extents_;
   std::string tile_;
 };
@@ -121,8 +133,7 @@ void WriteCountsCheck(TextWriter& out, const KernelScope& scope, TensorId counte
   out.Line("i64 equal = 0;");
   out.Open(
       fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count(0)));
-  out.Line(
-      fmt::format("equal += i64({}[{}]) == e;", scope.Pointer(counted), elements.Offset("other")));
+  out.Line(fmt::format("equal += i64({}) == e;", elements.At("other")));
   out.Close();
   out.Open("if (value != equal) {");
   out.Line(fmt::format("checks.Fail({}{}, value, e, equal);", message, place));
@@ -143,8 +154,7 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const RaisedCheck& ra
   }
   PreconditionScope range(scope, "checks", place, check.indices, named, says);
   out.Open("{");
-  out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}[{}]); }};",
-                       scope.Pointer(check.tensor), elements.Offset("e")));
+  out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}); }};", elements.At("e")));
   out.Open(fmt::format("for (i64 e = {}, end = {}; e < end; e += {}) {{", thread, elements.Count(0),
                        threads));
   out.Line("const i64 value = at(e);");

@@ -277,9 +277,16 @@ std::string CxxScope::Scalar(SymbolId symbol) const { return CxxName(module(), s
 
 std::string CxxExpr(const CxxScope& scope, ExprId expr) { return Printer(scope).Print(expr); }
 
+std::string CxxBase(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {
+  std::string pointer = scope.Pointer(tensor);
+  return scope.module().tensors[tensor].array
+             ? fmt::format("{}[{}]", pointer, CxxExpr(scope, indices[0]))
+             : pointer;
+}
+
 std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices) {
   std::string element =
-      fmt::format("{}[{}]", scope.Pointer(tensor), CxxOffset(scope, tensor, indices));
+      fmt::format("{}[{}]", CxxBase(scope, tensor, indices), CxxOffset(scope, tensor, indices));
   ValueKind kind = KindOf(scope.module().tensors[tensor].type);
   std::string value =
       fmt::format("{}({})", kind == ValueKind::Float ? "ToFloat" : CxxType(kind), element);
@@ -315,7 +322,7 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
   // The last two axes of a layout are addressed together; a slice has neither.
   bool tiled = !declared.tile.empty() && indices.size() == rank;
   std::string text;
-  for (size_t axis = 0; axis < rank; ++axis) {
+  for (size_t axis = declared.array ? 1 : 0; axis < rank; ++axis) {
     if (tiled && axis == rank - 2) {
       std::string rows = scope.Extent(tensor, axis), columns = scope.Extent(tensor, axis + 1);
       std::string leading =
@@ -323,7 +330,7 @@ std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<
       return fmt::format("{}TileOffset<{}>({}, {}, {})", leading, CxxTile(scope, tensor),
                          CxxExpr(scope, indices[axis]), CxxExpr(scope, indices[axis + 1]), columns);
     }
-    if (axis > 0 && !text.empty()) {
+    if (!text.empty()) {
       text = fmt::format("({}) * {}", text, scope.Extent(tensor, axis));
     }
     if (axis < indices.size()) {

@@ -73,8 +73,11 @@ std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector
 /// `constexpr i64 name = 4LL;`, or of type bool, float or double.
 std::string CxxConstant(const std::string& name, const Constant& constant);
 
-/// The element offset of `indices` in the tensor's layout (leading indices of a slice count as
-/// whole rows).
+/// The pointer to the first element: of an array of tensors, the one that the first index chooses.
+std::string CxxBase(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
+
+/// The element offset of `indices` from there in the tensor's layout (leading indices of a slice
+/// count as whole rows).
 std::string CxxOffset(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);
 
 /// The arguments of TileOffset that say how a tensor's tiles are stored.

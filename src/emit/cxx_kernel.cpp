@@ -35,8 +35,10 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
   out.Open("struct Params {");
   for (TensorId id : raised.kernel.params) {
     const Tensor& tensor = module.tensors[id];
-    out.Line(fmt::format("{}{}* t_{};", tensor.access == Access::In ? "const " : "",
-                         CxxType(tensor.type), tensor.name));
+    const std::optional<int64_t>& array = raised.tensors.at(id).array;
+    out.Line(fmt::format("{}{}* t_{}{};", tensor.access == Access::In ? "const " : "",
+                         CxxType(tensor.type), tensor.name,
+                         array ? fmt::format("[{}]", *array) : ""));
   }
   for (SymbolId dim : raised.dims) {
     out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));

@@ -121,6 +121,10 @@ class ManifestWriter {
                     {"dtype", Spelling(tensor.type)},
                     {"shape", shape},
                     {"alignment", 16}};
+      if (tensor.array) {
+        features_.insert("arrays");
+        param["array"] = true;
+      }
       if (!tensor.tile.empty()) {
         features_.insert("tiles");
         param["layout"] = {{"tile", kernel.tensors.at(id).tile}};

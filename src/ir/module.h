@@ -76,6 +76,9 @@ struct Tensor {
   /// counts;
   /// `{l}` in a name stands for the index of a leading axis.
   std::vector<std::string> sources = {};
+  /// Param of a graph or a kernel: `array[n] of`, which makes each element of the first axis a
+  /// tensor with an address of its own. In all else it is one tensor, stacked.
+  bool array = false;
 };
 
 /// What a kernel keeps in the workspace before its first flagged buffer.

@@ -214,13 +214,16 @@ std::string ExprPrinter::Type(const Tensor& tensor) const {
   std::string layout = tensor.tile.empty() ? ""
                                            : fmt::format(" layout tile({}{})", List(tensor.tile),
                                                          tensor.swizzled ? ", swizzle" : "");
-  std::string extents;
-  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+  auto extent = [&](size_t i) {
     bool named = !tensor.indices.empty() && tensor.indices[i];
-    extents += i == 0 ? "" : ", ";
-    extents += named ? OneAxis({tensor.indices[i], {}, tensor.shape[i]}) : Expr(tensor.shape[i]);
+    return named ? OneAxis({tensor.indices[i], {}, tensor.shape[i]}) : Expr(tensor.shape[i]);
+  };
+  std::string array = tensor.array ? fmt::format("array[{}] of ", extent(0)) : "";
+  std::string extents;
+  for (size_t i = tensor.array ? 1 : 0; i < tensor.shape.size(); ++i) {
+    extents += (extents.empty() ? "" : ", ") + extent(i);
   }
-  return fmt::format("{}[{}]{}", Spelling(tensor.type), extents, layout);
+  return fmt::format("{}{}[{}]{}", array, Spelling(tensor.type), extents, layout);
 }
 
 std::string ExprPrinter::Ref(const EventRef& ref) const {

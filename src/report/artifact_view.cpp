@@ -179,6 +179,16 @@ std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param
   return text;
 }
 
+std::string TypeText(const manifest::Graph& graph, const manifest::Param& param) {
+  manifest::Param one = param;
+  std::string array;
+  if (param.array) {
+    array = fmt::format("array[{}] of ", runtime::ToText(param.shape[0], graph.dims));
+    one.shape.erase(one.shape.begin());
+  }
+  return fmt::format("{}{}[{}]", array, etc_dtype_name(param.dtype), ShapeText(graph, one));
+}
+
 std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param) {
   std::string text = param.values
                          ? fmt::format("{}..{}", runtime::ToText(param.values->min, graph.dims),

@@ -45,6 +45,8 @@ struct KernelNeeds {
 
 /// The extents of a parameter as text: `batch, n*32`.
 [[nodiscard]] std::string ShapeText(const manifest::Graph& graph, const manifest::Param& param);
+/// With the type of the elements: `f32[batch, n*32]`, `array[28] of f32[batch, n*32]`.
+[[nodiscard]] std::string TypeText(const manifest::Graph& graph, const manifest::Param& param);
 
 /// `0..capacity`: the declared values of a parameter, both included; empty where none are declared.
 [[nodiscard]] std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param);

@@ -134,7 +134,8 @@ std::string Reason(const Graph& graph, const std::vector<Binding>& bindings, con
   return "";
 }
 
-Status CheckOverlaps(const Graph& graph, const std::vector<Binding>& bindings) {
+Status CheckOverlaps(const Graph& graph, const std::vector<Binding>& bindings,
+                     const PlacePairs& allowed) {
   struct Span {
     uintptr_t begin;
     uintptr_t end;
@@ -150,22 +151,20 @@ Status CheckOverlaps(const Graph& graph, const std::vector<Binding>& bindings) {
   }
   std::sort(spans.begin(), spans.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });
-  // By where they end, the furthest span so far of each kind.
-  const Span* written = nullptr;
-  const Span* any = nullptr;
+  std::vector<const Span*> open;  // that end behind the beginning of the span
   for (const Span& span : spans) {
+    std::erase_if(open, [&](const Span* other) { return other->end <= span.begin; });
     const bool is_written = graph.params[span.param].access != ETC_IN;
-    const Span* other = is_written ? any : written;
-    if (other != nullptr && other->end > span.begin) {
+    for (const Span* other : open) {
       const auto [first, second] = std::minmax(other->param, span.param);
-      return Fail(ETC_ERROR_BIND, "parameters `", graph.params[first].name, "` and `",
-                  graph.params[second].name, "` overlap in memory, and `",
-                  graph.params[is_written ? span.param : other->param].name, "` is written");
+      if ((is_written || graph.params[other->param].access != ETC_IN) &&
+          !allowed.contains({first, second})) {
+        return Fail(ETC_ERROR_BIND, "parameters `", graph.params[first].name, "` and `",
+                    graph.params[second].name, "` overlap in memory, and `",
+                    graph.params[is_written ? span.param : other->param].name, "` is written");
+      }
     }
-    any = any == nullptr || span.end > any->end ? &span : any;
-    if (is_written) {
-      written = written == nullptr || span.end > written->end ? &span : written;
-    }
+    open.push_back(&span);
   }
   return {};
 }
@@ -185,6 +184,29 @@ Status CheckWorkspace(const Graph& graph, const std::vector<Binding>& bindings,
 }
 
 }  // namespace
+
+Places::Places(const Graph& whole) {
+  graph.name = whole.name;
+  graph.dims = whole.dims;
+  for (const Param& param : whole.params) {
+    first.push_back(graph.params.size());
+    if (!param.array) {
+      graph.params.push_back(param);
+      continue;
+    }
+    Param one = param;
+    one.array = false;
+    one.shape.erase(one.shape.begin());
+    for (int64_t i = 0; i < param.shape[0].value; ++i) {
+      one.name = Cat(param.name, "[", i, "]");
+      graph.params.push_back(one);
+    }
+  }
+}
+
+size_t Places::CountOf(size_t param) const {
+  return (param + 1 < first.size() ? first[param + 1] : graph.params.size()) - first[param];
+}
 
 Status CheckDim(const manifest::Dim& dim, int64_t value) {
   if (value < dim.min || value > dim.max) {
@@ -247,6 +269,45 @@ Status CheckTensor(const Graph& graph, const Param& param, const KnownDims& know
   return {};
 }
 
+Status TensorsOf(const Param& param, const etc_tensor& stacked, std::vector<etc_tensor>* tensors,
+                 bool* is_dense) {
+  const int64_t count = param.shape[0].value;
+  const auto rank = static_cast<int32_t>(param.shape.size() + (param.tile ? 2 : 0));
+  if (stacked.rank != rank) {
+    return Misfit(param, "the rank is ", stacked.rank, ", but must be ", rank,
+                  ", as its tensors have ", rank - 1, " and are stacked here");
+  }
+  if (stacked.shape == nullptr) {
+    return Misfit(param, "the shape is null");
+  }
+  if (stacked.shape[0] != count) {
+    return Misfit(param, "extent 0 is ", stacked.shape[0], ", but it has ", count, " tensors");
+  }
+  const DTypeInfo* dtype = FindDType(stacked.dtype);
+  int64_t dense = 1;
+  for (int32_t axis = 1; axis < rank; ++axis) {
+    if (__builtin_mul_overflow(dense, stacked.shape[axis], &dense)) {
+      return Misfit(param, "its size in bytes overflows");
+    }
+  }
+  int64_t stride = stacked.strides != nullptr ? stacked.strides[0] : dense;
+  *is_dense = stride == dense;
+  int64_t span = 0;
+  if (__builtin_mul_overflow(stride, dtype != nullptr ? dtype->bytes : 1, &stride) ||
+      __builtin_mul_overflow(stride, count, &span)) {
+    return Misfit(param, "its size in bytes overflows");
+  }
+  const auto begin = reinterpret_cast<uintptr_t>(stacked.data);
+  tensors->clear();
+  for (int64_t i = 0; i < count; ++i) {
+    const uintptr_t address = begin + static_cast<uintptr_t>(i * stride);
+    tensors->push_back({stacked.data == nullptr ? nullptr : reinterpret_cast<void*>(address),
+                        stacked.dtype, rank - 1, stacked.shape + 1,
+                        stacked.strides == nullptr ? nullptr : stacked.strides + 1});
+  }
+  return {};
+}
+
 KnownDims InferDims(const Graph& graph, const std::vector<Binding>& bindings,
                     const KnownDims& set) {
   KnownDims dims = set;
@@ -279,7 +340,8 @@ std::string SourcesOf(const Graph& graph, size_t dim) {
 }
 
 Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, const KnownDims& set,
-                     const std::vector<int64_t>& dims, const MemorySpan& workspace) {
+                     const std::vector<int64_t>& dims, const PlacePairs& may_overlap,
+                     const MemorySpan& workspace) {
   for (size_t i = 0; i < bindings.size(); ++i) {
     const Param& param = graph.params[i];
     if (!bindings[i].is_bound) {
@@ -291,7 +353,7 @@ Status CheckTogether(const Graph& graph, const std::vector<Binding>& bindings, c
       }));
     }
   }
-  ETC_RETURN_IF_BAD(CheckOverlaps(graph, bindings));
+  ETC_RETURN_IF_BAD(CheckOverlaps(graph, bindings, may_overlap));
   return CheckWorkspace(graph, bindings, workspace);
 }
 

@@ -38,6 +38,7 @@ constexpr Feature kFeatures[] = {
     {"distinct", [](const Param& param) { return param.distinct; }, nullptr},
     {"monotone", [](const Param& param) { return param.monotone; }, nullptr},
     {"value_ranges", [](const Param& param) { return param.values.has_value(); }, nullptr},
+    {"arrays", [](const Param& param) { return param.array; }, nullptr},
     {"tiles", [](const Param& param) { return param.tile.has_value(); }, nullptr},
     {"swizzle", [](const Param& param) { return param.tile && param.tile->swizzle; }, nullptr},
     {"sources", [](const Param& param) { return !param.sources.empty(); }, nullptr},

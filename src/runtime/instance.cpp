@@ -33,11 +33,12 @@ Instance::Instance(std::shared_ptr<const Program> program, const manifest::Graph
                    std::unique_ptr<Backend> backend)
     : program_(std::move(program)),
       graph_(graph),
+      places_(graph),
       backend_(std::move(backend)),
       memory_(*backend_, program_->manifest()),
       replay_(*backend_, graph.kernels.size()),
       set_dims_(graph.dims.size()),
-      bindings_(graph.params.size()),
+      bindings_(places_.graph.params.size()),
       sms_(backend_->DefaultSms()) {}
 
 Status Instance::Create(std::shared_ptr<const Program> program, const char* graph,
@@ -98,7 +99,7 @@ Status Instance::ClearDim(const char* name) {
 Status Instance::DimValue(const char* name, int64_t* value) const {
   size_t index = 0;
   ETC_RETURN_IF_BAD(FindDim(name, &index));
-  const std::optional<int64_t> known = InferDims(graph_, bindings_, set_dims_)[index];
+  const std::optional<int64_t> known = InferDims(places_.graph, bindings_, set_dims_)[index];
   if (!known) {
     return NoValue(index);
   }
@@ -109,7 +110,7 @@ Status Instance::DimValue(const char* name, int64_t* value) const {
 /// An expression of a parameter's description, under the dims that are set or inferred.
 Status Instance::ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
                          int64_t* value) const {
-  const KnownDims known = InferDims(graph_, bindings_, set_dims_);
+  const KnownDims known = InferDims(places_.graph, bindings_, set_dims_);
   if (!IsKnown(expr, known)) {
     return Fail(ETC_ERROR_DIM, "parameter `", name, "`: ", what, ", `", ToText(expr, graph_.dims),
                 "`, has no value yet");
@@ -144,47 +145,6 @@ Status Instance::ValueRange(const char* name, int64_t* min, int64_t* max) const 
   return ValueOf(values->max, name, "the largest value", max);
 }
 
-Status Instance::Bind(const char* name, const etc_tensor& tensor) {
-  size_t index = 0;
-  Binding binding;
-  ETC_RETURN_IF_BAD(FindParam(name, &index));
-  ETC_RETURN_IF_BAD(CheckTensor(graph_, graph_.params[index], set_dims_, tensor, &binding));
-  if (binding.elements > 0) {
-    const int64_t bytes = binding.elements * FindDType(graph_.params[index].dtype)->bytes;
-    if (Status status = backend_->CheckPointer(binding.data, bytes); !status.Ok()) {
-      return Fail(status.code, "parameter `", name, "`: the data ", status.message);
-    }
-  }
-  bindings_[index] = std::move(binding);
-  is_ready_ = false;
-  return {};
-}
-
-Status Instance::BindDlpack(const char* name, const etc_dl_tensor& tensor) {
-  size_t index = 0;
-  ETC_RETURN_IF_BAD(FindParam(name, &index));
-  if (Status status = backend_->CheckDlpackDevice(tensor.device.device_type,
-                                                  tensor.device.device_id, tensor.data);
-      !status.Ok()) {
-    return Fail(status.code, "parameter `", name, "`: ", status.message);
-  }
-  const DTypeInfo* dtype =
-      FindDlpackDType(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
-  if (dtype == nullptr) {
-    return Fail(ETC_ERROR_BIND, "parameter `", name, "`: the DLPack dtype (code ",
-                int{tensor.dtype.code}, ", ", int{tensor.dtype.bits}, " bits, ", tensor.dtype.lanes,
-                " lanes) has no counterpart");
-  }
-  const auto begin = reinterpret_cast<uintptr_t>(tensor.data);
-  if (tensor.byte_offset > UINTPTR_MAX - begin) {
-    return Fail(ETC_ERROR_BIND, "parameter `", name, "`: the DLPack byte offset ",
-                tensor.byte_offset, " goes beyond the end of the address space");
-  }
-  void* data =
-      tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
-  return Bind(name, {data, dtype->dtype, tensor.ndim, tensor.shape, tensor.strides});
-}
-
 Status Instance::SelectKernel(Plan* plan) const {
   std::string tried;
   for (size_t i = 0; i < graph_.kernels.size(); ++i) {
@@ -207,7 +167,7 @@ Status Instance::SelectKernel(Plan* plan) const {
 }
 
 Status Instance::AllDims(std::vector<int64_t>* dims) const {
-  const KnownDims known = InferDims(graph_, bindings_, set_dims_);
+  const KnownDims known = InferDims(places_.graph, bindings_, set_dims_);
   for (size_t i = 0; i < known.size(); ++i) {
     if (!known[i]) {
       return NoValue(i);
@@ -258,7 +218,8 @@ Status Instance::UpdatePlan() {
   } else {
     ETC_RETURN_IF_BAD(MakePlan(std::move(dims), &plan));
   }
-  ETC_RETURN_IF_BAD(CheckTogether(graph_, bindings_, set_dims_, plan.dims, memory_.BoundSpan()));
+  ETC_RETURN_IF_BAD(CheckTogether(places_.graph, bindings_, set_dims_, plan.dims, may_overlap_,
+                                  memory_.BoundSpan()));
   ETC_RETURN_IF_BAD(memory_.CheckWorkspace(plan.memory));
   plan_ = std::move(plan);
   return {};

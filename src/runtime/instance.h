@@ -31,8 +31,13 @@ class Instance {
   Status DimValue(const char* name, int64_t* value) const;
   Status ParamShape(const char* name, std::vector<int64_t>* extents) const;
   Status ValueRange(const char* name, int64_t* min, int64_t* max) const;
+  /// For an array, its tensors stacked in one.
   Status Bind(const char* name, const etc_tensor& tensor);
   Status BindDlpack(const char* name, const etc_dl_tensor& tensor);
+  /// One tensor of an array.
+  Status BindElement(const char* name, int64_t index, const etc_tensor& tensor);
+  Status BindElementDlpack(const char* name, int64_t index, const etc_dl_tensor& tensor);
+  Status AllowOverlap(const char* a, const char* b);
   Status WorkspaceBytes(int64_t* bytes) const;
   Status BindWorkspace(void* data, int64_t bytes);
   Status Reserve();
@@ -58,6 +63,9 @@ class Instance {
 
   Status FindDim(const char* name, size_t* index) const;
   Status FindParam(const char* name, size_t* index) const;
+  Status FindElement(const char* name, int64_t index, size_t* place) const;
+  Status FromDlpack(const std::string& name, const etc_dl_tensor& tensor, etc_tensor* made) const;
+  Status CheckPlace(const manifest::Param& param, const etc_tensor& tensor, Binding* binding) const;
   Status NoValue(size_t dim) const;
   Status ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
                  int64_t* value) const;
@@ -71,12 +79,14 @@ class Instance {
 
   std::shared_ptr<const Program> program_;
   const manifest::Graph& graph_;
+  const Places places_;
   std::unique_ptr<Backend> backend_;
   LaunchMemory memory_;
   Replay replay_;
 
   KnownDims set_dims_;
-  std::vector<Binding> bindings_;
+  std::vector<Binding> bindings_;  // of the places
+  PlacePairs may_overlap_;
   int32_t sms_;
 
   /// Of the last launch, while nothing is bound or set.

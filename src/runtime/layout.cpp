@@ -64,13 +64,16 @@ Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param
     return Fail(ETC_ERROR_ARGUMENT, "parameter `", param.name,
                 "` is row-major; only a parameter with a layout is packed");
   }
-  const size_t rank = param.shape.size();
-  if (given_rank != static_cast<int32_t>(rank)) {
-    return Misfit(param, "the rank is ", given_rank, ", but must be ", rank);
+  const size_t whole = param.shape.size();
+  const bool is_one = param.array && given_rank == static_cast<int32_t>(whole) - 1;
+  if (!is_one && given_rank != static_cast<int32_t>(whole)) {
+    return Misfit(param, "the rank is ", given_rank, ", but must be ", whole,
+                  param.array ? Cat(", or ", whole - 1, " for one tensor of the array") : "");
   }
+  const auto rank = static_cast<size_t>(given_rank);
   int64_t bytes = FindDType(param.dtype)->bytes;
   for (size_t axis = 0; axis < rank; ++axis) {
-    ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis, shape[axis]));
+    ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis + (is_one ? 1 : 0), shape[axis]));
     const int64_t size = axis + 2 == rank   ? param.tile->rows
                          : axis + 1 == rank ? param.tile->columns
                                             : 1;

@@ -80,6 +80,7 @@ struct Param {
   bool distinct = false;     // no two elements are equal
   bool monotone = false;     // along the last axis, no element is less than the one before
   std::optional<Tile> tile;  // row-major without
+  bool array = false;        // each element of the first axis has an address of its own
   /// Names of tensors in a checkpoint, of which the first that is there counts. A name has places,
   /// `{l}`, for the indices of the leading axes.
   std::vector<std::string> sources;

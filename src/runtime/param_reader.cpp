@@ -14,6 +14,7 @@ using manifest::Param;
 
 constexpr size_t kMaxRank = 16;
 constexpr int64_t kMaxTile = 1 << 20;
+constexpr int64_t kMaxOfArray = 4096;
 constexpr int64_t kMaxAlignment = int64_t{1} << 30;
 
 Status ReadAccess(const JsonObject& object, etc_access* access) {
@@ -61,6 +62,21 @@ Status ReadAlignment(const JsonObject& object, Param* param) {
   return (param->alignment & (param->alignment - 1)) == 0
              ? Status{}
              : Bad(*value, Cat("is ", param->alignment, ", which is no power of two"));
+}
+
+Status ReadArray(const JsonObject& object, Param* param) {
+  const JsonValue* value = object.Find("array");
+  if (value == nullptr) {
+    return {};
+  }
+  ETC_RETURN_IF_BAD(Read(*value, &param->array));
+  if (!param->array) {
+    return {};
+  }
+  const bool has_count = !param->shape.empty() && param->shape[0].kind == Expr::Kind::Int;
+  return has_count && param->shape[0].value >= 1 && param->shape[0].value <= kMaxOfArray
+             ? Status{}
+             : Bad(*value, Cat("is given, but the first extent is no number in 1..", kMaxOfArray));
 }
 
 bool IsInteger(etc_dtype dtype) {
@@ -132,7 +148,7 @@ Status ReadTile(const JsonObject& layout, Param* param) {
     return Bad(*value, Cat("has ", sizes.size(), " sizes, but must have 2"));
   }
   const size_t rank = param->shape.size();
-  if (rank < 2) {
+  if (rank < (param->array ? 3 : 2)) {
     return Bad(*value, Cat("is given, but the parameter has ", rank, " extents"));
   }
   for (size_t i = 0; i < 2; ++i) {
@@ -178,6 +194,7 @@ Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(ReadAccess(object, &param.access));
   ETC_RETURN_IF_BAD(ReadDType(object, &param.dtype));
   ETC_RETURN_IF_BAD(ReadShape(object, *graph, &param));
+  ETC_RETURN_IF_BAD(ReadArray(object, &param));
   ETC_RETURN_IF_BAD(ReadAlignment(object, &param));
   ETC_RETURN_IF_BAD(ReadValueRange(object, *graph, &param));
   ETC_RETURN_IF_BAD(ReadPrecondition(object, "distinct", param, &param.distinct));

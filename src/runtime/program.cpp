@@ -105,6 +105,10 @@ void Program::WriteTexts() {
       for (const manifest::Expr& extent : param.shape) {
         extents.push_back(ToText(extent, graph.dims));
       }
+      std::vector<const char*>& sources = texts_[i].source_pointers.emplace_back();
+      for (const std::string& source : param.sources) {
+        sources.push_back(source.c_str());
+      }
       auto& values = texts_[i].values.emplace_back();
       if (param.values) {
         values = {ToText(param.values->min, graph.dims), ToText(param.values->max, graph.dims)};

@@ -17,6 +17,7 @@ namespace etc::runtime {
 struct GraphText {
   std::vector<std::vector<std::string>> extents;            // of each param
   std::vector<std::vector<const char*>> extent_pointers;    // into extents
+  std::vector<std::vector<const char*>> source_pointers;    // of each param, into the manifest
   std::vector<std::pair<std::string, std::string>> values;  // bounds of each param, or empty
   std::vector<std::string> where;                           // of each kernel
   std::vector<std::vector<std::string>> entries;            // of each kernel

@@ -116,6 +116,7 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
     ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
     ETC_RETURN_IF_BAD(Pick(found->params, index, "parameter", &param));
     const auto& extents = program->program->text(*found).extent_pointers;
+    const auto& sources = program->program->text(*found).source_pointers;
     const auto& values = program->program->text(*found).values[static_cast<size_t>(index)];
     return GiveSized("info",
                      etc_param_info{0,
@@ -133,7 +134,10 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
                                      param->tile ? param->tile->columns : 0},
                                     param->distinct ? 1 : 0,
                                     param->monotone ? 1 : 0,
-                                    param->tile && param->tile->swizzle ? 1 : 0},
+                                    param->tile && param->tile->swizzle ? 1 : 0,
+                                    param->array ? param->shape[0].value : 0,
+                                    sources[static_cast<size_t>(index)].data(),
+                                    Count(param->sources.size())},
                      info);
   });
 }

@@ -241,6 +241,35 @@ etc_status etc_instance_bind_dlpack(etc_instance* instance, const char* name,
   });
 }
 
+etc_status etc_instance_bind_element(etc_instance* instance, const char* name, int64_t index,
+                                     const etc_tensor* tensor) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance, name, tensor);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
+    return instance->instance->BindElement(name, index, *tensor);
+  });
+}
+
+etc_status etc_instance_bind_element_dlpack(etc_instance* instance, const char* name, int64_t index,
+                                            const etc_dl_tensor* tensor) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance, name, tensor);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
+    return instance->instance->BindElementDlpack(name, index, *tensor);
+  });
+}
+
+etc_status etc_instance_allow_overlap(etc_instance* instance, const char* a, const char* b) {
+  return Guard([&]() -> Status {
+    ETC_NEED(instance, a, b);
+    const Use use(instance);
+    ETC_RETURN_IF_BAD(use.Check());
+    return instance->instance->AllowOverlap(a, b);
+  });
+}
+
 etc_status etc_instance_bind_weights(etc_instance* instance, const etc_weights* weights) {
   return Guard([&]() -> Status {
     ETC_NEED(instance, weights);

@@ -25,6 +25,10 @@ std::optional<Arch> ArchOf(std::string_view spelling) {
 
 std::string_view DeviceOf(Arch arch) { return arch == Arch::Sm90a ? "sm_90" : ""; }
 
+std::optional<int64_t> MostLaunchBytes(Arch arch) {
+  return arch == Arch::Sm90a ? std::optional<int64_t>(32764) : std::nullopt;
+}
+
 int64_t ThreadsOf(int64_t consumer_warps) {
   constexpr int64_t kWarp = 32;
   constexpr int64_t kWarpgroup = 4 * kWarp;

@@ -19,6 +19,10 @@ std::optional<Arch> ArchOf(std::string_view spelling);
 /// What the driver calls a device that runs it, `sm_90`; empty for the host.
 std::string_view DeviceOf(Arch arch);
 
+/// The most bytes of a kernel's parameters, or nothing where there is no limit. Beyond 4,096 the
+/// driver must be one of CUDA 12.1 or later.
+std::optional<int64_t> MostLaunchBytes(Arch arch);
+
 /// The threads of a CTA with that many consumer warps: one more warpgroup has the loader and the
 /// epilogue warp, since registers are handed over between whole warpgroups.
 int64_t ThreadsOf(int64_t consumer_warps);

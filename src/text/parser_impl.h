@@ -154,9 +154,11 @@ class Parser {
   void KernelItem();
   /// With `scalars`, those may follow the tensors.
   std::vector<TensorId> Params(std::vector<SymbolId>* scalars = nullptr, bool conditional = true,
-                               bool of_checkpoint = false);
-  /// A `conditional` one may end in `if biased`, one `of_checkpoint` in `from "embed.weight"`.
-  TensorId Param(bool conditional, bool of_checkpoint);
+                               bool of_launch = false);
+  /// A `conditional` one may end in `if biased`. One `of_launch`, which a launch binds, may end in
+  /// `from "embed.weight"` and begin with `array[n] of`.
+  TensorId Param(bool conditional, bool of_launch);
+  ExprId OptionalArray(const Token& name, std::vector<Token>& names, bool of_launch);
   void Sources(Tensor& tensor);
   SymbolId ScalarParam();
   /// With `names`, axes may have them, as in `[t: n]`.

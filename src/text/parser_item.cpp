@@ -5,6 +5,17 @@
 #include "text/words.h"
 
 namespace etc {
+namespace {
+
+/// What is said of a tensor that is declared as an array in a place where there is none.
+std::string NoArray(const Token& name) {
+  return fmt::format(
+      "`%{}` is no array of tensors: those are parameters that a launch binds, of a graph without "
+      "generic parameters",
+      name.text);
+}
+
+}  // namespace
 
 SourceRange Parser::Header() {
   uint32_t begin = Here();
@@ -97,6 +108,10 @@ void Parser::RequireItem() {
 Tensor Parser::Type(const Token& name, TensorKind kind, std::vector<Token>* names) {
   Tensor tensor{std::string(name.text), kind, Access::In, DType::F32, {}, {}, {}, {}, name.range};
   const Token& token = Peek();
+  if (AtWord("array")) {
+    Panic(DiagnosticKind::Array, token.range, NoArray(name));
+    return tensor;
+  }
   std::optional<DType> type = ParseDType(token.text);
   if (token.kind == TokenKind::Name && !type && !token.after_error) {
     Panic(DiagnosticKind::UnknownName, token.range,
@@ -136,6 +151,23 @@ Token Parser::OptionalIndexName() {
   return name;
 }
 
+/// `array[l: n] of`, or nothing. The extent is that of the first axis.
+ExprId Parser::OptionalArray(const Token& name, std::vector<Token>& names, bool of_launch) {
+  if (!AtWord("array")) {
+    return {};
+  }
+  Token word = Take();
+  if (!of_launch) {
+    diagnostics_.Error(DiagnosticKind::Array, word.range, NoArray(name));
+  }
+  Expect(TokenKind::LeftBracket);
+  names.push_back(OptionalIndexName());
+  ExprId count = BracketedExpression();
+  Expect(TokenKind::RightBracket);
+  Expect(TokenKind::KeywordOf);
+  return count;
+}
+
 void Parser::OptionalLayout(Tensor& tensor) {
   if (!Accept(TokenKind::KeywordLayout) || !ExpectWord("tile")) {
     return;
@@ -158,25 +190,30 @@ bool Parser::ExpectWord(std::string_view word) {
   return true;
 }
 
-TensorId Parser::Param(bool conditional, bool of_checkpoint) {
+TensorId Parser::Param(bool conditional, bool of_launch) {
   Token name = Expect(TokenKind::Tensor);
   Expect(TokenKind::Colon);
   Access access = Accept(TokenKind::KeywordOut)     ? Access::Out
                   : Accept(TokenKind::KeywordInOut) ? Access::InOut
                                                     : Access::In;
   std::vector<Token> names;
+  ExprId count = OptionalArray(name, names, of_launch);
   Tensor tensor = Type(name, TensorKind::Param, &names);
+  if (count) {
+    tensor.array = true;
+    tensor.shape.insert(tensor.shape.begin(), count);
+  }
   tensor.access = access;
   Preconditions(tensor, names);
   if (conditional && Accept(TokenKind::KeywordIf)) {
     tensor.present = Expression();
   }
-  if (of_checkpoint) {
+  if (of_launch) {
     Sources(tensor);
   }
   if (At(TokenKind::Name)) {
-    Unexpected(of_checkpoint ? "`,`, `)`, or `in`, `distinct`, `monotone`, `counts` or `from`"
-                             : "`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
+    Unexpected(of_launch ? "`,`, `)`, or `in`, `distinct`, `monotone`, `counts` or `from`"
+                         : "`,`, `)`, or `in`, `distinct`, `monotone` or `counts`");
   }
   return Declare(name, std::move(tensor));
 }
@@ -194,12 +231,12 @@ void Parser::Sources(Tensor& tensor) {
 }
 
 std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars, bool conditional,
-                                     bool of_checkpoint) {
+                                     bool of_launch) {
   std::vector<TensorId> params;
   Expect(TokenKind::LeftParen);
   List(TokenKind::RightParen, [&] {
     if (scalars == nullptr || (scalars->empty() && At(TokenKind::Tensor))) {
-      params.push_back(Param(conditional, of_checkpoint));
+      params.push_back(Param(conditional, of_launch));
     } else if (At(TokenKind::Name)) {
       scalars->push_back(ScalarParam());
     } else {

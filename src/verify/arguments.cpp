@@ -8,6 +8,7 @@
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "verify/arrays.h"
 #include "verify/wording.h"
 
 namespace etc {
@@ -55,6 +56,9 @@ class ArgumentChecks {
                           "in tiles and stay whole",
                           tensor.name, arg.indices.size(), arg.indices.size() == 1 ? "ex" : "ices"))
           .notes.push_back(DeclaredHere(tensor));
+      return;
+    }
+    if (!CheckArraySlice(module_, arg, range, diagnostics_)) {
       return;
     }
     std::vector<size_t> axes = FreeAxes(arg, tensor);

@@ -8,6 +8,7 @@
 #include "ir/printer.h"
 #include "ir/walk.h"
 #include "verify/arguments.h"
+#include "verify/arrays.h"
 #include "verify/checks.h"
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
@@ -37,6 +38,7 @@ class GraphChecks {
   void Params(const std::vector<TensorId>& params) {
     for (TensorId param : params) {
       CheckTensor(module_, module_.tensors[param], exprs_, diagnostics_);
+      CheckArray(module_, module_.tensors[param], diagnostics_);
       CheckSources(module_, module_.tensors[param], diagnostics_);
     }
   }

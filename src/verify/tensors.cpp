@@ -81,10 +81,12 @@ void CheckLayout(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                       fmt::format("`%{}` is a local, which has no layout", tensor.name));
     return;
   }
-  if (tensor.shape.size() < 2) {
+  size_t rank = tensor.shape.size() - (tensor.array ? 1 : 0);
+  if (rank < 2) {
     diagnostics.Error(DiagnosticKind::Layout, range,
-                      fmt::format("a tile covers the last two axes, but `%{}` has {}", tensor.name,
-                                  Counted(tensor.shape.size(), "dimension")));
+                      fmt::format("a tile covers the last two axes, but {}`%{}` has {}",
+                                  tensor.array ? "each tensor of " : "", tensor.name,
+                                  Counted(static_cast<int64_t>(rank), "dimension")));
     return;
   }
   std::string what = fmt::format("the tile of `%{}`", tensor.name);

@@ -18,6 +18,8 @@
 //   - A value range stands on a tensor of integers and is not empty; so do `distinct` and
 //     `monotone`, on one with axes. Where it depends on the element it reads `in` parameters only.
 //     `counts` stands on one of one axis and names an `in` parameter of integers.
+//   - An array of tensors has a constant number of them (arrays.cpp), from 1 to 4096. A call takes
+//     one of them, or a slice of one.
 //   - A flagged buffer is row-major, of f32, of i32 or of bf16 with an even last extent.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.

@@ -28,6 +28,14 @@ graph @scale_rows(%x: f32[n, 8], %w: f32[2, 8] from "w.{i}", %y: out f32[n, 8]) 
 }
 """
 
+STEPS = """etir 1;
+dim n in 1..64;
+device @step(%x: f32[n], %y: inout f32[n]) tasks (i: n) { %y[i] = 10.0 * %y[i] + %x[i]; }
+graph @steps(%x: f32[3, n], %y: inout f32[2, n]) {
+  repeat l in 0..3 { call @step(%x[l], %y[l % 2]); }
+}
+"""
+
 
 def safetensors(tensors):
     header, data = {}, b""
@@ -68,7 +76,8 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(self.program.target(), "host")
         self.assertEqual(self.program.graphs(), ["scale_rows"])
         self.assertEqual(self.program.dims(), {"n": (1, 64, 1)})
-        self.assertEqual(self.program.params()["w"], etcrt.Param("in", "f32", ("2", "8")))
+        self.assertEqual(self.program.params()["w"],
+                         etcrt.Param("in", "f32", ("2", "8"), 0, ("w.{i}",)))
         self.assertEqual(self.program.constants(), {"factor": 3.0})
 
     def test_launch_with_numpy(self):
@@ -131,6 +140,60 @@ class ProgramTest(unittest.TestCase):
             etcrt.Weights(self.program, self.checkpoint(**tensors),
                           progress=lambda done, total: False)
         self.assertEqual(raised.exception.status, etcrt.Status.CANCELLED)
+
+
+class ArrayTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        path = Path(cls.folder.name)
+        (path / "steps.etir").write_text(STEPS)
+        subprocess.run([os.environ["ETC"], "compile", path / "steps.etir", "--arch", "host",
+                        "--array", "x,y", "-o", path / "steps.etca"], check=True)
+        cls.program = etcrt.Program(path / "steps.etca")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.x = [np.full(8, float(i), np.float32) for i in (1, 2, 3)]
+        self.y = [np.zeros(8, np.float32) for _ in range(2)]
+        self.run_of = etcrt.Runtime(self.program)
+
+    def launched(self):
+        self.run_of.launch()
+        return [y.tolist() for y in self.y]
+
+    def test_an_array_is_described(self):
+        self.assertEqual(self.program.params()["x"].array, 3)
+        self.assertEqual(self.program.params()["x"].extents, ("3", "n"))
+
+    def test_tensors_are_used_where_they_are(self):
+        self.run_of.bind(x=self.x, y=tuple(self.y))
+        self.assertEqual(self.launched(), [[13.0] * 8, [2.0] * 8])
+        self.run_of.bind_tensor("x", np.full(8, 5.0, np.float32), 1)
+        self.assertEqual(self.launched(), [[1313.0] * 8, [25.0] * 8])
+
+    def test_a_stacked_tensor_is_an_array(self):
+        self.run_of.bind(x=np.stack(self.x), y=self.y)
+        self.assertEqual(self.launched(), [[13.0] * 8, [2.0] * 8])
+
+    def test_what_does_not_fit_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "`x` has 3 tensors, and 2 are given"):
+            self.run_of.bind(x=self.x[:2])
+        self.run_of.bind(x=self.x, y=[self.y[0], self.y[0]])
+        with self.assertRaisesRegex(etcrt.Error, r"`y\[0\]` and `y\[1\]` overlap in memory"):
+            self.run_of.launch()
+        self.run_of.bind(y=self.y)
+        self.run_of.bind_tensor("x", np.zeros(4, np.float32), 2)
+        with self.assertRaisesRegex(etcrt.Error, r"parameter `x\[2\]`: extent 0 is 4"):
+            self.run_of.launch()
+
+    def test_tensors_may_overlap_where_the_caller_says_so(self):
+        run = etcrt.Runtime(self.program)
+        with self.assertRaisesRegex(etcrt.Error, "arrays of as many tensors"):
+            run.allow_overlap("x", "y")
 
 
 class Counter:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "emit/raise/callees.h"
+#include "emit/raise/graph_dims.h"
 #include "ir/evaluate.h"
 
 namespace etc {
@@ -57,6 +58,29 @@ bool KernelsAgree(const Module& module, Diagnostics& diagnostics) {
                         fmt::format("kernel `@{}` has {} consumer warps, another {}: they must "
                                     "agree within one artifact",
                                     kernel.name, kernel.consumer_warps, warps));
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+/// The addresses of all tensors and the sizes are arguments of a launch.
+bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
+  constexpr int64_t kWord = 8;
+  constexpr int64_t kOthers = 16;  // memory, a profile and iterations take fewer words
+  std::optional<int64_t> most = MostLaunchBytes(arch);
+  bool ok = true;
+  for (const Kernel& kernel : module.kernels) {
+    int64_t words = static_cast<int64_t>(GraphDims(module, kernel.graph).size()) + kOthers;
+    for (TensorId id : kernel.params) {
+      const Tensor& tensor = module.tensors[id];
+      words += tensor.array ? EvaluateInt(module, tensor.shape.front(), {}).value() : 1;
+    }
+    if (most && words * kWord > *most) {
+      diagnostics.Error(DiagnosticKind::Array, kernel.range,
+                        fmt::format("the arguments of a launch of `@{}` have {} bytes, an address "
+                                    "for each tensor of its arrays among them, but {} at most",
+                                    kernel.name, words * kWord, *most));
       ok = false;
     }
   }
@@ -148,7 +172,7 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   if (arch == Arch::Host) {
     return ok && HasNoFlags(module, diagnostics);
   }
-  return KernelsAgree(module, diagnostics) && ok;
+  return KernelsAgree(module, diagnostics) && BlocksFit(module, arch, diagnostics) && ok;
 }
 
 }  // namespace etc

@@ -64,6 +64,9 @@ class Folder {
     for (ExprId extent : tensor.tile) {
       raised.tile.push_back(EvaluateInt(module_, extent, {}).value());
     }
+    if (tensor.array) {
+      raised.array = EvaluateInt(module_, tensor.shape.front(), {}).value();
+    }
     raised_.tensors[id] = std::move(raised);
   }
 

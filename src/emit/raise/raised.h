@@ -35,6 +35,7 @@ using Constant = std::variant<int64_t, bool, FloatConstant>;
 struct RaisedTensor {
   std::vector<std::optional<int64_t>> extents = {};  // absent: only the launch knows it
   std::vector<int64_t> tile = {};                    // along the last axis but one, and the last
+  std::optional<int64_t> array = {};                 // how many tensors an array has
 
   /// Their product, of a local, whose extents are all known.
   int64_t Elements() const {

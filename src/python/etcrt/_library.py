@@ -120,6 +120,9 @@ class ParamInfo(ctypes.Structure):
         ("distinct", ctypes.c_int32),
         ("monotone", ctypes.c_int32),
         ("swizzle", ctypes.c_int32),
+        ("array", ctypes.c_int64),
+        ("sources", ctypes.POINTER(ctypes.c_char_p)),
+        ("source_count", ctypes.c_int32),
     ]
 
 
@@ -187,6 +190,9 @@ _SIGNATURES = {
     "etc_instance_value_range": [_POINTER, _TEXT, _TO(_INT64), _TO(_INT64)],
     "etc_instance_bind": [_POINTER, _TEXT, _TO(Tensor)],
     "etc_instance_bind_dlpack": [_POINTER, _TEXT, _POINTER],
+    "etc_instance_bind_element": [_POINTER, _TEXT, _INT64, _TO(Tensor)],
+    "etc_instance_bind_element_dlpack": [_POINTER, _TEXT, _INT64, _POINTER],
+    "etc_instance_allow_overlap": [_POINTER, _TEXT, _TEXT],
     "etc_instance_bind_weights": [_POINTER, _POINTER],
     "etc_instance_workspace_bytes": [_POINTER, _TO(_INT64)],
     "etc_instance_bind_workspace": [_POINTER, _POINTER, _INT64],

@@ -18,11 +18,14 @@ class Tile(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: `extents` as text, one for each axis."""
+    """A parameter: `extents` as text, one for each axis. `array`: of an array of tensors, how many
+    it has, which is the first extent; else 0. `sources`: what it is called in a checkpoint."""
 
     access: str
     dtype: str
     extents: Tuple[str, ...]
+    array: int = 0
+    sources: Tuple[str, ...] = ()
 
 
 def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:
@@ -96,7 +99,9 @@ class Program:
         for index in range(self._graph_info(graph).params):
             call("etc_program_param", self.handle, encoded(graph), index, ctypes.byref(info))
             extents = tuple(info.extents[axis].decode() for axis in range(info.rank))
-            params[info.name.decode()] = Param(ACCESS[info.access], DTYPES[info.dtype], extents)
+            sources = tuple(info.sources[i].decode() for i in range(info.source_count))
+            params[info.name.decode()] = Param(ACCESS[info.access], DTYPES[info.dtype], extents,
+                                               info.array, sources)
         return params
 
     def tiles(self, graph: Optional[str] = None) -> Dict[str, Tile]:

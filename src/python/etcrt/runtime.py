@@ -35,7 +35,7 @@ class Runtime:
                  graph: Optional[str] = None):
         self.program = program if isinstance(program, Program) else Program(program)
         self._params = self.program.params(graph)
-        self._bound: Dict[str, Any] = {}
+        self._bound: Dict[Tuple[str, Optional[int]], Any] = {}
         self._weights: Optional[Weights] = None
         self._handle = Handle("etc_instance_free")
         call("etc_instance_create", self.program.handle, encoded(graph),
@@ -71,35 +71,61 @@ class Runtime:
         return low.value, high.value
 
     def bind_pointer(self, name: str, address: int, dtype: str, shape: Sequence[int],
-                     strides: Optional[Sequence[int]] = None) -> None:
-        """`dtype` as the manifest spells it, `strides` in elements."""
+                     strides: Optional[Sequence[int]] = None, index: Optional[int] = None) -> None:
+        """`dtype` as the manifest spells it, `strides` in elements. `index`: of one tensor of an
+        array."""
         rank = len(shape)
         extents = (ctypes.c_int64 * rank)(*shape)
         steps = None if strides is None else (ctypes.c_int64 * rank)(*strides)
         tensor = Tensor(address, DTYPES.index(dtype), rank, extents, steps)
-        call("etc_instance_bind", self.handle, encoded(name), ctypes.byref(tensor))
+        self._bind("", name, index, ctypes.byref(tensor))
+
+    def _bind(self, how: str, name: str, index: Optional[int], tensor: Any) -> None:
+        if index is None:
+            call("etc_instance_bind" + how, self.handle, encoded(name), tensor)
+        else:
+            call("etc_instance_bind_element" + how, self.handle, encoded(name), index, tensor)
 
     def bind(self, **tensors: Any) -> None:
         """Tensors by the names of their parameters: of torch, or of anything that speaks DLPack
-        (cupy, jax; numpy for programs on the host)."""
+        (cupy, jax; numpy for programs on the host). For an array, a list or a tuple of tensors, or
+        one tensor with all of them stacked."""
         for name, tensor in tensors.items():
-            self.bind_tensor(name, tensor)
+            if isinstance(tensor, (list, tuple)):
+                self.bind_array(name, tensor)
+            else:
+                self.bind_tensor(name, tensor)
 
-    def bind_tensor(self, name: str, tensor: Any) -> None:
+    def bind_array(self, name: str, tensors: Sequence[Any]) -> None:
+        """All tensors of an array, each where it is."""
+        array = self._params[name].array if name in self._params else 0
+        if array and len(tensors) != array:
+            raise ValueError(f"parameter `{name}` has {array} tensors, and {len(tensors)} are given")
+        for index, tensor in enumerate(tensors):
+            self.bind_tensor(name, tensor, index)
+
+    def bind_tensor(self, name: str, tensor: Any, index: Optional[int] = None) -> None:
+        """With `index`, one tensor of an array."""
         if hasattr(tensor, "data_ptr"):
             dtype = str(tensor.dtype).rsplit(".", 1)[-1]
             if dtype not in _TORCH_NAMES:
                 raise TypeError(f"parameter `{name}`: {tensor.dtype} has no counterpart")
             self.bind_pointer(name, tensor.data_ptr(), _TORCH_NAMES[dtype], tuple(tensor.shape),
-                              tuple(tensor.stride()))
+                              tuple(tensor.stride()), index)
         elif hasattr(tensor, "__dlpack__"):
             capsule = tensor.__dlpack__()
-            call("etc_instance_bind_dlpack", self.handle, encoded(name),
-                 _GetPointer(capsule, b"dltensor"))
+            self._bind("_dlpack", name, index, _GetPointer(capsule, b"dltensor"))
         else:
             raise TypeError(f"parameter `{name}`: a {type(tensor).__name__} is no tensor: it has "
                             "neither data_ptr nor __dlpack__")
-        self._bound[name] = tensor
+        if index is None:
+            self._bound = {key: kept for key, kept in self._bound.items() if key[0] != name}
+        self._bound[name, index] = tensor
+
+    def allow_overlap(self, name: str, other: str) -> None:
+        """Launches use no element of one parameter that lies in an element of the other, although
+        their tensors overlap."""
+        call("etc_instance_allow_overlap", self.handle, encoded(name), encoded(other))
 
     def bind_weights(self, weights: Weights) -> None:
         """All parameters that were loaded."""
