@@ -179,15 +179,21 @@ TensorSubstitution EventPlan::ArgumentsOf(size_t call) const {
 }
 
 bool EventPlan::HasAtMost(size_t call, int64_t most) const {
-  Env smallest;
-  for (SymbolId id : module_.symbols.Ids()) {
-    if (module_.symbols[id].kind == SymbolKind::Dim) {
-      if (auto range = RangeOfDim(module_, id)) {
-        smallest[id] = range->lo;
+  std::optional<int64_t> tasks;
+  for (const CallProgram& program : programs_) {
+    Env smallest;
+    for (SymbolId id : module_.symbols.Ids()) {
+      if (module_.symbols[id].kind == SymbolKind::Dim) {
+        if (auto range = RangeOfDim(module_, id, program.ranges)) {
+          smallest[id] = range->lo;
+        }
       }
     }
+    tasks = TaskCountAt(module_, program.calls[call].axes, smallest, program.ranges, most);
+    if (tasks != 0) {
+      break;
+    }
   }
-  auto tasks = TaskCountAt(module_, CallAt(call).axes, smallest, program_.ranges, most);
   return tasks && *tasks <= most;
 }
 

@@ -101,7 +101,8 @@ class EventPlan {
   bool CanSplit(size_t call, size_t coordinate) const;
   /// Whether no other coordinate's range depends on it.
   bool IsAlone(size_t call, size_t coordinate) const;
-  /// Whether the call has no more tasks than these, at the smallest sizes.
+  /// Whether the call has no more tasks than these, at the smallest sizes of the first range in
+  /// which it has any.
   bool HasAtMost(size_t call, int64_t most) const;
   /// Whether `last`, of a task of `to`, is among the values of a coordinate of `from`, or among
   /// their chunks of `grain`, for all tasks that there are in this range. True where it is not
