@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Times vLLM with and without the plugin, all in one run: milliseconds per output token, engine included.
+
+Each engine has a process of its own, with random weights of the model's shape, greedy sampling, and
+vLLM's default settings but for a cache in pages of 64 positions (HND), without and with the plugin
+alike. Needs vLLM 0.25.1 in PYTHON, a GPU, and $ETCRT or libetcrt on the loader's path.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
+NEW = 128  # tokens of each sequence
+WORDS = 64  # the vocabulary's part that prompts are made of is larger than any special token
+SETTINGS = {
+    "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_ALLREDUCE_USE_SYMM_MEM": "0", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1",
+}
+
+
+def parse_arguments():
+    def words(text):
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--etc", default="etc", help="the compiler")
+    parser.add_argument("--out", default="build/bench_vllm", help="folder for artifacts")
+    parser.add_argument("--artifacts", help="folder of artifacts MODEL.etca that are compiled already")
+    parser.add_argument("--json", help="file for the results")
+    parser.add_argument("--models", type=words, default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"])
+    parser.add_argument("--batches", type=words, default=["1", "8", "32", "128"])
+    parser.add_argument("--prompt", type=int, default=448, help="tokens of each prompt")
+    parser.add_argument("--engine", help=argparse.SUPPRESS)  # a configuration: be one engine
+    return parser.parse_args()
+
+
+def compiled(options, name, config):
+    """The artifact of a model, whose caches are arrays of tensors."""
+    if options.artifacts:
+        return Path(options.artifacts) / f"{name.lower()}.etca"
+    artifact = Path(options.out) / f"{name.lower()}.etca"
+    artifact.parent.mkdir(parents=True, exist_ok=True)
+    page = ROOT / "ir-examples" / f"{PAGES[json.loads(config.read_text())['model_type']]}.etir"
+    subprocess.run([options.etc, "compile", page, "--config", config, "--array", "k_cache,v_cache",
+                    "-o", artifact], check=True)
+    return artifact
+
+
+def install_plugin(folder):
+    """The packages and the entry point where Python finds them, without pip."""
+    info = Path(folder) / "etc_vllm-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: etc-vllm\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[vllm.general_plugins]\netc = etc_vllm:register\n")
+    return [folder, str(ROOT / "src" / "vllm"), str(ROOT / "src" / "python")]
+
+
+def run_engine(options, config, artifact, folders):
+    """The milliseconds per token of each batch, from a process of its own; the plugin's messages are on
+    its standard error."""
+    environment = {**os.environ, **SETTINGS}
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment.pop("ETC_VLLM_ARTIFACT", None)
+    if artifact is not None:
+        environment["ETC_VLLM_ARTIFACT"] = str(artifact.resolve())
+    words = [sys.executable, "-B", __file__, "--engine", str(config), "--batches",
+             ",".join(options.batches), "--prompt", str(options.prompt)]
+    output = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(output.stdout.strip().splitlines()[-1])
+
+
+def engine(options):
+    from vllm import LLM, SamplingParams
+
+    batches = [int(word) for word in options.batches]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "config.json").write_text(Path(options.engine).read_text())
+        llm = LLM(model=folder, load_format="dummy", skip_tokenizer_init=True, dtype="bfloat16",
+                  max_model_len=options.prompt + 4 * NEW, max_num_seqs=max(batches), block_size=64,
+                  gpu_memory_utilization=0.85, enable_prefix_caching=False)
+
+        def seconds(batch, tokens):
+            prompts = [{"prompt_token_ids": [(7 * i + 13 * j) % 30000 + WORDS
+                                             for j in range(options.prompt)]} for i in range(batch)]
+            sampling = SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True,
+                                      detokenize=False)
+            start = time.perf_counter()
+            outputs = llm.generate(prompts, sampling, use_tqdm=False)
+            took = time.perf_counter() - start
+            return took, [list(output.outputs[0].token_ids) for output in outputs]
+
+        results = {}
+        for batch in batches:
+            seconds(batch, 8)
+            first = min(seconds(batch, 1)[0] for _ in range(3))
+            whole = [seconds(batch, 1 + NEW) for _ in range(3)]
+            results[batch] = {"ms": (min(took for took, _ in whole) - first) / NEW * 1e3,
+                              "tokens": whole[0][1]}
+        print(json.dumps(results), flush=True)
+        os._exit(0)  # the engine's process goes with this one
+
+
+def same_share(a, b):
+    """Of the sequences, how many tokens at their beginning are the same, as a share of all."""
+    same = 0
+    for one, other in zip(a, b):
+        same += next((i for i, (x, y) in enumerate(zip(one, other)) if x != y), len(one))
+    return same / sum(len(one) for one in a)
+
+
+def main():
+    options = parse_arguments()
+    if options.engine:
+        engine(options)
+    results = []
+    print(f"{'model':<16}{'batch':>6}{'vLLM ms':>10}{'plugin ms':>11}{'faster':>8}{'same tokens':>13}")
+    with tempfile.TemporaryDirectory() as folder:
+        folders = install_plugin(folder)
+        for name in options.models:
+            config = ROOT / "ir-examples" / "configs" / f"{name.lower()}.json"
+            artifact = compiled(options, name, config)
+            alone = run_engine(options, config, None, folders)
+            taken = run_engine(options, config, artifact, folders)
+            for batch in options.batches:
+                one, other = alone[batch], taken[batch]
+                row = {"model": name, "batch": int(batch), "vllm_ms": one["ms"],
+                       "plugin_ms": other["ms"], "same": same_share(one["tokens"], other["tokens"])}
+                results.append(row)
+                print(f"{name:<16}{batch:>6}{row['vllm_ms']:>10.3f}{row['plugin_ms']:>11.3f}"
+                      f"{row['vllm_ms'] / row['plugin_ms']:>8.2f}{row['same']:>13.1%}", flush=True)
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""A decode step of the library's models over the caches and the buffers of an engine."""
+
+from typing import Any, Mapping, Optional, Sequence
+
+from etcrt import Runtime
+from etcrt.decoder import rotary_frequencies
+
+from .caches import caches_of
+from .steps import Limits
+from .weights import NamedWeights, rows_of, weights_of
+
+_NEEDED = ("ids", "pos", "page_table", "inv_freq", "k_cache", "v_cache", "logits", "token")
+
+
+class Decoder:
+    """`torch` is the module, or what has the same `empty`, `tensor`, `stack`, `sub` and `mul`."""
+
+    def __init__(self, program: Any, config: Mapping[str, Any], torch: Any, device: Any):
+        self.program, self._torch, self._device = program, torch, device
+        self._params = program.params()
+        missing = [name for name in _NEEDED if name not in self._params]
+        if missing:
+            raise ValueError(f"the program has no parameter `{missing[0]}`")
+        for name in ("k_cache", "v_cache"):
+            if not self._params[name].array:
+                raise ValueError(f"`{name}` is no array of tensors: --array k_cache,v_cache")
+        for name, param in self._params.items():
+            if name not in _NEEDED and not param.sources:
+                raise ValueError(f"the program has a parameter `{name}`, which no step of decoding "
+                                 "of the library has by default")
+        self.vocabulary = int(self._params["logits"].extents[1])
+        self._run = Runtime(program)
+        self._sequences = 0  # of the step before
+        self.memory = 4 * self.program.dims()["batch"][1] * self.vocabulary  # bytes beside vLLM's own
+        self.limits: Optional[Limits] = None
+        frequencies = rotary_frequencies(dict(config))
+        self._run.bind(inv_freq=torch.tensor(frequencies, dtype=torch.float32, device=device))
+
+    def bind_weights(self, tensors: Mapping[str, Any], fused: Mapping[str, Sequence[str]]) -> None:
+        """Those of a model of vLLM."""
+        named = NamedWeights(tensors, fused, rows_of(self._params))
+        counted = {tensor.data_ptr() for tensor in tensors.values()}
+        for name, weights in weights_of(self.program, named, self._torch.stack):
+            self._run.bind(**{name: weights})
+            for tensor in weights if isinstance(weights, list) else [weights]:
+                if tensor.data_ptr() not in counted:
+                    counted.add(tensor.data_ptr())
+                    self.memory += tensor.numel() * tensor.element_size()
+
+    def bind_caches(self, tensors: Sequence[Any], sequences: int, blocks: int) -> None:
+        """The caches of vLLM, for so many sequences of so many blocks at most."""
+        torch, dims = self._torch, self.program.dims()
+        extents = self._params["k_cache"].extents
+        if int(extents[0]) != len(tensors):
+            raise ValueError(f"the program has {extents[0]} layers, and the engine {len(tensors)}")
+        caches = caches_of(tensors, [int(extent) for extent in extents[2:]])
+        for name, places in (("k_cache", caches.keys), ("v_cache", caches.values)):
+            for layer, address in enumerate(places):
+                self._run.bind_pointer(name, address, "bf16", caches.shape, index=layer)
+        self._run.allow_overlap("k_cache", "v_cache")
+        self._caches = list(tensors)  # alive for as long as they are bound
+        sequences = min(sequences, dims["batch"][1])
+        width = min(blocks, dims["max_pages"][1])
+        self.limits = Limits(sequences, width * caches.shape[2])
+        integers = {"dtype": torch.int32, "device": self._device}
+        self._positions = torch.empty((sequences,), **integers)
+        self._pages = torch.empty((sequences, width), **integers)
+        self._token = torch.empty((sequences,), **integers)
+        self._logits = torch.empty((sequences, self.vocabulary), dtype=torch.float32,
+                                   device=self._device)
+        self._bind_step(sequences, self._token)
+        self._run.reserve()
+
+    def step(self, ids: Any, lengths: Any, table: Any, sequences: int) -> Any:
+        """The logits of a step. `ids`, `lengths` and `table` are vLLM's own: the new tokens, the
+        lengths with them, and the blocks of each sequence."""
+        torch = self._torch
+        width = self._pages.shape[1]
+        torch.sub(lengths[:sequences], 1, out=self._positions[:sequences])
+        torch.mul(table[:sequences, :width], 2, out=self._pages[:sequences])
+        if sequences != self._sequences or ids.data_ptr() != self._ids:
+            self._bind_step(sequences, ids)
+        self._run.launch()
+        return self._logits[:sequences]
+
+    def _bind_step(self, sequences: int, ids: Any) -> None:
+        self._sequences, self._ids = sequences, ids.data_ptr()
+        self._run.bind(ids=ids[:sequences], pos=self._positions[:sequences],
+                       page_table=self._pages[:sequences], logits=self._logits[:sequences],
+                       token=self._token[:sequences])

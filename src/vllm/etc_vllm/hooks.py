@@ -1,0 +1,189 @@
+"""Where the plugin stands in vLLM's GPU model runner (vllm.v1.worker.gpu, of vLLM 0.25.1).
+
+A step of decoding is a CUDA graph that makes hidden states, and then the logits of those. In a step
+that the program takes, the program is launched in the graph's place, and the logits are its own.
+Everything else, sampling above all, is vLLM's."""
+
+import functools
+import logging
+from typing import Any, Callable, Optional
+
+from .decoder import Decoder
+from .steps import reason_against
+
+logger = logging.getLogger("vllm.etc")
+
+
+class Taker:
+    """The step under way of one model runner, and what the program made of it."""
+
+    def __init__(self, decoder: Decoder):
+        self._decoder = decoder
+        self._step: Optional[Any] = None  # the batch and the block tables of the step under way
+        self._logits: Optional[Any] = None
+
+    def note(self, batch: Any, tables: Any) -> None:
+        self._step = (batch, tables)
+
+    def forget(self) -> None:
+        self._step = self._logits = None
+
+    def take(self) -> bool:
+        """Launches the step under way, if the program takes it."""
+        if self._step is None:
+            return False
+        batch, tables = self._step
+        if reason_against(batch, tables, self._decoder.limits) is not None:
+            return False
+        self._logits = self._decoder.step(batch.input_ids, batch.seq_lens, tables[0],
+                                          batch.num_reqs)
+        return True
+
+    def logits(self) -> Optional[Any]:
+        """Those of the step that was taken, once."""
+        logits, self._logits = self._logits, None
+        return logits
+
+
+def _give_up(runner: Any, error: Exception) -> None:
+    """The one warning: from now on vLLM has all steps."""
+    runner.etc_taker = runner.etc_decoder = None
+    logger.warning("etc: decode steps stay with vLLM: %s", error)
+
+
+def _unsupported(runner: Any) -> Optional[str]:
+    """What of an engine's settings the plugin does not serve."""
+    parallel = runner.vllm_config.parallel_config
+    for what, found in (
+        ("several GPUs", parallel.tensor_parallel_size * parallel.pipeline_parallel_size > 1
+         or parallel.data_parallel_size > 1),
+        ("LoRA", runner.lora_config is not None),
+        ("speculative decoding", runner.speculative_config is not None),
+        ("models of text and pictures", runner.supports_mm_inputs),
+        ("hidden states for other models", runner.use_aux_hidden_state_outputs),
+    ):
+        if found:
+            return what
+    return None
+
+
+def _decoder_of(runner: Any, open_decoder: Callable[[Any], Decoder]) -> Decoder:
+    unsupported = _unsupported(runner)
+    if unsupported is not None:
+        raise ValueError(f"the plugin does not serve {unsupported}")
+    decoder = open_decoder(runner)
+    if decoder.vocabulary != runner.vocab_size:
+        raise ValueError(f"the program has {decoder.vocabulary} tokens, and the model "
+                         f"{runner.vocab_size}")
+    model = runner.model
+    tensors = dict(model.named_parameters(remove_duplicate=False))
+    decoder.bind_weights(tensors, getattr(model, "packed_modules_mapping", {}))
+    return decoder
+
+
+def _open(artifact: str) -> Callable[[Any], Decoder]:
+    def open_decoder(runner: Any) -> Decoder:
+        import torch
+        from etcrt import Program
+
+        config = runner.model_config.hf_text_config.to_dict()
+        return Decoder(Program(artifact), config, torch, runner.device)
+
+    return open_decoder
+
+
+def _take_graphs(runner: Any) -> None:
+    """In the place of the graphs of whole steps."""
+    manager = runner.cudagraph_manager
+    graph = manager.run_fullgraph
+
+    def run_fullgraph(desc: Any) -> Any:
+        taker = runner.etc_taker
+        if taker is not None:
+            try:
+                if taker.take():
+                    return manager.hidden_states[:desc.num_tokens]  # nobody reads them
+            except Exception as error:
+                _give_up(runner, error)
+        return graph(desc)
+
+    manager.run_fullgraph = run_fullgraph
+
+
+def _take_logits(runner: Any) -> None:
+    compute = runner.model.compute_logits
+
+    def compute_logits(hidden_states: Any, *args: Any, **kwargs: Any) -> Any:
+        taker = runner.etc_taker
+        logits = taker.logits() if taker is not None else None
+        return compute(hidden_states, *args, **kwargs) if logits is None else logits
+
+    runner.model.compute_logits = compute_logits
+
+
+def install(runner_class: Any, artifact: str,
+            open_decoder: Optional[Callable[[Any], Decoder]] = None) -> None:
+    """Puts the plugin into the class of vLLM's model runners, once. `open_decoder` opens the artifact
+    for a runner."""
+    if getattr(runner_class, "etc_is_installed", False):
+        return
+    runner_class.etc_is_installed = True
+    opener = open_decoder or _open(artifact)
+
+    def wrapped(name: str) -> Callable[[Callable[..., Any]], None]:
+        original = getattr(runner_class, name)
+
+        def put(around: Callable[..., Any]) -> None:
+            @functools.wraps(original)
+            def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+                return around(original, self, *args, **kwargs)
+
+            setattr(runner_class, name, method)
+
+        return put
+
+    @wrapped("load_model")
+    def _(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.etc_taker = self.etc_decoder = None
+        result = original(self, *args, **kwargs)
+        try:
+            self.etc_decoder = _decoder_of(self, opener)
+            self.model_memory_usage += self.etc_decoder.memory  # what is left is for caches
+            _take_logits(self)
+        except Exception as error:
+            _give_up(self, error)
+        return result
+
+    @wrapped("initialize_kv_cache")
+    def _(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        if self.etc_decoder is not None:
+            try:
+                tables = self.block_tables.input_block_tables
+                self.etc_decoder.bind_caches(self.kv_caches, *tables[0].shape)
+                self.etc_taker = Taker(self.etc_decoder)
+                _take_graphs(self)
+                logger.info("etc: decode steps of up to %d sequences with %d positions",
+                            *self.etc_decoder.limits)
+            except Exception as error:
+                _give_up(self, error)
+        return result
+
+    @wrapped("prepare_attn")
+    def _(original: Any, self: Any, input_batch: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, input_batch, *args, **kwargs)
+        if self.etc_taker is not None:
+            self.etc_taker.note(input_batch, result[0])
+        return result
+
+    @wrapped("execute_model")
+    def _(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.etc_taker is not None:
+            self.etc_taker.forget()
+        return original(self, *args, **kwargs)
+
+    @wrapped("reload_weights")
+    def _(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.etc_decoder is not None:
+            _give_up(self, RuntimeError("the engine loads other weights"))
+        return original(self, *args, **kwargs)

@@ -1,0 +1,148 @@
+"""What the plugin sees of torch and of vLLM's model runner, over numpy."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+SEQUENCES, BLOCKS = 8, 4  # of a block table
+
+
+class Tensor(np.ndarray):
+    """An array with what the plugin asks of a tensor. Halves of floats are brain floats."""
+
+    @property
+    def dtype(self):
+        kind = super().dtype
+        return "torch.bfloat16" if kind == np.uint16 else f"torch.{kind}"
+
+    def data_ptr(self):
+        return self.ctypes.data
+
+    def stride(self):
+        return tuple(step // self.itemsize for step in self.strides)
+
+    def numel(self):
+        return self.size
+
+    def element_size(self):
+        return self.itemsize
+
+
+def tensor(values, dtype=np.float32):
+    return np.array(values, dtype=dtype).view(Tensor)
+
+
+def brain_floats(values):
+    """Of values that brain floats hold."""
+    return (np.array(values, np.float32).view(np.uint32) >> 16).astype(np.uint16).view(Tensor)
+
+
+def floats(tensor):
+    return (np.asarray(tensor).astype(np.uint32) << 16).view(np.float32)
+
+
+class Torch:
+    """The module, as far as the plugin uses it."""
+
+    float32, int32 = np.float32, np.int32
+
+    @staticmethod
+    def empty(shape, dtype, device):
+        return np.full(shape, 77, dtype).view(Tensor)
+
+    @staticmethod
+    def tensor(values, dtype, device):
+        return tensor(values, dtype)
+
+    @staticmethod
+    def stack(tensors):
+        return np.stack(tensors).view(Tensor)
+
+    @staticmethod
+    def sub(a, b, out):
+        np.subtract(np.asarray(a), b, out=np.asarray(out))
+
+    @staticmethod
+    def mul(a, b, out):
+        np.multiply(np.asarray(a), b, out=np.asarray(out))
+
+
+def caches(layers, blocks, heads, positions, size):
+    """Those of vLLM with VLLM_KV_CACHE_LAYOUT=HND: [blocks, 2, positions, heads, size], in memory
+    with the heads before the positions."""
+    return [np.zeros((blocks, 2, heads, positions, size), np.uint16)
+            .transpose(0, 1, 3, 2, 4).view(Tensor) for _ in range(layers)]
+
+
+def batch(lengths, ids, **others):
+    """A step of decoding in vLLM's words: `lengths` with the new tokens."""
+    count = len(lengths)
+    fields = dict(num_reqs=count, num_tokens=count, num_draft_tokens=0,
+                  is_prefilling_np=np.zeros(count, bool),
+                  seq_lens_cpu_upper_bound=np.array(lengths), seq_lens=tensor(lengths, np.int32),
+                  input_ids=tensor(ids, np.int32))
+    return SimpleNamespace(**{**fields, **others})
+
+
+def table(rows):
+    """A block table whose rows are as long as vLLM's: what is behind them is left from before."""
+    blocks = np.full((len(rows), BLOCKS), 1, np.int32)
+    for row, used in zip(blocks, rows):
+        row[:len(used)] = used
+    return blocks.view(Tensor)
+
+
+class Graphs:
+    """The CUDA graphs of a runner."""
+
+    def __init__(self):
+        self.hidden_states = np.zeros((SEQUENCES, 2), np.float32)
+        self.runs = 0
+
+    def run_fullgraph(self, desc):
+        self.runs += 1
+        return self.hidden_states[:desc.num_tokens]
+
+
+def runner_class(weights, fused, tensors):
+    """A class of model runners that go through vLLM's calls in its order."""
+
+    class Runner:
+        def __init__(self):
+            one = SimpleNamespace(tensor_parallel_size=1, pipeline_parallel_size=1,
+                                  data_parallel_size=1)
+            self.vllm_config = SimpleNamespace(parallel_config=one)
+            self.lora_config = self.speculative_config = None
+            self.supports_mm_inputs = self.use_aux_hidden_state_outputs = False
+            self.vocab_size = 16
+            self.reloads = 0
+
+        def load_model(self):
+            self.model = SimpleNamespace(
+                named_parameters=lambda remove_duplicate: weights.items(),
+                packed_modules_mapping=fused,
+                compute_logits=lambda hidden_states: f"vLLM's logits of {len(hidden_states)}")
+            self.model_memory_usage = 1000
+
+        def initialize_kv_cache(self, config):
+            self.kv_caches = tensors
+            self.block_tables = SimpleNamespace(
+                input_block_tables=[np.zeros((SEQUENCES, BLOCKS), np.int32)])
+            self.cudagraph_manager = Graphs()
+
+        def prepare_attn(self, input_batch):
+            return input_batch.tables, "slots"
+
+        def execute_model(self, input_batch, eager=False):
+            self.prepare_attn(input_batch)
+            desc = SimpleNamespace(num_tokens=input_batch.num_tokens)
+            self.hidden_states = (self.cudagraph_manager.hidden_states[:desc.num_tokens] if eager
+                                  else self.cudagraph_manager.run_fullgraph(desc))
+
+        def sample_tokens(self):
+            return self.model.compute_logits(self.hidden_states)
+
+        def reload_weights(self):
+            self.reloads += 1
+
+    return Runner
