@@ -65,7 +65,8 @@ class Sampler:
             self.programs[key] = etcrt.Program(path)
         self.vocabulary = vocabulary
         self.several = several
-        self.run = etcrt.Runtime(self.programs[key])
+        self.program = self.programs[key]
+        self.run = etcrt.Runtime(self.program)
 
     def draw(self, logits, settings, positions=None, slots=None, ids=None, seen=None, row_start=None, ring=8,
              sms=2):
@@ -93,6 +94,11 @@ class Sampler:
             "token": np.full(rows, -1, np.int32), "next_ids": np.full(sequences, -1, np.int32),
             "next_pos": np.full(sequences, -1, np.int32), "ring": np.full((places, ring), -1, np.int32),
         }
+        if "logprob" in self.program.params():
+            best = (rows, self.program.constants()["logprobs"])
+            tensors["logprob"] = np.zeros(rows, np.float32)
+            tensors["best_token"] = np.full(best, -1, np.int32)
+            tensors["best_logprob"] = np.zeros(best, np.float32)
         if self.several:
             tensors["row_start"] = row_start.astype(np.int32)
             self.run.set_dim("extra", rows - sequences)
@@ -199,6 +205,22 @@ class SamplingTest(unittest.TestCase):
                 self.assertEqual(out["next_ids"][s], out["token"][end - 1])
                 self.assertEqual(out["next_pos"][s], positions[s] + end - begin)
                 self.assertEqual(out["ring"][s, (positions[s] + end - begin) % 8], out["token"][end - 1])
+
+    def test_log_probabilities_are_those_of_the_logits(self):
+        for vocabulary, best in ((3, 5), (1000, 1), (9000, 20)):
+            sampler = Sampler(vocabulary, flags=("-D", "sampling=true", "-D", f"logprobs={best}"))
+            rng = np.random.default_rng(vocabulary)
+            out = self.check_rows(sampler, rng, SETTINGS, 14)
+            for row, logits in enumerate(out["logits"]):
+                x = scores(logits, np.zeros(vocabulary, bool), 1.0).astype(np.float64)
+                with np.errstate(divide="ignore"):  # of what is too small
+                    expected = np.log(softmax(x))
+                order = np.argsort(-x, kind="stable")[:best]
+                order = order[x[order] > -np.inf]
+                np.testing.assert_array_equal(out["best_token"][row, :len(order)], order)
+                tolerance = {"rtol": 2e-6, "atol": 5e-6}
+                np.testing.assert_allclose(out["best_logprob"][row, :len(order)], expected[order], **tolerance)
+                np.testing.assert_allclose(out["logprob"][row], expected[out["token"][row]], **tolerance)
 
     def test_checks_find_values_out_of_their_range(self):
         sampler = Sampler(17, flags=("--debug-checks",))

@@ -105,6 +105,22 @@ class StepsTest(unittest.TestCase):
         self.check_steps(decoder)
         self.assertEqual(self.texts(self.decoder(several), 4, 10), alone)
 
+    def test_log_probabilities_come_with_the_tokens(self):
+        decoder = self.decoder(self.compiled("scored", "-D", "sampling=true", "-D", "logprobs=3"), Watched)
+        told = []
+        generate(decoder, PROMPTS, 5, [], lambda i, made: told.append((i, made, decoder.scored[i])), 1)
+        self.assertEqual(len(told), 10)
+        logits = {(piece.sequence, piece.position + 1): row for pieces, rows, _ in decoder.steps
+                  for piece, row in zip(pieces, rows.astype(np.float64))}
+        for number, (i, made, scored) in enumerate(told):
+            count = sum(earlier[0] == i for earlier in told[:number])
+            row = logits[i, len(PROMPTS[i]) + count]
+            expected = row - row.max() - np.log(np.exp(row - row.max()).sum())
+            best = np.argsort(-row, kind="stable")[:3]
+            self.assertEqual([one for one, _ in scored.best], list(best))
+            np.testing.assert_allclose([value for _, value in scored.best], expected[best], atol=1e-5)
+            self.assertAlmostEqual(scored.logprob, expected[made], places=4)
+
     def check_steps(self, decoder):
         seen = np.zeros((2, 1008), bool)
         settings = [Settings(**{name: getattr(one, name) for name in vars(Settings())}) for one in SAMPLING]

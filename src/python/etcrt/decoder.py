@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import struct
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .memory import Buffer, product
 from .program import Program
@@ -92,10 +92,19 @@ class Piece(NamedTuple):
     tokens: Sequence[int]
 
 
+class Scored(NamedTuple):
+    """The log-probability that the logits alone give a token, and the most likely tokens with theirs,
+    the best one first."""
+
+    logprob: float
+    best: Sequence[Tuple[int, float]]
+
+
 class Decoder:
     """Sequences with caches for so many positions each. `several` says whether a step takes several
     new tokens of a sequence, and `most_rows` how many of all sequences; `draws` whether the program
-    was compiled with `sampling`, which `sampling`, one for each sequence, needs."""
+    was compiled with `sampling`, which `sampling`, one for each sequence, needs. Of a program with
+    `logprobs`, `scored` has those of the last step by sequence."""
 
     def __init__(self, program: Program, weights: Weights, config: Dict[str, Any], batch: int,
                  positions: int, sms: int = 0, sampling: Sequence[Sampling] = ()):
@@ -109,6 +118,7 @@ class Decoder:
         dims = program.dims()
         self.several = "row_start" in self._params
         self.draws = "slot" in self._params
+        self.scored: Dict[int, Scored] = {}
         if sampling and not self.draws:
             raise ValueError("the program takes the most likely token: it was compiled without "
                              "`-D sampling=true`")
@@ -132,7 +142,10 @@ class Decoder:
         self._set_sizes(self.most_rows, batch)
         inputs = ["ids", "pos", "page_table", *(["row_start"] if self.several else [])]
         drawn = ["slot", "next_ids", "next_pos"] if self.draws else []
-        self._of_step = [*inputs, "logits", "token", *drawn]
+        self._scores = [name for name in ("logprob", "best_token", "best_logprob")
+                        if name in self._params]
+        self.scores = bool(self._scores)
+        self._of_step = [*inputs, "logits", "token", *drawn, *self._scores]
         kept = [*_SETTINGS, "seen", "ring"] if self.draws else []
         for name in (*self._of_step, *kept, "inv_freq", "k_cache", "v_cache"):
             size = product(self._run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
@@ -191,7 +204,20 @@ class Decoder:
         tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
         self._next = [piece.position + len(piece.tokens) for piece in pieces]
         self._turn = False
+        if self._scores:
+            self.scored = {piece.sequence: scored for piece, scored
+                           in zip(pieces, self._read_scores([end - 1 for end in starts[1:]]))}
         return [tokens[end - 1] for end in starts[1:]]
+
+    def _read_scores(self, rows: Sequence[int]) -> List[Scored]:
+        def read(name: str, kind: str) -> Sequence[Any]:
+            count = product(self._run.shape(name))
+            return struct.unpack(f"{count}{kind}", self._buffers[name].read(4 * count))
+        of_tokens, best = read("logprob", "f"), read("best_token", "i")
+        values, count = read("best_logprob", "f"), self._run.shape("best_token")[1]
+        return [Scored(of_tokens[row], [(best[i], values[i])
+                                        for i in range(row * count, (row + 1) * count)])
+                for row in rows]
 
     def follow(self, steps: int) -> List[List[int]]:
         """What so many steps draw that go on with the sequences of the last one, each by the token

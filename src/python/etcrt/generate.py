@@ -157,6 +157,9 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     drawing.add_argument("--min-p", type=float, default=0.0,
                          help="tokens with this share of the best one's probability")
     drawing.add_argument("--seed", type=int, default=0, help="of the first prompt, the next has the next")
+    drawing.add_argument("--logprobs", action="store_true",
+                         help="print a line of JSON for each token, with the log-probabilities of a "
+                              "program that was compiled with -D logprobs=N")
     drawing.add_argument("--ahead", type=int, default=8,
                          help="steps that follow each other before the host looks, 8 by default")
     parser.add_argument("--sms", type=int, default=0,
@@ -200,19 +203,25 @@ def _run(options: argparse.Namespace) -> None:
     loaded = time.perf_counter()
     positions = max(map(len, prompts)) + options.max_tokens
     decoder = Decoder(program, weights, config, len(prompts), positions, options.sms, sampling)
-    printers = [_Printer(tokenizer) for _ in prompts]
+    if options.logprobs and not decoder.scores:
+        raise ValueError("--logprobs: the program was compiled without `-D logprobs=N`")
+    printer = _Printer(tokenizer)
     times: List[float] = []
 
     def on_token(i: int, token: int) -> None:
         times.append(time.perf_counter())
-        if len(prompts) == 1:
-            printers[0].add(token)
+        if options.logprobs:
+            scored = decoder.scored[i]
+            print(json.dumps({"prompt": i, "token": token, "text": tokenizer.decode([token]),
+                              "logprob": scored.logprob, "best": scored.best}), flush=True)
+        elif len(prompts) == 1:
+            printer.add(token)
 
     made = generate(decoder, prompts, options.max_tokens, end_tokens(options.folder, config),
-                    on_token, options.ahead)
-    if len(prompts) == 1:
+                    on_token, 1 if options.logprobs else options.ahead)
+    if len(prompts) == 1 and not options.logprobs:
         print()
-    else:
+    elif not options.logprobs:
         for tokens in made:
             print(json.dumps(tokenizer.decode(tokens), ensure_ascii=False))
     if not options.quiet and times:
