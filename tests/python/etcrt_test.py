@@ -36,6 +36,13 @@ graph @steps(%x: f32[3, n], %y: inout f32[2, n]) {
 }
 """
 
+LAYERS = """etir 1;
+device @add(%w: f32[8], %y: inout f32[8]) tasks (i: 8) { %y[i] = 10.0 * %y[i] + %w[i]; }
+graph @layers(%w: f32[3, 8] from "w.{i}", %y: inout f32[8]) {
+  repeat l in 0..3 { call @add(%w[l], %y); }
+}
+"""
+
 
 def safetensors(tensors):
     header, data = {}, b""
@@ -146,11 +153,15 @@ class ArrayTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        path = Path(cls.folder.name)
-        (path / "steps.etir").write_text(STEPS)
-        subprocess.run([os.environ["ETC"], "compile", path / "steps.etir", "--arch", "host",
-                        "--array", "x,y", "-o", path / "steps.etca"], check=True)
-        cls.program = etcrt.Program(path / "steps.etca")
+        cls.path = Path(cls.folder.name)
+        cls.program = cls.compiled("steps", STEPS, "x,y")
+
+    @classmethod
+    def compiled(cls, name, text, arrays):
+        (cls.path / f"{name}.etir").write_text(text)
+        subprocess.run([os.environ["ETC"], "compile", cls.path / f"{name}.etir", "--arch", "host",
+                        "--array", arrays, "-o", cls.path / f"{name}.etca"], check=True)
+        return etcrt.Program(cls.path / f"{name}.etca")
 
     @classmethod
     def tearDownClass(cls):
@@ -178,6 +189,16 @@ class ArrayTest(unittest.TestCase):
     def test_a_stacked_tensor_is_an_array(self):
         self.run_of.bind(x=np.stack(self.x), y=self.y)
         self.assertEqual(self.launched(), [[13.0] * 8, [2.0] * 8])
+
+    def test_weights_of_a_checkpoint_are_an_array(self):
+        program = self.compiled("layers", LAYERS, "w")
+        (self.path / "model.safetensors").write_bytes(
+            safetensors({f"w.{i}": x for i, x in enumerate(self.x)}))
+        run = etcrt.Runtime(program)
+        run.bind_weights(etcrt.Weights(program, etcrt.Checkpoint(self.path)))
+        run.bind(y=self.y[0])
+        run.launch()
+        self.assertEqual(self.y[0].tolist(), [123.0] * 8)
 
     def test_what_does_not_fit_is_an_error(self):
         with self.assertRaisesRegex(ValueError, "`x` has 3 tensors, and 2 are given"):
