@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
 NEW = 128  # tokens of each sequence
-WORDS = 64  # the vocabulary's part that prompts are made of is larger than any special token
+FIRST = 64  # of the tokens that prompts are made of
 SETTINGS = {
     "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
     "VLLM_ALLREDUCE_USE_SYMM_MEM": "0", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1",
@@ -63,18 +63,19 @@ def install_plugin(folder):
 
 
 def run_engine(options, config, artifact, folders):
-    """The milliseconds per token of each batch, from a process of its own; the plugin's messages are on
-    its standard error."""
+    """The milliseconds per token and the tokens of each batch, from a process of its own, whose messages
+    go to standard error: the plugin's are among them."""
     environment = {**os.environ, **SETTINGS}
     environment["PYTHONPATH"] = os.pathsep.join(
         [*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment.pop("ETC_VLLM_ARTIFACT", None)
     if artifact is not None:
         environment["ETC_VLLM_ARTIFACT"] = str(artifact.resolve())
+    results = Path(folders[0]) / "results.json"
     words = [sys.executable, "-B", __file__, "--engine", str(config), "--batches",
-             ",".join(options.batches), "--prompt", str(options.prompt)]
-    output = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(output.stdout.strip().splitlines()[-1])
+             ",".join(options.batches), "--prompt", str(options.prompt), "--json", str(results)]
+    subprocess.run(words, env=environment, stdout=sys.stderr, check=True)
+    return json.loads(results.read_text())
 
 
 def engine(options):
@@ -88,7 +89,7 @@ def engine(options):
                   gpu_memory_utilization=0.85, enable_prefix_caching=False)
 
         def seconds(batch, tokens):
-            prompts = [{"prompt_token_ids": [(7 * i + 13 * j) % 30000 + WORDS
+            prompts = [{"prompt_token_ids": [(7 * i + 13 * j) % 30000 + FIRST
                                              for j in range(options.prompt)]} for i in range(batch)]
             sampling = SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True,
                                       detokenize=False)
@@ -104,8 +105,11 @@ def engine(options):
             whole = [seconds(batch, 1 + NEW) for _ in range(3)]
             results[batch] = {"ms": (min(took for took, _ in whole) - first) / NEW * 1e3,
                               "tokens": whole[0][1]}
-        print(json.dumps(results), flush=True)
-        os._exit(0)  # the engine's process goes with this one
+        Path(options.json).write_text(json.dumps(results))
+    try:
+        llm.llm_engine.engine_core.shutdown()  # or its process keeps the GPU's memory
+    finally:
+        os._exit(0)
 
 
 def same_share(a, b):
