@@ -63,8 +63,8 @@ def install_plugin(folder):
 
 
 def run_engine(options, config, artifact, folders):
-    """The milliseconds per token and the tokens of each batch, from a process of its own, whose messages
-    go to standard error: the plugin's are among them."""
+    """The milliseconds per token and the tokens of each batch, from a process of its own. Ends where the
+    plugin leaves the engine alone."""
     environment = {**os.environ, **SETTINGS}
     environment["PYTHONPATH"] = os.pathsep.join(
         [*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -74,7 +74,13 @@ def run_engine(options, config, artifact, folders):
     results = Path(folders[0]) / "results.json"
     words = [sys.executable, "-B", __file__, "--engine", str(config), "--batches",
              ",".join(options.batches), "--prompt", str(options.prompt), "--json", str(results)]
-    subprocess.run(words, env=environment, stdout=sys.stderr, check=True)
+    log = Path(folders[0]) / "log.txt"
+    with log.open("w") as output:
+        done = subprocess.run(words, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    said = log.read_text(errors="replace")
+    if done.returncode or "etc: decode steps stay with vLLM" in said or (
+            artifact is not None and "etc: decode steps of up to" not in said):
+        sys.exit(f"{said}\nthe engine failed, or the plugin left it alone: see above")
     return json.loads(results.read_text())
 
 
