@@ -94,6 +94,9 @@ void QueueWriter::WriteSkip() { out_.Line("tickets.Skip();  // the queue"); }
 
 void WriteArrivals(TextWriter& out, const KernelScope& scope, const RaisedShare& share) {
   const Module& module = scope.module();
+  for (const Axis& axis : share.share.axes) {  // a trigger may ask for none of them
+    out.Line(fmt::format("(void){};", CxxName(module, axis.var)));
+  }
   for (const RaisedArrival& arrival : share.arrivals) {
     const Event& trigger = module.events[arrival.ref.event];
     ETC_CHECK(trigger.realisation == Realisation::Counter);

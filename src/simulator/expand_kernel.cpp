@@ -30,7 +30,9 @@ class Expander {
     play_.program.machine = MachineOf(target);
     for (const ShareSite& site : SharesOf(module, kernel)) {
       if (site.dispatch) {
-        ahead_[site.share] = std::get<Dispatch>(module.nodes[site.dispatch]).ahead;
+        const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
+        cases_[site.share] = {dispatch.ahead, bool{dispatch.capacity},
+                              site.share == dispatch.cases.front()};
       }
     }
     for (size_t i = 0; i < calls.size(); ++i) {
@@ -47,13 +49,19 @@ class Expander {
   }
 
  private:
+  struct CaseOf {
+    int64_t ahead = 0;
+    bool queued = false;
+    bool is_first = false;  // of its dispatch
+  };
+
   /// A share, ready to be expanded in each round.
   struct Prepared {
     const Share* share;
     std::optional<int64_t> ahead;  // where it is a case
     CompiledExpr first;
     std::vector<std::pair<CompiledExpr, CompiledExpr>> axes;
-    EventElements range_waits, enter_waits, waits, notifies, leave_notifies;
+    EventElements range_waits, enter_waits, waits, notifies, leave_notifies, arrivals, pushed_by;
     std::vector<std::vector<CompiledExpr>> indices;  // of each argument
   };
 
@@ -65,9 +73,13 @@ class Expander {
     auto elements = [&](const std::vector<EventRef>& refs) {
       return EventElements(module_, refs, sizes_, slots_);
     };
-    auto ahead = ahead_.find(call.share);
+    auto mine = cases_.find(call.share);
+    std::vector<EventRef>& pushed_by = pushed_by_[call.share];
+    if (share.pushed_by && pushed_by.empty()) {
+      pushed_by.push_back(*share.pushed_by);
+    }
     Prepared prepared{&share,
-                      ahead == ahead_.end() ? std::nullopt : std::optional(ahead->second),
+                      mine == cases_.end() ? std::nullopt : std::optional(mine->second.ahead),
                       CompiledExpr(module_, share.first, sizes_, slots_),
                       {},
                       elements(share.range_waits),
@@ -75,6 +87,8 @@ class Expander {
                       elements(share.waits),
                       elements(share.notifies),
                       elements(share.leave_notifies),
+                      elements(share.arrivals),
+                      elements(pushed_by),
                       {}};
     for (const Axis& axis : share.axes) {
       prepared.axes.emplace_back(CompiledExpr(module_, axis.lo, sizes_, slots_),
@@ -127,6 +141,10 @@ class Expander {
   /// One share in the round that the variables say.
   void Expand(size_t index, double weight) {
     const CallCost& call = calls_[index];
+    auto mine = cases_.find(call.share);
+    if (mine != cases_.end() && mine->second.is_first) {
+      ++queue_;
+    }
     if (call.tasks == 0) {
       return;
     }
@@ -136,6 +154,10 @@ class Expander {
     step.call = index;
     step.iteration = rounds_[index]++;
     step.ahead = prepared.ahead;
+    if (mine != cases_.end() && mine->second.queued) {
+      step.queue = queue_;
+      step.pushed = !prepared.pushed_by.IsEmpty();
+    }
     play_.program.steps.push_back(step);
     play_.weights.push_back(weight);
 
@@ -151,6 +173,7 @@ class Expander {
       task.joins = joins;
     }
     SetNotifies(prepared, first_task);
+    SetPushes(prepared, first_task);
     Written(prepared, step_id);
     if (kernel_.schedule == ScheduleKind::Kernels) {
       play_.program.steps[step_id].launched = true;
@@ -200,6 +223,28 @@ class Expander {
         AddOnce(tasks[i].notifies, signal);
       }
     });
+  }
+
+  /// Where the tasks arrive, and which elements push them: each those of some that follow each
+  /// other.
+  void SetPushes(const Prepared& prepared, size_t begin) {
+    std::vector<SimTrigger>& triggers = play_.program.triggers;
+    SetElements(prepared, prepared.arrivals, begin,
+                [&](SimTask& task, EventId event, int64_t element) {
+                  auto [found, is_new] = triggers_.try_emplace({event, element}, triggers.size());
+                  if (is_new) {
+                    triggers.emplace_back();
+                  }
+                  ++triggers[found->second].count;
+                  task.arrivals.push_back(found->second);
+                });
+    SetElements(prepared, prepared.pushed_by, begin,
+                [&](SimTask& task, EventId event, int64_t element) {
+                  SimTrigger& trigger = triggers[triggers_.at({event, element})];
+                  if (trigger.tasks++ == 0) {
+                    trigger.first = static_cast<uint32_t>(&task - play_.program.tasks.data());
+                  }
+                });
   }
 
   template <class F>
@@ -371,7 +416,10 @@ class Expander {
   const Grain grain_;
   const Sizes sizes_;
   Slots slots_;
-  std::map<NodeId, int64_t> ahead_;  // of each case
+  std::map<NodeId, CaseOf> cases_;
+  std::map<NodeId, std::vector<EventRef>> pushed_by_;  // one, or none
+  uint32_t queue_ = 0;  // the number of the dispatch that is expanded
+  std::map<std::pair<EventId, int64_t>, uint32_t> triggers_;
   std::vector<Prepared> prepared_;
   std::map<size_t, int64_t> rounds_;  // of each call, so far
   std::map<std::pair<EventId, int64_t>, uint32_t> elements_;

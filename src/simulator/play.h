@@ -40,8 +40,10 @@ struct SimStep {
   uint32_t loads_behind = kNoSignal;            // what the loader itself waits for
   bool launched = false;  // a CTA of its own: nothing is copied before the SM's last one has ended
   double launch = 0;      // us from that end to the first instruction
-  std::optional<int64_t> ahead = {};  // its tasks are drawn: how many beside the one that runs
-  uint32_t draws_behind = kNoSignal;  // what is waited for before the first ticket
+  std::optional<int64_t> ahead = {};   // its tasks are drawn: how many beside the one that runs
+  std::optional<uint32_t> queue = {};  // they belong to this one, as the steps around it do,
+  bool pushed = false;                 // and triggers push them
+  uint32_t draws_behind = kNoSignal;   // what is waited for before the first ticket
 };
 
 /// Tasks of a step that an SM runs one after the other: one, or several that are alike.
@@ -54,6 +56,14 @@ struct SimTask {
   std::vector<uint32_t> waits = {};
   std::vector<uint32_t> joins = {};  // what it waits for behind its work, before its result
   std::vector<uint32_t> notifies = {};
+  std::vector<uint32_t> arrivals = {};  // at triggers, when an SM is given it
+};
+
+/// Pushes tasks that follow each other when as many tasks have arrived as name it.
+struct SimTrigger {
+  uint32_t count = 0;
+  uint32_t first = 0;
+  uint32_t tasks = 0;
 };
 
 /// Given when as many tasks have notified it as name it; seen `latency` later.
@@ -68,6 +78,7 @@ struct SimProgram {
   // of their tickets.
   std::vector<SimTask> tasks;
   std::vector<SimSignal> signals;
+  std::vector<SimTrigger> triggers = {};
 };
 
 /// Why the consumers of an SM stand still.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -17,9 +18,10 @@ inline constexpr double kMoment = 1e-6;  // us; events nearer to each other are 
 
 enum class Phase : uint8_t { Drawing, Waiting, Starting, Working, Joining, Done };
 
-/// What the scheduler of an SM comes to: one of the SM's own tasks, or a case that all draw from.
+/// What the scheduler of an SM comes to: one of the SM's own tasks, a case that all draw from, or
+/// what is pushed to a queue.
 struct PlanEntry {
-  bool is_case = false;
+  enum class Kind : uint8_t { Task, Case, Queue } kind = Kind::Task;
   uint32_t id = 0;
 };
 
@@ -29,6 +31,8 @@ struct Sm {
   std::vector<PlanEntry> plan;
   size_t plan_at = 0;
   double ticket_at = kNever;
+  double asks_from = 0;              // it arrives at triggers until then
+  std::optional<size_t> place = {};  // of a queue, which is empty or is being read
   std::queue<size_t> words;
   // What it has handed on so far.
   std::vector<uint32_t> tasks;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "simulator/play.h"
@@ -29,11 +30,26 @@ class Tickets {
     const SimStep* step;
   };
 
-  [[nodiscard]] double NextTicket(const Sm& sm, const SimStep& step, double now) const;
+  /// What triggers push.
+  struct Queue {
+    const SimStep* step;  // of some task
+    size_t tasks = 0;     // that are pushed, sooner or later
+    size_t taken = 0;     // places of which SMs have tickets
+    std::vector<uint32_t> pushed = {};
+    std::map<size_t, Sm*> waiting = {};  // by place
+  };
+
+  bool HasTicket(Sm& sm, const SimStep& step, double now);
+  static void Write(Sm& sm);
+  void Hand(Sm& sm, uint32_t task, double now);
+  bool Draw(Case& drawn, Sm& sm, double now);
+  bool Pop(Queue& queue, Sm& sm, double now);
 
   const SimProgram& program_;
   std::function<double(uint32_t)> seen_;
   std::vector<Case> cases_;
+  std::map<uint32_t, Queue> queues_;
+  std::vector<uint32_t> arrived_;  // by trigger
   int64_t taken_ = 0;
 };
 

@@ -219,5 +219,41 @@ TEST_CASE("nobody draws before what says how many tasks there are") {
   CHECK(IdleFor(run, Idle::Tasks) == Approx(1 + 3));
 }
 
+/// Two tasks that are there from the start, and two that each of them pushes one of.
+SimProgram Pushes() {
+  SimProgram program = Machine(2);
+  program.machine.ticket = 0.5;
+  program.steps = {{.work = 1, .ahead = 0, .queue = 0},
+                   {.work = 1, .ahead = 0, .queue = 0, .pushed = true}};
+  program.tasks = {{.step = 0, .working = 4, .arrivals = {0}},
+                   {.step = 0, .working = 1, .arrivals = {1}},
+                   {.step = 1},
+                   {.step = 1}};
+  program.triggers = {{.count = 1, .first = 2, .tasks = 1}, {.count = 1, .first = 3, .tasks = 1}};
+  return program;
+}
+
+TEST_CASE("an SM takes what is pushed, in the order of the pushes") {
+  SimRun run = Play(Pushes());
+  CHECK_FALSE(run.stuck);
+  CHECK(run.tasks[0].ended == Approx(4.5));
+  CHECK(run.tasks[1].ended == Approx(1.5));
+  // SM 1 knows at 2 that the case is used up, at 2.5 its first task of the queue, at 4 the next.
+  CHECK(run.tasks[2].sm == 1);
+  CHECK(run.tasks[2].begun == Approx(2.5));
+  CHECK(run.tasks[3].sm == 1);
+  CHECK(run.tasks[3].begun == Approx(4));
+  CHECK(run.makespan == Approx(5.5));
+  CHECK(run.tickets == 8);
+}
+
+TEST_CASE("what nobody pushes is never given out") {
+  SimProgram program = Pushes();
+  program.triggers[0].count = 2;
+  SimRun run = Play(program);
+  CHECK(run.stuck);
+  CHECK(run.tasks[3].begun == Approx(2.5));  // it has the first place
+}
+
 }  // namespace
 }  // namespace etc
