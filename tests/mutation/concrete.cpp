@@ -66,7 +66,16 @@ class Builder {
   void Add(const Region& region) { Block(region.body); }
   void Add(const Dispatch& dispatch) {
     drawn_ = true;
+    if (dispatch.capacity) {
+      queue_ = program_.queues.size();
+      program_.queues.push_back(
+          {program_.Known(interpreter_.Eval(dispatch.capacity)), program_.steps.size(), 0});
+    }
     Block(dispatch.cases);
+    if (queue_) {
+      program_.queues[*queue_].end = program_.steps.size();
+    }
+    queue_.reset();
     drawn_ = false;
   }
 
@@ -144,9 +153,31 @@ class Builder {
         interpreter_.Set(device.tasks[i].var, coordinates_[i]);
       }
       RunBody(device, std::move(waits));
+      AddPushes(share);
       AddNotifies(share.notifies);
     });
     End();
+  }
+
+  /// Where the task before arrives, and what pushes it.
+  void AddPushes(const Share& share) {
+    if (Stop()) {
+      return;
+    }
+    Task& task = program_.tasks.back();
+    for (const EventRef& ref : share.arrivals) {
+      events_.Add(ref, task.arrivals);
+    }
+    if (share.pushed_by) {
+      program_.steps.back().pushed = true;
+      std::vector<Signal> elements;
+      events_.Add(*share.pushed_by, elements);
+      program_.unknown = program_.unknown || elements.size() != 1;
+      for (const Signal& element : elements) {
+        events_.Need(element.element);
+        task.trigger = element.element;
+      }
+    }
   }
 
   void Begin(const Device& device, const std::vector<Argument>& args,
@@ -157,6 +188,7 @@ class Builder {
     program_.steps.emplace_back();
     program_.steps.back().begin = program_.tasks.size();
     program_.steps.back().drawn = drawn_;
+    program_.steps.back().queue = queue_;
   }
 
   void End() {
@@ -283,7 +315,8 @@ class Builder {
   std::string name_;                  // of the current task
   std::vector<int64_t> coordinates_;  // of the current task
   int64_t first_ = 0;
-  bool drawn_ = false;  // the next step is a case
+  bool drawn_ = false;           // the next step is a case
+  std::optional<size_t> queue_;  // of this one
   int64_t choices_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,7 +36,9 @@ struct Task {
   std::string name;    // `@f[0, 3]`
   std::vector<Signal> waits;
   std::vector<Signal> notifies;
-  std::vector<size_t> reads;  // cells: elements, or bytes of the workspace; ascending
+  std::vector<Signal> arrivals;   // at elements of triggers, when an SM is given the task
+  std::optional<size_t> trigger;  // the element that pushes it
+  std::vector<size_t> reads;      // cells: elements, or bytes of the workspace; ascending
   std::vector<size_t> writes;
   std::vector<size_t>
       unwritten;  // of what it reads, the first cells that it has not written before
@@ -51,10 +54,20 @@ struct Step {
   std::vector<Signal> enter;  // waits of an SM before its first task of the step
   std::vector<Signal> leave;  // notifies after its last, once for each of its tasks
   bool drawn = false;         // a case
+  bool pushed = false;        // of a queue, by triggers
+  std::optional<size_t> queue = {};
+};
+
+/// One queue in one iteration of the repeats around it: its cases are steps that follow each other.
+struct Queue {
+  int64_t capacity = 0;
+  size_t begin = 0;
+  size_t end = 0;
 };
 
 struct ConcreteProgram {
   std::vector<Step> steps;
+  std::vector<Queue> queues;
   std::vector<Task> tasks;      // in program order
   std::vector<int64_t> needed;  // by element of an event: its count
   std::vector<std::string> element_names;

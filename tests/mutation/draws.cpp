@@ -8,7 +8,7 @@
 namespace etc::mutation {
 namespace {
 
-enum class Kind : int64_t { Wait, Start, End, Notify };
+enum class Kind : int64_t { Arrive, Wait, Start, End, Notify };
 struct Op {
   Kind kind;
   size_t id;  // of the element or the task
@@ -21,22 +21,32 @@ struct Sm {
   int64_t number = kBegins;  // of the task that it runs
   int64_t ran = 0;           // tasks of the step
   size_t next = 0;           // operation
+  bool pops = false;         // takes what is pushed to the queue of the step
+  int64_t ticket = kNone;    // of a place that it waits for
 
+  static constexpr int64_t kNone = -1;
   static constexpr int64_t kBegins = -2;  // the step, and has no number yet
   static constexpr int64_t kLeaves = -1;  // the step, since there are no more
 };
 
 struct State {
   std::vector<Sm> sms;
-  std::vector<int64_t> drawn;    // by step: how many numbers
-  std::vector<int64_t> counted;  // by element
-  std::vector<bool> ended;       // by task; of one that several SMs run, when the first has
+  std::vector<int64_t> drawn;       // by step: how many numbers
+  std::vector<int64_t> counted;     // by element
+  std::vector<bool> ended;          // by task; of one that several SMs run, when the first has
+  std::vector<int64_t> taken = {};  // by queue: places of which SMs have tickets
+  std::vector<std::vector<int64_t>> pushed = {};  // by queue: tasks
 
   std::vector<int64_t> Key() const {
     std::vector<int64_t> key;
     for (const Sm& sm : sms) {
-      key.insert(key.end(),
-                 {static_cast<int64_t>(sm.step), sm.number, sm.ran, static_cast<int64_t>(sm.next)});
+      key.insert(key.end(), {static_cast<int64_t>(sm.step), sm.number, sm.ran,
+                             static_cast<int64_t>(sm.next), sm.pops ? 1 : 0, sm.ticket});
+    }
+    key.insert(key.end(), taken.begin(), taken.end());
+    for (const std::vector<int64_t>& each : pushed) {
+      key.push_back(static_cast<int64_t>(each.size()));
+      key.insert(key.end(), each.begin(), each.end());
     }
     key.insert(key.end(), drawn.begin(), drawn.end());
     key.insert(key.end(), counted.begin(), counted.end());
@@ -47,14 +57,37 @@ struct State {
 
 class Exploring {
  public:
-  Exploring(const ConcreteProgram& program, int64_t sms) : program_(program), sms_(sms) {}
+  Exploring(const ConcreteProgram& program, int64_t sms) : program_(program), sms_(sms) {
+    pushes_.resize(program.needed.size());
+    for (const Queue& queue : program.queues) {
+      int64_t& all = all_pushed_.emplace_back(0);
+      for (size_t s = queue.begin; s < queue.end; ++s) {
+        all += program.steps[s].pushed ? program.steps[s].tasks : 0;
+      }
+    }
+    for (size_t s = 0; s < program.steps.size(); ++s) {
+      for (size_t t = program.steps[s].begin; t < program.steps[s].end; ++t) {
+        step_of_.resize(program.tasks.size());
+        step_of_[t] = s;
+        if (program.tasks[t].trigger) {
+          pushes_[*program.tasks[t].trigger].push_back(static_cast<int64_t>(t));
+        }
+      }
+    }
+  }
 
   std::optional<DrawsFound> Run(size_t max_states) {
     const size_t tasks = program_.tasks.size();
     found_.starts_before_end.assign(tasks, std::vector<bool>(tasks, false));
     State first{std::vector<Sm>(static_cast<size_t>(sms_)),
                 std::vector<int64_t>(program_.steps.size(), 0),
-                std::vector<int64_t>(program_.needed.size(), 0), std::vector<bool>(tasks, false)};
+                std::vector<int64_t>(program_.needed.size(), 0),
+                std::vector<bool>(tasks, false),
+                std::vector<int64_t>(program_.queues.size(), 0),
+                std::vector<std::vector<int64_t>>(program_.queues.size())};
+    for (Sm& sm : first.sms) {
+      GoTo(sm, 0, std::nullopt);
+    }
     std::set<std::vector<int64_t>> seen{first.Key()};
     std::deque<State> open{std::move(first)};
     while (!open.empty()) {
@@ -88,6 +121,9 @@ class Exploring {
     if (sm.step == program_.steps.size()) {
       return false;
     }
+    if (sm.ticket != Sm::kNone) {
+      return Pop(state, sm);
+    }
     const std::vector<Op> ops = OpsOf(sm);
     if (sm.next == ops.size()) {
       Draw(state, sm, static_cast<int64_t>(index));
@@ -98,7 +134,12 @@ class Exploring {
       return false;
     }
     ++sm.next;
-    if (op.kind == Kind::Notify) {
+    if (op.kind == Kind::Arrive) {
+      if (++state.counted[op.id] == program_.needed[op.id]) {
+        std::vector<int64_t>& places = state.pushed[*program_.steps[sm.step].queue];
+        places.insert(places.end(), pushes_[op.id].begin(), pushes_[op.id].end());
+      }
+    } else if (op.kind == Kind::Notify) {
       state.counted[op.id] += op.times;
     } else if (op.kind == Kind::End) {
       state.ended[op.id] = true;
@@ -115,8 +156,12 @@ class Exploring {
   /// The SM's next task of the step, or the next step.
   void Draw(State& state, Sm& sm, int64_t index) const {
     const Step& step = program_.steps[sm.step];
+    if (sm.pops) {
+      PopNext(state, sm);
+      return;
+    }
     if (sm.number == Sm::kLeaves) {
-      sm = {sm.step + 1};
+      GoTo(sm, sm.step + 1, program_.steps[sm.step].queue);
       return;
     }
     sm.ran += sm.number == Sm::kBegins ? 0 : 1;
@@ -133,6 +178,62 @@ class Exploring {
     if (sm.number >= step.tasks) {
       sm.number = Sm::kLeaves;
     }
+  }
+
+  /// To a step, from one of the queue `from` if there is one: of a queue first to those whose tasks
+  /// are there from the start, and then to what is pushed.
+  void GoTo(Sm& sm, size_t step, std::optional<size_t> from) const {
+    if (from) {
+      const Queue& queue = program_.queues[*from];
+      while (step < queue.end && program_.steps[step].pushed) {
+        ++step;
+      }
+      if (step < queue.end) {
+        sm = {step};
+        return;
+      }
+      if (all_pushed_[*from] > 0) {
+        sm = {queue.begin};
+        sm.pops = true;
+        sm.number = Sm::kLeaves;
+        return;
+      }
+    }
+    if (step < program_.steps.size() && program_.steps[step].queue) {
+      GoTo(sm, step, program_.steps[step].queue);
+      return;
+    }
+    sm = {step};
+  }
+
+  /// Behind a task of the queue what it leaves, and then the ticket for the next one.
+  void PopNext(State& state, Sm& sm) const {
+    sm.next = 0;
+    if (sm.number != Sm::kLeaves) {
+      sm.number = Sm::kLeaves;
+      sm.ran = 1;
+      return;
+    }
+    sm.ran = 0;
+    const size_t q = *program_.steps[sm.step].queue;
+    if (state.taken[q] == all_pushed_[q]) {
+      GoTo(sm, program_.queues[q].end, std::nullopt);
+      return;
+    }
+    sm.ticket = state.taken[q]++;
+  }
+
+  /// The task of the place that the SM has a ticket for, once there is one.
+  bool Pop(State& state, Sm& sm) const {
+    const std::vector<int64_t>& places = state.pushed[*program_.steps[sm.step].queue];
+    if (sm.ticket >= static_cast<int64_t>(places.size())) {
+      return false;
+    }
+    const auto task = static_cast<size_t>(places[static_cast<size_t>(sm.ticket)]);
+    sm.ticket = Sm::kNone;
+    sm.step = step_of_[task];
+    sm.number = program_.tasks[task].number;
+    return true;
   }
 
   std::vector<Op> OpsOf(const Sm& sm) const {
@@ -162,6 +263,14 @@ class Exploring {
         ops.push_back({Kind::Notify, signal.element, signal.times * sm.ran});
       }
     } else {
+      for (size_t t = step.begin; t < step.end; ++t) {
+        const Task& task = program_.tasks[t];
+        if (task.runs == Task::Runs::Once && task.body && task.number == sm.number) {
+          for (const Signal& signal : task.arrivals) {
+            ops.push_back({Kind::Arrive, signal.element});
+          }
+        }
+      }
       if (sm.ran == 0) {
         append(Task::Runs::OnEntry, all);
         for (const Signal& signal : step.enter) {
@@ -175,6 +284,9 @@ class Exploring {
 
   const ConcreteProgram& program_;
   int64_t sms_;
+  std::vector<std::vector<int64_t>> pushes_;  // by element of a trigger: tasks
+  std::vector<int64_t> all_pushed_;           // by queue: how many tasks
+  std::vector<size_t> step_of_;               // by task
   DrawsFound found_;
 };
 

@@ -69,6 +69,7 @@ std::vector<size_t> EventElements::NotifiedOnly() const {
   };
   for (const Task& task : program_.tasks) {
     mark(task.notifies);
+    mark(task.arrivals);
   }
   for (const Step& step : program_.steps) {
     mark(step.leave);

@@ -38,6 +38,7 @@ struct Options : CommonOptions {
   std::string examples;
   std::string example;  // the only one; empty for all
   size_t of_each_example = 60;
+  bool queues = false;  // all bases that are generated become queues
 };
 
 class Campaign {
@@ -79,8 +80,10 @@ class Campaign {
                            : GenerateProgram(seed),
                   {},
                   {}};
-        if (number % 5 == 4) {
-          Schedule(base, number / 20 % 2 == 0 ? ScheduleKind::Drain : ScheduleKind::Static);
+        if (options_.queues || number % 5 == 4) {
+          Schedule(base, options_.queues        ? ScheduleKind::Dynamic
+                         : number / 20 % 2 == 0 ? ScheduleKind::Drain
+                                                : ScheduleKind::Static);
         }
         RunBase(base, number, 40);
       } else {
@@ -105,7 +108,9 @@ class Campaign {
       ok = ok && pass.run(*check.module, schedule, diagnostics);
     }
     if (ok) {
-      base.name += kind == ScheduleKind::Drain ? ", a drain" : ", scheduled";
+      base.name += kind == ScheduleKind::Drain     ? ", a drain"
+                   : kind == ScheduleKind::Dynamic ? ", a queue"
+                                                   : ", scheduled";
       base.text = Print(*check.module);
     }
   }
@@ -188,8 +193,8 @@ class Campaign {
       ++ill_formed_;
       return false;
     }
-    Verdict verdict =
-        Judge(*check.module, {base.sizes, 13, 26, order % 10 == 0 ? size_t{1000} : 0, true});
+    size_t states = order % (options_.queues ? 3 : 10) == 0 ? 1000 : 0;
+    Verdict verdict = Judge(*check.module, {base.sizes, 13, 26, states, true});
     if (!verdict.judged) {
       ++not_judged_;
       return false;
@@ -306,6 +311,7 @@ int main(int argc, char** argv) {
   app.add_option("--examples", options.examples, "A folder of examples to damage")
       ->check(CLI::ExistingDirectory);
   app.add_option("--example", options.example, "The only one of them");
+  app.add_flag("--queues", options.queues, "All generated programs become queues");
   app.add_option("--of-each-example", options.of_each_example, "How many mutants")
       ->capture_default_str();
   etc::mutation::AddCommonOptions(app, options);

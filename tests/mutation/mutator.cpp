@@ -101,6 +101,10 @@ class Collector : public MutationCollector {
         AddBlock(dispatch->cases,
                  [id](Module& m) { return &std::get<Dispatch>(m.nodes[id]).cases; });
         AddTickets(*dispatch);
+        if (dispatch->capacity) {
+          AddShift("the capacity of a queue", dispatch->capacity);
+          AddInside("the capacity of a queue", dispatch->capacity);
+        }
       }
       bool runs = Runs(node);
       if (runs && i + 1 < nodes.size() && Runs(module_.nodes[nodes[i + 1]])) {
@@ -195,8 +199,22 @@ class Collector : public MutationCollector {
     AddRefs("wait", share.waits, coords, refs(&Share::waits));
     AddRefs("notify", share.notifies, coords, refs(&Share::notifies));
     AddRefs("notify", share.leave_notifies, {}, refs(&Share::leave_notifies));
+    AddRefs("arrival", share.arrivals, coords, refs(&Share::arrivals));
+    if (share.pushed_by) {
+      AddPush(id, *share.pushed_by);
+    }
     AddArguments(share.args, [id](Module& m) { return &std::get<Share>(m.nodes[id]).args; });
     AddScalars(share.scalars);
+  }
+
+  /// Another trigger, or none: its tasks are there from the start.
+  void AddPush(NodeId id, const EventRef& ref) {
+    auto get = [id](Module& m) { return &*std::get<Share>(m.nodes[id]).pushed_by; };
+    Add("drop a push", [id](Module& m) { std::get<Share>(m.nodes[id]).pushed_by.reset(); });
+    for (size_t i = 0; i < ref.indices.size(); ++i) {
+      AddEventIndex("push", ref.indices[i], [get, i](Module& m) { return &get(m)->indices[i]; });
+    }
+    AddOtherEvents("push", ref, get);
   }
 
   void AddArguments(const std::vector<Argument>& args, const In<std::vector<Argument>*>& list) {
@@ -241,8 +259,8 @@ class Collector : public MutationCollector {
       Add("drop a " + what, [list, r](Module& m) {
         list(m)->erase(list(m)->begin() + static_cast<std::ptrdiff_t>(r));
       });
-      if (what == "notify") {
-        Add("repeat a notify", [list, r](Module& m) { list(m)->push_back((*list(m))[r]); });
+      if (what == "notify" || what == "arrival") {
+        Add("repeat a " + what, [list, r](Module& m) { list(m)->push_back((*list(m))[r]); });
       }
       for (SymbolId coord : coords) {
         for (int64_t value : {0, 1, 2}) {

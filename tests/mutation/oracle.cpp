@@ -7,6 +7,7 @@
 #include "draws.h"
 #include "ir/requirements.h"
 #include "machine.h"
+#include "pushes.h"
 
 namespace etc::mutation {
 namespace {
@@ -92,6 +93,7 @@ class Judging {
           fmt::format("iterations of `@{}` touch an element of `%{}`", device, tensor));
     }
     CheckCounts();
+    CheckPushes();
     FindUndefined();
     FindConflicts();
     // One SM waits soonest for what stands behind, own SMs order least; between them for certainty.
@@ -119,6 +121,7 @@ class Judging {
     };
     for (const Task& task : program_.tasks) {
       notify(task.notifies, 1);
+      notify(task.arrivals, 1);
       notify(task.waits, 0);
     }
     for (const Step& step : program_.steps) {
@@ -129,6 +132,17 @@ class Judging {
       if (used[i] && notified[i] != program_.needed[i]) {
         Add(Wrong::Count, fmt::format("{} counts {}, notified {} times", program_.element_names[i],
                                       program_.needed[i], notified[i]));
+      }
+    }
+  }
+
+  void CheckPushes() {
+    PushFaults faults = FindPushFaults(program_);
+    for (const auto& [wrong, fault] :
+         {std::pair{Wrong::Hang, &faults.never}, std::pair{Wrong::Overflow, &faults.overflow},
+          std::pair{Wrong::Early, &faults.early}}) {
+      if (*fault) {
+        Add(wrong, **fault);
       }
     }
   }
@@ -234,7 +248,8 @@ class Judging {
       return;
     }
     ++verdict_.explored;
-    bool same = !all->hangs || verdict_.wrong.contains(Wrong::Hang);
+    bool same = !all->hangs || verdict_.wrong.contains(Wrong::Hang) ||
+                verdict_.wrong.contains(Wrong::Early) || verdict_.wrong.contains(Wrong::Count);
     for (size_t a = 0; a < conflicts_.size(); ++a) {
       for (const auto& [b, cell] : conflicts_[a]) {
         same = same && (!all->starts_before_end[a][b] || verdict_.wrong.contains(Wrong::Race));
@@ -266,6 +281,10 @@ const char* Name(Wrong wrong) {
       return "dependent iterations";
     case Wrong::Count:
       return "count";
+    case Wrong::Overflow:
+      return "overflow";
+    case Wrong::Early:
+      return "early";
     case Wrong::Undefined:
       return "undefined read";
   }

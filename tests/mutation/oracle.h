@@ -19,6 +19,8 @@ enum class Wrong {
   Iterations,   // two iterations of a `for` in a task that touch a cell, one writing
   Count,        // an element that is used has another number of notifies than its count: a rule of
                 // the language, which some programs that break it survive
+  Overflow,     // a queue with more tasks than places
+  Early,        // a task that an SM may be given before one that it waits for: a rule, too
   Undefined,    // a body reads what no task before it in program order has written, nor its own
                 // before; of a local or an `out` parameter, what its own has not
 };

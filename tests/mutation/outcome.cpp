@@ -93,10 +93,12 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
   bool race = verdict.wrong.contains(Wrong::Race);
   bool dependent = verdict.wrong.contains(Wrong::Iterations);
   bool undefined = verdict.wrong.contains(Wrong::Undefined);
+  bool overflow = verdict.wrong.contains(Wrong::Overflow);
   const ProofReport& report = check.report;
-  if (outside || overwritten || hang || race || dependent || undefined) {
+  if (outside || overwritten || hang || race || dependent || undefined || overflow) {
     bool open = (outside && report.bounds.not_proved > 0) ||
                 (overwritten && MemoryIsOpen(report)) ||
+                (overflow && report.counts.not_proved > 0) ||
                 (hang && report.counts.not_proved + report.order.not_proved > 0) ||
                 (race && RacesAreOpen(check, verdict)) ||
                 (dependent && IterationsAreOpen(report, verdict)) ||
@@ -111,7 +113,7 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
   if (check.Accepted()) {
     return report.NotProved() > 0 ? Outcome::RightNotProved : Outcome::RightAccepted;
   }
-  if (verdict.wrong.contains(Wrong::Count)) {
+  if (verdict.wrong.contains(Wrong::Count) || verdict.wrong.contains(Wrong::Early)) {
     return Outcome::RightRule;
   }
   return check.proofs_refute ? Outcome::RightRefuted : Outcome::RightVerifier;
