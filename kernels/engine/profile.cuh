@@ -70,10 +70,6 @@ struct Recorder {
       ProfileHeader* header = ProfileOf(profile, records, sm);
       const i32 room = i32(LoadShared(State()).z);
       header->lost[role] = room < 0 ? u32(-room) : 0;
-      if (role == 0) {
-        header->end_nanoseconds = GlobalTime();
-        header->end_ticks = LongTicks();
-      }
     }
   }
 
@@ -91,20 +87,11 @@ struct Recorder {
   }
 };
 
-/// Says what the SM's ticks are in nanoseconds: by one thread that has nothing else to do, since it
-/// waits for the moment at which the device's clock moves on.
-ETC_DEVICE void AlignClocks(int thread, void* profile, i64 records, i64 sm) {
+/// Says when the launch began on the SM; by one thread that has nothing else to do.
+ETC_DEVICE void BeginProfile(int thread, void* profile, i64 records, i64 sm) {
   if (thread == 0) {
     ProfileHeader* header = ProfileOf(profile, records, sm);
-    const u64 before = GlobalTime();
-    u64 now = before;
-    u64 ticks = 0;
-    while (now == before) {
-      ticks = LongTicks();
-      now = GlobalTime();
-    }
-    header->begin_nanoseconds = now;
-    header->begin_ticks = ticks;
+    header->begun = GlobalTime();
     header->sm = SmNumber();
   }
 }

@@ -7,15 +7,14 @@
 
 namespace etc {
 
-/// Of an SM. A clock of ticks is its own; nanoseconds are the device's.
+/// Of an SM.
 struct ProfileHeader {
   static constexpr int kRoles = 3;  // consumers, loader, epilogue warp
 
-  u64 begin_nanoseconds, begin_ticks;
-  u64 end_nanoseconds, end_ticks;
+  u64 begun;         // nanoseconds of the clock that all SMs share, early in the launch
   u32 lost[kRoles];  // records for which there was no room
   u32 sm;            // the number that the hardware gives it
-  u64 unused[2];
+  u64 unused[5];
 };
 static_assert(sizeof(ProfileHeader) == 64, "the runtime reads it");
 

@@ -38,9 +38,9 @@ void WriteLeave(TextWriter& out, const char* when) {
 }
 
 /// `others`: what is taken off the number of a spare thread, since some have a role.
-void WriteAlignClocks(TextWriter& out, const std::string& others = "") {
+void WriteBeginProfile(TextWriter& out, const std::string& others = "") {
   out.Line(
-      fmt::format("etc::AlignClocks(block.SpareThread(){}, params.Profile(), "
+      fmt::format("etc::BeginProfile(block.SpareThread(){}, params.Profile(), "
                   "params.profile_records, blockIdx.x);",
                   others));
 }
@@ -99,7 +99,7 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   std::string others = dispatches ? fmt::format(" - {}::CtaTickets::kThreads", space) : "";
   out.Line(fmt::format("flags.Clear(block.SpareThread(){0}, block.kSpareThreads{0});", others));
   if (kernel.profile) {
-    WriteAlignClocks(out, others);
+    WriteBeginProfile(out, others);
   }
   out.Close();
   out.Reopen("} else {");
@@ -137,7 +137,7 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
       fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
   if (kernel.profile) {
     out.Reopen("} else {");
-    WriteAlignClocks(out);
+    WriteBeginProfile(out);
   }
   out.Close();
   out.Reopen("} else {");

@@ -18,13 +18,9 @@ struct Recorder {
         next(RecordsOf(header, records, role)),
         end(next + records) {
     header->sm = u32(sm);
-    header->begin_nanoseconds = Nanoseconds();
-    header->begin_ticks = header->begin_nanoseconds >> 4;
+    header->begun = Nanoseconds();
   }
-  void Close(const Consumer&, void*, i64, i64) const {
-    header->end_nanoseconds = Nanoseconds();
-    header->end_ticks = header->end_nanoseconds >> 4;
-  }
+  void Close(const Consumer&, void*, i64, i64) const {}
 
   u32 Now() const { return Ticks(); }
 

@@ -10,7 +10,9 @@
 namespace etc::runtime {
 namespace {
 
-constexpr int64_t kHostTick = 16;  // nanoseconds of a tick in a profile of a host launch
+// Nanoseconds of a tick in a profile.
+constexpr int64_t kHostTick = 16;
+constexpr int64_t kDeviceTick = 1;
 
 uint64_t Word(const void* data) { return reinterpret_cast<uintptr_t>(data); }
 
@@ -195,7 +197,7 @@ Status Instance::MakePlan(std::vector<int64_t> dims, Plan* plan) const {
     shape.sms = sms_;
     shape.launches = kernel.entry.empty() ? static_cast<int64_t>(plan->steps->steps.size()) : 1;
     shape.launches = std::max<int64_t>(shape.launches, 1);
-    shape.nanoseconds_per_tick = backend_->IsHost() ? kHostTick : 0;
+    shape.nanoseconds_per_tick = backend_->IsHost() ? kHostTick : kDeviceTick;
     ETC_RETURN_IF_BAD(SizeProfile(*kernel.profile, plan->dims, &shape));
     plan->memory.profile_bytes = shape.launches * shape.Bytes();
   }

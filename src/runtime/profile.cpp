@@ -19,11 +19,10 @@ constexpr int kSpanBits = 16;
 
 /// As kernels/engine/profile_record.cuh has them.
 struct Header {
-  uint64_t begin_nanoseconds, begin_ticks;
-  uint64_t end_nanoseconds, end_ticks;
+  uint64_t begun;  // nanoseconds
   std::array<uint32_t, kRoles> lost;
   uint32_t sm;
-  std::array<uint64_t, 2> unused;
+  std::array<uint64_t, 5> unused;
 };
 static_assert(sizeof(Header) == 64, "generated code writes it");
 struct Record {
@@ -56,15 +55,16 @@ class Reader {
   trace::Trace Run() {
     trace_.processes = {"kernel " + profile_.kernel};
     tracks_.assign(static_cast<size_t>(shape_.sms) * kRoles, kNoTrack);
-    const double per_tick = NanosecondsPerTick();
     const uint64_t first = FirstBegin();
     for (int64_t launch = 0; launch < shape_.launches; ++launch) {
       for (int64_t sm = 0; sm < shape_.sms; ++sm) {
         Header header;
-        if (!HeaderAt(launch, sm, &header) || header.begin_nanoseconds == 0) {
+        if (!HeaderAt(launch, sm, &header) || header.begun == 0) {
           continue;
         }
-        const Clock clock{header.begin_ticks, header.begin_nanoseconds - first, per_tick};
+        const auto per_tick = static_cast<uint64_t>(shape_.nanoseconds_per_tick);
+        const Clock clock{header.begun / per_tick, header.begun - first,
+                          static_cast<double>(per_tick)};
         for (size_t role = 0; role < kRoles; ++role) {
           trace_.lost += header.lost[role];
           ReadRole(launch, sm, role, clock);
@@ -91,44 +91,17 @@ class Reader {
     return true;
   }
 
-  template <class Visit>
-  void ForEachHeader(Visit visit) const {
+  uint64_t FirstBegin() const {
+    uint64_t first = UINT64_MAX;
     for (int64_t launch = 0; launch < shape_.launches; ++launch) {
       for (int64_t sm = 0; sm < shape_.sms; ++sm) {
         Header header;
-        if (HeaderAt(launch, sm, &header) && header.begin_nanoseconds != 0) {
-          visit(header);
+        if (HeaderAt(launch, sm, &header) && header.begun != 0) {
+          first = std::min(first, header.begun);
         }
       }
     }
-  }
-
-  uint64_t FirstBegin() const {
-    uint64_t first = UINT64_MAX;
-    ForEachHeader([&](const Header& header) { first = std::min(first, header.begin_nanoseconds); });
     return first;
-  }
-
-  /// All SMs have one frequency, and each says what it was between two moments: the median is what
-  /// most of them agree in, since the device's clock moves on in steps.
-  double NanosecondsPerTick() const {
-    if (shape_.nanoseconds_per_tick != 0) {
-      return static_cast<double>(shape_.nanoseconds_per_tick);
-    }
-    std::vector<double> rates;
-    ForEachHeader([&](const Header& header) {
-      if (header.end_ticks > header.begin_ticks &&
-          header.end_nanoseconds > header.begin_nanoseconds) {
-        rates.push_back(static_cast<double>(header.end_nanoseconds - header.begin_nanoseconds) /
-                        static_cast<double>(header.end_ticks - header.begin_ticks));
-      }
-    });
-    if (rates.empty()) {
-      return 1;
-    }
-    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-    std::nth_element(rates.begin(), middle, rates.end());
-    return *middle;
   }
 
   void ReadRole(int64_t launch, int64_t sm, size_t role, const Clock& clock) {
@@ -227,8 +200,7 @@ class Reader {
     return track;
   }
 
-  /// Tracks by SM and role, spans of a track by time. Launches overlap, and the clocks of SMs agree
-  /// only so far.
+  /// Tracks by SM and role, spans of a track by time: launches overlap.
   void Order() {
     std::vector<size_t> place(trace_.tracks.size());
     std::vector<trace::Track> tracks;

@@ -13,10 +13,10 @@ namespace etc::runtime {
 
 /// What a launch has room for.
 struct ProfileShape {
-  int64_t records = 0;               // of each role of an SM
-  int64_t sms = 0;                   // of each launch
-  int64_t launches = 1;              // of a kernel that is a list of them
-  int64_t nanoseconds_per_tick = 0;  // 0: the SMs' clocks say it
+  int64_t records = 0;   // of each role of an SM
+  int64_t sms = 0;       // of each launch
+  int64_t launches = 1;  // of a kernel that is a list of them
+  int64_t nanoseconds_per_tick = 1;
 
   /// Of one launch.
   int64_t Bytes() const;

@@ -8,19 +8,14 @@
 
 namespace etc {
 
-/// Cycles of the SM, of which 32 bits wrap around after two seconds.
+/// Nanoseconds, the same on all SMs, in steps of 32 or 64. The cycles of an SM take no less time to
+/// read, and under load the SMs do not agree in their frequency.
 ETC_DEVICE u32 Ticks() {
-  u32 cycles;
-  asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
-  return cycles;
+  u32 nanoseconds;
+  asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(nanoseconds)::"memory");
+  return nanoseconds;
 }
-ETC_DEVICE u64 LongTicks() {
-  u64 cycles;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
-  return cycles;
-}
-
-/// Nanoseconds, the same on all SMs; it moves on in steps of 32 or more.
+/// The same, of which 32 bits wrap around after four seconds.
 ETC_DEVICE u64 GlobalTime() {
   u64 nanoseconds;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");

@@ -8,7 +8,6 @@
 namespace etc {
 
 ETC_DEVICE u32 Ticks() { return u32(emulator::Ticks()); }
-ETC_DEVICE u64 LongTicks() { return emulator::Ticks(); }
 ETC_DEVICE u64 GlobalTime() { return emulator::Ticks(); }
 ETC_DEVICE u32 SmNumber() { return blockIdx.x; }
 ETC_DEVICE u32 EndOfShared(int bytes) {
