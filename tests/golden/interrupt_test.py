@@ -85,9 +85,12 @@ def interrupted(etc, command, number, compiler):
         process.send_signal(number)
         code = process.wait(60)
         case.check(f"{command[0]}, {number.name}", code, -number)
-        left = [pid for pid in pids.read_text().split() if runs(pid)]
-        if left:
-            sys.exit(f"{command[0]}, {number.name}: of the compiler's processes {left} still run")
+        left = pids.read_text().split()
+        deadline = time.monotonic() + 10  # what is killed still takes its time to end
+        while left := [pid for pid in left if runs(pid)]:
+            if time.monotonic() > deadline:
+                sys.exit(f"{command[0]}, {number.name}: of the compiler's processes {left} still run")
+            time.sleep(0.01)
 
 
 def crashed(etc, command, number):
