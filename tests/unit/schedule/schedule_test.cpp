@@ -262,15 +262,5 @@ TEST_CASE("the scheduled module prints as text that parses to the same module") 
   CHECK(Print(*again) == text);
 }
 
-TEST_CASE("a schedule that does not exist yet is an error, not a fallback") {
-  auto module = ParseVerified(kChain);
-  Diagnostics diagnostics;
-  ScheduleOptions options;
-  options.schedule = ScheduleKind::Dynamic;
-  CHECK_FALSE(LowerStatic(*module, options, diagnostics));
-  REQUIRE(diagnostics.HasErrors());
-  CHECK(diagnostics.all()[0].kind == DiagnosticKind::Unsupported);
-}
-
 }  // namespace
 }  // namespace etc
