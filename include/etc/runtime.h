@@ -175,6 +175,7 @@ typedef struct etc_graph_info {
   int32_t dims;
   int32_t params;
   int32_t kernels;
+  const char* mesh; /* the dim that is the number of ranks; null: the graph runs alone */
 } etc_graph_info;
 
 typedef struct etc_dim_info {
@@ -204,6 +205,8 @@ typedef struct etc_param_info {
   int64_t array;              /* of an array of tensors, how many: the first extent; else 0 */
   const char* const* sources; /* what it is called in a checkpoint, in their order (weights.h) */
   int32_t source_count;
+  int32_t has_shard; /* whether each rank has a part of it */
+  int32_t shard;     /* the axis that is divided; else 0 */
 } etc_param_info;
 
 typedef struct etc_kernel_info {
@@ -346,6 +349,25 @@ ETC_API etc_status etc_instance_launch(etc_instance* instance, void* stream);
  * waited for, if the watchdog ended one. Until then the launches behind the failure do nothing.
  * Good at once for a program with neither. A host launch asks by itself. */
 ETC_API etc_status etc_instance_check(etc_instance* instance, void* stream);
+
+/* ---- Groups: the ranks of a program with a mesh ---- */
+
+typedef struct etc_group etc_group;
+
+/* `ranks` is one of the numbers of ranks that the graph is for; the dim that says so is set. */
+ETC_API etc_status etc_group_create(const etc_program* program, const char* graph, int32_t ranks,
+                                    etc_group** group);
+/* No launch is under way. Frees the instances, too. Null is allowed. */
+ETC_API void etc_group_free(etc_group* group);
+/* The instance of a rank, to bind and to set dims of: the group's own, not to be freed. */
+ETC_API etc_status etc_group_instance(etc_group* group, int32_t rank, etc_instance** instance);
+/* Makes sure that all ranks have the same sizes, and the memory that peers reach large enough for
+ * them. No launch is under way. From then on each rank may be launched by itself, from a thread of
+ * its own, and all of them equally often: a launch waits for its peers where it reaches into them.
+ */
+ETC_API etc_status etc_group_reserve(etc_group* group);
+/* Reserves, and launches each rank on its stream. `streams` has one for each, or is null. */
+ETC_API etc_status etc_group_launch(etc_group* group, void* const* streams);
 
 /* ---- Profiles: what each SM did when (programs compiled with `--profile`) ---- */
 

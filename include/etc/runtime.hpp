@@ -190,6 +190,9 @@ class Instance {
     instance_.reset(instance);
   }
 
+  /// A rank of a group, which owns it and must outlive this.
+  explicit Instance(etc_instance* of_group) : instance_(of_group, Free{false}) {}
+
   etc_instance* get() const { return instance_.get(); }
 
   void SetDim(const std::string& name, int64_t value) {
@@ -264,9 +267,42 @@ class Instance {
 
  private:
   struct Free {
-    void operator()(etc_instance* instance) const { etc_instance_free(instance); }
+    Free() : is_ours(true) {}
+    explicit Free(bool ours) : is_ours(ours) {}
+    bool is_ours;
+    void operator()(etc_instance* instance) const {
+      if (is_ours) {
+        etc_instance_free(instance);
+      }
+    }
   };
   std::unique_ptr<etc_instance, Free> instance_;
+};
+
+/// The ranks of a program with a mesh.
+class Group {
+ public:
+  Group(const Program& program, int32_t ranks, const char* graph = nullptr) {
+    etc_group* group = nullptr;
+    ThrowUnlessOk(etc_group_create(program.get(), graph, ranks, &group));
+    group_.reset(group);
+  }
+
+  etc_group* get() const { return group_.get(); }
+
+  Instance Rank(int32_t rank) const {
+    etc_instance* instance = nullptr;
+    ThrowUnlessOk(etc_group_instance(get(), rank, &instance));
+    return Instance(instance);
+  }
+  void Reserve() { ThrowUnlessOk(etc_group_reserve(get())); }
+  void Launch(void* const* streams = nullptr) { ThrowUnlessOk(etc_group_launch(get(), streams)); }
+
+ private:
+  struct Free {
+    void operator()(etc_group* group) const { etc_group_free(group); }
+  };
+  std::unique_ptr<etc_group, Free> group_;
 };
 
 }  // namespace etc

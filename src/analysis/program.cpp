@@ -125,7 +125,9 @@ class Builder {
   static void AddRefs(const std::vector<EventRef>& refs, const std::vector<SymbolId>& coords,
                       SourceRange range, std::vector<TaskEdge>& to) {
     for (const EventRef& ref : refs) {
-      AddRef(ref, coords, range, to);
+      if (!ref.peer) {  // what is notified at a peer puts nothing in order on the own rank
+        AddRef(ref, coords, range, to);
+      }
     }
   }
 

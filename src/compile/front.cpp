@@ -11,6 +11,7 @@
 #include "compile/include_path.h"
 #include "compile/pipeline.h"
 #include "expand/expand.h"
+#include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "support/files.h"
 #include "text/parser.h"

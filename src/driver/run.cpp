@@ -1,6 +1,7 @@
 // `etc run`: build or load an artifact → make tensors → launch → compare → write.
 #include <fmt/format.h>
 
+#include "analysis/ranks.h"
 #include "bench/statistics.h"
 #include "compile/front.h"
 #include "compile/pipeline.h"
@@ -12,6 +13,7 @@
 #include "support/progress.h"
 #include "tensor/compare.h"
 #include "tensor/execution.h"
+#include "tensor/group_execution.h"
 #include "tensor/program_view.h"
 #include "tensor/run_tensors.h"
 
@@ -64,10 +66,13 @@ class RunJob {
                               graph->OutputNames(), session_.diagnostics())) {
       return false;
     }
-    Execution execution(*program, graph->name, options_.sms);
+    std::unique_ptr<Launcher> launcher = MakeLauncher(*program, *graph, *dims, options_.sms);
+    if (launcher == nullptr) {
+      return false;
+    }
     TensorSources sources{*dims, *inputs, options_.seed, options_.scale};
     sources.checked_by_launch = program->Describe().debug_checks != 0;
-    auto run = MakeTensors(execution, *graph, sources, session_.diagnostics());
+    auto run = MakeTensors(*launcher, *graph, sources, session_.diagnostics());
     if (!run) {
       return false;
     }
@@ -77,10 +82,20 @@ class RunJob {
       if (!reference) {
         return false;
       }
-      execution.PoisonWorkspace(kPoison);
+      launcher->PoisonWorkspace(kPoison);
     }
-    Results results = Launch(execution, *run, reference);
-    return Write(*outputs, *run, results) && WriteProfile(execution);
+    Results results = Launch(*launcher, *run, reference);
+    return Write(*outputs, *run, *launcher, results) && WriteProfile(*launcher);
+  }
+
+  /// Nothing after an error.
+  std::unique_ptr<Launcher> MakeLauncher(const Program& program, const GraphView& graph,
+                                         const std::map<std::string, int64_t>& dims, int32_t sms) {
+    if (graph.mesh.empty()) {
+      return std::make_unique<Execution>(program, graph.name, sms);
+    }
+    auto ranks = RanksOf(graph, dims, session_.diagnostics());
+    return ranks ? std::make_unique<GroupExecution>(program, graph, *ranks, sms) : nullptr;
   }
 
   /// The artifact itself, or one built from the source for the device.
@@ -94,6 +109,9 @@ class RunJob {
             lowering.schedule.watchdog_seconds.value_or(kWatchdogSeconds);
       }
       module_ = LoadModule(options_.source, session_);
+      if (module_ && module_->mesh) {
+        written_ = std::make_unique<Module>(*module_);
+      }
       if (!module_ || !CheckRunArguments(*module_, arguments, session_.diagnostics()) ||
           !(IsScheduled(*module_) ||
             RunPasses(*module_, StaticPipeline(lowering.schedule), lowering, timer_, session_))) {
@@ -147,9 +165,13 @@ class RunJob {
     session_.diagnostics().Error(DiagnosticKind::CommandLine, {}, std::move(message));
   }
 
-  /// The same tensors through the host target on one SM, where nothing runs at the same time.
+  /// The same tensors through the host target, where nothing runs at the same time: on one SM, and
+  /// for several ranks as the program of all of them, one call after the other.
   std::optional<Results> RunReference(const Program& program, const GraphView& graph,
                                       const RunTensors& run) {
+    if (!graph.mesh.empty()) {
+      return RunJoined(program, graph, run);
+    }
     std::optional<Program> host;
     if (!IsForHost(program)) {
       host = Build(RunDevice::Host);
@@ -170,19 +192,55 @@ class RunJob {
     return execution.Fetch();
   }
 
+  std::optional<Results> RunJoined(const Program& program, const GraphView& graph,
+                                   const RunTensors& run) {
+    if (written_ == nullptr) {
+      Refuse("`--check` of a program with a mesh needs its source");
+      return std::nullopt;
+    }
+    const int64_t ranks = run.dims.at(graph.mesh);
+    module_ = std::make_unique<Module>(JoinRanks(AtRanks(*written_, ranks), ranks));
+    LoweringOptions lowering = options_.lowering;
+    lowering.schedule.schedule = ScheduleKind::Kernels;
+    if (!RunPasses(*module_, StaticPipeline(lowering.schedule), lowering, timer_, session_)) {
+      return std::nullopt;
+    }
+    auto joined = Build(RunDevice::Host);
+    if (!joined) {
+      return std::nullopt;
+    }
+    Progress progress("the reference runs");
+    const GroupExecution parts(program, graph, static_cast<int32_t>(ranks), 1);
+    std::vector<TensorData> tensors;
+    for (const TensorData& tensor : run.tensors) {
+      tensors.push_back(parts.Parts(tensor));
+    }
+    Execution execution(*joined, graph.name, 1);
+    auto view = SelectGraph(*joined, graph.name, session_.diagnostics());
+    for (const etc_dim_info& dim : view->dims) {
+      execution.SetDim(dim.name, run.dims.at(dim.name));
+    }
+    for (const TensorData& tensor : tensors) {
+      execution.Bind(tensor);
+    }
+    execution.PoisonWorkspace(kReferencePoison);
+    execution.Launch();
+    return execution.Fetch();
+  }
+
   /// Launches as often as asked; with a reference, every launch is compared.
-  Results Launch(Execution& execution, const RunTensors& run,
+  Results Launch(Launcher& launcher, const RunTensors& run,
                  const std::optional<Results>& reference) {
     Progress progress("the program runs");
     std::vector<double> times;
     Results results;
     for (int64_t i = 0; i < options_.repeat; ++i) {
-      times.push_back(execution.Launch());
+      times.push_back(launcher.Launch());
       bool last = i + 1 == options_.repeat;
       if (!reference && !last) {
         continue;
       }
-      results = execution.Fetch();
+      results = launcher.Fetch();
       if (reference) {
         CompareLaunch(i, last, run, *reference, results);
       }
@@ -214,13 +272,14 @@ class RunJob {
     }
   }
 
-  bool Write(const Assignments& outputs, const RunTensors& run, const Results& results) {
+  bool Write(const Assignments& outputs, const RunTensors& run, Launcher& launcher,
+             const Results& results) {
     std::vector<OutputFile> files;
     for (const TensorData& tensor : run.tensors) {
       if (tensor.access == ETC_IN) {
         continue;
       }
-      const std::vector<char>& bytes = results.at(tensor.name);
+      const std::vector<char> bytes = launcher.Whole(tensor, results.at(tensor.name));
       if (auto output = outputs.find(tensor.name); output != outputs.end()) {
         files.push_back({output->second, FileContents(output->second, tensor, bytes)});
       } else if (outputs.empty()) {
@@ -232,11 +291,11 @@ class RunJob {
   }
 
   /// Of the last launch.
-  bool WriteProfile(Execution& execution) {
+  bool WriteProfile(Launcher& launcher) {
     if (options_.profile.empty()) {
       return true;
     }
-    const LaunchProfile profile = execution.instance().Profile();
+    const LaunchProfile profile = launcher.instance().Profile();
     return WriteText(options_.profile, profile.Json(), session_.diagnostics()) &&
            (options_.profile == "-" ||
             WriteStdout(profile.Describe().summary, session_.diagnostics()));
@@ -247,6 +306,7 @@ class RunJob {
   PhaseTimer timer_;
   ProgramBuilder builder_{session_, options_.source.include_dirs};
   std::unique_ptr<Module> module_;
+  std::unique_ptr<Module> written_;  // of a source with a mesh: in front of the passes
   std::string report_;
   bool checks_passed_ = true;
 };

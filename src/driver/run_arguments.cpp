@@ -108,7 +108,11 @@ class ArgumentCheck {
         continue;
       }
       std::vector<std::optional<int64_t>> extents;
-      for (ExprId extent : tensor.shape) {
+      for (size_t i = 0; i < tensor.shape.size(); ++i) {
+        // A file holds what all ranks have together.
+        bool sharded = tensor.shard == i;
+        ExprId extent =
+            sharded ? std::get<Binary>(module_.exprs[tensor.shape[i]]).left : tensor.shape[i];
         extents.push_back(EvaluateInt(module_, extent, sizes_));
       }
       CheckNpyHeader(file->second, tensor.name, Spelling(tensor.type), extents, diagnostics_);

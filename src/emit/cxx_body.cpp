@@ -86,7 +86,7 @@ class BodyWriter {
       std::string value = element == ValueKind::Double
                               ? CxxExprAs(scope_, ValueKind::Double, stmt.value)
                               : CxxExpr(scope_, stmt.value);
-      out_.Line(Store(stmt.tensor, stmt.indices, value, KindOf(module_, stmt.value)));
+      out_.Line(Store(stmt.tensor, stmt.indices, value, KindOf(module_, stmt.value), stmt.peer));
       return;
     }
     // What is added to a float may be a double.
@@ -129,9 +129,13 @@ class BodyWriter {
   }
 
   std::string Store(TensorId id, const std::vector<ExprId>& indices, const std::string& value,
-                    ValueKind kind) {
+                    ValueKind kind, ExprId peer = {}) {
     const Tensor& tensor = module_.tensors[id];
-    std::string target = fmt::format("{}[{}]", scope_.Pointer(id), CxxOffset(scope_, id, indices));
+    std::string base = scope_.Pointer(id);
+    if (peer) {
+      base = fmt::format("dims.peers.At({}, {})", base, CxxExpr(scope_, peer));
+    }
+    std::string target = fmt::format("{}[{}]", base, CxxOffset(scope_, id, indices));
     std::string guard = scope_.Guard(id, indices);
     std::string head = guard.empty() ? "" : fmt::format("if ({}) ", guard);
     std::string element = KindOf(tensor.type) == ValueKind::Float

@@ -237,6 +237,8 @@ std::string CxxName(const Module& module, SymbolId id) {
       return "dims.d_" + symbol.name;
     case SymbolKind::Sms:
       return "sms";
+    case SymbolKind::Rank:
+      return "dims.peers.rank";
     case SymbolKind::Scalar:
       return "args.scalars." + CxxIdentifier(symbol.name);
     case SymbolKind::Value:

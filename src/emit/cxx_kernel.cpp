@@ -31,6 +31,9 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
   for (SymbolId dim : raised.dims) {
     out.Line(fmt::format("i64 d_{};", module.symbols[dim].name));
   }
+  if (module.mesh) {
+    out.Line("Peers peers;");
+  }
   out.Close("};");
   out.Open("struct Params {");
   for (TensorId id : raised.kernel.params) {
@@ -51,6 +54,16 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
     out.Line("char* profile;");
     out.Line("i64 profile_records;");
     out.Line("i64 profile_bytes;");
+  }
+  if (module.mesh) {
+    out.Line("char* symmetric;");
+    out.Line("u32* begun;");
+    out.Line("const i64* distances;");
+    out.Line("i64 rank;");
+    out.Line("i64 ranks;");
+    out.Line("u64 launch;");
+    values += values.empty() ? "" : ", ";
+    values += "Peers{distances, begun, rank, ranks, u32(launch)}";
   }
   for (size_t depth = 0; depth < raised.iterations; ++depth) {
     out.Line(fmt::format("i64 iteration_{};", depth));
@@ -74,9 +87,9 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope) {
     if (const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id])) {
       const Tensor& tensor = module.tensors[buffer->tensor];
       out.Line(fmt::format(
-          "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.workspace + {2});",
+          "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.{2} + {3});",
           tensor.flagged ? "char" : CxxType(tensor.type), tensor.name,
-          CxxExpr(scope, tensor.offset)));
+          tensor.symmetric ? "symmetric" : "workspace", CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];
       out.Line(fmt::format("[[maybe_unused]] const i64 e_{} = {};", event.name,

@@ -63,7 +63,10 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
     }
     const std::string counter = fmt::format("e_{} + {}, u32({})", event.name, flat, count);
     if (place == nullptr) {
-      out_.Line(fmt::format("{}events.NotifyOne({}, {});", loops, role_, counter));
+      std::string events =
+          ref.peer ? fmt::format("EventsAt(events, dims.peers, {})", CxxExpr(scope_, ref.peer))
+                   : "events";
+      out_.Line(fmt::format("{}{}.NotifyOne({}, {});", loops, events, role_, counter));
     } else if (!signal.watched) {
       out_.Line(fmt::format("{}events.WaitOne({}, {}{});", loops, role_, record, counter));
     } else {

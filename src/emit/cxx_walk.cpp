@@ -262,6 +262,9 @@ class WalkWriter {
     std::string make = fmt::format("Impl_{} impl(consumer, args);", device.name);
     if (!launch_) {
       WritePrefetch(share, device, loop);
+      if (share.share.awaits_peers) {
+        out_.Line("dims.peers.Await();");
+      }
       WriteWaits(share.enter_waits, share.place);
       std::string where =
           share.enters_together

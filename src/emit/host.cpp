@@ -102,6 +102,11 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
   out.Line("}");
   out.Line("}");
   WriteEntry(out, kernel, EntryName(kernel), [&] {
+    if (raised.module.mesh) {  // whatever the checks say: peers wait for it
+      out.Open("if (sm == 0) {");
+      out.Line("params.dims().peers.Begin();");
+      out.Close();
+    }
     if (HasChecks(kernel)) {
       out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
       out.Line(fmt::format("etc::kernel_{}::CheckParams(params, checks, sm, sms);", kernel.name));
@@ -111,6 +116,9 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
       out.Close();
     }
     out.Line("etc::Events events(params.event_memory, sms);");
+    if (raised.module.mesh) {
+      out.Line("events.sleepers = params.begun + etc::Peers::kSleepers;");
+    }
     out.Line(
         fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));
     if (kernel.watchdog) {

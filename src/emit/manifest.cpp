@@ -66,6 +66,11 @@ class ManifestWriter {
                        {"params", Params(kernel)},
                        {"kernels", Json::array()}});
         AddRequirements(kernel, false, sizes_, out.back());
+        if (module_.mesh) {
+          features_.insert("ranks");
+          out.back()["mesh"] = {{"size", module_.symbols[module_.mesh->size].name},
+                                {"values", module_.mesh->values}};
+        }
       }
       out.back()["kernels"].push_back(KernelEntry(kernel));
     }
@@ -138,6 +143,9 @@ class ManifestWriter {
         param["value_min"] = sizes_.Expr(tensor.value_lo);
         param["value_max"] = Folded("-", sizes_.Expr(tensor.value_hi), 1);  // inclusive
       }
+      if (tensor.shard) {
+        param["shard"] = *tensor.shard;
+      }
       if (tensor.distinct) {
         features_.insert("distinct");
         param["distinct"] = true;
@@ -187,6 +195,13 @@ class ManifestWriter {
                   {"shared_bytes", kernel.shared_bytes},
                   {"workspace_bytes", Balanced(workspace)},
                   {"event_counters", Balanced(counters)}};
+    if (module_.mesh) {
+      Json symmetric = 0;
+      for (const RaisedPlace& buffer : raised.symmetric) {
+        symmetric = Folded("max", symmetric, sizes.EndOf(buffer));
+      }
+      entry["symmetric_bytes"] = Balanced(symmetric);
+    }
     if (kernel.profile) {
       features_.insert("profile");
       entry["profile"] = Profile(raised, sizes);

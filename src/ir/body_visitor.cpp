@@ -48,6 +48,7 @@ void BodyVisitor::VisitStmt(StmtId, const LocalDecl& local) { OnLocal(local); }
 void BodyVisitor::VisitStmt(StmtId id, const Assign& assign) {
   using Use = BodyElement::Use;
   VisitExpr(assign.value);
+  VisitExpr(assign.peer);
   VisitAll(assign.indices);
   OnAssign(assign);
   SourceRange range = visited_.RangeOf(id);

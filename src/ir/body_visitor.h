@@ -38,8 +38,8 @@ struct BodyElement {
 
 /// Calls the functions `On…` and `Around…` in the order of evaluation: of a loop the range, axis by
 /// axis, and then the body; of an expression the operands first; of an assignment the value, the
-/// indices, the element that `+=` reads, and the element that is written. The module must outlive
-/// it, and no table that bodies are made of may grow meanwhile.
+/// peer, the indices, the element that `+=` reads, and the element that is written. The module must
+/// outlive it, and no table that bodies are made of may grow meanwhile.
 class BodyVisitor {
  public:
   explicit BodyVisitor(const Module& module) : visited_(module) {}

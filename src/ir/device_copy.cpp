@@ -119,7 +119,7 @@ Argument DeviceCopier::Target(TensorId id) const {
 Assign DeviceCopier::Copy(const Assign& assign) {
   const Argument target = Target(assign.tensor);
   return {target.tensor, Behind(target.indices, Exprs(assign.indices)), Expr(assign.value),
-          assign.adds};
+          assign.adds, Expr(assign.peer)};
 }
 
 TopK DeviceCopier::Copy(const TopK& topk) {

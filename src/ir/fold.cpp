@@ -86,6 +86,7 @@ void Folder::Fold(EventRef& ref) {
   }
   Fold(ref.axes);
   ref.guard = Fold(ref.guard);
+  ref.peer = Fold(ref.peer);
 }
 
 bool Folder::Depends(ExprId id) {

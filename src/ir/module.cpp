@@ -10,6 +10,7 @@ namespace etc {
 
 Module::Module() {
   sms = symbols.Add({"sms", SymbolKind::Sms, {}, {}, {}, {}, {}});
+  rank = symbols.Add({"rank", SymbolKind::Rank, {}, {}, {}, {}, {}});
   target_sms = symbols.Add({"target_sms", SymbolKind::Const, {}, {}, {}, {}, {}});
   target_shared_bytes = symbols.Add({"target_shared_bytes", SymbolKind::Const, {}, {}, {}, {}, {}});
 }

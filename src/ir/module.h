@@ -27,6 +27,7 @@ enum class SymbolKind : uint8_t {
   Scalar,     // a scalar parameter of a device function
   Value,      // a `let` of a kernel
   Sms,        // `sms`: the number of SMs the kernel runs on, known at launch
+  Rank,       // `rank`: which of the ranks of the mesh runs the program
   Generic,    // a compile-time parameter of a device function or a graph, or one of a `fn`
 };
 
@@ -62,9 +63,12 @@ struct Tensor {
   ExprId value_hi;  // of element [indices], by other parameters before it
   ExprId offset;    // Buffer of a kernel: byte offset in the workspace
   SourceRange range;
-  std::vector<ExprId> tile = {};  // `layout tile(A, B)`: both; else empty
-  bool swizzled = false;          // `layout tile(A, B, swizzle)`
-  bool flagged = false;           // Buffer of a kernel: words of data that are their own flag
+  std::vector<ExprId> tile = {};     // `layout tile(A, B)`: both; else empty
+  bool swizzled = false;             // `layout tile(A, B, swizzle)`
+  bool flagged = false;              // Buffer of a kernel: words of data that are their own flag
+  bool symmetric = false;            // Buffer, or Param of a device: peers may write it
+  std::optional<size_t> shard = {};  // Param of a graph: the axis of which each rank has a part,
+                                     // and whose extent is a quotient by the number of ranks
   // Param of integers, what the caller promises of its elements:
   bool distinct = false;               // no two are equal
   bool monotone = false;               // along the last axis, none is less than the one before
@@ -105,6 +109,7 @@ struct Event {
   SourceRange range;
   ExprId first = {};  // of a kernel: the number of its first counter
   bool trigger = false;
+  bool symmetric = false;  // peers may notify it
 };
 
 /// How many places of a queue fit in the memory of one counter, which has a line for itself.
@@ -284,6 +289,13 @@ struct Expansion {
   std::string callee;  // `@linear<N = 4, K = 8>`
 };
 
+/// `mesh tp = 1, 2, 4, 8;`: how many ranks run the program side by side.
+struct Mesh {
+  SymbolId size;                // a dimension from the least of the values to the largest
+  std::vector<int64_t> values;  // ascending
+  SourceRange range = {};       // of the values
+};
+
 /// A comment, for the formatter. `own_line`: nothing but blanks stands before it on its line.
 struct Comment {
   SourceRange range;
@@ -311,7 +323,9 @@ class Module {
   std::vector<Comment> comments;      // in source order
   std::vector<uint32_t> blank_lines;  // offsets of what follows an empty line, ascending
   SourceRange header;                 // of `etir 1;`
+  std::optional<Mesh> mesh;           // absent: one rank runs the program
   SymbolId sms;                       // the one symbol of kind Sms
+  SymbolId rank;                      // the one symbol of kind Rank
   SymbolId target_sms;                // predefined constants: the SMs of the machine that schedules
   SymbolId target_shared_bytes;  // are chosen for, and the most bytes of shared memory of a CTA
                                  // of it; expansion puts their values

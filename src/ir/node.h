@@ -24,13 +24,15 @@ struct EventIndex {
   bool all = false;
 };
 
-/// `%e[i, *] for (s: 8) if i > 0`: the elements that one task waits for or notifies.
+/// `%e[i, *] for (s: 8) if i > 0`: the elements that one task waits for or notifies. With a peer,
+/// `%e@(r)[i]`, they are those of another rank.
 struct EventRef {
   EventId event;
   std::vector<EventIndex> indices;
   std::vector<Axis> axes;  // `for (…)`
   ExprId guard;            // `if …`, absent when none
   SourceRange range = {};
+  ExprId peer = {};  // of a notify: whose elements they are; absent: those of its own rank
 };
 
 /// `(i, j) => %e[i], %f[*]`: names for the task's coordinates, then what it signals or awaits.
@@ -135,13 +137,15 @@ struct Check {
 /// `leave` once, after its last; an SM without a task skips both. A notify under `leave` counts
 /// once for each task the SM ran. In a kernel of the schedule `kernels` each share is a launch of
 /// its own, `launch (i: n, j: 4) run @f[i, j](%a, %p);`: F is 0, there are no events, and each
-/// launch follows those before it.
+/// launch follows those before it. `wait peers;` in `enter` waits until every peer has begun the
+/// launch, and so has ended the one before.
 struct Share {
   std::vector<Axis> axes;
   ExprId first;
   std::optional<Throttle> throttle;  // of what it preloads; absent: that of the kernel
   std::vector<EventRef> range_waits;
   std::vector<Check> range_checks;  // behind them
+  bool awaits_peers = false;        // in front of `enter_waits`
   std::vector<EventRef> enter_waits;
   std::vector<Check> enter_checks;
   std::vector<EventRef> waits;

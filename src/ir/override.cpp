@@ -39,6 +39,21 @@ Expr Literal(const Override& given, ValueKind wanted) {
   return BoolLiteral{std::get<bool>(given.value)};
 }
 
+/// One number of ranks in the place of those of the mesh.
+void OverrideMesh(Module& module, const Override& given, Diagnostics& diagnostics) {
+  const Symbol& size = module.symbols[module.mesh->size];
+  const auto* ranks = std::get_if<int64_t>(&given.value);
+  if (ranks == nullptr) {
+    diagnostics.Error(given.required ? DiagnosticKind::Define : DiagnosticKind::Config, size.range,
+                      fmt::format("`{}` is a number of ranks, but {} gives it a value of kind {}",
+                                  size.name, given.origin, Spelling(KindOf(given))));
+    return;
+  }
+  module.mesh->values = {*ranks};
+  ExprId value = module.AddExpr(IntLiteral{*ranks}, module.mesh->range);
+  module.symbols[module.mesh->size].lo = module.symbols[module.mesh->size].hi = value;
+}
+
 }  // namespace
 
 bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
@@ -46,6 +61,10 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
   size_t errors_before = diagnostics.error_count();
   for (const Override& given : overrides) {
     DiagnosticKind error = given.required ? DiagnosticKind::Define : DiagnosticKind::Config;
+    if (module.mesh && module.symbols[module.mesh->size].name == given.name) {
+      OverrideMesh(module, given, diagnostics);
+      continue;
+    }
     SymbolId id = FindConstant(module, given.name);
     if (!id) {
       if (given.required) {

@@ -64,6 +64,12 @@ class Printer {
       const char* word = symbol.kind == SymbolKind::Const ? "const" : "let";
       layout_.Line(fmt::format("{} {} = {};", word, names_.Of(id), value));
       layout_.After(module_.RangeOf(symbol.value));
+    } else if (module_.mesh && module_.mesh->size == id) {
+      names_.Declare(id);
+      names_.Declare(module_.rank);
+      layout_.Line(
+          fmt::format("mesh {} = {};", names_.Of(id), fmt::join(module_.mesh->values, ", ")));
+      layout_.After(module_.mesh->range);
     } else {
       std::string interval = text_.Interval(symbol.lo, symbol.hi);
       std::string multiple = symbol.multiple ? " multiple " + text_.Expr(symbol.multiple) : "";
@@ -260,7 +266,8 @@ class Printer {
     std::string present = tensor.present ? " if " + text_.Expr(tensor.present) : "";
     names_.Restore(std::move(state));
     names_.Declare(id);
-    return fmt::format("{}: {}{}{}{}{}", names_.Of(id), access, type, precondition, present,
+    return fmt::format("{}: {}{}{}{}{}{}", names_.Of(id), access,
+                       tensor.symmetric ? "symmetric " : "", type, precondition, present,
                        Sources(tensor));
   }
 

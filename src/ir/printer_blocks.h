@@ -60,7 +60,7 @@ class NodePrinter {
   void Print(const Dispatch& dispatch, SourceRange range);
   void Signals(std::string_view word, const std::vector<EventRef>& refs);
   void SignalBlock(std::string_view block, std::string_view word, const std::vector<EventRef>& refs,
-                   const std::vector<Check>& checks);
+                   const std::vector<Check>& checks, bool peers = false);
   std::string EdgeText(const Edge& edge);
 
   const Module& module_;

@@ -136,7 +136,8 @@ std::optional<std::string> BodyPrinter::Flat(StmtId id) {
       return fmt::format("local {}: {};", printer.names_.Of(local.tensor), type);
     }
     std::string operator()(const Assign& assign) const {
-      return fmt::format("{} {} {};", printer.text_.Element(assign.tensor, assign.indices),
+      return fmt::format("{} {} {};",
+                         printer.text_.Element(assign.tensor, assign.indices, assign.peer),
                          assign.adds ? "+=" : "=", printer.text_.Expr(assign.value));
     }
     std::string operator()(const TopK& topk) const { return printer.FlatTopK(topk); }

@@ -172,8 +172,9 @@ std::string ExprPrinter::Axes(const std::vector<Axis>& axes) const {
   return "(" + Listed(axes, [&](const Axis& axis) { return OneAxis(axis); }) + ")";
 }
 
-std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& indices) const {
-  return fmt::format("{}[{}]", names_.Of(tensor), List(indices));
+std::string ExprPrinter::Element(TensorId tensor, const std::vector<ExprId>& indices,
+                                 ExprId peer) const {
+  return fmt::format("{}{}[{}]", names_.Of(tensor), Peer(peer), List(indices));
 }
 
 std::string ExprPrinter::Arguments(const std::vector<Argument>& args,
@@ -216,6 +217,9 @@ std::string ExprPrinter::Type(const Tensor& tensor) const {
                                                          tensor.swizzled ? ", swizzle" : "");
   auto extent = [&](size_t i) {
     bool named = !tensor.indices.empty() && tensor.indices[i];
+    if (tensor.shard == i) {  // of the quotient the number of all elements is what was written
+      return "shard " + Expr(std::get<Binary>(module_.exprs[tensor.shape[i]]).left);
+    }
     return named ? OneAxis({tensor.indices[i], {}, tensor.shape[i]}) : Expr(tensor.shape[i]);
   };
   std::string array = tensor.array ? fmt::format("array[{}] of ", extent(0)) : "";
@@ -232,7 +236,7 @@ std::string ExprPrinter::Ref(const EventRef& ref) const {
   std::string indices = Listed(ref.indices, [&](const EventIndex& index) {
     return index.all ? "*" : index.hi ? Interval(index.lo, index.hi) : Expr(index.lo);
   });
-  std::string text = names_.Of(ref.event);
+  std::string text = names_.Of(ref.event) + Peer(ref.peer);
   text += indices.empty() ? "" : "[" + indices + "]";
   text += axes;
   text += ref.guard ? " if " + Expr(ref.guard) : "";

@@ -66,7 +66,8 @@ class ExprPrinter {
   std::string Interval(ExprId lo, ExprId hi) const;
   std::string OneAxis(const Axis& axis) const;
   std::string Axes(const std::vector<Axis>& axes) const;
-  std::string Element(TensorId tensor, const std::vector<ExprId>& indices) const;
+  /// `%x[i]`, or `%x@(r)[i]` of a peer.
+  std::string Element(TensorId tensor, const std::vector<ExprId>& indices, ExprId peer = {}) const;
   std::string Arguments(const std::vector<Argument>& args,
                         const std::vector<ExprId>& scalars) const;
   /// `%w` or `%w[l]`.
@@ -101,6 +102,8 @@ class ExprPrinter {
   std::string PrintBinary(const Binary& binary, Context context) const;
   std::string PrintReduce(const Reduce& reduce, Context context) const;
   std::string Print(const Application& application) const;
+  /// `@(r)`, or nothing.
+  std::string Peer(ExprId peer) const { return peer ? "@(" + Expr(peer) + ")" : ""; }
 
   const Module& module_;
   PrintNames& names_;

@@ -24,9 +24,9 @@ void NodePrinter::Print(const BufferDecl& buffer, SourceRange) {
   std::string type = text_.Type(tensor);
   std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
   names_.Declare(buffer.tensor);
+  const char* word = tensor.flagged ? "flagged " : tensor.symmetric ? "symmetric " : "";
   layout_.Line(fmt::format("{} = {} {}{}{};", names_.Of(buffer.tensor),
-                           tensor.offset ? "workspace" : "buffer", tensor.flagged ? "flagged " : "",
-                           type, offset));
+                           tensor.offset ? "workspace" : "buffer", word, type, offset));
 }
 
 void NodePrinter::Print(const EventDecl& decl, SourceRange) {
@@ -34,8 +34,8 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
   std::string head = text_.EventHead(event);
   std::string first = event.first ? " at " + text_.Expr(event.first) : "";
   names_.Declare(decl.event);
-  layout_.Line(fmt::format("{} {}{}{}{};", event.trigger ? "trigger" : "event",
-                           names_.Of(decl.event), head,
+  const char* word = event.trigger ? "trigger" : event.symmetric ? "event symmetric" : "event";
+  layout_.Line(fmt::format("{} {}{}{}{};", word, names_.Of(decl.event), head,
                            event.realisation == Realisation::Counter ? " via counter" : "", first));
 }
 
@@ -112,7 +112,7 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   }
   Signals("arrive", share.arrivals);
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
-  SignalBlock("enter", "wait", share.enter_waits, share.enter_checks);
+  SignalBlock("enter", "wait", share.enter_waits, share.enter_checks, share.awaits_peers);
   Signals("wait", share.waits);
   if (!share.args.empty()) {
     layout_.Before(share.args.front().range);
@@ -151,19 +151,26 @@ void NodePrinter::Signals(std::string_view word, const std::vector<EventRef>& re
 }
 
 void NodePrinter::SignalBlock(std::string_view block, std::string_view word,
-                              const std::vector<EventRef>& refs, const std::vector<Check>& checks) {
-  if (refs.empty() && checks.empty()) {
+                              const std::vector<EventRef>& refs, const std::vector<Check>& checks,
+                              bool peers) {
+  if (refs.empty() && checks.empty() && !peers) {
     return;
   }
-  layout_.Before(refs.empty() ? checks.front().range : refs.front().range);
-  if (refs.size() == 1 && checks.empty()) {
-    std::string line = fmt::format("{} {{ {} {}; }}", block, word, text_.Ref(refs.front()));
+  layout_.Before(!refs.empty()     ? refs.front().range
+                 : !checks.empty() ? checks.front().range
+                                   : SourceRange{});
+  if (refs.size() + (peers ? 1 : 0) == 1 && checks.empty()) {
+    std::string line =
+        fmt::format("{} {{ {} {}; }}", block, word, peers ? "peers" : text_.Ref(refs.front()));
     if (layout_.Fits(line)) {
       layout_.Line(line);
       return;
     }
   }
   layout_.Open(block);
+  if (peers) {
+    layout_.Line("wait peers;");
+  }
   Signals(word, refs);
   for (const Check& check : checks) {
     layout_.Before(check.range);

@@ -140,6 +140,7 @@ EventRef Clone(Module& module, const EventRef& ref, const Substitution& symbols,
   }
   copy.axes = cloner.Copy(ref.axes);
   copy.guard = cloner.Copy(ref.guard);
+  copy.peer = cloner.Copy(ref.peer);
   return copy;
 }
 
@@ -250,7 +251,7 @@ bool Mentions(const Module& module, const EventRef& ref, const std::vector<Symbo
   Mention mention{module, symbols};
   return std::any_of(ref.indices.begin(), ref.indices.end(),
                      [&](const EventIndex& i) { return mention.In(i.lo) || mention.In(i.hi); }) ||
-         mention.In(ref.axes) || mention.In(ref.guard);
+         mention.In(ref.axes) || mention.In(ref.guard) || mention.In(ref.peer);
 }
 
 }  // namespace etc

@@ -42,12 +42,14 @@ struct LetPair {
 struct LocalDecl {
   TensorId tensor;
 };
-/// `%t[i] = e;`, or `%t[i] += e;`, which is `%t[i] = %t[i] + e;`.
+/// `%t[i] = e;`, or `%t[i] += e;`, which is `%t[i] = %t[i] + e;`. `%t@(r)[i] = e;` stores to the
+/// element of another rank.
 struct Assign {
   TensorId tensor;
   std::vector<ExprId> indices;
   ExprId value;
   bool adds = false;  // `+=`
+  ExprId peer = {};   // whose element it is; absent: that of the own rank
 };
 /// `(%v[t, s], %i[t, s]) = topk(s: 8; e: 128) e;`: the `rank.hi` largest values and their indices,
 /// largest first, the lower index first among equals.

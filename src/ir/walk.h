@@ -88,6 +88,7 @@ void VisitExprs(const Module& module, const EventRef& ref, const F& visit) {
     VisitExprs(module, axis.hi, visit);
   }
   VisitExprs(module, ref.guard, visit);
+  VisitExprs(module, ref.peer, visit);
 }
 
 /// Calls `visit` with each block inside the statement.
@@ -157,6 +158,7 @@ void VisitOwnExprs(const Module& module, const Stmt& stmt, const F& visit) {
                  [&](const LetPair& pair) { one(pair.reduction); },
                  [&](const LocalDecl& local) { all(module.tensors[local.tensor].shape); },
                  [&](const Assign& assign) {
+                   one(assign.peer);
                    all(assign.indices);
                    one(assign.value);
                  },

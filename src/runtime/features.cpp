@@ -50,6 +50,8 @@ constexpr Feature kFeatures[] = {
        return std::any_of(kernel.launches.begin(), kernel.launches.end(), HasRepeatOfSizes);
      }},
     {"profile", nullptr, [](const Kernel& kernel) { return kernel.profile.has_value(); }},
+    {"ranks", nullptr, [](const Kernel&) { return false; },
+     [](const Graph& graph) { return graph.mesh.has_value(); }},
     {"requirements", nullptr, [](const Kernel& kernel) { return !kernel.requirements.empty(); },
      [](const Graph& graph) { return !graph.requirements.empty(); }},
 };

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "runtime/expr_reader.h"
 #include "runtime/kernel_reader.h"
 #include "runtime/names.h"
 #include "runtime/param_reader.h"
 #include "runtime/requirements.h"
+#include "runtime/symmetric_memory.h"
 
 namespace etc::runtime {
 namespace {
@@ -26,6 +28,29 @@ Status ReadDim(const JsonValue& value, manifest::Graph* graph) {
   return {};
 }
 
+Status ReadMesh(const JsonObject& graph_object, manifest::Graph* graph) {
+  if (graph_object.Find("mesh") == nullptr) {
+    return {};
+  }
+  JsonObject object;
+  manifest::Mesh mesh;
+  const JsonValue* size = nullptr;
+  const JsonValue* values = nullptr;
+  ETC_RETURN_IF_BAD(graph_object.GetObject("mesh", &object));
+  ETC_RETURN_IF_BAD(object.Need("size", &size));
+  ETC_RETURN_IF_BAD(FindDim(*size, *graph, &mesh.size));
+  ETC_RETURN_IF_BAD(object.Need("values", &values));
+  ETC_RETURN_IF_BAD(ReadEach(*values, [&](const JsonValue& value) {
+    const int64_t least = mesh.values.empty() ? 1 : mesh.values.back() + 1;
+    return ReadWithin(value, least, kMostRanks, &mesh.values.emplace_back());
+  }));
+  if (mesh.values.empty()) {
+    return Bad(*values, "is empty");
+  }
+  graph->mesh = std::move(mesh);
+  return object.CheckKeys();
+}
+
 }  // namespace
 
 Status ReadGraph(const JsonValue& value, manifest::Manifest* manifest) {
@@ -38,6 +63,7 @@ Status ReadGraph(const JsonValue& value, manifest::Manifest* manifest) {
     return [&graph, read](const JsonValue& element) { return read(element, &graph); };
   };
   ETC_RETURN_IF_BAD(object.ForEach("dims", with_graph(ReadDim)));
+  ETC_RETURN_IF_BAD(ReadMesh(object, &graph));
   ETC_RETURN_IF_BAD(ReadRequirements(object, graph, &graph.requirements));
   ETC_RETURN_IF_BAD(object.ForEach("params", with_graph(ReadParam)));
   ETC_RETURN_IF_BAD(object.Need("kernels", &kernels));

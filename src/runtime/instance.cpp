@@ -46,11 +46,20 @@ Instance::Instance(std::shared_ptr<const Program> program, const manifest::Graph
 Status Instance::Create(std::shared_ptr<const Program> program, const char* graph,
                         std::unique_ptr<Instance>* instance) {
   const manifest::Graph* found = nullptr;
-  std::unique_ptr<Backend> backend;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
-  ETC_RETURN_IF_BAD(program->IsHost() ? MakeHostBackend(*program, *found, &backend)
-                                      : MakeDeviceBackend(*program, *found, &backend));
-  instance->reset(new Instance(std::move(program), *found, std::move(backend)));
+  if (found->mesh) {
+    return Fail(ETC_ERROR_ARGUMENT, "graph `", found->name,
+                "` runs on several ranks: make a group of them");
+  }
+  return Make(std::move(program), *found, instance);
+}
+
+Status Instance::Make(std::shared_ptr<const Program> program, const manifest::Graph& graph,
+                      std::unique_ptr<Instance>* instance) {
+  std::unique_ptr<Backend> backend;
+  ETC_RETURN_IF_BAD(program->IsHost() ? MakeHostBackend(*program, graph, &backend)
+                                      : MakeDeviceBackend(*program, graph, &backend));
+  instance->reset(new Instance(std::move(program), graph, std::move(backend)));
   return {};
 }
 
@@ -189,6 +198,11 @@ Status Instance::MakePlan(std::vector<int64_t> dims, Plan* plan) const {
                          &plan->memory.workspace_bytes));
   ETC_RETURN_IF_BAD(Size(kernel, kernel.event_counters, "event_counters", plan->dims,
                          LaunchMemory::kMaxEventCounters, &plan->memory.event_counters));
+  if (rank_) {
+    plan->symmetric.event_counters = std::exchange(plan->memory.event_counters, 0);
+    ETC_RETURN_IF_BAD(Size(kernel, kernel.symmetric_bytes, "symmetric_bytes", plan->dims, INT64_MAX,
+                           &plan->symmetric.bytes));
+  }
   auto steps = std::make_shared<LaunchSteps>();
   ETC_RETURN_IF_BAD(ListLaunches(kernel, plan->dims, steps.get()));
   plan->steps = std::move(steps);
@@ -279,6 +293,16 @@ void Instance::FillBlock() {
     block_.push_back(static_cast<uint64_t>(plan_->profile->records));
     block_.push_back(static_cast<uint64_t>(plan_->profile->Bytes()));
   }
+  if (rank_) {
+    const auto rank = static_cast<size_t>(*rank_);
+    block_.push_back(Word(symmetric_->buffers(rank)));
+    block_.push_back(Word(symmetric_->begun(rank)));
+    block_.push_back(Word(symmetric_->distances(rank)));
+    block_.push_back(rank);
+    block_.push_back(static_cast<uint64_t>(symmetric_->ranks()));
+    launch_word_ = block_.size();
+    block_.push_back(0);
+  }
   block_.resize(block_.size() + plan_->steps->depth);
   ++version_;
 }
@@ -298,6 +322,11 @@ Status Instance::Launch(void* stream) {
   if (!is_ready_) {
     ETC_RETURN_IF_BAD(UpdatePlan());
   }
+  if (rank_ && (symmetric_ == nullptr || !symmetric_->Fits(plan_->symmetric))) {
+    return Fail(ETC_ERROR_BIND, "rank ", *rank_, " needs symmetric memory of ",
+                plan_->symmetric.event_counters, " counters and ", plan_->symmetric.bytes,
+                " bytes, for which the group has no room: reserve the group with these sizes");
+  }
   bool is_capturing = false;
   ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));
   if (!memory_.Fits(plan_->memory)) {
@@ -314,6 +343,9 @@ Status Instance::Launch(void* stream) {
   if (!is_ready_) {
     FillBlock();
     is_ready_ = true;
+  }
+  if (rank_) {
+    block_[launch_word_] = ++launches_;
   }
   if (backend_->IsHost()) {
     ETC_RETURN_IF_BAD(memory_.ZeroEvents(stream));

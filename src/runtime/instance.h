@@ -15,6 +15,7 @@
 #include "runtime/program.h"
 #include "runtime/replay.h"
 #include "runtime/status.h"
+#include "runtime/symmetric_memory.h"
 
 namespace etc::runtime {
 
@@ -22,6 +23,9 @@ class Instance {
  public:
   static Status Create(std::shared_ptr<const Program> program, const char* graph,
                        std::unique_ptr<Instance>* instance);
+  /// One of the ranks of a group, which gives it its symmetric memory.
+  static Status CreateRank(std::shared_ptr<const Program> program, const char* graph, int32_t rank,
+                           std::unique_ptr<Instance>* instance);
 
   const Program& program() const { return *program_; }
   const manifest::Graph& graph() const { return graph_; }
@@ -45,6 +49,17 @@ class Instance {
   void SetReplay(bool on) { replay_.Switch(on); }
   Status Launch(void* stream);
   Status CheckFailures(void* stream);
+
+  // Of a rank.
+
+  Backend& backend() { return *backend_; }
+  /// The dims of a launch now, and the symmetric memory that it needs.
+  Status PlanRank(std::vector<int64_t>* dims, SymmetricSizes* needed) const;
+  /// Does what may fail in front of a launch: peers wait for a rank that others have launched.
+  Status PrepareRank();
+  /// The group's memory is another one.
+  void BindSymmetric(const SymmetricMemory& memory);
+
   /// What the last launch left behind; waits for the stream.
   Status Profile(void* stream, trace::Trace* trace);
 
@@ -54,12 +69,15 @@ class Instance {
     std::vector<int64_t> dims;
     size_t kernel = 0;
     MemorySizes memory;
+    SymmetricSizes symmetric;                  // of a rank, with all counters
     std::shared_ptr<const LaunchSteps> steps;  // of a kernel that is a list of launches
     std::optional<ProfileShape> profile;       // of a kernel that leaves one behind
   };
 
   Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
            std::unique_ptr<Backend> backend);
+  static Status Make(std::shared_ptr<const Program> program, const manifest::Graph& graph,
+                     std::unique_ptr<Instance>* instance);
 
   Status FindDim(const char* name, size_t* index) const;
   Status FindParam(const char* name, size_t* index) const;
@@ -88,6 +106,11 @@ class Instance {
   std::vector<Binding> bindings_;  // of the places
   PlacePairs may_overlap_;
   int32_t sms_;
+
+  std::optional<int32_t> rank_;
+  const SymmetricMemory* symmetric_ = nullptr;  // of a rank, once there is some
+  uint64_t launches_ = 0;                       // in this memory
+  size_t launch_word_ = 0;                      // of the block: the number of the launch
 
   /// Of the last launch, while nothing is bound or set.
   bool is_ready_ = false;

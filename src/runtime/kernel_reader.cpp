@@ -211,6 +211,11 @@ Status ReadKernel(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(object.Need("event_counters", &counters));
   ETC_RETURN_IF_BAD(
       ReadExpr(*counters, *graph, 0, LaunchMemory::kMaxEventCounters, &kernel.event_counters));
+  if (graph->mesh) {
+    const JsonValue* symmetric = nullptr;
+    ETC_RETURN_IF_BAD(object.Need("symmetric_bytes", &symmetric));
+    ETC_RETURN_IF_BAD(ReadExpr(*symmetric, *graph, 0, INT64_MAX, &kernel.symmetric_bytes));
+  }
   ETC_RETURN_IF_BAD(ReadProfile(object, *graph, &kernel.profile));
   ETC_RETURN_IF_BAD(object.CheckKeys());
   graph->kernels.push_back(std::move(kernel));

@@ -13,9 +13,16 @@ constexpr int64_t kEventHeaderBytes = 128;
 constexpr int64_t kEventStride = 128;
 constexpr uintptr_t kWorkspaceAlignment = 256;
 
-int64_t EventBytes(int64_t counters) { return kEventHeaderBytes + 2 * counters * kEventStride; }
-
 }  // namespace
+
+int64_t LaunchMemory::EventBytes(int64_t counters) {
+  return kEventHeaderBytes + 2 * counters * kEventStride;
+}
+
+void LaunchMemory::BindEvents(void* data, int64_t counters) {
+  Release(&events_);
+  events_ = {data, counters, 0};
+}
 
 LaunchMemory::~LaunchMemory() {
   Release(&workspace_);
@@ -66,7 +73,7 @@ bool LaunchMemory::Fits(const MemorySizes& needed) const {
 }
 
 void LaunchMemory::Release(Memory* memory) {
-  if (memory->data != nullptr) {
+  if (memory->data != nullptr && memory->bytes > 0) {
     if (was_captured_) {
       retired_.push_back(*memory);
     } else {

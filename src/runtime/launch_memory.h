@@ -45,6 +45,11 @@ class LaunchMemory {
   /// after a capture is therefore kept until the end.
   void NoteCapture() { was_captured_ = true; }
 
+  /// Event memory that somebody else made, and frees.
+  void BindEvents(void* data, int64_t counters);
+  /// What event memory of so many counters takes.
+  static int64_t EventBytes(int64_t counters);
+
   Status ZeroEvents(void* stream);
   /// Before each launch of a kernel with a profile: what is not written is no record.
   Status ZeroProfile(int64_t bytes, void* stream) {
@@ -62,7 +67,7 @@ class LaunchMemory {
   struct Memory {
     void* data = nullptr;
     int64_t size = 0;   // bytes of the workspace, counters of the event memory
-    int64_t bytes = 0;  // that were allocated
+    int64_t bytes = 0;  // that were allocated; 0: by somebody else
   };
 
   const Memory& Workspace() const { return bound_.data != nullptr ? bound_ : workspace_; }

@@ -81,6 +81,7 @@ struct Param {
   bool monotone = false;     // along the last axis, no element is less than the one before
   std::optional<Tile> tile;  // row-major without
   bool array = false;        // each element of the first axis has an address of its own
+  std::optional<int64_t> shard;  // the axis of which each rank has a part
   /// Names of tensors in a checkpoint, of which the first that is there counts. A name has places,
   /// `{l}`, for the indices of the leading axes.
   std::vector<std::string> sources;
@@ -141,7 +142,14 @@ struct Kernel {
   int64_t shared_bytes = 0;
   Expr workspace_bytes;
   Expr event_counters;
+  Expr symmetric_bytes;  // of a graph with a mesh
   std::optional<Profile> profile;
+};
+
+/// For how many ranks a graph is.
+struct Mesh {
+  int64_t size = 0;             // index into Graph::dims
+  std::vector<int64_t> values;  // ascending
 };
 
 struct Graph {
@@ -150,6 +158,7 @@ struct Graph {
   std::vector<Requirement> requirements;
   std::vector<Param> params;
   std::vector<Kernel> kernels;
+  std::optional<Mesh> mesh;  // absent: it runs alone
 };
 
 struct Constant {

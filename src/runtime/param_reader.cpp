@@ -184,6 +184,16 @@ Status ReadSources(const JsonObject& object, Param* param) {
   return param->access == ETC_IN ? Status{} : Bad(*value, "is given, but the parameter is written");
 }
 
+Status ReadShard(const JsonObject& object, const manifest::Graph& graph, Param* param) {
+  const JsonValue* value = object.Find("shard");
+  if (value == nullptr) {
+    return {};
+  }
+  const auto rank = static_cast<int64_t>(param->shape.size());
+  ETC_RETURN_IF_BAD(ReadWithin(*value, 0, rank - 1, &param->shard.emplace()));
+  return graph.mesh ? Status{} : Bad(*value, "is given, but the graph has no `mesh`");
+}
+
 }  // namespace
 
 Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
@@ -201,6 +211,7 @@ Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(ReadPrecondition(object, "monotone", param, &param.monotone));
   ETC_RETURN_IF_BAD(ReadLayout(object, &param));
   ETC_RETURN_IF_BAD(ReadSources(object, &param));
+  ETC_RETURN_IF_BAD(ReadShard(object, *graph, &param));
   ETC_RETURN_IF_BAD(object.CheckKeys());
   graph->params.push_back(std::move(param));
   return {};

@@ -87,10 +87,14 @@ etc_status etc_program_graph(const etc_program* program, int32_t index, etc_grap
     ETC_NEED(program, info);
     const manifest::Graph* graph = nullptr;
     ETC_RETURN_IF_BAD(Pick(program->program->manifest().graphs, index, "graph", &graph));
-    return GiveSized("info",
-                     etc_graph_info{0, graph->name.c_str(), Count(graph->dims.size()),
-                                    Count(graph->params.size()), Count(graph->kernels.size())},
-                     info);
+    return GiveSized(
+        "info",
+        etc_graph_info{0, graph->name.c_str(), Count(graph->dims.size()),
+                       Count(graph->params.size()), Count(graph->kernels.size()),
+                       graph->mesh
+                           ? graph->dims[static_cast<size_t>(graph->mesh->size)].name.c_str()
+                           : nullptr},
+        info);
   });
 }
 
@@ -137,7 +141,9 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
                                     param->tile && param->tile->swizzle ? 1 : 0,
                                     param->array ? param->shape[0].value : 0,
                                     sources[static_cast<size_t>(index)].data(),
-                                    Count(param->sources.size())},
+                                    Count(param->sources.size()),
+                                    param->shard ? 1 : 0,
+                                    static_cast<int32_t>(param->shard.value_or(0))},
                      info);
   });
 }

@@ -2,7 +2,6 @@
 #include "etc/runtime.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include "runtime/dtype.h"
 #include "runtime/handles.h"
 #include "runtime/instance.h"
+#include "runtime/instance_handle.h"
 #include "runtime/layout.h"
 #include "runtime/log.h"
 
@@ -19,38 +19,8 @@ using etc::runtime::Instance;
 using etc::runtime::Program;
 using etc::runtime::Status;
 
-struct etc_instance {
-  std::unique_ptr<Instance> instance;
-  mutable std::atomic<bool> in_use{false};
-};
-
 namespace etc::runtime {
 namespace {
-
-/// A call with an instance, for as long as the object lives.
-class Use {
- public:
-  explicit Use(const etc_instance* instance)
-      : in_use_(instance->in_use), is_ours_(!in_use_.exchange(true, std::memory_order_acquire)) {}
-  ~Use() {
-    if (is_ours_) {
-      in_use_.store(false, std::memory_order_release);
-    }
-  }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
-  Status Check() const {
-    return is_ours_ ? Status{}
-                    : Fail(ETC_ERROR_BUSY,
-                           "another thread is inside of a call with this instance: make one "
-                           "instance for each thread");
-  }
-
- private:
-  std::atomic<bool>& in_use_;
-  const bool is_ours_;
-};
 
 void LogLoaded(const char* path, const Program& program) {
   LogInfo("loaded `", path, "` for ", program.manifest().target, ", hash ",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "simulator/sizes.h"
 

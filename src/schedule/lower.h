@@ -5,11 +5,6 @@
 
 namespace etc {
 
-/// Replaces each slice that has a free axis in front of an index, `%w[*, l]`: the call gets a copy
-/// of the device function that takes the whole tensor, and the index as a scalar. All passes and
-/// proofs come behind it: they know slices at leading indices only.
-void LowerSlices(Module& module);
-
 /// Removes every event of a graph and every wait and notify.
 bool StripEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 

@@ -5,6 +5,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
+#include "ir/peers.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/kernel_builder.h"
@@ -201,6 +202,7 @@ class Lowering : KernelBuilder {
     };
     share.waits = lower_edges(call.waits);
     share.notifies = lower_edges(call.notifies);
+    share.awaits_peers = ReachesPeers(module_, share);
     WaitForRanges(call, share);
     return share;
   }

@@ -41,7 +41,8 @@ class Planner {
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration == nullptr || module_.tensors[declaration->tensor].flagged) {
+      if (declaration == nullptr || module_.tensors[declaration->tensor].flagged ||
+          module_.tensors[declaration->tensor].symmetric) {
         continue;
       }
       TensorId buffer = declaration->tensor;
@@ -69,6 +70,20 @@ class Planner {
       offset = MakeAdd(module_, offset, MakeAlign(module_, size, kAlignment));
     }
     return offset;
+  }
+
+  /// Places the symmetric buffers one behind the other, in a memory of their own.
+  void PlaceSymmetric() {
+    ExprId offset = MakeInt(module_, 0);
+    for (NodeId id : kernel_.declarations) {
+      const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
+      if (declaration != nullptr && module_.tensors[declaration->tensor].symmetric) {
+        offset = PlaceOf(declaration->tensor, offset);
+        module_.tensors[declaration->tensor].offset = offset;
+        ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
+        offset = MakeAdd(module_, offset, size);
+      }
+    }
   }
 
   /// Places the flagged buffers one behind the other, after their header.
@@ -131,7 +146,9 @@ class Planner {
   bool Disjoint(TensorId first, TensorId second) {
     const Lifetime& a = lifetimes_.at(first);
     const Lifetime& b = lifetimes_.at(second);
-    if (a.uses.empty() || b.uses.empty() || !a.one_block || !b.one_block) {
+    // The proofs see the memory of all ranks as one, in which no event orders the uses of two
+    // buffers on different ranks.
+    if (a.uses.empty() || b.uses.empty() || !a.one_block || !b.one_block || module_.mesh) {
       return false;
     }
     NodeId repeat = BlockOf(a);
@@ -169,7 +186,9 @@ bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics
   // where a flag is looked for: unflagged data would look like data that has arrived.
   std::map<std::string, int64_t> shared_ends;
   for (KernelId id : module.kernels.Ids()) {
-    ExprId end = Planner(module, module.kernels[id]).PlaceShared();
+    Planner planner(module, module.kernels[id]);
+    planner.PlaceSymmetric();
+    ExprId end = planner.PlaceShared();
     int64_t& shared_end = shared_ends[module.kernels[id].graph];
     auto bounds = Bounds(module, end, {});
     shared_end = bounds ? std::max(shared_end, bounds->hi) : std::numeric_limits<int64_t>::max();

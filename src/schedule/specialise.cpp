@@ -201,6 +201,19 @@ class Specialiser {
   std::map<EventId, EventId> events_;
 };
 
+/// A kernel for each number of ranks: in front of what the graph says of other sizes.
+void AddRanks(Module& module, Graph& graph) {
+  const std::vector<int64_t> values = module.mesh ? module.mesh->values : std::vector<int64_t>();
+  if (values.size() < 2 || !graph.where.empty()) {
+    return;
+  }
+  Specialisation ranks{module.mesh->size, {}};
+  for (int64_t value : values) {
+    ranks.ranges.push_back({MakeInt(module, value), MakeInt(module, value)});
+  }
+  graph.specialisations.insert(graph.specialisations.begin(), std::move(ranks));
+}
+
 }  // namespace
 
 bool Specialise(Module& module, const ScheduleOptions&, Diagnostics&) {
@@ -211,7 +224,8 @@ bool Specialise(Module& module, const ScheduleOptions&, Diagnostics&) {
       items.push_back(item);
       continue;
     }
-    const Graph graph = module.graphs[*id];
+    Graph graph = module.graphs[*id];
+    AddRanks(module, graph);
     for (const std::vector<Where>& where : WheresOf(module, graph)) {
       items.push_back(module.graphs.Add(Specialiser(module, graph, where).Run()));
     }

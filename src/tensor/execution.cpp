@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "etc/device.h"
 #include "tensor/program_view.h"
@@ -56,11 +57,15 @@ double TimeOnGpu(LaunchOnce launch) {
 }  // namespace
 
 Execution::Execution(const Program& program, const std::string& graph, int32_t sms)
+    : Execution(program, graph, sms, Instance(program, graph.empty() ? nullptr : graph.c_str())) {}
+
+Execution::Execution(const Program& program, const std::string& graph, int32_t sms,
+                     Instance instance)
     : program_(program),
       graph_(graph),
       on_gpu_(!IsForHost(program)),
       device_workspace_(nullptr, [](void* data) { etc_device_free(data); }),
-      instance_(program, graph.empty() ? nullptr : graph.c_str()) {
+      instance_(std::move(instance)) {
   instance_.SetSms(sms);
 }
 
@@ -118,7 +123,7 @@ void Execution::PoisonWorkspace(unsigned char byte) {
   poison_ = byte;
 }
 
-double Execution::Launch() {
+void Execution::Refill() {
   if (workspace_ != nullptr && on_gpu_) {
     ThrowUnlessOk(etc_device_fill(workspace_, poison_, workspace_bytes_, nullptr));
   } else if (workspace_ != nullptr) {
@@ -133,6 +138,10 @@ double Execution::Launch() {
       std::copy(bytes.begin(), bytes.end(), bound->copy.begin());
     }
   }
+}
+
+double Execution::Launch() {
+  Refill();
   if (!on_gpu_) {
     return TimeOnHost([&] { instance_.Launch(); });
   }

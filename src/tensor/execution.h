@@ -1,42 +1,37 @@
 // Launches one graph of a loaded program over tensors in host memory, on the host or on a GPU.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "etc/runtime.hpp"
-#include "tensor/tensor_data.h"
+#include "tensor/launcher.h"
 
 namespace etc {
 
-/// The bytes of the outs and inouts after a launch, by name.
-using Results = std::map<std::string, std::vector<char>>;
-
-/// Failures of the runtime come out as etc::Error.
-class Execution {
+class Execution : public Launcher {
  public:
   /// `sms` is 0 for all. The program must outlive the execution.
   Execution(const Program& program, const std::string& graph, int32_t sms);
-  ~Execution();
+  /// Of an instance of the graph.
+  Execution(const Program& program, const std::string& graph, int32_t sms, Instance instance);
+  ~Execution() override;
 
-  Instance& instance() { return instance_; }
+  Instance& instance() override { return instance_; }
+  void SetDim(const std::string& name, int64_t value) override { instance_.SetDim(name, value); }
+  std::vector<int64_t> Shape(const std::string& param, int32_t rank) override {
+    return instance_.Shape(param, rank);
+  }
+  void Bind(const TensorData& tensor) override;
+  void PoisonWorkspace(unsigned char byte) override;
+  double Launch() override;
+  Results Fetch() override;
+  std::vector<char> Whole(const TensorData&, const std::vector<char>& results) override {
+    return results;
+  }
 
-  /// Gives a parameter its memory and binds it. Every parameter needs this once before Launch; the
-  /// tensor must outlive the execution.
-  void Bind(const TensorData& tensor);
-
-  /// Has each launch start with a workspace of this byte, so that a result shows which depends on
-  /// what no task has written. All is bound, and the dims are known. The program has no flagged
-  /// buffers, whose words are zero until they are written: a host target has none.
-  void PoisonWorkspace(unsigned char byte);
-
-  /// Launches once from the tensors' own bytes, which stay as they are. Yields milliseconds.
-  double Launch();
-
-  /// The outs and inouts as the last launch left them.
-  Results Fetch();
+  /// What stands in front of a launch: the tensors' own bytes, and poison in the workspace.
+  void Refill();
 
  private:
   struct Bound;

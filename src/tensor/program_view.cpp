@@ -77,6 +77,7 @@ std::vector<GraphView> ViewGraphs(const Program& program) {
     etc_graph_info info = program.Graph(i);
     GraphView graph;
     graph.name = info.name;
+    graph.mesh = info.mesh != nullptr ? info.mesh : "";
     for (int32_t d = 0; d < info.dims; ++d) {
       graph.dims.push_back(program.Dim(info.name, d));
     }

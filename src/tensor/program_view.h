@@ -19,6 +19,7 @@ namespace etc {
 
 struct GraphView {
   std::string name;
+  std::string mesh;  // the dim that is the number of ranks; empty: the graph runs alone
   std::vector<etc_dim_info> dims;
   std::vector<etc_param_info> params;
   std::vector<etc_kernel_info> kernels;

@@ -9,9 +9,9 @@ namespace {
 
 class TensorMaker {
  public:
-  TensorMaker(Execution& execution, const GraphView& graph, const TensorSources& sources,
+  TensorMaker(Launcher& launcher, const GraphView& graph, const TensorSources& sources,
               Diagnostics& diagnostics)
-      : execution_(execution), graph_(graph), sources_(sources), diagnostics_(diagnostics) {}
+      : launcher_(launcher), graph_(graph), sources_(sources), diagnostics_(diagnostics) {}
 
   std::optional<RunTensors> Run() {
     for (const etc_param_info& param : graph_.params) {
@@ -34,7 +34,7 @@ class TensorMaker {
 
   bool SetDims() {
     for (const auto& [name, value] : sources_.dims) {
-      execution_.instance().SetDim(name, value);
+      launcher_.SetDim(name, value);
     }
     return true;
   }
@@ -54,7 +54,7 @@ class TensorMaker {
 
   bool BindFile(const TensorData& tensor, const std::string& file) {
     try {
-      execution_.Bind(tensor);
+      launcher_.Bind(tensor);
     } catch (const Error& error) {
       if (error.status() != ETC_ERROR_BIND && error.status() != ETC_ERROR_DIM) {
         throw;
@@ -67,7 +67,7 @@ class TensorMaker {
   }
 
   bool ResolveDims() {
-    auto dims = etc::ResolveDims(execution_.instance(), graph_, diagnostics_);
+    auto dims = etc::ResolveDims(launcher_.instance(), graph_, diagnostics_);
     if (dims) {
       run_.dims = std::move(*dims);
     }
@@ -84,7 +84,7 @@ class TensorMaker {
         }
         continue;
       }
-      tensor.shape = execution_.instance().Shape(tensor.name, graph_.params[i].rank);
+      tensor.shape = launcher_.Shape(tensor.name, graph_.params[i].rank);
       if (file != nullptr) {
         if (!ReadTensor(*file, tensor, diagnostics_) || !CheckValues(i, *file)) {
           return false;
@@ -92,10 +92,10 @@ class TensorMaker {
       } else if (tensor.access == ETC_OUT) {
         FillPoison(tensor);
       } else {
-        FillRandom(tensor, FillFor(execution_.instance(), graph_.params[i], tensor.Elements(),
+        FillRandom(tensor, FillFor(launcher_.instance(), graph_.params[i], tensor.Elements(),
                                    sources_.seed, sources_.scale));
       }
-      execution_.Bind(tensor);
+      launcher_.Bind(tensor);
     }
     return true;
   }
@@ -107,11 +107,11 @@ class TensorMaker {
 
   bool CheckValues(size_t index, const std::string& file) {
     return sources_.checked_by_launch ||
-           etc::CheckValues(execution_.instance(), graph_.params[index], run_.tensors[index], file,
+           etc::CheckValues(launcher_.instance(), graph_.params[index], run_.tensors[index], file,
                             diagnostics_);
   }
 
-  Execution& execution_;
+  Launcher& launcher_;
   const GraphView& graph_;
   const TensorSources& sources_;
   Diagnostics& diagnostics_;
@@ -120,9 +120,9 @@ class TensorMaker {
 
 }  // namespace
 
-std::optional<RunTensors> MakeTensors(Execution& execution, const GraphView& graph,
+std::optional<RunTensors> MakeTensors(Launcher& launcher, const GraphView& graph,
                                       const TensorSources& sources, Diagnostics& diagnostics) {
-  return TensorMaker(execution, graph, sources, diagnostics).Run();
+  return TensorMaker(launcher, graph, sources, diagnostics).Run();
 }
 
 }  // namespace etc

@@ -9,7 +9,7 @@
 
 #include "support/assignments.h"
 #include "support/diagnostics.h"
-#include "tensor/execution.h"
+#include "tensor/launcher.h"
 #include "tensor/program_view.h"
 #include "tensor/tensor_data.h"
 
@@ -28,9 +28,9 @@ struct RunTensors {
   std::map<std::string, int64_t> dims;  // the value of each, given or inferred from a .npy
 };
 
-/// Makes every tensor of the graph and binds it to the execution. A dim that is not given is
-/// inferred from the shapes of .npy inputs. The result must outlive the execution's launches.
-[[nodiscard]] std::optional<RunTensors> MakeTensors(Execution& execution, const GraphView& graph,
+/// Makes every tensor of the graph, of all ranks together, and binds it to the launcher. A dim that
+/// is not given is inferred from the shapes of .npy inputs. The result must outlive the launches.
+[[nodiscard]] std::optional<RunTensors> MakeTensors(Launcher& launcher, const GraphView& graph,
                                                     const TensorSources& sources,
                                                     Diagnostics& diagnostics);
 

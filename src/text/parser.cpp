@@ -128,7 +128,8 @@ size_t Parser::BehindBracket(size_t index) const {
   int depth = 0;
   for (; index + 1 < tokens_.size(); ++index) {
     TokenKind kind = tokens_[index].kind;
-    if (kind == TokenKind::LeftParen || kind == TokenKind::LeftBracket) {
+    if (kind == TokenKind::LeftParen || kind == TokenKind::AtParen ||
+        kind == TokenKind::LeftBracket) {
       ++depth;
     } else if (kind == TokenKind::RightParen || kind == TokenKind::RightBracket) {
       --depth;

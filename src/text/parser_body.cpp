@@ -106,7 +106,10 @@ void Parser::LocalStatement(std::vector<StmtId>& body) {
 void Parser::AssignStatement(std::vector<StmtId>& body) {
   uint32_t begin = Here();
   Assign assign;
-  std::tie(assign.tensor, assign.indices) = Element();
+  Token name = Take();
+  assign.tensor = FindTensor(name);
+  assign.peer = OptionalPeer();
+  assign.indices = Indices();
   assign.adds = Accept(TokenKind::PlusEqual);
   if (!assign.adds) {
     Expect(TokenKind::Equal);

@@ -219,6 +219,11 @@ std::vector<ExprId> Parser::Indices() {
 std::pair<TensorId, std::vector<ExprId>> Parser::Element() {
   Token name = Expect(TokenKind::Tensor);
   TensorId tensor = name.text.empty() ? TensorId{} : FindTensor(name);
+  uint32_t begin = Here();
+  if (OptionalPeer() && !panicking_) {
+    diagnostics_.Error(DiagnosticKind::Peer, RangeFrom(begin),
+                       "a task writes elements of a peer, and reads those of its own rank only");
+  }
   return {tensor, Indices()};
 }
 

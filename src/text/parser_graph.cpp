@@ -95,7 +95,10 @@ void Parser::BufferNode(std::vector<NodeId>& body) {
   Token name = Take();
   Expect(TokenKind::Equal);
   Expect(TokenKind::KeywordBuffer);
-  TensorId tensor = Declare(name, Type(name, TensorKind::Buffer));
+  bool symmetric = AcceptSymmetric();
+  Tensor buffer = Type(name, TensorKind::Buffer);
+  buffer.symmetric = symmetric;
+  TensorId tensor = Declare(name, std::move(buffer));
   ExpectSemicolon();
   body.push_back(module_->AddNode(BufferDecl{tensor}, RangeFrom(begin)));
 }
@@ -103,9 +106,10 @@ void Parser::BufferNode(std::vector<NodeId>& body) {
 void Parser::EventNode(std::vector<NodeId>& body) {
   Token word = Take();
   uint32_t begin = word.range.begin;
-  Token name = Expect(TokenKind::Tensor);
   Event event;
   event.trigger = word.kind != TokenKind::KeywordEvent;
+  event.symmetric = AcceptSymmetric();
+  Token name = Expect(TokenKind::Tensor);
   event.name = name.text;
   event.range = name.range;
   {
@@ -257,7 +261,8 @@ Edge Parser::OneEdge() {
   return edge;
 }
 
-/// `%e[i, s] for (s: 8)`: the axes are known in the indices before them, so they are read first.
+/// `%e@(r)[i, s] for (s: 8)`: the axes are known in the peer and in the indices before them, so
+/// they are read first.
 EventRef Parser::Ref() {
   Scope scope(*this);
   uint32_t begin = Here();
@@ -266,18 +271,21 @@ EventRef Parser::Ref() {
   if (!name.text.empty()) {
     ref.event = FindEvent(name);
   }
-  size_t indices = pos_;
-  bool indexed = At(TokenKind::LeftBracket);
-  if (indexed) {
-    pos_ = BehindBracket(pos_);
+  size_t place = pos_;
+  for (TokenKind open : {TokenKind::AtParen, TokenKind::LeftBracket}) {
+    pos_ = At(open) ? BehindBracket(pos_) : pos_;
   }
+  bool indexed = pos_ != place;
   if (Accept(TokenKind::KeywordFor)) {
     ref.axes = Axes();
   }
   if (indexed && !panicking_) {
     size_t behind = pos_;
-    pos_ = indices;
-    ref.indices = EventIndices();
+    pos_ = place;
+    ref.peer = OptionalPeer();
+    if (At(TokenKind::LeftBracket)) {
+      ref.indices = EventIndices();
+    }
     pos_ = panicking_ ? pos_ : behind;
   }
   if (Accept(TokenKind::KeywordIf)) {

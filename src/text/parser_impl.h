@@ -1,6 +1,7 @@
 // The recursive-descent parser. Its parts stand in parser.cpp (tokens, errors), parser_names.cpp,
 // parser_import.cpp, parser_item.cpp (the top level), parser_function.cpp (`fn`),
-// parser_choice.cpp, parser_expr.cpp, parser_body.cpp, parser_graph.cpp and parser_kernel.cpp.
+// parser_choice.cpp, parser_mesh.cpp, parser_expr.cpp, parser_body.cpp, parser_graph.cpp and
+// parser_kernel.cpp.
 //
 // An error in the syntax starts a panic: from then on every look at the tokens sees the end of the
 // file, so all open productions finish without a word, until a statement's or an item's loop calls
@@ -148,6 +149,7 @@ class Parser {
   void LetItem();
   void FunctionItem();
   void Dim();
+  void MeshItem();
   void RequireItem();
   void DeviceItem();
   void GraphItem();
@@ -163,7 +165,8 @@ class Parser {
   SymbolId ScalarParam();
   /// With `names`, axes may have them, as in `[t: n]`.
   Tensor Type(const Token& name, TensorKind kind, std::vector<Token>* names = nullptr);
-  std::vector<ExprId> Extents(std::vector<Token>& names);
+  std::vector<ExprId> Extents(std::vector<Token>& names, Tensor& tensor);
+  bool MayShard(SourceRange word, const Tensor& tensor);
   Token OptionalIndexName();
   /// `in lo..hi distinct monotone counts %x`, of a parameter or a check; the names of its indices
   /// are known in the range.
@@ -171,6 +174,8 @@ class Parser {
   void Preconditions(Promised& of, const std::vector<Token>& names);
   void OptionalLayout(Tensor& tensor);
   bool ExpectWord(std::string_view word);
+  bool AcceptSymmetric();
+  void ReachPeers(SourceRange range);
   Impl ImplLine();
   std::vector<TensorId> Operands(TokenKind keyword);
   /// `<N, K, eps = 1e-6>`, or nothing.
@@ -216,6 +221,8 @@ class Parser {
   void TopKStatement(std::vector<StmtId>& body);
   std::vector<StmtId> Body();
   std::pair<TensorId, std::vector<ExprId>> Element();
+  /// `@(r)`, or nothing.
+  ExprId OptionalPeer();
 
   // Graphs and kernels.
   void GraphNode(std::vector<NodeId>& body);
@@ -233,7 +240,8 @@ class Parser {
   void WatchdogLine(Kernel& kernel);
   void ProfileLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
-  void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks);
+  void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks,
+                 bool* peers);
   void Declaration(std::vector<NodeId>& declarations);
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);

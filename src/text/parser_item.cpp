@@ -61,6 +61,9 @@ void Parser::Item() {
     case TokenKind::KeywordKernel:
       return KernelItem();
     default:
+      if (AtWord("mesh")) {
+        return MeshItem();
+      }
       Unexpected("`import`, `const`, `dim`, `require`, `let`, `fn`, `device`, `graph` or `kernel`");
   }
 }
@@ -125,20 +128,9 @@ Tensor Parser::Type(const Token& name, TensorKind kind, std::vector<Token>* name
   }
   Take();
   tensor.type = *type;
-  tensor.shape = names == nullptr ? Indices() : Extents(*names);
+  tensor.shape = names == nullptr ? Indices() : Extents(*names, tensor);
   OptionalLayout(tensor);
   return tensor;
-}
-
-/// `[t: n, 4]`: an axis without a name has an empty token.
-std::vector<ExprId> Parser::Extents(std::vector<Token>& names) {
-  std::vector<ExprId> extents;
-  Expect(TokenKind::LeftBracket);
-  List(TokenKind::RightBracket, [&] {
-    names.push_back(OptionalIndexName());
-    extents.push_back(BracketedExpression());
-  });
-  return extents;
 }
 
 /// `t:`, or nothing.
@@ -197,13 +189,16 @@ TensorId Parser::Param(bool conditional, bool of_launch) {
                   : Accept(TokenKind::KeywordInOut) ? Access::InOut
                                                     : Access::In;
   std::vector<Token> names;
+  bool symmetric = AcceptSymmetric();
   ExprId count = OptionalArray(name, names, of_launch);
   Tensor tensor = Type(name, TensorKind::Param, &names);
   if (count) {
     tensor.array = true;
     tensor.shape.insert(tensor.shape.begin(), count);
+    tensor.shard = tensor.shard ? std::optional(*tensor.shard + 1) : std::nullopt;
   }
   tensor.access = access;
+  tensor.symmetric = symmetric;
   Preconditions(tensor, names);
   if (conditional && Accept(TokenKind::KeywordIf)) {
     tensor.present = Expression();

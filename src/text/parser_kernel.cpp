@@ -183,8 +183,10 @@ void Parser::Declaration(std::vector<NodeId>& declarations) {
   bool placed = !At(TokenKind::KeywordBuffer);
   Expect(placed ? TokenKind::KeywordWorkspace : TokenKind::KeywordBuffer);
   bool flagged = Accept(TokenKind::KeywordFlagged);
+  bool symmetric = !flagged && AcceptSymmetric();
   Tensor tensor = Type(name, TensorKind::Buffer);
   tensor.flagged = flagged;
+  tensor.symmetric = symmetric;
   if (placed) {
     Expect(TokenKind::KeywordAt);
     tensor.offset = Expression();
@@ -323,19 +325,28 @@ void Parser::ShareBody(Share& share) {
     share.arrivals.push_back(Ref());
     ExpectSemicolon();
   }
-  WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks);
-  WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks);
+  WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks, nullptr);
+  WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks, &share.awaits_peers);
   share.waits = Signals(TokenKind::KeywordWait);
   RunLine(share);
   share.notifies = Signals(TokenKind::KeywordNotify);
   share.leave_notifies = SignalBlock(TokenKind::KeywordLeave, TokenKind::KeywordNotify);
 }
 
-/// `enter { wait %e; check %t distinct; }`, or nothing.
-void Parser::WaitBlock(TokenKind keyword, std::vector<EventRef>& waits,
-                       std::vector<Check>& checks) {
+/// `enter { wait peers; wait %e; check %t distinct; }`, or nothing. The peers are a word where
+/// `peers` is given.
+void Parser::WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks,
+                       bool* peers) {
   if (Accept(keyword)) {
     Expect(TokenKind::LeftBrace);
+    if (peers != nullptr && At(TokenKind::KeywordWait) && Peek(1).text == "peers" &&
+        Peek(1).kind == TokenKind::Name) {
+      uint32_t begin = Take().range.begin;
+      Take();
+      ReachPeers(RangeFrom(begin));
+      ExpectSemicolon();
+      *peers = true;
+    }
     waits = Signals(TokenKind::KeywordWait);
     while (Peek().text == "check") {
       checks.push_back(OneCheck(Take().range.begin));

@@ -11,6 +11,7 @@
 #include "expand/expand.h"
 #include "expand/named_constants.h"
 #include "ir/device_copy.h"
+#include "ir/lower_slices.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
 #include "support/unique_name.h"

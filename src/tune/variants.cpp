@@ -6,6 +6,7 @@
 
 #include "compile/pipeline.h"
 #include "expand/expand.h"
+#include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "verify/verify.h"
 

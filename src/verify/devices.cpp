@@ -138,6 +138,9 @@ class DeviceChecks {
 
   void Check(StmtId id, const Assign& assign) {
     exprs_.CheckElement(assign.tensor, assign.indices, module_.RangeOf(id));
+    if (assign.peer) {
+      exprs_.ExpectInt(assign.peer, "the number of a peer");
+    }
     const Tensor& tensor = module_.tensors[assign.tensor];
     exprs_.ExpectStored(
         assign.value, KindOf(tensor.type),

@@ -78,6 +78,9 @@ void CheckRef(const Module& module, const EventRef& ref, SourceRange range, Expr
     }
   }
   exprs.CheckAxes(ref.axes);
+  if (ref.peer) {
+    exprs.ExpectInt(ref.peer, "the number of a peer");
+  }
   if (ref.guard) {
     exprs.ExpectBool(ref.guard, "the condition of an edge");
   }

@@ -49,6 +49,7 @@ ValueKind ExprChecker::KindOf(ExprId id, const SymbolRef& ref) {
     case SymbolKind::RepeatVar:
     case SymbolKind::Value:
     case SymbolKind::Sms:
+    case SymbolKind::Rank:
     case SymbolKind::Generic:
       break;
   }

@@ -245,6 +245,22 @@ void CheckFlagged(const Module& module, const Tensor& tensor, Diagnostics& diagn
   }
 }
 
+/// The ranks have equal parts. For one number of ranks: the extent is a quotient by it.
+void CheckShard(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
+  ExprId extent = tensor.shape[*tensor.shard];
+  const auto& quotient = std::get<Binary>(module.exprs[extent]);
+  auto ranks = EvaluateInt(module, quotient.right, {});
+  if (ranks && !IsMultiple(module, quotient.left, *ranks)) {
+    auto constant = EvaluateInt(module, quotient.left, {});
+    bool literal = std::holds_alternative<IntLiteral>(module.exprs[quotient.left]);
+    diagnostics.Error(DiagnosticKind::Mesh, module.RangeOf(extent),
+                      fmt::format("dimension {} of `%{}` is `{}`{}, {}a multiple of {} ranks",
+                                  *tensor.shard, tensor.name, Print(module, quotient.left),
+                                  constant && !literal ? fmt::format(" = {}", *constant) : "",
+                                  constant ? "not " : "not at every size ", *ranks));
+  }
+}
+
 void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
                  Diagnostics& diagnostics) {
   for (ExprId extent : tensor.shape) {
@@ -254,6 +270,9 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
     CheckLayout(module, tensor, exprs, diagnostics);
   }
   CheckPreconditions(module, tensor, exprs, diagnostics);
+  if (tensor.shard) {
+    CheckShard(module, tensor, diagnostics);
+  }
   if (tensor.flagged) {
     CheckFlagged(module, tensor, diagnostics);
   }

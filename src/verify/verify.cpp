@@ -6,6 +6,15 @@
 //   - `lower` and `upper` take a dimension; `argmax` has one axis.
 //   - An element has as many indices as its tensor has dimensions, and they are integers.
 //   - Bounds of axes are integers.
+// Ranks (mesh.cpp)
+//   - A mesh has from 1 to 64 ranks, and its numbers of ranks ascend. What all ranks have in common
+//     does not depend on `rank`: constants, shapes, task ranges, counts, places.
+//   - Only symmetric buffers and events are written or notified at peers. Tasks read and wait for
+//     what their own rank has.
+//   - A share of a kernel that reaches into peers waits for them.
+//   - The extent of a sharded axis is a multiple of each number of ranks.
+// With a mesh, all that follows holds for each number of ranks, and the event flow is that of all
+// ranks together.
 // Constants (constants.cpp)
 //   - A constant is made of constants and has a value: no division by zero, no overflow.
 //   - A dimension's bounds and multiple are constant integers, 0 <= lo <= hi, 1 <= multiple, and
@@ -80,9 +89,14 @@
 //   - A call stands after all calls that complete what it waits for.
 #include "verify/verify.h"
 
+#include <fmt/format.h>
+
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "analysis/ranks.h"
 #include "support/parallel.h"
 #include "verify/checks.h"
 
@@ -111,6 +125,28 @@ void RunInParallel(const Checks& checks, Diagnostics& diagnostics) {
   }
 }
 
+/// Calls `check` for each number of ranks, with the module for so many and the program of all of
+/// them, until there is an error. What is said of several numbers is said once.
+template <class Check>
+void ForEachMesh(const Module& module, Diagnostics& diagnostics, const Check& check) {
+  std::set<std::string> said;
+  for (int64_t ranks : module.mesh->values) {
+    const Module at = AtRanks(module, ranks);
+    Module joined = JoinRanks(at, ranks);
+    NameAsWritten(joined);
+    Diagnostics found;
+    check(at, joined, found);
+    for (const Diagnostic& each : found.all()) {
+      if (said.insert(fmt::format("{}:{}", each.range.begin, each.message)).second) {
+        diagnostics.Add(each);
+      }
+    }
+    if (found.HasErrors()) {
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 bool Verify(const Module& module, Diagnostics& diagnostics) {
@@ -118,6 +154,9 @@ bool Verify(const Module& module, Diagnostics& diagnostics) {
 }
 
 bool VerifyDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  if (module.mesh) {
+    return VerifyDependences(module, diagnostics);
+  }
   size_t before = diagnostics.error_count();
   CheckDependences(module, graph, diagnostics);
   return diagnostics.error_count() == before;
@@ -125,6 +164,12 @@ bool VerifyDependences(const Module& module, const Graph& graph, Diagnostics& di
 
 bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
+  if (module.mesh) {
+    ForEachMesh(module, diagnostics, [](const Module&, const Module& joined, Diagnostics& found) {
+      (void)VerifyDependences(joined, found);
+    });
+    return diagnostics.error_count() == before;
+  }
   ForEachProgram(
       module,
       [&](const Graph& graph) {
@@ -139,8 +184,10 @@ bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
 namespace {
 
 /// What is wrong with some part of a module for itself, and then, where nothing is, what takes
-/// values at chosen sizes to see.
-bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
+/// values at chosen sizes to see. For one number of ranks, of whose program the events are those of
+/// `joined`: the module itself where it has no mesh.
+void CheckParts(const Module& module, const Module& joined, bool devices,
+                Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   std::vector<DeviceId> checked;
   if (devices) {
@@ -162,7 +209,7 @@ bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
       },
       [&](const Kernel& kernel) { CheckKernel(module, kernel, diagnostics); });
   if (diagnostics.error_count() != before) {
-    return false;
+    return;
   }
   Checks checks;
   for (DeviceId id : checked) {
@@ -172,11 +219,34 @@ bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
   auto check_program = [&](const auto& program) {
     checks.push_back([&](Diagnostics& found) {
       CheckPreloaded(module, program, found);
-      CheckEventFlow(module, program, found);
+      if (&joined == &module) {
+        CheckEventFlow(module, program, found);
+      }
     });
   };
   ForEachProgram(module, check_program, check_program);
+  auto check_flow = [&](const auto& program) {
+    checks.push_back([&](Diagnostics& found) { CheckEventFlow(joined, program, found); });
+  };
+  if (&joined != &module) {
+    ForEachProgram(joined, check_flow, check_flow);
+  }
   RunInParallel(checks, diagnostics);
+}
+
+bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  if (!module.mesh) {
+    CheckParts(module, module, devices, diagnostics);
+    return diagnostics.error_count() == before;
+  }
+  CheckMesh(module, diagnostics);
+  if (diagnostics.error_count() == before) {
+    ForEachMesh(module, diagnostics,
+                [&](const Module& at, const Module& joined, Diagnostics& found) {
+                  CheckParts(at, joined, devices, found);
+                });
+  }
   return diagnostics.error_count() == before;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "text/parser.h"
 #include "verify/verify.h"

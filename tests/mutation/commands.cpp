@@ -6,6 +6,7 @@
 
 #include "emit/builtin_headers.h"
 #include "emit/emit.h"
+#include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "schedule/passes.h"
 #include "text/parser.h"

@@ -10,6 +10,7 @@
 
 #include "compile/include_path.h"
 #include "expand/expand.h"
+#include "ir/lower_slices.h"
 #include "ir/printer.h"
 #include "schedule/lower.h"
 #include "text/parser.h"

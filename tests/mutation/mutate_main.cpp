@@ -18,6 +18,7 @@
 #include "command_line.h"
 #include "examples.h"
 #include "generator.h"
+#include "ir/lower_slices.h"
 #include "ir/printer.h"
 #include "mutator.h"
 #include "oracle.h"

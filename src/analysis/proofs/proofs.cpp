@@ -6,6 +6,7 @@
 
 #include "analysis/proofs/prove_queue.h"
 #include "analysis/proofs/prover.h"
+#include "analysis/ranks.h"
 #include "ir/printer.h"
 
 namespace etc {
@@ -34,15 +35,22 @@ struct Outcome {
   bool sizes_may_tell = false;  // about what is open
 };
 
+/// How a module is proved.
+struct Mode {
+  bool remarks;
+  const ProofReport* graphs;
+  bool joined;  // the programs are those of all ranks
+};
+
 Outcome ProveProgram(const Module& module, const CallProgram& program, const Kernel* kernel,
-                     bool remarks, const ProofReport* graphs) {
+                     const Mode& mode) {
   Outcome outcome;
   Reported reported;
   IslContext context;
   Unknowns unknowns(module, program, context);
   Overlaps overlaps(unknowns);
-  Prover prover{unknowns, context, overlaps, outcome.report,        outcome.diagnostics,
-                reported, remarks, graphs,   outcome.sizes_may_tell};
+  Prover prover{unknowns, context,      overlaps,    outcome.report,         outcome.diagnostics,
+                reported, mode.remarks, mode.graphs, outcome.sizes_may_tell, mode.joined};
   if (program.open) {
     prover.NotProved(outcome.report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
@@ -55,6 +63,9 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, const Ker
   ProveOrder(prover, relations);
   if (kernel != nullptr) {
     ProveQueues(prover, relations, *kernel);
+  }
+  if (mode.joined) {
+    ProveReceived(prover, relations, accesses);
   }
   TaskOrder order(unknowns, relations, std::move(trusted));
   ProveControlReads(prover, order);
@@ -97,11 +108,11 @@ std::vector<Env> SmallSizes(const Module& module, const CallProgram& program) {
 /// What is open because quotients and products of sizes are no affine functions may be refuted at
 /// small sizes, where they are; what data leave open is so there, too.
 void RefuteAtSmallSizes(const Module& module, const CallProgram& program, const Kernel* kernel,
-                        Outcome& outcome) {
+                        bool joined, Outcome& outcome) {
   for (Env& sizes : SmallSizes(module, program)) {
     CallProgram small = program;
     small.sizes = std::move(sizes);
-    Outcome there = ProveProgram(module, small, kernel, false, nullptr);
+    Outcome there = ProveProgram(module, small, kernel, {false, nullptr, joined});
     if (there.diagnostics.HasErrors()) {
       outcome.diagnostics.Add(there.diagnostics);
       for (const ProofGroup& group : kProofGroups) {
@@ -114,8 +125,8 @@ void RefuteAtSmallSizes(const Module& module, const CallProgram& program, const 
 
 /// The programs of the graphs and kernels, and what is proved of each.
 std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
-                                                const std::vector<ProvedItem>& items, bool remarks,
-                                                const ProofReport* graphs, size_t threads) {
+                                                const std::vector<ProvedItem>& items,
+                                                const Mode& mode, size_t threads) {
   struct Work {
     const CallProgram* program;
     const Kernel* queued;
@@ -134,9 +145,9 @@ std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
       [&](size_t i) {
         const auto& [program, queued, result] = work[i];
         Outcome& outcome = *result;
-        outcome = ProveProgram(module, *program, queued, remarks, graphs);
-        if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && graphs == nullptr) {
-          RefuteAtSmallSizes(module, *program, queued, outcome);
+        outcome = ProveProgram(module, *program, queued, mode);
+        if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && mode.graphs == nullptr) {
+          RefuteAtSmallSizes(module, *program, queued, mode.joined, outcome);
         }
       },
       threads);
@@ -224,6 +235,56 @@ void AddAssumptions(const Module& module, const CallProgram& program,
   }
 }
 
+ProofReport ProveFlat(const Module& module, const Mode& mode, Diagnostics& diagnostics,
+                      size_t threads) {
+  const bool remarks = mode.remarks;
+  const ProofReport* graphs = mode.graphs;
+  ProofReport report;
+  Reported reported;
+  std::vector<ProvedItem> items;
+  for (const Item& item : module.items) {
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      items.push_back({MakeCallPrograms(module, module.graphs[*graph])});
+    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+      const Kernel& proved = module.kernels[*kernel];
+      items.push_back(
+          {{MakeCallProgram(module, proved)}, HasQueues(module, proved) ? &proved : nullptr});
+    }
+  }
+  std::vector<std::vector<Outcome>> outcomes = ProvePrograms(module, items, mode, threads);
+  for (size_t i = 0; i < items.size(); ++i) {
+    auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
+    if (items[i].programs.empty()) {
+      continue;
+    }
+    for (const Outcome& outcome : outcomes[i]) {
+      Add(outcome, reported, report, diagnostics);
+    }
+    AddAssumptions(module, items[i].programs[0], outcomes[i], report);
+    auto open = std::count_if(
+        report.not_proved.begin() + before, report.not_proved.end(),
+        [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
+    if (open > 0 && !remarks) {
+      diagnostics.Warning(
+          DiagnosticKind::NotProved, items[i].programs[0].range,
+          fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
+                      "and why",
+                      open, open == 1 ? "" : "s", items[i].programs[0].name,
+                      open == 1 ? "is" : "are"));
+    }
+  }
+  return report;
+}
+
+/// What the report does not say yet.
+void AddTexts(const std::vector<std::string>& texts, std::vector<std::string>& to) {
+  for (const std::string& text : texts) {
+    if (std::find(to.begin(), to.end(), text) == to.end()) {
+      to.push_back(text);
+    }
+  }
+}
+
 }  // namespace
 
 int64_t ProofReport::NotProved() const {
@@ -248,39 +309,34 @@ bool ProofReport::LeavesOpen(const std::string& fact) const {
 
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
                   const ProofReport* graphs, size_t threads) {
+  if (!module.mesh) {
+    return ProveFlat(module, {remarks, graphs, false}, diagnostics, threads);
+  }
   ProofReport report;
   Reported reported;
-  std::vector<ProvedItem> items;
-  for (const Item& item : module.items) {
-    if (const auto* graph = std::get_if<GraphId>(&item)) {
-      items.push_back({MakeCallPrograms(module, module.graphs[*graph])});
-    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
-      const Kernel& proved = module.kernels[*kernel];
-      items.push_back(
-          {{MakeCallProgram(module, proved)}, HasQueues(module, proved) ? &proved : nullptr});
+  for (int64_t ranks : module.mesh->values) {
+    Diagnostics found;
+    Module joined = JoinRanks(AtRanks(module, ranks), ranks);
+    NameAsWritten(joined);
+    ProofReport mine = ProveFlat(joined, {remarks, graphs, true}, found, threads);
+    for (const Diagnostic& each : found.all()) {
+      if (each.severity == Severity::Remark
+              ? !report.LeavesOpen(each.message)
+              : reported.emplace(each.kind, each.range.begin).second) {
+        diagnostics.Add(each);
+      }
     }
-  }
-  std::vector<std::vector<Outcome>> outcomes =
-      ProvePrograms(module, items, remarks, graphs, threads);
-  for (size_t i = 0; i < items.size(); ++i) {
-    auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
-    if (items[i].programs.empty()) {
-      continue;
+    for (const ProofGroup& group : kProofGroups) {
+      ProofTally& sum = report.*group.tally;
+      const ProofTally& tally = mine.*group.tally;
+      sum.proved += tally.proved;
+      sum.refuted += tally.refuted;
+      sum.not_proved += tally.not_proved;
     }
-    for (const Outcome& outcome : outcomes[i]) {
-      Add(outcome, reported, report, diagnostics);
-    }
-    AddAssumptions(module, items[i].programs[0], outcomes[i], report);
-    auto open = std::count_if(
-        report.not_proved.begin() + before, report.not_proved.end(),
-        [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
-    if (open > 0 && !remarks) {
-      diagnostics.Warning(
-          DiagnosticKind::NotProved, items[i].programs[0].range,
-          fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
-                      "and why",
-                      open, open == 1 ? "" : "s", items[i].programs[0].name,
-                      open == 1 ? "is" : "are"));
+    AddTexts(mine.assumptions, report.assumptions);
+    AddTexts(mine.not_proved, report.not_proved);
+    if (found.HasErrors()) {
+      break;  // the next numbers of ranks would repeat the errors
     }
   }
   return report;

@@ -36,6 +36,7 @@ struct Prover {
   bool remarks;
   const ProofReport* graphs;  // has what is open and said already; or null
   bool& sizes_may_tell;       // about what is open
+  bool joined = false;        // of all ranks: the text has the rank in no edge and no event
 
   /// Counts an unproved fact, and says so if asked.
   void NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,
@@ -73,6 +74,10 @@ void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read)
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
+/// Of a program of all ranks: proves that what is written or notified at a peer is there before
+/// the peer's launch ends.
+void ProveReceived(Prover& prover, const EventRelations& relations,
+                   const ProgramAccesses& accesses);
 /// Proves that control tensors, which say what runs, waits and notifies, are read once written.
 void ProveControlReads(Prover& prover, TaskOrder& order);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,

@@ -76,7 +76,7 @@ class RaceReport::Writer {
                               : fmt::format("no chain of notifies and waits leads from {} to {}",
                                             TaskText(x, *point, 1), TaskText(y, *point, 2));
     std::optional<MissingEvent> event;
-    if (!same_call && !unknowns_.program().scheduled) {
+    if (!same_call && !unknowns_.program().scheduled && !prover_.joined) {
       event = FindMissingEvent(unknowns_, x, y, conflict, open_set);
     }
     if (event) {

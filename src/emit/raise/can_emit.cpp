@@ -169,6 +169,12 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
       }
     }
   }
+  if (module.mesh && arch != Arch::Host) {
+    diagnostics.Error(
+        DiagnosticKind::Unsupported, module.symbols[module.mesh->size].range,
+        fmt::format("a program with a mesh runs on the host only, not on {} yet", Spelling(arch)));
+    return false;
+  }
   if (arch == Arch::Host) {
     return ok && HasNoFlags(module, diagnostics);
   }

@@ -41,6 +41,9 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   HeaderText headers(reader, diagnostics);
   if (raised.arch == Arch::Host) {
     names = {"host_prelude.h", "tile/pointwise/scalar.cuh"};
+    if (raised.module.mesh) {
+      names.push_back("host_peers.h");
+    }
     headers.Skip("arch/common/types.cuh");  // the prelude has the host's own
     headers.Skip("arch/sm90/memory.cuh");
     headers.Skip("arch/sm90/await.cuh");

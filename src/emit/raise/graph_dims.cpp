@@ -16,6 +16,9 @@ class Collector {
   explicit Collector(const Module& module) : module_(module) {}
 
   void Add(const Kernel& kernel) {
+    if (module_.mesh) {
+      used_.insert(module_.mesh->size);  // says for how many ranks a launch is
+    }
     for (const Where& where : kernel.where) {
       used_.insert(where.dim);
     }
@@ -92,6 +95,7 @@ class Collector {
       }
       AddAxes(ref.axes);
       Add(ref.guard);
+      Add(ref.peer);
     }
   }
 

@@ -243,7 +243,8 @@ struct RaisedKernel {
   std::vector<std::pair<SymbolId, Constant>> constants = {};  // of the program, in its order
   std::map<TensorId, RaisedTensor> tensors = {};
   std::vector<RaisedPlace> buffers = {};          // in the workspace, as large as the largest end
-  std::vector<RaisedPlace> flag_buffers = {};     // those of them that are flagged,
+  std::vector<RaisedPlace> symmetric = {};        // the same of symmetric memory
+  std::vector<RaisedPlace> flag_buffers = {};     // those buffers that are flagged,
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::vector<RaisedCheck> checks = {};           // of parameters

@@ -22,7 +22,7 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
           raised.flags_begin = std::min(raised.flags_begin.value_or(*offset), *offset);
         }
       }
-      raised.buffers.push_back(std::move(place));
+      (tensor.symmetric ? raised.symmetric : raised.buffers).push_back(std::move(place));
     } else if (const auto* counters = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[counters->event];
       RaisedPlace place{event.first, 1, {}};

@@ -1,6 +1,8 @@
 // Slices with a free axis in front of an index: `%w[*, l]`. The elements of such a slice lie apart,
 // so its call gets a copy of the device function that takes the whole tensor, and the index as a
 // scalar parameter.
+#include "ir/lower_slices.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/lower.h"
 #include "support/unique_name.h"
 
 namespace etc {
@@ -22,11 +23,11 @@ namespace {
 /// Copies a device function; some of its parameters become slices of whole tensors.
 class StridedCopy {
  public:
-  StridedCopy(Module& module, const CallNode& call)
-      : module_(module), call_(call), copier_(module) {}
+  StridedCopy(Module& module, DeviceId callee, const std::vector<Argument>& args)
+      : module_(module), callee_(callee), args_(args), copier_(module) {}
 
   Device Run(std::string name) {
-    const Device original = module_.devices[call_.callee];
+    const Device original = module_.devices[callee_];
     Device copy;
     copy.name = std::move(name);
     copy.range = original.range;
@@ -35,7 +36,7 @@ class StridedCopy {
       copy.scalars.push_back(copier_.CopySymbol(id));
     }
     for (size_t i = 0; i < original.params.size(); ++i) {
-      copy.params.push_back(Param(original.params[i], call_.args[i], copy.scalars));
+      copy.params.push_back(Param(original.params[i], args_[i], copy.scalars));
     }
     copy.tasks = copier_.Axes(original.tasks);
     copy.body = copier_.Block(original.body);
@@ -73,7 +74,8 @@ class StridedCopy {
   }
 
   Module& module_;
-  const CallNode& call_;
+  DeviceId callee_;
+  const std::vector<Argument>& args_;
   DeviceCopier copier_;
 };
 
@@ -94,10 +96,11 @@ class SliceLowering {
     for (const Item& item : module_.items) {
       if (const auto* graph = std::get_if<GraphId>(&item)) {
         Block(std::vector<NodeId>(module_.graphs[*graph].body));
-        items.insert(items.end(), made_.begin(),
-                     made_.end());  // a function stands before its calls
-        made_.clear();
+      } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+        Block(std::vector<NodeId>(module_.kernels[*kernel].body));
       }
+      items.insert(items.end(), made_.begin(), made_.end());  // functions stand before their calls
+      made_.clear();
       items.push_back(item);
     }
     module_.items = std::move(items);
@@ -106,21 +109,21 @@ class SliceLowering {
  private:
   void Block(const std::vector<NodeId>& nodes) {
     VisitNodes(module_, nodes, [&](NodeId id) {
-      std::visit(
-          Overloaded{
-              [&](CallNode& call) {
-                if (std::any_of(call.args.begin(), call.args.end(), HasFreeAxes)) {
-                  call = Lower(call);
-                }
-              },
-              [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Share, Dispatch> auto&) {},
-          },
-          module_.nodes[id]);
+      std::visit(Overloaded{
+                     [&](OneOf<CallNode, Share> auto& call) {
+                       if (std::any_of(call.args.begin(), call.args.end(), HasFreeAxes)) {
+                         call = Lower(call);
+                       }
+                     },
+                     [](const OneOf<BufferDecl, EventDecl, Repeat, Region, Dispatch> auto&) {},
+                 },
+                 module_.nodes[id]);
     });
   }
 
-  CallNode Lower(CallNode call) {
-    DeviceId callee = CopyFor(call);
+  template <class AnyCall>
+  AnyCall Lower(AnyCall call) {
+    DeviceId callee = CopyFor(call.callee, call.args);
     for (Argument& argument : call.args) {
       if (HasFreeAxes(argument)) {
         std::copy_if(argument.indices.begin(), argument.indices.end(),
@@ -133,9 +136,9 @@ class SliceLowering {
   }
 
   /// One copy serves all calls that leave the same axes free of tensors of the same shape.
-  DeviceId CopyFor(const CallNode& call) {
-    std::string key = fmt::format("{}", call.callee.value);
-    for (const Argument& argument : call.args) {
+  DeviceId CopyFor(DeviceId callee, const std::vector<Argument>& args) {
+    std::string key = fmt::format("{}", callee.value);
+    for (const Argument& argument : args) {
       key += ";";
       for (size_t axis = 0; HasFreeAxes(argument) && axis < argument.indices.size(); ++axis) {
         key += argument.indices[axis] ? "i" : "*";
@@ -147,8 +150,8 @@ class SliceLowering {
     auto found = copies_.find(key);
     if (found == copies_.end()) {
       DeviceId copy = module_.devices.Add(
-          StridedCopy(module_, call)
-              .Run(UniqueName(module_.devices[call.callee].name + "_strided", names_)));
+          StridedCopy(module_, callee, args)
+              .Run(UniqueName(module_.devices[callee].name + "_strided", names_)));
       made_.emplace_back(copy);
       found = copies_.emplace(std::move(key), copy).first;
     }

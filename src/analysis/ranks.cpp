@@ -1,0 +1,234 @@
+#include "analysis/ranks.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "ir/evaluate.h"
+#include "ir/lower_slices.h"
+#include "ir/overloaded.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+/// Where the symmetric memory of the joined program begins: behind any workspace.
+constexpr int64_t kBehindWorkspaces = int64_t{1} << 48;
+
+/// Leaves of `where` what is said of other dimensions. Whether these are the sizes of so many
+/// ranks.
+bool TakeRanks(const Module& module, SymbolId size, int64_t ranks, std::vector<Where>& where) {
+  bool meant = true;
+  std::erase_if(where, [&](const Where& one) {
+    if (one.dim != size) {
+      return false;
+    }
+    auto lo = EvaluateInt(module, one.lo, {}), hi = EvaluateInt(module, one.hi, {});
+    meant = meant && (!lo || *lo <= ranks) && (!hi || ranks <= *hi);
+    return true;
+  });
+  return meant;
+}
+
+/// `lower(tp)` and `upper(tp)` are the number itself.
+void FoldLimits(Module& module, SymbolId size, int64_t ranks) {
+  for (ExprId id : module.exprs.Ids()) {
+    const auto* call = std::get_if<Call>(&module.exprs[id]);
+    if (call == nullptr || KindOf(call->op) != IntrinsicKind::Limit || call->args.empty()) {
+      continue;
+    }
+    const auto* ref = std::get_if<SymbolRef>(&module.exprs[call->args[0]]);
+    if (ref != nullptr && ref->symbol == size) {
+      module.exprs[id] = IntLiteral{ranks};
+    }
+  }
+}
+
+class Joining {
+ public:
+  Joining(Module& module, int64_t ranks)
+      : module_(module),
+        ranks_(MakeInt(module, ranks)),
+        rank_(MakeRef(module, module.rank)),
+        axis_{module.rank, {}, ranks_} {}
+
+  void Run() {
+    module_.symbols[module_.rank].kind = SymbolKind::Index;
+    for (ExprId id : module_.exprs.Ids()) {
+      if (auto* load = std::get_if<Load>(&module_.exprs[id]); load != nullptr) {
+        Place(load->tensor, load->indices, rank_);
+      }
+    }
+    for (StmtId id : module_.stmts.Ids()) {
+      Join(module_.stmts[id]);
+    }
+    for (TensorId id : module_.tensors.Ids()) {
+      Join(module_.tensors[id]);
+    }
+    for (EventId id : module_.events.Ids()) {
+      JoinEvent(id);
+    }
+    for (DeviceId id : module_.devices.Ids()) {
+      Device& device = module_.devices[id];
+      device.impls.clear();
+      device.tasks.insert(device.tasks.begin(), axis_);
+    }
+    for (NodeId id : module_.nodes.Ids()) {
+      Join(module_.nodes[id]);
+    }
+    for (KernelId id : module_.kernels.Ids()) {
+      module_.kernels[id].checks.clear();
+      module_.kernels[id].check_accesses.reset();
+    }
+  }
+
+ private:
+  /// Names the rank in front of the indices of an element. A task's locals are its own.
+  void Place(TensorId tensor, std::vector<ExprId>& indices, ExprId whose) {
+    if (module_.tensors[tensor].kind != TensorKind::Local) {
+      indices.insert(indices.begin(), whose);
+    }
+  }
+
+  void Join(Stmt& stmt) {
+    std::visit(Overloaded{
+                   [&](Assign& assign) {
+                     Place(assign.tensor, assign.indices, assign.peer ? assign.peer : rank_);
+                     assign.peer = {};
+                   },
+                   [&](TopK& topk) {
+                     Place(topk.values, topk.value_indices, rank_);
+                     Place(topk.positions, topk.position_indices, rank_);
+                   },
+                   [](const OneOf<For, If, Let, LetPair, LocalDecl> auto&) {},
+               },
+               stmt);
+  }
+
+  void Join(Tensor& tensor) {
+    if (tensor.kind == TensorKind::Local) {
+      return;
+    }
+    if (tensor.value_lo && !(tensor.indices.empty() && IsUniform(module_, tensor))) {
+      tensor.indices.resize(tensor.shape.size());
+      tensor.indices.insert(tensor.indices.begin(), module_.rank);
+    }
+    tensor.shape.insert(tensor.shape.begin(), ranks_);
+    if (tensor.offset) {
+      ExprId offset = MakeMul(module_, tensor.offset, ranks_);
+      tensor.offset = tensor.symmetric ? MakeOffset(module_, offset, kBehindWorkspaces) : offset;
+    }
+    tensor.tile.clear();
+    tensor.sources.clear();
+    tensor.shard.reset();
+    tensor.swizzled = tensor.flagged = tensor.distinct = tensor.symmetric = tensor.array = false;
+    tensor.counts = {};
+  }
+
+  /// The first axis is the rank that waits, by whose data an element may count.
+  void JoinEvent(EventId id) {
+    Symbol waiting = module_.symbols[module_.rank];
+    SymbolId var = module_.symbols.Add(std::move(waiting));
+    ExprId count =
+        Clone(module_, module_.events[id].count, {{module_.rank, MakeRef(module_, var)}});
+    bool named = Mentions(module_, count, {var});
+    Event& event = module_.events[id];
+    event.count = count;
+    event.dims.insert(event.dims.begin(), {named ? var : SymbolId{}, ranks_});
+    event.realisation = Realisation::Unset;
+    event.first = {};
+    event.symmetric = false;
+  }
+
+  void Join(std::vector<Argument>& args) {
+    for (Argument& arg : args) {
+      if (!arg.indices.empty()) {
+        arg.indices.insert(arg.indices.begin(), ExprId{});
+      }
+    }
+  }
+
+  void Join(std::vector<EventRef>& refs) {
+    for (EventRef& ref : refs) {
+      ref.indices.insert(ref.indices.begin(), {ref.peer ? ref.peer : rank_, {}, false});
+      ref.peer = {};
+    }
+  }
+
+  void Join(std::vector<Edge>& edges) {
+    for (Edge& edge : edges) {
+      edge.coords.insert(edge.coords.begin(), module_.rank);
+      Join(edge.refs);
+    }
+  }
+
+  void Join(Node& node) {
+    std::visit(Overloaded{
+                   [&](CallNode& call) {
+                     Join(call.args);
+                     Join(call.waits);
+                     Join(call.notifies);
+                   },
+                   [&](Share& share) {
+                     share.axes.insert(share.axes.begin(), axis_);
+                     share.awaits_peers = false;
+                     share.range_checks.clear();
+                     share.enter_checks.clear();
+                     Join(share.args);
+                     for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits,
+                                        &share.notifies, &share.leave_notifies}) {
+                       Join(*refs);
+                     }
+                   },
+                   [](Dispatch& dispatch) { dispatch.tickets = {}; },
+                   [](const OneOf<BufferDecl, EventDecl, Repeat, Region> auto&) {},
+               },
+               node);
+  }
+
+  Module& module_;
+  const ExprId ranks_;
+  const ExprId rank_;
+  const Axis axis_;
+};
+
+}  // namespace
+
+Module AtRanks(const Module& module, int64_t ranks) {
+  Module at = module;
+  SymbolId size = module.mesh->size;
+  FoldLimits(at, size, ranks);
+  Symbol& symbol = at.symbols[size];
+  symbol.kind = SymbolKind::Const;
+  symbol.value = at.AddExpr(IntLiteral{ranks}, module.mesh->range);
+  symbol.lo = symbol.hi = {};
+  at.mesh.reset();
+  std::erase_if(at.items, [&](const Item& item) {
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      return !TakeRanks(at, size, ranks, at.graphs[*graph].where);
+    }
+    const auto* kernel = std::get_if<KernelId>(&item);
+    return kernel != nullptr && !TakeRanks(at, size, ranks, at.kernels[*kernel].where);
+  });
+  return at;
+}
+
+Module JoinRanks(Module module, int64_t ranks) {
+  Joining(module, ranks).Run();
+  LowerSlices(module);
+  return module;
+}
+
+void NameAsWritten(Module& module) {
+  std::map<uint32_t, std::string> names;  // by the place of the name in the text
+  for (DeviceId id : module.devices.Ids()) {
+    Device& device = module.devices[id];
+    const std::string& name = names.emplace(device.range.begin, device.name).first->second;
+    if (device.name.starts_with(name + "_strided")) {
+      device.name = name;
+    }
+  }
+}
+
+}  // namespace etc

@@ -1,0 +1,26 @@
+// Programs with a mesh, as the verifier and the proofs see them: for one number of ranks, and as
+// one program of all ranks.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/module.h"
+
+namespace etc {
+
+/// The module for one number of ranks: the size of the mesh is a constant, and graphs and kernels
+/// for other numbers are gone. `rank` stays, as that of one rank.
+Module AtRanks(const Module& module, int64_t ranks);
+
+/// One program of all ranks, made of a module `AtRanks`. The rank is the first coordinate of each
+/// task and the first axis of each tensor and event: what is written or notified at a peer has the
+/// peer's number there, and everything else the own one. There are no implementations, no checks of
+/// launches and no handshakes, and `distinct` and `counts`, which hold on each rank by itself, are
+/// forgotten. Symmetric buffers lie behind all others.
+Module JoinRanks(Module module, int64_t ranks);
+
+/// Gives copies of device functions the names of the originals, for messages: such a module cannot
+/// be printed or compiled.
+void NameAsWritten(Module& module);
+
+}  // namespace etc

@@ -1,0 +1,60 @@
+// What one rank of a program with a mesh reaches of the others: behind host_prelude.h.
+#pragma once
+
+namespace etc {
+
+/// The symmetric memory of all ranks has one layout, so what stands at some place of the own one
+/// stands at the same place of a peer's.
+struct Peers {
+  static constexpr i64 kWords = 16;  // between what two peers write: 64 bytes
+  /// Of the words of rank 0, the one in the place of Events::sleepers. A peer still reads it when
+  /// its notify has been seen, and the event memory may be zeroed for the next launch.
+  static constexpr i64 kSleepers = 1;
+
+  const i64* distances;  // to the memory of each rank, in bytes
+  u32* begun;            // where each rank writes the number of the launch that it has begun
+  i64 rank;
+  i64 ranks;
+  u32 launch;
+
+  template <class T>
+  T* At(T* own, i64 peer) const {
+    auto* bytes = reinterpret_cast<const char*>(own) + distances[peer];
+    return reinterpret_cast<T*>(const_cast<char*>(bytes));
+  }
+
+  /// The signal that this rank has ended the launch before, and has made the memory of this one
+  /// ready: by one thread, before any other of the launch.
+  void Begin() const {
+    ETC_MEETING();
+    for (i64 peer = 0; peer < ranks; ++peer) {
+      u32* word = At(begun, peer) + rank * kWords;
+      std::atomic_ref<u32>(*word).store(launch, std::memory_order_release);
+      WakeAll(word);
+    }
+  }
+
+  /// Nobody reaches into the memory of a peer that has not begun the launch.
+  void Await() const {
+    ETC_MEETING();
+#ifndef ETC_NO_HANDSHAKE  // a test shows what happens without it
+    for (i64 peer = 0; peer < ranks; ++peer) {
+      u32* word = begun + peer * kWords;
+      // A peer may have begun the next launch already.
+      for (u32 seen; i32((seen = LoadAcquire(word)) - launch) < 0;) {
+        AwaitChange(word, seen);
+      }
+    }
+#endif
+  }
+};
+
+/// The events of a peer.
+inline Events EventsAt(const Events& events, const Peers& peers, i64 peer) {
+  Events there = events;
+  there.counters = peers.At(events.counters, peer);
+  there.sleepers = peers.At(events.sleepers, peer);
+  return there;
+}
+
+}  // namespace etc
