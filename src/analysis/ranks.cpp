@@ -38,8 +38,7 @@ void FoldLimits(Module& module, SymbolId size, int64_t ranks) {
     if (call == nullptr || KindOf(call->op) != IntrinsicKind::Limit || call->args.empty()) {
       continue;
     }
-    const auto* ref = std::get_if<SymbolRef>(&module.exprs[call->args[0]]);
-    if (ref != nullptr && ref->symbol == size) {
+    if (IsSymbol(module, call->args[0], size)) {
       module.exprs[id] = IntLiteral{ranks};
     }
   }

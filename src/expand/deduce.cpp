@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "expand/presence.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -105,8 +106,7 @@ class Deduction {
       const std::vector<ExprId>& shape = module_.tensors[params_[i]].shape;
       std::vector<ExprId> given = ShapeOf(module_, call_.args[i]);
       for (size_t axis = 0; axis < std::min(shape.size(), given.size()); ++axis) {
-        const auto* ref = std::get_if<SymbolRef>(&module_.exprs[shape[axis]]);
-        if (ref != nullptr && ref->symbol == generic) {
+        if (IsSymbol(module_, shape[axis], generic)) {
           return given[axis];
         }
       }

@@ -384,10 +384,9 @@ class Expander {
 
 bool Expand(Module& module, const ExpandOptions& options, Diagnostics& diagnostics) {
   for (ExprId id : module.exprs.Ids()) {
-    const auto* ref = std::get_if<SymbolRef>(&module.exprs[id]);
-    if (ref != nullptr && ref->symbol == module.target_sms) {
+    if (IsSymbol(module, id, module.target_sms)) {
       module.exprs[id] = IntLiteral{options.target.sms};
-    } else if (ref != nullptr && ref->symbol == module.target_shared_bytes) {
+    } else if (IsSymbol(module, id, module.target_shared_bytes)) {
       module.exprs[id] = IntLiteral{options.target.shared_bytes};
     }
   }

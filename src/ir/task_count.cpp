@@ -53,14 +53,20 @@ class CountAt {
 
 }  // namespace
 
-ExprId TaskCount(Module& module, const std::vector<Axis>& axes, const TensorSubstitution& tensors) {
-  ExprId count = MakeInt(module, 1);
-  std::vector<SymbolId> before;
+bool IsBox(const Module& module, const std::vector<Axis>& axes) {
+  std::vector<SymbolId> vars;
   for (const Axis& axis : axes) {
-    if (ReadsTensor(module, std::vector{axis}) || Mentions(module, std::vector{axis}, before)) {
-      return SumOfTasks(module, axes, {}, tensors);
-    }
-    before.push_back(axis.var);
+    vars.push_back(axis.var);
+  }
+  return !Mentions(module, axes, vars) && !ReadsTensor(module, axes);
+}
+
+ExprId TaskCount(Module& module, const std::vector<Axis>& axes, const TensorSubstitution& tensors) {
+  if (!IsBox(module, axes)) {
+    return SumOfTasks(module, axes, {}, tensors);
+  }
+  ExprId count = MakeInt(module, 1);
+  for (const Axis& axis : axes) {
     count = MakeMul(module, count, axis.lo ? MakeSub(module, axis.hi, axis.lo) : axis.hi);
   }
   return count;

@@ -56,6 +56,12 @@ ExprId FindExpr(const Module& module, ExprId id, const F& matches) {
   return found;
 }
 
+/// Whether the expression is the symbol and nothing else.
+inline bool IsSymbol(const Module& module, ExprId id, SymbolId symbol) {
+  const auto* ref = std::get_if<SymbolRef>(&module.exprs[id]);
+  return ref != nullptr && ref->symbol == symbol;
+}
+
 inline bool ReadsTensor(const Module& module, ExprId id) {
   return bool{FindExpr(module, id, [](const Expr& e) { return std::holds_alternative<Load>(e); })};
 }

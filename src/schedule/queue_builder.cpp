@@ -5,20 +5,15 @@
 
 #include "analysis/shapes.h"
 #include "ir/rewrite.h"
+#include "ir/task_count.h"
 #include "ir/walk.h"
 
 namespace etc {
 namespace {
 
-/// The symbol that the expression is, or an absent id.
-SymbolId NamedBy(const Module& module, ExprId expr) {
-  const auto* ref = std::get_if<SymbolRef>(&module.exprs[expr]);
-  return ref != nullptr ? ref->symbol : SymbolId{};
-}
-
 /// Whether the index is the value of the axis and nothing else.
 bool Is(const Module& module, const EventIndex& index, const Axis& axis) {
-  return index.lo && !index.hi && NamedBy(module, index.lo) == axis.var;
+  return index.lo && !index.hi && IsSymbol(module, index.lo, axis.var);
 }
 
 bool SameExtent(const Module& module, const Axis& a, const Axis& b, const DimRanges& ranges) {
@@ -44,30 +39,18 @@ void VisitEdges(const Share& producer, const Share& share, const F& visit) {
 
 }  // namespace
 
-bool QueueBuilder::IsBox(const Share& share) const {
-  std::vector<SymbolId> vars;
-  for (const Axis& axis : share.axes) {
-    vars.push_back(axis.var);
-  }
-  return !Mentions(module_, share.axes, vars) && !ReadsTensor(module_, share.axes);
-}
-
 bool QueueBuilder::IsPushed(NodeId node) const {
   return std::get<Share>(module_.nodes[node]).pushed_by.has_value();
 }
 
-ExprId QueueBuilder::ExtentOf(const Axis& axis) const {
-  return axis.lo ? MakeSub(module_, axis.hi, axis.lo) : axis.hi;
-}
-
 ExprId QueueBuilder::TasksBut(const Share& share, const std::vector<size_t>& axes) const {
-  ExprId tasks = MakeInt(module_, 1);
+  std::vector<Axis> others;
   for (size_t i = 0; i < share.axes.size(); ++i) {
     if (std::find(axes.begin(), axes.end(), i) == axes.end()) {
-      tasks = MakeMul(module_, tasks, ExtentOf(share.axes[i]));
+      others.push_back(share.axes[i]);
     }
   }
-  return tasks;
+  return TaskCount(module_, others);
 }
 
 /// For each of the first axes of the case the producer's axis that all events between the two have
@@ -110,7 +93,7 @@ std::vector<QueueBuilder::Producer> QueueBuilder::ProducersOf(const Share& share
     const Share& mine = std::get<Share>(module_.nodes[id]);
     bool any = false;
     VisitEdges(mine, share, [&](const EventRef&, const EventRef&) { any = true; });
-    if (any && IsBox(mine)) {
+    if (any && IsBox(module_, mine.axes)) {
       producers.push_back({id, CommonAxes(mine, share)});
       axes = std::min(axes, producers.back().axes.size());
     }
@@ -125,7 +108,7 @@ bool QueueBuilder::Takes(const Share& share) const {
   std::vector<Producer> producers = ProducersOf(share);
   bool from_start = std::none_of(producers.begin(), producers.end(),
                                  [&](const Producer& each) { return IsPushed(each.node); });
-  if (!IsBox(share)) {
+  if (!IsBox(module_, share.axes)) {
     return from_start;
   }
   // What has no tasks at some size completes no trigger there.
@@ -140,11 +123,11 @@ void QueueBuilder::Add(Share share, SourceRange range) {
   std::vector<Producer> producers = ProducersOf(share);
   ExprId count = MakeInt(module_, 0);
   for (const Producer& each : producers) {
-    Share producer = std::get<Share>(module_.nodes[each.node]);
+    const Share& producer = std::get<Share>(module_.nodes[each.node]);
     count = MakeAdd(module_, count, TasksBut(producer, each.axes));
   }
   auto bounds = Bounds(module_, count, {}, ranges_);
-  if (IsBox(share) && bounds && bounds->lo >= 1) {
+  if (IsBox(module_, share.axes) && bounds && bounds->lo >= 1) {
     Event trigger;
     trigger.name = module_.devices[share.callee].name + "_due";
     trigger.trigger = true;
@@ -170,7 +153,7 @@ void QueueBuilder::Add(Share share, SourceRange range) {
       }
       std::get<Share>(module_.nodes[each.node]).arrivals.push_back(std::move(mine));
     }
-    ExprId tasks = TasksBut(share, {});
+    ExprId tasks = TaskCount(module_, share.axes);
     capacity_ = capacity_ ? MakeAdd(module_, capacity_, tasks) : tasks;
     share.pushed_by = std::move(on);
   }

@@ -42,10 +42,8 @@ class QueueBuilder {
 
   std::vector<Producer> ProducersOf(const Share& share) const;
   std::vector<size_t> CommonAxes(const Share& producer, const Share& share) const;
-  bool IsBox(const Share& share) const;
   bool IsPushed(NodeId node) const;
-  /// Of one axis, and of a case's tasks that agree in the axes.
-  ExprId ExtentOf(const Axis& axis) const;
+  /// The number of a case's tasks that agree in the axes, which are those of a box.
   ExprId TasksBut(const Share& share, const std::vector<size_t>& axes) const;
 
   Module& module_;

@@ -263,8 +263,7 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
       call.tasks = static_cast<double>(calls[i].tasks);
       for (const Axis& axis : device.tasks) {
         bool is_place = std::any_of(reads.places.begin(), reads.places.end(), [&](ExprId place) {
-          const auto* ref = std::get_if<SymbolRef>(&module.exprs[place]);
-          return ref != nullptr && ref->symbol == axis.var;
+          return IsSymbol(module, place, axis.var);
         });
         double places = static_cast<double>(sizes.Of(axis.hi) - sizes.Of(axis.lo));
         if (is_place && places > 0) {

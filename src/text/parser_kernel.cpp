@@ -1,6 +1,7 @@
 // Scheduled kernels.
 #include <fmt/format.h>
 
+#include "ir/walk.h"
 #include "text/parser_impl.h"
 
 namespace etc {
@@ -366,8 +367,7 @@ void Parser::RunLine(Share& share) {
   std::vector<ExprId> coordinates = Indices();
   bool same = coordinates.size() == share.axes.size();
   for (size_t i = 0; same && i < coordinates.size(); ++i) {
-    const auto* ref = std::get_if<SymbolRef>(&module_->exprs[coordinates[i]]);
-    same = ref != nullptr && ref->symbol == share.axes[i].var;
+    same = IsSymbol(*module_, coordinates[i], share.axes[i].var);
   }
   if (!same && !panicking_ && silent_names_ == 0) {
     diagnostics_.Error(DiagnosticKind::Syntax, RangeFrom(begin),

@@ -8,6 +8,7 @@
 
 #include "analysis/shapes.h"
 #include "ir/printer.h"
+#include "ir/task_count.h"
 #include "ir/walk.h"
 #include "verify/wording.h"
 
@@ -112,14 +113,6 @@ class QueueChecks {
     return EventOf(ref).trigger;
   }
 
-  bool IsBox(const Share& share) const {
-    std::vector<SymbolId> vars;
-    for (const Axis& axis : share.axes) {
-      vars.push_back(axis.var);
-    }
-    return !Mentions(module_, share.axes, vars) && !ReadsTensor(module_, share.axes);
-  }
-
   /// Whether each index is one value, and those in front are the iterations of the repeats around.
   bool IsPlain(const ShareSite& site, const EventRef& ref) const {
     std::vector<Axis> iterations = IterationsOf(module_, site);
@@ -127,14 +120,9 @@ class QueueChecks {
     for (size_t i = 0; plain && i < ref.indices.size(); ++i) {
       const EventIndex& index = ref.indices[i];
       plain = !index.all && !index.hi && !ReadsTensor(module_, index.lo) &&
-              (i >= iterations.size() || Is(index, iterations[i]));
+              (i >= iterations.size() || IsSymbol(module_, index.lo, iterations[i].var));
     }
     return plain;
-  }
-
-  bool Is(const EventIndex& index, const Axis& axis) const {
-    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[index.lo]);
-    return ref != nullptr && ref->symbol == axis.var;
   }
 
   /// An element pushes the tasks of an iteration that have its first coordinates.
@@ -151,7 +139,7 @@ class QueueChecks {
           .notes.push_back({module_.RangeOf(other->second), "it pushes those of this one, too"});
       return;
     }
-    if (!IsBox(share)) {
+    if (!IsBox(module_, share.axes)) {
       Wrong(on.range, fmt::format("tasks of `@{}` are pushed, but the range of an axis depends on "
                                   "another or on data; a trigger pushes tasks of a box",
                                   NameOf(site.share)));
@@ -162,7 +150,7 @@ class QueueChecks {
     axes.insert(axes.end(), share.axes.begin(), share.axes.end());
     bool plain = IsPlain(site, on) && on.indices.size() <= axes.size();
     for (size_t i = iterations; plain && i < on.indices.size(); ++i) {
-      plain = Is(on.indices[i], axes[i]);
+      plain = IsSymbol(module_, on.indices[i].lo, axes[i].var);
     }
     if (!plain) {
       Wrong(on.range,
@@ -200,7 +188,7 @@ class QueueChecks {
                                    "they must belong to a case behind it",
                                    NameOf(site.share), EventOf(ref).name, NameOf(pushed->second)));
     }
-    if (!IsBox(ShareAt(site))) {
+    if (!IsBox(module_, ShareAt(site).axes)) {
       Wrong(ref.range, fmt::format("tasks of `@{}` arrive at a trigger, but the range of an axis "
                                    "depends on another or on data",
                                    NameOf(site.share)));
