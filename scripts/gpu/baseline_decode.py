@@ -17,7 +17,8 @@ def rotate(x, cos, sin):
 
 
 def experts(x, router, gate_up, down, top):
-    """The mixture of experts of tokens `x`, on grouped matrix products; probabilities over the chosen alone."""
+    """The mixture of experts of tokens `x`, on grouped matrix products; probabilities over the
+    chosen alone."""
     probability, chosen = torch.softmax((x @ router.t()).float(), -1).topk(top, -1)
     probability = probability / probability.sum(-1, keepdim=True)
     flat = chosen.view(-1)

@@ -10,12 +10,11 @@ same inputs, and their logits are compared; check_decode.py holds the logits to 
 import argparse
 import gc
 import json
-import os
-import sys
 import traceback
 
 import torch
 
+import command
 import decode_model
 import etcrt
 from baseline_decode import Baseline
@@ -29,9 +28,6 @@ TURNED = 0.5  # of a mixture of experts: a rounding error turns some choices of 
 
 
 def parse_arguments():
-    def words(text):
-        return text.split(",")
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/bench_decode", help="folder for artifacts")
@@ -41,12 +37,12 @@ def parse_arguments():
     parser.add_argument("--json", help="file for the results")
     parser.add_argument(
         "--models",
-        type=words,
+        type=command.words,
         default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"],
         help="each NAME or NAME@CONTEXT, by commas; a context is 512 tokens unless given",
     )
-    parser.add_argument("--batches", type=words, default=["1", "8", "32", "128"])
-    parser.add_argument("--schedules", type=words, default=list(SCHEDULES))
+    parser.add_argument("--batches", type=command.words, default=["1", "8", "32", "128"])
+    parser.add_argument("--schedules", type=command.words, default=list(SCHEDULES))
     parser.add_argument("--no-baseline", action="store_true", help="leave PyTorch out")
     return parser.parse_args()
 
@@ -188,8 +184,4 @@ def main():
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Tearing down a CUDA context whose kernel hangs would hang too.
-    os._exit(code)
+    command.run(main)

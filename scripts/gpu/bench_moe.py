@@ -11,9 +11,6 @@ import argparse
 import gc
 import json
 import math
-import os
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 
@@ -21,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import _dynamo
 
+import command
 import decode_model
 import etcrt
 from baseline_decode import experts, rms_norm
@@ -33,17 +31,14 @@ ALLOWED_ERROR = 1.2  # of what PyTorch's own bf16 run has against float32
 
 
 def parse_arguments():
-    def words(text):
-        return text.split(",")
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/bench_moe", help="folder for artifacts")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--model", default="Qwen3MoE-30B-A3B", help="whose config.json")
-    parser.add_argument("--tokens", type=words, default="1,8,32,128,512,1024,4096".split(","))
-    parser.add_argument("--routings", type=words, default=list(ROUTINGS))
-    parser.add_argument("--schedules", type=words, default=["static", "drain", "kernels"])
+    parser.add_argument("--tokens", type=command.words, default=command.words("1,8,32,128,512,1024,4096"))
+    parser.add_argument("--routings", type=command.words, default=list(ROUTINGS))
+    parser.add_argument("--schedules", type=command.words, default=["static", "drain", "kernels"])
     parser.add_argument("--copies", type=int, default=4, help="of the weights")
     parser.add_argument("--no-baseline", action="store_true", help="leave PyTorch out")
     return parser.parse_args()
@@ -236,11 +231,9 @@ def line(row, names):
 
 def compiled(schedule, options):
     artifact = Path(options.out) / f"{options.model.lower()}-layer-{schedule}.etca"
-    artifact.parent.mkdir(parents=True, exist_ok=True)
-    words = [options.etc, "compile", LAYER, "--config", decode_model.config_file(options.model)]
-    words += ["--schedule", schedule, "-o", artifact]
-    subprocess.run([str(word) for word in words], check=True)
-    return etcrt.Program(str(artifact))
+    config = decode_model.config_file(options.model)
+    words = ["--config", config, "--schedule", schedule]
+    return etcrt.Program(str(command.compile_program(options.etc, LAYER, artifact, *words)))
 
 
 def main():
@@ -273,8 +266,4 @@ def main():
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Tearing down a CUDA context whose kernel hangs would hang too.
-    os._exit(code)
+    command.run(main)

@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import command
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
 NEW = 128  # tokens of each sequence
@@ -26,16 +28,13 @@ SETTINGS = {
 
 
 def parse_arguments():
-    def words(text):
-        return text.split(",")
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/bench_vllm", help="folder for artifacts")
     parser.add_argument("--artifacts", help="folder of artifacts MODEL.etca that are compiled already")
     parser.add_argument("--json", help="file for the results")
-    parser.add_argument("--models", type=words, default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"])
-    parser.add_argument("--batches", type=words, default=["1", "8", "32", "128"])
+    parser.add_argument("--models", type=command.words, default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"])
+    parser.add_argument("--batches", type=command.words, default=["1", "8", "32", "128"])
     parser.add_argument("--prompt", type=int, default=448, help="tokens of each prompt")
     parser.add_argument("--engine", help=argparse.SUPPRESS)  # a configuration: be one engine
     return parser.parse_args()
@@ -46,11 +45,9 @@ def compiled(options, name, config):
     if options.artifacts:
         return Path(options.artifacts) / f"{name.lower()}.etca"
     artifact = Path(options.out) / f"{name.lower()}.etca"
-    artifact.parent.mkdir(parents=True, exist_ok=True)
     page = ROOT / "ir-examples" / f"{PAGES[json.loads(config.read_text())['model_type']]}.etir"
-    subprocess.run([options.etc, "compile", page, "--config", config, "--array", "k_cache,v_cache",
-                    "-o", artifact], check=True)
-    return artifact
+    return command.compile_program(options.etc, page, artifact, "--config", config, "--array",
+                                   "k_cache,v_cache")
 
 
 def install_plugin(folder):

@@ -10,13 +10,12 @@ exceed it by more than a fifth. Repeated launches must give equal bits.
 import argparse
 import gc
 import json
-import os
-import sys
 import traceback
 
 import torch
 import transformers
 
+import command
 import decode_model
 import hf_decoder
 from etc_decoder import EtcDecoder, compile_model
@@ -26,17 +25,14 @@ REPEATED_CONTEXT = 512  # or the longest, when it is not among the contexts
 
 
 def parse_arguments():
-    def integers(text):
-        return [int(word) for word in text.split(",")]
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/check_decode", help="folder for artifacts")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--models", default="Qwen3-0.6B,Qwen3-8B,Llama-3.2-1B")
     parser.add_argument("--layers", type=int, help="of each model, where not all fit in float32")
-    parser.add_argument("--batches", type=integers, default=[1, 2, 3, 8])
-    parser.add_argument("--contexts", type=integers, default=[1, 17, 512, 4000])
+    parser.add_argument("--batches", type=command.integers, default=[1, 2, 3, 8])
+    parser.add_argument("--contexts", type=command.integers, default=[1, 17, 512, 4000])
     parser.add_argument("--steps", type=int, default=32)
     parser.add_argument("--launches", type=int, default=1000, help="of the same input")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
@@ -237,8 +233,4 @@ def main():
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Tearing down a CUDA context whose kernel hangs would hang too.
-    os._exit(code)
+    command.run(main)

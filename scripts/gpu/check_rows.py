@@ -9,13 +9,11 @@ and drafted tokens of some sequences beside as many sequences of one.
 """
 
 import argparse
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import torch
 
+import command
 import decode_model
 import etcrt
 import hf_decoder
@@ -26,27 +24,21 @@ ROWS = 128  # of a launch
 
 
 def parse_arguments():
-    def integers(text):
-        return [int(word) for word in text.split(",")]
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--etc", default="etc", help="the compiler")
     parser.add_argument("--out", default="build/check_rows", help="folder for artifacts")
     parser.add_argument("--models", default="Qwen3-0.6B,Qwen3-8B")
-    parser.add_argument("--prompts", type=integers, default=[1, 17, 63, 128, 300])
-    parser.add_argument("--pieces", type=integers, default=[128, 40, 7], help="rows of a launch")
-    parser.add_argument("--contexts", type=integers, default=[0, 512, 4096])
+    parser.add_argument("--prompts", type=command.integers, default=[1, 17, 63, 128, 300])
+    parser.add_argument("--pieces", type=command.integers, default=[128, 40, 7], help="rows of a launch")
+    parser.add_argument("--contexts", type=command.integers, default=[0, 512, 4096])
     return parser.parse_args()
 
 
 def compiled(name, options):
     source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
     artifact = Path(options.out) / f"{name.lower()}-rows.etca"
-    artifact.parent.mkdir(parents=True, exist_ok=True)
-    words = [options.etc, "compile", source, "--config", decode_model.config_file(name)]
-    words += ["-D", "several_tokens=true", "--no-proofs", "-o", artifact]
-    subprocess.run([str(word) for word in words], check=True)
-    return etcrt.Program(str(artifact))
+    words = ["--config", decode_model.config_file(name), "-D", "several_tokens=true", "--no-proofs"]
+    return etcrt.Program(str(command.compile_program(options.etc, source, artifact, *words)))
 
 
 class RowsDecoder:
@@ -188,8 +180,4 @@ def main():
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Tearing down a CUDA context whose kernel hangs would hang too.
-    os._exit(code)
+    command.run(main)

@@ -1,10 +1,10 @@
 """A decode program of ir-examples/ as compiled by etc, with its tensors."""
 
-import subprocess
 from pathlib import Path
 
 import torch
 
+import command
 import decode_model
 import etcrt
 
@@ -15,17 +15,13 @@ def artifact_path(name, folder, arch, schedule):
 
 
 def compile_model(etc, name, folder, arch, schedule="static", layers=None):
-    """The artifact of a model; compiled anew, so that it is never another tree's."""
+    """The artifact of a model."""
     source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
     artifact = artifact_path(name, folder, arch, schedule)
-    artifact.parent.mkdir(parents=True, exist_ok=True)
-    config = decode_model.config_file(name)
-    words = [etc, "compile", source, "--config", config, "--arch", arch]
-    words += ["--schedule", schedule, "-o", artifact]
+    words = ["--config", decode_model.config_file(name), "--arch", arch, "--schedule", schedule]
     if layers:
         words += ["-D", f"num_hidden_layers={layers}"]
-    subprocess.run([str(word) for word in words], check=True)
-    return etcrt.Program(str(artifact))
+    return etcrt.Program(str(command.compile_program(etc, source, artifact, *words)))
 
 
 class EtcDecoder:
