@@ -23,10 +23,7 @@ struct Queue {
   /// Takes a ticket of a case that nobody pushes, and hands it to the other roles. At least `tasks`
   /// behind the last one.
   ETC_DEVICE i64 HandTask(i64 counter, i64 tasks) const {
-    scheduler.MakeRoom(ahead);
-    const u32 ticket = scheduler.Take(events, counter);
-    scheduler.Write(i64(ticket) < tasks ? ticket : kNoTicket);
-    return ticket;
+    return scheduler.HandOne(events, counter, tasks, ahead);
   }
 
   /// Takes the next of all tasks that are pushed, waits for it, and hands it to the other roles. At
@@ -58,8 +55,7 @@ struct Queue {
 
   /// Appends tasks whose numbers follow each other.
   ETC_DEVICE void Push(i64 first, i64 tasks) const {
-    u32 begin = scheduler.lane == 0 ? TakeTickets(events.Counter(head + 1), u32(tasks)) : 0;
-    begin = __shfl_sync(0xffffffffu, begin, 0);
+    const u32 begin = scheduler.Take(events, head + 1, u32(tasks));
     for (i64 i = scheduler.lane; i < tasks; i += 32) {
       StoreRelaxed(Place(begin + u32(i)), u32(first + i) + 1);
     }

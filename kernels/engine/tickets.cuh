@@ -50,12 +50,15 @@ struct Scheduler {
   /// Takes tickets from a counter until there are no more than tasks, while at most `ahead` are
   /// held that some role has not begun. For all lanes.
   ETC_DEVICE void Hand(const Events& events, i64 counter, i64 tasks, int ahead) {
-    u32 ticket;
-    do {
-      MakeRoom(ahead);
-      ticket = Take(events, counter);
-      Write(i64(ticket) < tasks ? ticket : kNoTicket);
-    } while (i64(ticket) < tasks);
+    while (HandOne(events, counter, tasks, ahead) < tasks) {
+    }
+  }
+  /// Takes one ticket, and gives its number.
+  ETC_DEVICE i64 HandOne(const Events& events, i64 counter, i64 tasks, int ahead) {
+    MakeRoom(ahead);
+    const u32 ticket = Take(events, counter);
+    Write(i64(ticket) < tasks ? ticket : kNoTicket);
+    return ticket;
   }
 
   /// Waits until less than `ahead` words are held that some role has not read.
@@ -65,10 +68,10 @@ struct Scheduler {
       oldest.Advance();
     }
   }
-  /// A ticket of a counter, for all lanes.
-  ETC_DEVICE u32 Take(const Events& events, i64 counter) const {
-    const u32 ticket = lane == 0 ? TakeTicket(events.Counter(counter)) : 0;
-    return __shfl_sync(0xffffffffu, ticket, 0);
+  /// The first of so many tickets of a counter, for all lanes.
+  ETC_DEVICE u32 Take(const Events& events, i64 counter, u32 tickets = 1) const {
+    const u32 first = lane == 0 ? TakeTickets(events.Counter(counter), tickets) : 0;
+    return __shfl_sync(0xffffffffu, first, 0);
   }
   /// Hands a word to the other roles.
   ETC_DEVICE void Write(u32 word) {

@@ -5,17 +5,8 @@
 
 namespace etc {
 
-// Relaxed at GPU scope: a ticket says whose task it is, and nothing of what others have written.
-ETC_DEVICE u32 TakeTicket(u32* counter) {
-  u32 ticket;
-  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
-               : "=r"(ticket)
-               : "l"(counter)
-               : "memory");
-  return ticket;
-}
-
-// The first of so many tickets that follow each other.
+// The first of so many tickets that follow each other. Relaxed at GPU scope: a ticket says whose
+// task it is, and nothing of what others have written.
 ETC_DEVICE u32 TakeTickets(u32* counter, u32 tickets) {
   u32 first;
   asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
@@ -24,5 +15,6 @@ ETC_DEVICE u32 TakeTickets(u32* counter, u32 tickets) {
                : "memory");
   return first;
 }
+ETC_DEVICE u32 TakeTicket(u32* counter) { return TakeTickets(counter, 1); }
 
 }  // namespace etc
