@@ -8,12 +8,6 @@
 #include "analysis/regions.h"
 
 namespace etc {
-namespace {
-
-constexpr unsigned long kSteps = 20'000'000;
-
-}  // namespace
-
 struct Conflicts::State {
   State(const Module& module, CallProgram called)
       : program(std::move(called)), unknowns(module, program, context) {}
@@ -100,7 +94,7 @@ bool Conflicts::MayMeet(const Pair& pair, TensorId tensor, Use use) {
   const ProgramCall& to = state.CallOf(pair.to);
   const auto& earlier = state.First(from, tensor);
   const auto later = use == Use::Body ? state.Second(to, tensor) : state.OfControl(to, tensor, use);
-  state.context.SetBudget(kSteps);
+  state.context.SetBudget();
   const Unknowns& unknowns = state.unknowns;
   Set order = pair.carried ? InLaterIteration(unknowns, pair.repeats)
                            : InOneIteration(unknowns, pair.repeats);

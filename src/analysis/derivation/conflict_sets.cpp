@@ -6,16 +6,10 @@
 #include "analysis/sets/task_pairs.h"
 
 namespace etc {
-namespace {
-
-constexpr unsigned long kSteps = 20'000'000;
-
-}  // namespace
-
 ConflictSets::ConflictSets(Unknowns& unknowns)
     : unknowns_(unknowns), program_(unknowns.program()), between_(unknowns, accesses_) {
   accesses_ = AccessesOf(unknowns_);
-  unknowns_.context().SetBudget(kSteps);
+  unknowns_.context().SetBudget();
   for (const ProgramCall& call : program_.calls) {
     first_domains_.push_back(Known(TaskScope(unknowns_, call, 1).domain));
     second_domains_.push_back(Known(TaskScope(unknowns_, call, 2).domain));
@@ -117,7 +111,7 @@ bool ConflictSets::AnyConflict(const Dependence& d, const Visit& visit) {
 bool ConflictSets::Exists(const Dependence& d) {
   auto [found, fresh] = exists_.try_emplace(d, false);
   if (fresh) {
-    unknowns_.context().SetBudget(kSteps);
+    unknowns_.context().SetBudget();
     Set base;
     found->second = AnyConflict(d, [&](const AccessRegion& a, const AccessRegion& b) {
       base = base ? base : InOrder(d);
@@ -133,7 +127,7 @@ const Conflict& ConflictSets::Of(const Dependence& d) {
   if (!fresh) {
     return conflict;
   }
-  unknowns_.context().SetBudget(kSteps);
+  unknowns_.context().SetBudget();
   Set base = InOrder(d);
   Set none = unknowns_.All() - unknowns_.All();
   conflict.pairs = none;

@@ -11,7 +11,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
 /// Chains of events that take longer to follow are not followed: the dependence gets an event of
 /// its own. Where one took too long others will, so each time the rest is given half of that.
 constexpr unsigned long kMostStepsForOrder = 400'000;
@@ -42,7 +41,7 @@ struct DependenceGraph::State {
     if (conflict.data.empty()) {
       return false;
     }
-    context.SetBudget(kSteps);
+    context.SetBudget();
     auto covered = [&](const Set& pairs) {
       return IsEmpty(pairs) || order.Orders(d.from, d.to, conflicts.MapOf(d, pairs));
     };
@@ -187,7 +186,7 @@ bool DependenceGraph::Exists(const Dependence& dependence) {
 }
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
-  state_->context.SetBudget(kSteps);
+  state_->context.SetBudget();
   if (state_->IsBehindBarrier(dependence) || IsEmpty(state_->conflicts.Of(dependence).pairs)) {
     return true;
   }
@@ -211,7 +210,7 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
   const Map& pairs = state_->MapOf(dependence);
-  state_->context.SetBudget(kSteps);
+  state_->context.SetBudget();
   return state_->order.LeastOpenDistance(dependence.from, dependence.to, pairs, dependence.repeats);
 }
 
@@ -219,7 +218,7 @@ std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
                                             const Iterations& iterations, bool in_parts,
                                             bool coarse) {
   State& state = *state_;
-  state.context.SetBudget(kSteps);
+  state.context.SetBudget();
   Set pairs = state.Restrict(dependence, iterations);
   if (IsEmpty(pairs)) {
     return {};
@@ -245,7 +244,7 @@ std::optional<DataNeeds> DependenceGraph::NeedsInData(const Dependence& dependen
   if (conflict.data.empty()) {
     return std::nullopt;
   }
-  state.context.SetBudget(kSteps);
+  state.context.SetBudget();
   Set all = state.Restrict(dependence, iterations, conflict.fixed);
   for (const Set& touched : conflict.data) {
     all = all | state.Restrict(dependence, iterations, touched);

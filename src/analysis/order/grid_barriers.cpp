@@ -6,16 +6,10 @@
 #include "analysis/sets/task_scope.h"
 
 namespace etc {
-namespace {
-
-constexpr unsigned long kSteps = 20'000'000;
-
-}  // namespace
-
 GridCalls::GridCalls(Unknowns& unknowns) : unknowns_(unknowns), calls_(unknowns.program().calls) {
   Set sizes = unknowns.GlobalFacts();
   for (const ProgramCall& call : calls_) {
-    unknowns.context().SetBudget(kSteps);
+    unknowns.context().SetBudget();
     TaskScope task(unknowns, call, 1);
     Set domain = task.domain & sizes;
     tasks_.push_back(ToMap(unknowns, domain, {}, TaskNames(call, 1)));
@@ -63,7 +57,7 @@ bool GridCalls::HasAll(size_t x, size_t y, Step step, const Map& pairs) {
   Question question{x, y, step, pairs.get(), Step::Same, nullptr};
   auto [known, fresh] = known_.try_emplace(question, Known{pairs, {}, false});
   if (fresh) {
-    unknowns_.context().SetBudget(kSteps);
+    unknowns_.context().SetBudget();
     known->second.holds = IsSubset(Pairs(x, y, step), pairs);
   }
   return known->second.holds;
@@ -73,7 +67,7 @@ bool GridCalls::HasAllThrough(size_t x, size_t y, Leg before, Leg behind) {
   Question question{x, y, before.step, before.pairs.get(), behind.step, behind.pairs.get()};
   auto [known, fresh] = known_.try_emplace(question, Known{before.pairs, behind.pairs, false});
   if (fresh) {
-    unknowns_.context().SetBudget(kSteps);
+    unknowns_.context().SetBudget();
     size_t repeats = calls_[x].repeats.size();
     auto part = [&](const Leg& leg) {
       return leg.step == Step::Same ? InOneIteration(leg.pairs, repeats)

@@ -6,8 +6,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
-
 /// Follows the events from one task on, with all sizes fixed.
 class Search {
  public:
@@ -109,7 +107,7 @@ Map PossibleOrder::Open(const ProgramCall& x, const ProgramCall& y, const Map& p
 }
 
 bool PossibleOrder::MayOrder(const ProgramCall& x, const ProgramCall& y, const Point& point) const {
-  unknowns_.context().SetBudget(kSteps);
+  unknowns_.context().SetBudget();
   return Search(unknowns_, chains_, point).Leads(x, y);
 }
 

@@ -7,12 +7,6 @@
 #include "analysis/sets/task_pairs.h"
 
 namespace etc {
-namespace {
-
-constexpr unsigned long kSteps = 20'000'000;
-
-}  // namespace
-
 const Overlaps::Place& Overlaps::PlaceOf(TensorId id) {
   auto [known, fresh] = places_.try_emplace(id);
   if (fresh) {
@@ -52,7 +46,7 @@ bool Renewal::Renews(const ProgramCall& call, TensorId tensor) {
   if (!fresh) {
     return known->second;
   }
-  unknowns_.context().SetBudget(kSteps);
+  unknowns_.context().SetBudget();
   std::vector<std::string> elements = ElementNamesOf(unknowns_, tensor);
   Map written;
   for (const AccessRegion& region : accesses_[call.index]) {

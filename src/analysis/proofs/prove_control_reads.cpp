@@ -11,8 +11,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
-
 class ControlReadsProof {
  public:
   ControlReadsProof(Prover& prover, TaskOrder& order)
@@ -49,7 +47,7 @@ class ControlReadsProof {
         if (writer == call.index && call.repeats.empty()) {
           continue;  // a task's own elements, or found as a race on the tensor
         }
-        prover_.context.SetBudget(kSteps);
+        prover_.context.SetBudget();
         bool before = order_.FollowsProgramOrder() && writer < call.index;
         if (before ||
             (stable && FollowsWrites(unknowns_, order_, calls_[writer], call, read, counts))) {

@@ -12,8 +12,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
-
 class CountProof {
  public:
   CountProof(Prover& prover, const EventRelations& relations)
@@ -23,7 +21,7 @@ class CountProof {
         relations_(relations) {}
 
   bool Run(EventId id) {
-    prover_.context.SetBudget(kSteps);
+    prover_.context.SetBudget();
     const Event& event = module_.events[id];
     reason_.reset();
     decided_.clear();

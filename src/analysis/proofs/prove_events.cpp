@@ -11,8 +11,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
-
 /// What is to be in a range: `index 1 of `%x``.
 std::string Subject(const Module& module, const ProgramCall& call, const IndexUse& use) {
   switch (use.kind) {
@@ -79,7 +77,7 @@ void ReportOperand(Prover& prover, const ProgramCall& call, const IndexUse& use,
 
 void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   const Unknowns& unknowns = prover.unknowns;
-  prover.context.SetBudget(kSteps);
+  prover.context.SetBudget();
   if (use.inside) {
     ++prover.report.bounds.proved;
     return;
@@ -136,7 +134,7 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
   const Unknowns& unknowns = prover.unknowns;
   const Event& event = unknowns.module().events[relation.edge->ref->event];
   for (size_t i = 0; i < relation.indices.size(); ++i) {
-    prover.context.SetBudget(kSteps);
+    prover.context.SetBudget();
     const EdgeRelation::Index& index = relation.indices[i];
     Set used = relation.scope & Le(index.lo, index.last);
     Set low = used & Lt(index.lo, unknowns.Constant(0));
@@ -242,7 +240,7 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
       if (notify.edge->ref->event != wait.edge->ref->event) {
         continue;
       }
-      prover.context.SetBudget(kSteps);
+      prover.context.SetBudget();
       Map pairs(isl_map_apply_range(notify.elements.copy(), isl_map_reverse(wait.elements.copy())));
       size_t repeats = CommonRepeats(waiter, notifier);
       if (repeats > 0) {

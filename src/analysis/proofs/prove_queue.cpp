@@ -19,8 +19,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
-
 class QueueProof {
  public:
   QueueProof(Prover& prover, const EventRelations& relations, const Kernel& kernel)
@@ -65,7 +63,7 @@ class QueueProof {
             waiter.dispatch != notifier.dispatch || !notifier.pushed) {
           continue;  // what is there from the start comes before what is pushed
         }
-        prover_.context.SetBudget(kSteps);
+        prover_.context.SetBudget();
         Map pairs(After(notify.elements, Map(isl_map_reverse(wait.elements.copy()))));
         pairs = InOneIteration(pairs, waiter.repeats.size());
         if (IsEmpty(pairs)) {

@@ -8,8 +8,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 20'000'000;
-
 class ReceivedProof {
  public:
   ReceivedProof(Prover& prover, const EventRelations& relations)
@@ -17,7 +15,7 @@ class ReceivedProof {
 
   /// Some task waits for each element that is notified at a peer.
   void Notify(const EdgeRelation& notify) {
-    prover_.context.SetBudget(kSteps);
+    prover_.context.SetBudget();
     Set remote = AtPeers(notify.set);
     if (IsEmpty(remote)) {
       return;
@@ -52,7 +50,7 @@ class ReceivedProof {
 
   /// A task notifies each rank at which it writes.
   void Write(const ProgramCall& call, const AccessRegion& region) {
-    prover_.context.SetBudget(kSteps);
+    prover_.context.SetBudget();
     Set remote = AtPeers(region.set);
     if (!region.write || IsEmpty(remote)) {
       return;

@@ -149,8 +149,9 @@ class IslContext {
   ~IslContext() { isl_ctx_free(ctx_); }
 
   isl_ctx* get() const { return ctx_; }
-  /// Allows as many steps from here on; an earlier error is forgotten.
-  void SetBudget(unsigned long steps) {
+  /// Allows as many steps from here on, by default those that one fact may take; an earlier error
+  /// is forgotten.
+  void SetBudget(unsigned long steps = 20'000'000) {
     isl_ctx_reset_error(ctx_);
     isl_ctx_reset_operations(ctx_);
     isl_ctx_set_max_operations(ctx_, steps);
