@@ -4,7 +4,9 @@
 For each model one artifact serves every batch and context. Sequences of different lengths take
 greedy steps, with the tokens that the float32 reference chooses. Each step's logits are compared with
 those of the same weights in float32; PyTorch's own bf16 run has an error too, and etc's must not
-exceed it by more than a fifth. Repeated launches must give equal bits.
+exceed it by more than a fifth. Both runs of a mixture of experts are given etc's choices of experts,
+and where these are not float32's, the margin must be one of rounding. Repeated launches must give
+equal bits.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import transformers
 import command
 import decode_model
 import hf_decoder
+import routing
 from etc_decoder import EtcDecoder, compile_model
 
 ALLOWED_RATIO = 1.2
@@ -94,17 +97,35 @@ def etc_decoder(program, weights, caches, pos):
     return EtcDecoder(program, weights, *pools, page_table)
 
 
-def check_steps(decoder, fed, pos, expected, torch_logits):
-    """Errors of etc and of PyTorch for each step, and whether all outputs are right."""
-    batch = len(pos)
-    etc_errors, torch_errors, finite, tokens = [], [], True, True
+def etc_run(decoder, fed, pos):
+    """Of each step the logits, the tokens, and of a mixture the weights of experts."""
+    outputs = []
     for step, ids in enumerate(fed):
-        logits, token = decoder.step(ids[:batch], pos + step)
-        finite &= bool(torch.isfinite(logits).all())
+        outputs.append([found.clone() for found in decoder.step(ids, pos + step)])
+    return outputs
+
+
+def compare_steps(outputs, expected, torch_logits):
+    """Errors of etc and of PyTorch for each step, and whether all outputs are right."""
+    etc_errors, torch_errors, finite, tokens = [], [], True, True
+    for (logits, token, *more), exact, rounded in zip(outputs, expected, torch_logits):
+        batch = len(logits)
+        finite &= all(bool(torch.isfinite(found).all()) for found in (logits, *more))
         tokens &= bool((token.long() == first_largest(logits)).all())
-        etc_errors.append(relative_error(logits, expected[step][:batch]))
-        torch_errors.append(relative_error(torch_logits[step][:batch], expected[step][:batch]))
+        etc_errors.append(relative_error(logits, exact[:batch]))
+        torch_errors.append(relative_error(rounded[:batch], exact[:batch]))
     return etc_errors, torch_errors, finite, tokens
+
+
+def given_runs(outputs, config, runs, fed, pos):
+    """The runs of PyTorch in float32 and bf16 with etc's choices of experts: their logits, and how etc's
+    choices compare with those of float32."""
+    count = config["num_experts_per_tok"]
+    choices = [routing.choices_of(weights, count) for *_, weights in outputs]
+    (expected, exact), (torch_logits, rounded) = (
+        routers.run(decoder, fed, pos, choices) for routers, decoder in runs
+    )
+    return expected, torch_logits, routing.compare(choices, exact, rounded)
 
 
 def differing_launches(decoder, launches):
@@ -132,12 +153,12 @@ def check_module_agrees(model, config, device):
     return relative_error(logits[0], hf_decoder.plain_logits(model, prompt[0]))
 
 
-def check_case(name, batch, context, errors, repeated):
+def check_case(name, batch, context, errors, repeated, turned):
     etc_errors, torch_errors, finite, tokens = errors
     # A NaN is larger than nothing: `not <=` catches it.
     ratios = [a / b for a, b in zip(etc_errors, torch_errors)]
     passed = finite and tokens and all(ratio <= ALLOWED_RATIO for ratio in ratios)
-    passed = passed and repeated in (None, 0)
+    passed = passed and repeated in (None, 0) and (turned is None or turned[2])
     case = {
         "model": name,
         "batch": batch,
@@ -148,13 +169,16 @@ def check_case(name, batch, context, errors, repeated):
         "finite": finite,
         "tokens": tokens,
         "differing_launches": repeated,
+        "turned_choices": turned,
         "passed": passed,
     }
     print(
         f"{name:14} {batch:5} {context:7}  {case['etc_error_max']:.3e}  "
         f"{case['torch_error_max']:.3e}  {case['ratio_max']:5.3f}  "
         f"{'yes' if finite else 'NO':6} {'yes' if tokens else 'NO':6} "
-        f"{'-' if repeated is None else repeated:>9}  {'ok' if passed else 'FAILED'}",
+        f"{'-' if repeated is None else repeated:>9}  {'ok' if passed else 'FAILED'}"
+        + ("" if turned is None else f"  {turned[0]} of {turned[1]} choices turned"
+           + ("" if turned[2] else ", some by more than rounding")),
         flush=True,
     )
     return case
@@ -164,13 +188,16 @@ def check_model(name, options):
     device = options.device
     config = decode_model.read_config(name, options.layers)
     arch = "host" if device == "cpu" else "sm_90a"
-    program = compile_model(options.etc, name, options.out, arch, layers=options.layers)
+    mixture = "num_experts" in config
+    more = ["-D", "routing=true"] if mixture else []
+    program = compile_model(options.etc, name, options.out, arch, layers=options.layers, more=more)
     torch.manual_seed(1)
     model = hf_decoder.build(name, device, options.layers)
     weights = program.pack_all(hf_decoder.parameters(model))
     exact = hf_decoder.in_float32(model)
     module_error = check_module_agrees(exact, config, device)
     print(f"{name}: batched reference against the module's own way: {module_error:.1e}")
+    routers = [routing.Routers(each) for each in (exact, model)] if mixture else []
     repeated_context = (
         REPEATED_CONTEXT if REPEATED_CONTEXT in options.contexts else max(options.contexts)
     )
@@ -181,14 +208,23 @@ def check_model(name, options):
         caches = start_caches(config, pos, context + options.steps, device)
         ids = torch.randint(0, config["vocab_size"], (len(pos),), device=device)
         expected, fed = reference_run(hf_decoder.Decoder(exact, *caches), ids, pos, options.steps)
-        torch_logits = forced_run(hf_decoder.Decoder(model, *caches), fed, pos)
+        if not mixture:
+            torch_logits = forced_run(hf_decoder.Decoder(model, *caches), fed, pos)
         for batch in options.batches:
             decoder = etc_decoder(program, weights, caches, pos[:batch])
-            errors = check_steps(decoder, fed, pos[:batch], expected, torch_logits)
+            fed_here, turned = [ids[:batch] for ids in fed], None
+            outputs = etc_run(decoder, fed_here, pos[:batch])
+            if mixture:
+                few = [cache[:, :batch] for cache in caches]
+                runs = [(router, hf_decoder.Decoder(each, *few))
+                        for router, each in zip(routers, (exact, model))]
+                expected, torch_logits, turned = given_runs(outputs, config, runs, fed_here,
+                                                            pos[:batch])
+            errors = compare_steps(outputs, expected, torch_logits)
             repeated = None
             if context == repeated_context and batch in (min(options.batches), max(options.batches)):
                 repeated = differing_launches(decoder, options.launches)
-            cases.append(check_case(name, batch, context, errors, repeated))
+            cases.append(check_case(name, batch, context, errors, repeated, turned))
     return {"model": name, "module_error": module_error, "cases": cases}, module_error < 1e-4 and all(
         case["passed"] for case in cases
     )

@@ -14,19 +14,20 @@ def artifact_path(name, folder, arch, schedule):
     return Path(folder) / f"{name.lower()}-{schedule}.{suffix}"
 
 
-def compile_model(etc, name, folder, arch, schedule="static", layers=None):
-    """The artifact of a model."""
+def compile_model(etc, name, folder, arch, schedule="static", layers=None, more=()):
+    """The artifact of a model, with `more` arguments of `etc compile`."""
     source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
     artifact = artifact_path(name, folder, arch, schedule)
     words = ["--config", decode_model.config_file(name), "--arch", arch, "--schedule", schedule]
     if layers:
         words += ["-D", f"num_hidden_layers={layers}"]
-    return etcrt.Program(str(command.compile_program(etc, source, artifact, *words)))
+    return etcrt.Program(str(command.compile_program(etc, source, artifact, *words, *more)))
 
 
 class EtcDecoder:
     """One batch of sequences. The caches are [layers, pages, kv heads, page size, head_dim], and
-    `page_table` [batch, max pages] says which pages a sequence has. Weights are packed."""
+    `page_table` [batch, max pages] says which pages a sequence has. Weights are packed. A step gives
+    logits, tokens, and the weights of experts where the program tells them."""
 
     def __init__(self, program, weights, k_cache, v_cache, page_table):
         batch, max_pages = page_table.shape
@@ -50,12 +51,17 @@ class EtcDecoder:
             token=self.token,
             **weights,
         )
+        self.outputs = [self.logits, self.token]
+        if "routing" in program.params():
+            shape = self.runtime.shape("routing")
+            self.outputs.append(torch.empty(shape, dtype=torch.float32, device=device))
+            self.runtime.bind(routing=self.outputs[-1])
         self.runtime.reserve()
 
     def poison(self):
         """Makes outputs that a launch leaves alone stand out."""
-        self.logits.fill_(float("nan"))
-        self.token.fill_(-1)
+        for output in self.outputs:
+            output.fill_(float("nan") if output.is_floating_point() else -1)
 
     def launch(self):
         self.runtime.launch()
@@ -65,4 +71,4 @@ class EtcDecoder:
         self.pos.copy_(pos)
         self.poison()
         self.launch()
-        return self.logits, self.token
+        return self.outputs

@@ -134,8 +134,9 @@ def sequence(cache, pages):
 
 
 def decode(config, bits, inv_freq, ids, pos, first_rows, page_table, k_cache, v_cache):
-    """The logits of one step, and the new keys and values [layers, rows, kv heads, head_dim]. Each row
-    is a new token, with its position and the first row of its sequence."""
+    """The logits of one step, the new keys and values [layers, rows, kv heads, head_dim], and of each
+    layer with experts the weights of these. Each row is a new token, with its position and the first
+    row of its sequence."""
     weights = {name: from_bf16(tensor) for name, tensor in bits.items()}
     gemma = is_gemma(config)
     if gemma:
@@ -148,7 +149,7 @@ def decode(config, bits, inv_freq, ids, pos, first_rows, page_table, k_cache, v_
     if gemma:
         x = x * from_bf16(to_bf16(np.float32(config["hidden_size"] ** 0.5)))
     batch = len(ids)
-    new_k, new_v = [], []
+    new_k, new_v, routing = [], [], []
     for layer in range(config["num_hidden_layers"]):
         w = {name: tensor[layer] for name, tensor in weights.items() if name.endswith("_proj")}
         norms = {name: tensor[layer] for name, tensor in weights.items()
@@ -187,7 +188,9 @@ def decode(config, bits, inv_freq, ids, pos, first_rows, page_table, k_cache, v_
         normed = rms_norm(x, norms["pre_feedforward_norm" if gemma else "post_norm"], eps)
         if "num_experts" in config:
             router = experts.settle_router(config, bits["router"][layer], normed)
-            x = x + experts.mixture(config, router, w, normed)
+            added, weights_of_experts = experts.mixture(config, router, w, normed)
+            x = x + added
+            routing.append(weights_of_experts)
             continue
         up = normed @ w["up_proj"].T
         if "gate_proj" in w:
@@ -200,7 +203,7 @@ def decode(config, bits, inv_freq, ids, pos, first_rows, page_table, k_cache, v_
             left = rms_norm(left, norms["post_feedforward_norm"], eps)
         x = x + left
     logits = rms_norm(x, weights["final_norm"], eps) @ weights["lm_head"].T
-    return logits, np.stack(new_k), np.stack(new_v)
+    return logits, np.stack(new_k), np.stack(new_v), np.array(routing)
 
 
 def check_cache(name, before, pos, page_table, new):
@@ -229,7 +232,7 @@ def check_token(outputs):
 
 def new_tokens(batch, variant, rng):
     """How many new tokens each sequence has, and how many positions before them are filled."""
-    if variant is None:  # one of each
+    if variant in (None, "routing"):  # one of each
         contexts = rng.integers(1, LONGEST, batch, dtype=np.int32)
         contexts[0] = LONGEST
         if batch > 1:
@@ -246,7 +249,8 @@ def new_tokens(batch, variant, rng):
 
 
 def make(config_name, batch, rng, variant=None):
-    """With a variant, `batch` counts the new tokens of sequences that may have several."""
+    """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt". In
+    "routing" the step also tells the weights of experts."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
     layers, kv_heads, dim = (
@@ -276,19 +280,25 @@ def make(config_name, batch, rng, variant=None):
                 )
     inv_freq = rotary_frequencies(config)
     pages_of_rows = page_table[owners]
-    logits, new_k, new_v = decode(
+    logits, new_k, new_v, routing = decode(
         config, weights, inv_freq, ids, pos, first_rows, pages_of_rows, **caches
     )
     inputs = dict(ids=ids, pos=contexts, page_table=page_table, **weights, **caches)
     inputs["inv_freq"] = inv_freq.astype(np.float32)
     dims = {"batch": batch, "max_pages": max_pages, "num_pages": num_pages}
-    if variant is not None:
+    expected = {"logits": Expectation(logits, np.float32, 2e-2)}
+    options = ()
+    if variant == "routing":
+        expected["routing"] = Expectation(routing, np.float32, 2e-2)
+        options = ("-D", "routing=true")
+    elif variant is not None:
         inputs["row_start"] = row_start
         dims["extra"] = batch - len(counts)
+        options = ("-D", "several_tokens=true")
     return Case(
         dims,
         inputs,
-        {"logits": Expectation(logits, np.float32, 2e-2)},
+        expected,
         str(config_file),
         [
             check_token,
@@ -296,5 +306,5 @@ def make(config_name, batch, rng, variant=None):
             check_cache("v_cache", caches["v_cache"], pos, pages_of_rows, new_v),
         ],
         ("token", "k_cache", "v_cache"),
-        () if variant is None else ("-D", "several_tokens=true"),
+        options,
     )

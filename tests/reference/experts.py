@@ -48,10 +48,13 @@ def choose(config, logits):
 
 
 def mixture(config, router, layer, normed):
-    """What the experts of a layer add to the residual stream of each token."""
+    """What the experts of a layer add to the residual stream of each token, and the weights of them:
+    [tokens, experts], 0 where one is not chosen."""
     out = np.zeros_like(normed)
+    routing = np.zeros((len(normed), config["num_experts"]))
     for token, x in enumerate(normed):
         for expert, weight in zip(*choose(config, router @ x)):
+            routing[token, expert] = weight
             gate, up = layer["gate_proj"][expert] @ x, layer["up_proj"][expert] @ x
             out[token] += weight * (layer["down_proj"][expert] @ (gate / (1 + np.exp(-gate)) * up))
-    return out
+    return out, routing

@@ -58,7 +58,7 @@ def make(tokens, rng, variant=None):
     else:
         normed = settle_tokens(config, h, norm, router)
     layer = {name: from_bf16(tensor) for name, tensor in bits.items()}
-    out = from_bf16(h) + experts.mixture(config, router, layer, normed)
+    out = from_bf16(h) + experts.mixture(config, router, layer, normed)[0]
     return Case(
         {"tokens": tokens}, dict(h=h, norm=norm, **bits), {"out": Expectation(out, np.uint16, 5e-3)}
     )

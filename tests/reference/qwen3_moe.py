@@ -5,5 +5,5 @@ import decoder
 DIM = "batch"
 
 
-def make(batch, rng):
-    return decoder.make("qwen3moe-tiny.json", batch, rng)
+def make(batch, rng, variant=None):
+    return decoder.make("qwen3moe-tiny.json", batch, rng, variant)
