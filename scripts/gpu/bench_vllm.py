@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Times vLLM with and without the plugin, all in one run: milliseconds per output token, engine included.
 
-Each engine has a process of its own, with random weights of the model's shape, greedy sampling, and
-vLLM's default settings but for a cache in pages of 64 positions (HND), without and with the plugin
-alike. Needs vLLM 0.25.1 in PYTHON, a GPU, and $ETCRT or libetcrt on the loader's path.
+Each model has one engine, with random weights of the model's shape, greedy sampling, and vLLM's default
+settings but for a cache in pages of 64 positions (HND). Its steps go three ways by turns: vLLM's own, the
+program's launched call by call, and as the plugin does it, with graphs of steps that repeat. `program` is
+the time on the GPU from a step's positions to its logits: the rest is the engine's own. Needs vLLM 0.25.1
+in PYTHON, a GPU, and $ETCRT or libetcrt on the loader's path.
 """
 
 import argparse
@@ -20,6 +22,8 @@ import command
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
 NEW = 128  # tokens of each sequence
+TURNS = 3
+WAYS = ("vllm", "calls", "graphs")  # of vllm_switch.py
 FIRST = 64  # of the tokens that prompts are made of
 SETTINGS = {
     "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
@@ -51,23 +55,23 @@ def compiled(options, name, config):
 
 
 def install_plugin(folder):
-    """The packages and the entry point where Python finds them, without pip."""
+    """The packages and an entry point where Python finds them, without pip."""
     info = Path(folder) / "etc_vllm-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: etc-vllm\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text("[vllm.general_plugins]\netc = etc_vllm:register\n")
-    return [folder, str(ROOT / "src" / "vllm"), str(ROOT / "src" / "python")]
+    (info / "entry_points.txt").write_text(
+        "[vllm.general_plugins]\netc = vllm_switch:register\n")
+    return [folder, str(ROOT / "scripts" / "gpu"), str(ROOT / "src" / "vllm"),
+            str(ROOT / "src" / "python")]
 
 
 def run_engine(options, config, artifact, folders):
-    """The milliseconds per token and the tokens of each batch, from a process of its own. Ends where the
-    plugin leaves the engine alone."""
-    environment = {**os.environ, **SETTINGS}
+    """The results of each batch, from a process of its own. Ends where the plugin leaves the engine
+    alone."""
+    environment = {**os.environ, **SETTINGS, "ETC_VLLM_ARTIFACT": str(artifact.resolve()),
+                   "ETC_VLLM_SWITCH": str(Path(folders[0]) / "switch")}
     environment["PYTHONPATH"] = os.pathsep.join(
         [*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment.pop("ETC_VLLM_ARTIFACT", None)
-    if artifact is not None:
-        environment["ETC_VLLM_ARTIFACT"] = str(artifact.resolve())
     results = Path(folders[0]) / "results.json"
     words = [sys.executable, "-B", __file__, "--engine", str(config), "--batches",
              ",".join(options.batches), "--prompt", str(options.prompt), "--json", str(results)]
@@ -75,42 +79,66 @@ def run_engine(options, config, artifact, folders):
     with log.open("w") as output:
         done = subprocess.run(words, env=environment, stdout=output, stderr=subprocess.STDOUT)
     said = log.read_text(errors="replace")
-    if done.returncode or "etc: decode steps stay with vLLM" in said or (
-            artifact is not None and "etc: decode steps of up to" not in said):
+    if (done.returncode or "etc: decode steps stay with vLLM" in said
+            or "etc: steps that repeat are" in said or "etc: decode steps of up to" not in said):
         sys.exit(f"{said}\nthe engine failed, or the plugin left it alone: see above")
     return json.loads(results.read_text())
 
 
+class Engine:
+    """vLLM with a model of random weights, and the switch of its plugin."""
+
+    def __init__(self, options):
+        from vllm import LLM, SamplingParams
+
+        self.prompt, self.sampling = options.prompt, SamplingParams
+        self.switch = Path(os.environ["ETC_VLLM_SWITCH"])
+        self.turn("vllm")
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "config.json").write_text(Path(options.engine).read_text())
+            self.llm = LLM(model=folder, load_format="dummy", skip_tokenizer_init=True,
+                           dtype="bfloat16", max_model_len=options.prompt + 4 * NEW,
+                           max_num_seqs=max(map(int, options.batches)), block_size=64,
+                           gpu_memory_utilization=0.85, enable_prefix_caching=False)
+
+    def turn(self, way):
+        self.switch.write_text(way)
+
+    def run(self, batch, tokens):
+        """The seconds of a batch, prompts included, and its tokens."""
+        prompts = [{"prompt_token_ids": [(7 * i + 13 * j) % 30000 + FIRST
+                                         for j in range(self.prompt)]} for i in range(batch)]
+        sampling = self.sampling(temperature=0, max_tokens=tokens, ignore_eos=True, detokenize=False)
+        start = time.perf_counter()
+        outputs = self.llm.generate(prompts, sampling, use_tqdm=False)
+        took = time.perf_counter() - start
+        return took, [list(output.outputs[0].token_ids) for output in outputs]
+
+    def measure(self, batch):
+        """Milliseconds per token and tokens each way, and those of the program alone."""
+        for way in WAYS:
+            self.turn(way)
+            self.run(batch, 8)
+        first = min(self.run(batch, 1)[0] for _ in range(2))
+        steps = self.switch.with_suffix(".ms")
+        steps.unlink(missing_ok=True)
+        runs = {way: [] for way in WAYS}
+        for _ in range(TURNS):
+            for way in WAYS:
+                self.turn(way)
+                runs[way].append(self.run(batch, 1 + NEW))
+        program = sorted(map(float, steps.read_text().split()))
+        ways = {way: {"ms": (min(took for took, _ in done) - first) / NEW * 1e3,
+                      "tokens": done[0][1]} for way, done in runs.items()}
+        return {"ways": ways, "program_ms": program[len(program) // 2]}
+
+
 def engine(options):
-    from vllm import LLM, SamplingParams
-
-    batches = [int(word) for word in options.batches]
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "config.json").write_text(Path(options.engine).read_text())
-        llm = LLM(model=folder, load_format="dummy", skip_tokenizer_init=True, dtype="bfloat16",
-                  max_model_len=options.prompt + 4 * NEW, max_num_seqs=max(batches), block_size=64,
-                  gpu_memory_utilization=0.85, enable_prefix_caching=False)
-
-        def seconds(batch, tokens):
-            prompts = [{"prompt_token_ids": [(7 * i + 13 * j) % 30000 + FIRST
-                                             for j in range(options.prompt)]} for i in range(batch)]
-            sampling = SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True,
-                                      detokenize=False)
-            start = time.perf_counter()
-            outputs = llm.generate(prompts, sampling, use_tqdm=False)
-            took = time.perf_counter() - start
-            return took, [list(output.outputs[0].token_ids) for output in outputs]
-
-        results = {}
-        for batch in batches:
-            seconds(batch, 8)
-            first = min(seconds(batch, 1)[0] for _ in range(3))
-            whole = [seconds(batch, 1 + NEW) for _ in range(3)]
-            results[batch] = {"ms": (min(took for took, _ in whole) - first) / NEW * 1e3,
-                              "tokens": whole[0][1]}
-        Path(options.json).write_text(json.dumps(results))
+    one = Engine(options)
+    results = {batch: one.measure(int(batch)) for batch in options.batches}
+    Path(options.json).write_text(json.dumps(results))
     try:
-        llm.llm_engine.engine_core.shutdown()  # or its process keeps the GPU's memory
+        one.llm.llm_engine.engine_core.shutdown()  # or its process keeps the GPU's memory
     finally:
         os._exit(0)
 
@@ -123,26 +151,34 @@ def same_share(a, b):
     return same / sum(len(one) for one in a)
 
 
+def row_of(name, batch, result):
+    ways = result["ways"]
+    alone, taken = ways["vllm"], ways["graphs"]
+    return {"model": name, "batch": int(batch), "vllm_ms": alone["ms"], "calls_ms": ways["calls"]["ms"],
+            "plugin_ms": taken["ms"], "program_ms": result["program_ms"],
+            "same_as_vllm": same_share(alone["tokens"], taken["tokens"]),
+            "same_as_calls": same_share(ways["calls"]["tokens"], taken["tokens"])}
+
+
 def main():
     options = parse_arguments()
     if options.engine:
         engine(options)
     results = []
-    print(f"{'model':<16}{'batch':>6}{'vLLM ms':>10}{'plugin ms':>11}{'faster':>8}{'same tokens':>13}")
-    with tempfile.TemporaryDirectory() as folder:
-        folders = install_plugin(folder)
-        for name in options.models:
-            config = ROOT / "ir-examples" / "configs" / f"{name.lower()}.json"
-            artifact = compiled(options, name, config)
-            alone = run_engine(options, config, None, folders)
-            taken = run_engine(options, config, artifact, folders)
-            for batch in options.batches:
-                one, other = alone[batch], taken[batch]
-                row = {"model": name, "batch": int(batch), "vllm_ms": one["ms"],
-                       "plugin_ms": other["ms"], "same": same_share(one["tokens"], other["tokens"])}
-                results.append(row)
-                print(f"{name:<16}{batch:>6}{row['vllm_ms']:>10.3f}{row['plugin_ms']:>11.3f}"
-                      f"{row['vllm_ms'] / row['plugin_ms']:>8.2f}{row['same']:>13.1%}", flush=True)
+    print(f"{'model':<16}{'batch':>6}{'vLLM ms':>10}{'calls ms':>10}{'plugin ms':>11}{'program':>9}"
+          f"{'faster':>8}{'as vLLM':>9}{'as calls':>9}")
+    for name in options.models:
+        config = ROOT / "ir-examples" / "configs" / f"{name.lower()}.json"
+        artifact = compiled(options, name, config)
+        with tempfile.TemporaryDirectory() as folder:
+            measured = run_engine(options, config, artifact, install_plugin(folder))
+        for batch in options.batches:
+            row = row_of(name, batch, measured[batch])
+            results.append(row)
+            print(f"{name:<16}{batch:>6}{row['vllm_ms']:>10.3f}{row['calls_ms']:>10.3f}"
+                  f"{row['plugin_ms']:>11.3f}{row['program_ms']:>9.3f}"
+                  f"{row['vllm_ms'] / row['plugin_ms']:>8.2f}{row['same_as_vllm']:>9.1%}"
+                  f"{row['same_as_calls']:>9.1%}", flush=True)
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 

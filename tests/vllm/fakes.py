@@ -75,12 +75,14 @@ def caches(layers, blocks, heads, positions, size):
 
 
 def batch(lengths, ids, **others):
-    """A step of decoding in vLLM's words: `lengths` with the new tokens."""
+    """A step of decoding in vLLM's words: `lengths` with the new tokens. It is its own schedule, which
+    goes on with no other step."""
     count = len(lengths)
     fields = dict(num_reqs=count, num_tokens=count, num_draft_tokens=0,
                   is_prefilling_np=np.zeros(count, bool),
                   seq_lens_cpu_upper_bound=np.array(lengths), seq_lens=tensor(lengths, np.int32),
-                  input_ids=tensor(ids, np.int32))
+                  input_ids=tensor(ids, np.int32), req_ids=[str(i) for i in range(count)],
+                  total_num_scheduled_tokens=0, scheduled_cached_reqs=None)
     return SimpleNamespace(**{**fields, **others})
 
 
@@ -116,6 +118,7 @@ def runner_class(weights, fused, tensors):
             self.supports_mm_inputs = self.use_aux_hidden_state_outputs = False
             self.vocab_size = 16
             self.reloads = 0
+            self.execute_model_state = None
 
         def load_model(self):
             self.model = SimpleNamespace(
@@ -135,11 +138,12 @@ def runner_class(weights, fused, tensors):
 
         def execute_model(self, input_batch, eager=False):
             self.prepare_attn(input_batch)
+            self.execute_model_state = SimpleNamespace(input_batch=input_batch)
             desc = SimpleNamespace(num_tokens=input_batch.num_tokens)
             self.hidden_states = (self.cudagraph_manager.hidden_states[:desc.num_tokens] if eager
                                   else self.cudagraph_manager.run_fullgraph(desc))
 
-        def sample_tokens(self):
+        def sample_tokens(self, grammar_output=None):
             return self.model.compute_logits(self.hidden_states)
 
         def reload_weights(self):

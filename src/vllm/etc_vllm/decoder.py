@@ -31,7 +31,8 @@ class Decoder:
         self.vocabulary = int(self._params["logits"].extents[1])
         self._run = Runtime(program)
         self._sequences = 0  # of the step before
-        self.memory = 4 * self.program.dims()["batch"][1] * self.vocabulary  # bytes beside vLLM's own
+        # Bytes beside vLLM's own: the logits, and what the sampler makes of them in its graph.
+        self.memory = 3 * 4 * self.program.dims()["batch"][1] * self.vocabulary
         self.limits: Optional[Limits] = None
         frequencies = rotary_frequencies(dict(config))
         self._run.bind(inv_freq=torch.tensor(frequencies, dtype=torch.float32, device=device))
@@ -81,6 +82,10 @@ class Decoder:
         if sequences != self._sequences or ids.data_ptr() != self._ids:
             self._bind_step(sequences, ids)
         self._run.launch()
+        return self.logits(sequences)
+
+    def logits(self, sequences: int) -> Any:
+        """Where a step leaves them."""
         return self._logits[:sequences]
 
     def _bind_step(self, sequences: int, ids: Any) -> None:

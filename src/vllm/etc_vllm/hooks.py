@@ -2,13 +2,14 @@
 
 A step of decoding is a CUDA graph that makes hidden states, and then the logits of those. In a step
 that the program takes, the program is launched in the graph's place, and the logits are its own.
-Everything else, sampling above all, is vLLM's."""
+Everything else, sampling above all, is vLLM's. Steps that repeat are graphs of all of that."""
 
 import functools
 import logging
 from typing import Any, Callable, Optional
 
 from .decoder import Decoder
+from .repeats import Capture, DeviceGraphs, Repeats
 from .steps import reason_against
 
 logger = logging.getLogger("vllm.etc")
@@ -17,8 +18,10 @@ logger = logging.getLogger("vllm.etc")
 class Taker:
     """The step under way of one model runner, and what the program made of it."""
 
-    def __init__(self, decoder: Decoder):
+    def __init__(self, decoder: Decoder, repeats: Repeats):
         self._decoder = decoder
+        self.repeats = repeats
+        self.repeated = False  # the step under way is a captured one, and nothing is drawn yet
         self._step: Optional[Any] = None  # the batch and the block tables of the step under way
         self._logits: Optional[Any] = None
 
@@ -26,7 +29,21 @@ class Taker:
         self._step = (batch, tables)
 
     def forget(self) -> None:
+        self.repeated = False
         self._step = self._logits = None
+
+    def repeat(self, scheduled: Any) -> Any:
+        """The state of a step that repeats, behind its first part."""
+        state = self.repeats.step(scheduled)
+        self.repeated, self._logits = True, self.repeats.logits()
+        return state
+
+    def note_state(self, state: Any) -> None:
+        """What vLLM keeps of the step under way."""
+        if self._logits is not None:
+            self.repeats.note(state)
+        else:
+            self.repeats.forget()
 
     def take(self) -> bool:
         """Launches the step under way, if the program takes it."""
@@ -121,10 +138,17 @@ def _take_logits(runner: Any) -> None:
     runner.model.compute_logits = compute_logits
 
 
+def _capture_of(runner: Any) -> Capture:
+    import torch
+
+    return DeviceGraphs(torch, runner.device)
+
+
 def install(runner_class: Any, artifact: str,
-            open_decoder: Optional[Callable[[Any], Decoder]] = None) -> None:
+            open_decoder: Optional[Callable[[Any], Decoder]] = None,
+            capture_of: Callable[[Any], Capture] = _capture_of) -> None:
     """Puts the plugin into the class of vLLM's model runners, once. `open_decoder` opens the artifact
-    for a runner."""
+    for a runner, and `capture_of` says how its steps are captured."""
     if getattr(runner_class, "etc_is_installed", False):
         return
     runner_class.etc_is_installed = True
@@ -161,7 +185,8 @@ def install(runner_class: Any, artifact: str,
             try:
                 tables = self.block_tables.input_block_tables
                 self.etc_decoder.bind_caches(self.kv_caches, *tables[0].shape)
-                self.etc_taker = Taker(self.etc_decoder)
+                self.etc_taker = Taker(self.etc_decoder, Repeats(self, self.etc_decoder,
+                                                                 capture_of(self)))
                 _take_graphs(self)
                 logger.info("etc: decode steps of up to %d sequences with %d positions",
                             *self.etc_decoder.limits)
@@ -177,10 +202,26 @@ def install(runner_class: Any, artifact: str,
         return result
 
     @wrapped("execute_model")
-    def _(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    def _(original: Any, self: Any, scheduled: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.etc_taker is None:
+            return original(self, scheduled, *args, **kwargs)
+        self.etc_taker.forget()
+        if not any(args) and not kwargs and self.etc_taker.repeats.has(scheduled):
+            self.execute_model_state = self.etc_taker.repeat(scheduled)
+            return None
+        result = original(self, scheduled, *args, **kwargs)
         if self.etc_taker is not None:
-            self.etc_taker.forget()
-        return original(self, *args, **kwargs)
+            self.etc_taker.note_state(self.execute_model_state)
+        return result
+
+    @wrapped("sample_tokens")
+    def _(original: Any, self: Any, grammar: Any = None) -> Any:
+        taker = self.etc_taker
+        if taker is None or not taker.repeated or grammar is not None:
+            return original(self, grammar)
+        taker.forget()
+        self.execute_model_state = None
+        return taker.repeats.sample()
 
     @wrapped("reload_weights")
     def _(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
