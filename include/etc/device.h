@@ -27,6 +27,10 @@ ETC_API etc_status etc_device_describe(etc_device_info* info);
 ETC_API etc_status etc_device_alloc(int64_t bytes, void** data);
 /* Waits for the work that may use the memory. */
 ETC_API etc_status etc_device_free(void* data);
+/* Memory of the host that the device reaches at the same address: what a launch stores there, the host
+ * sees while later launches run. */
+ETC_API etc_status etc_host_alloc(int64_t bytes, void** data);
+ETC_API etc_status etc_host_free(void* data);
 /* These two return when the copy is done. */
 ETC_API etc_status etc_device_copy_to(void* device, const void* host, int64_t bytes);
 ETC_API etc_status etc_device_copy_from(void* host, const void* device, int64_t bytes);

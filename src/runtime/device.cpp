@@ -116,6 +116,29 @@ etc_status etc_device_free(void* data) {
   });
 }
 
+etc_status etc_host_alloc(int64_t bytes, void** data) {
+  return Guard([&]() -> Status {
+    ETC_NEED(data);
+    Device device;
+    ETC_RETURN_IF_BAD(CheckBytes(bytes));
+    ETC_RETURN_IF_BAD(Current(&device));
+    return device.driver->Check(
+        device.driver->cuMemHostAlloc(data, static_cast<size_t>(std::max<int64_t>(bytes, 1)), 0),
+        "cuMemHostAlloc");
+  });
+}
+
+etc_status etc_host_free(void* data) {
+  return Guard([&]() -> Status {
+    Device device;
+    if (data == nullptr) {
+      return {};
+    }
+    ETC_RETURN_IF_BAD(Current(&device));
+    return device.driver->Check(device.driver->cuMemFreeHost(data), "cuMemFreeHost");
+  });
+}
+
 etc_status etc_device_copy_to(void* to, const void* host, int64_t bytes) {
   return Guard([&]() -> Status {
     Device device;

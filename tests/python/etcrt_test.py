@@ -230,11 +230,15 @@ class Counter:
         self.last = [piece.tokens[-1] + 1 for piece in pieces]
         return self.last
 
-    def follow(self, steps):
-        self.followed.append(steps)
-        made = [[token + 1 + step for token in self.last] for step in range(steps)]
-        self.last = made[-1]
-        return made
+    def follow(self, steps, ahead, wanted):
+        launched = seen = 0
+        while seen < launched or (launched < steps and wanted()):
+            while launched + 2 <= min(steps, seen + ahead) and wanted():
+                launched += 2
+            seen += 1
+            self.last = [token + 1 for token in self.last]
+            yield self.last
+        self.followed.append((steps, launched))
 
 
 class GenerateTest(unittest.TestCase):
@@ -265,7 +269,7 @@ class GenerateTest(unittest.TestCase):
         made = generate(counter, [[10, 20], [5]], 12, [9], lambda i, token: told.append((i, token)),
                         ahead=4)
         self.assertEqual(made, [list(range(21, 33)), [6, 7, 8]])  # 9 ends a text, and is seen behind
-        self.assertEqual(counter.followed, [4, 4, 2])
+        self.assertEqual(counter.followed, [(10, 4), (6, 6)])
         self.assertEqual(counter.seen, [[(0, 0, [10]), (1, 0, [5])], [(0, 1, [20]), (1, 1, [6])],
                                         [(0, 6, [25])]])
         self.assertEqual([token for i, token in told if i == 1], [6, 7, 8])

@@ -1,5 +1,6 @@
 """Steps of a small model that draw: each token is that of the step's logits, and steps that follow
-each other without the host draw what single steps do. $ETC compiles, $ETCRT is the runtime library."""
+each other without the host draw what single steps do. $ETC compiles, $ETCRT is the runtime library, and
+$ETC_TEST_ARCH what runs the steps: `host`, or `sm_90a` for a GPU, where steps that follow are a CUDA graph."""
 
 import json
 import os
@@ -20,6 +21,8 @@ from etcrt.decoder import Decoder, Sampling  # noqa: E402
 from etcrt.generate import generate  # noqa: E402
 from sampler import Settings, token  # noqa: E402
 
+ARCH = os.environ.get("ETC_TEST_ARCH", "host")
+SMS = 2 if ARCH == "host" else 0
 CONFIG = ROOT / "ir-examples" / "configs" / "qwen3-tiny.json"
 PROMPTS = [[5, 17, 900], [1000]]
 SAMPLING = [Sampling(temperature=0.8, top_k=40, top_p=0.95, repetition_penalty=1.3, seed=11),
@@ -81,12 +84,12 @@ class StepsTest(unittest.TestCase):
     def compiled(cls, name, *options):
         path = cls.path / f"{name}.etca"
         subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / "qwen3.etir", "--config", CONFIG,
-                        "--arch", "host", "--no-proofs", *options, "-o", path], check=True)
+                        "--arch", ARCH, "--no-proofs", *options, "-o", path], check=True)
         return etcrt.Program(path)
 
     def decoder(self, program, kind=Decoder, sampling=SAMPLING):
         weights = etcrt.Weights(program, etcrt.Checkpoint(self.path))
-        return kind(program, weights, self.config, 2, 64, 2, sampling)
+        return kind(program, weights, self.config, 2, 64, SMS, sampling)
 
     def texts(self, decoder, ahead, count=24):
         return generate(decoder, PROMPTS, count, [], lambda i, made: None, ahead)
@@ -142,7 +145,7 @@ class StepsTest(unittest.TestCase):
         both = self.texts(self.decoder(self.drawing), 8)
         program = self.drawing
         weights = etcrt.Weights(program, etcrt.Checkpoint(self.path))
-        decoder = Decoder(program, weights, self.config, 1, 64, 1, SAMPLING[1:])
+        decoder = Decoder(program, weights, self.config, 1, 64, SMS // 2, SAMPLING[1:])
         self.assertEqual(generate(decoder, PROMPTS[1:], 24, [], lambda i, made: None, 3), both[1:])
 
     def test_the_most_likely_tokens_are_those_of_a_program_that_does_not_draw(self):

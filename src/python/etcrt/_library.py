@@ -214,9 +214,16 @@ _SIGNATURES = {
     "etc_device_copy_from": [_POINTER, _POINTER, _INT64],
     "etc_device_fill": [_POINTER, ctypes.c_uint8, _INT64, _POINTER],
     "etc_device_synchronize": [],
+    "etc_host_alloc": [_INT64, _TO(_POINTER)],
+    "etc_host_free": [_POINTER],
+    "etc_stream_create": [_TO(_POINTER)],
+    "etc_stream_free": [_POINTER],
+    "etc_recording_begin": [_POINTER],
+    "etc_recording_end": [_POINTER, _TO(_POINTER)],
+    "etc_recording_launch": [_POINTER, _POINTER],
 }
 _FREES = ("etc_program_free", "etc_instance_free", "etc_profile_free", "etc_checkpoint_free",
-          "etc_weights_free")
+          "etc_weights_free", "etc_recording_free")
 
 _library: Optional[ctypes.CDLL] = None
 

@@ -3,15 +3,18 @@
 import dataclasses
 import math
 import struct
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+import time
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from .memory import Buffer, product
+from ._library import call
+from .memory import Buffer, HostInts, Queue, product
 from .program import Program
 from .runtime import Runtime
 from .weights import Weights
 
 _ELEMENT_BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i64": 8, "u32": 4}
-MOST_STEPS = 64  # that follow each other, and the places of a ring
+MOST_STEPS = 64  # that the host may be behind, and the places of a ring
+_PATIENCE = 1.0  # seconds for a token to land before the host waits for the device
 
 _SETTINGS = {"temperature": "f", "top_k": "i", "top_p": "f", "min_p": "f",
              "repetition_penalty": "f", "seed": "q"}
@@ -114,7 +117,8 @@ class Decoder:
         self._params = program.params()
         self._sequences: Sequence[int] = ()  # whose pages the page table has
         self._next: List[int] = []  # the position of the token that each is to take
-        self._turn = False  # whether the last step read what the one before had made ready
+        self._pair: Optional[Callable[[], None]] = None  # launches two steps that follow each other
+        self._queue = Queue(self._on_device)
         dims = program.dims()
         self.several = "row_start" in self._params
         self.draws = "slot" in self._params
@@ -146,7 +150,7 @@ class Decoder:
                         if name in self._params]
         self.scores = bool(self._scores)
         self._of_step = [*inputs, "logits", "token", *drawn, *self._scores]
-        kept = [*_SETTINGS, "seen", "ring"] if self.draws else []
+        kept = [*_SETTINGS, "seen"] if self.draws else []
         for name in (*self._of_step, *kept, "inv_freq", "k_cache", "v_cache"):
             size = product(self._run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
             if name in ("next_ids", "next_pos"):  # by turns with the step's own
@@ -159,7 +163,11 @@ class Decoder:
             self._buffers[name].fill(0)
         if self.draws:
             self._set_sampling(sampling or [Sampling()] * batch)
+            self._ring = HostInts(batch * MOST_STEPS, self._on_device)
+            self._run.bind_pointer("ring", self._ring.address, "i32", (batch, MOST_STEPS))
         self._run.reserve()
+        if self._on_device:
+            call("etc_device_synchronize")  # what was filled is there for the queue
 
     def _set_sizes(self, rows: int, sequences: int) -> None:
         self._run.set_dim("batch", rows)
@@ -186,6 +194,7 @@ class Decoder:
         for piece in pieces:
             starts.append(starts[-1] + len(piece.tokens))
         self._set_sizes(starts[-1], len(pieces))
+        self._pair = None
         for name in self._of_step:
             self._bind(name)
         self._write("ids", [token for piece in pieces for token in piece.tokens])
@@ -199,11 +208,10 @@ class Decoder:
             if self.draws:
                 self._write("slot", sequences)
             self._sequences = sequences
-        self._run.launch(0)
-        self._run.check(0)
+        self._run.launch(self._queue.address)
+        self._run.check(self._queue.address)
         tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
         self._next = [piece.position + len(piece.tokens) for piece in pieces]
-        self._turn = False
         if self._scores:
             self.scored = {piece.sequence: scored for piece, scored
                            in zip(pieces, self._read_scores([end - 1 for end in starts[1:]]))}
@@ -219,29 +227,58 @@ class Decoder:
                                         for i in range(row * count, (row + 1) * count)])
                 for row in rows]
 
-    def follow(self, steps: int) -> List[List[int]]:
-        """What so many steps draw that go on with the sequences of the last one, each by the token
-        that was drawn before. The host reads none of them in between. One list for each step."""
-        if not self.draws or not 0 < steps <= MOST_STEPS:
-            raise ValueError(f"{steps} steps cannot follow")
+    def follow(self, steps: int, ahead: int, wanted: Callable[[], bool]) -> Iterator[List[int]]:
+        """What steps draw that go on with the sequences of the last one, each by the token that was
+        drawn before: a list for each step. `steps` is even, and so many are launched, two at a time,
+        unless nothing more is `wanted`. The host reads the tokens while up to `ahead` later steps
+        run."""
+        if not self.draws or steps % 2 or not 2 <= ahead <= MOST_STEPS:
+            raise ValueError(f"{steps} steps cannot follow, {ahead} at a time")
+        if self._pair is None:
+            self._pair = self._recorded_pair()
+        self._ring.fill(-1)
+        launched = seen = 0
+        try:
+            while seen < launched or (launched < steps and wanted()):
+                while launched + 2 <= min(steps, seen + ahead) and wanted():
+                    self._pair()
+                    launched += 2
+                yield self._landed(seen)
+                seen += 1
+        finally:
+            self._run.check(self._queue.address)
+            self._next = [position + launched for position in self._next]
+
+    def _recorded_pair(self) -> Callable[[], None]:
+        """The first step reads what the last one has made ready, and the second what the first has."""
         count = len(self._sequences)
         self._set_sizes(count, count)
         if self.several:
             self._write("row_start", range(count + 1))
         for name in self._of_step:
             self._bind(name)
-        for _ in range(steps):
-            self._turn = not self._turn
-            for name in ("ids", "pos"):
-                own, made = (f"next_{name}", name) if self._turn else (name, f"next_{name}")
-                self._bind(name, own)
-                self._bind(f"next_{name}", made)
-            self._run.launch(0)
-        self._run.check(0)
-        data = self._buffers["ring"].read(self._buffers["ring"].size)
-        ring = struct.unpack(f"{len(data) // 4}i", data)
-        drawn = [[ring[sequence * MOST_STEPS + (position + 1 + step) % MOST_STEPS]
+
+        def enqueue() -> None:
+            for read, made in (("next_", ""), ("", "next_")):
+                for name in ("ids", "pos"):
+                    self._bind(name, read + name)
+                    self._bind(f"next_{name}", made + name)
+                self._run.launch(self._queue.address)
+
+        return self._queue.recorded(enqueue)
+
+    def _landed(self, step: int) -> List[int]:
+        """The tokens of a step, counted from the last one that was no pair's, as soon as they are there."""
+        values = self._ring.values
+        places = [sequence * MOST_STEPS + (position + 1 + step) % MOST_STEPS
                   for sequence, position in zip(self._sequences, self._next)]
-                 for step in range(steps)]
-        self._next = [position + steps for position in self._next]
-        return drawn
+        begin = time.monotonic()
+        while any(values[place] < 0 for place in places):
+            if time.monotonic() - begin > _PATIENCE:
+                self._run.check(self._queue.address)
+                if any(values[place] < 0 for place in places):
+                    raise RuntimeError("a step has ended without its tokens")
+        tokens = [values[place] for place in places]
+        for place in places:
+            values[place] = -1
+        return tokens

@@ -78,13 +78,13 @@ def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int
              ahead: int = 8) -> List[List[int]]:
     """The new tokens of each prompt, up to `max_tokens` and without what ends a text. `on_token` gets
     the number of a prompt and its next token as it comes. Where the program draws, up to `ahead`
-    steps follow each other before the host looks at what they drew."""
+    steps are under way while the host looks at what those before drew; 1 for one after the other."""
     texts = _Texts(prompts, max_tokens, ends, on_token)
     stepped: List[int] = []  # the sequences of the last step
     while texts.live:
-        steps = min(ahead, texts.left())
-        if decoder.draws and steps > 1 and stepped == texts.live:
-            for tokens in decoder.follow(steps):
+        steps = texts.left() // 2 * 2
+        if decoder.draws and ahead > 1 and steps and stepped == texts.live:
+            for tokens in decoder.follow(steps, ahead, lambda: stepped == texts.live):
                 for i, token in zip(stepped, tokens):
                     if i in texts.live:
                         texts.take(i, 1, token)
@@ -161,7 +161,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
                          help="print a line of JSON for each token, with the log-probabilities of a "
                               "program that was compiled with -D logprobs=N")
     drawing.add_argument("--ahead", type=int, default=8,
-                         help="steps that follow each other before the host looks, 8 by default")
+                         help="steps that are under way while the host reads tokens, 8 by default")
     parser.add_argument("--sms", type=int, default=0,
                         help="SMs, or threads on the host, to use; 0 for all")
     parser.add_argument("--quiet", action="store_true", help="no timings")

@@ -2,9 +2,9 @@
 
 import ctypes
 import sys
-from typing import Sequence
+from typing import Callable, Sequence
 
-from ._library import call
+from ._library import Handle, call
 
 
 def current_stream() -> int:
@@ -63,6 +63,59 @@ class Buffer:
         else:
             ctypes.memmove(data, self.address, size)
         return data.raw
+
+
+class HostInts:
+    """Integers of 32 bits on the host, which launches store while the host reads."""
+
+    def __init__(self, count: int, from_device: bool):
+        self._pinned = ctypes.c_void_p()
+        if from_device:
+            call("etc_host_alloc", 4 * count, ctypes.byref(self._pinned))
+            self.values = (ctypes.c_int32 * count).from_address(self._pinned.value or 0)
+        else:
+            self.values = (ctypes.c_int32 * count)()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pinned", None):
+            call("etc_host_free", self._pinned)
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.values)
+
+    def fill(self, value: int) -> None:
+        self.values[:] = [value] * len(self.values)
+
+
+class Queue:
+    """Launches of a device in their order, which other work does not wait for; of host programs, which
+    run when they are launched, none."""
+
+    def __init__(self, on_device: bool):
+        self._stream = ctypes.c_void_p()
+        if on_device:
+            call("etc_stream_create", ctypes.byref(self._stream))
+
+    def __del__(self) -> None:
+        if getattr(self, "_stream", None):
+            call("etc_stream_free", self._stream)
+
+    @property
+    def address(self) -> int:
+        return self._stream.value or 0
+
+    def recorded(self, enqueue: Callable[[], None]) -> Callable[[], None]:
+        """Enqueues what a function does, as one CUDA graph."""
+        if not self._stream:
+            return enqueue
+        graph = Handle("etc_recording_free")
+        call("etc_recording_begin", self._stream)
+        try:
+            enqueue()
+        finally:
+            call("etc_recording_end", self._stream, ctypes.byref(graph.pointer))
+        return lambda: call("etc_recording_launch", graph.pointer, self._stream)
 
 
 def product(shape: Sequence[int]) -> int:
