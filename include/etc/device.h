@@ -27,8 +27,8 @@ ETC_API etc_status etc_device_describe(etc_device_info* info);
 ETC_API etc_status etc_device_alloc(int64_t bytes, void** data);
 /* Waits for the work that may use the memory. */
 ETC_API etc_status etc_device_free(void* data);
-/* Memory of the host that the device reaches at the same address: what a launch stores there, the host
- * sees while later launches run. */
+/* Memory of the host that the device reaches at the same address: what a launch stores there, the
+ * host sees while later launches run. */
 ETC_API etc_status etc_host_alloc(int64_t bytes, void** data);
 ETC_API etc_status etc_host_free(void* data);
 /* These two return when the copy is done. */

@@ -100,6 +100,8 @@ TEST_CASE("faults of null arguments and of structs without their size") {
       {"device describe", [] { return etc_device_describe(nullptr); }, kArgument, "`info` is null"},
       {"device alloc", [] { return etc_device_alloc(8, nullptr); }, kArgument, "`data` is null"},
       {"device alloc of -1", [&] { return etc_device_alloc(-1, &data); }, kArgument, "is -1 bytes"},
+      {"host alloc", [] { return etc_host_alloc(8, nullptr); }, kArgument, "`data` is null"},
+      {"host alloc of -1", [&] { return etc_host_alloc(-1, &data); }, kArgument, "is -1 bytes"},
       {"an allocator without a size",
        [] {
          etc_allocator allocator{};
