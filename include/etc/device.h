@@ -43,6 +43,8 @@ ETC_API etc_status etc_device_synchronize(void);
 /* A stream that does not wait for the default one. */
 ETC_API etc_status etc_stream_create(void** stream);
 ETC_API etc_status etc_stream_free(void* stream);
+/* Waits for the work of the stream, and reports a fault of an earlier launch. */
+ETC_API etc_status etc_stream_synchronize(void* stream);
 
 /* A recording is one CUDA graph of the work that was enqueued on a stream from begin to end. The
  * work does not run while it is recorded, and runs at each launch. The stream must not be the

@@ -52,7 +52,7 @@ if "$ETC" compile ir-examples/row_sum.etir -o "$work/row_sum.cubin"; then
   check "memory of each kind" "$python" -B scripts/gpu/check_pointers.py "$work/row_sum.cubin"
 fi
 
-check "steps that draw" env ETC_TEST_ARCH=sm_90a "$python" -B tests/sampling/steps_test.py
+check "steps that draw" env ETC_DEVICE= "$python" -B tests/sampling/steps_test.py
 check "debug checks" "$python" -B scripts/gpu/check_debug.py --etc "$ETC"
 check "compute-sanitizer" scripts/gpu/check_races.sh
 

@@ -148,9 +148,12 @@ etc_status etc_device_copy_to(void* to, const void* host, int64_t bytes) {
     }
     ETC_NEED(to, host);
     ETC_RETURN_IF_BAD(Current(&device));
-    return device.driver->Check(
+    ETC_RETURN_IF_BAD(device.driver->Check(
         device.driver->cuMemcpyHtoD_v2(Address(to), host, static_cast<size_t>(bytes)),
-        "cuMemcpyHtoD");
+        "cuMemcpyHtoD"));
+    // The driver may return with a small copy still on its way, which only the default stream
+    // awaits.
+    return device.driver->Check(device.driver->cuStreamSynchronize(nullptr), "cuStreamSynchronize");
   });
 }
 

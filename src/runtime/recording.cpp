@@ -59,6 +59,14 @@ etc_status etc_stream_free(void* stream) {
   });
 }
 
+etc_status etc_stream_synchronize(void* stream) {
+  return Guard([&]() -> Status {
+    const cuda::Driver* driver = nullptr;
+    ETC_RETURN_IF_BAD(Open(&driver));
+    return driver->Check(driver->cuStreamSynchronize(AsStream(stream)), "cuStreamSynchronize");
+  });
+}
+
 etc_status etc_recording_begin(void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(stream);

@@ -13,17 +13,21 @@ void MeetWarp(const char* name, uint32_t mask, void* mine, Perform perform) {
   }
   std::vector<Meeting>& meetings = lane.warp.meetings;
   size_t which = 0;
-  while (which < meetings.size() && (meetings[which].mask & mask) == 0) {
+  while (which < meetings.size() &&
+         (meetings[which].mask != mask || meetings[which].perform != perform)) {
+    const Meeting& other = meetings[which];
+    // Lanes that wait for each other at two places do so for ever; those that wait for nobody here
+    // come later.
+    if ((other.mask & bit) != 0 && (other.arrived & mask) != 0) {
+      Fail("is at %s with the mask %08x, where other lanes are at %s with %08x", name, mask,
+           other.name, other.mask);
+    }
     ++which;
   }
   if (which == meetings.size()) {
     meetings.push_back({name, perform, mask, 0, {}});
   }
   Meeting& meeting = meetings[which];
-  if (meeting.perform != perform || meeting.mask != mask) {
-    Fail("is at %s with the mask %08x, where other lanes are at %s with %08x", name, mask,
-         meeting.name, meeting.mask);
-  }
   meeting.arrived |= bit;
   meeting.lanes[lane.index] = mine;
   if (meeting.arrived != mask) {

@@ -1,6 +1,6 @@
 """Steps of a small model that draw: each token is that of the step's logits, and steps that follow
-each other without the host draw what single steps do. $ETC compiles, $ETCRT is the runtime library, and
-$ETC_TEST_ARCH what runs the steps: `host`, or `sm_90a` for a GPU, where steps that follow are a CUDA graph."""
+each other without the host draw what single steps do. $ETC compiles, $ETCRT is the runtime library. With
+$ETC_DEVICE, options of `etc compile`, they run on a GPU or on the emulated device, else on the host."""
 
 import json
 import os
@@ -21,8 +21,8 @@ from etcrt.decoder import Decoder, Sampling  # noqa: E402
 from etcrt.generate import generate  # noqa: E402
 from sampler import Settings, token  # noqa: E402
 
-ARCH = os.environ.get("ETC_TEST_ARCH", "host")
-SMS = 2 if ARCH == "host" else 0
+DEVICE = os.environ.get("ETC_DEVICE")
+TARGET, SMS = (["--arch", "host"], 2) if DEVICE is None else (DEVICE.split(), 0)
 CONFIG = ROOT / "ir-examples" / "configs" / "qwen3-tiny.json"
 PROMPTS = [[5, 17, 900], [1000]]
 SAMPLING = [Sampling(temperature=0.8, top_k=40, top_p=0.95, repetition_penalty=1.3, seed=11),
@@ -84,7 +84,7 @@ class StepsTest(unittest.TestCase):
     def compiled(cls, name, *options):
         path = cls.path / f"{name}.etca"
         subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / "qwen3.etir", "--config", CONFIG,
-                        "--arch", ARCH, "--no-proofs", *options, "-o", path], check=True)
+                        *TARGET, "--no-proofs", *options, "-o", path], check=True)
         return etcrt.Program(path)
 
     def decoder(self, program, kind=Decoder, sampling=SAMPLING):

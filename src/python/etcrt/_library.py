@@ -218,6 +218,7 @@ _SIGNATURES = {
     "etc_host_free": [_POINTER],
     "etc_stream_create": [_TO(_POINTER)],
     "etc_stream_free": [_POINTER],
+    "etc_stream_synchronize": [_POINTER],
     "etc_recording_begin": [_POINTER],
     "etc_recording_end": [_POINTER, _TO(_POINTER)],
     "etc_recording_launch": [_POINTER, _POINTER],

@@ -209,7 +209,7 @@ class Decoder:
                 self._write("slot", sequences)
             self._sequences = sequences
         self._run.launch(self._queue.address)
-        self._run.check(self._queue.address)
+        self._wait()
         tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
         self._next = [piece.position + len(piece.tokens) for piece in pieces]
         if self._scores:
@@ -226,6 +226,10 @@ class Decoder:
         return [Scored(of_tokens[row], [(best[i], values[i])
                                         for i in range(row * count, (row + 1) * count)])
                 for row in rows]
+
+    def _wait(self) -> None:
+        self._run.check(self._queue.address)
+        self._queue.wait()
 
     def follow(self, steps: int, ahead: int, wanted: Callable[[], bool]) -> Iterator[List[int]]:
         """What steps draw that go on with the sequences of the last one, each by the token that was
@@ -246,7 +250,7 @@ class Decoder:
                 yield self._landed(seen)
                 seen += 1
         finally:
-            self._run.check(self._queue.address)
+            self._wait()
             self._next = [position + launched for position in self._next]
 
     def _recorded_pair(self) -> Callable[[], None]:
@@ -275,7 +279,7 @@ class Decoder:
         begin = time.monotonic()
         while any(values[place] < 0 for place in places):
             if time.monotonic() - begin > _PATIENCE:
-                self._run.check(self._queue.address)
+                self._wait()
                 if any(values[place] < 0 for place in places):
                     raise RuntimeError("a step has ended without its tokens")
         tokens = [values[place] for place in places]

@@ -105,6 +105,11 @@ class Queue:
     def address(self) -> int:
         return self._stream.value or 0
 
+    def wait(self) -> None:
+        """Until all of them have ended."""
+        if self._stream:
+            call("etc_stream_synchronize", self._stream)
+
     def recorded(self, enqueue: Callable[[], None]) -> Callable[[], None]:
         """Enqueues what a function does, as one CUDA graph."""
         if not self._stream:

@@ -152,7 +152,8 @@ class Runtime:
         call("etc_instance_launch", self.handle, _address(stream))
 
     def check(self, stream: Optional[Stream] = None) -> None:
-        """Waits for the stream; an Error when a debug check failed in a launch since the last."""
+        """An Error when a debug check failed, or the watchdog ended a launch, since the last call; of a
+        program with either it waits for the stream."""
         call("etc_instance_check", self.handle, _address(stream))
 
     def profile(self, stream: Optional[Stream] = None) -> Profile:

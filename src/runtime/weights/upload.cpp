@@ -13,7 +13,7 @@
 namespace etc::runtime {
 namespace {
 
-constexpr int64_t kPieceBytes = int64_t{4} << 20;
+constexpr int64_t kPieceBytes = int64_t{2} << 20;
 constexpr size_t kBuffers = 40;  // two for each thread that fills, and what is being copied
 constexpr std::chrono::milliseconds kProgressTime{100};
 
