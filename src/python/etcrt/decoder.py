@@ -261,6 +261,7 @@ class Decoder:
             self._write("row_start", range(count + 1))
         for name in self._of_step:
             self._bind(name)
+        self._run.reserve()  # these sizes may have a kernel of their own
 
         def enqueue() -> None:
             for read, made in (("next_", ""), ("", "next_")):
