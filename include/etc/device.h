@@ -23,6 +23,9 @@ typedef struct etc_device_info {
 ETC_API etc_status etc_device_available(void);
 ETC_API etc_status etc_device_describe(etc_device_info* info);
 
+/* Makes the primary context of a device current for this thread. */
+ETC_API etc_status etc_device_use(int32_t device);
+
 /* Allocates by the function of etc_set_allocator, if one is set, with the default stream. */
 ETC_API etc_status etc_device_alloc(int64_t bytes, void** data);
 /* Waits for the work that may use the memory. */

@@ -357,6 +357,12 @@ typedef struct etc_group etc_group;
 /* `ranks` is one of the numbers of ranks that the graph is for; the dim that says so is set. */
 ETC_API etc_status etc_group_create(const etc_program* program, const char* graph, int32_t ranks,
                                     etc_group** group);
+/* The same of a program for a GPU, with the device of each rank, by its number at the driver; each
+ * must reach the memory of all others. Ranks that name one device share its SMs, which is for
+ * tests. etc_group_create has rank 0 on device 0, rank 1 on device 1, and so on. All are used with
+ * their primary contexts. */
+ETC_API etc_status etc_group_create_on(const etc_program* program, const char* graph, int32_t ranks,
+                                       const int32_t* devices, etc_group** group);
 /* No launch is under way. Frees the instances, too. Null is allowed. */
 ETC_API void etc_group_free(etc_group* group);
 /* The instance of a rank, to bind and to set dims of: the group's own, not to be freed. */
@@ -366,8 +372,13 @@ ETC_API etc_status etc_group_instance(etc_group* group, int32_t rank, etc_instan
  * its own, and all of them equally often: a launch waits for its peers where it reaches into them.
  */
 ETC_API etc_status etc_group_reserve(etc_group* group);
-/* Reserves, and launches each rank on its stream. `streams` has one for each, or is null. */
+/* Reserves, and launches each rank on its stream. `streams` has one for each, or is null. On a GPU
+ * a null stream, here and in calls for an instance of the group, is one that the rank has for
+ * itself, in order with the default stream. */
 ETC_API etc_status etc_group_launch(etc_group* group, void* const* streams);
+/* Waits for what was launched on these streams, and does what etc_instance_check does for each
+ * rank. */
+ETC_API etc_status etc_group_synchronize(etc_group* group, void* const* streams);
 
 /* ---- Profiles: what each SM did when (programs compiled with `--profile`) ---- */
 

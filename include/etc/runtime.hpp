@@ -287,6 +287,13 @@ class Group {
     ThrowUnlessOk(etc_group_create(program.get(), graph, ranks, &group));
     group_.reset(group);
   }
+  /// With the device of each rank.
+  Group(const Program& program, const std::vector<int32_t>& devices, const char* graph = nullptr) {
+    etc_group* group = nullptr;
+    ThrowUnlessOk(etc_group_create_on(program.get(), graph, static_cast<int32_t>(devices.size()),
+                                      devices.data(), &group));
+    group_.reset(group);
+  }
 
   etc_group* get() const { return group_.get(); }
 
@@ -297,6 +304,9 @@ class Group {
   }
   void Reserve() { ThrowUnlessOk(etc_group_reserve(get())); }
   void Launch(void* const* streams = nullptr) { ThrowUnlessOk(etc_group_launch(get(), streams)); }
+  void Synchronize(void* const* streams = nullptr) {
+    ThrowUnlessOk(etc_group_synchronize(get(), streams));
+  }
 
  private:
   struct Free {

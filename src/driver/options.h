@@ -78,6 +78,7 @@ struct RunOptions {
   std::vector<std::string> inputs;   // name=file
   std::vector<std::string> outputs;  // name=file
   std::optional<RunDevice> device;
+  std::vector<int32_t> devices;  // of each rank; empty: rank 0 on device 0, and so on
   uint64_t seed = 0;
   double scale = 1.0;
   int32_t sms = 0;

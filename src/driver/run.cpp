@@ -1,6 +1,8 @@
 // `etc run`: build or load an artifact → make tensors → launch → compare → write.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "analysis/ranks.h"
 #include "bench/statistics.h"
 #include "compile/front.h"
@@ -92,10 +94,32 @@ class RunJob {
   std::unique_ptr<Launcher> MakeLauncher(const Program& program, const GraphView& graph,
                                          const std::map<std::string, int64_t>& dims, int32_t sms) {
     if (graph.mesh.empty()) {
+      if (!options_.devices.empty()) {
+        Refuse(fmt::format("`--devices`: `@{}` has no ranks", graph.name));
+        return nullptr;
+      }
       return std::make_unique<Execution>(program, graph.name, sms);
     }
     auto ranks = RanksOf(graph, dims, session_.diagnostics());
-    return ranks ? std::make_unique<GroupExecution>(program, graph, *ranks, sms) : nullptr;
+    if (!ranks) {
+      return nullptr;
+    }
+    if (!options_.devices.empty() && options_.devices.size() != static_cast<size_t>(*ranks)) {
+      Refuse(fmt::format("`--devices` has {} for {} ranks", options_.devices.size(), *ranks));
+      return nullptr;
+    }
+    return std::make_unique<GroupExecution>(program, graph, *ranks, sms,
+                                            DevicesOf(program, *ranks));
+  }
+
+  /// Of the ranks, where they are on GPUs.
+  std::vector<int32_t> DevicesOf(const Program& program, int32_t ranks) const {
+    std::vector<int32_t> devices = options_.devices;
+    if (devices.empty() && !IsForHost(program)) {
+      devices.resize(static_cast<size_t>(ranks));
+      std::iota(devices.begin(), devices.end(), 0);
+    }
+    return devices;
   }
 
   /// The artifact itself, or one built from the source for the device.
@@ -210,7 +234,8 @@ class RunJob {
       return std::nullopt;
     }
     Progress progress("the reference runs");
-    const GroupExecution parts(program, graph, static_cast<int32_t>(ranks), 1);
+    const GroupExecution parts(program, graph, static_cast<int32_t>(ranks), 1,
+                               DevicesOf(program, static_cast<int32_t>(ranks)));
     std::vector<TensorData> tensors;
     for (const TensorData& tensor : run.tensors) {
       tensors.push_back(parts.Parts(tensor));

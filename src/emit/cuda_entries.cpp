@@ -50,6 +50,11 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   out.Line("");
   WriteRing(out, EntryName(kernel), space + "::CtaMemory");
   OpenEntry(out, kernel, space, EntryName(kernel));
+  if (raised.module.mesh) {
+    out.Open("if (blockIdx.x == 0 && threadIdx.x == 0) {");
+    out.Line("params.dims().peers.Begin(params.event_memory);");
+    out.Close();
+  }
   if (HasChecks(kernel)) {
     WriteCheckCall(out, space);
     out.Line("__syncthreads();");

@@ -63,7 +63,7 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
     out.Line("i64 ranks;");
     out.Line("u64 launch;");
     values += values.empty() ? "" : ", ";
-    values += "Peers{distances, begun, rank, ranks, u32(launch)}";
+    values += "Peers{distances, begun, rank, ranks}";
   }
   for (size_t depth = 0; depth < raised.iterations; ++depth) {
     out.Line(fmt::format("i64 iteration_{};", depth));

@@ -62,15 +62,15 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
       }
     }
     const std::string counter = fmt::format("e_{} + {}, u32({})", event.name, flat, count);
+    const std::string events =
+        ref.peer ? fmt::format("EventsAt(events, dims.peers, {})", CxxExpr(scope_, ref.peer))
+                 : (event.symmetric ? "Symmetric(events)" : "events");
     if (place == nullptr) {
-      std::string events =
-          ref.peer ? fmt::format("EventsAt(events, dims.peers, {})", CxxExpr(scope_, ref.peer))
-                   : "events";
       out_.Line(fmt::format("{}{}.NotifyOne({}, {});", loops, events, role_, counter));
     } else if (!signal.watched) {
-      out_.Line(fmt::format("{}events.WaitOne({}, {}{});", loops, role_, record, counter));
+      out_.Line(fmt::format("{}{}.WaitOne({}, {}{});", loops, events, role_, record, counter));
     } else {
-      out_.Line(fmt::format("{}WaitWatched(events, {}, {}, {});", loops, role_, counter,
+      out_.Line(fmt::format("{}WaitWatched({}, {}, {}, {});", loops, events, role_, counter,
                             GivesUp(signal, indices, *place)));
     }
     if (signal.span && records_) {

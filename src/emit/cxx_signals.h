@@ -6,8 +6,15 @@
 #include <vector>
 
 #include "emit/cxx_kernel.h"
+#include "target/arch.h"
 
 namespace etc {
+
+/// The consumers' wait until all peers have begun the launch. A barrier follows it.
+inline const char* AwaitPeersText(Arch arch) {
+  return arch == Arch::Host ? "dims.peers.Await(u32(params.launch));"
+                            : "dims.peers.Await(consumer, events);";
+}
 
 /// What one role of a kernel waits for and notifies. `role` is the name of its object in the text.
 class SignalWriter {

@@ -263,7 +263,7 @@ class WalkWriter {
     if (!launch_) {
       WritePrefetch(share, device, loop);
       if (share.share.awaits_peers) {
-        out_.Line("dims.peers.Await();");
+        out_.Line(AwaitPeersText(arch_));
       }
       WriteWaits(share.enter_waits, share.place);
       std::string where =

@@ -104,7 +104,7 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
   WriteEntry(out, kernel, EntryName(kernel), [&] {
     if (raised.module.mesh) {  // whatever the checks say: peers wait for it
       out.Open("if (sm == 0) {");
-      out.Line("params.dims().peers.Begin();");
+      out.Line("params.dims().peers.Begin(etc::u32(params.launch));");
       out.Close();
     }
     if (HasChecks(kernel)) {

@@ -15,7 +15,6 @@ struct Peers {
   u32* begun;            // where each rank writes the number of the launch that it has begun
   i64 rank;
   i64 ranks;
-  u32 launch;
 
   template <class T>
   T* At(T* own, i64 peer) const {
@@ -25,7 +24,7 @@ struct Peers {
 
   /// The signal that this rank has ended the launch before, and has made the memory of this one
   /// ready: by one thread, before any other of the launch.
-  void Begin() const {
+  void Begin(u32 launch) const {
     ETC_MEETING();
     for (i64 peer = 0; peer < ranks; ++peer) {
       u32* word = At(begun, peer) + rank * kWords;
@@ -35,7 +34,7 @@ struct Peers {
   }
 
   /// Nobody reaches into the memory of a peer that has not begun the launch.
-  void Await() const {
+  void Await(u32 launch) const {
     ETC_MEETING();
 #ifndef ETC_NO_HANDSHAKE  // a test shows what happens without it
     for (i64 peer = 0; peer < ranks; ++peer) {
@@ -49,7 +48,8 @@ struct Peers {
   }
 };
 
-/// The events of a peer.
+/// The own symmetric events, and those of a peer.
+inline const Events& Symmetric(const Events& events) { return events; }
 inline Events EventsAt(const Events& events, const Peers& peers, i64 peer) {
   Events there = events;
   there.counters = peers.At(events.counters, peer);

@@ -54,10 +54,22 @@ class Backend {
   virtual Status Allocate(int64_t bytes, void* stream, void** data) = 0;
   /// Waits for launches that may use the memory.
   virtual void Free(void* data, int64_t bytes) = 0;
+  /// Memory that the peers of a rank reach, too.
+  virtual Status AllocateShared(int64_t bytes, void** data) {
+    return Allocate(bytes, nullptr, data);
+  }
+  virtual void FreeShared(void* data, int64_t bytes) { Free(data, bytes); }
   virtual Status Zero(void* data, int64_t bytes, void* stream) = 0;
   virtual Status Synchronize(void* stream) = 0;
   /// Waits for the stream, and reads memory of Allocate.
   virtual Status Read(const void* data, int64_t bytes, void* stream, void* to) = 0;
+  /// Into memory of Allocate or AllocateShared.
+  virtual Status Write(void* data, int64_t bytes, const void* from) = 0;
+  /// Waits for all work of the place.
+  virtual Status Drain() = 0;
+  /// A stream of the backend's own, which the default stream waits for, and the other way round;
+  /// null on the host.
+  virtual Status OwnStream(void** stream) = 0;
   virtual Status IsCapturing(void* stream, bool* capturing) = 0;
 
   /// Whether kernels can reach the memory, all of it; the text of a failure completes "the data
@@ -78,7 +90,9 @@ class Backend {
 
 Status MakeHostBackend(const Program& program, const manifest::Graph& graph,
                        std::unique_ptr<Backend>* backend);
-Status MakeDeviceBackend(const Program& program, const manifest::Graph& graph,
+/// On the device whose context is current, which `sharers` backends use at once: each has a part of
+/// its SMs.
+Status MakeDeviceBackend(const Program& program, const manifest::Graph& graph, int sharers,
                          std::unique_ptr<Backend>* backend);
 
 }  // namespace etc::runtime

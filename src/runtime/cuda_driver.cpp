@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <map>
 #include <mutex>
 
 namespace etc::runtime::cuda {
@@ -89,21 +90,32 @@ Status OpenDriver(const Driver** driver) {
   return status;
 }
 
+Status ContextOf(const Driver& driver, int number, Context* context) {
+  static std::mutex mutex;
+  static std::map<int, Context> retained;
+  int count = 0;
+  ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  if (number < 0 || number >= count) {
+    return Fail(ETC_ERROR_NO_DEVICE, "there is no device ", number, ": the CUDA driver sees ",
+                count, ", counted from 0");
+  }
+  const std::lock_guard lock(mutex);
+  Context& primary = retained[number];
+  if (primary == nullptr) {
+    Device device = 0;
+    ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGet(&device, number), "cuDeviceGet"));
+    ETC_RETURN_IF_BAD(driver.Check(driver.cuDevicePrimaryCtxRetain(&primary, device),
+                                   "cuDevicePrimaryCtxRetain"));
+  }
+  *context = primary;
+  return {};
+}
+
 Status CurrentContext(const Driver& driver, Context* context, Device* device) {
   ETC_RETURN_IF_BAD(driver.Check(driver.cuCtxGetCurrent(context), "cuCtxGetCurrent"));
   if (*context == nullptr) {
-    // Retained once and kept: the context stays current after this call.
-    static std::mutex mutex;
-    static Context primary = nullptr;
-    const std::lock_guard lock(mutex);
-    if (primary == nullptr) {
-      Device first = 0;
-      ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGet(&first, 0), "cuDeviceGet"));
-      ETC_RETURN_IF_BAD(driver.Check(driver.cuDevicePrimaryCtxRetain(&primary, first),
-                                     "cuDevicePrimaryCtxRetain"));
-    }
-    ETC_RETURN_IF_BAD(driver.Check(driver.cuCtxSetCurrent(primary), "cuCtxSetCurrent"));
-    *context = primary;
+    ETC_RETURN_IF_BAD(ContextOf(driver, 0, context));
+    ETC_RETURN_IF_BAD(driver.Check(driver.cuCtxSetCurrent(*context), "cuCtxSetCurrent"));
   }
   return driver.Check(driver.cuCtxGetDevice(device), "cuCtxGetDevice");
 }

@@ -27,6 +27,7 @@ using GraphExec = struct GraphExecHandle*;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
+inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 
 inline constexpr int kAttributeSms = 16;
 inline constexpr int kAttributeComputeMajor = 75;
@@ -52,6 +53,7 @@ inline constexpr int kCaptureRelaxed = 2;
 inline constexpr unsigned char kPortProgrammatic =
     1;  // of a kernel node: its CTAs let the next start
 inline constexpr unsigned char kEdgeProgrammatic = 1;
+inline constexpr unsigned kStreamDefault = 0;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kLaunchCooperative = 2;
@@ -127,6 +129,7 @@ struct Memcpy3D {
   F(cuCtxPushCurrent_v2, Context)                                                             \
   F(cuCtxPopCurrent_v2, Context*)                                                             \
   F(cuCtxGetDevice, Device*)                                                                  \
+  F(cuCtxEnablePeerAccess, Context, unsigned)                                                 \
   F(cuCtxSynchronize)                                                                         \
   F(cuLibraryLoadData, Library*, const void*, int*, void**, unsigned, int*, void**, unsigned) \
   F(cuLibraryUnload, Library)                                                                 \
@@ -188,6 +191,9 @@ struct Driver {
 
 /// The driver, opened and initialised once for the process; it is never closed.
 Status OpenDriver(const Driver** driver);
+
+/// The primary context of the device of that number, retained once and kept.
+Status ContextOf(const Driver& driver, int number, Context* context);
 
 /// Makes sure that a context is current (the primary one of device 0 where there was none) and
 /// gives it with its device.

@@ -101,6 +101,16 @@ etc_status etc_device_describe(etc_device_info* info) {
   });
 }
 
+etc_status etc_device_use(int32_t device) {
+  return Guard([&]() -> Status {
+    const cuda::Driver* driver = nullptr;
+    cuda::Context context = nullptr;
+    ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
+    ETC_RETURN_IF_BAD(cuda::ContextOf(*driver, device, &context));
+    return driver->Check(driver->cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  });
+}
+
 etc_status etc_device_alloc(int64_t bytes, void** data) {
   return Guard([&]() -> Status {
     ETC_NEED(data);

@@ -44,8 +44,13 @@ Status CheckArch(const cuda::Driver& driver, cuda::Device device, const std::str
 
 class DeviceBackend : public Backend {
  public:
-  DeviceBackend(const cuda::Driver& driver, cuda::Context context, cuda::Device device)
-      : driver_(driver), context_(context), device_(device) {}
+  DeviceBackend(const cuda::Driver& driver, cuda::Context context, cuda::Device device, int sharers)
+      : driver_(driver), context_(context), device_(device), sharers_(sharers) {}
+  ~DeviceBackend() override {
+    if (own_stream_ != nullptr) {
+      driver_.cuStreamDestroy_v2(own_stream_);
+    }
+  }
 
   /// With the context current.
   Status Prepare(const Program& program, const manifest::Graph& graph) {
@@ -57,6 +62,11 @@ class DeviceBackend : public Backend {
       return Fail(ETC_ERROR_NO_DEVICE, "device ", device_, " has no cooperative launches");
     }
     ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributeSms, &sms_));
+    if (sms_ < sharers_) {
+      return Fail(ETC_ERROR_NO_DEVICE, "device ", device_, " has ", sms_, " SMs for ", sharers_,
+                  " ranks");
+    }
+    sms_ /= sharers_;
     ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributePageableMemory, &pageable_));
     ETC_RETURN_IF_BAD(Attribute(driver_, device_, cuda::kAttributeMaxSharedOptin, &max_shared));
     for (const manifest::Kernel& kernel : graph.kernels) {
@@ -77,17 +87,8 @@ class DeviceBackend : public Backend {
   Status Allocate(int64_t bytes, void* stream, void** data) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
-    if (allocator_) {
-      return AllocateBy(*allocator_, bytes, device_, stream, data);
-    }
-    cuda::DevicePointer address = 0;
-    if (Status status = driver_.Check(driver_.cuMemAlloc_v2(&address, static_cast<size_t>(bytes)),
-                                      "cuMemAlloc");
-        !status.Ok()) {
-      return Fail(status.code, "cannot allocate ", bytes, " bytes: ", status.message);
-    }
-    *data = reinterpret_cast<void*>(address);
-    return {};
+    return allocator_ ? AllocateBy(*allocator_, bytes, device_, stream, data)
+                      : AllocateByDriver(bytes, data);
   }
   void Free(void* data, int64_t bytes) override {
     const cuda::ScopedContext scope(driver_, context_);
@@ -95,6 +96,18 @@ class DeviceBackend : public Backend {
       driver_.cuCtxSynchronize();  // as cuMemFree does
       allocator_->release(allocator_->user, data, bytes, device_);
     } else if (scope.status().Ok()) {
+      driver_.cuMemFree_v2(Address(data));
+    }
+  }
+  /// Never the caller's, of which nobody knows whether the access of peers reaches it.
+  Status AllocateShared(int64_t bytes, void** data) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    return AllocateByDriver(bytes, data);
+  }
+  void FreeShared(void* data, int64_t /*bytes*/) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    if (scope.status().Ok()) {
       driver_.cuMemFree_v2(Address(data));
     }
   }
@@ -116,6 +129,27 @@ class DeviceBackend : public Backend {
     ETC_RETURN_IF_BAD(scope.status());
     return driver_.Check(driver_.cuMemcpyDtoH_v2(to, Address(data), static_cast<size_t>(bytes)),
                          "cuMemcpyDtoH");
+  }
+  Status Write(void* data, int64_t bytes, const void* from) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    return driver_.Check(driver_.cuMemcpyHtoD_v2(Address(data), from, static_cast<size_t>(bytes)),
+                         "cuMemcpyHtoD");
+  }
+  Status Drain() override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    return driver_.Check(driver_.cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+  Status OwnStream(void** stream) override {
+    if (own_stream_ == nullptr) {
+      const cuda::ScopedContext scope(driver_, context_);
+      ETC_RETURN_IF_BAD(scope.status());
+      ETC_RETURN_IF_BAD(driver_.Check(driver_.cuStreamCreate(&own_stream_, cuda::kStreamDefault),
+                                      "cuStreamCreate"));
+    }
+    *stream = own_stream_;
+    return {};
   }
   Status IsCapturing(void* stream, bool* capturing) override {
     const cuda::ScopedContext scope(driver_, context_);
@@ -156,6 +190,10 @@ class DeviceBackend : public Backend {
     ETC_RETURN_IF_BAD(scope.status());
     const LaunchShape& shape = kernels_[request.kernel];
     cuda::LaunchAttribute attribute{};
+    // The driver may have one cooperative launch wait for the other, so those that share a device
+    // are plain: there are enough SMs for all.
+    const bool plain = request.mode == LaunchMode::InOrder ||
+                       (request.mode == LaunchMode::Cooperative && sharers_ > 1);
     if (request.mode == LaunchMode::Cooperative) {
       attribute.id = cuda::kLaunchCooperative;
       attribute.value.cooperative = 1;
@@ -172,7 +210,7 @@ class DeviceBackend : public Backend {
                                     shape.shared_bytes,
                                     AsStream(stream),
                                     &attribute,
-                                    request.mode == LaunchMode::InOrder ? 0U : 1U};
+                                    plain ? 0U : 1U};
     void* params[] = {block.data()};
     return driver_.Check(
         driver_.cuLaunchKernelEx(&config, shape.functions[request.entry], params, nullptr),
@@ -183,6 +221,17 @@ class DeviceBackend : public Backend {
   }
 
  private:
+  Status AllocateByDriver(int64_t bytes, void** data) {
+    cuda::DevicePointer address = 0;
+    if (Status status = driver_.Check(driver_.cuMemAlloc_v2(&address, static_cast<size_t>(bytes)),
+                                      "cuMemAlloc");
+        !status.Ok()) {
+      return Fail(status.code, "cannot allocate ", bytes, " bytes: ", status.message);
+    }
+    *data = reinterpret_cast<void*>(address);
+    return {};
+  }
+
   /// Loads the functions into the context now, because that cannot be done during a capture.
   Status PrepareKernel(const Program& program, const manifest::Kernel& kernel) {
     LaunchShape& shape = kernels_.emplace_back();
@@ -214,21 +263,23 @@ class DeviceBackend : public Backend {
   const cuda::Driver& driver_;
   cuda::Context context_;
   cuda::Device device_;
-  int sms_ = 0;
+  const int sharers_;
+  cuda::Stream own_stream_ = nullptr;
+  int sms_ = 0;  // of this backend
   int pageable_ = 0;
   std::vector<LaunchShape> kernels_;  // of each kernel of the graph
 };
 
 }  // namespace
 
-Status MakeDeviceBackend(const Program& program, const manifest::Graph& graph,
+Status MakeDeviceBackend(const Program& program, const manifest::Graph& graph, int sharers,
                          std::unique_ptr<Backend>* backend) {
   const cuda::Driver* driver = nullptr;
   cuda::Context context = nullptr;
   cuda::Device device = 0;
   ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
   ETC_RETURN_IF_BAD(cuda::CurrentContext(*driver, &context, &device));
-  auto made = std::make_unique<DeviceBackend>(*driver, context, device);
+  auto made = std::make_unique<DeviceBackend>(*driver, context, device, sharers);
   ETC_RETURN_IF_BAD(made->Prepare(program, graph));
   *backend = std::move(made);
   return {};

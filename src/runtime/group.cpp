@@ -26,11 +26,11 @@ Status OfRank(size_t rank, Status status) {
 
 }  // namespace
 
-Group::Group(std::vector<std::unique_ptr<etc_instance>> ranks)
-    : ranks_(std::move(ranks)), memory_(BackendsOf(ranks_)) {}
+Group::Group(std::vector<std::unique_ptr<etc_instance>> ranks, std::vector<RankPlace> places)
+    : places_(std::move(places)), ranks_(std::move(ranks)), memory_(BackendsOf(ranks_)) {}
 
 Status Group::Create(std::shared_ptr<const Program> program, const char* graph, int32_t ranks,
-                     std::unique_ptr<Group>* group) {
+                     const int32_t* devices, std::unique_ptr<Group>* group) {
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
   if (!found->mesh) {
@@ -47,13 +47,24 @@ Status Group::Create(std::shared_ptr<const Program> program, const char* graph, 
                 " ranks, only for: ", known);
   }
   const std::string& size = found->dims[static_cast<size_t>(found->mesh->size)].name;
+  if (program->IsHost() && devices != nullptr) {
+    return Fail(ETC_ERROR_ARGUMENT, "the program runs on the host, so its ranks have no devices");
+  }
+  std::vector<RankPlace> places;
+  if (!program->IsHost()) {
+    ETC_RETURN_IF_BAD(PlaceRanks(ranks, devices, &places));
+  }
   std::vector<std::unique_ptr<etc_instance>> made;
   for (int32_t rank = 0; rank < ranks; ++rank) {
+    const auto at = static_cast<size_t>(rank);
     auto& one = made.emplace_back(std::make_unique<etc_instance>());
-    ETC_RETURN_IF_BAD(Instance::CreateRank(program, graph, rank, &one->instance));
-    ETC_RETURN_IF_BAD(one->instance->SetDim(size.c_str(), ranks));
+    const auto make = [&](int sharers) -> Status {
+      ETC_RETURN_IF_BAD(Instance::CreateRank(program, graph, rank, sharers, &one->instance));
+      return one->instance->SetDim(size.c_str(), ranks);
+    };
+    ETC_RETURN_IF_BAD(OfRank(at, places.empty() ? make(1) : places[at].Within(make)));
   }
-  group->reset(new Group(std::move(made)));
+  group->reset(new Group(std::move(made), std::move(places)));
   return {};
 }
 
@@ -89,23 +100,88 @@ Status Group::Reserve() {
     }
     first = std::move(dims);
   }
-  if (memory_.Fits(needed)) {
-    return {};
+  if (!memory_.Fits(needed)) {
+    ETC_RETURN_IF_BAD(memory_.Grow(needed));
+    for (const auto& rank : ranks_) {
+      rank->instance->BindSymmetric(memory_);
+    }
   }
-  ETC_RETURN_IF_BAD(memory_.Grow(needed));
-  for (const auto& rank : ranks_) {
-    rank->instance->BindSymmetric(memory_);
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    ETC_RETURN_IF_BAD(OfRank(rank, ranks_[rank]->instance->ReserveRank()));
   }
   return {};
 }
 
-Status Group::Launch(void* const* streams) {
+/// Whether all ranks would do the same as in a launch before.
+bool Group::IsReady() const {
+  const std::vector<int64_t>* first = ranks_.front()->instance->ReadyDims();
+  return std::all_of(ranks_.begin(), ranks_.end(), [&](const auto& rank) {
+    const std::vector<int64_t>* dims = rank->instance->ReadyDims();
+    return first != nullptr && dims != nullptr && *dims == *first;
+  });
+}
+
+Status Group::Prepare() {
   ETC_RETURN_IF_BAD(Reserve());
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     const Use use(ranks_[rank].get());
     ETC_RETURN_IF_BAD(OfRank(rank, use.Check()));
     ETC_RETURN_IF_BAD(OfRank(rank, ranks_[rank]->instance->PrepareRank()));
   }
+  return {};
+}
+
+/// Ranks of one device that are enqueued on one stream would wait for each other.
+Status Group::CheckStreams(void* const* streams) const {
+  for (size_t rank = 0; streams != nullptr && rank < places_.size(); ++rank) {
+    for (size_t other = 0; other < rank; ++other) {
+      if (streams[rank] != nullptr && streams[rank] == streams[other] &&
+          places_[rank].device == places_[other].device) {
+        return Fail(ETC_ERROR_ARGUMENT, "ranks ", other, " and ", rank, " are on device ",
+                    places_[rank].device, ", so each needs a stream of its own");
+      }
+    }
+  }
+  return {};
+}
+
+Status Group::LaunchRank(size_t rank, void* const* streams) {
+  const Use use(ranks_[rank].get());
+  ETC_RETURN_IF_BAD(OfRank(rank, use.Check()));
+  void* stream = streams != nullptr ? streams[rank] : nullptr;
+  return OfRank(rank, ranks_[rank]->instance->Launch(stream));
+}
+
+Status Group::Launch(void* const* streams) {
+  ETC_RETURN_IF_BAD(CheckStreams(streams));
+  if (!IsReady()) {
+    ETC_RETURN_IF_BAD(Prepare());
+  }
+  if (places_.empty()) {
+    return LaunchOnThreads(streams);
+  }
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    ETC_RETURN_IF_BAD(LaunchRank(rank, streams));
+  }
+  return {};
+}
+
+Status Group::Synchronize(void* const* streams) {
+  Status first;
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const Use use(ranks_[rank].get());
+    Status status = use.Check();
+    if (status.Ok()) {
+      status = ranks_[rank]->instance->Synchronize(streams != nullptr ? streams[rank] : nullptr);
+    }
+    if (first.Ok()) {
+      first = OfRank(rank, std::move(status));
+    }
+  }
+  return first;
+}
+
+Status Group::LaunchOnThreads(void* const* streams) {
   std::vector<Status> statuses(ranks_.size());
   // No rank begins before there is a thread for each: it would wait for the others.
   enum Start : int { kWait, kGo, kStop };
@@ -116,12 +192,7 @@ Status Group::Launch(void* const* streams) {
       return;
     }
     try {
-      const Use use(ranks_[rank].get());
-      Status status = use.Check();
-      if (status.Ok()) {
-        status = ranks_[rank]->instance->Launch(streams != nullptr ? streams[rank] : nullptr);
-      }
-      statuses[rank] = OfRank(rank, std::move(status));
+      statuses[rank] = LaunchRank(rank, streams);
     } catch (const std::bad_alloc&) {
       statuses[rank].code = ETC_ERROR_OUT_OF_MEMORY;
     }

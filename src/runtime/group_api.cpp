@@ -12,14 +12,29 @@ struct etc_group {
   std::unique_ptr<Group> group;
 };
 
+namespace {
+
+Status Create(const etc_program* program, const char* graph, int32_t ranks, const int32_t* devices,
+              etc_group** group) {
+  ETC_NEED(program, group);
+  auto created = std::make_unique<etc_group>();
+  ETC_RETURN_IF_BAD(Group::Create(program->program, graph, ranks, devices, &created->group));
+  *group = created.release();
+  return {};
+}
+
+}  // namespace
+
 etc_status etc_group_create(const etc_program* program, const char* graph, int32_t ranks,
                             etc_group** group) {
+  return Guard([&]() -> Status { return Create(program, graph, ranks, nullptr, group); });
+}
+
+etc_status etc_group_create_on(const etc_program* program, const char* graph, int32_t ranks,
+                               const int32_t* devices, etc_group** group) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, group);
-    auto created = std::make_unique<etc_group>();
-    ETC_RETURN_IF_BAD(Group::Create(program->program, graph, ranks, &created->group));
-    *group = created.release();
-    return {};
+    ETC_NEED(devices);
+    return Create(program, graph, ranks, devices, group);
   });
 }
 
@@ -43,5 +58,12 @@ etc_status etc_group_launch(etc_group* group, void* const* streams) {
   return Guard([&]() -> Status {
     ETC_NEED(group);
     return group->group->Launch(streams);
+  });
+}
+
+etc_status etc_group_synchronize(etc_group* group, void* const* streams) {
+  return Guard([&]() -> Status {
+    ETC_NEED(group);
+    return group->group->Synchronize(streams);
   });
 }

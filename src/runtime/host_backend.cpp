@@ -54,6 +54,15 @@ class HostBackend : public Backend {
     std::memcpy(to, data, static_cast<size_t>(bytes));
     return {};
   }
+  Status Write(void* data, int64_t bytes, const void* from) override {
+    std::memcpy(data, from, static_cast<size_t>(bytes));
+    return {};
+  }
+  Status Drain() override { return {}; }
+  Status OwnStream(void** stream) override {
+    *stream = nullptr;
+    return {};
+  }
   Status IsCapturing(void* /*stream*/, bool* capturing) override {
     *capturing = false;
     return {};

@@ -51,14 +51,14 @@ Status Instance::Create(std::shared_ptr<const Program> program, const char* grap
     return Fail(ETC_ERROR_ARGUMENT, "graph `", found->name,
                 "` runs on several ranks: make a group of them");
   }
-  return Make(std::move(program), *found, instance);
+  return Make(std::move(program), *found, 1, instance);
 }
 
 Status Instance::Make(std::shared_ptr<const Program> program, const manifest::Graph& graph,
-                      std::unique_ptr<Instance>* instance) {
+                      int sharers, std::unique_ptr<Instance>* instance) {
   std::unique_ptr<Backend> backend;
   ETC_RETURN_IF_BAD(program->IsHost() ? MakeHostBackend(*program, graph, &backend)
-                                      : MakeDeviceBackend(*program, graph, &backend));
+                                      : MakeDeviceBackend(*program, graph, sharers, &backend));
   instance->reset(new Instance(std::move(program), graph, std::move(backend)));
   return {};
 }
@@ -319,6 +319,7 @@ Status Instance::LaunchAll(bool is_capturing, void* stream) {
 }
 
 Status Instance::Launch(void* stream) {
+  ETC_RETURN_IF_BAD(ReplaceStream(&stream));
   if (!is_ready_) {
     ETC_RETURN_IF_BAD(UpdatePlan());
   }
@@ -352,6 +353,9 @@ Status Instance::Launch(void* stream) {
   }
   if (is_capturing) {
     memory_.NoteCapture();
+    if (rank_) {
+      symmetric_->NoteCapture();
+    }
   }
   profiled_.reset();
   if (plan_->profile) {
@@ -373,6 +377,7 @@ Status Instance::Profile(void* stream, trace::Trace* trace) {
                 "` has no profile of a launch: nothing was launched, or the program was compiled "
                 "without profiles");
   }
+  ETC_RETURN_IF_BAD(ReplaceStream(&stream));
   std::vector<char> memory(static_cast<size_t>(profiled_->memory.profile_bytes));
   ETC_RETURN_IF_BAD(
       backend_->Read(memory_.profile(), profiled_->memory.profile_bytes, stream, memory.data()));
@@ -380,6 +385,9 @@ Status Instance::Profile(void* stream, trace::Trace* trace) {
   return {};
 }
 
-Status Instance::CheckFailures(void* stream) { return memory_.CheckFailures(stream); }
+Status Instance::CheckFailures(void* stream) {
+  ETC_RETURN_IF_BAD(ReplaceStream(&stream));
+  return memory_.CheckFailures(stream);
+}
 
 }  // namespace etc::runtime

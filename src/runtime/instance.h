@@ -23,9 +23,10 @@ class Instance {
  public:
   static Status Create(std::shared_ptr<const Program> program, const char* graph,
                        std::unique_ptr<Instance>* instance);
-  /// One of the ranks of a group, which gives it its symmetric memory.
+  /// One of the ranks of a group, which gives it its symmetric memory. So many of them, this one
+  /// counted, are on the device whose context is current.
   static Status CreateRank(std::shared_ptr<const Program> program, const char* graph, int32_t rank,
-                           std::unique_ptr<Instance>* instance);
+                           int sharers, std::unique_ptr<Instance>* instance);
 
   const Program& program() const { return *program_; }
   const manifest::Graph& graph() const { return graph_; }
@@ -53,12 +54,18 @@ class Instance {
   // Of a rank.
 
   Backend& backend() { return *backend_; }
+  /// Waits for its launches on the stream, and asks for their failures.
+  Status Synchronize(void* stream);
   /// The dims of a launch now, and the symmetric memory that it needs.
   Status PlanRank(std::vector<int64_t>* dims, SymmetricSizes* needed) const;
+  /// Makes the memory that peers do not reach fit. Behind BindSymmetric.
+  Status ReserveRank();
+  /// The dims of the last launch, while nothing is bound or set; else null.
+  const std::vector<int64_t>* ReadyDims() const { return is_ready_ ? &plan_->dims : nullptr; }
   /// Does what may fail in front of a launch: peers wait for a rank that others have launched.
   Status PrepareRank();
   /// The group's memory is another one.
-  void BindSymmetric(const SymmetricMemory& memory);
+  void BindSymmetric(SymmetricMemory& memory);
 
   /// What the last launch left behind; waits for the stream.
   Status Profile(void* stream, trace::Trace* trace);
@@ -77,7 +84,10 @@ class Instance {
   Instance(std::shared_ptr<const Program> program, const manifest::Graph& graph,
            std::unique_ptr<Backend> backend);
   static Status Make(std::shared_ptr<const Program> program, const manifest::Graph& graph,
-                     std::unique_ptr<Instance>* instance);
+                     int sharers, std::unique_ptr<Instance>* instance);
+  /// In place of the default stream, on which ranks of one device would wait for each other, a rank
+  /// has its own.
+  Status ReplaceStream(void** stream) const;
 
   Status FindDim(const char* name, size_t* index) const;
   Status FindParam(const char* name, size_t* index) const;
@@ -108,9 +118,9 @@ class Instance {
   int32_t sms_;
 
   std::optional<int32_t> rank_;
-  const SymmetricMemory* symmetric_ = nullptr;  // of a rank, once there is some
-  uint64_t launches_ = 0;                       // in this memory
-  size_t launch_word_ = 0;                      // of the block: the number of the launch
+  SymmetricMemory* symmetric_ = nullptr;  // of a rank, once there is some
+  uint64_t launches_ = 0;                 // in this memory
+  size_t launch_word_ = 0;                // of the block: the number of the launch
 
   /// Of the last launch, while nothing is bound or set.
   bool is_ready_ = false;

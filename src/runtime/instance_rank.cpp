@@ -6,10 +6,10 @@
 namespace etc::runtime {
 
 Status Instance::CreateRank(std::shared_ptr<const Program> program, const char* graph, int32_t rank,
-                            std::unique_ptr<Instance>* instance) {
+                            int sharers, std::unique_ptr<Instance>* instance) {
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
-  ETC_RETURN_IF_BAD(Make(std::move(program), *found, instance));
+  ETC_RETURN_IF_BAD(Make(std::move(program), *found, sharers, instance));
   (*instance)->rank_ = rank;
   return {};
 }
@@ -22,18 +22,30 @@ Status Instance::PlanRank(std::vector<int64_t>* dims, SymmetricSizes* needed) co
   return {};
 }
 
-Status Instance::PrepareRank() {
-  if (!is_ready_) {
-    ETC_RETURN_IF_BAD(UpdatePlan());
+Status Instance::ReserveRank() {
+  Plan plan;
+  ETC_RETURN_IF_BAD(PlanNow(&plan));
+  if (memory_.Fits(plan.memory)) {
+    return {};
   }
-  if (!memory_.Fits(plan_->memory)) {
-    is_ready_ = false;
-    ETC_RETURN_IF_BAD(memory_.Grow(plan_->memory, nullptr));
-  }
-  return {};
+  is_ready_ = false;
+  ETC_RETURN_IF_BAD(memory_.Grow(plan.memory, nullptr));
+  return backend_->Synchronize(nullptr);
 }
 
-void Instance::BindSymmetric(const SymmetricMemory& memory) {
+Status Instance::PrepareRank() { return is_ready_ ? Status{} : UpdatePlan(); }
+
+Status Instance::ReplaceStream(void** stream) const {
+  return rank_ && *stream == nullptr ? backend_->OwnStream(stream) : Status{};
+}
+
+Status Instance::Synchronize(void* stream) {
+  ETC_RETURN_IF_BAD(ReplaceStream(&stream));
+  ETC_RETURN_IF_BAD(backend_->Synchronize(stream));
+  return memory_.CheckFailures(stream);
+}
+
+void Instance::BindSymmetric(SymmetricMemory& memory) {
   symmetric_ = &memory;
   launches_ = 0;
   memory_.BindEvents(memory.events(static_cast<size_t>(*rank_)), memory.event_counters());

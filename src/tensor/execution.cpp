@@ -60,16 +60,23 @@ Execution::Execution(const Program& program, const std::string& graph, int32_t s
     : Execution(program, graph, sms, Instance(program, graph.empty() ? nullptr : graph.c_str())) {}
 
 Execution::Execution(const Program& program, const std::string& graph, int32_t sms,
-                     Instance instance)
+                     Instance instance, std::optional<int32_t> device)
     : program_(program),
       graph_(graph),
       on_gpu_(!IsForHost(program)),
+      device_(device),
       device_workspace_(nullptr, [](void* data) { etc_device_free(data); }),
       instance_(std::move(instance)) {
   instance_.SetSms(sms);
 }
 
 Execution::~Execution() = default;
+
+void Execution::UseDevice() const {
+  if (device_) {
+    ThrowUnlessOk(etc_device_use(*device_));
+  }
+}
 
 const std::vector<char>& Execution::Source(const Bound& bound) const {
   return bound.tensor->InTiles() ? bound.packed : bound.tensor->bytes;
@@ -87,6 +94,7 @@ void Execution::Bind(const TensorData& tensor) {
   auto bytes = static_cast<int64_t>(source.size());
   void* data = nullptr;
   if (on_gpu_) {
+    UseDevice();
     ThrowUnlessOk(etc_device_alloc(std::max<int64_t>(bytes, 1), &bound->device));
     ThrowUnlessOk(etc_device_copy_to(bound->device, source.data(), bytes));
     data = bound->device;
@@ -108,6 +116,7 @@ void Execution::PoisonWorkspace(unsigned char byte) {
   }
   void* begin = nullptr;
   if (on_gpu_) {
+    UseDevice();
     ThrowUnlessOk(etc_device_alloc(bytes, &begin));
     device_workspace_.reset(begin);
   } else {
@@ -124,6 +133,7 @@ void Execution::PoisonWorkspace(unsigned char byte) {
 }
 
 void Execution::Refill() {
+  UseDevice();
   if (workspace_ != nullptr && on_gpu_) {
     ThrowUnlessOk(etc_device_fill(workspace_, poison_, workspace_bytes_, nullptr));
   } else if (workspace_ != nullptr) {
@@ -152,6 +162,7 @@ double Execution::Launch() {
 }
 
 Results Execution::Fetch() {
+  UseDevice();
   Results results;
   for (auto& bound : bound_) {
     if (!bound->IsWritten()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ class Execution : public Launcher {
  public:
   /// `sms` is 0 for all. The program must outlive the execution.
   Execution(const Program& program, const std::string& graph, int32_t sms);
-  /// Of an instance of the graph.
-  Execution(const Program& program, const std::string& graph, int32_t sms, Instance instance);
+  /// Of an instance of the graph, which is on a device other than the current one where it says so.
+  Execution(const Program& program, const std::string& graph, int32_t sms, Instance instance,
+            std::optional<int32_t> device = {});
   ~Execution() override;
 
   Instance& instance() override { return instance_; }
@@ -36,12 +38,15 @@ class Execution : public Launcher {
  private:
   struct Bound;
 
+  /// In front of work on the device.
+  void UseDevice() const;
   /// What a launch starts from, in the parameter's layout.
   const std::vector<char>& Source(const Bound& bound) const;
 
   const Program& program_;
   std::string graph_;
   bool on_gpu_;
+  std::optional<int32_t> device_;
   std::vector<std::unique_ptr<Bound>> bound_;  // freed after the instance that uses it
   // Poison, where it is asked for: memory of the host or the GPU, and where it begins.
   std::vector<char> host_workspace_;

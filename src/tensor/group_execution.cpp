@@ -37,10 +37,16 @@ struct Division {
 }  // namespace
 
 GroupExecution::GroupExecution(const Program& program, const GraphView& graph, int32_t ranks,
-                               int32_t sms)
-    : group_(program, ranks, graph.name.c_str()) {
+                               int32_t sms, const std::vector<int32_t>& devices)
+    : group_(devices.empty() ? Group(program, ranks, graph.name.c_str())
+                             : Group(program, devices, graph.name.c_str())) {
   for (int32_t rank = 0; rank < ranks; ++rank) {
-    ranks_.push_back(std::make_unique<Execution>(program, graph.name, sms, group_.Rank(rank)));
+    std::optional<int32_t> device;
+    if (!devices.empty()) {
+      device = devices[static_cast<size_t>(rank)];
+    }
+    ranks_.push_back(
+        std::make_unique<Execution>(program, graph.name, sms, group_.Rank(rank), device));
   }
   for (const etc_param_info& param : graph.params) {
     if (param.has_shard != 0) {
@@ -112,6 +118,7 @@ double GroupExecution::Launch() {
   }
   auto start = std::chrono::steady_clock::now();
   group_.Launch();
+  group_.Synchronize();
   std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   return took.count();
 }

@@ -17,8 +17,10 @@ namespace etc {
 /// each has a copy of the rest.
 class GroupExecution : public Launcher {
  public:
-  /// `sms` of each rank; 0 for all. The program must outlive the execution.
-  GroupExecution(const Program& program, const GraphView& graph, int32_t ranks, int32_t sms);
+  /// `sms` of each rank; 0 for all. On GPUs, `devices` has that of each rank. The program must
+  /// outlive the execution.
+  GroupExecution(const Program& program, const GraphView& graph, int32_t ranks, int32_t sms,
+                 const std::vector<int32_t>& devices);
 
   Instance& instance() override { return ranks_.front()->instance(); }
   void SetDim(const std::string& name, int64_t value) override;

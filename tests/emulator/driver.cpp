@@ -1,16 +1,20 @@
-// A libcuda.so.1 whose one device is the emulated one: the functions that the runtime looks up. A
-// binary is a shared object that nvcc.sh.in made of an emitted program. Work is done when a call
-// returns, so streams and events are in name only.
+// A libcuda.so.1 whose devices are the emulated ones: the functions that the runtime looks up. A
+// binary is a shared object that nvcc.sh.in made of an emitted program. Launches on a stream of its
+// own wait until somebody asks for what they do; all other work is done when a call returns, so
+// events are in name only.
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "cuda_runtime.h"
 #include "machine.h"
@@ -54,11 +58,19 @@ char* Address(const Memcpy3DSide& side) {
                                            : const_cast<char*>(static_cast<const char*>(side.host));
 }
 
-Context only_context() {
-  static char context;
-  return reinterpret_cast<Context>(&context);
+// A context is the address of one of these.
+constexpr int kMostDevices = 64;
+char contexts[kMostDevices];
+thread_local std::vector<Context> current = {nullptr};  // the last one is
+
+// Of streams, whoever runs them.
+std::mutex launches_mutex;
+
+/// Runs what is enqueued.
+Result Flush() {
+  const std::lock_guard lock(launches_mutex);
+  return etc::emulator::RunAll();
 }
-Context current_context = nullptr;
 
 // The dynamic linker knows a shared object by its path, which here is the number of a file: that
 // stays taken as long as the object is loaded.
@@ -87,11 +99,11 @@ Result cuDriverGetVersion(int* version) {
   return kSuccess;
 }
 Result cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = std::min(etc::emulator::Devices(), kMostDevices);
   return kSuccess;
 }
-Result cuDeviceGet(Device* device, int) {
-  *device = 0;
+Result cuDeviceGet(Device* device, int number) {
+  *device = number;
   return kSuccess;
 }
 Result cuDeviceGetName(char* name, int bytes, Device) {
@@ -121,25 +133,33 @@ Result cuDeviceTotalMem_v2(size_t* bytes, Device) {
   *bytes = size_t(8) << 30;
   return kSuccess;
 }
-Result cuDevicePrimaryCtxRetain(Context* context, Device) {
-  *context = only_context();
+Result cuDevicePrimaryCtxRetain(Context* context, Device device) {
+  *context = reinterpret_cast<Context>(&contexts[device]);
   return kSuccess;
 }
 Result cuCtxGetCurrent(Context* context) {
-  *context = current_context;
+  *context = current.back();
   return kSuccess;
 }
 Result cuCtxSetCurrent(Context context) {
-  current_context = context;
+  current.back() = context;
   return kSuccess;
 }
-Result cuCtxPushCurrent_v2(Context) { return kSuccess; }
-Result cuCtxPopCurrent_v2(Context*) { return kSuccess; }
+Result cuCtxPushCurrent_v2(Context context) {
+  current.push_back(context);
+  return kSuccess;
+}
+Result cuCtxPopCurrent_v2(Context* context) {
+  *context = current.back();
+  current.pop_back();
+  return kSuccess;
+}
 Result cuCtxGetDevice(Device* device) {
-  *device = 0;
+  *device = Device(reinterpret_cast<char*>(current.back()) - contexts);
   return kSuccess;
 }
-Result cuCtxSynchronize() { return kSuccess; }
+Result cuCtxEnablePeerAccess(Context, unsigned) { return kSuccess; }
+Result cuCtxSynchronize() { return Flush(); }
 
 Result cuLibraryLoadData(Library* library, const void* image, int*, void**, unsigned, int*, void**,
                          unsigned) {
@@ -192,8 +212,9 @@ Result cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
   return memory != nullptr ? kSuccess : kOutOfMemory;
 }
 Result cuMemFree_v2(DevicePointer address) {
+  const Result result = Flush();
   etc::emulator::Release(Memory(address));
-  return kSuccess;
+  return result;
 }
 Result cuMemHostAlloc(void** data, size_t bytes, unsigned) {
   *data = std::malloc(bytes);
@@ -204,33 +225,44 @@ Result cuMemFreeHost(void* data) {
   return kSuccess;
 }
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stream) {
+  const Result result = Flush();
   std::memcpy(Memory(to), from, bytes);
-  return kSuccess;
+  return result;
 }
 Result cuMemcpyHtoD_v2(DevicePointer to, const void* from, size_t bytes) {
+  const Result result = Flush();
   std::memcpy(Memory(to), from, bytes);
-  return kSuccess;
+  return result;
 }
 Result cuMemcpyDtoH_v2(void* to, DevicePointer from, size_t bytes) {
+  const Result result = Flush();
   std::memcpy(to, Memory(from), bytes);
-  return kSuccess;
+  return result;
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream) {
+  const Result result = Flush();
   std::memcpy(Memory(to), Memory(from), bytes);
-  return kSuccess;
+  return result;
 }
 Result cuMemcpy3DAsync_v2(const Memcpy3D* copy, Stream) {
+  const Result result = Flush();
   for (size_t slice = 0; slice < copy->depth; ++slice) {
     for (size_t line = 0; line < copy->height; ++line) {
       std::memcpy(Address(At(copy->destination, line, slice)),
                   Address(At(copy->source, line, slice)), copy->width_bytes);
     }
   }
-  return kSuccess;
+  return result;
 }
-Result cuMemsetD8Async(DevicePointer address, unsigned char byte, size_t bytes, Stream) {
+Result cuMemsetD8Async(DevicePointer address, unsigned char byte, size_t bytes, Stream stream) {
+  if (stream != nullptr) {  // behind its launches, which may wait for those of other streams
+    const std::lock_guard lock(launches_mutex);
+    etc::emulator::Enqueue(stream, 1, 1, 0, [=] { std::memset(Memory(address), byte, bytes); });
+    return kSuccess;
+  }
+  const Result result = Flush();
   std::memset(Memory(address), byte, bytes);
-  return kSuccess;
+  return result;
 }
 Result cuPointerGetAttribute(void* value, int, DevicePointer) {
   const int type = kMemoryDevice;
@@ -255,7 +287,7 @@ Result cuPointerGetAttributes(unsigned count, int* names, void** values, DeviceP
   return kSuccess;
 }
 Result cuDeviceCanAccessPeer(int* can, Device, Device) {
-  *can = 0;
+  *can = 1;
   return kSuccess;
 }
 
@@ -273,23 +305,29 @@ Result cuStreamIsCapturing(Stream, int* state) {
   *state = kCaptureNone;
   return kSuccess;
 }
-Result cuStreamSynchronize(Stream) { return kSuccess; }
+Result cuStreamSynchronize(Stream) { return Flush(); }
 Result cuGraphInstantiateWithFlags(GraphExec*, Graph, unsigned long long) { return kNotSupported; }
 Result cuGraphLaunch(GraphExec, Stream) { return kNotSupported; }
 Result cuGraphDestroy(Graph) { return kNotSupported; }
 Result cuGraphExecDestroy(GraphExec) { return kNotSupported; }
 
 Result cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
-  const auto entry = reinterpret_cast<void (*)(void**)>(function);
-  return etc::emulator::Launch(int(config->grid_x), int(config->block_x), config->shared_bytes,
-                               [entry, parameters] { entry(parameters); });
+  const auto entry = reinterpret_cast<void (*)(void**, std::function<void()>*)>(function);
+  std::function<void()> kernel;
+  entry(parameters, &kernel);
+  {
+    const std::lock_guard lock(launches_mutex);
+    etc::emulator::Enqueue(config->stream, int(config->grid_x), int(config->block_x),
+                           config->shared_bytes, std::move(kernel));
+  }
+  return config->stream == nullptr ? Flush() : kSuccess;
 }
 
 Result cuEventCreate(Event* event, unsigned) {
   *event = nullptr;
   return kSuccess;
 }
-Result cuEventRecord(Event, Stream) { return kSuccess; }
+Result cuEventRecord(Event, Stream) { return Flush(); }
 Result cuEventSynchronize(Event) { return kSuccess; }
 Result cuEventElapsedTime(float* milliseconds, Event, Event) {
   *milliseconds = 0;

@@ -53,9 +53,29 @@ void Release(void* memory) {
 
 int Sms() { return int(Number("ETC_EMULATOR_SMS", 4)); }
 
-cudaError_t Launch(int blocks, int threads, size_t shared_bytes, std::function<void()> kernel) {
+int Devices() { return int(Number("ETC_EMULATOR_DEVICES", 1)); }
+
+namespace {
+
+Machine& OnlyMachine() {
   static Machine device(Number("ETC_EMULATOR_SEED", 1));
-  const std::string message = device.Launch(blocks, threads, int(shared_bytes), std::move(kernel));
+  return device;
+}
+
+}  // namespace
+
+void Enqueue(const void* stream, int blocks, int threads, size_t shared_bytes,
+             std::function<void()> kernel) {
+  OnlyMachine().Enqueue(stream, {blocks, threads, int(shared_bytes), std::move(kernel)});
+}
+
+cudaError_t Launch(int blocks, int threads, size_t shared_bytes, std::function<void()> kernel) {
+  Enqueue(nullptr, blocks, threads, shared_bytes, std::move(kernel));
+  return RunAll();
+}
+
+cudaError_t RunAll() {
+  const std::string message = OnlyMachine().RunAll();
   if (message.empty()) {
     return cudaSuccess;
   }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace etc::emulator {
 namespace {
@@ -29,7 +30,8 @@ Lane::Lane(Warp& warp_of, int number, Fiber& fiber_of)
     : fiber(fiber_of), warp(warp_of), index(number) {}
 Warp::Warp(Block& block_of, int number) : block(block_of), index(number) {}
 
-Block::Block(int number, int threads, int bytes) : index(number), shared_bytes(bytes) {
+Block::Block(Grid& grid_of, int number, int threads, int bytes)
+    : grid(grid_of), index(number), shared_bytes(bytes) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t room = RoundUp(static_cast<size_t>(bytes), page);
   mapped_ = room + page;
@@ -67,54 +69,95 @@ std::string Describe(const Block& block, const Wait& wait) {
   return text;
 }
 
-std::string Machine::Launch(int blocks, int threads, int shared_bytes,
-                            std::function<void()> kernel) {
+void Machine::Enqueue(const void* stream, Grid grid) {
+  streams_[stream].push_back(std::move(grid));
+}
+
+std::string Machine::RunAll() {
   machine = this;
-  kernel_ = std::move(kernel);
-  stopped_ = false;
+  stopped_ = ended_ = false;
   message_.clear();
   ranked_ = Random() % 2 == 0;
   landing_ = 4U << Random() % 4 * 3;  // picks of a warp for each that lands, on average
-  live_ = int64_t(blocks) * threads;
+  live_ = 0;
   idle_ = 0;
   transfers.clear();
   ready_.clear();
-  blocks_.clear();
-  for (int block = 0; block < blocks; ++block) {
-    MakeBlock(block, blocks, threads, shared_bytes);
+  for (auto& [stream, grids] : streams_) {
+    Begin(grids.front());
   }
   Run();
+  for (auto& [stream, grids] : streams_) {
+    std::move(grids.front().fibers.begin(), grids.front().fibers.end(),
+              std::back_inserter(fibers_));
+  }
+  streams_.clear();
   return message_;
 }
 
-void Machine::MakeBlock(int number, int blocks, int threads, int shared_bytes) {
-  Block& block = *blocks_.emplace_back(std::make_unique<Block>(number, threads, shared_bytes));
+void Machine::Begin(Grid& grid) {
+  grid.live = int64_t(grid.number) * grid.threads;
+  live_ += grid.live;
+  for (int block = 0; block < grid.number; ++block) {
+    MakeBlock(grid, block);
+  }
+}
+
+void Machine::EndGrids() {
+  ended_ = false;
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    std::deque<Grid>& grids = at->second;
+    if (grids.front().live > 0) {
+      ++at;
+      continue;
+    }
+    std::erase_if(transfers, [&](const BulkTransfer& transfer) {
+      return &transfer.block->grid == &grids.front();
+    });
+    std::move(grids.front().fibers.begin(), grids.front().fibers.end(),
+              std::back_inserter(fibers_));
+    grids.pop_front();
+    if (grids.empty()) {
+      at = streams_.erase(at);
+    } else {
+      Begin(grids.front());
+      ++at;
+    }
+  }
+}
+
+void Machine::MakeBlock(Grid& grid, int number) {
+  const int threads = grid.threads;
+  Block& block =
+      *grid.blocks.emplace_back(std::make_unique<Block>(grid, number, threads, grid.shared_bytes));
   for (int thread = 0; thread < threads; ++thread) {
-    const size_t place_of = size_t(number) * size_t(threads) + size_t(thread);
-    if (place_of == fibers_.size()) {
+    if (fibers_.empty()) {
       fibers_.push_back(std::make_unique<Fiber>(kStackBytes));
     }
+    Fiber& fiber = *grid.fibers.emplace_back(std::move(fibers_.back()));
+    fibers_.pop_back();
     if (thread % 32 == 0) {
       block.warps.push_back(std::make_unique<Warp>(block, thread / 32));
       block.warps.back()->registers = kRegisters / threads / 8 * 8;
       block.warps.back()->rank = Random();
     }
     Warp& warp = *block.warps.back();
-    Lane& lane =
-        *warp.lanes.emplace_back(std::make_unique<Lane>(warp, thread % 32, *fibers_[place_of]));
+    Lane& lane = *warp.lanes.emplace_back(std::make_unique<Lane>(warp, thread % 32, fiber));
     lane.place = {{unsigned(thread), 0, 0},
                   {unsigned(number), 0, 0},
                   {unsigned(threads), 1, 1},
-                  {unsigned(blocks), 1, 1}};
+                  {unsigned(grid.number), 1, 1}};
     lane.fiber.Start(Enter, &lane);
     Wake(lane);
   }
 }
 
 void Machine::Enter(void* argument) {
-  machine->kernel_();
   auto& lane = *static_cast<Lane*>(argument);
+  Grid& grid = lane.warp.block.grid;
+  grid.kernel();
   lane.ended = true;
+  machine->ended_ |= --grid.live == 0;
   --machine->live_;
   --lane.warp.block.live;
   machine->Progress();
@@ -156,6 +199,9 @@ void Machine::Run() {
       return;
     }
     RunWarp(Draw());
+    if (ended_) {
+      EndGrids();
+    }
   }
 }
 
@@ -236,7 +282,13 @@ void Machine::Stop(std::string message) {
 /// A line for all lanes of a warp that wait for the same.
 std::string Machine::DescribeWaits() const {
   std::string text;
-  for (const auto& block : blocks_) {
+  std::vector<const Block*> blocks;
+  for (const auto& [stream, grids] : streams_) {
+    for (const auto& block : grids.front().blocks) {
+      blocks.push_back(block.get());
+    }
+  }
+  for (const Block* block : blocks) {
     for (const auto& warp : block->warps) {
       uint32_t left = 0;
       for (const auto& lane : warp->lanes) {

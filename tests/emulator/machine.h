@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@ namespace etc::emulator {
 
 struct Warp;
 struct Block;
+struct Grid;
 
 /// The first byte of shared memory has this address: 0 is none.
 constexpr uint32_t kSharedBase = 1024;
@@ -125,9 +127,10 @@ struct IssuedMultiply {
 
 struct Block {
   /// Of `threads` threads, whose warps the launch fills.
-  Block(int number, int threads, int shared_bytes);
+  Block(Grid& grid_of, int number, int threads, int shared_bytes);
   ~Block();
 
+  Grid& grid;
   const int index;
   const int shared_bytes;
   char* shared = nullptr;  // ends at a guard page
@@ -145,13 +148,27 @@ struct Block {
   size_t mapped_ = 0;
 };
 
-/// One launch at a time.
+/// A launch, which stands in a stream until those in front of it have ended.
+struct Grid {
+  int number, threads, shared_bytes;  // of blocks, and of each of them
+  std::function<void()> kernel;
+  std::vector<std::unique_ptr<Block>> blocks = {};
+  std::vector<std::unique_ptr<Fiber>> fibers = {};  // of its threads
+  int64_t live = 0;                                 // threads
+};
+
+/// The launches of one stream follow each other, and those of several run side by side.
 class Machine {
  public:
   explicit Machine(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
 
-  /// Runs all threads to their end. Returns what went wrong: nothing, or a message.
-  std::string Launch(int blocks, int threads, int shared_bytes, std::function<void()> kernel);
+  void Enqueue(const void* stream, Grid grid);
+  /// Runs what was enqueued to its end. Returns what went wrong: nothing, or a message.
+  std::string RunAll();
+  std::string Launch(int blocks, int threads, int shared_bytes, std::function<void()> kernel) {
+    Enqueue(nullptr, {blocks, threads, shared_bytes, std::move(kernel)});
+    return RunAll();
+  }
 
   // For the thread that runs:
   Lane& current() { return *current_; }
@@ -178,7 +195,10 @@ class Machine {
 
  private:
   static void Enter(void* lane);
-  void MakeBlock(int number, int blocks, int threads, int shared_bytes);
+  void Begin(Grid& grid);
+  /// Drops the launches that have ended, and begins those behind them.
+  void EndGrids();
+  void MakeBlock(Grid& grid, int number);
   void Run();
   /// Whether a transfer ends before anybody goes on.
   bool LandsNow();
@@ -191,9 +211,8 @@ class Machine {
   std::string DescribeWaits() const;
 
   uint64_t random_;
-  std::function<void()> kernel_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;  // kept for the next launch
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::map<const void*, std::deque<Grid>> streams_;  // the first of each runs
+  std::vector<std::unique_ptr<Fiber>> fibers_;       // kept for the next launch
   std::vector<Warp*> ready_;
   Fiber scheduler_;
   Lane* current_ = nullptr;
@@ -205,6 +224,7 @@ class Machine {
   int budget_ = 0;    // operations until the next preemption
   bool stalled_ = false;
   bool stopped_ = false;
+  bool ended_ = false;  // some launch has
   std::string message_;
 };
 

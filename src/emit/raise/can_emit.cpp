@@ -87,6 +87,40 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   return ok;
 }
 
+/// What a device does of a mesh: implementations know of no peers, and a rank that ends early,
+/// since a check failed or a wait was given up, would leave its peers waiting for it.
+bool RanksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
+  if (!module.mesh) {
+    return true;
+  }
+  bool ok = true;
+  auto unsupported = [&](SourceRange range, std::string message) {
+    diagnostics.Error(DiagnosticKind::Unsupported, range, std::move(message));
+    ok = false;
+  };
+  for (const Kernel& kernel : module.kernels) {
+    if (HasChecks(kernel) || kernel.watchdog) {
+      unsupported(module.symbols[module.mesh->size].range,
+                  fmt::format("a program with a mesh has neither debug checks nor a watchdog on {}",
+                              Spelling(arch)));
+      return false;
+    }
+    for (DeviceId id : DevicesOf(module, kernel)) {
+      const Device& device = module.devices[id];
+      for (TensorId param : device.params) {
+        if (module.tensors[param].symmetric && FindImpl(device, Spelling(arch)) != nullptr) {
+          unsupported(
+              module.tensors[param].range,
+              fmt::format("`%{}` is written at peers, which the implementation of `@{}` for "
+                          "{} knows nothing of",
+                          module.tensors[param].name, device.name, Spelling(arch)));
+        }
+      }
+    }
+  }
+  return ok;
+}
+
 /// Generated bodies read and write plain tensors.
 bool HasNoFlags(const Module& module, Diagnostics& diagnostics) {
   for (const Tensor& tensor : module.tensors) {
@@ -169,16 +203,11 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
       }
     }
   }
-  if (module.mesh && arch != Arch::Host) {
-    diagnostics.Error(
-        DiagnosticKind::Unsupported, module.symbols[module.mesh->size].range,
-        fmt::format("a program with a mesh runs on the host only, not on {} yet", Spelling(arch)));
-    return false;
-  }
   if (arch == Arch::Host) {
     return ok && HasNoFlags(module, diagnostics);
   }
-  return KernelsAgree(module, diagnostics) && BlocksFit(module, arch, diagnostics) && ok;
+  return RanksFit(module, arch, diagnostics) && KernelsAgree(module, diagnostics) &&
+         BlocksFit(module, arch, diagnostics) && ok;
 }
 
 }  // namespace etc

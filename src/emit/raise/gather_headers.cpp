@@ -51,6 +51,9 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   } else if (raised.has_profile) {
     names.insert(names.begin(), "engine/profile_waits.cuh");  // times the waits of what follows
   }
+  if (raised.module.mesh && raised.arch != Arch::Host) {
+    names.push_back("engine/peers.cuh");
+  }
   if (raised.has_checks) {
     names.push_back("engine/checks.cuh");
   }

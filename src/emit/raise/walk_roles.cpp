@@ -56,7 +56,8 @@ void WalkRoles(RaisedModule& raised) {
       each.prefetches = raised.arch != Arch::Host && each.loops == 0;
       // The threads that did not wait themselves must not go ahead of the one that did. On the host
       // a barrier costs nothing.
-      each.enters_together = raised.arch == Arch::Host || !each.share.enter_waits.empty();
+      each.enters_together =
+          raised.arch == Arch::Host || each.share.awaits_peers || !each.share.enter_waits.empty();
       const RaisedDevice& callee = kernel.devices[each.device];
       const Impl* impl = callee.impl;
       for (size_t i = 0; impl != nullptr && i < each.share.args.size(); ++i) {

@@ -28,6 +28,11 @@ namespace etc::emulator {
 
 /// Runs the kernel to its end. What is wrong with it is printed: the error says only that.
 cudaError_t Launch(int blocks, int threads, size_t shared_bytes, std::function<void()> kernel);
+/// Runs with all that is enqueued, behind what stands in the same stream.
+void Enqueue(const void* stream, int blocks, int threads, size_t shared_bytes,
+             std::function<void()> kernel);
+cudaError_t RunAll();
+int Devices();
 /// Memory that ends at a page which nobody may touch; null where there is none.
 void* Allocate(size_t bytes);
 void Release(void* memory);
@@ -68,6 +73,14 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, int, int) {
 }
 
 namespace etc::emulator {
+
+/// A call of a kernel with copies of its arguments, which stand where the pointers say.
+template <class Parameter>
+std::function<void()> Bound(void (*kernel)(Parameter), void** arguments) {
+  return [kernel, argument = *static_cast<std::remove_const_t<Parameter>*>(arguments[0])] {
+    kernel(argument);
+  };
+}
 
 /// Calls a kernel with its arguments, which stand where the pointers say.
 template <class... Parameters, size_t... i>

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <list>
 
 #include "fake_cuda_failures.h"
@@ -16,10 +17,16 @@ namespace cuda = etc::runtime::cuda;
 FakeCuda state;
 std::list<std::string> images;   // a library is the address of its image
 std::list<std::string> entries;  // a kernel is the address of its name
-char primary;
+char primaries[8];               // of each device
 std::vector<void*> pushed;
 
 void* Pointer(cuda::DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+/// A test's own context is one of device 0.
+int DeviceOf(void* context) {
+  const auto* own = static_cast<char*>(context);
+  return own > primaries && own < std::end(primaries) ? static_cast<int>(own - primaries) : 0;
+}
 
 /// The memory at an address; no bytes where there is none.
 struct Found {
@@ -64,7 +71,7 @@ cuda::Result cuDriverGetVersion(int* version) {
   return cuda::kSuccess;
 }
 cuda::Result cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = state.devices;
   return cuda::kSuccess;
 }
 cuda::Result cuDeviceGet(cuda::Device* device, int ordinal) {
@@ -89,9 +96,9 @@ cuda::Result cuDeviceTotalMem_v2(size_t* bytes, cuda::Device) {
   *bytes = size_t{1} << 37;
   return cuda::kSuccess;
 }
-cuda::Result cuDevicePrimaryCtxRetain(void** context, cuda::Device) {
+cuda::Result cuDevicePrimaryCtxRetain(void** context, cuda::Device device) {
   ++state.primaries;
-  *context = &primary;
+  *context = &primaries[device];
   return cuda::kSuccess;
 }
 cuda::Result cuCtxGetCurrent(void** context) {
@@ -116,7 +123,12 @@ cuda::Result cuCtxPopCurrent_v2(void** context) {
   return cuda::kSuccess;
 }
 cuda::Result cuCtxGetDevice(cuda::Device* device) {
-  *device = 0;
+  *device = DeviceOf(state.current);
+  return cuda::kSuccess;
+}
+cuda::Result cuCtxEnablePeerAccess(void* peer, unsigned) {
+  FAIL_IF_ASKED
+  state.accesses.emplace_back(DeviceOf(state.current), DeviceOf(peer));
   return cuda::kSuccess;
 }
 cuda::Result cuCtxSynchronize() {

@@ -52,6 +52,7 @@ struct FakeCuda {
 
   std::map<void*, FakeMemory> memory;
   bool peers_can_access = false;
+  int devices = 1;
 
   // What is to happen.
   std::set<void*> capturing;
@@ -73,6 +74,7 @@ struct FakeCuda {
   int pinned = 0;  // allocations of the host
   int events = 0;
   int primaries = 0;
+  std::vector<std::pair<int, int>> accesses;  // a device, and the peer whose memory it may reach
   int context_depth = 0;
   void* current = nullptr;
 };

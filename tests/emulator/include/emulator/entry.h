@@ -3,8 +3,8 @@
 
 #include <cuda_runtime.h>
 
-/// The driver finds a kernel by this symbol, and calls it with where its arguments stand.
-#define ETC_EMULATED_ENTRY(kernel)                                            \
-  extern "C" void etc_emulated_##kernel(void** arguments) {                   \
-    etc::emulator::Call(kernel, arguments, std::index_sequence_for<void*>{}); \
+/// The driver finds a kernel by this symbol, and gives it where its arguments stand.
+#define ETC_EMULATED_ENTRY(kernel)                                                        \
+  extern "C" void etc_emulated_##kernel(void** arguments, std::function<void()>* bound) { \
+    *bound = etc::emulator::Bound(kernel, arguments);                                     \
   }

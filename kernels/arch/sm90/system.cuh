@@ -1,0 +1,24 @@
+// Words that several devices look at: the loads and stores of memory.cuh at the scope of the whole
+// system.
+#pragma once
+
+#include "arch/common/types.cuh"
+
+namespace etc {
+
+ETC_DEVICE u32 LoadAcquireSystem(const u32* address) {
+  u32 value;
+  asm volatile("ld.acquire.sys.global.b32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+ETC_DEVICE void StoreReleaseSystem(u32* address, u32 word) {
+  asm volatile("st.release.sys.global.b32 [%0], %1;" ::"l"(address), "r"(word) : "memory");
+}
+
+// After a barrier of the CTA it covers the writes of every thread in it, to whichever device.
+ETC_DEVICE void AddReleaseSystem(u32* address, u32 amount) {
+  asm volatile("red.release.sys.global.add.u32 [%0], %1;" ::"l"(address), "r"(amount) : "memory");
+}
+
+}  // namespace etc

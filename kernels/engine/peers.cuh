@@ -1,0 +1,82 @@
+// What one rank of a program with a mesh reaches of the others: docs/multi-gpu.md.
+#pragma once
+
+#include "arch/common/types.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/system.cuh"
+#include "engine/events.cuh"
+
+namespace etc {
+
+/// The symmetric memory of all ranks has one layout, so what stands at some place of the own one
+/// stands at the same place of a peer's. Launches are counted by the epoch of the events, so that a
+/// captured launch has its number at each replay.
+struct Peers {
+  static constexpr i64 kWords = 16;  // between what two peers write: 64 bytes
+
+  const i64* distances;  // to the memory of each rank, in bytes
+  u32* begun;            // where each rank writes the number of the launch that it has begun
+  i64 rank;
+  i64 ranks;
+
+  template <class T>
+  ETC_DEVICE T* At(T* own, i64 peer) const {
+    auto* bytes = reinterpret_cast<const char*>(own) + distances[peer];
+    return reinterpret_cast<T*>(const_cast<char*>(bytes));
+  }
+
+  /// The signal that this rank has ended the launch before, which cleared the counters of this one.
+  /// By one thread, before it waits for anything.
+  ETC_DEVICE void Begin(const void* event_memory) const {
+    const u32 launch = NumberOf(static_cast<const u32*>(event_memory));
+    for (i64 peer = 0; peer < ranks; ++peer) {
+      StoreReleaseSystem(At(begun, peer) + rank * kWords, launch);
+    }
+  }
+
+  /// Nobody reaches into the memory of a peer that has not begun the launch. A thread polls for
+  /// each peer; the caller's Sync covers the others.
+  template <class Role>
+  ETC_DEVICE void Await(const Role& role, const Events& events) const {
+    if (role.thread < ranks) {
+      const u32 launch = NumberOf(events.header);
+      // A peer may have begun the next launch already.
+      while (i32(LoadAcquireSystem(begun + role.thread * kWords) - launch) < 0) {
+      }
+    }
+  }
+
+ private:
+  /// The epoch stands still until all CTAs have left the launch.
+  static ETC_DEVICE u32 NumberOf(const u32* epoch) { return LoadRelaxed(epoch) + 1; }
+};
+
+/// Events that peers notify: the same counters, at the scope of the whole system.
+struct SystemEvents : Events {
+  ETC_DEVICE explicit SystemEvents(const Events& events) : Events(events) {}
+
+  template <class Role>
+  ETC_DEVICE void WaitOne(const Role& role, i64 index, u32 count) const {
+    if (role.thread == 0) {
+      count = Opaque(count);
+      while (LoadAcquireSystem(Counter(index)) < count) {
+      }
+    }
+  }
+  template <class Role>
+  ETC_DEVICE void NotifyOne(const Role& role, i64 index, u32 amount) const {
+    if (role.thread == 0) {
+      AddReleaseSystem(Counter(index), amount);
+    }
+  }
+};
+
+/// The own symmetric events, and those of a peer.
+ETC_DEVICE SystemEvents Symmetric(const Events& events) { return SystemEvents(events); }
+ETC_DEVICE SystemEvents EventsAt(const Events& events, const Peers& peers, i64 peer) {
+  SystemEvents there(events);
+  there.header = peers.At(events.header, peer);
+  return there;
+}
+
+}  // namespace etc
