@@ -6,7 +6,7 @@ Each program runs once with `etc run --check`, where every launch is compared wi
 ranks. Then its ranks are launched many times, many launches at once, by turns with several inputs:
 what they write must be equal in every bit to a launch by itself. Then launches on end are timed.
 
-    check_ranks.py [--launches N]
+    check_ranks.py [--launches N] [--ranks N,N..]
 
 $ETC is the compiler and $ETCRT names libetcrt. Needs the CUDA driver.
 """
@@ -30,18 +30,19 @@ F32 = 0
 INPUTS = 8  # sets of inputs, by turns
 AT_ONCE = 64  # launches
 HIDDEN, UNITS = 48, 96  # of mlp_tp.etir
+SHARD, WHOLE, OUT = "shard", "whole", "out"  # of an input: whether all ranks have the same
 
 
 def all_reduce(ranks, n):
-    return {"x": ((1, n), True), "y": ((n,), False)}
+    return {"x": ((1, n), SHARD), "y": ((n,), OUT)}
 
 
 def mlp_tp(ranks, rows):
-    return {"x": ((rows, HIDDEN), True), "up": ((UNITS // ranks, HIDDEN), True),
-            "down": ((HIDDEN, UNITS // ranks), True), "y": ((rows, HIDDEN), False)}
+    return {"x": ((rows, HIDDEN), WHOLE), "up": ((UNITS // ranks, HIDDEN), SHARD),
+            "down": ((HIDDEN, UNITS // ranks), SHARD), "y": ((rows, HIDDEN), OUT)}
 
 
-# The program, its size, and what a rank has of each parameter; whether it is read.
+# The program, its size, and what a rank has of each parameter.
 CASES = [("all_reduce", "n", 1, all_reduce), ("all_reduce", "n", 777, all_reduce),
          ("all_reduce", "n", 4096, all_reduce), ("mlp_tp", "rows", 3, mlp_tp),
          ("mlp_tp", "rows", 16, mlp_tp)]
@@ -50,6 +51,7 @@ CASES = [("all_reduce", "n", 1, all_reduce), ("all_reduce", "n", 777, all_reduce
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--launches", type=int, default=10000)
+    parser.add_argument("--ranks", type=command.integers, default=[1, 2, 4])
     parser.add_argument("--timed", type=int, default=2000, help="launches on end")
     parser.add_argument("--limit", type=int, default=240, help="seconds for one run of etc")
     parser.add_argument("--compiler", default="", help="words for etc, such as `--compiler nvcc`")
@@ -102,18 +104,18 @@ class Group:
         call("etc_group_create_on", program.handle, None, ctypes.c_int32(len(devices)), places,
              ctypes.byref(self.group))
         self.ranks, self.inputs, self.outputs = [], [], []
-        numbers = random.Random(1)
         for rank, device in enumerate(devices):
             instance = ctypes.c_void_p()
             call("etc_group_instance", self.group, ctypes.c_int32(rank), ctypes.byref(instance))
             call("etc_instance_set_dim", instance, name.encode(), value)
             self.ranks.append(instance)
             self.inputs.append([{} for _ in range(INPUTS)])
-            for inputs in self.inputs[-1]:
-                for param, (shape, is_read) in params.items():
-                    if is_read:
-                        inputs[param] = Memory(device, volume(shape))
+            for number, inputs in enumerate(self.inputs[-1]):
+                for param, (shape, kind) in params.items():
+                    if kind != OUT:
+                        numbers = random.Random(f"{number} {param} {rank if kind == SHARD else ''}")
                         floats = [numbers.randint(-99, 99) / 8 for _ in range(volume(shape))]
+                        inputs[param] = Memory(device, volume(shape))
                         inputs[param].write(struct.pack(f"{len(floats)}f", *floats))
             self.outputs.append([Memory(device, volume(params["y"][0])) for _ in range(AT_ONCE)])
 
@@ -203,8 +205,8 @@ def check(case, devices, options, folder):
 def main():
     options = parse_arguments()
     available = device_count()
-    places = [[0] * ranks for ranks in (1, 2, 4)]
-    places += [list(range(ranks)) for ranks in (2, 4) if ranks <= available]
+    places = [[0] * ranks for ranks in options.ranks]
+    places += [list(range(ranks)) for ranks in options.ranks if 1 < ranks <= available]
     with tempfile.TemporaryDirectory() as folder:
         passed = [check(case, devices, options, Path(folder)) for devices in places for case in CASES]
     print(f"{passed.count(False)} of {len(passed)} failed, with {available} devices")
