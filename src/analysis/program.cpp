@@ -162,6 +162,11 @@ class Builder {
   std::vector<EnclosingRepeat> repeats_;
 };
 
+/// Whether the rank is a coordinate as others are: in a module of `JoinRanks`.
+bool IsOfAllRanks(const Module& module) {
+  return module.symbols[module.rank].kind == SymbolKind::Index;
+}
+
 }  // namespace
 
 const Argument* ArgumentOf(const ProgramCall& call, TensorId param) {
@@ -186,6 +191,7 @@ size_t CommonRepeats(const ProgramCall& a, const ProgramCall& b) {
 CallProgram MakeCallProgram(const Module& module, const Graph& graph) {
   CallProgram program;
   program.name = graph.name;
+  program.of_ranks = IsOfAllRanks(module);
   program.range = graph.range;
   program.params = graph.params;
   Builder(module, program).Block(graph.body);
@@ -206,6 +212,7 @@ namespace {
 CallProgram MakeProgram(const Module& module, const Kernel& kernel, bool pushes) {
   CallProgram program;
   program.name = kernel.name;
+  program.of_ranks = IsOfAllRanks(module);
   program.scheduled = true;
   program.range = kernel.range;
   program.params = kernel.params;

@@ -76,6 +76,7 @@ struct CallProgram {
   bool flagged = false;   // a buffer's words say by themselves whether they are written
   bool launches = false;  // each call is a launch, which follows all before it
   bool open = false;      // a repeat has bounds of no known range, which the verifier rejects
+  bool of_ranks = false;  // of all ranks: the first coordinate of a task is its rank
 };
 
 /// What the call binds to the parameter of its device function; null where that has no such one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "ir/evaluate.h"
@@ -62,8 +63,11 @@ class Joining {
     for (StmtId id : module_.stmts.Ids()) {
       Join(module_.stmts[id]);
     }
+    const std::set<TensorId> given = Given();
     for (TensorId id : module_.tensors.Ids()) {
-      Join(module_.tensors[id]);
+      Tensor& tensor = module_.tensors[id];
+      tensor.distinct = tensor.distinct && given.contains(id);
+      Join(tensor);
     }
     for (EventId id : module_.events.Ids()) {
       JoinEvent(id);
@@ -83,6 +87,18 @@ class Joining {
   }
 
  private:
+  /// What the callers of graphs and kernels promise something of.
+  std::set<TensorId> Given() const {
+    std::set<TensorId> given;
+    for (GraphId id : module_.graphs.Ids()) {
+      given.insert(module_.graphs[id].params.begin(), module_.graphs[id].params.end());
+    }
+    for (KernelId id : module_.kernels.Ids()) {
+      given.insert(module_.kernels[id].params.begin(), module_.kernels[id].params.end());
+    }
+    return given;
+  }
+
   /// Names the rank in front of the indices of an element. A task's locals are its own.
   void Place(TensorId tensor, std::vector<ExprId>& indices, ExprId whose) {
     if (module_.tensors[tensor].kind != TensorKind::Local) {
@@ -121,7 +137,7 @@ class Joining {
     tensor.tile.clear();
     tensor.sources.clear();
     tensor.shard.reset();
-    tensor.swizzled = tensor.flagged = tensor.distinct = tensor.symmetric = tensor.array = false;
+    tensor.swizzled = tensor.flagged = tensor.symmetric = tensor.array = false;
     tensor.counts = {};
   }
 

@@ -15,6 +15,7 @@
 #include "expand/layouts.h"
 #include "expand/named_constants.h"
 #include "expand/presence.h"
+#include "expand/ranks.h"
 #include "ir/device_copy.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -390,6 +391,7 @@ bool Expand(Module& module, const ExpandOptions& options, Diagnostics& diagnosti
       module.exprs[id] = IntLiteral{options.target.shared_bytes};
     }
   }
+  SettleRanks(module);
   return Expander(module, options, diagnostics).Run();
 }
 

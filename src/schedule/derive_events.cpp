@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/ranks.h"
 #include "ir/loader_reads.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
@@ -28,22 +29,30 @@ constexpr int kMostFartherOnes = 3;
 
 class Derivation {
  public:
-  Derivation(Module& module, Graph& graph, const ScheduleOptions& options, Diagnostics& diagnostics)
+  /// `programs`: the graph in each of its ranges. `at_peers`: where events for each rank are designed,
+  /// of the program of all ranks, what each call writes at peers.
+  Derivation(Module& module, std::vector<CallProgram> programs, const ScheduleOptions& options,
+             std::vector<std::set<TensorId>> at_peers = {})
       : module_(module),
-        graph_(graph),
-        options_(options),
-        diagnostics_(diagnostics),
-        programs_(MakeCallPrograms(module, graph)),
+        programs_(std::move(programs)),
         program_(programs_.front()),
+        for_ranks_(!at_peers.empty()),
+        at_peers_(std::move(at_peers)),
         plan_(module, programs_),
         dependences_(module, programs_),
         waits_(module, programs_, plan_, dependences_, options.target->sms) {}
 
-  void Run() {
+  EventPlan& Run() {
     Block(0, program_.calls.size(), 0);
-    plan_.Write(graph_);
-    if (options_.remarks) {
-      Remark();
+    return plan_;
+  }
+
+  void Remark(const Graph& graph, Diagnostics& diagnostics) const {
+    if (found_ > 0) {
+      diagnostics.Remark(
+          DiagnosticKind::DerivedEvent, graph.range,
+          fmt::format("dependences between calls of `@{}`: {}, of which {} follow from the others",
+                      graph.name, found_, implied_));
     }
   }
 
@@ -100,7 +109,7 @@ class Derivation {
       return;
     }
     ++found_;
-    if (dependences_.IsOrdered(dependence)) {
+    if (dependences_.IsOrdered(dependence) && !IsUnreceived(dependence)) {
       ++implied_;
       WaitInLoader(dependence);
       return;
@@ -109,9 +118,8 @@ class Derivation {
       return;
     }
     std::optional<std::vector<PlannedEvent>> nearest;
-    bool coarse = !waits_.TellsApart(dependence.from);
     for (const Iterations& iterations : IterationChoices(program_, dependences_, dependence)) {
-      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
+      std::vector<Needs> parts = NeedsOf(dependence, iterations);
       if (parts.empty()) {
         continue;
       }
@@ -136,8 +144,40 @@ class Derivation {
         return;
       }
     }
-    waits_.Add(dependence, {}, Needs::OfAll(program_.calls[dependence.from]), false);
+    waits_.Add(dependence, {}, waits_.OfAll(dependence, IsOnOneRank(dependence)), false);
     (void)IsOrdered(dependence);
+  }
+
+  std::vector<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations) {
+    bool on_one = IsOnOneRank(dependence);
+    bool coarse = !waits_.TellsApart(dependence.from) && (on_one || !for_ranks_);
+    std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
+    if (on_one) {
+      std::for_each(parts.begin(), parts.end(), WaitDesign::StayOnRank);
+    }
+    return parts;
+  }
+
+  /// Whether both tasks are on one rank: neither writes at a peer what the other touches.
+  bool IsOnOneRank(const Dependence& dependence) const {
+    return for_ranks_ && !WritesAtPeer(dependence.from, dependence.to) &&
+           !WritesAtPeer(dependence.to, dependence.from);
+  }
+
+  bool WritesAtPeer(size_t writer, size_t other) const {
+    const std::vector<Argument>& args = program_.calls[other].args;
+    return std::any_of(args.begin(), args.end(), [&](const Argument& arg) {
+      return at_peers_[writer].contains(arg.tensor);
+    });
+  }
+
+  /// Whether no peer at which the call writes is told so yet. Each must be (docs/multi-gpu.md),
+  /// whatever else it waits for.
+  bool IsUnreceived(const Dependence& dependence) const {
+    return for_ranks_ && WritesAtPeer(dependence.from, dependence.to) &&
+           std::none_of(plan_.events.begin(), plan_.events.end(), [&](const auto& planned) {
+             return planned.from == dependence.from && planned.rank != 0;
+           });
   }
 
   /// A loader follows its own waits only, not those that others do before its consumers': what it
@@ -226,27 +266,31 @@ class Derivation {
         std::erase_if(planned.waits, is_for_own);
       }
     }
-    waits_.Add(filled, {}, Needs::OfAll(program_.calls[filled.from]), false);
+    waits_.Add(filled, {}, waits_.OfAll(filled, IsOnOneRank(filled)), false);
     std::erase_if(plan_.events, [](const PlannedEvent& planned) { return planned.waits.empty(); });
     return true;
   }
 
+  /// Whether its elements tell no tasks of one rank apart.
   static bool IsOfAllTasks(const PlannedEvent& planned) {
-    return std::all_of(planned.grains.begin(), planned.grains.end(),
-                       [](int64_t grain) { return grain == 0; });
+    for (size_t i = 0; i < planned.grains.size(); ++i) {
+      if (planned.grains[i] != 0 && i != planned.rank) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /// What the wait for the nearest iteration that has a conflict does not put in order, may be of a
   /// few others: a place in a ring of buffers that two iterations read, or several rings.
   bool OrderFartherOnes(const Dependence& dependence, Iterations iterations, bool split) {
-    bool coarse = !waits_.TellsApart(dependence.from);
     for (int more = 0; iterations.distance > 0 && more < kMostFartherOnes; ++more) {
       auto distance = dependences_.OpenDistance(dependence);
       if (!distance || *distance <= iterations.distance) {
         return false;
       }
       iterations.distance = *distance;
-      std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
+      std::vector<Needs> parts = NeedsOf(dependence, iterations);
       if (parts.empty()) {
         return false;
       }
@@ -297,7 +341,7 @@ class Derivation {
       std::vector<PlannedEvent> before = plan_.events;
       PlannedEvent& planned = plan_.events[i];
       if (!IsOfAllTasks(planned) || (planned.initial && planned.initial != dependence.from) ||
-          plan_.IsCountedInSlice(planned.from)) {
+          plan_.IsCountedInSlice(planned.from) || (for_ranks_ && !planned.rank)) {
         continue;
       }
       for (PlannedWait& wait : planned.waits) {
@@ -322,23 +366,11 @@ class Derivation {
            wait.iterations.back().distance == 1 && !wait.guard && !wait.first_only;
   }
 
-  void Remark() {
-    plan_.Remark(diagnostics_);
-    if (found_ == 0) {
-      return;
-    }
-    diagnostics_.Remark(
-        DiagnosticKind::DerivedEvent, graph_.range,
-        fmt::format("dependences between calls of `@{}`: {}, of which {} follow from the others",
-                    graph_.name, found_, implied_));
-  }
-
   Module& module_;
-  Graph& graph_;
-  const ScheduleOptions& options_;
-  Diagnostics& diagnostics_;
   std::vector<CallProgram> programs_;
   const CallProgram& program_;  // the first: they differ in the sizes alone
+  const bool for_ranks_;
+  std::vector<std::set<TensorId>> at_peers_;
   EventPlan plan_;
   RangeDependences dependences_;
   WaitDesign waits_;
@@ -347,14 +379,106 @@ class Derivation {
   std::vector<Dependence> left_open_;
 };
 
+void Derive(Module& module, Graph& graph, const ScheduleOptions& options,
+            Diagnostics& diagnostics) {
+  Derivation derivation(module, MakeCallPrograms(module, graph), options);
+  EventPlan& plan = derivation.Run();
+  plan.Write(graph);
+  if (options.remarks) {
+    plan.Remark(diagnostics);
+    derivation.Remark(graph, diagnostics);
+  }
+}
+
+/// What each call of a graph writes at peers.
+std::vector<std::set<TensorId>> WrittenAtPeers(const Module& module, const CallProgram& program) {
+  std::vector<std::set<TensorId>> all(program.calls.size());
+  for (const ProgramCall& call : program.calls) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (module.tensors[call.device->params[i]].symmetric) {
+        all[call.index].insert(call.args[i].tensor);
+      }
+    }
+  }
+  return all;
+}
+
+/// Whether the events order all that conflicts, on so many ranks.
+bool OrderAll(const Module& module, GraphId graph, int64_t ranks) {
+  const Module joined = JoinRanks(AtRanks(module, ranks), ranks);
+  const std::vector<CallProgram> programs = MakeCallPrograms(joined, joined.graphs[graph]);
+  RangeDependences dependences(joined, programs);
+  for (const ProgramCall& from : programs.front().calls) {
+    for (const ProgramCall& to : programs.front().calls) {
+      for (const Dependence& each : DependencesBetween(from, to)) {
+        if (dependences.Exists(each) && !dependences.IsOrdered(each)) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+/// The events of a program with a mesh: those of the program of all ranks, for the largest number
+/// of them, as each rank has them. They serve the other numbers, which is looked at.
+bool DeriveForRanks(Module& module, GraphId id, const ScheduleOptions& options,
+                    Diagnostics& diagnostics) {
+  const std::vector<int64_t>& numbers = module.mesh->values;
+  Graph& graph = module.graphs[id];
+  std::vector<CallProgram> programs = MakeCallPrograms(module, graph);
+  std::vector<std::set<TensorId>> at_peers = WrittenAtPeers(module, programs.front());
+  Module joined = JoinRanks(AtRanks(module, numbers.back()), numbers.back());
+  Derivation derivation(joined, MakeCallPrograms(joined, joined.graphs[id]), options, std::move(at_peers));
+  const EventPlan& designed = derivation.Run();
+  const Axis ranks{module.rank,
+                   {},
+                   numbers.size() == 1 ? MakeInt(module, numbers.front())
+                                       : MakeRef(module, module.mesh->size)};
+  for (CallProgram& program : programs) {
+    program.of_ranks = true;
+    for (ProgramCall& call : program.calls) {
+      call.axes.insert(call.axes.begin(), ranks);
+    }
+  }
+  EventPlan plan(module, programs, PlanFor::EachRank);
+  for (PlannedEvent planned : designed.events) {
+    const Event& event = joined.events[planned.event];
+    planned.event = plan.NewEvent(event.name, event.range);
+    plan.events.push_back(std::move(planned));
+  }
+  plan.Apply();
+  plan.Write(graph);
+  if (options.remarks) {
+    plan.Remark(diagnostics);
+    derivation.Remark(graph, diagnostics);
+  }
+  for (size_t i = 0; i + 1 < numbers.size(); ++i) {
+    if (!OrderAll(module, id, numbers[i])) {
+      diagnostics.Error(DiagnosticKind::Unsupported, graph.range,
+                        fmt::format("the events derived for `@{}` on {} ranks do not serve {}; "
+                                    "`-D {}={}` derives them for these alone",
+                                    graph.name, numbers.back(), numbers[i],
+                                    module.symbols[module.mesh->size].name, numbers[i]));
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool DeriveEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
-    if (id != nullptr && !HasEvents(module, module.graphs[*id])) {
-      VersionControlBuffers(module, module.graphs[*id], options.remarks, diagnostics);
-      Derivation(module, module.graphs[*id], options, diagnostics).Run();
+    if (id == nullptr || HasEvents(module, module.graphs[*id])) {
+      continue;
+    }
+    VersionControlBuffers(module, module.graphs[*id], options.remarks, diagnostics);
+    if (!module.mesh) {
+      Derive(module, module.graphs[*id], options, diagnostics);
+    } else if (!DeriveForRanks(module, *id, options, diagnostics)) {
+      return false;
     }
   }
   return true;

@@ -58,11 +58,12 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   std::vector<SymbolId> vars(planned.grains.size());
   for (size_t i = 0; i < from.repeats.size(); ++i) {
     ExprId iterations = Minus(from.repeats[i].hi, from.repeats[i].lo);
-    dims.push_back({{}, MakeOffset(module_, iterations, InitialElements(planned, i))});
+    dims.push_back({{}, MakeOffset(module_, iterations, InitialElements(planned, i) -
+                                                            UnheardIterations(planned, i))});
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     int64_t grain = planned.grains[i];
-    if (grain == 0) {
+    if (!IsIndex(planned, i)) {
       continue;
     }
     const Axis& axis = AxisAt(planned.from, i);
@@ -94,6 +95,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   Event& event = module_.events[planned.event];
   event.dims = std::move(dims);
   event.count = count;
+  event.symmetric = for_each_rank_ && planned.rank != 0;
 }
 
 /// A count of one iteration's tasks, which may be read from a slice that the iteration names, as
@@ -112,7 +114,12 @@ ExprId EventPlan::OfElements(const PlannedEvent& planned, ExprId count,
 }
 
 ExprId EventPlan::CountOf(size_t call) {
-  return TaskCount(module_, CallAt(call).axes, ArgumentsOf(call));
+  return TaskCount(module_, OnOneRank(program_, call), ArgumentsOf(call));
+}
+
+std::vector<Axis> EventPlan::OnOneRank(const CallProgram& program, size_t call) {
+  const std::vector<Axis>& axes = program.calls[call].axes;
+  return {axes.begin() + (program.of_ranks ? 1 : 0), axes.end()};
 }
 
 /// The tasks that an element of an event with these grains counts; `vars` are its indices.
@@ -189,7 +196,7 @@ bool EventPlan::HasAtMost(size_t call, int64_t most) const {
         }
       }
     }
-    tasks = TaskCountAt(module_, program.calls[call].axes, smallest, program.ranges, most);
+    tasks = TaskCountAt(module_, OnOneRank(program, call), smallest, program.ranges, most);
     if (tasks != 0) {
       break;
     }

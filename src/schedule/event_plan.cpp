@@ -13,14 +13,17 @@
 
 namespace etc {
 
-EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs)
+EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs, PlanFor plan_for)
     : module_(module),
       programs_(programs),
       program_(programs.front()),
+      for_each_rank_(plan_for == PlanFor::EachRank),
       coords_(program_.calls.size()) {
   for (size_t i = 0; i < coords_.size(); ++i) {
     for (const Axis& axis : program_.calls[i].axes) {
-      coords_[i].push_back(module.symbols.Add(Symbol(module.symbols[axis.var])));
+      bool is_rank = for_each_rank_ && axis.var == module.rank;
+      coords_[i].push_back(is_rank ? axis.var
+                                   : module.symbols.Add(Symbol(module.symbols[axis.var])));
     }
   }
 }
@@ -34,7 +37,7 @@ void EventPlan::Apply() {
   for (const PlannedEvent& planned : events) {
     auto known = std::find_if(clauses_.begin(), clauses_.end(), [&](const auto& old) {
       return old && old->plan.event == planned.event && old->plan.grains == planned.grains &&
-             old->plan.initial == planned.initial;
+             old->plan.rank == planned.rank && old->plan.initial == planned.initial;
     });
     clauses.push_back(known == clauses_.end() ? std::make_unique<Clauses>(MakeClauses(planned))
                                               : std::move(*known));
@@ -66,6 +69,9 @@ EventPlan::Clauses EventPlan::MakeClauses(const PlannedEvent& planned) {
       first.indices.push_back({ElementOf(planned, i, MakeRef(module_, repeat.var)), {}});
     }
     first.indices.push_back({MakeInt(module_, 0), {}});
+    if (planned.rank && IsIndex(planned, *planned.rank)) {
+      first.indices.push_back({MakeRef(module_, coords_[*planned.initial].front()), {}});
+    }
     clauses.notifies.push_back(std::move(first));
   }
   return clauses;
@@ -120,7 +126,9 @@ void EventPlan::Write(Graph& graph) const {
     auto& call = std::get<CallNode>(module_.nodes[program_.calls[index].node]);
     std::vector<Edge>& edges = notifies ? call.notifies : call.waits;
     if (edges.empty()) {
-      edges.push_back({coords_[index], {}});
+      // The rank is no name of the clauses.
+      edges.push_back(
+          {{coords_[index].begin() + (for_each_rank_ ? 1 : 0), coords_[index].end()}, {}});
     }
     edges.back().refs.push_back(ref);
   });
@@ -153,14 +161,55 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
     ref.indices.push_back({ElementOf(planned, i, MakeRef(module_, from.repeats[i].var)), {}});
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
-    if (planned.grains[i] != 0) {
+    if (IsIndex(planned, i)) {
       ExprId own = planned.keys[i] ? Build(planned.from, planned.keys[i]->value)
                                    : MakeRef(module_, coords_[planned.from][i]);
       ref.indices.push_back(
           {Quotient(Minus(own, AxisAt(planned.from, i).lo), planned.grains[i]), {}});
     }
   }
+  if (for_each_rank_) {
+    AddPeer(planned, ref);
+  }
+  for (size_t i = 0; i < from.repeats.size(); ++i) {
+    if (int64_t last = UnheardIterations(planned, i); last > 0) {
+      ref.guard = And(ref.guard, module_.AddExpr(
+                                     Binary{BinaryOp::Lt, MakeRef(module_, from.repeats[i].var),
+                                            MakeOffset(module_, from.repeats[i].hi, -last)}));
+    }
+  }
   return ref;
+}
+
+/// Of how many of the last iterations of a repeat nobody waits for the elements. A peer must wait for
+/// what it is notified of (docs/multi-gpu.md), so these are not notified, and have no elements.
+int64_t EventPlan::UnheardIterations(const PlannedEvent& planned, size_t repeat) const {
+  if (!for_each_rank_ || planned.rank == 0 || planned.initial || planned.waits.empty()) {
+    return 0;
+  }
+  int64_t least = planned.waits.front().iterations[repeat].distance;
+  for (const PlannedWait& wait : planned.waits) {
+    const IterationWait& iteration = wait.iterations[repeat];
+    if (iteration.kind != IterationWait::Kind::Earlier || wait.guard || wait.first_only) {
+      return 0;
+    }
+    least = std::min(least, iteration.distance);
+  }
+  return least;
+}
+
+/// Names the rank that has the elements: that of a coordinate, or each.
+void EventPlan::AddPeer(const PlannedEvent& planned, EventRef& notify) {
+  if (!planned.rank) {
+    Symbol each = module_.symbols[module_.rank];
+    each.kind = SymbolKind::Index;
+    each.name = "to";
+    SymbolId peer = module_.symbols.Add(std::move(each));
+    notify.axes = {{peer, {}, AxisAt(planned.from, 0).hi}};
+    notify.peer = MakeRef(module_, peer);
+  } else if (*planned.rank > 0) {
+    notify.peer = MakeRef(module_, coords_[planned.from][*planned.rank]);
+  }
 }
 
 EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
@@ -174,6 +223,9 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
       continue;
     }
     const PlannedWait::Coordinate& coordinate = wait.coordinates[used++];
+    if (!IsIndex(planned, i)) {
+      continue;
+    }
     // A chunk has its number already.
     ExprId origin = planned.grains[i] == 1 ? AxisAt(planned.from, i).lo : ExprId{};
     EventIndex index{Minus(Build(wait.call, coordinate.lo), origin), {}};
@@ -314,7 +366,7 @@ ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
       return module_.AddExpr(Call{Intrinsic::Select, {arg(0), arg(1), arg(2)}});
     case TaskExpr::Kind::Element: {
       Load load{expr.tensor, {}};
-      for (size_t i = 0; i < expr.args.size(); ++i) {
+      for (size_t i = for_each_rank_ ? 1 : 0; i < expr.args.size(); ++i) {
         load.indices.push_back(arg(i));
       }
       return module_.AddExpr(std::move(load));

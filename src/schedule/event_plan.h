@@ -68,6 +68,9 @@ struct PlannedEvent {
   std::vector<int64_t> grains;
   /// For each coordinate of `from`: what elements are told apart by in its place, if not by it.
   std::vector<std::optional<TaskKey>> keys;
+  /// In a program of all ranks: the coordinate of `from` that says on which rank an element is. It
+  /// is told apart. Absent where an element stands for tasks that every rank may wait for.
+  std::optional<size_t> rank;
   /// A call before the innermost repeat of `from`, in one iteration of those around that, that
   /// stands for the iteration before its first: it notifies the first element, and the iterations
   /// follow. All grains are 0.
@@ -75,12 +78,18 @@ struct PlannedEvent {
   std::vector<PlannedWait> waits;
 };
 
+/// For whom the clauses of a plan are: for the program that was looked at, or where that was one of
+/// all ranks, for the program that each of them runs. There an element's rank is none of its
+/// indices: it is the own one, or a peer.
+enum class PlanFor : uint8_t { Program, EachRank };
+
 /// Builds clauses of graph calls. Every event has the axes: iteration of each repeat around its
 /// call, then the coordinates that it tells apart.
 class EventPlan {
  public:
   /// `programs`: the graph in each range of its specialisation, which all get the same events.
-  EventPlan(Module& module, std::vector<CallProgram>& programs);
+  EventPlan(Module& module, std::vector<CallProgram>& programs,
+            PlanFor plan_for = PlanFor::Program);
 
   std::vector<PlannedEvent> events;
 
@@ -101,8 +110,8 @@ class EventPlan {
   bool CanSplit(size_t call, size_t coordinate) const;
   /// Whether no other coordinate's range depends on it.
   bool IsAlone(size_t call, size_t coordinate) const;
-  /// Whether the call has no more tasks than these, at the smallest sizes of the first range in
-  /// which it has any.
+  /// Whether the call has no more tasks than these on one rank, at the smallest sizes of the first
+  /// range in which it has any.
   bool HasAtMost(size_t call, int64_t most) const;
   /// Whether `last`, of a task of `to`, is among the values of a coordinate of `from`, or among
   /// their chunks of `grain`, for all tasks that there are in this range. True where it is not
@@ -111,7 +120,7 @@ class EventPlan {
                const DimRanges& ranges);
   /// Whether the number of tasks is read from a slice that the iteration may name.
   bool IsCountedInSlice(size_t call) const;
-  /// The number of tasks in one iteration.
+  /// The number of tasks in one iteration, on one rank.
   ExprId CountOf(size_t call);
 
  private:
@@ -144,6 +153,14 @@ class EventPlan {
   ExprId ElementOf(const PlannedEvent& planned, size_t repeat, ExprId iteration);
   int64_t InitialElements(const PlannedEvent& planned, size_t repeat) const;
   ExprId And(ExprId left, ExprId right);
+  /// Whether a coordinate that is told apart is an index of the event.
+  bool IsIndex(const PlannedEvent& planned, size_t coordinate) const {
+    return planned.grains[coordinate] != 0 && !(for_each_rank_ && planned.rank == coordinate);
+  }
+  /// The coordinates of one rank's tasks alone.
+  static std::vector<Axis> OnOneRank(const CallProgram& program, size_t call);
+  void AddPeer(const PlannedEvent& planned, EventRef& notify);
+  int64_t UnheardIterations(const PlannedEvent& planned, size_t repeat) const;
   const ProgramCall& CallAt(size_t call) const { return program_.calls[call]; }
   const Axis& AxisAt(size_t call, size_t coordinate) const {
     return program_.calls[call].axes[coordinate];
@@ -152,6 +169,7 @@ class EventPlan {
   Module& module_;
   std::vector<CallProgram>& programs_;
   const CallProgram& program_;                     // the first: they differ in the sizes alone
+  const bool for_each_rank_;
   std::vector<std::vector<SymbolId>> coords_;      // what clauses call the coordinates of each call
   std::vector<std::unique_ptr<Clauses>> clauses_;  // as `events`
 };

@@ -25,7 +25,36 @@ IterationWait IterationsOf(const Dependence& dependence, const Iterations& itera
   return {IterationWait::Kind::Range, 0, need.lo, need.last};
 }
 
+/// The rank of a reader, in a program of all ranks.
+const TaskExpr kOwnRank{TaskExpr::Kind::Coordinate, 0};
+
 }  // namespace
+
+void WaitDesign::StayOnRank(Needs& needs) {
+  needs.coordinates.front() = {false, kOwnRank, kOwnRank, 1, {}};
+}
+
+Needs WaitDesign::OfAll(const Dependence& dependence, bool on_own_rank) const {
+  Needs needs = Needs::OfAll(program_.calls[dependence.from]);
+  if (on_own_rank) {
+    StayOnRank(needs);
+  }
+  return needs;
+}
+
+/// The coordinate of what is needed that is the reader's rank: that of the task itself, or the one
+/// by which it says at which peer it writes.
+std::optional<size_t> WaitDesign::RankIn(const Dependence& dependence, const Needs& needs,
+                                         const std::vector<std::optional<TaskKey>>& keys) const {
+  for (size_t i = 0; program_.of_ranks && i < needs.coordinates.size(); ++i) {
+    const Need& need = needs.coordinates[i];
+    if (!need.whole && need.length == 1 && need.lo == kOwnRank && !keys[i] &&
+        plan_.CanSplit(dependence.from, i)) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
 
 void WaitDesign::Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
                      bool split, std::vector<std::optional<TaskKey>> keys) {
@@ -41,8 +70,17 @@ void WaitDesign::Add(const Dependence& dependence, const Iterations& iterations,
   for (size_t i = 0; i < from.repeats.size(); ++i) {
     wait.iterations.push_back(IterationsOf(dependence, iterations, i, needs.iterations[i]));
   }
-  for (size_t i = 0; split && i < grains.size(); ++i) {
+  const std::optional<size_t> rank = RankIn(dependence, needs, keys);
+  for (size_t i = 0; i < grains.size(); ++i) {
     const Need& need = needs.coordinates[i];
+    if (i == rank) {
+      grains[i] = 1;
+      wait.coordinates.push_back({need.lo, {}});
+      continue;
+    }
+    if (!split) {
+      continue;
+    }
     grains[i] = plan_.CanSplit(dependence.from, i) ? Grain(dependence.from, need) : 0;
     if (grains[i] > 1 && (keys[i] || !plan_.IsAlone(dependence.from, i))) {
       grains[i] = 0;  // its tasks' number would be another for each value
@@ -59,7 +97,8 @@ void WaitDesign::Add(const Dependence& dependence, const Iterations& iterations,
   }
   // What the call notifies for others already, costs no further signal.
   for (PlannedEvent& planned : plan_.events) {
-    if (planned.from == dependence.from && planned.grains == grains && planned.keys == keys) {
+    if (planned.from == dependence.from && planned.grains == grains && planned.keys == keys &&
+        planned.rank == rank) {
       planned.waits.push_back(std::move(wait));
       return;
     }
@@ -69,7 +108,7 @@ void WaitDesign::Add(const Dependence& dependence, const Iterations& iterations,
                                  cause.from_writes ? "ready" : "free");
   EventId event = plan_.NewEvent(std::move(name), from.range);
   plan_.events.push_back(
-      {event, dependence.from, std::move(grains), std::move(keys), {}, {std::move(wait)}});
+      {event, dependence.from, std::move(grains), std::move(keys), rank, {}, {std::move(wait)}});
 }
 
 /// Whether a wait for one coordinate names elements that there are, also in those ranges of the

@@ -27,6 +27,11 @@ class WaitDesign {
   /// once give a signal each anyway.
   bool TellsApart(size_t call) const { return plan_.HasAtMost(call, sms_); }
 
+  /// All tasks of the first call, or of a program of all ranks those of the reader's own rank.
+  Needs OfAll(const Dependence& dependence, bool on_own_rank) const;
+  /// Has the needs be those of tasks of the reader's own rank.
+  static void StayOnRank(Needs& needs);
+
   /// Adds a wait for what the second call of a dependence needs of the first one in some
   /// iterations, and an event where the plan has none that fits. `split`: the event tells tasks
   /// apart where that is of use. `keys`: by what, where it is not by a coordinate.
@@ -37,6 +42,8 @@ class WaitDesign {
   std::string Why(const Dependence& dependence);
 
  private:
+  std::optional<size_t> RankIn(const Dependence& dependence, const Needs& needs,
+                               const std::vector<std::optional<TaskKey>>& keys) const;
   bool IsAmong(const Dependence& dependence, size_t coordinate, int64_t grain, const Need& need);
   int64_t Grain(size_t call, const Need& need) const;
 

@@ -94,10 +94,8 @@ class MeshChecks {
                                      module_.symbols[one.dim].name));
       }
     }
-    int calls = 0;
     VisitNodes(module_, graph.body, [&](NodeId node) {
       if (const auto* call = std::get_if<CallNode>(&module_.nodes[node])) {
-        ++calls;
         static_only = static_only && (!call->schedule || *call->schedule == ScheduleKind::Static);
       } else if (const auto* region = std::get_if<Region>(&module_.nodes[node])) {
         static_only = static_only && region->schedule == ScheduleKind::Static;
@@ -106,11 +104,6 @@ class MeshChecks {
     if (!static_only) {
       Unsupported(graph.range, fmt::format("a graph of a program with a mesh is `static`, and "
                                            "`@{}` is not",
-                                           graph.name));
-    }
-    if (calls > 1 && !HasEvents(module_, graph)) {
-      Unsupported(graph.range, fmt::format("`@{}` has no events, and of a program with a mesh none "
-                                           "are derived",
                                            graph.name));
     }
     Nodes(graph.body);

@@ -23,6 +23,7 @@ Precondition Converter::PreconditionOf(const Tensor& param, TensorId id,
     AddRange(ranged, indices, precondition.free ? 0 : slice, precondition);
   }
   precondition.distinct = input && tensor.distinct;
+  precondition.slice = unknowns_.program().of_ranks ? 1 : 0;  // each rank has values of its own
   precondition.monotone = (input && tensor.monotone) || param.monotone;
   if (param.distinct && !precondition.distinct) {
     precondition.distinct = true;

@@ -1,0 +1,127 @@
+#include "expand/ranks.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/evaluate.h"
+#include "ir/walk.h"
+
+namespace etc {
+namespace {
+
+class Settling {
+ public:
+  explicit Settling(Module& module)
+      : module_(module), size_(module.mesh->size), ranks_(module.mesh->values.front()) {}
+
+  void Run() {
+    for (ExprId id : module_.exprs.Ids()) {  // operands come before what is made of them
+      Settle(id);
+    }
+    if (ranks_ == 1) {
+      ForgetMesh();
+    }
+  }
+
+ private:
+  void Settle(ExprId id) {
+    const Expr& expr = module_.exprs[id];
+    if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+      if (ref->symbol == size_) {
+        Become(id, IntLiteral{ranks_});
+      } else if (ref->symbol == module_.rank && ranks_ == 1) {
+        Become(id, IntLiteral{0});
+      }
+      return;
+    }
+    bool changed = false;
+    VisitOperands(expr, [&](ExprId inner) { changed |= settled_.contains(inner); });
+    if (!changed) {
+      return;
+    }
+    const auto* call = std::get_if<Call>(&expr);
+    if (call != nullptr && KindOf(call->op) == IntrinsicKind::Limit) {
+      Become(id, IntLiteral{ranks_});
+    } else if (call != nullptr && KindOf(call->op) == IntrinsicKind::Choice) {
+      if (const auto* condition = std::get_if<BoolLiteral>(&module_.exprs[call->args[0]])) {
+        Become(id, Expr(module_.exprs[call->args[condition->value ? 1 : 2]]));
+      }
+    } else if (const auto* binary = std::get_if<Binary>(&expr);
+               binary != nullptr && IsComparison(binary->op)) {
+      if (std::optional<bool> holds = EvaluateBool(module_, id, {})) {
+        Become(id, BoolLiteral{*holds});
+      }
+    }
+  }
+
+  void Become(ExprId id, Expr expr) {
+    module_.exprs[id] = std::move(expr);
+    settled_.insert(id);
+  }
+
+  void ForgetMesh() {
+    for (TensorId id : module_.tensors.Ids()) {
+      Tensor& tensor = module_.tensors[id];
+      if (tensor.shard) {
+        ExprId& extent = tensor.shape[*tensor.shard];
+        extent = std::get<Binary>(module_.exprs[extent]).left;
+        tensor.shard.reset();
+      }
+      tensor.symmetric = false;
+    }
+    for (StmtId id : module_.stmts.Ids()) {
+      if (auto* assign = std::get_if<Assign>(&module_.stmts[id])) {
+        assign->peer = {};
+      }
+    }
+    for (EventId id : module_.events.Ids()) {
+      module_.events[id].symmetric = false;
+    }
+    for (NodeId id : module_.nodes.Ids()) {
+      if (auto* call = std::get_if<CallNode>(&module_.nodes[id])) {
+        for (Edge& edge : call->notifies) {
+          for (EventRef& ref : edge.refs) {
+            ref.peer = {};
+          }
+        }
+      }
+    }
+    ForgetItem();
+    module_.mesh.reset();
+  }
+
+  void ForgetItem() {
+    auto is_mesh = [&](const Item& item) {
+      const auto* symbol = std::get_if<SymbolId>(&item);
+      return symbol != nullptr && *symbol == size_;
+    };
+    auto mesh = std::find_if(module_.items.begin(), module_.items.end(), is_mesh);
+    const auto place = static_cast<size_t>(mesh - module_.items.begin());
+    for (size_t i = 0; i < place; ++i) {
+      if (const auto* id = std::get_if<ImportId>(&module_.items[i])) {
+        Import& import = module_.imports[*id];
+        import.items -= i + import.items >= place ? 1 : 0;
+      }
+    }
+    module_.items.erase(mesh);
+  }
+
+  Module& module_;
+  const SymbolId size_;
+  const int64_t ranks_;
+  std::set<ExprId> settled_;
+};
+
+}  // namespace
+
+void SettleRanks(Module& module) {
+  bool scheduled = std::any_of(module.items.begin(), module.items.end(), [](const Item& item) {
+    return std::holds_alternative<KernelId>(item);
+  });
+  if (module.mesh && module.mesh->values.size() == 1 && module.mesh->values.front() >= 1 &&
+      !scheduled) {
+    Settling(module).Run();
+  }
+}
+
+}  // namespace etc
