@@ -15,9 +15,9 @@ Module AtRanks(const Module& module, int64_t ranks);
 /// One program of all ranks, made of a module `AtRanks`. The rank is the first coordinate of each
 /// task and the first axis of each tensor and event: what is written or notified at a peer has the
 /// peer's number there, and everything else the own one. There are no implementations, no checks of
-/// launches and no handshakes. `distinct` stays for what graphs are given, of which it holds on each
-/// rank by itself (`CallProgram::of_ranks`); that of others, and `counts`, are forgotten. Symmetric
-/// buffers lie behind all others.
+/// launches and no handshakes. `distinct` stays for what graphs are given, of which it holds on
+/// each rank by itself (`CallProgram::of_ranks`); that of others, and `counts`, are forgotten.
+/// Symmetric buffers lie behind all others.
 Module JoinRanks(Module module, int64_t ranks);
 
 /// Gives copies of device functions the names of the originals, for messages: such a module cannot

@@ -29,8 +29,8 @@ constexpr int kMostFartherOnes = 3;
 
 class Derivation {
  public:
-  /// `programs`: the graph in each of its ranges. `at_peers`: where events for each rank are designed,
-  /// of the program of all ranks, what each call writes at peers.
+  /// `programs`: the graph in each of its ranges. `at_peers`: where events for each rank are
+  /// designed, of the program of all ranks, what each call writes at peers.
   Derivation(Module& module, std::vector<CallProgram> programs, const ScheduleOptions& options,
              std::vector<std::set<TensorId>> at_peers = {})
       : module_(module),
@@ -166,9 +166,8 @@ class Derivation {
 
   bool WritesAtPeer(size_t writer, size_t other) const {
     const std::vector<Argument>& args = program_.calls[other].args;
-    return std::any_of(args.begin(), args.end(), [&](const Argument& arg) {
-      return at_peers_[writer].contains(arg.tensor);
-    });
+    return std::any_of(args.begin(), args.end(),
+                       [&](const Argument& arg) { return at_peers_[writer].contains(arg.tensor); });
   }
 
   /// Whether no peer at which the call writes is told so yet. Each must be (docs/multi-gpu.md),
@@ -429,12 +428,13 @@ bool DeriveForRanks(Module& module, GraphId id, const ScheduleOptions& options,
   std::vector<CallProgram> programs = MakeCallPrograms(module, graph);
   std::vector<std::set<TensorId>> at_peers = WrittenAtPeers(module, programs.front());
   Module joined = JoinRanks(AtRanks(module, numbers.back()), numbers.back());
-  Derivation derivation(joined, MakeCallPrograms(joined, joined.graphs[id]), options, std::move(at_peers));
+  Derivation derivation(joined, MakeCallPrograms(joined, joined.graphs[id]), options,
+                        std::move(at_peers));
   const EventPlan& designed = derivation.Run();
-  const Axis ranks{module.rank,
-                   {},
-                   numbers.size() == 1 ? MakeInt(module, numbers.front())
-                                       : MakeRef(module, module.mesh->size)};
+  const Axis ranks{
+      module.rank,
+      {},
+      numbers.size() == 1 ? MakeInt(module, numbers.front()) : MakeRef(module, module.mesh->size)};
   for (CallProgram& program : programs) {
     program.of_ranks = true;
     for (ProgramCall& call : program.calls) {

@@ -58,8 +58,9 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   std::vector<SymbolId> vars(planned.grains.size());
   for (size_t i = 0; i < from.repeats.size(); ++i) {
     ExprId iterations = Minus(from.repeats[i].hi, from.repeats[i].lo);
-    dims.push_back({{}, MakeOffset(module_, iterations, InitialElements(planned, i) -
-                                                            UnheardIterations(planned, i))});
+    dims.push_back({{},
+                    MakeOffset(module_, iterations,
+                               InitialElements(planned, i) - UnheardIterations(planned, i))});
   }
   for (size_t i = 0; i < planned.grains.size(); ++i) {
     int64_t grain = planned.grains[i];

@@ -173,16 +173,16 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
   }
   for (size_t i = 0; i < from.repeats.size(); ++i) {
     if (int64_t last = UnheardIterations(planned, i); last > 0) {
-      ref.guard = And(ref.guard, module_.AddExpr(
-                                     Binary{BinaryOp::Lt, MakeRef(module_, from.repeats[i].var),
-                                            MakeOffset(module_, from.repeats[i].hi, -last)}));
+      ref.guard =
+          And(ref.guard, module_.AddExpr(Binary{BinaryOp::Lt, MakeRef(module_, from.repeats[i].var),
+                                                MakeOffset(module_, from.repeats[i].hi, -last)}));
     }
   }
   return ref;
 }
 
-/// Of how many of the last iterations of a repeat nobody waits for the elements. A peer must wait for
-/// what it is notified of (docs/multi-gpu.md), so these are not notified, and have no elements.
+/// Of how many of the last iterations of a repeat nobody waits for the elements. A peer must wait
+/// for what it is notified of (docs/multi-gpu.md), so these are not notified, and have no elements.
 int64_t EventPlan::UnheardIterations(const PlannedEvent& planned, size_t repeat) const {
   if (!for_each_rank_ || planned.rank == 0 || planned.initial || planned.waits.empty()) {
     return 0;

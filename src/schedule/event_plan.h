@@ -168,7 +168,7 @@ class EventPlan {
 
   Module& module_;
   std::vector<CallProgram>& programs_;
-  const CallProgram& program_;                     // the first: they differ in the sizes alone
+  const CallProgram& program_;  // the first: they differ in the sizes alone
   const bool for_each_rank_;
   std::vector<std::vector<SymbolId>> coords_;      // what clauses call the coordinates of each call
   std::vector<std::unique_ptr<Clauses>> clauses_;  // as `events`

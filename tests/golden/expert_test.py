@@ -75,9 +75,9 @@ def events_of(text):
     clauses, declarations = [], {}
     for statement in re.split(r"[;{}]", graph):
         statement = statement.strip()
-        if statement.startswith("event %"):
-            name, rest = re.match(r"event %(\w+)(.*)", statement).groups()
-            declarations[name] = rest
+        if statement.startswith("event "):
+            kind, name, rest = re.match(r"event (symmetric )?%(\w+)(.*)", statement).groups()
+            declarations[name] = (kind or "") + rest
         elif statement.startswith("call"):
             head, *edges = re.split(r" (?=(?:wait|notify) \()", statement)
             waits = []
