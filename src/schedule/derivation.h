@@ -1,0 +1,33 @@
+// The design of events for a graph that has none.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "schedule/event_plan.h"
+#include "schedule/lower.h"
+
+namespace etc {
+
+class Derivation;
+
+/// Events that put in order all that conflicts between the calls of a graph.
+class DerivedEvents {
+ public:
+  /// `programs`: the graph in each of its ranges. `at_peers`: where events for each rank are
+  /// designed, of the program of all ranks, what each call writes at peers.
+  DerivedEvents(Module& module, std::vector<CallProgram> programs, const ScheduleOptions& options,
+                std::vector<std::set<TensorId>> at_peers = {});
+  ~DerivedEvents();
+
+  EventPlan& plan() { return plan_; }
+  /// How many dependences there are, and how many needed no event.
+  void Remark(const Graph& graph, Diagnostics& diagnostics) const;
+
+ private:
+  std::unique_ptr<Derivation> derivation_;
+  EventPlan& plan_;
+};
+
+}  // namespace etc
