@@ -77,10 +77,10 @@ struct Param {
   std::vector<Expr> shape;
   int64_t alignment = 1;
   std::optional<ValueRange> values;
-  bool distinct = false;     // no two elements are equal
-  bool monotone = false;     // along the last axis, no element is less than the one before
-  std::optional<Tile> tile;  // row-major without
-  bool array = false;        // each element of the first axis has an address of its own
+  bool distinct = false;         // no two elements are equal
+  bool monotone = false;         // along the last axis, no element is less than the one before
+  std::optional<Tile> tile;      // row-major without
+  bool array = false;            // each element of the first axis has an address of its own
   std::optional<int64_t> shard;  // the axis of which each rank has a part
   /// Names of tensors in a checkpoint, of which the first that is there counts. A name has places,
   /// `{l}`, for the indices of the leading axes.

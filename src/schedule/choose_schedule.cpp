@@ -1,4 +1,6 @@
 // One kernel or launches, for each range of sizes by what the simulator says of both.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "schedule/kernel_builder.h"
@@ -76,12 +78,22 @@ bool IsAuto(const Module& module, const Graph& graph, const ScheduleOptions& opt
 
 }  // namespace
 
-bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics&) {
+bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+  ScheduleKind asked = options.schedule.value_or(ScheduleKind::Static);
+  if (module.mesh && asked != ScheduleKind::Static && asked != ScheduleKind::Auto) {
+    diagnostics.Error(
+        DiagnosticKind::Unsupported, module.mesh->range,
+        fmt::format("a program with a mesh is scheduled as `static`, and `{}` was asked "
+                    "for",
+                    Spelling(asked)));
+    return false;
+  }
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
     if (id != nullptr && module.graphs[*id].specialisations.empty() &&
         IsAuto(module, module.graphs[*id], options)) {
-      ScheduleKind kind = ScheduleChoice(module, *id, options).Run();
+      ScheduleKind kind =
+          module.mesh ? ScheduleKind::Static : ScheduleChoice(module, *id, options).Run();
       module.graphs[*id].schedule = kind;
     }
   }

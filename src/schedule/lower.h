@@ -21,7 +21,7 @@ bool MinimiseEvents(Module& module, const ScheduleOptions& options, Diagnostics&
 bool Specialise(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Says of each graph of the schedule `auto` whether it becomes one kernel or launches: what the
-/// simulator takes for quicker.
+/// simulator takes for quicker. Reports another schedule than `static` for a program with a mesh.
 bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 /// Replaces each graph whose calls are to be launches of their own by one kernel: a launch for each

@@ -86,7 +86,10 @@ class MeshChecks {
   void Check(GraphId id) {
     const Graph& graph = module_.graphs[id];
     Params(graph.params);
-    bool static_only = !graph.schedule || *graph.schedule == ScheduleKind::Static;
+    auto fits = [](ScheduleKind kind) {
+      return kind == ScheduleKind::Static || kind == ScheduleKind::Auto;
+    };
+    bool fit = !graph.schedule || fits(*graph.schedule);
     for (const Specialisation& one : graph.specialisations) {
       if (one.dim == mesh_.size) {
         Error(one.range, fmt::format("a graph has a kernel for each number of ranks by itself, and "
@@ -96,12 +99,12 @@ class MeshChecks {
     }
     VisitNodes(module_, graph.body, [&](NodeId node) {
       if (const auto* call = std::get_if<CallNode>(&module_.nodes[node])) {
-        static_only = static_only && (!call->schedule || *call->schedule == ScheduleKind::Static);
+        fit = fit && (!call->schedule || fits(*call->schedule));
       } else if (const auto* region = std::get_if<Region>(&module_.nodes[node])) {
-        static_only = static_only && region->schedule == ScheduleKind::Static;
+        fit = fit && fits(region->schedule);
       }
     });
-    if (!static_only) {
+    if (!fit) {
       Unsupported(graph.range, fmt::format("a graph of a program with a mesh is `static`, and "
                                            "`@{}` is not",
                                            graph.name));
