@@ -18,17 +18,12 @@ import time
 from pathlib import Path
 
 import command
+import vllm_setup
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
 NEW = 128  # tokens of each sequence
 TURNS = 3
 WAYS = ("vllm", "calls", "graphs")  # of vllm_switch.py
 FIRST = 64  # of the tokens that prompts are made of
-SETTINGS = {
-    "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_ALLREDUCE_USE_SYMM_MEM": "0", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1",
-}
 
 
 def parse_arguments():
@@ -44,44 +39,20 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def compiled(options, name, config):
-    """The artifact of a model, whose caches are arrays of tensors."""
-    if options.artifacts:
-        return Path(options.artifacts) / f"{name.lower()}.etca"
-    artifact = Path(options.out) / f"{name.lower()}.etca"
-    page = ROOT / "ir-examples" / f"{PAGES[json.loads(config.read_text())['model_type']]}.etir"
-    return command.compile_program(options.etc, page, artifact, "--config", config, "--array",
-                                   "k_cache,v_cache")
-
-
-def install_plugin(folder):
-    """The packages and an entry point where Python finds them, without pip."""
-    info = Path(folder) / "etc_vllm-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: etc-vllm\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[vllm.general_plugins]\netc = vllm_switch:register\n")
-    return [folder, str(ROOT / "scripts" / "gpu"), str(ROOT / "src" / "vllm"),
-            str(ROOT / "src" / "python")]
-
-
-def run_engine(options, config, artifact, folders):
+def run_engine(options, config, artifact, folder):
     """The results of each batch, from a process of its own. Ends where the plugin leaves the engine
     alone."""
-    environment = {**os.environ, **SETTINGS, "ETC_VLLM_ARTIFACT": str(artifact.resolve()),
-                   "ETC_VLLM_SWITCH": str(Path(folders[0]) / "switch")}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
-    results = Path(folders[0]) / "results.json"
+    environment = vllm_setup.environment(artifact, folder)
+    results = folder / "results.json"
     words = [sys.executable, "-B", __file__, "--engine", str(config), "--batches",
              ",".join(options.batches), "--prompt", str(options.prompt), "--json", str(results)]
-    log = Path(folders[0]) / "log.txt"
+    log = folder / "log.txt"
     with log.open("w") as output:
         done = subprocess.run(words, env=environment, stdout=output, stderr=subprocess.STDOUT)
     said = log.read_text(errors="replace")
-    if (done.returncode or "etc: decode steps stay with vLLM" in said
-            or "etc: steps that repeat are" in said or "etc: decode steps of up to" not in said):
-        sys.exit(f"{said}\nthe engine failed, or the plugin left it alone: see above")
+    alone = vllm_setup.why_left_alone(said)
+    if done.returncode or alone:
+        sys.exit(f"{said}\n{alone or 'the engine failed: see above'}")
     return json.loads(results.read_text())
 
 
@@ -168,10 +139,10 @@ def main():
     print(f"{'model':<16}{'batch':>6}{'vLLM ms':>10}{'calls ms':>10}{'plugin ms':>11}{'program':>9}"
           f"{'faster':>8}{'as vLLM':>9}{'as calls':>9}")
     for name in options.models:
-        config = ROOT / "ir-examples" / "configs" / f"{name.lower()}.json"
-        artifact = compiled(options, name, config)
+        config = vllm_setup.config_file(name)
+        artifact = vllm_setup.compiled(options, name)
         with tempfile.TemporaryDirectory() as folder:
-            measured = run_engine(options, config, artifact, install_plugin(folder))
+            measured = run_engine(options, config, artifact, Path(folder))
         for batch in options.batches:
             row = row_of(name, batch, measured[batch])
             results.append(row)

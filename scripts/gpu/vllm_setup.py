@@ -1,0 +1,76 @@
+"""vLLM with the plugin, as the scripts beside it start it: settings, packages, artifacts, models."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import command
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
+SETTINGS = {
+    "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_ALLREDUCE_USE_SYMM_MEM": "0", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1",
+}
+LEFT_ALONE = ("etc: decode steps stay with vLLM", "etc: steps that repeat are")  # warnings
+INSTALLED = "etc: decode steps of up to"
+
+
+def config_file(model):
+    return ROOT / "ir-examples" / "configs" / f"{model.lower()}.json"
+
+
+def compiled(options, model):
+    """The artifact of a model, whose caches are arrays of tensors."""
+    if options.artifacts:
+        return Path(options.artifacts) / f"{model.lower()}.etca"
+    config = config_file(model)
+    page = ROOT / "ir-examples" / f"{PAGES[json.loads(config.read_text())['model_type']]}.etir"
+    return command.compile_program(options.etc, page, Path(options.out) / f"{model.lower()}.etca",
+                                   "--config", config, "--array", "k_cache,v_cache")
+
+
+def environment(artifact, folder):
+    """That of a process with vLLM and the plugin, without pip: the packages and an entry point where
+    Python finds them. The entry point is the plugin with a switch, of vllm_switch.py. `folder` is for
+    files of this process alone."""
+    info = Path(folder) / "etc_vllm-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: etc-vllm\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[vllm.general_plugins]\netc = vllm_switch:register\n")
+    switch = Path(folder) / "switch"
+    switch.write_text("graphs")
+    packages = [str(folder), *(str(ROOT / part) for part in ("scripts/gpu", "src/vllm", "src/python")),
+                *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, **SETTINGS, "ETC_VLLM_ARTIFACT": str(artifact.resolve()),
+            "ETC_VLLM_SWITCH": str(switch), "PYTHONPATH": os.pathsep.join(packages)}
+
+
+def why_left_alone(log):
+    """What of an engine's log says that the plugin did not serve it, or None."""
+    for words in LEFT_ALONE:
+        if words in log:
+            return next(line for line in log.splitlines() if words in line)
+    return None if INSTALLED in log else "the plugin was not installed"
+
+
+def write_checkpoint(model, folder, seed=1):
+    """A checkpoint of a model's shape in bf16 with random weights, and a tokenizer whose words are the
+    tokens' numbers."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    import hf_decoder
+
+    torch.manual_seed(seed)
+    made = hf_decoder.build(model, "cuda")
+    made.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    shutil.copy(config_file(model), folder / "config.json")
+    words = {str(token): token for token in range(made.config.vocab_size)}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    del made
+    torch.cuda.empty_cache()
