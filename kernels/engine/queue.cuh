@@ -29,6 +29,18 @@ struct Queue {
   /// Takes the next of all tasks that are pushed, waits for it, and hands it to the other roles. At
   /// least `pushed` behind the last one.
   ETC_DEVICE i64 HandEntry(i64 pushed) const {
+    return HandEntry(pushed, [](const u32* place, u32) {
+      u32 word;
+      while ((word = LoadRelaxed(place)) == 0) {
+        PollAgain();
+      }
+      return word;
+    });
+  }
+  /// The same where one thread waits by `await(place, ticket)` until the place is full, and gives
+  /// the word: there are no more tasks where it gives up, and gives 0.
+  template <class Await>
+  ETC_DEVICE i64 HandEntry(i64 pushed, Await await) const {
     scheduler.MakeRoom(ahead);
     const u32 ticket = scheduler.Take(events, head);
     if (i64(ticket) >= pushed) {
@@ -38,15 +50,19 @@ struct Queue {
     u32 word = 0;
     if (scheduler.lane == 0) {
       u32* place = Place(ticket);
-      while ((word = LoadRelaxed(place)) == 0) {
-        PollAgain();
+      word = await(place, ticket);
+      if (word != 0) {
+        StoreRelaxed(place, 0);
       }
-      StoreRelaxed(place, 0);
     }
     const u32 task = __shfl_sync(0xffffffffu, word, 0) - 1;
+    static_assert(kNoTicket == 0u - 1);
     scheduler.Write(task);
-    return task;
+    return task == kNoTicket ? kBeyondTasks : i64(task);
   }
+
+  /// Counts the places that are promised to tasks.
+  ETC_DEVICE u32* Tail() const { return events.Counter(head + 1); }
 
   /// Whether a trigger is complete that counts this many.
   ETC_DEVICE bool Arrive(i64 counter, u32 count) const {

@@ -27,4 +27,25 @@ ETC_DEVICE void WaitWatched(const Events& events, const Role& role, i64 index, u
   }
 }
 
+/// Waits until a place of a queue is full that so many tasks are pushed to, of which `tail` counts
+/// those that were. For one thread. Gives the word, or 0 where it gives up.
+template <class GivesUp>
+ETC_DEVICE u32 AwaitPlace(const Events& events, const u32* place, const u32* tail, i64 tasks,
+                          GivesUp gives_up) {
+  constexpr u32 kLooks = 4096;
+  Stalled wait{events.header, u32(tasks)};
+  u32 word;
+  for (u32 looks = 1; (word = LoadRelaxed(place)) == 0; ++looks) {
+    if (looks % kLooks == 0) {
+      wait.seen = LoadRelaxed(tail);
+      wait.Look(Nanoseconds(), true);
+      if (gives_up(wait)) {
+        break;
+      }
+    }
+    PollAgain();
+  }
+  return word;
+}
+
 }  // namespace etc

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emit/cxx_names.h"
+#include "emit/cxx_signals.h"
 #include "emit/cxx_tasks.h"
 #include "support/diagnostics.h"
 
@@ -64,9 +65,17 @@ void QueueWriter::WritePush(const RaisedShare& share) {
 void QueueWriter::WriteLoop(const std::function<void(NodeId)>& write) {
   const RaisedKernel& kernel = scope_.raised();
   std::string end = fmt::format("end_{}", kernel.shares.at(queue_.pushed.back()).tickets->place);
+  std::string await;
+  if (takes_ && queue_.watched) {
+    await = ", await_place";
+    out_.Open("const auto await_place = [&](u32* place, i64 ticket) {");
+    out_.Line(fmt::format("return AwaitPlace(events, place, queue.Tail(), {}, {});", end,
+                          GivesUpText(scope_, *queue_.watched, false, {"ticket"}, queue_.place)));
+    out_.Close("};");
+  }
   std::string take = !takes_               ? "tickets.Take()"
-                     : arch_ == Arch::Host ? fmt::format("queue.Take({})", end)
-                                           : fmt::format("queue.HandEntry({})", end);
+                     : arch_ == Arch::Host ? fmt::format("queue.Take({}{})", end, await)
+                                           : fmt::format("queue.HandEntry({}{})", end, await);
   bool arrive = std::any_of(queue_.pushed.begin(), queue_.pushed.end(),
                             [&](NodeId id) { return !kernel.shares.at(id).arrivals.empty(); });
   if (takes_ && arch_ != Arch::Host && !arrive) {

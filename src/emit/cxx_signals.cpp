@@ -6,6 +6,39 @@
 #include "support/diagnostics.h"
 
 namespace etc {
+namespace {
+
+/// A place in program order: a number that grows with it, and differs from SM to SM.
+std::string NumberOf(const KernelScope& scope, const std::vector<OrderPart>& place) {
+  std::string number;
+  for (const OrderPart& part : place) {
+    std::string value =
+        part.repeat == nullptr
+            ? fmt::format("{}LL", part.node)
+            : fmt::format("{} - {}", CxxName(scope.module(), part.repeat->var),
+                          part.repeat->lo ? CxxExpr(scope, part.repeat->lo) : "0LL");
+    number += fmt::format("u64(Min({}, {}LL)) << {} | ", value, part.most, part.shift);
+  }
+  return number + "u64(Min(sm, 255LL))";
+}
+
+}  // namespace
+
+std::string GivesUpText(const KernelScope& scope, const WatchMessage& message, bool checked,
+                        const std::vector<std::string>& values,
+                        const std::vector<OrderPart>& place) {
+  std::string all = message.sm ? ", sm" : "";
+  for (SymbolId variable : message.variables) {
+    all += ", " + CxxName(scope.module(), variable);
+  }
+  for (const std::string& value : values) {
+    all += ", " + value;
+  }
+  return fmt::format("[&](const Stalled& wait) {{ return {}wait.GivesUp({}, {}, {}{}); }}",
+                     checked ? "OpenChecks(params.event_memory).Failed() || " : "",
+                     scope.raised().kernel.watchdog->seconds, NumberOf(scope, place), message.text,
+                     all);
+}
 
 /// One call for each element of each reference: a wait where there is a place, for as many notifies
 /// as the event counts, or else `amount` notifies.
@@ -71,7 +104,7 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
       out_.Line(fmt::format("{}{}.WaitOne({}, {}{});", loops, events, role_, record, counter));
     } else {
       out_.Line(fmt::format("{}WaitWatched({}, {}, {}, {});", loops, events, role_, counter,
-                            GivesUp(signal, indices, *place)));
+                            GivesUpText(scope_, *signal.watched, signal.checked, indices, *place)));
     }
     if (signal.span && records_) {
       WriteSpan(signal);
@@ -88,37 +121,6 @@ void SignalWriter::WriteSpan(const RaisedSignal& signal) {
   }
   out_.Line(fmt::format("{}asked = recorder.Write({}, asked, {});", when, role_,
                         SpanWord(scope_, *signal.span)));
-}
-
-/// What a watched wait asks when it has lasted for a while.
-std::string SignalWriter::GivesUp(const RaisedSignal& wait, const std::vector<std::string>& indices,
-                                  const std::vector<OrderPart>& place) const {
-  const WatchMessage& message = wait.watched.value();
-  std::string values = message.sm ? ", sm" : "";
-  for (SymbolId variable : message.variables) {
-    values += ", " + CxxName(scope_.module(), variable);
-  }
-  for (const std::string& index : indices) {
-    values += ", " + index;
-  }
-  return fmt::format("[&](const Stalled& wait) {{ return {}wait.GivesUp({}, {}, {}{}); }}",
-                     wait.checked ? "OpenChecks(params.event_memory).Failed() || " : "",
-                     scope_.raised().kernel.watchdog->seconds, NumberOf(place), message.text,
-                     values);
-}
-
-/// A place in program order: a number that grows with it, and differs from SM to SM.
-std::string SignalWriter::NumberOf(const std::vector<OrderPart>& place) const {
-  std::string number;
-  for (const OrderPart& part : place) {
-    std::string value =
-        part.repeat == nullptr
-            ? fmt::format("{}LL", part.node)
-            : fmt::format("{} - {}", CxxName(scope_.module(), part.repeat->var),
-                          part.repeat->lo ? CxxExpr(scope_, part.repeat->lo) : "0LL");
-    number += fmt::format("u64(Min({}, {}LL)) << {} | ", value, part.most, part.shift);
-  }
-  return number + "u64(Min(sm, 255LL))";
 }
 
 /// Whether an element that data may decide is one of the event.

@@ -16,6 +16,12 @@ inline const char* AwaitPeersText(Arch arch) {
                             : "dims.peers.Await(consumer, events);";
 }
 
+/// What a watched wait at this place in program order asks when it has lasted for a while. `values`
+/// are those of the message behind its own, and `checked` says that it ends after a failed check.
+std::string GivesUpText(const KernelScope& scope, const WatchMessage& message, bool checked,
+                        const std::vector<std::string>& values,
+                        const std::vector<OrderPart>& place);
+
 /// What one role of a kernel waits for and notifies. `role` is the name of its object in the text.
 class SignalWriter {
  public:
@@ -37,9 +43,6 @@ class SignalWriter {
   void Write(const std::vector<RaisedSignal>& signals, const std::string& amount,
              const std::vector<OrderPart>* place);
   void WriteSpan(const RaisedSignal& signal);
-  std::string GivesUp(const RaisedSignal& wait, const std::vector<std::string>& indices,
-                      const std::vector<OrderPart>& place) const;
-  std::string NumberOf(const std::vector<OrderPart>& place) const;
   std::string InsideOf(const RaisedSignal& signal, const std::vector<std::string>& indices) const;
 
   TextWriter& out_;

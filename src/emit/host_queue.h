@@ -13,17 +13,27 @@ struct Queue {
 
   /// The next of all tasks that are pushed, or at least `pushed` behind the last one.
   i64 Take(i64 pushed) const {
+    return Take(pushed, [&](u32* place, i64) {
+      events.Wait(place, 1, nullptr, [] { return false; });
+      return true;
+    });
+  }
+  /// The same where `await(place, ticket)` waits until the place is full, and says whether it is:
+  /// there are no more tasks where it gives up.
+  template <class Await>
+  i64 Take(i64 pushed, Await await) const {
     const i64 ticket = TakeTicket(head);
     if (ticket >= pushed) {
       return ticket;
     }
     u32* place = Place(ticket);
-    // As the watchdog counts it, nothing happens here.
-    AddRelease(events.Header() + 1, 1);
-    events.Wait(place, 1, nullptr, [] { return false; });
-    AddRelease(events.Header() + 1, ~0u);
-    return i64(std::atomic_ref<u32>(*place).exchange(0, std::memory_order_relaxed)) - 1;
+    return await(place, ticket)
+               ? i64(std::atomic_ref<u32>(*place).exchange(0, std::memory_order_relaxed)) - 1
+               : kBeyondTasks;
   }
+
+  /// Counts the places that are promised to tasks.
+  u32* Tail() const { return &events.counters[(head + 1) * Events::kStride]; }
 
   /// Whether a trigger is complete that counts this many.
   bool Arrive(i64 counter, u32 count) const {

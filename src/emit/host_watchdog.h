@@ -10,29 +10,50 @@ inline u32* IdleThreads(const Events& events) { return events.Header() + 1; }
 
 inline void LeaveLaunch(const Events& events) { AddRelease(IdleThreads(events), 1); }
 
-/// Events::WaitOne, but a thread that sleeps asks `gives_up` now and then.
-template <class GivesUp>
-void WaitWatched(const Events& events, const Consumer&, i64 index, u32 count, GivesUp gives_up) {
+/// Waits until the word is at least `count`, and says whether it is: a thread that sleeps asks
+/// `gives_up` now and then, of what `seen(word)` says has come.
+template <class Seen, class GivesUp>
+bool AwaitWatched(const Events& events, u32* word, u32 count, Stalled wait, Seen seen,
+                  GivesUp gives_up) {
   constexpr timespec kLook{0, 20000000};
-  u32* counter = &events.counters[index * Events::kStride];
-  Stalled wait{events.Header(), count};
-  auto complete = [&] { return (wait.seen = LoadAcquire(counter)) >= count; };
+  u32 value = 0;
+  auto complete = [&] { return (value = LoadAcquire(word)) >= count; };
   ETC_MEETING();
   for (int looked = 0; looked < events.looks; ++looked) {
     if (complete()) {
-      return;
+      return true;
     }
     Pause();
   }
   AddRelease(IdleThreads(events), 1);
-  while (!complete()) {
-    events.SleepWhile(counter, wait.seen, &kLook);
+  bool came = false;
+  while (!(came = complete())) {
+    events.SleepWhile(word, value, &kLook);
+    wait.seen = seen(value);
     wait.Look(Nanoseconds(), LoadAcquire(IdleThreads(events)) == events.sms);
     if (gives_up(wait)) {
       break;
     }
   }
   AddRelease(IdleThreads(events), ~0u);
+  return came;
+}
+
+/// Events::WaitOne, unless it gives up.
+template <class GivesUp>
+void WaitWatched(const Events& events, const Consumer&, i64 index, u32 count, GivesUp gives_up) {
+  AwaitWatched(
+      events, &events.counters[index * Events::kStride], count, Stalled{events.Header(), count},
+      [](u32 value) { return value; }, gives_up);
+}
+
+/// Whether a place of a queue is full that so many tasks are pushed to, of which `tail` counts
+/// those that were.
+template <class GivesUp>
+bool AwaitPlace(const Events& events, u32* place, u32* tail, i64 tasks, GivesUp gives_up) {
+  return AwaitWatched(
+      events, place, 1, Stalled{events.Header(), u32(tasks)},
+      [&](u32) { return LoadAcquire(tail); }, gives_up);
 }
 
 }  // namespace etc

@@ -138,7 +138,8 @@ Status LaunchMemory::CheckFailures(void* stream) {
   if (record.failures == 0) {
     return {};
   }
-  ETC_RETURN_IF_BAD(backend_.Zero(place, sizeof record, stream));
+  // With the record: a queue of the launch may have been left with tasks in its places.
+  ETC_RETURN_IF_BAD(ZeroEvents(stream));
   return FailureOf(manifest_, record);
 }
 

@@ -132,6 +132,8 @@ struct RaisedArrival {
 struct RaisedQueue {
   std::vector<NodeId> from_start;
   std::vector<NodeId> pushed;
+  std::vector<OrderPart> place = {};         // in program order: behind its cases
+  std::optional<WatchMessage> watched = {};  // of the wait for a place, where there is a watchdog
 };
 
 /// How an SM does its tasks of a share. They are numbered row-major over the axes.
@@ -164,6 +166,7 @@ struct RaisedShare {
   std::vector<RaisedArrival> arrivals = {};
   std::vector<RaisedCheck> range_checks = {};
   std::vector<RaisedCheck> enter_checks = {};
+  std::vector<RaisedCheck> task_checks = {};
   std::vector<OrderPart> place = {};  // of its waits in program order, where they are watched
 };
 

@@ -34,7 +34,12 @@ class WaitWorder {
       path_.back() = {path_.back().node + 1, nullptr};
       std::visit(Overloaded{
                      [&](const Share&) { Word(raised_.shares.at(id)); },
-                     [&](const Dispatch& dispatch) { Block(dispatch.cases); },
+                     [&](const Dispatch& dispatch) {
+                       Block(dispatch.cases);
+                       if (dispatch.capacity) {
+                         Word(raised_.queues.at(id));
+                       }
+                     },
                      [&](const Repeat& repeat) {
                        path_.back().repeat = &repeat;
                        Word(repeat.body);
@@ -53,6 +58,43 @@ class WaitWorder {
         wait.watched = Message(share, wait, waits == &share.waits);
       }
     }
+  }
+
+  /// Whoever waits for a place comes behind those who wait for an event: these may be why nothing
+  /// is pushed.
+  void Word(RaisedQueue& queue) {
+    path_.back() = {path_.back().node + 1, nullptr};
+    queue.place = Place();
+    std::string callees;
+    for (NodeId id : queue.pushed) {
+      callees += fmt::format("{}@{}", callees.empty() ? "" : ", ",
+                             raised_.devices[raised_.shares.at(id).device].device.name);
+    }
+    WatchMessage& message = queue.watched.emplace();
+    message.sm = true;
+    std::string who = "SM {}" + Iterations(message);
+    constexpr size_t kOthers = 4;  // the SM, the place, and how many tasks were pushed of how many
+    if (message.variables.size() + kOthers >= kRecordValues) {
+      who = "SM {}";
+      message.variables.clear();
+    }
+    message.text = AddMessage(
+        texts_, fmt::format("kernel @{}: {} waits for place {{}} of the queue of {}, to which {{}} "
+                            "of {{}} tasks were pushed, and nothing has happened for {} s",
+                            raised_.kernel.name, who, callees,
+                            raised_.kernel.watchdog->seconds));
+  }
+
+  /// The iterations around: their values in the message, and the words for them.
+  std::string Iterations(WatchMessage& message) const {
+    std::string words;
+    for (const PathStep& step : path_) {
+      if (step.repeat != nullptr) {
+        words += fmt::format(", {} = {{}}", module_.symbols[step.repeat->var].name);
+        message.variables.push_back(step.repeat->var);
+      }
+    }
+    return words;
   }
 
   /// A number of at most 60 bits: a node, an iteration, a node inside of it, …
@@ -96,13 +138,7 @@ class WaitWorder {
       who += ", before its tasks on SM {}";
       message.sm = true;
     }
-    for (const PathStep& step : path_) {
-      if (step.repeat != nullptr) {
-        who += fmt::format(", {} = {{}}", module_.symbols[step.repeat->var].name);
-        message.variables.push_back(step.repeat->var);
-      }
-    }
-    who += ",";
+    who += Iterations(message) + ",";
     constexpr size_t kCounts = 2;  // the notifies that came, and those that are awaited
     size_t values = message.variables.size() + (message.sm ? 1 : 0);
     // In the place of the last value, waits agree which of them is the first.
