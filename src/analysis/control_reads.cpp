@@ -161,7 +161,7 @@ std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
 
 bool FollowsWrites(Unknowns& unknowns, TaskOrder& order, const ProgramCall& writer,
                    const ProgramCall& call, const ControlReads::value_type& reads,
-                   const std::function<bool(size_t wait)>& counts) {
+                   const std::function<bool(size_t wait)>& counts, WritesOf writes) {
   TaskScope first(unknowns, writer, 1);
   TaskScope second(unknowns, call, 2);
   Set pairs = unknowns.All() - unknowns.All();
@@ -180,6 +180,9 @@ bool FollowsWrites(Unknowns& unknowns, TaskOrder& order, const ProgramCall& writ
     }
   }
   pairs = pairs & first.domain & second.domain & unknowns.GlobalFacts();
+  if (writes == WritesOf::OneIteration) {
+    pairs = pairs & InOneIteration(unknowns, CommonRepeats(writer, call));
+  }
   if (writer.index == call.index) {
     pairs = pairs - InOneIteration(unknowns, call.repeats.size());
   }

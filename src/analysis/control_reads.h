@@ -32,12 +32,16 @@ std::optional<std::vector<PwAff>> CountedSlice(Unknowns& unknowns, TensorId coun
 /// The calls that write each tensor.
 std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns);
 
+/// Which writes are asked for: those of all iterations, or of those that both calls share.
+enum class WritesOf { AllIterations, OneIteration };
+
 /// Whether each task of `call` comes after what `writer` writes of these elements, through those of
 /// its own waits for which `counts` says so. What it writes itself in one iteration is not looked
 /// at.
 bool FollowsWrites(Unknowns& unknowns, TaskOrder& order, const ProgramCall& writer,
                    const ProgramCall& call, const ControlReads::value_type& reads,
-                   const std::function<bool(size_t wait)>& counts);
+                   const std::function<bool(size_t wait)>& counts,
+                   WritesOf writes = WritesOf::AllIterations);
 
 /// Whether an index in a sum and one in the ranges of a call's tasks, or of a slice that the call
 /// is given, have one value. Neither is over the axes of the sum or the coordinates of the task.

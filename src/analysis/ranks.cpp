@@ -190,6 +190,7 @@ class Joining {
                      share.awaits_peers = false;
                      share.range_checks.clear();
                      share.enter_checks.clear();
+                     share.task_checks.clear();
                      Join(share.args);
                      for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits,
                                         &share.notifies, &share.leave_notifies}) {

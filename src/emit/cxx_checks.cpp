@@ -5,12 +5,21 @@
 namespace etc {
 namespace {
 
-/// An element of a parameter by its number in row-major order, as C++.
+/// An element of a tensor or of its slice, by its number there in row-major order, as C++.
 class Elements {
  public:
-  Elements(const KernelScope& scope, TensorId id, ElementPlace place)
-      : place_(place), pointer_(scope.Pointer(id)), array_(scope.module().tensors[id].array) {
+  Elements(const KernelScope& scope, TensorId id, const std::vector<ExprId>& slice,
+           ElementPlace place)
+      : place_(place),
+        pointer_(scope.Pointer(id)),
+        array_(scope.module().tensors[id].array && slice.empty()) {
     const Tensor& tensor = scope.module().tensors[id];
+    if (!slice.empty()) {
+      pointer_ = fmt::format("({} + {})", CxxBase(scope, id, slice), CxxOffset(scope, id, slice));
+    }
+    for (ExprId index : slice) {
+      slice_.push_back(CxxExpr(scope, index));
+    }
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       extents_.push_back(scope.Extent(id, axis));
     }
@@ -19,6 +28,8 @@ class Elements {
     }
   }
 
+  std::string Count() const { return Count(slice_.size()); }
+  /// Of the axes from this one on.
   std::string Count(size_t first_axis) const {
     std::string count = "1LL";
     for (size_t axis = first_axis; axis < extents_.size(); ++axis) {
@@ -50,6 +61,9 @@ class Elements {
 
   /// An index of element number `e`.
   std::string Index(const std::string& e, size_t axis) const {
+    if (axis < slice_.size()) {
+      return slice_[axis];
+    }
     return fmt::format("{} / ({}) % ({})", e, Count(axis + 1), extents_[axis]);
   }
 
@@ -75,6 +89,7 @@ class Elements {
   ElementPlace place_;
   std::string pointer_;
   bool array_;
+  std::vector<std::string> slice_;
   std::vector<std::string> extents_;
   std::string tile_;
 };
@@ -127,12 +142,12 @@ class PreconditionScope : public CxxScope {
 };
 
 /// Each thread counts for elements of its own.
-void WriteCountsCheck(TextWriter& out, const KernelScope& scope, TensorId counted,
+void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& check,
                       MessageId message, const std::string& place) {
-  Elements elements(scope, counted, ElementPlace::Unsaid);
+  Elements elements(scope, check.counts, check.counts_slice, ElementPlace::Unsaid);
   out.Line("i64 equal = 0;");
   out.Open(
-      fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count(0)));
+      fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count()));
   out.Line(fmt::format("equal += i64({}) == e;", elements.At("other")));
   out.Close();
   out.Open("if (value != equal) {");
@@ -146,16 +161,17 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const RaisedCheck& ra
                 const std::string& thread, const std::string& threads) {
   const auto& [check, says] = raised;
   const Tensor& tensor = scope.module().tensors[check.tensor];
-  Elements elements(scope, check.tensor, says.place);
+  size_t leading = check.slice.size() + check.leading;
+  Elements elements(scope, check.tensor, check.slice, says.place);
   std::string place = elements.Place("e");
   std::vector<std::string> named;
   for (size_t i = 0; i < check.indices.size(); ++i) {
-    named.push_back(elements.Index("e", check.leading + i));
+    named.push_back(elements.Index("e", leading + i));
   }
   PreconditionScope range(scope, "checks", place, check.indices, named, says);
   out.Open("{");
   out.Line(fmt::format("const auto at = [&](i64 e) {{ return i64({}); }};", elements.At("e")));
-  out.Open(fmt::format("for (i64 e = {}, end = {}; e < end; e += {}) {{", thread, elements.Count(0),
+  out.Open(fmt::format("for (i64 e = {}, end = {}; e < end; e += {}) {{", thread, elements.Count(),
                        threads));
   out.Line("const i64 value = at(e);");
   if (says.range) {
@@ -170,7 +186,7 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const RaisedCheck& ra
     out.Close();
   }
   if (says.distinct) {
-    std::string slice = elements.Count(check.leading);
+    std::string slice = elements.Count(leading);
     out.Open(fmt::format("for (i64 other = e / ({0}) * ({0}); other < e; ++other) {{", slice));
     out.Open("if (value == at(other)) {");
     out.Line(
@@ -179,7 +195,7 @@ void WriteCheck(TextWriter& out, const KernelScope& scope, const RaisedCheck& ra
     out.Close();
   }
   if (says.counts) {
-    WriteCountsCheck(out, scope, check.counts, *says.counts, place);
+    WriteCountsCheck(out, scope, check, *says.counts, place);
   }
   out.Close();
   out.Close();

@@ -285,6 +285,7 @@ class WalkWriter {
       spans_.Begin();
       out_.Line(make);
     }
+    WriteChecks(share.task_checks);
     out_.Line(fmt::format("impl.Run(consumer, args{});", loop.Coordinates()));
     spans_.End(share);
     WriteNotifies(share.notifies, device, "1");

@@ -112,9 +112,10 @@ struct Throttle {
 
 /// `check %t[*, i] in 0..n distinct monotone;`: what every launch makes sure of, for each slice
 /// of the tensor at its leading indices: of a parameter before its first task, of what it computes
-/// before the tasks of a share.
+/// before the tasks of a share. `check (%t[l])[i] in 0..n counts %u[l];` is of one slice alone.
 struct Check {
   TensorId tensor;
+  std::vector<ExprId> slice = {};      // its indices; empty: the tensor is whole
   size_t leading = 0;                  // how many axes are `*`
   std::vector<SymbolId> indices = {};  // names of the others, where the range has them; else empty
   ExprId value_lo;                     // absent when no range is checked
@@ -122,14 +123,15 @@ struct Check {
   bool distinct = false;
   bool monotone = false;
   TensorId counts = {};
+  std::vector<ExprId> counts_slice = {};
   SourceRange range = {};
 };
 
 /// In kernels only: an SM's share of one call's tasks.
 ///   share (i: n, j: 4) from F {
 ///     loader in_flight 3 interval 900;
-///     ranges { wait … }  enter { wait … }  wait …;  run @f[i, j](%a, %p);  notify …;  leave {
-///     notify … }
+///     ranges { wait … }  enter { wait … }  wait …;  check …;  run @f[i, j](%a, %p);  notify …;
+///     leave { notify … }
 ///   }
 /// Task number t, counted row-major over the axes, runs on SM (F + t) mod sms, in ascending order.
 /// `ranges` happens once, before any role of the SM reads the ranges of the axes from tensors: on
@@ -149,6 +151,7 @@ struct Share {
   std::vector<EventRef> enter_waits;
   std::vector<Check> enter_checks;
   std::vector<EventRef> waits;
+  std::vector<Check> task_checks;  // behind them, for each task
   DeviceId callee;
   std::vector<Argument> args;
   std::vector<ExprId> scalars;

@@ -61,6 +61,7 @@ class NodePrinter {
   void Signals(std::string_view word, const std::vector<EventRef>& refs);
   void SignalBlock(std::string_view block, std::string_view word, const std::vector<EventRef>& refs,
                    const std::vector<Check>& checks, bool peers = false);
+  void Checks(const std::vector<Check>& checks);
   std::string EdgeText(const Edge& edge);
 
   const Module& module_;

@@ -257,14 +257,23 @@ std::string ExprPrinter::EventHead(const Event& event) const {
 
 std::string ExprPrinter::Check(const etc::Check& check) const {
   PrintNames::State state = names_.Save();
+  std::string checked = Text(Argument{check.tensor, check.slice});
+  if (!check.slice.empty()) {
+    checked = "(" + checked + ")";
+  }
+  std::string counted =
+      check.counts_slice.empty()
+          ? ""
+          : Listed(check.counts_slice, [&](ExprId index) { return Expr(index); });
   std::vector<std::string> axes(check.leading, "*");
   for (SymbolId index : check.indices) {
     names_.Declare(index);
     axes.push_back(names_.Of(index));
   }
-  std::string text = fmt::format("check {}{}{};", names_.Of(check.tensor),
-                                 axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")),
-                                 Precondition(check));
+  std::string text =
+      fmt::format("check {}{}{}{};", checked,
+                  axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")),
+                  Precondition(check), counted.empty() ? "" : "[" + counted + "]");
   names_.Restore(std::move(state));
   return text;
 }

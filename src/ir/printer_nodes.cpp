@@ -114,6 +114,7 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
   SignalBlock("enter", "wait", share.enter_waits, share.enter_checks, share.awaits_peers);
   Signals("wait", share.waits);
+  Checks(share.task_checks);
   if (!share.args.empty()) {
     layout_.Before(share.args.front().range);
   }
@@ -172,11 +173,15 @@ void NodePrinter::SignalBlock(std::string_view block, std::string_view word,
     layout_.Line("wait peers;");
   }
   Signals(word, refs);
+  Checks(checks);
+  layout_.Close({});
+}
+
+void NodePrinter::Checks(const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     layout_.Before(check.range);
     layout_.Line(text_.Check(check));
   }
-  layout_.Close({});
 }
 
 std::string NodePrinter::EdgeText(const Edge& edge) {

@@ -254,4 +254,17 @@ bool Mentions(const Module& module, const EventRef& ref, const std::vector<Symbo
          mention.In(ref.axes) || mention.In(ref.guard) || mention.In(ref.peer);
 }
 
+bool ReadsCoordinates(const Module& module, const Check& check, const Share& share) {
+  std::vector<SymbolId> coordinates;
+  for (const Axis& axis : share.axes) {
+    coordinates.push_back(axis.var);
+  }
+  Mention mention{module, coordinates};
+  auto any = [&](const std::vector<ExprId>& exprs) {
+    return std::any_of(exprs.begin(), exprs.end(), [&](ExprId id) { return mention.In(id); });
+  };
+  return any(check.slice) || any(check.counts_slice) || mention.In(check.value_lo) ||
+         mention.In(check.value_hi);
+}
+
 }  // namespace etc

@@ -40,5 +40,7 @@ bool Mentions(const Module& module, ExprId expr, const std::vector<SymbolId>& sy
 bool Mentions(const Module& module, const std::vector<Axis>& axes,
               const std::vector<SymbolId>& symbols);
 bool Mentions(const Module& module, const EventRef& ref, const std::vector<SymbolId>& symbols);
+/// Whether the check is another one for each task of the share.
+bool ReadsCoordinates(const Module& module, const Check& check, const Share& share);
 
 }  // namespace etc

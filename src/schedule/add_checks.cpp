@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <map>
 #include <tuple>
 
 #include "analysis/order/order.h"
@@ -34,6 +34,7 @@ class Checks {
   }
 
  private:
+  /// Of a parameter of a device function, or of a tensor of the kernel.
   using IsKnown = std::function<bool(TensorId)>;
 
   /// Adds the preconditions of device functions for tensors that have none of their own.
@@ -45,54 +46,81 @@ class Checks {
     }
     for (size_t i = 0; i < params.size(); ++i) {
       if (!HasPrecondition(module_.tensors[share.args[i].tensor])) {
-        AddAtStart(share.args[i].tensor, params[i], share.args[i].indices.size(), args);
-        AddAtUse(id, share, params[i], args);
+        Check at_start =
+            AddAtStart(share.args[i].tensor, params[i], share.args[i].indices.size(), args);
+        AddAtUse(id, share, params[i], args, at_start);
       }
     }
   }
 
   /// That each slice of a parameter at `leading` indices is what `precondition` says of it, as far
-  /// as it says that of tensors which are known before the first task.
-  void AddAtStart(TensorId tensor, TensorId precondition, size_t leading,
-                  const TensorSubstitution& args) {
+  /// as it says that of tensors which are known before the first task. Returns what it says.
+  Check AddAtStart(TensorId tensor, TensorId precondition, size_t leading,
+                   const TensorSubstitution& args) {
     const Tensor& checked = module_.tensors[tensor];
     bool is_known = checked.kind == TensorKind::Param && checked.access != Access::Out;
-    if (!is_known || module_.tensors[precondition].access == Access::Out ||
-        !done_.insert({tensor, precondition, leading}).second) {
-      return;
+    if (!is_known || module_.tensors[precondition].access == Access::Out) {
+      return {};
     }
-    Check check =
-        CheckOf(tensor, precondition, leading, args, [&](TensorId id) { return IsInput(id); });
-    if (IsAny(check)) {
-      kernel_.checks.push_back(std::move(check));
+    auto [known, is_new] = done_.insert({{tensor, precondition, leading}, {}});
+    if (is_new) {
+      known->second =
+          CheckOf({tensor, {}}, precondition, leading, args, [&](TensorId id) {
+            Argument read = ArgumentOf(id, args);
+            return read.indices.empty() && IsInput(read.tensor);
+          });
+      if (IsAny(known->second)) {
+        kernel_.checks.push_back(known->second);
+      }
     }
+    return known->second;
   }
 
   /// What a share asks of tensors of which some are computed, where all of them are complete:
-  /// before it reads the ranges of its tasks from them, or its first task begins.
+  /// before it reads the ranges of its tasks from them, or its first task begins, or each task.
   void AddAtUse(NodeId id, const Share& share, TensorId precondition,
-                const TensorSubstitution& args) {
-    const Argument& argument = args.at(precondition);
-    if (!argument.indices.empty() || module_.tensors[precondition].access == Access::Out) {
+                const TensorSubstitution& args, const Check& at_start) {
+    if (module_.tensors[precondition].access == Access::Out) {
       return;
     }
-    for (bool ranges : {true, false}) {
-      size_t waits = share.range_waits.size() + (ranges ? 0 : share.enter_waits.size());
-      bool computed = !IsInput(argument.tensor);
-      IsKnown is_complete = [&](TensorId tensor) {
-        computed = computed || !IsInput(tensor);
-        return IsInput(tensor) || order_.IsComplete(CallOf(id), waits, tensor);
-      };
-      if ((ranges && !ReadsTensor(module_, share.axes)) || !is_complete(argument.tensor)) {
+    const Argument& argument = args.at(precondition);
+    size_t waits = 0;
+    for (const auto& [refs, checks] :
+         {std::pair{&Share::range_waits, &Share::range_checks},
+          std::pair{&Share::enter_waits, &Share::enter_checks},
+          std::pair{&Share::waits, &Share::task_checks}}) {
+      waits += (share.*refs).size();
+      if (checks == &Share::range_checks && !ReadsTensor(module_, share.axes)) {
         continue;
       }
-      Check check = CheckOf(argument.tensor, precondition, 0, args, is_complete);
-      if (computed && IsAny(check)) {
-        auto& mine = std::get<Share>(module_.nodes[id]);
-        (ranges ? mine.range_checks : mine.enter_checks).push_back(std::move(check));
+      IsKnown is_complete = [&](TensorId param) { return IsComplete(id, waits, param, args); };
+      if (!is_complete(precondition)) {
+        continue;
+      }
+      Check check = CheckOf(argument, precondition, 0, args, is_complete);
+      bool adds = IsInput(argument.tensor) ? SaysMore(check, at_start) : IsAny(check);
+      if (adds && (checks == &Share::task_checks || !ReadsCoordinates(module_, check, share))) {
+        (std::get<Share>(module_.nodes[id]).*checks).push_back(std::move(check));
         return;
       }
     }
+  }
+
+  /// Of what a share is given for a parameter.
+  bool IsComplete(NodeId share, size_t waits, TensorId param, const TensorSubstitution& args) {
+    if (IsInput(ArgumentOf(param, args).tensor)) {
+      return true;
+    }
+    const ProgramCall& call = CallOf(share);
+    const std::vector<TensorId>& params = call.device->params;
+    auto place = std::find(params.begin(), params.end(), param);
+    return place != params.end() &&
+           order_.IsComplete(call, waits, static_cast<size_t>(place - params.begin()));
+  }
+
+  static Argument ArgumentOf(TensorId param, const TensorSubstitution& args) {
+    auto argument = args.find(param);
+    return argument == args.end() ? Argument{param, {}} : argument->second;
   }
 
   const ProgramCall& CallOf(NodeId share) const {
@@ -100,24 +128,41 @@ class Checks {
                          [&](const ProgramCall& call) { return call.node == share; });
   }
 
-  /// What `precondition` says of `tensor`, by tensors that are known.
-  Check CheckOf(TensorId tensor, TensorId precondition, size_t leading,
+  /// What `precondition` says of a tensor or its slice, by tensors that are known.
+  Check CheckOf(const Argument& argument, TensorId precondition, size_t leading,
                 const TensorSubstitution& args, const IsKnown& is_known) {
     const Tensor promised = module_.tensors[precondition];
     Check check;
-    check.tensor = tensor;
+    check.tensor = argument.tensor;
+    check.slice = Copied(argument.indices);
     check.leading = leading;
     check.distinct = promised.distinct;
     check.monotone = promised.monotone;
-    if (ReadsKnown(promised.value_lo, args, is_known) &&
-        ReadsKnown(promised.value_hi, args, is_known)) {
+    if (ReadsKnown(promised.value_lo, is_known) &&
+        ReadsKnown(promised.value_hi, is_known)) {
       Substitution names = AddIndices(promised, check);
       check.value_lo = Clone(module_, promised.value_lo, names, args);
       check.value_hi = Clone(module_, promised.value_hi, names, args);
     }
-    TensorId counted = promised.counts && leading == 0 ? Whole(promised.counts, args) : TensorId{};
-    check.counts = counted && is_known(counted) ? counted : TensorId{};
+    if (promised.counts && leading == 0 && is_known(promised.counts)) {
+      Argument counted = ArgumentOf(promised.counts, args);
+      check.counts = counted.tensor;
+      check.counts_slice = Copied(counted.indices);
+    }
     return check;
+  }
+
+  std::vector<ExprId> Copied(const std::vector<ExprId>& indices) {
+    std::vector<ExprId> copies;
+    for (ExprId index : indices) {
+      copies.push_back(Clone(module_, index, {}));
+    }
+    return copies;
+  }
+
+  /// Whether a check of an input has what could not be checked before the first task.
+  static bool SaysMore(const Check& check, const Check& at_start) {
+    return (check.value_lo && !at_start.value_lo) || (check.counts && !at_start.counts);
   }
 
   static bool IsAny(const Check& check) {
@@ -140,24 +185,14 @@ class Checks {
     return names;
   }
 
-  bool ReadsKnown(ExprId bound, const TensorSubstitution& args, const IsKnown& is_known) const {
+  bool ReadsKnown(ExprId bound, const IsKnown& is_known) const {
     bool known = true;
     VisitExprs(module_, bound, [&](ExprId id) {
       if (const auto* load = std::get_if<Load>(&module_.exprs[id])) {
-        TensorId tensor = Whole(load->tensor, args);
-        known = known && tensor && is_known(tensor);
+        known = known && is_known(load->tensor);
       }
     });
     return known;
-  }
-
-  /// What a tensor of a precondition is in the kernel; nothing where it is a slice.
-  static TensorId Whole(TensorId tensor, const TensorSubstitution& args) {
-    auto argument = args.find(tensor);
-    if (argument == args.end()) {
-      return tensor;
-    }
-    return argument->second.indices.empty() ? argument->second.tensor : TensorId{};
   }
 
   bool IsInput(TensorId tensor) const {
@@ -169,7 +204,9 @@ class Checks {
   Kernel& kernel_;
   CallProgram program_;
   Order order_;
-  std::set<std::tuple<TensorId, TensorId, size_t>> done_;
+  // What launches check of a tensor for a parameter of a device function, at so many leading
+  // indices.
+  std::map<std::tuple<TensorId, TensorId, size_t>, Check> done_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "schedule/lower.h"
 #include "schedule/versions.h"
 #include "simulator/body_cost.h"
@@ -92,6 +93,9 @@ class Flagger {
     for (const BufferUse& use : uses_[id]) {
       const std::string& callee = module_.devices[ShareAt(use.site).callee].name;
       size_t axis = ShareAt(use.site).args[use.arg].indices.size();
+      if (IsChecked(use)) {
+        return fmt::format("debug checks look at what `@{}` is promised of it", callee);
+      }
       if (!Flaggable(use)) {
         return fmt::format("no implementation of `@{}` takes it flagged", callee);
       }
@@ -131,9 +135,15 @@ class Flagger {
            ShareAt(use.site).args[use.arg].indices.empty() && use.access != Access::InOut;
   }
 
-  /// Whether the CUDA implementation can take the operand as a flagged buffer.
+  /// Whether the CUDA implementation can take the operand as a flagged buffer. Debug checks look at
+  /// a promised one as a whole, behind an event.
   bool Flaggable(const BufferUse& use) const {
-    return TakesFlagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
+    return !IsChecked(use) && TakesFlagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
+  }
+
+  bool IsChecked(const BufferUse& use) const {
+    return options_.debug_checks && use.access != Access::Out &&
+           HasPrecondition(module_.tensors[ParamOf(use)]);
   }
 
   bool IsAtMost(ExprId extent, int64_t most) const {

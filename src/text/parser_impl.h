@@ -240,6 +240,7 @@ class Parser {
   void WatchdogLine(Kernel& kernel);
   void ProfileLine(Kernel& kernel);
   Check OneCheck(uint32_t begin);
+  void Checks(std::vector<Check>& checks);
   void WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vector<Check>& checks,
                  bool* peers);
   void Declaration(std::vector<NodeId>& declarations);

@@ -144,11 +144,21 @@ void Parser::ProfileLine(Kernel& kernel) {
   kernel.profile = Profile{spans, RangeFrom(begin)};
 }
 
+void Parser::Checks(std::vector<Check>& checks) {
+  while (Peek().text == "check") {
+    checks.push_back(OneCheck(Take().range.begin));
+  }
+}
+
 /// The rest of a check, after the word `check`.
 Check Parser::OneCheck(uint32_t begin) {
   Check check;
-  Token name = Expect(TokenKind::Tensor);
-  if (!name.text.empty()) {
+  if (Accept(TokenKind::LeftParen)) {
+    Argument slice = OneArgument();
+    Expect(TokenKind::RightParen);
+    check.tensor = slice.tensor;
+    check.slice = std::move(slice.indices);
+  } else if (Token name = Expect(TokenKind::Tensor); !name.text.empty()) {
     check.tensor = FindTensor(name);
   }
   std::vector<Token> names;
@@ -162,6 +172,9 @@ Check Parser::OneCheck(uint32_t begin) {
     });
   }
   Preconditions(check, names);
+  if (check.counts && At(TokenKind::LeftBracket)) {
+    check.counts_slice = SliceIndices();
+  }
   if (!panicking_ && !check.value_lo && !check.distinct && !check.monotone && !check.counts) {
     Unexpected("`in`, `distinct`, `monotone` or `counts`");
   }
@@ -329,6 +342,7 @@ void Parser::ShareBody(Share& share) {
   WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks, nullptr);
   WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks, &share.awaits_peers);
   share.waits = Signals(TokenKind::KeywordWait);
+  Checks(share.task_checks);
   RunLine(share);
   share.notifies = Signals(TokenKind::KeywordNotify);
   share.leave_notifies = SignalBlock(TokenKind::KeywordLeave, TokenKind::KeywordNotify);
@@ -349,9 +363,7 @@ void Parser::WaitBlock(TokenKind keyword, std::vector<EventRef>& waits, std::vec
       *peers = true;
     }
     waits = Signals(TokenKind::KeywordWait);
-    while (Peek().text == "check") {
-      checks.push_back(OneCheck(Take().range.begin));
-    }
+    Checks(checks);
     Expect(TokenKind::RightBrace);
   }
 }

@@ -137,9 +137,12 @@ class GraphChecks {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
       }
     }
-    for (const auto* checks : {&share.range_checks, &share.enter_checks}) {
+    for (const auto* checks : {&share.range_checks, &share.enter_checks, &share.task_checks}) {
       for (const etc::Check& check : *checks) {
         CheckSlices(module_, check, exprs_, diagnostics_);
+        if (checks != &share.task_checks) {
+          CheckOfAllTasks(module_, check, share, diagnostics_);
+        }
       }
     }
   }

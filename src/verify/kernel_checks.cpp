@@ -6,6 +6,7 @@
 #include "ir/checked.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
@@ -194,9 +195,56 @@ void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diag
   }
 }
 
+namespace {
+
+/// The indices of a slice, which leaves an axis at least.
+bool CheckSliceIndices(const Module& module, const Check& check, TensorId id,
+                       const std::vector<ExprId>& slice, ExprChecker& exprs,
+                       Diagnostics& diagnostics) {
+  if (slice.empty()) {
+    return true;
+  }
+  const Tensor& tensor = module.tensors[id];
+  size_t stay_whole = tensor.tile.empty() ? 1 : 2;
+  if (slice.size() + stay_whole > tensor.shape.size()) {
+    diagnostics.Error(DiagnosticKind::Rank, check.range,
+                      fmt::format("`%{}` has {}, but the slice gives {} ind{}, and {} must stay",
+                                  tensor.name, Counted(tensor.shape.size(), "dimension"),
+                                  slice.size(), slice.size() == 1 ? "ex" : "ices", stay_whole));
+    return false;
+  }
+  size_t before = diagnostics.error_count();
+  for (ExprId index : slice) {
+    if (!index) {
+      diagnostics.Error(DiagnosticKind::Structure, check.range,
+                        "a slice with a free axis stands in a graph, not in a kernel");
+      return false;
+    }
+    exprs.ExpectInt(index, fmt::format("an index of `%{}`", tensor.name));
+  }
+  return diagnostics.error_count() == before;
+}
+
+}  // namespace
+
+void CheckOfAllTasks(const Module& module, const Check& check, const Share& share,
+                     Diagnostics& diagnostics) {
+  if (ReadsCoordinates(module, check, share)) {
+    diagnostics.Error(DiagnosticKind::Structure, check.range,
+                      "a check before all tasks of a share reads the coordinates of one; it "
+                      "stands behind the waits of a task");
+  }
+}
+
 void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
                  Diagnostics& diagnostics) {
   Tensor checked = module.tensors[check.tensor];
+  if (!CheckSliceIndices(module, check, check.tensor, check.slice, exprs, diagnostics) ||
+      !CheckSliceIndices(module, check, check.counts, check.counts_slice, exprs, diagnostics)) {
+    return;
+  }
+  checked.shape.erase(checked.shape.begin(),
+                      checked.shape.begin() + static_cast<std::ptrdiff_t>(check.slice.size()));
   if (check.leading > 0 && check.leading >= checked.shape.size()) {
     diagnostics.Error(DiagnosticKind::Rank, check.range,
                       fmt::format("`%{}` has {}, so {} `*` leave{} no slice to check", checked.name,

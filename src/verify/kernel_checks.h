@@ -33,6 +33,10 @@ void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diag
 void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
                  Diagnostics& diagnostics);
 
+/// A check that comes before the tasks of a share does not read their coordinates.
+void CheckOfAllTasks(const Module& module, const Check& check, const Share& share,
+                     Diagnostics& diagnostics);
+
 /// A check that comes before the first task.
 void CheckLaunchCheck(const Module& module, const Check& check, ExprChecker& exprs,
                       Diagnostics& diagnostics);

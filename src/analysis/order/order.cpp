@@ -7,6 +7,7 @@
 #include "analysis/control_reads.h"
 #include "analysis/order/task_order.h"
 #include "analysis/order/whole_calls.h"
+#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 
@@ -19,6 +20,29 @@ struct Order::Exact {
   TaskOrder tasks;
   std::map<TensorId, std::set<size_t>> writers;
 };
+
+namespace {
+
+/// Whether the writer writes again, in later iterations of the repeats around both, behind all tasks
+/// of the call only.
+bool IsKept(Unknowns& unknowns, TaskOrder& tasks, const ProgramCall& call,
+            const ProgramCall& writer) {
+  size_t repeats = CommonRepeats(call, writer);
+  if (repeats == 0 || tasks.OrdersIterations(call, writer)) {
+    return true;
+  }
+  TaskScope first(unknowns, call, 1);
+  TaskScope second(unknowns, writer, 2);
+  Set later = unknowns.All() - unknowns.All();
+  for (size_t around = 0; around < repeats; ++around) {
+    later = later | InLaterIteration(unknowns, around);
+  }
+  later = later & first.domain & second.domain & unknowns.GlobalFacts();
+  return tasks.Orders(call.index, writer.index,
+                      ToMap(unknowns, later, TaskNames(call, 1), TaskNames(writer, 2)));
+}
+
+}  // namespace
 
 Order::Order(const Module& module, const CallProgram& program)
     : module_(module), program_(program) {}
@@ -74,22 +98,29 @@ std::set<EventId> Order::Redundant(const std::vector<EventId>& events) {
   return redundant;
 }
 
-bool Order::IsComplete(const ProgramCall& call, size_t waits, TensorId tensor) {
+bool Order::IsComplete(const ProgramCall& call, size_t waits, size_t param) {
   if (exact_ == nullptr) {
     exact_ = std::make_unique<Exact>(module_, program_);
   }
   auto& [context, unknowns, tasks, all_writers] = *exact_;
+  TensorId tensor = call.args[param].tensor;
   auto writers = all_writers.find(tensor);
   if (writers == all_writers.end()) {
     return true;
   }
-  return unknowns.IsStable(tensor) &&
-         std::all_of(writers->second.begin(), writers->second.end(), [&](size_t writer) {
-           return writer < call.index &&
-                  (tasks.FollowsProgramOrder() ||
-                   FollowsWrites(unknowns, tasks, program_.calls[writer], call, {tensor, {{}}},
-                                 [&](size_t wait) { return wait < waits; }));
-         });
+  TaskScope task(unknowns, call, 2);
+  ControlReads::value_type reads(
+      tensor, {task.converter.Find(call.device->params[param])->slice});
+  bool stable = unknowns.IsStable(tensor);
+  return std::all_of(writers->second.begin(), writers->second.end(), [&](size_t w) {
+    const ProgramCall& writer = program_.calls[w];
+    return w < call.index &&
+           (tasks.FollowsProgramOrder() ||
+            ((stable || IsKept(unknowns, tasks, call, writer)) &&
+             FollowsWrites(unknowns, tasks, writer, call, reads,
+                           [&](size_t wait) { return wait < waits; },
+                           stable ? WritesOf::AllIterations : WritesOf::OneIteration)));
+  });
 }
 
 }  // namespace etc

@@ -43,9 +43,10 @@ class Order {
 
   // Elements.
 
-  /// Whether all that writes the tensor comes before what follows the first so many waits of the
-  /// call, if the events count their notifies.
-  bool IsComplete(const ProgramCall& call, size_t waits, TensorId tensor);
+  /// Whether all that writes what the call is given for a parameter, a tensor or a slice, comes
+  /// before what follows the first so many waits of the call, if the events count their notifies,
+  /// and nothing writes it anew before the call's tasks end.
+  bool IsComplete(const ProgramCall& call, size_t waits, size_t param);
 
  private:
   struct Exact;

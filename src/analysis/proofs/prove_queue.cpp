@@ -39,7 +39,8 @@ class QueueProof {
     EventRelations arrivals = MakeEventRelations(unknowns);
     std::set<EventId> right = ProveCounts(prover, arrivals);
     TaskOrder order(unknowns, arrivals, std::move(right));
-    ProveOrder(order);
+    TaskOrder possible(unknowns);
+    ProveOrder(order, possible);
     std::set<NodeId> proved;
     for (const ProgramCall& call : pushes_.calls) {
       if (call.pushed) {
@@ -52,8 +53,10 @@ class QueueProof {
   }
 
  private:
-  /// Whoever waits in a queue waits for what has been given out before.
-  void ProveOrder(TaskOrder& order) {
+  /// Whoever waits in a queue waits for what has been given out before. What is open by triggers
+  /// whose counts are proved is refuted where it is open by all of them: at some sizes a wrong
+  /// count may be right.
+  void ProveOrder(TaskOrder& order, TaskOrder& possible) {
     const std::vector<ProgramCall>& calls = pushes_.calls;
     for (const EdgeRelation& wait : events_.waits) {
       for (const EdgeRelation& notify : events_.notifies) {
@@ -73,7 +76,7 @@ class QueueProof {
           ++prover_.report.order.proved;
           continue;
         }
-        Map open = waiter.pushed ? order.Unordered(notifier.index, waiter.index, pairs) : pairs;
+        Map open = waiter.pushed ? possible.Unordered(notifier.index, waiter.index, pairs) : pairs;
         Report(waiter, notifier, wait, notify, open);
       }
     }
@@ -84,7 +87,7 @@ class QueueProof {
     const Unknowns& unknowns = prover_.unknowns;
     std::string what = fmt::format("`@{}` is given out after what notifies `%{}`",
                                    waiter.device->name, module_.events[wait.edge->ref->event].name);
-    auto point = open && wait.exact && notify.exact
+    auto point = open && !IsEmpty(open) && wait.exact && notify.exact
                      ? FindWitness(unknowns, unknowns.Close(Set(isl_map_params(open.copy()))))
                      : std::nullopt;
     if (!point) {

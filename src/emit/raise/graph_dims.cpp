@@ -84,6 +84,9 @@ class Collector {
     for (const Check& check : checks) {
       Add(check.value_lo);
       Add(check.value_hi);
+      for (const auto* slice : {&check.slice, &check.counts_slice}) {
+        std::for_each(slice->begin(), slice->end(), [&](ExprId index) { Add(index); });
+      }
     }
   }
 
@@ -140,6 +143,7 @@ class Collector {
     std::for_each(share.scalars.begin(), share.scalars.end(), [&](ExprId value) { Add(value); });
     AddChecks(share.range_checks);
     AddChecks(share.enter_checks);
+    AddChecks(share.task_checks);
     for (const Argument& arg : share.args) {
       std::for_each(arg.indices.begin(), arg.indices.end(), [&](ExprId index) { Add(index); });
     }

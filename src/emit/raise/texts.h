@@ -45,6 +45,8 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
     for (const Check& check : list) {
       one(check.value_lo);
       one(check.value_hi);
+      all(check.slice);
+      all(check.counts_slice);
     }
   };
   auto share = [&](const Share& each) {
@@ -58,6 +60,7 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
     }
     checks(each.range_checks);
     checks(each.enter_checks);
+    checks(each.task_checks);
     for (const Argument& argument : each.args) {
       all(argument.indices);
     }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "emit/raise/callees.h"
+#include "ir/printer.h"
 
 namespace etc {
 namespace {
@@ -25,11 +27,16 @@ void WarnOf(const Device& device, const Tensor& param, Arch arch, Diagnostics& d
   }
 }
 
+bool IsSame(const Module& module, const std::vector<ExprId>& a, const std::vector<ExprId>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](ExprId x, ExprId y) { return Print(module, x) == Print(module, y); });
+}
+
 /// Whether a share checks before its tasks all that its device function asks of an argument.
-bool ChecksArgument(const Share& share, const Tensor& param, TensorId argument) {
-  for (const auto* checks : {&share.range_checks, &share.enter_checks}) {
+bool ChecksArgument(const Module& module, const Share& share, const Tensor& param, const Argument& argument) {
+  for (const auto* checks : {&share.range_checks, &share.enter_checks, &share.task_checks}) {
     for (const Check& check : *checks) {
-      if (check.tensor == argument && (check.distinct || !param.distinct) &&
+      if (check.tensor == argument.tensor && IsSame(module, check.slice, argument.indices) && (check.distinct || !param.distinct) &&
           (check.monotone || !param.monotone) && (check.counts || !param.counts) &&
           (check.value_lo || !param.value_lo)) {
         return true;
@@ -54,7 +61,7 @@ void WarnOfUnchecked(const Module& module, Arch arch, Diagnostics& diagnostics) 
       for (size_t i = 0; i < device.params.size(); ++i) {
         TensorId param = device.params[i];
         if (computed.contains(param) &&
-            !ChecksArgument(share, module.tensors[param], share.args[i].tensor) &&
+            !ChecksArgument(module, share, module.tensors[param], share.args[i]) &&
             warned.insert(param).second) {
           WarnOf(device, module.tensors[param], arch, diagnostics);
         }

@@ -198,6 +198,7 @@ void WordChecks(RaisedModule& raised) {
       signals.Word(share.enter_waits, true);
       word(share.share.enter_checks, share.enter_checks);
       signals.Word(share.waits, true);
+      word(share.share.task_checks, share.task_checks);
       signals.Word(share.notifies, false);
       signals.Word(share.leave_notifies, false);
     }

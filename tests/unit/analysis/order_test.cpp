@@ -98,10 +98,10 @@ TEST_CASE("an event is redundant where others join the same uses") {
 TEST_CASE("a tensor is complete behind the wait for all that write it") {
   Scheduled chain(Chain("enter { wait %a_done[0]; }", "enter { wait %b_done[0]; }"));
   const ProgramCall& second = chain.program.calls[1];
-  CHECK(chain.order.IsComplete(second, 1, chain.Tensor("a")));
-  CHECK_FALSE(chain.order.IsComplete(second, 0, chain.Tensor("a")));
-  CHECK_FALSE(chain.order.IsComplete(second, 1, chain.Tensor("b")));  // written by itself
-  CHECK(chain.order.IsComplete(second, 0, chain.Tensor("x")));        // by none
+  CHECK(chain.order.IsComplete(second, 1, 0));
+  CHECK_FALSE(chain.order.IsComplete(second, 0, 0));
+  CHECK_FALSE(chain.order.IsComplete(second, 1, 1));  // written by itself
+  CHECK(chain.order.IsComplete(chain.program.calls[0], 0, 0));  // by none
 }
 
 /// A step of layers of two shares; the first waits for the second of the layer before.
@@ -143,7 +143,7 @@ kernel @k(%x: i32[n], %y: out i32[n]) of @g kernels {
 )");
   CHECK(launches.order.Before(0, 1));
   CHECK_FALSE(launches.order.Before(1, 0));
-  CHECK(launches.order.IsComplete(launches.program.calls[1], 0, launches.Tensor("a")));
+  CHECK(launches.order.IsComplete(launches.program.calls[1], 0, 0));
 }
 
 }  // namespace
