@@ -146,8 +146,7 @@ void WriteCountsCheck(TextWriter& out, const KernelScope& scope, const Check& ch
                       MessageId message, const std::string& place) {
   Elements elements(scope, check.counts, check.counts_slice, ElementPlace::Unsaid);
   out.Line("i64 equal = 0;");
-  out.Open(
-      fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count()));
+  out.Open(fmt::format("for (i64 other = 0, all = {}; other < all; ++other) {{", elements.Count()));
   out.Line(fmt::format("equal += i64({}) == e;", elements.At("other")));
   out.Close();
   out.Open("if (value != equal) {");

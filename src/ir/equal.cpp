@@ -46,8 +46,8 @@ ETC_FIELDS(Throttle, in_flight, interval, ahead, range)
 ETC_FIELDS(Check, tensor, slice, leading, indices, value_lo, value_hi, distinct, monotone, counts,
            counts_slice, range)
 ETC_FIELDS(Share, axes, first, throttle, range_waits, range_checks, awaits_peers, enter_waits,
-           enter_checks, waits, task_checks, callee, args, scalars, notifies, leave_notifies, pushed_by,
-           arrivals)
+           enter_checks, waits, task_checks, callee, args, scalars, notifies, leave_notifies,
+           pushed_by, arrivals)
 ETC_FIELDS(Dispatch, ahead, ahead_range, capacity, tickets, cases)
 ETC_FIELDS(Symbol, name, kind, range, bound, lo, hi, multiple, type, present)
 ETC_FIELDS(Tensor, name, kind, access, type, shape, value_lo, value_hi, offset, range, tile,

@@ -261,19 +261,17 @@ std::string ExprPrinter::Check(const etc::Check& check) const {
   if (!check.slice.empty()) {
     checked = "(" + checked + ")";
   }
-  std::string counted =
-      check.counts_slice.empty()
-          ? ""
-          : Listed(check.counts_slice, [&](ExprId index) { return Expr(index); });
+  std::string counted = check.counts_slice.empty()
+                            ? ""
+                            : Listed(check.counts_slice, [&](ExprId index) { return Expr(index); });
   std::vector<std::string> axes(check.leading, "*");
   for (SymbolId index : check.indices) {
     names_.Declare(index);
     axes.push_back(names_.Of(index));
   }
-  std::string text =
-      fmt::format("check {}{}{}{};", checked,
-                  axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")),
-                  Precondition(check), counted.empty() ? "" : "[" + counted + "]");
+  std::string text = fmt::format("check {}{}{}{};", checked,
+                                 axes.empty() ? "" : fmt::format("[{}]", fmt::join(axes, ", ")),
+                                 Precondition(check), counted.empty() ? "" : "[" + counted + "]");
   names_.Restore(std::move(state));
   return text;
 }

@@ -64,11 +64,10 @@ class Checks {
     }
     auto [known, is_new] = done_.insert({{tensor, precondition, leading}, {}});
     if (is_new) {
-      known->second =
-          CheckOf({tensor, {}}, precondition, leading, args, [&](TensorId id) {
-            Argument read = ArgumentOf(id, args);
-            return read.indices.empty() && IsInput(read.tensor);
-          });
+      known->second = CheckOf({tensor, {}}, precondition, leading, args, [&](TensorId id) {
+        Argument read = ArgumentOf(id, args);
+        return read.indices.empty() && IsInput(read.tensor);
+      });
       if (IsAny(known->second)) {
         kernel_.checks.push_back(known->second);
       }
@@ -85,10 +84,9 @@ class Checks {
     }
     const Argument& argument = args.at(precondition);
     size_t waits = 0;
-    for (const auto& [refs, checks] :
-         {std::pair{&Share::range_waits, &Share::range_checks},
-          std::pair{&Share::enter_waits, &Share::enter_checks},
-          std::pair{&Share::waits, &Share::task_checks}}) {
+    for (const auto& [refs, checks] : {std::pair{&Share::range_waits, &Share::range_checks},
+                                       std::pair{&Share::enter_waits, &Share::enter_checks},
+                                       std::pair{&Share::waits, &Share::task_checks}}) {
       waits += (share.*refs).size();
       if (checks == &Share::range_checks && !ReadsTensor(module_, share.axes)) {
         continue;
@@ -138,8 +136,7 @@ class Checks {
     check.leading = leading;
     check.distinct = promised.distinct;
     check.monotone = promised.monotone;
-    if (ReadsKnown(promised.value_lo, is_known) &&
-        ReadsKnown(promised.value_hi, is_known)) {
+    if (ReadsKnown(promised.value_lo, is_known) && ReadsKnown(promised.value_hi, is_known)) {
       Substitution names = AddIndices(promised, check);
       check.value_lo = Clone(module_, promised.value_lo, names, args);
       check.value_hi = Clone(module_, promised.value_hi, names, args);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs an example on the host target and compares what it writes with its reference.
 
-    run.py ETC NAME SIZE [--sms N] [--seed N] [--seeds N] [--variant WORD] [--strip-events] [-- MORE ARGUMENTS OF `etc run`]
+    run.py ETC NAME SIZE [--sms N] [--seed N] [--seeds N] [--variant WORD] [--strip-events] [--schedule WORD] [-- MORE ARGUMENTS OF `etc run`]
 
 SIZE is the example's one size that matters: n, tokens or batch. Some references have a variant of
 their inputs. With --seeds, one artifact for the host runs with the inputs of so many seeds, where
-data decide what runs. With --strip-events, the example runs without its event clauses, on events that etc
+data decide what runs; so it does with --schedule, of that schedule. With --strip-events, the example runs without its event clauses, on events that etc
 derives. Exits 0 when everything agrees.
 """
 
@@ -38,6 +38,7 @@ def parse_arguments():
     parser.add_argument("--seeds", type=int, default=1, help="from the seed on")
     parser.add_argument("--variant", help="which inputs, where the reference has variants")
     parser.add_argument("--strip-events", action="store_true")
+    parser.add_argument("--schedule", help="of an artifact that is compiled ahead")
     words, more = sys.argv[1:], []
     if "--" in words:  # argparse itself takes what follows for positionals that are not there
         more = words[words.index("--") + 1 :]
@@ -69,10 +70,12 @@ def program(options, case, folder):
     words = [str(source(options, case, folder)), *case.options]
     if case.config:
         words += ["--config", case.config]
-    if options.seeds == 1:
+    if options.seeds == 1 and not options.schedule:
         return words
     artifact = str(folder / "program.etca")
     command = [options.etc, "compile", *words, "--arch", "host", "--debug-checks", "--watchdog", "60"]
+    if options.schedule:
+        command += ["--schedule", options.schedule]
     subprocess.run([*command, "-o", artifact], check=True)
     return [artifact]
 

@@ -23,8 +23,8 @@ struct Order::Exact {
 
 namespace {
 
-/// Whether the writer writes again, in later iterations of the repeats around both, behind all tasks
-/// of the call only.
+/// Whether the writer writes again, in later iterations of the repeats around both, behind all
+/// tasks of the call only.
 bool IsKept(Unknowns& unknowns, TaskOrder& tasks, const ProgramCall& call,
             const ProgramCall& writer) {
   size_t repeats = CommonRepeats(call, writer);
@@ -109,17 +109,16 @@ bool Order::IsComplete(const ProgramCall& call, size_t waits, size_t param) {
     return true;
   }
   TaskScope task(unknowns, call, 2);
-  ControlReads::value_type reads(
-      tensor, {task.converter.Find(call.device->params[param])->slice});
+  ControlReads::value_type reads(tensor, {task.converter.Find(call.device->params[param])->slice});
   bool stable = unknowns.IsStable(tensor);
   return std::all_of(writers->second.begin(), writers->second.end(), [&](size_t w) {
     const ProgramCall& writer = program_.calls[w];
     return w < call.index &&
            (tasks.FollowsProgramOrder() ||
             ((stable || IsKept(unknowns, tasks, call, writer)) &&
-             FollowsWrites(unknowns, tasks, writer, call, reads,
-                           [&](size_t wait) { return wait < waits; },
-                           stable ? WritesOf::AllIterations : WritesOf::OneIteration)));
+             FollowsWrites(
+                 unknowns, tasks, writer, call, reads, [&](size_t wait) { return wait < waits; },
+                 stable ? WritesOf::AllIterations : WritesOf::OneIteration)));
   });
 }
 

@@ -33,12 +33,13 @@ bool IsSame(const Module& module, const std::vector<ExprId>& a, const std::vecto
 }
 
 /// Whether a share checks before its tasks all that its device function asks of an argument.
-bool ChecksArgument(const Module& module, const Share& share, const Tensor& param, const Argument& argument) {
+bool ChecksArgument(const Module& module, const Share& share, const Tensor& param,
+                    const Argument& argument) {
   for (const auto* checks : {&share.range_checks, &share.enter_checks, &share.task_checks}) {
     for (const Check& check : *checks) {
-      if (check.tensor == argument.tensor && IsSame(module, check.slice, argument.indices) && (check.distinct || !param.distinct) &&
-          (check.monotone || !param.monotone) && (check.counts || !param.counts) &&
-          (check.value_lo || !param.value_lo)) {
+      if (check.tensor == argument.tensor && IsSame(module, check.slice, argument.indices) &&
+          (check.distinct || !param.distinct) && (check.monotone || !param.monotone) &&
+          (check.counts || !param.counts) && (check.value_lo || !param.value_lo)) {
         return true;
       }
     }

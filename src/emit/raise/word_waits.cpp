@@ -81,8 +81,7 @@ class WaitWorder {
     message.text = AddMessage(
         texts_, fmt::format("kernel @{}: {} waits for place {{}} of the queue of {}, to which {{}} "
                             "of {{}} tasks were pushed, and nothing has happened for {} s",
-                            raised_.kernel.name, who, callees,
-                            raised_.kernel.watchdog->seconds));
+                            raised_.kernel.name, who, callees, raised_.kernel.watchdog->seconds));
   }
 
   /// The iterations around: their values in the message, and the words for them.

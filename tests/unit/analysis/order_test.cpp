@@ -100,7 +100,7 @@ TEST_CASE("a tensor is complete behind the wait for all that write it") {
   const ProgramCall& second = chain.program.calls[1];
   CHECK(chain.order.IsComplete(second, 1, 0));
   CHECK_FALSE(chain.order.IsComplete(second, 0, 0));
-  CHECK_FALSE(chain.order.IsComplete(second, 1, 1));  // written by itself
+  CHECK_FALSE(chain.order.IsComplete(second, 1, 1));            // written by itself
   CHECK(chain.order.IsComplete(chain.program.calls[0], 0, 0));  // by none
 }
 
