@@ -18,14 +18,12 @@
 #include "command_line.h"
 #include "examples.h"
 #include "generator.h"
-#include "ir/lower_slices.h"
 #include "ir/printer.h"
 #include "mutator.h"
 #include "oracle.h"
 #include "outcome.h"
 #include "routing_generator.h"
-#include "schedule/lower.h"
-#include "schedule/passes.h"
+#include "scheduled.h"
 #include "slice_generator.h"
 #include "text/parser.h"
 #include "verify/verify.h"
@@ -39,7 +37,8 @@ struct Options : CommonOptions {
   std::string examples;
   std::string example;  // the only one; empty for all
   size_t of_each_example = 60;
-  bool queues = false;  // all bases that are generated become queues
+  bool queues = false;   // all bases that are generated become queues
+  bool dynamic = false;  // all bases give out tasks at run time, and what gives them out is damaged
 };
 
 class Campaign {
@@ -49,6 +48,9 @@ class Campaign {
   int Run() {
     if (!options_.examples.empty()) {
       bases_ = MakeExamples(options_.examples, options_.example);
+    }
+    if (options_.dynamic) {
+      MakeExamplesDynamic();
     }
     examples_ = bases_.size();
     std::vector<std::thread> threads;
@@ -81,7 +83,9 @@ class Campaign {
                            : GenerateProgram(seed),
                   {},
                   {}};
-        if (options_.queues || number % 5 == 4) {
+        if (options_.dynamic) {
+          MakeDynamic(base, number);
+        } else if (options_.queues || number % 5 == 4) {
           Schedule(base, options_.queues        ? ScheduleKind::Dynamic
                          : number / 20 % 2 == 0 ? ScheduleKind::Drain
                                                 : ScheduleKind::Static);
@@ -95,25 +99,23 @@ class Campaign {
 
   bool IsDone() const { return tried_ >= options_.mutants || options_.TimeIsUp(); }
 
-  /// Turns the base into what the static pipeline makes of it.
-  void Schedule(Base& base, ScheduleKind kind) {
-    CheckResult check = Check(base.text, base.constants);
-    Diagnostics diagnostics;
-    bool ok = check.Accepted();
-    if (ok) {
-      LowerSlices(*check.module);
+  static void MakeDynamic(Base& base, uint64_t number) {
+    if (number % 3 == 0) {
+      ScheduleHybrid(base, number);
+    } else {
+      Schedule(base, number % 3 == 1 ? ScheduleKind::Dynamic : ScheduleKind::Drain);
     }
-    ScheduleOptions schedule;
-    schedule.schedule = kind;
-    for (const Pass& pass : StaticPipeline(schedule)) {
-      ok = ok && pass.run(*check.module, schedule, diagnostics);
+  }
+
+  /// Each of them as a queue, a drain and a hybrid.
+  void MakeExamplesDynamic() {
+    std::vector<Base> made;
+    for (const Base& base : bases_) {
+      for (uint64_t kind = 0; kind < 3; ++kind) {
+        MakeDynamic(made.emplace_back(base), kind);
+      }
     }
-    if (ok) {
-      base.name += kind == ScheduleKind::Drain     ? ", a drain"
-                   : kind == ScheduleKind::Dynamic ? ", a queue"
-                                                   : ", scheduled";
-      base.text = Print(*check.module);
-    }
+    bases_ = std::move(made);
   }
 
   void RunBase(const Base& base, uint64_t number, size_t limit) {
@@ -127,6 +129,9 @@ class Campaign {
       return;
     }
     std::vector<Mutation> all = Mutations(*check.module);
+    if (options_.dynamic) {
+      std::erase_if(all, [](const Mutation& mutation) { return !mutation.of_dispatch; });
+    }
     std::mt19937_64 random(number);
     std::shuffle(all.begin(), all.end(), random);
     for (size_t i = 0, done = 0; i < all.size() && done < limit; ++i) {
@@ -195,7 +200,13 @@ class Campaign {
       return false;
     }
     size_t states = order % (options_.queues ? 3 : 10) == 0 ? 1000 : 0;
-    Verdict verdict = Judge(*check.module, {base.sizes, 13, 26, states, true});
+    Verdict verdict =
+        Judge(*check.module, {base.sizes, 13, 26, options_.dynamic ? 0 : states, true});
+    if (options_.dynamic) {
+      Verdict small = Judge(*check.module, {base.sizes, 3, 3, 500, true});
+      verdict.explored = small.explored;
+      verdict.disagreements = small.disagreements;
+    }
     if (!verdict.judged) {
       ++not_judged_;
       return false;
@@ -213,6 +224,7 @@ class Campaign {
     ++tried_;
     std::lock_guard lock(mutex_);
     explored_ += verdict.explored;
+    explored_mutants_ += verdict.explored > 0 ? 1 : 0;
     ++totals_[outcome];
     ++by_operator_[what.substr(0, what.find(" + "))][outcome];
     if (outcome != Outcome::RightAccepted && outcome != Outcome::WrongRefuted &&
@@ -256,8 +268,8 @@ class Campaign {
   }
 
   int Report() {
-    fmt::print("{} programs and mutants\n{} launches with every state visited\n", tried_.load(),
-               explored_);
+    fmt::print("{} programs and mutants\n{} launches with every state visited, of {} of them\n",
+               tried_.load(), explored_, explored_mutants_);
     fmt::print("not counted: {} no program, {} depend on data they compute\n\n", ill_formed_.load(),
                not_judged_.load());
     for (size_t i = 0; i < static_cast<size_t>(Outcome::Count); ++i) {
@@ -292,6 +304,7 @@ class Campaign {
   std::mutex mutex_;
   std::unordered_set<std::string> seen_;
   int64_t explored_ = 0;
+  int64_t explored_mutants_ = 0;
   int64_t failures_ = 0;
   int64_t saved_ = 0;
   std::map<Outcome, int64_t> totals_;
@@ -313,6 +326,9 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingDirectory);
   app.add_option("--example", options.example, "The only one of them");
   app.add_flag("--queues", options.queues, "All generated programs become queues");
+  app.add_flag(
+      "--dynamic", options.dynamic,
+      "All programs become drains, queues and hybrids, and what gives out tasks is damaged");
   app.add_option("--of-each-example", options.of_each_example, "How many mutants")
       ->capture_default_str();
   etc::mutation::AddCommonOptions(app, options);

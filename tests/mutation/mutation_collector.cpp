@@ -22,7 +22,7 @@ void AddTo(Module& module, ExprId id, int64_t amount) {
 }
 
 void MutationCollector::Add(std::string what, std::function<void(Module&)> apply) {
-  mutations_.push_back({std::move(what), std::move(apply)});
+  mutations_.push_back({std::move(what), std::move(apply), of_dispatch_});
 }
 
 void MutationCollector::AddShift(const std::string& what, ExprId id) {

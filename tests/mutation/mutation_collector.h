@@ -28,12 +28,16 @@ class MutationCollector {
   void AddElement(const std::string& what, const std::vector<ExprId>& indices);
   void AddAxis(const std::string& what, const Axis& axis);
 
+  /// Whether what is added from now on is damage to what gives out tasks.
+  void SetOfDispatch(bool of_dispatch) { of_dispatch_ = of_dispatch; }
+
   const Module& module() const { return module_; }
   std::vector<Mutation> Take() { return std::move(mutations_); }
 
  private:
   const Module& module_;
   std::vector<Mutation> mutations_;
+  bool of_dispatch_ = false;
 };
 
 /// Damage to the body of a device function.

@@ -96,15 +96,20 @@ class Collector : public MutationCollector {
       } else if (const auto* share = std::get_if<Share>(&node)) {
         AddShare(id, *share);
       } else if (const auto* repeat = std::get_if<Repeat>(&node)) {
+        iterations_.push_back(repeat->var);
         AddBlock(repeat->body, [id](Module& m) { return &std::get<Repeat>(m.nodes[id]).body; });
+        iterations_.pop_back();
       } else if (const auto* dispatch = std::get_if<Dispatch>(&node)) {
         AddBlock(dispatch->cases,
                  [id](Module& m) { return &std::get<Dispatch>(m.nodes[id]).cases; });
+        SetOfDispatch(true);
         AddTickets(*dispatch);
+        AddMoves(*dispatch);
         if (dispatch->capacity) {
           AddShift("the capacity of a queue", dispatch->capacity);
           AddInside("the capacity of a queue", dispatch->capacity);
         }
+        SetOfDispatch(false);
       }
       bool runs = Runs(node);
       if (runs && i + 1 < nodes.size() && Runs(module_.nodes[nodes[i + 1]])) {
@@ -126,8 +131,47 @@ class Collector : public MutationCollector {
     }
   }
 
+  /// What arrives when a task of one case is given out arrives with a task of another.
+  void AddMoves(const Dispatch& dispatch) {
+    for (NodeId from : dispatch.cases) {
+      for (NodeId to : dispatch.cases) {
+        size_t arrivals = std::get<Share>(module_.nodes[from]).arrivals.size();
+        for (size_t i = 0; from != to && i < arrivals; ++i) {
+          Add("move an arrival to another case",
+              [from, to, i](Module& m) { Move(m, from, to, i); });
+        }
+      }
+    }
+  }
+
+  /// The other case's coordinates stand for those of the first, as far as there are as many.
+  static void Move(Module& m, NodeId from, NodeId to, size_t arrival) {
+    Share& source = std::get<Share>(m.nodes[from]);
+    EventRef moved = source.arrivals[arrival];
+    source.arrivals.erase(source.arrivals.begin() + static_cast<std::ptrdiff_t>(arrival));
+    const std::vector<Axis> own = source.axes;
+    const std::vector<Axis> others = std::get<Share>(m.nodes[to]).axes;
+    Substitution names;
+    for (size_t axis = 0; axis < own.size(); ++axis) {
+      names[own[axis].var] = axis < others.size() ? MakeRef(m, others[axis].var) : MakeInt(m, 0);
+    }
+    moved = Clone(m, moved, names);
+    std::get<Share>(m.nodes[to]).arrivals.push_back(std::move(moved));
+  }
+
+  /// An index that says of which iteration an element is becomes one that is the same in all.
+  void AddSameIteration(const std::string& what, const EventRef& ref) {
+    for (const EventIndex& index : ref.indices) {
+      if (index.lo && Mentions(module_, index.lo, iterations_)) {
+        Add("ignore the iteration in a " + what,
+            [lo = index.lo](Module& m) { m.exprs[lo] = IntLiteral{0}; });
+      }
+    }
+  }
+
   void AddEvent(EventId id) {
     const Event& event = module_.events[id];
+    SetOfDispatch(event.trigger);
     Add("change a count", [id](Module& m) { AddTo(m, m.events[id].count, 1); });
     Add("change a count", [id](Module& m) { AddTo(m, m.events[id].count, -1); });
     AddInside("a count", event.count);
@@ -135,6 +179,7 @@ class Collector : public MutationCollector {
       AddShift("an extent of an event", dim.extent);
       AddInside("an extent of an event", dim.extent);
     }
+    SetOfDispatch(false);
   }
 
   /// Two buffers of a workspace at one place.
@@ -199,10 +244,16 @@ class Collector : public MutationCollector {
     AddRefs("wait", share.waits, coords, refs(&Share::waits));
     AddRefs("notify", share.notifies, coords, refs(&Share::notifies));
     AddRefs("notify", share.leave_notifies, {}, refs(&Share::leave_notifies));
+    SetOfDispatch(true);
     AddRefs("arrival", share.arrivals, coords, refs(&Share::arrivals));
+    for (const EventRef& ref : share.arrivals) {
+      AddSameIteration("arrival", ref);
+    }
     if (share.pushed_by) {
       AddPush(id, *share.pushed_by);
+      AddSameIteration("push", *share.pushed_by);
     }
+    SetOfDispatch(false);
     AddArguments(share.args, [id](Module& m) { return &std::get<Share>(m.nodes[id]).args; });
     AddScalars(share.scalars);
   }
@@ -332,6 +383,7 @@ class Collector : public MutationCollector {
   }
 
   const Module& module_;
+  std::vector<SymbolId> iterations_;  // of the repeats around
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace etc::mutation {
 struct Mutation {
   std::string what;  // the operator: `drop wait`, `shift index of an event`, …
   std::function<void(Module&)> apply;
+  bool of_dispatch = false;  // what gives out tasks: pushes, arrivals, triggers, places, tickets
 };
 
 /// Every mutation of the graphs, kernels and device functions of the module, in a fixed order.
