@@ -10,6 +10,7 @@
 #include "compile/config.h"
 #include "compile/include_path.h"
 #include "compile/pipeline.h"
+#include "compile/sizes.h"
 #include "expand/expand.h"
 #include "ir/lower_slices.h"
 #include "schedule/lower.h"
@@ -127,8 +128,12 @@ std::optional<std::vector<Decision>> DecisionsOf(const Module& open, const Sourc
   return ok ? std::optional(std::move(decisions)) : std::nullopt;
 }
 
-std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session) {
+std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session,
+                                   const std::map<std::string, int64_t>& sizes) {
   auto module = LoadOpen(options, session);
+  if (module) {
+    KeepRangesOf(*module, sizes);
+  }
   if (!module || !Flatten(*module, options, session) ||
       !VerifyAllButDependences(*module, session.diagnostics())) {
     return nullptr;

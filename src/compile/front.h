@@ -1,8 +1,11 @@
 // The front half of every subcommand: from a file to a verified module.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/proofs/proofs.h"
@@ -28,8 +31,10 @@ namespace etc {
                                                                const SourceOptions& options,
                                                                Session& session);
 
-/// Parse → constants → expand → verify. Null after an error.
-[[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session);
+/// Parse → constants → expand → verify. Null after an error. Of a specialised graph it keeps only
+/// the range that `sizes` of dimensions select, if they do.
+[[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session,
+                                                 const std::map<std::string, int64_t>& sizes = {});
 
 /// Sets constants, expands, verifies all but dependences, and unless `options` skip the proofs
 /// derives the events that are proved. False after an error.

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "ir/printer.h"
 #include "ir/requirements.h"
+#include "verify/verify.h"
 
 namespace etc {
 
@@ -46,6 +50,35 @@ bool CheckRequirements(const Module& module, const Env& sizes, Diagnostics& diag
     ok = false;
   }
   return ok;
+}
+
+void KeepRangesOf(Module& module, const std::map<std::string, int64_t>& sizes) {
+  auto size_of = [&](SymbolId dim) {
+    auto size = sizes.find(module.symbols[dim].name);
+    return size != sizes.end() ? std::optional(size->second) : std::nullopt;
+  };
+  auto is_outside = [&](const Where& where) {
+    auto size = size_of(where.dim);
+    auto lo = EvaluateInt(module, where.lo, {});
+    auto hi = EvaluateInt(module, where.hi, {});
+    return size && lo && hi && (*size < *lo || *size > *hi);
+  };
+  const bool has_kernels_of_ranks = module.mesh && module.mesh->values.size() > 1;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id == nullptr || sizes.empty() || has_kernels_of_ranks ||
+        module.graphs[*id].specialisations.empty()) {
+      continue;
+    }
+    std::vector<std::vector<Where>> wheres = WheresOf(module, module.graphs[*id]);
+    std::erase_if(wheres, [&](const std::vector<Where>& where) {
+      return std::any_of(where.begin(), where.end(), is_outside);
+    });
+    Diagnostics reported_later;
+    if (wheres.size() == 1 && VerifySpecialisation(module, module.graphs[*id], reported_later)) {
+      Narrow(module, module.graphs[*id], wheres.front());
+    }
+  }
 }
 
 }  // namespace etc

@@ -33,12 +33,14 @@ class BenchJob {
   }
 
  private:
+  using Sizes = std::map<std::string, int64_t>;
+
   bool Phases() {
     Diagnostics& diagnostics = session_.diagnostics();
     auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics);
     auto inputs = ParseAssignments(options_.inputs, "--input", diagnostics);
     auto values = ParseIntAssignments(options_.values, "--value", diagnostics);
-    if (!dims || !inputs || !values || !FilesFit() || !Load()) {
+    if (!dims || !inputs || !values || !FilesFit() || !Load(*dims)) {
       return false;
     }
     auto graph = SelectGraph(programs_.front(), options_.graph, diagnostics);
@@ -106,9 +108,9 @@ class BenchJob {
            CheckDestination(options_.output, session_.diagnostics());
   }
 
-  bool Load() {
+  bool Load(const Sizes& sizes) {
     if (MeasuresSource()) {
-      return BuildSchedules();
+      return BuildSchedules(sizes);
     }
     for (const std::string& file : options_.files) {
       programs_.emplace_back(file);
@@ -123,12 +125,12 @@ class BenchJob {
     if (options_.source.file.empty()) {
       return true;
     }
-    auto module = LoadUnscheduled(options_.source.file);
+    auto module = LoadUnscheduled(options_.source.file, sizes);
     module_ = module ? Schedule(*module, {}, IsForHost(programs_.front())) : nullptr;
     return module_ != nullptr;
   }
 
-  bool BuildSchedules() {
+  bool BuildSchedules(const Sizes& sizes) {
     std::vector<std::string> schedules = options_.schedules;
     if (schedules.empty()) {
       schedules = {std::string(Spelling(ScheduleKind::Static)),
@@ -140,7 +142,7 @@ class BenchJob {
     if (on_host) {
       target.arch = Arch::Host;
     }
-    auto module = LoadUnscheduled(options_.files.front());
+    auto module = LoadUnscheduled(options_.files.front(), sizes);
     for (const std::string& name : schedules) {
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
         return Refuse(fmt::format("`--schedules` names `{}` twice", name));
@@ -175,10 +177,10 @@ class BenchJob {
     return ScheduleKind::Static;
   }
 
-  std::unique_ptr<Module> LoadUnscheduled(const std::string& file) {
+  std::unique_ptr<Module> LoadUnscheduled(const std::string& file, const Sizes& sizes) {
     SourceOptions source = options_.source;
     source.file = file;
-    auto module = LoadModule(source, session_);
+    auto module = LoadModule(source, session_, sizes);
     if (module && IsScheduled(*module)) {
       Refuse(fmt::format("`{}` is scheduled already; compile it, and measure the artifact",
                          DisplayName(file)));

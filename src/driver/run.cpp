@@ -132,7 +132,7 @@ class RunJob {
         lowering.schedule.watchdog_seconds =
             lowering.schedule.watchdog_seconds.value_or(kWatchdogSeconds);
       }
-      module_ = LoadModule(options_.source, session_);
+      module_ = LoadModule(options_.source, session_, arguments.dims);
       if (module_ && module_->mesh) {
         written_ = std::make_unique<Module>(*module_);
       }

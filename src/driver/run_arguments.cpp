@@ -25,7 +25,7 @@ std::vector<Callable> CallablesOf(const Module& module) {
   std::vector<Callable> all;
   for (const Item& item : module.items) {
     if (const auto* graph = std::get_if<GraphId>(&item)) {
-      all.push_back({module.graphs[*graph].name, module.graphs[*graph].params});
+      all.push_back({SourceName(module.graphs[*graph]), module.graphs[*graph].params});
     } else if (const auto* id = std::get_if<KernelId>(&item)) {
       const Kernel& kernel = module.kernels[*id];
       auto same = [&](const Callable& other) { return other.name == kernel.graph; };

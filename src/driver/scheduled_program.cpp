@@ -19,7 +19,7 @@ std::optional<ScheduledProgram> LoadScheduled(const QueryOptions& options, Sessi
       !(routing = ParseRouting(options.routing, session.diagnostics()))) {
     return std::nullopt;
   }
-  auto module = sizes && values ? LoadModule(options.source, session) : nullptr;
+  auto module = sizes && values ? LoadModule(options.source, session, *sizes) : nullptr;
   LoweringOptions lowering = options.lowering;
   lowering.schedule.flag_in_data = true;
   PhaseTimer timer;

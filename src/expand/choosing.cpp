@@ -32,7 +32,7 @@ std::string NameOf(const Callee& callee, const std::string& parameter) {
 }  // namespace
 
 void Choosing::Enter(const Graph& graph) {
-  graph_ = graph.name;
+  graph_ = SourceName(graph);
   ranges_.clear();
   at_hand_.clear();
   for (std::vector<Where>& where : WheresOf(module_, graph)) {

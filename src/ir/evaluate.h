@@ -56,6 +56,10 @@ std::optional<bool> Decide(const Module& module, ExprId condition,
 /// the first dimension slowest, without those at whose sizes no launch can be. One, of nothing
 /// narrowed, where the graph is not specialised; that of a graph which is for one range.
 std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& graph);
+/// What the source calls the graph: many may be made of it.
+const std::string& SourceName(const Graph& graph);
+/// Makes of a specialised graph that of one of these combinations, with a name of its own.
+void Narrow(const Module& module, Graph& graph, const std::vector<Where>& where);
 /// The same as ranges.
 std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph);
 DimRanges RangesOf(const Module& module, const std::vector<Where>& where);

@@ -1,8 +1,11 @@
 // The ranges of sizes that kernels are for.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/evaluate.h"
 #include "ir/requirements.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -44,6 +47,25 @@ std::vector<std::vector<Where>> WheresOf(const Module& module, const Graph& grap
     });
   }
   return all;
+}
+
+const std::string& SourceName(const Graph& graph) {
+  return graph.of.empty() ? graph.name : graph.of;
+}
+
+void Narrow(const Module& module, Graph& graph, const std::vector<Where>& where) {
+  graph.specialisations.clear();
+  if (!graph.where.empty() || where.empty()) {
+    return;
+  }
+  graph.of = graph.name;
+  graph.where = where;
+  for (const Where& one : where) {
+    auto lo = EvaluateInt(module, one.lo, {});
+    auto hi = EvaluateInt(module, one.hi, {});
+    ETC_CHECK(lo && hi);
+    graph.name += fmt::format("__{}_{}_{}", module.symbols[one.dim].name, *lo, *hi);
+  }
 }
 
 std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph) {

@@ -100,7 +100,7 @@ double ChoiceCosts::Estimate(const Trial& trial, const Question& question) const
         mine.begin(), mine.end(), ranges.begin(), ranges.end(), [](const auto& a, const auto& b) {
           return a.first == b.first && a.second.lo == b.second.lo && a.second.hi == b.second.hi;
         });
-    return (graph.of.empty() ? graph.name : graph.of) != asked->graph || !same;
+    return SourceName(graph) != asked->graph || !same;
   });
   ScheduleOptions options;
   options.target = &target_;

@@ -10,13 +10,6 @@
 #include "support/unique_name.h"
 
 namespace etc {
-namespace {
-
-const std::string& SourceName(const Graph& graph) {
-  return graph.of.empty() ? graph.name : graph.of;
-}
-
-}  // namespace
 
 Kernel KernelBuilder::Begin() {
   Kernel kernel;

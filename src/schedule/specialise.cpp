@@ -1,6 +1,4 @@
 // One graph for each range of a specialisation.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -24,12 +22,7 @@ class Specialiser {
 
   Graph Run() {
     Graph graph = graph_;
-    graph.specialisations.clear();
-    if (graph.where.empty() && !where_.empty()) {
-      graph.of = graph_.name;
-      graph.where = where_;
-      graph.name += Suffix();
-    }
+    Narrow(module_, graph, where_);
     std::set<EventId> waited, notified;
     FindLive(graph_.body, waited, notified);
     std::set_intersection(waited.begin(), waited.end(), notified.begin(), notified.end(),
@@ -42,17 +35,6 @@ class Specialiser {
   }
 
  private:
-  std::string Suffix() const {
-    std::string suffix;
-    for (const Where& one : where_) {
-      auto lo = EvaluateInt(module_, one.lo, {});
-      auto hi = EvaluateInt(module_, one.hi, {});
-      ETC_CHECK(lo && hi);
-      suffix += fmt::format("__{}_{}_{}", module_.symbols[one.dim].name, *lo, *hi);
-    }
-    return suffix;
-  }
-
   bool HasTasks(const CallNode& call) const {
     return MayHaveTasks(module_, module_.devices[call.callee].tasks, folder_.ranges());
   }

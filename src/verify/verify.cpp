@@ -260,4 +260,10 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   return VerifyParts(module, true, diagnostics);
 }
 
+bool VerifySpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  CheckSpecialisation(module, graph, diagnostics);
+  return diagnostics.error_count() == before;
+}
+
 }  // namespace etc

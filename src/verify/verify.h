@@ -17,6 +17,11 @@ namespace etc {
 [[nodiscard]] bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics);
 [[nodiscard]] bool VerifyDependences(const Module& module, Diagnostics& diagnostics);
 
+/// Whether the graph is specialised for ranges that hold each size once; their bounds may be such as
+/// stand in front of expansion.
+[[nodiscard]] bool VerifySpecialisation(const Module& module, const Graph& graph,
+                                        Diagnostics& diagnostics);
+
 /// The dependences of one graph, which may have no events yet.
 [[nodiscard]] bool VerifyDependences(const Module& module, const Graph& graph,
                                      Diagnostics& diagnostics);
