@@ -17,8 +17,8 @@ namespace etc {
 [[nodiscard]] bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics);
 [[nodiscard]] bool VerifyDependences(const Module& module, Diagnostics& diagnostics);
 
-/// Whether the graph is specialised for ranges that hold each size once; their bounds may be such as
-/// stand in front of expansion.
+/// Whether the graph is specialised for ranges that hold each size once; their bounds may be such
+/// as stand in front of expansion.
 [[nodiscard]] bool VerifySpecialisation(const Module& module, const Graph& graph,
                                         Diagnostics& diagnostics);
 

@@ -1,6 +1,8 @@
 #include "analysis/proofs/buffers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "analysis/fresh_buffers.h"
 #include "analysis/sets/convert.h"
@@ -108,9 +110,25 @@ struct FreshBuffers::State {
   State(const Module& module, const Kernel& kernel)
       : program(MakeCallProgram(module, kernel)), unknowns(module, program, context) {}
 
+  /// Of all buffers, as one reading of the body finds them.
+  const std::vector<AccessRegion>& Accesses(const ProgramCall& call) {
+    auto [found, fresh] = accesses.try_emplace(call.index);
+    if (fresh) {
+      std::set<TensorId> buffers;
+      for (const Argument& argument : call.args) {
+        if (unknowns.module().tensors[argument.tensor].kind == TensorKind::Buffer) {
+          buffers.insert(argument.tensor);
+        }
+      }
+      found->second = RegionsOf(unknowns, call, buffers).all;
+    }
+    return found->second;
+  }
+
   CallProgram program;
   IslContext context;
   Unknowns unknowns;
+  std::map<size_t, std::vector<AccessRegion>> accesses;  // by call
   std::map<TensorId, bool> known;
 };
 
@@ -129,9 +147,13 @@ bool FreshBuffers::Has(TensorId buffer) {
   for (const ProgramCall& call : state_->program.calls) {
     bool uses = std::any_of(call.args.begin(), call.args.end(),
                             [&](const Argument& arg) { return arg.tensor == buffer; });
-    accesses.first.push_back(uses ? RegionsOf(state_->unknowns, call, {buffer}).all
-                                  : std::vector<AccessRegion>());
-    first = first == nullptr && !accesses.first.back().empty() ? &call : first;
+    std::vector<AccessRegion>& regions = accesses.first.emplace_back();
+    if (uses) {
+      const std::vector<AccessRegion>& all = state_->Accesses(call);
+      std::copy_if(all.begin(), all.end(), std::back_inserter(regions),
+                   [&](const AccessRegion& region) { return region.tensor == buffer; });
+    }
+    first = first == nullptr && !regions.empty() ? &call : first;
   }
   known->second =
       first != nullptr && Renewal(state_->unknowns, accesses).StartsAfresh(*first, buffer);
