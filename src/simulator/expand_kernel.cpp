@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "ir/loader_reads.h"
-#include "simulator/event_elements.h"
-#include "simulator/slice_writers.h"
+#include "simulator/prepared_share.h"
 #include "simulator/step_costs.h"
 
 namespace etc {
@@ -55,52 +54,19 @@ class Expander {
     bool is_first = false;  // of its dispatch
   };
 
-  /// A share, ready to be expanded in each round.
-  struct Prepared {
-    const Share* share;
-    std::optional<int64_t> ahead;  // where it is a case
-    CompiledExpr first;
-    std::vector<std::pair<CompiledExpr, CompiledExpr>> axes;
-    EventElements range_waits, enter_waits, waits, notifies, leave_notifies, arrivals, pushed_by;
-    std::vector<std::vector<CompiledExpr>> indices;  // of each argument
-  };
-
-  Prepared Prepare(const CallCost& call) {
+  PreparedShare Prepare(const CallCost& call) {
     const auto& share = std::get<Share>(module_.nodes[call.share]);
     for (const Axis& axis : share.axes) {
       slots_.Of(axis.var);
     }
-    auto elements = [&](const std::vector<EventRef>& refs) {
-      return EventElements(module_, refs, sizes_, slots_);
-    };
     auto mine = cases_.find(call.share);
     std::vector<EventRef>& pushed_by = pushed_by_[call.share];
     if (share.pushed_by && pushed_by.empty()) {
       pushed_by.push_back(*share.pushed_by);
     }
-    Prepared prepared{&share,
-                      mine == cases_.end() ? std::nullopt : std::optional(mine->second.ahead),
-                      CompiledExpr(module_, share.first, sizes_, slots_),
-                      {},
-                      elements(share.range_waits),
-                      elements(share.enter_waits),
-                      elements(share.waits),
-                      elements(share.notifies),
-                      elements(share.leave_notifies),
-                      elements(share.arrivals),
-                      elements(pushed_by),
-                      {}};
-    for (const Axis& axis : share.axes) {
-      prepared.axes.emplace_back(CompiledExpr(module_, axis.lo, sizes_, slots_),
-                                 CompiledExpr(module_, axis.hi, sizes_, slots_));
-    }
-    for (const Argument& argument : share.args) {
-      std::vector<CompiledExpr>& indices = prepared.indices.emplace_back();
-      for (ExprId index : argument.indices) {
-        indices.emplace_back(module_, index, sizes_, slots_);
-      }
-    }
-    return prepared;
+    return {
+        module_,   share,  mine == cases_.end() ? std::nullopt : std::optional(mine->second.ahead),
+        pushed_by, sizes_, slots_};
   }
 
   /// Calls that have `depth` loops around them in common.
@@ -123,7 +89,7 @@ class Expander {
       // stands for others.
       bool draws = std::any_of(prepared_.begin() + static_cast<std::ptrdiff_t>(begin),
                                prepared_.begin() + static_cast<std::ptrdiff_t>(last),
-                               [](const Prepared& one) { return one.ahead.has_value(); });
+                               [](const PreparedShare& one) { return one.ahead.has_value(); });
       bool all = grain_ == Grain::Tasks || draws || loop.rounds <= kRoundsBefore + 1;
       for (int64_t round = 0; round < loop.rounds; ++round) {
         bool stands_for_more = !all && round == kRoundsBefore - 1;
@@ -148,7 +114,7 @@ class Expander {
     if (call.tasks == 0) {
       return;
     }
-    const Prepared& prepared = prepared_[index];
+    const PreparedShare& prepared = prepared_[index];
     auto step_id = static_cast<uint32_t>(play_.program.steps.size());
     SimStep step = StepOf(module_, kernel_, call, target_);
     step.call = index;
@@ -181,7 +147,7 @@ class Expander {
     }
   }
 
-  void AddTasks(const CallCost& call, const Prepared& prepared, uint32_t step) {
+  void AddTasks(const CallCost& call, const PreparedShare& prepared, uint32_t step) {
     int64_t sms = target_.sms;
     int64_t first = prepared.first.Evaluate(slots_).value_or(0) % sms;
     std::vector<SimTask>& tasks = play_.program.tasks;
@@ -200,7 +166,7 @@ class Expander {
   }
 
   /// What each task waits for by events of its own.
-  void SetWaits(const Prepared& prepared, size_t begin) {
+  void SetWaits(const PreparedShare& prepared, size_t begin) {
     SetElements(prepared, prepared.waits, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
                   AddOnce(task.waits, AwaitedElement(event, element));
@@ -209,7 +175,7 @@ class Expander {
 
   /// What it notifies, and what an SM notifies when it leaves: its last task, for all of them. Of
   /// tasks that are drawn each may be the last one of its SM.
-  void SetNotifies(const Prepared& prepared, size_t begin) {
+  void SetNotifies(const PreparedShare& prepared, size_t begin) {
     SetElements(prepared, prepared.notifies, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
                   AddOnce(task.notifies, NotifiedElement(event, element));
@@ -227,7 +193,7 @@ class Expander {
 
   /// Where the tasks arrive, and which elements push them: each those of some that follow each
   /// other.
-  void SetPushes(const Prepared& prepared, size_t begin) {
+  void SetPushes(const PreparedShare& prepared, size_t begin) {
     std::vector<SimTrigger>& triggers = play_.program.triggers;
     SetElements(prepared, prepared.arrivals, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
@@ -248,7 +214,7 @@ class Expander {
   }
 
   template <class F>
-  void SetElements(const Prepared& prepared, const EventElements& elements, size_t begin,
+  void SetElements(const PreparedShare& prepared, const EventElements& elements, size_t begin,
                    const F& on_element) {
     std::vector<SimTask>& tasks = play_.program.tasks;
     if (!elements.VariesWith(module_, prepared.share->axes)) {
@@ -260,26 +226,11 @@ class Expander {
       return;
     }
     size_t number = 0;
-    EachTask(prepared, 0, [&] {
+    prepared.EachTask(slots_, [&] {
       SimTask& task = tasks[begin + number++ % (tasks.size() - begin)];
       elements.Visit(slots_,
                      [&](EventId event, int64_t element) { on_element(task, event, element); });
     });
-  }
-
-  template <class F>
-  void EachTask(const Prepared& prepared, size_t axis, const F& on_task) {
-    if (axis == prepared.axes.size()) {
-      on_task();
-      return;
-    }
-    size_t slot = slots_.Of(prepared.share->axes[axis].var);
-    int64_t hi = prepared.axes[axis].second.Evaluate(slots_).value_or(1);
-    for (int64_t value = prepared.axes[axis].first.Evaluate(slots_).value_or(0); value < hi;
-         ++value) {
-      slots_[slot] = value;
-      EachTask(prepared, axis + 1, on_task);
-    }
   }
 
   static void AddOnce(std::vector<uint32_t>& signals, uint32_t signal) {
@@ -321,15 +272,9 @@ class Expander {
                        [&](TensorId tensor) { return calls_[b].streams.contains(tensor); });
   }
 
-  /// Whether data say what a share waits for: it is taken for all that the calls before have made.
-  static bool DependsOnData(const Prepared& prepared) {
-    return prepared.range_waits.DependsOnData() || prepared.enter_waits.DependsOnData() ||
-           prepared.waits.DependsOnData();
-  }
-
   /// What all tasks of a share wait for, to begin and to end.
-  std::vector<uint32_t> SharedWaits(const CallCost& call, const Prepared& prepared, uint32_t step,
-                                    std::vector<uint32_t>& joins) {
+  std::vector<uint32_t> SharedWaits(const CallCost& call, const PreparedShare& prepared,
+                                    uint32_t step, std::vector<uint32_t>& joins) {
     std::vector<uint32_t> waits;
     if (launch_before_) {
       AddOnce(waits, EndOf(*launch_before_, target_.launch_signal));
@@ -349,9 +294,9 @@ class Expander {
                                [&](const EdgeCost& one) { return one.tensor == argument.tensor; });
       bool by_data =
           edge != call.edges.end() && (edge->mechanism == Mechanism::FlagInData ||
-                                       edges_ == Edges::Expected || DependsOnData(prepared));
+                                       edges_ == Edges::Expected || prepared.DependsOnData());
       SliceWriters::Writers* writers =
-          edge == call.edges.end() ? nullptr : writers_.Of(SliceOf(prepared, i));
+          edge == call.edges.end() ? nullptr : writers_.Of(prepared.SliceOf(i, slots_));
       if (writers == nullptr) {
         continue;
       }
@@ -377,19 +322,11 @@ class Expander {
     return waits;
   }
 
-  TensorSlice SliceOf(const Prepared& prepared, size_t argument) {
-    TensorSlice slice{prepared.share->args[argument].tensor, {}};
-    for (const CompiledExpr& index : prepared.indices[argument]) {
-      slice.second.push_back(index.Evaluate(slots_).value_or(0));
-    }
-    return slice;
-  }
-
-  void Written(const Prepared& prepared, uint32_t step) {
+  void Written(const PreparedShare& prepared, uint32_t step) {
     const Device& callee = module_.devices[prepared.share->callee];
     for (size_t i = 0; i < prepared.share->args.size(); ++i) {
       if (module_.tensors[callee.params[i]].access != Access::In) {
-        writers_.Add(SliceOf(prepared, i), step);
+        writers_.Add(prepared.SliceOf(i, slots_), step);
       }
     }
   }
@@ -420,7 +357,7 @@ class Expander {
   std::map<NodeId, std::vector<EventRef>> pushed_by_;  // one, or none
   uint32_t queue_ = 0;  // the number of the dispatch that is expanded
   std::map<std::pair<EventId, int64_t>, uint32_t> triggers_;
-  std::vector<Prepared> prepared_;
+  std::vector<PreparedShare> prepared_;
   std::map<size_t, int64_t> rounds_;  // of each call, so far
   std::map<std::pair<EventId, int64_t>, uint32_t> elements_;
   std::map<EventId, uint32_t> last_element_;
