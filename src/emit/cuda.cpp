@@ -116,7 +116,7 @@ class CudaWriter {
 
   void WriteDevice(TextWriter& out, const DeviceScope& scope, const RaisedDevice& device,
                    bool checks) {
-    WriteArgs(out, scope, device.device, checks);
+    WriteArgs(out, scope, device, checks);
     WriteImpl(out, scope, device);
   }
 

@@ -21,8 +21,11 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
   return "args." + names_.Extent(tensor, axis);
 }
 
-void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks) {
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const RaisedDevice& raised_device,
+               bool checks) {
   const Module& module = scope.module();
+  const Device& device = raised_device.device;
+  const auto& boxes = raised_device.boxes;
   const ArgsNames& names = scope.names();
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
@@ -48,6 +51,12 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, 
     if (tensor.swizzled) {
       out.Line(fmt::format("static constexpr bool {} = true;", names.Swizzle(tensor)));
     }
+    if (auto box = boxes.find(id); box != boxes.end()) {
+      out.Line(fmt::format("const TensorMap* {}_map;", tensor.name));
+      out.Line(fmt::format("int {}_slice;", tensor.name));
+      out.Line(fmt::format("static constexpr int {0}_box_0 = {1}, {0}_box_1 = {2};", tensor.name,
+                           box->second[0], box->second[1]));
+    }
   }
   if (!device.scalars.empty()) {
     out.Open("struct {");
@@ -72,6 +81,22 @@ std::string CoordinateParameters(const Module& module, const Device& device) {
   return text;
 }
 
+namespace {
+
+/// The number of a slice, or of the first of several, by the axes of the tensor in front of the
+/// last two.
+std::string SliceNumber(const KernelScope& scope, TensorId tensor,
+                        const std::vector<ExprId>& indices) {
+  std::string number = "0LL";
+  for (size_t i = 0; i + 2 < scope.module().tensors[tensor].shape.size(); ++i) {
+    number = fmt::format("({}) * {} + {}", number, scope.Extent(tensor, i),
+                         i < indices.size() ? CxxExpr(scope, indices[i]) : "0LL");
+  }
+  return fmt::format("int({})", number);
+}
+
+}  // namespace
+
 void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare& raised,
                     const RaisedRole& role) {
   const Module& module = scope.module();
@@ -94,6 +119,11 @@ void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare
       pointer += " + " + CxxOffset(scope, argument.tensor, argument.indices);
     }
     out.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));
+    if (auto map = raised.maps.find(i); map != raised.maps.end()) {
+      out.Line(fmt::format("args.{}_map = &params.maps[{}];", param.name, map->second));
+      out.Line(fmt::format("args.{}_slice = {};", param.name,
+                           SliceNumber(scope, argument.tensor, argument.indices)));
+    }
     for (size_t axis = 0; axis < param.shape.size(); ++axis) {
       if (!scope.raised().tensors.at(device.params[i]).extents[axis]) {
         out.Line(fmt::format("args.{} = {};", names.Extent(param, axis),

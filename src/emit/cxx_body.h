@@ -29,7 +29,8 @@ class DeviceScope : public CxxScope {
 /// `struct Args_NAME`: for each parameter its pointer and extents, those that are constant as
 /// constants; the scalar parameters, as members of `scalars`; and the values of the dimensions.
 /// With `checks` there is a record of failed ones.
-void WriteArgs(TextWriter& out, const DeviceScope& scope, const Device& device, bool checks);
+void WriteArgs(TextWriter& out, const DeviceScope& scope, const RaisedDevice& raised_device,
+               bool checks);
 
 /// `args`: that struct for the tasks of a share, as a role needs it.
 void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare& share,

@@ -36,6 +36,9 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
   }
   out.Close("};");
   out.Open("struct Params {");
+  if (!raised.maps.empty()) {
+    out.Line(fmt::format("TensorMap maps[{}];", raised.maps.size()));
+  }
   for (TensorId id : raised.kernel.params) {
     const Tensor& tensor = module.tensors[id];
     const std::optional<int64_t>& array = raised.tensors.at(id).array;
@@ -64,6 +67,9 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
     out.Line("u64 launch;");
     values += values.empty() ? "" : ", ";
     values += "Peers{distances, begun, rank, ranks}";
+  }
+  if (raised.unused_words > 0) {
+    out.Line(fmt::format("i64 unused[{}];", raised.unused_words));
   }
   for (size_t depth = 0; depth < raised.iterations; ++depth) {
     out.Line(fmt::format("i64 iteration_{};", depth));

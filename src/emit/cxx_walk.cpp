@@ -237,13 +237,28 @@ class WalkWriter {
     if (behind) {
       out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
     }
+    if (share.fetches) {
+      WriteFetchWaits(share.enter_waits, share);
+    }
     loop.Open(loop.Step());
+    if (share.fetches) {
+      WriteFetchWaits(share.waits, share);
+    }
     spans_.Begin();
     out_.Line(behind
                   ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
                   : fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
     spans_.End(share);
     loop.Close();
+  }
+
+  /// The loader's waits for what tasks have written and tensor copies are to read.
+  void WriteFetchWaits(const std::vector<RaisedSignal>& waits, const RaisedShare& share) {
+    if (!waits.empty()) {
+      WriteWaits(waits, share.place);
+      out_.Line("loader.Sync();");
+      out_.Line("CopyFence();");
+    }
   }
 
   /// For the first task.
@@ -358,6 +373,9 @@ class WalkWriter {
       out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
     }
     spans_.OpenSignals();
+    if (kernel_.fetches) {
+      out_.Line("CopyFence();");  // of each thread, for what it has written
+    }
     out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     signals_.WriteNotifies(signals, amount);
     spans_.CloseSignals();

@@ -64,7 +64,7 @@ void WriteLaunches(TextWriter& out, const KernelScope& scope, const Kernel& kern
 void WriteDevice(TextWriter& out, const DeviceScope& scope, const RaisedDevice& device,
                  bool checks) {
   out.Line("");
-  WriteArgs(out, scope, device.device, checks);
+  WriteArgs(out, scope, device, checks);
   WriteBody(out, scope, device);
   out.Line(fmt::format("using Impl_{0} = Body_{0};", device.device.name));
 }

@@ -202,12 +202,35 @@ class ManifestWriter {
       }
       entry["symmetric_bytes"] = Balanced(symmetric);
     }
+    if (!raised.maps.empty()) {
+      features_.insert("tensor_maps");
+      for (const RaisedMap& map : raised.maps) {
+        entry["tensor_maps"].push_back(TensorMap(map, sizes));
+      }
+    }
     if (kernel.profile) {
       features_.insert("profile");
       entry["profile"] = Profile(raised, sizes);
     }
     AddRequirements(raised, true, sizes, entry);
     return entry;
+  }
+
+  /// Where a tensor is, its shape with the axes in front of the last two as one, and a box of it.
+  Json TensorMap(const RaisedMap& map, const ManifestExprs& sizes) const {
+    const Tensor& tensor = module_.tensors[map.tensor];
+    Json slices = 1;
+    for (size_t axis = 0; axis + 2 < tensor.shape.size(); ++axis) {
+      slices = Folded("*", slices, sizes.Expr(tensor.shape[axis]));
+    }
+    Json place = tensor.kind == TensorKind::Param ? Json{{"param", tensor.name}}
+                 : tensor.symmetric ? Json{{"symmetric", sizes.Expr(tensor.offset)}}
+                                    : Json{{"workspace", sizes.Expr(tensor.offset)}};
+    place["dtype"] = Spelling(tensor.type);
+    place["shape"] = Json::array({slices, sizes.Expr(tensor.shape.end()[-2]),
+                                  sizes.Expr(tensor.shape.end()[-1])});
+    place["box"] = Json::array({map.rows, map.columns});
+    return place;
   }
 
   /// What the records of a launch say.

@@ -275,9 +275,10 @@ void KeepPresentParams(Module& module, Device& device, Diagnostics& diagnostics)
     return;
   }
   for (Impl& impl : device.impls) {
-    for (auto* operands : {&impl.preloaded, &impl.flagged}) {
+    for (auto* operands : {&impl.preloaded, &impl.fetched, &impl.flagged}) {
       std::erase_if(*operands, [&](TensorId operand) { return absent->contains(operand); });
     }
+    std::erase_if(impl.boxes, [&](const Box& box) { return absent->contains(box.tensor); });
   }
   device.body = WithoutDecidedChoices(module, device.body);
   CheckUnused(module, device, *absent, {}, diagnostics);

@@ -63,11 +63,15 @@ std::vector<Impl> DeviceCopier::Impls(const std::vector<Impl>& impls) {
     for (ImplArg& arg : impl.args) {
       arg.value = Expr(arg.value);
     }
-    for (auto* operands : {&impl.preloaded, &impl.flagged}) {
+    for (auto* operands : {&impl.preloaded, &impl.fetched, &impl.flagged}) {
       std::erase_if(*operands, [&](TensorId operand) { return !tensors.contains(operand); });
       for (TensorId& operand : *operands) {
         operand = tensors.at(operand).tensor;
       }
+    }
+    std::erase_if(impl.boxes, [&](const Box& box) { return !tensors.contains(box.tensor); });
+    for (Box& box : impl.boxes) {
+      box = {tensors.at(box.tensor).tensor, Expr(box.rows), Expr(box.columns)};
     }
   }
   return copies;

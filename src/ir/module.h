@@ -123,14 +123,24 @@ struct ImplArg {
   std::string word;
 };
 
-/// `impl sm_90a "gemm.cuh" Gemm<rows = 16> preloaded (%w);` or `impl sm_90a cuda """…""";`
+/// `%x[128, 64]` of `boxes (…)`: one tensor copy brings so many of the operand's last two axes.
+struct Box {
+  TensorId tensor;
+  ExprId rows;
+  ExprId columns;
+};
+
+/// `impl sm_90a "gemm.cuh" Gemm<rows = 16> preloaded (%w) fetched (%x) boxes (%x[128, 64]);` or
+/// `impl sm_90a cuda """…""";`
 struct Impl {
   std::string arch;
   std::string header;  // empty for inline CUDA text
   std::string name;    // the class template
   std::vector<ImplArg> args;
-  std::vector<TensorId> preloaded;  // operands its loader copies ahead of every wait
+  std::vector<TensorId> preloaded;  // operands its loader copies ahead of every wait,
+  std::vector<TensorId> fetched;    // and behind the waits of each task
   std::vector<TensorId> flagged;    // operands that may be flagged buffers
+  std::vector<Box> boxes;           // of operands that tensor copies bring
   std::string text;                 // inline CUDA
   SourceRange range;
 };

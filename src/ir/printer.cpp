@@ -304,10 +304,16 @@ class Printer {
     std::string args = Listed(impl.args, [&](const ImplArg& arg) {
       return arg.name + " = " + (arg.value ? text_.ExprWithoutGreater(arg.value) : "'" + arg.word);
     });
-    layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{};", impl.arch, impl.header, impl.name,
+    std::string boxes = Listed(impl.boxes, [&](const Box& box) {
+      return fmt::format("{}[{}, {}]", names_.Of(box.tensor), text_.Expr(box.rows),
+                         text_.Expr(box.columns));
+    });
+    layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{}{}{};", impl.arch, impl.header, impl.name,
                              args.empty() ? "" : "<" + args + ">",
                              Operands(" preloaded", impl.preloaded),
-                             Operands(" flagged", impl.flagged)));
+                             Operands(" fetched", impl.fetched),
+                             Operands(" flagged", impl.flagged),
+                             boxes.empty() ? "" : " boxes (" + boxes + ")"));
     layout_.After(impl.range);
   }
 

@@ -10,6 +10,7 @@
 #include "runtime/manifest.h"
 #include "runtime/program.h"
 #include "runtime/status.h"
+#include "runtime/tensor_maps.h"
 
 namespace etc::runtime {
 
@@ -80,6 +81,8 @@ class Backend {
 
   virtual Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                         void* stream) = 0;
+  /// The kMapWords words by which tensor copies know a tensor.
+  virtual Status MakeTensorMap(const TensorBox& box, uint64_t* words) = 0;
   /// Null where launches are not kept. The backend must outlive it.
   virtual std::unique_ptr<LaunchGraph> NewGraph() { return nullptr; }
 

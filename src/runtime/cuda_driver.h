@@ -59,6 +59,19 @@ inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchProgrammatic = 6;  // programmatic stream serialization
 
+// Of tensor maps: elements by their size, the order of pieces in shared memory, how much L2 fetches
+// at once, and what is outside of the tensor.
+inline constexpr int kMap8Bits = 0;
+inline constexpr int kMap16Bits = 1;
+inline constexpr int kMap32Bits = 2;
+inline constexpr int kMap64Bits = 4;
+inline constexpr int kMapPlain = 0;
+inline constexpr int kMapSwizzle32 = 1;
+inline constexpr int kMapSwizzle64 = 2;
+inline constexpr int kMapSwizzle128 = 3;
+inline constexpr int kMapPromotion256 = 3;
+inline constexpr int kMapZeros = 0;
+
 struct LaunchAttribute {
   int id;
   union alignas(8) {
@@ -160,6 +173,8 @@ struct Memcpy3D {
   F(cuGraphLaunch, GraphExec, Stream)                                                         \
   F(cuGraphDestroy, Graph)                                                                    \
   F(cuGraphExecDestroy, GraphExec)                                                            \
+  F(cuTensorMapEncodeTiled, void*, int, uint32_t, void*, const uint64_t*, const uint64_t*,    \
+    const uint32_t*, const uint32_t*, int, int, int, int)                                     \
   F(cuLaunchKernelEx, const LaunchConfig*, Function, void**, void**)                          \
   F(cuEventCreate, Event*, unsigned)                                                          \
   F(cuEventRecord, Event, Stream)                                                             \

@@ -1,6 +1,8 @@
 // Kernels as launches, cooperative or overlapping, on the device whose context was current at
 // creation.
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "runtime/backend.h"
@@ -40,6 +42,38 @@ Status CheckArch(const cuda::Driver& driver, cuda::Device device, const std::str
   return fits ? Status{}
               : Fail(ETC_ERROR_NO_DEVICE, "the program is for ", target, ", but device ", device,
                      " is sm_", have);
+}
+
+/// Elements count by their size alone, and what is outside of the tensor reads as zeros. No tensor
+/// without elements is ever read, so any map will do for one.
+Status EncodeTensorMap(const cuda::Driver& driver, const TensorBox& box, uint64_t* words) {
+  struct alignas(64) Map {
+    uint64_t words[kMapWords];
+  } map = {};
+  const auto extent = [&](size_t axis) {
+    return static_cast<uint64_t>(std::max<int64_t>(box.shape[axis], 1));
+  };
+  const auto bytes = static_cast<uint64_t>(box.element_bytes);
+  const uint64_t shape[] = {extent(2), extent(1), extent(0)};
+  const uint64_t strides[] = {shape[0] * bytes, shape[1] * shape[0] * bytes};
+  const uint32_t extents[] = {static_cast<uint32_t>(box.box_columns),
+                              static_cast<uint32_t>(box.box_rows), 1};
+  const uint32_t steps[] = {1, 1, 1};
+  const int64_t row_bytes = box.box_columns * box.element_bytes;
+  const int type = box.element_bytes == 1   ? cuda::kMap8Bits
+                   : box.element_bytes == 2 ? cuda::kMap16Bits
+                   : box.element_bytes == 4 ? cuda::kMap32Bits
+                                            : cuda::kMap64Bits;
+  const int swizzle = row_bytes == 32   ? cuda::kMapSwizzle32
+                      : row_bytes == 64 ? cuda::kMapSwizzle64
+                                        : cuda::kMapSwizzle128;
+  ETC_RETURN_IF_BAD(driver.Check(
+      driver.cuTensorMapEncodeTiled(&map, type, 3, const_cast<void*>(box.data), shape, strides,
+                                    extents, steps, cuda::kMapPlain, swizzle,
+                                    cuda::kMapPromotion256, cuda::kMapZeros),
+      "cuTensorMapEncodeTiled"));
+  std::copy(std::begin(map.words), std::end(map.words), words);
+  return {};
 }
 
 class DeviceBackend : public Backend {
@@ -215,6 +249,9 @@ class DeviceBackend : public Backend {
     return driver_.Check(
         driver_.cuLaunchKernelEx(&config, shape.functions[request.entry], params, nullptr),
         "cuLaunchKernelEx");
+  }
+  Status MakeTensorMap(const TensorBox& box, uint64_t* words) override {
+    return EncodeTensorMap(driver_, box, words);
   }
   std::unique_ptr<LaunchGraph> NewGraph() override {
     return MakeDeviceGraph(driver_, context_, kernels_);

@@ -49,6 +49,7 @@ constexpr Feature kFeatures[] = {
      [](const Kernel& kernel) {
        return std::any_of(kernel.launches.begin(), kernel.launches.end(), HasRepeatOfSizes);
      }},
+    {"tensor_maps", nullptr, [](const Kernel& kernel) { return !kernel.tensor_maps.empty(); }},
     {"profile", nullptr, [](const Kernel& kernel) { return kernel.profile.has_value(); }},
     {"ranks", nullptr, [](const Kernel&) { return false; },
      [](const Graph& graph) { return graph.mesh.has_value(); }},

@@ -76,6 +76,9 @@ class HostBackend : public Backend {
                       "), but the program runs on the host");
   }
 
+  Status MakeTensorMap(const TensorBox& /*box*/, uint64_t* /*words*/) override {
+    return Fail(ETC_ERROR_MANIFEST, "a host program has no tensor copies");
+  }
   Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                 void* /*stream*/) override {
     return threads_.Run(entries_[request.kernel][request.entry], block.data(), request.sms);

@@ -6,6 +6,7 @@
 #include "runtime/dtype.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/requirements.h"
+#include "runtime/tensor_maps.h"
 
 namespace etc::runtime {
 namespace {
@@ -277,8 +278,37 @@ Status Instance::Reserve() {
   return backend_->Synchronize(nullptr);
 }
 
-void Instance::FillBlock() {
+/// The words of the kernel's tensor maps.
+Status Instance::FillMaps() {
+  const manifest::Kernel& kernel = graph_.kernels[plan_->kernel];
+  for (const manifest::TensorMap& map : kernel.tensor_maps) {
+    TensorBox box;
+    int64_t offset = 0;
+    ETC_RETURN_IF_BAD(SizeBox(map, plan_->dims, &box, &offset));
+    switch (map.place) {
+      case manifest::TensorMap::Place::Param:
+        box.data = bindings_[places_.first[map.param]].data;
+        break;
+      case manifest::TensorMap::Place::Workspace:
+        box.data = static_cast<const char*>(memory_.workspace()) + offset;
+        break;
+      case manifest::TensorMap::Place::Symmetric:
+        box.data = static_cast<const char*>(
+                       symmetric_->buffers(static_cast<size_t>(*rank_))) + offset;
+        break;
+    }
+    block_.resize(block_.size() + kMapWords);
+    if (Status status = backend_->MakeTensorMap(box, block_.data() + block_.size() - kMapWords); !status.Ok()) {
+      return Fail(status.code, "kernel `", NameOf(kernel), "`: a tensor map of ", box.shape[0],
+                  " x ", box.shape[1], " x ", box.shape[2], " elements: ", status.message);
+    }
+  }
+  return {};
+}
+
+Status Instance::FillBlock() {
   block_.clear();
+  ETC_RETURN_IF_BAD(FillMaps());
   for (const Binding& binding : bindings_) {
     block_.push_back(Word(binding.data));
   }
@@ -303,8 +333,13 @@ void Instance::FillBlock() {
     launch_word_ = block_.size();
     block_.push_back(0);
   }
-  block_.resize(block_.size() + plan_->steps->depth);
+  size_t words = block_.size() + plan_->steps->depth;
+  if (!graph_.kernels[plan_->kernel].tensor_maps.empty()) {
+    words = (words + kMapAlignmentWords - 1) / kMapAlignmentWords * kMapAlignmentWords;
+  }
+  block_.resize(words);
   ++version_;
+  return {};
 }
 
 Status Instance::LaunchAll(bool is_capturing, void* stream) {
@@ -342,7 +377,7 @@ Status Instance::Launch(void* stream) {
     ETC_RETURN_IF_BAD(memory_.Grow(plan_->memory, stream));
   }
   if (!is_ready_) {
-    FillBlock();
+    ETC_RETURN_IF_BAD(FillBlock());
     is_ready_ = true;
   }
   if (rank_) {

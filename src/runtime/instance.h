@@ -102,7 +102,8 @@ class Instance {
   Status PlanNow(Plan* plan) const;
   Status UpdatePlan();
   Status SelectKernel(Plan* plan) const;
-  void FillBlock();
+  Status FillMaps();
+  Status FillBlock();
   Status LaunchAll(bool is_capturing, void* stream);
 
   std::shared_ptr<const Program> program_;

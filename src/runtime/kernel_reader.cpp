@@ -9,6 +9,7 @@
 #include "runtime/launches.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/requirements.h"
+#include "runtime/tensor_maps.h"
 
 namespace etc::runtime {
 namespace {
@@ -215,6 +216,11 @@ Status ReadKernel(const JsonValue& value, manifest::Graph* graph) {
     const JsonValue* symmetric = nullptr;
     ETC_RETURN_IF_BAD(object.Need("symmetric_bytes", &symmetric));
     ETC_RETURN_IF_BAD(ReadExpr(*symmetric, *graph, 0, INT64_MAX, &kernel.symmetric_bytes));
+  }
+  if (const JsonValue* maps = object.Find("tensor_maps"); maps != nullptr) {
+    ETC_RETURN_IF_BAD(ReadEach(*maps, [&](const JsonValue& map) {
+      return ReadTensorMap(map, *graph, &kernel.tensor_maps.emplace_back());
+    }));
   }
   ETC_RETURN_IF_BAD(ReadProfile(object, *graph, &kernel.profile));
   ETC_RETURN_IF_BAD(object.CheckKeys());

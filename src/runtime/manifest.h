@@ -132,6 +132,18 @@ struct Profile {
   std::vector<Span> spans;
 };
 
+/// What tensor copies know of a tensor: `slices` of `rows` by `columns`, row-major, and a box.
+struct TensorMap {
+  enum class Place : uint8_t { Param, Workspace, Symmetric };
+  Place place = Place::Param;
+  size_t param = 0;  // its place among the parameters
+  Expr offset;       // elsewhere: in bytes
+  etc_dtype dtype = ETC_F32;
+  std::vector<Expr> shape;  // of three
+  int64_t box_rows = 0;
+  int64_t box_columns = 0;
+};
+
 struct Kernel {
   std::string entry;             // of a persistent kernel; else it is a list of launches
   std::vector<Launch> launches;  // in order
@@ -144,6 +156,7 @@ struct Kernel {
   Expr event_counters;
   Expr symmetric_bytes;  // of a graph with a mesh
   std::optional<Profile> profile;
+  std::vector<TensorMap> tensor_maps;  // at the beginning of its launch block
 };
 
 /// For how many ranks a graph is.

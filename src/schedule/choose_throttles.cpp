@@ -78,7 +78,10 @@ struct Run {
 }  // namespace
 
 bool HasOwnThrottle(const Module& module, const Share& share) {
-  return LoadsBehindWait(module, share) && share.range_waits.empty();
+  const std::vector<Impl>& impls = module.devices[share.callee].impls;
+  bool copies_boxes = std::any_of(impls.begin(), impls.end(),
+                                  [](const Impl& impl) { return !impl.boxes.empty(); });
+  return copies_boxes || (LoadsBehindWait(module, share) && share.range_waits.empty());
 }
 
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,

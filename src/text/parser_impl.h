@@ -177,13 +177,17 @@ class Parser {
   bool AcceptSymmetric();
   void ReachPeers(SourceRange range);
   Impl ImplLine();
-  std::vector<TensorId> Operands(TokenKind keyword);
+  /// Behind the word that says what they are, or nothing: `(%w, %x)`.
+  std::vector<TensorId> Operands(bool word);
+  /// `boxes (%x[128, 64])`, or nothing.
+  std::vector<Box> OptionalBoxes();
   /// `<N, K, eps = 1e-6>`, or nothing.
   std::vector<SymbolId> OptionalGenerics();
   SymbolId Generic();
 
   // Choices and alternatives.
   bool AtWord(std::string_view word) const { return At(TokenKind::Name) && Peek().text == word; }
+  bool AcceptWord(std::string_view word) { return AtWord(word) && Accept(TokenKind::Name); }
   /// Behind `rows:`, up to the `=`: `choose (8, 16..48 multiple 8) when rows < K`.
   Choice ChoiceOf();
   void AlternativeNode(Graph& graph);

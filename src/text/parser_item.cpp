@@ -143,17 +143,18 @@ Impl Parser::ImplLine() {
     } while (Accept(TokenKind::Comma));
     Expect(TokenKind::Greater);
   }
-  impl.preloaded = Operands(TokenKind::KeywordPreloaded);
-  impl.flagged = Operands(TokenKind::KeywordFlagged);
+  impl.preloaded = Operands(Accept(TokenKind::KeywordPreloaded));
+  impl.fetched = Operands(AcceptWord("fetched"));
+  impl.flagged = Operands(Accept(TokenKind::KeywordFlagged));
+  impl.boxes = OptionalBoxes();
   ExpectSemicolon();
   impl.range = RangeFrom(begin);
   return impl;
 }
 
-/// `preloaded (%w)`, or nothing.
-std::vector<TensorId> Parser::Operands(TokenKind keyword) {
+std::vector<TensorId> Parser::Operands(bool word) {
   std::vector<TensorId> operands;
-  if (Accept(keyword)) {
+  if (word) {
     Expect(TokenKind::LeftParen);
     do {
       Token tensor = Expect(TokenKind::Tensor);
@@ -164,6 +165,29 @@ std::vector<TensorId> Parser::Operands(TokenKind keyword) {
     Expect(TokenKind::RightParen);
   }
   return operands;
+}
+
+std::vector<Box> Parser::OptionalBoxes() {
+  std::vector<Box> boxes;
+  if (!AcceptWord("boxes")) {
+    return boxes;
+  }
+  Expect(TokenKind::LeftParen);
+  do {
+    Token tensor = Expect(TokenKind::Tensor);
+    Expect(TokenKind::LeftBracket);
+    Box box;
+    box.rows = Expression();
+    Expect(TokenKind::Comma);
+    box.columns = Expression();
+    Expect(TokenKind::RightBracket);
+    if (!tensor.text.empty()) {
+      box.tensor = FindTensor(tensor);
+      boxes.push_back(box);
+    }
+  } while (Accept(TokenKind::Comma));
+  Expect(TokenKind::RightParen);
+  return boxes;
 }
 
 ImplArg Parser::OneImplArg() {

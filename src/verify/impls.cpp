@@ -61,6 +61,77 @@ void CheckArgs(const Module& module, const Impl& impl, Diagnostics& diagnostics)
   }
 }
 
+bool Lists(const std::vector<TensorId>& operands, TensorId id) {
+  return std::find(operands.begin(), operands.end(), id) != operands.end();
+}
+
+/// Behind the waits of a task its loader copies what the task reads, and nothing else.
+void CheckFetched(const Module& module, const Impl& impl, Diagnostics& diagnostics) {
+  for (TensorId id : impl.fetched) {
+    const Tensor& tensor = module.tensors[id];
+    if (tensor.kind != TensorKind::Param || tensor.access != Access::In) {
+      diagnostics
+          .Error(DiagnosticKind::Impl, impl.range,
+                 fmt::format("`fetched` names `%{}`, which is no `in` parameter", tensor.name))
+          .notes.push_back(DeclaredHere(tensor));
+    } else if (Lists(impl.preloaded, id) || Lists(impl.flagged, id)) {
+      diagnostics.Error(
+          DiagnosticKind::Impl, impl.range,
+          fmt::format("`%{}` is fetched behind the waits of a task, so it can be neither preloaded "
+                      "nor flagged",
+                      tensor.name));
+    }
+  }
+}
+
+/// What a box is of, in words, where it can be none of a tensor copy.
+std::string WhatBoxLacks(const Module& module, const Impl& impl, const Box& box) {
+  const Tensor& tensor = module.tensors[box.tensor];
+  auto rows = EvaluateInt(module, box.rows, {}), columns = EvaluateInt(module, box.columns, {});
+  if (!Lists(impl.preloaded, box.tensor) && !Lists(impl.fetched, box.tensor)) {
+    return "which is neither preloaded nor fetched";
+  }
+  if (tensor.shape.size() < 2 || !tensor.tile.empty()) {
+    return "which is no row-major tensor of two axes or more";
+  }
+  if (!rows || !columns || *rows < 1 || *rows > 256) {
+    return "but its rows must be a number in 1..256";
+  }
+  int64_t bytes = *columns * SizeInBytes(tensor.type);
+  if (bytes != 32 && bytes != 64 && bytes != 128) {
+    return fmt::format("a row of which has {} bytes, but must have 32, 64 or 128", bytes);
+  }
+  return {};
+}
+
+void CheckBoxes(const Module& module, const Impl& impl, Diagnostics& diagnostics) {
+  ExprChecker exprs(module, diagnostics);
+  exprs.LeaveOperands();
+  std::set<TensorId> seen;
+  for (const Box& box : impl.boxes) {
+    const Tensor& tensor = module.tensors[box.tensor];
+    size_t before = diagnostics.error_count();
+    for (ExprId extent : {box.rows, box.columns}) {
+      exprs.CheckClosed(extent, false, fmt::format("the box of `%{}`", tensor.name),
+                        DiagnosticKind::Impl);
+      exprs.ExpectInt(extent, "an extent of a box");
+    }
+    if (diagnostics.error_count() != before) {
+      continue;
+    }
+    std::string lacks = WhatBoxLacks(module, impl, box);
+    if (lacks.empty() && !seen.insert(box.tensor).second) {
+      lacks = "which has a box already";
+    }
+    if (!lacks.empty()) {
+      diagnostics
+          .Error(DiagnosticKind::Impl, impl.range,
+                 fmt::format("`boxes` has a box of `%{}`, {}", tensor.name, lacks))
+          .notes.push_back(DeclaredHere(tensor));
+    }
+  }
+}
+
 }  // namespace
 
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics) {
@@ -101,6 +172,8 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
             .notes.push_back(DeclaredHere(tensor));
       }
     }
+    CheckFetched(module, impl, diagnostics);
+    CheckBoxes(module, impl, diagnostics);
     CheckArgs(module, impl, diagnostics);
   }
 }

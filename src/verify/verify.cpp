@@ -42,7 +42,10 @@
 //   - The architecture is known and occurs once for a device; arguments occur once and are
 //   constant.
 //   - `preloaded` names `in` and `inout` parameters.
+//   - `fetched` names `in` parameters that are neither preloaded nor flagged.
 //   - `flagged` names `in` and `out` parameters.
+//   - A box is of a row-major operand that is preloaded or fetched. It has up to 256 rows, of 32, 64
+//     or 128 bytes.
 // Preloaded operands (preloaded.cpp)
 //   - At no sizes does a call of a graph write what a call of it preloads, but where each element
 //     that the one's body reads is proved to be none that the other's writes, in any task.

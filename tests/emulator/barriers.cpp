@@ -160,16 +160,82 @@ void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier) 
     Initialised("BulkCopyElected", operands.barrier);
     std::memset(Shared("BulkCopyElected", operands.shared, operands.bytes), 0xff,
                 size_t(operands.bytes));
-    machine->transfers.push_back(
-        {&CurrentBlock(), operands.shared, operands.global, operands.bytes, operands.barrier});
+    machine->transfers.push_back({&CurrentBlock(),
+                                  operands.barrier,
+                                  {{operands.shared, operands.global, operands.bytes}}});
+  });
+}
+
+namespace {
+
+/// The pieces of 16 bytes of a box, each where its swizzle puts it.
+std::vector<BulkRun> RunsOf(const TiledMap& map, uint32_t shared, const int (&first)[3]) {
+  std::vector<BulkRun> runs;
+  const int64_t row_bytes = int64_t(map.box[0]) * map.element_bytes;
+  const uint32_t mask = uint32_t(row_bytes / 16 - 1);
+  for (int64_t row = 0; row < map.box[1]; ++row) {
+    for (int64_t at = 0; at < row_bytes; at += 16) {
+      const uint32_t place = shared + uint32_t(row * row_bytes + at);
+      const uint32_t swizzled = place ^ ((place >> 7 & mask) << 4);
+      const int64_t left = (map.shape[0] - first[0]) * map.element_bytes - at;
+      const bool exists = left > 0 && first[1] + row < map.shape[1] && first[2] < map.shape[2];
+      const char* from = static_cast<const char*>(map.data) +
+                         int64_t(first[0]) * map.element_bytes + at +
+                         (first[1] + row) * map.strides[0] + first[2] * map.strides[1];
+      const int bytes = exists ? int(std::min<int64_t>(left, 16)) : 0;
+      if (bytes > 0) {
+        runs.push_back({swizzled, from, bytes});
+      }
+      if (bytes < 16) {
+        runs.push_back({swizzled + uint32_t(bytes), nullptr, 16 - bytes});
+      }
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice,
+                uint32_t barrier) {
+  struct Operands {
+    uint32_t shared;
+    const void* map;
+    int first[3];
+    uint32_t barrier;
+    bool operator==(const Operands&) const = default;
+  } mine{shared, map, {column, row, slice}, barrier};
+  MeetWarp("TensorCopyElected", 0xffffffffU, &mine, [](void* const* lanes, uint32_t) {
+    const Operands operands = *static_cast<const Operands*>(lanes[0]);
+    for (int lane = 1; lane < 32; ++lane) {
+      if (*static_cast<const Operands*>(lanes[lane]) != operands) {
+        Fail("TensorCopyElected with other operands in lane %d than in lane 0", lane);
+      }
+    }
+    const TiledMap& tiled = *static_cast<const TiledMap*>(operands.map);
+    const int bytes = int(tiled.box[0] * tiled.box[1]) * tiled.element_bytes;
+    if (reinterpret_cast<uintptr_t>(operands.map) % 64 != 0 || operands.shared % 1024 != 0) {
+      Fail("TensorCopyElected by a map at %p to %u, which are no multiples of 64 and 1024",
+           operands.map, operands.shared);
+    }
+    Initialised("TensorCopyElected", operands.barrier);
+    std::memset(Shared("TensorCopyElected", operands.shared, bytes), 0xff, size_t(bytes));
+    machine->transfers.push_back({&CurrentBlock(), operands.barrier,
+                                  RunsOf(tiled, operands.shared, operands.first)});
   });
 }
 
 void Land(const BulkTransfer& transfer) {
-  std::memcpy(transfer.block->shared + (transfer.shared - kSharedBase), transfer.global,
-              size_t(transfer.bytes));
   Barrier& barrier = transfer.block->barriers[transfer.barrier / 8];
-  barrier.bytes -= transfer.bytes;
+  for (const BulkRun& run : transfer.runs) {
+    char* to = transfer.block->shared + (run.shared - kSharedBase);
+    if (run.global != nullptr) {
+      std::memcpy(to, run.global, size_t(run.bytes));
+    } else {
+      std::memset(to, 0, size_t(run.bytes));
+    }
+    barrier.bytes -= run.bytes;
+  }
   machine->Progress();
   CompletePhase(barrier);
 }

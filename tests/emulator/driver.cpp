@@ -311,6 +311,27 @@ Result cuGraphLaunch(GraphExec, Stream) { return kNotSupported; }
 Result cuGraphDestroy(Graph) { return kNotSupported; }
 Result cuGraphExecDestroy(GraphExec) { return kNotSupported; }
 
+Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* data, const uint64_t* shape,
+                              const uint64_t* strides, const uint32_t* box, const uint32_t*, int,
+                              int, int, int) {
+  if (rank != 3 || reinterpret_cast<uintptr_t>(map) % 64 != 0 ||
+      reinterpret_cast<uintptr_t>(data) % 16 != 0 || strides[0] % 16 != 0) {
+    return kInvalidValue;
+  }
+  etc::emulator::TiledMap tiled{};
+  tiled.data = data;
+  for (int axis = 0; axis < 3; ++axis) {
+    tiled.shape[axis] = int64_t(shape[axis]);
+  }
+  for (int axis = 0; axis < 2; ++axis) {
+    tiled.strides[axis] = int64_t(strides[axis]);
+    tiled.box[axis] = box[axis];
+  }
+  tiled.element_bytes = type == kMap8Bits ? 1 : type == kMap16Bits ? 2 : type == kMap32Bits ? 4 : 8;
+  std::memcpy(map, &tiled, sizeof(tiled));
+  return kSuccess;
+}
+
 Result cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
   const auto entry = reinterpret_cast<void (*)(void**, std::function<void()>*)>(function);
   std::function<void()> kernel;

@@ -78,7 +78,9 @@ struct WarpMultiply {
   size_t accumulator;
   const uint32_t* a[32];
   uint32_t a_values[32][4];
+  uint64_t a_shared;  // 0: it is in registers
   uint64_t b;
+  bool adds;
 };
 
 struct Warp {
@@ -112,17 +114,22 @@ struct NamedBarrier {
   int threads = 0;
   std::vector<Lane*> waiting;
 };
+struct BulkRun {
+  uint32_t shared;
+  const void* global;  // null: zeros
+  int bytes;
+};
 struct BulkTransfer {
   Block* block;
-  uint32_t shared;
-  const void* global;
-  int bytes;
   uint32_t barrier;
+  std::vector<BulkRun> runs;
 };
 /// What the four warps of a group multiply, in order: all the same.
 struct IssuedMultiply {
-  uint64_t b;
+  uint64_t a, b;  // a: 0 where it is in registers
   int columns;
+
+  bool operator==(const IssuedMultiply&) const = default;
 };
 
 struct Block {

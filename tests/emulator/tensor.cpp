@@ -1,4 +1,5 @@
 // The tensor cores: fragments of a warp's lanes as matrices, laid out as kernels/arch says.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -74,40 +75,65 @@ void PerformMultiply(void* const* lanes, uint32_t /*mask*/) {
   }
 }
 
-/// The 16 k of 8 columns from `column` of a wgmma's operand b in shared memory.
-void GatherB(uint64_t descriptor, int column, float (&b)[16][8]) {
+/// The 16 k of a row of a wgmma's operand in shared memory.
+std::array<float, 16> GatherRow(uint64_t descriptor, uint32_t row) {
   const uint32_t start = uint32_t(descriptor & 0x3fff) * 16;
   const uint32_t atom_stride = uint32_t(descriptor >> 32 & 0x3fff) * 16;
   const Block& block = machine->current().warp.block;
-  for (uint32_t row = 0; row < 8; ++row) {
-    for (uint32_t piece = 0; piece < 2; ++piece) {
-      uint32_t address = start + uint32_t(column) / 8 * atom_stride + row * 128 + piece * 16;
-      address ^= (address >> 7 & 7) << 4;
-      const char* memory = Shared("wgmma", address, 16);
-      if (const uint16_t writer = block.writers[address / kGranule]; writer != 0) {
-        Fail("wgmma reads shared memory at %u, which thread %d wrote without a WgmmaSharedFence",
-             address, writer - 1);
-      }
-      uint32_t words[4];
-      std::memcpy(words, memory, 16);
-      for (uint32_t word = 0; word < 4; ++word) {
-        b[piece * 8 + word * 2][row] = Low(words[word]);
-        b[piece * 8 + word * 2 + 1][row] = High(words[word]);
-      }
+  std::array<float, 16> k;
+  for (uint32_t piece = 0; piece < 2; ++piece) {
+    uint32_t address = start + row / 8 * atom_stride + row % 8 * 128 + piece * 16;
+    address ^= (address >> 7 & 7) << 4;
+    const char* memory = Shared("wgmma", address, 16);
+    if (const uint16_t writer = block.writers[address / kGranule]; writer != 0) {
+      Fail("wgmma reads shared memory at %u, which thread %d wrote without a WgmmaSharedFence",
+           address, writer - 1);
     }
+    uint32_t words[4];
+    std::memcpy(words, memory, 16);
+    for (uint32_t word = 0; word < 4; ++word) {
+      k[piece * 8 + word * 2] = Low(words[word]);
+      k[piece * 8 + word * 2 + 1] = High(words[word]);
+    }
+  }
+  return k;
+}
+
+/// The 16 k of 8 columns from `column` of a wgmma's operand b in shared memory.
+void GatherB(uint64_t descriptor, int column, float (&b)[16][8]) {
+  for (uint32_t row = 0; row < 8; ++row) {
+    const std::array<float, 16> values = GatherRow(descriptor, uint32_t(column) + row);
+    for (uint32_t k = 0; k < 16; ++k) {
+      b[k][row] = values[k];
+    }
+  }
+}
+
+/// The 16 rows of a warp of a wgmma's operand a in shared memory.
+void GatherSharedA(uint64_t descriptor, int warp, float (&a)[16][16]) {
+  for (uint32_t row = 0; row < 16; ++row) {
+    const std::array<float, 16> values = GatherRow(descriptor, uint32_t(warp) % 4 * 16 + row);
+    std::copy(values.begin(), values.end(), a[row]);
   }
 }
 
 /// Adds up the oldest instruction of a warp.
 void Execute(Warp& warp, const WarpMultiply& multiply) {
   Accumulator& sums = warp.accumulators[multiply.accumulator];
-  for (int lane = 0; lane < 32; ++lane) {
+  for (int lane = 0; lane < 32 && multiply.a_shared == 0; ++lane) {
     if (std::memcmp(multiply.a[lane], multiply.a_values[lane], 16) != 0) {
       Fail("lane %d has overwritten an operand of a wgmma that runs", lane);
     }
   }
+  if (!multiply.adds) {
+    std::fill(sums.values.begin(), sums.values.end(), 0.0F);
+  }
   float a[16][16];
-  GatherA(multiply.a, a);
+  if (multiply.a_shared != 0) {
+    GatherSharedA(multiply.a_shared, warp.index, a);
+  } else {
+    GatherA(multiply.a, a);
+  }
   const auto per_lane = size_t(sums.columns / 2);
   for (int column = 0; column < sums.columns; column += 8) {
     float b[16][8];
@@ -166,7 +192,7 @@ void Agree(Warp& warp, const IssuedMultiply& multiply) {
   std::vector<IssuedMultiply>& group = warp.block.groups[size_t(warp.index) / 4];
   if (warp.issued == group.size()) {
     group.push_back(multiply);
-  } else if (group[warp.issued].b != multiply.b || group[warp.issued].columns != multiply.columns) {
+  } else if (group[warp.issued] != multiply) {
     Fail("wgmma %zu of its warp has another operand than that of another warp of its group",
          warp.issued);
   }
@@ -175,9 +201,9 @@ void Agree(Warp& warp, const IssuedMultiply& multiply) {
 
 struct WarpgroupFragments {
   float* d;
-  const uint32_t* a;
-  uint64_t b;
-  int columns;
+  const uint32_t* a;  // null where it is in shared memory
+  IssuedMultiply operands;
+  bool adds;
 };
 
 void PerformIssue(void* const* lanes, uint32_t /*mask*/) {
@@ -190,16 +216,20 @@ void PerformIssue(void* const* lanes, uint32_t /*mask*/) {
   float* registers[32];
   for (int lane = 0; lane < 32; ++lane) {
     const auto& mine = *static_cast<const WarpgroupFragments*>(lanes[lane]);
-    if (mine.b != first.b || mine.columns != first.columns) {
+    if (mine.operands != first.operands || mine.adds != first.adds) {
       Fail("wgmma with other operands in lane %d than in lane 0", lane);
     }
     registers[lane] = mine.d;
     multiply.a[lane] = mine.a;
-    std::memcpy(multiply.a_values[lane], mine.a, 16);
+    if (mine.a != nullptr) {
+      std::memcpy(multiply.a_values[lane], mine.a, 16);
+    }
   }
-  multiply.b = first.b;
-  Agree(warp, {first.b, first.columns});
-  multiply.accumulator = FindAccumulator(warp, registers, first.columns);
+  multiply.a_shared = first.operands.a;
+  multiply.b = first.operands.b;
+  multiply.adds = first.adds;
+  Agree(warp, first.operands);
+  multiply.accumulator = FindAccumulator(warp, registers, first.operands.columns);
   warp.multiplies.push_back(multiply);
   ++warp.open_multiplies;
 }
@@ -222,6 +252,23 @@ void LoadMatrices(uint32_t address, uint32_t (&words)[4]) {
         const auto& row = *static_cast<const Rows*>(lanes[matrix * 8 + lane / 4]);
         std::memcpy(&static_cast<const Rows*>(lanes[lane])->words[matrix],
                     Shared("ldmatrix", row.address, 16) + ptrdiff_t(lane % 4) * 4, 4);
+      }
+    }
+  });
+}
+
+void StoreMatrices(uint32_t address, const uint32_t (&words)[4]) {
+  struct Rows {
+    uint32_t address;
+    const uint32_t* words;
+  } mine{address, words};
+  SharedStore("stmatrix", address, 16);  // the row that this lane names
+  MeetWarp("stmatrix", kAllLanes, &mine, [](void* const* lanes, uint32_t) {
+    for (int matrix = 0; matrix < 4; ++matrix) {
+      for (int lane = 0; lane < 32; ++lane) {
+        const auto& row = *static_cast<const Rows*>(lanes[matrix * 8 + lane / 4]);
+        std::memcpy(Shared("stmatrix", row.address, 16) + ptrdiff_t(lane % 4) * 4,
+                    &static_cast<const Rows*>(lanes[lane])->words[matrix], 4);
       }
     }
   });
@@ -252,7 +299,12 @@ void WgmmaFence() {
 }
 
 void WgmmaMultiply(float* d, const uint32_t* a, uint64_t b, int columns) {
-  WarpgroupFragments mine{d, a, b, columns};
+  WarpgroupFragments mine{d, a, {0, b, columns}, true};
+  MeetWarp("wgmma", kAllLanes, &mine, PerformIssue);
+}
+
+void WgmmaMultiplyShared(float* d, uint64_t a, uint64_t b, int columns, bool adds) {
+  WarpgroupFragments mine{d, nullptr, {a, b, columns}, adds};
   MeetWarp("wgmma", kAllLanes, &mine, PerformIssue);
 }
 

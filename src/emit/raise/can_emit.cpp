@@ -30,6 +30,14 @@ bool HasClearNames(const Module& module, const Device& device, Diagnostics& diag
       members[tensor.name + "_swizzle"] = &tensor;
     }
   }
+  for (const Impl& impl : device.impls) {
+    for (const Box& box : impl.boxes) {
+      const Tensor& tensor = module.tensors[box.tensor];
+      for (const char* member : {"_map", "_slice", "_box_0", "_box_1"}) {
+        members[tensor.name + member] = &tensor;
+      }
+    }
+  }
   bool ok = true;
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
@@ -64,10 +72,46 @@ bool KernelsAgree(const Module& module, Diagnostics& diagnostics) {
   return ok;
 }
 
-/// The addresses of all tensors and the sizes are arguments of a launch.
+/// The operands with boxes that a kernel passes, for the implementations of `arch`.
+std::set<std::pair<TensorId, TensorId>> BoxedArguments(const Module& module, const Kernel& kernel,
+                                                       Arch arch) {
+  std::set<std::pair<TensorId, TensorId>> boxed;
+  for (const ShareSite& site : SharesOf(module, kernel)) {
+    const Share& share = std::get<Share>(module.nodes[site.share]);
+    const Device& device = module.devices[share.callee];
+    const Impl* impl = FindImpl(device, Spelling(arch));
+    for (size_t i = 0; impl != nullptr && i < share.args.size(); ++i) {
+      for (const Box& box : impl->boxes) {
+        if (box.tensor == device.params[i]) {
+          boxed.insert({share.args[i].tensor, box.tensor});
+        }
+      }
+    }
+  }
+  return boxed;
+}
+
+/// A tensor map is of one address.
+bool BoxesFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
+  bool ok = true;
+  for (const Kernel& kernel : module.kernels) {
+    for (const auto& [tensor, param] : BoxedArguments(module, kernel, arch)) {
+      if (module.tensors[tensor].array) {
+        diagnostics.Error(DiagnosticKind::Unsupported, module.tensors[param].range,
+                          fmt::format("`%{}` is copied in boxes, but `%{}` is an array of tensors",
+                                      module.tensors[param].name, module.tensors[tensor].name));
+        ok = false;
+      }
+    }
+  }
+  return ok;
+}
+
+/// The addresses of all tensors, the sizes and the tensor maps are arguments of a launch.
 bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   constexpr int64_t kWord = 8;
   constexpr int64_t kOthers = 16;  // memory, a profile and iterations take fewer words
+  constexpr int64_t kMap = 16;
   std::optional<int64_t> most = MostLaunchBytes(arch);
   bool ok = true;
   for (const Kernel& kernel : module.kernels) {
@@ -76,6 +120,7 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
       const Tensor& tensor = module.tensors[id];
       words += tensor.array ? EvaluateInt(module, tensor.shape.front(), {}).value() : 1;
     }
+    words += kMap * static_cast<int64_t>(BoxedArguments(module, kernel, arch).size());
     if (most && words * kWord > *most) {
       diagnostics.Error(DiagnosticKind::Array, kernel.range,
                         fmt::format("the arguments of a launch of `@{}` have {} bytes, an address "
@@ -207,7 +252,7 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
     return ok && HasNoFlags(module, diagnostics);
   }
   return RanksFit(module, arch, diagnostics) && KernelsAgree(module, diagnostics) &&
-         BlocksFit(module, arch, diagnostics) && ok;
+         BoxesFit(module, arch, diagnostics) && BlocksFit(module, arch, diagnostics) && ok;
 }
 
 }  // namespace etc

@@ -31,6 +31,10 @@ class Describer {
     if (raised_.flags_begin) {
       Line(1, fmt::format("flags from byte {} of the workspace on", *raised_.flags_begin));
     }
+    for (const RaisedMap& map : raised_.maps) {
+      Line(1, fmt::format("tensor map of %{}, boxes of {} x {}", module_.tensors[map.tensor].name,
+                          map.rows, map.columns));
+    }
     for (const RaisedDevice& device : raised_.devices) {
       Add(device);
     }

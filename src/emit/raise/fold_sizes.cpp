@@ -37,6 +37,10 @@ class Folder {
         for (const ImplArg& arg : device.impl->args) {
           device.impl_args.push_back(arg.value ? std::optional(ValueOf(arg.value)) : std::nullopt);
         }
+        for (const Box& box : device.impl->boxes) {
+          device.boxes[box.tensor] = {EvaluateInt(module_, box.rows, {}, sizes_).value(),
+                                      EvaluateInt(module_, box.columns, {}, sizes_).value()};
+        }
       }
     }
   }

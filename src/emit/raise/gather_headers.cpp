@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 namespace etc {
@@ -53,6 +54,11 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   }
   if (raised.module.mesh && raised.arch != Arch::Host) {
     names.push_back("engine/peers.cuh");
+  }
+  if (raised.arch != Arch::Host &&
+      std::any_of(raised.kernels.begin(), raised.kernels.end(),
+                  [](const RaisedKernel& kernel) { return !kernel.maps.empty(); })) {
+    names.push_back("arch/sm90/tensor_copy.cuh");
   }
   if (raised.has_checks) {
     names.push_back("engine/checks.cuh");

@@ -9,6 +9,7 @@ namespace etc {
 void GatherCallees(RaisedModule& raised);
 void LayOutLaunches(RaisedModule& raised);
 void FoldSizes(RaisedModule& raised);
+void MapTensors(RaisedModule& raised);
 void NumberTasks(RaisedModule& raised);
 void WalkRoles(RaisedModule& raised);
 void SizeLaunches(RaisedModule& raised);

@@ -14,11 +14,13 @@ const std::vector<RaisePass>& RaisePasses() {
       // Behind gather-callees: it goes through what the device functions declare.
       {"fold-sizes", "the numbers that are known at all sizes: constants, extents, tiles",
        FoldSizes},
+      // Behind fold-sizes, which knows the boxes.
+      {"map-tensors", "the tensor maps of the launch block, and whose loader fetches", MapTensors},
       // Behind gather-callees, which makes an entry for each share.
       {"number-tasks", "loops or a box for the tasks of each share, and how wide their numbers are",
        NumberTasks},
-      // Behind gather-callees, which finds implementations, and number-tasks: the first task of a
-      // box is found without a walk.
+      // Behind gather-callees, which finds implementations, map-tensors, whose shares wait for
+      // what they fetch, and number-tasks: the first task of a box is found without a walk.
       {"walk-roles",
        "what the loader walks, what is prefetched, and the objects and barriers of a share",
        WalkRoles},

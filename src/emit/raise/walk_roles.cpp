@@ -20,7 +20,7 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
     part.walks = scheduler ? share.tickets.has_value() : knows_ranges && (preloads || !loader);
     part.skips = loader && !preloads && share.tickets;
     part.waits_first = share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
-                       (loader && !share.behind_wait.empty());
+                       (loader && (!share.behind_wait.empty() || share.fetches));
     part.after_launches = launch && loader;
     part.reads_flags = !loader && !scheduler;
   }
@@ -67,7 +67,8 @@ void WalkRoles(RaisedModule& raised) {
           kernel.loaders_read_flags |= raised.module.tensors[argument].flagged;
         }
       }
-      bool preloads = impl != nullptr && !impl->preloaded.empty();
+      bool preloads =
+          impl != nullptr && (!impl->preloaded.empty() || !impl->fetched.empty());
       DivideRoles(each, preloads, kernel.kernel.schedule == ScheduleKind::Kernels);
       if (preloads) {
         kernel.preloading.insert(site.share);

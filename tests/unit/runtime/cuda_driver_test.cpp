@@ -73,6 +73,16 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kPortProgrammatic == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
   CHECK(kEdgeProgrammatic == static_cast<int>(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
   CHECK(kStreamNonBlocking == static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
+  CHECK(kMap8Bits == static_cast<int>(CU_TENSOR_MAP_DATA_TYPE_UINT8));
+  CHECK(kMap16Bits == static_cast<int>(CU_TENSOR_MAP_DATA_TYPE_UINT16));
+  CHECK(kMap32Bits == static_cast<int>(CU_TENSOR_MAP_DATA_TYPE_UINT32));
+  CHECK(kMap64Bits == static_cast<int>(CU_TENSOR_MAP_DATA_TYPE_UINT64));
+  CHECK(kMapPlain == static_cast<int>(CU_TENSOR_MAP_INTERLEAVE_NONE));
+  CHECK(kMapSwizzle32 == static_cast<int>(CU_TENSOR_MAP_SWIZZLE_32B));
+  CHECK(kMapSwizzle64 == static_cast<int>(CU_TENSOR_MAP_SWIZZLE_64B));
+  CHECK(kMapSwizzle128 == static_cast<int>(CU_TENSOR_MAP_SWIZZLE_128B));
+  CHECK(kMapPromotion256 == static_cast<int>(CU_TENSOR_MAP_L2_PROMOTION_L2_256B));
+  CHECK(kMapZeros == static_cast<int>(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   CHECK(kLaunchCooperative == static_cast<int>(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
   CHECK(kLaunchProgrammatic ==
         static_cast<int>(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));

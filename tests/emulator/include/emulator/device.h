@@ -46,6 +46,16 @@ void BarrierWait(uint32_t barrier, uint32_t parity);
 bool BarrierTest(uint32_t barrier, uint32_t parity);
 
 void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier);
+/// What a tensor map holds here: columns first.
+struct TiledMap {
+  const void* data;
+  int64_t shape[3];
+  int64_t strides[2];  // bytes from row to row, and from slice to slice
+  int64_t box[2];
+  int element_bytes;
+};
+void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice,
+                uint32_t barrier);
 void CopyPiece(uint32_t shared, const void* global, bool exists);
 void CopyCommit();
 void CopyWait(int pending);
@@ -67,12 +77,14 @@ uint64_t Ticks();
 uint64_t Nanoseconds();
 
 void LoadMatrices(uint32_t address, uint32_t (&words)[4]);
+void StoreMatrices(uint32_t address, const uint32_t (&words)[4]);
 uint32_t Transpose8x8(uint32_t rows);
 void MultiplyWarp(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
 void WgmmaFence();
 void WgmmaSharedFence();
 void WgmmaMultiply(float* d, const uint32_t* a, uint64_t b, int columns);
+void WgmmaMultiplyShared(float* d, uint64_t a, uint64_t b, int columns, bool adds);
 void WgmmaCommit();
 void WgmmaWait(int pending);
 
