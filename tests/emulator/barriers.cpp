@@ -1,4 +1,5 @@
 // Shared memory, its barriers, and copies into it.
+#include <algorithm>
 #include <cstring>
 
 #include "machine.h"
@@ -200,11 +201,15 @@ void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice
                 uint32_t barrier) {
   struct Operands {
     uint32_t shared;
-    const void* map;
+    TiledMap map;  // each thread has its own copy of the launch block
     int first[3];
     uint32_t barrier;
     bool operator==(const Operands&) const = default;
-  } mine{shared, map, {column, row, slice}, barrier};
+  } mine{shared, *static_cast<const TiledMap*>(map), {column, row, slice}, barrier};
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || shared % 1024 != 0) {
+    Fail("TensorCopyElected by a map at %p to %u, which are no multiples of 64 and 1024", map,
+         shared);
+  }
   MeetWarp("TensorCopyElected", 0xffffffffU, &mine, [](void* const* lanes, uint32_t) {
     const Operands operands = *static_cast<const Operands*>(lanes[0]);
     for (int lane = 1; lane < 32; ++lane) {
@@ -212,12 +217,8 @@ void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice
         Fail("TensorCopyElected with other operands in lane %d than in lane 0", lane);
       }
     }
-    const TiledMap& tiled = *static_cast<const TiledMap*>(operands.map);
+    const TiledMap& tiled = operands.map;
     const int bytes = int(tiled.box[0] * tiled.box[1]) * tiled.element_bytes;
-    if (reinterpret_cast<uintptr_t>(operands.map) % 64 != 0 || operands.shared % 1024 != 0) {
-      Fail("TensorCopyElected by a map at %p to %u, which are no multiples of 64 and 1024",
-           operands.map, operands.shared);
-    }
     Initialised("TensorCopyElected", operands.barrier);
     std::memset(Shared("TensorCopyElected", operands.shared, bytes), 0xff, size_t(bytes));
     machine->transfers.push_back({&CurrentBlock(), operands.barrier,

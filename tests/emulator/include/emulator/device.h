@@ -53,6 +53,8 @@ struct TiledMap {
   int64_t strides[2];  // bytes from row to row, and from slice to slice
   int64_t box[2];
   int element_bytes;
+
+  bool operator==(const TiledMap&) const = default;
 };
 void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice,
                 uint32_t barrier);
