@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Holds the matrix product of many rows (ir-examples/gemm.etir) to a product in float32, and times it
-beside PyTorch's, which is cuBLAS.
+beside PyTorch's, which is cuBLAS: with the tiles that the operator chooses for each range of rows,
+or with tiles of one width. So with two products that follow each other in one kernel
+(ir-examples/gemm_chain.etir), whose second reads what the first writes.
 
 The shapes are those of one of two GPUs that share a layer's MLP: `out` is the projection back to the
 hidden size, whose rows are reduced and scattered behind it, and `in` one of the projections whose rows
@@ -12,13 +14,15 @@ import argparse
 import functools
 import itertools
 import json
+import re
 import statistics
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import command
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "ir-examples" / "gemm.etir"
+EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
+CHOSEN = "chosen"
 MODELS = {  # hidden, intermediate
     "LLaMA-7B": (4096, 11008),
     "LLaMA-3.1-8B": (4096, 14336),
@@ -28,8 +32,11 @@ MODELS = {  # hidden, intermediate
     "GPT-3-175B": (12288, 49152),
     "LLaMA-3.1-405B": (16384, 53248),
 }
-CHECKED_ROWS = (1, 17, 512, 1000, 8192)
+CHECKED_ROWS = (1, 17, 300, 512, 768, 1000, 1536, 2048, 3000, 4096, 8192)
 SPARE_ROWS = 128  # behind the last: nothing may read or write them
+CHAIN = {"N": 4096, "H": 5504, "K": 4096}
+CHAIN_COLUMNS = (128, 168, 256)
+CHAIN_LAUNCHES = 200
 ALLOWED_ERROR = 3e-3  # in the norm; rounding to bf16 alone makes 1.7e-3
 
 
@@ -40,9 +47,10 @@ def parse_arguments():
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--ranks", type=int, default=2, help="GPUs that share a layer")
     parser.add_argument("--models", type=command.words, default=list(MODELS))
-    parser.add_argument("--rows", type=command.integers, default=[512, 1024, 2048, 4096, 8192])
-    parser.add_argument("--variants", type=command.words, default=["128x256/8"],
-                        help="rows x columns of a tile / columns of tiles in a group")
+    parser.add_argument("--rows", type=command.integers, 
+                        default=[512, 768, 1000, 1024, 1536, 2048, 4096, 8192])
+    parser.add_argument("--variants", type=command.words, default=[CHOSEN],
+                        help=f"`{CHOSEN}`, or the columns of all tiles")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=3.0, help="of a turn")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
@@ -60,23 +68,42 @@ def shapes(options):
 
 
 def artifact(options, columns, depth, variant):
-    tile, group = variant.split("/")
-    return Path(options.out) / f"gemm_{columns}_{depth}_{tile}_{group}.etca"
+    return Path(options.out) / f"gemm_{columns}_{depth}_{variant}.etca"
+
+
+def chain_artifact(options, columns):
+    return Path(options.out) / f"chain_{columns}.etca"
+
+
+def defined(**values):
+    return [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
+
+
+def pinned(path, columns):
+    """The example with tiles of one width, the same in all ranges of rows, in a file of its own."""
+    text = re.sub(r"\s+specialise \([^)]*\)", "", (EXAMPLES / "gemm.etir").read_text())
+    path.write_text(text.replace("@many_rows(", f"@many_rows[columns = {columns}]("))
+    return path
 
 
 def compile_one(options, columns, depth, variant):
-    tile, group = variant.split("/")
-    rows, tile_columns = tile.split("x")
-    command.compile_program(
-        options.etc, EXAMPLE, artifact(options, columns, depth, variant), "-D", f"N={columns}", "-D",
-        f"K={depth}", "-D", f"rows={rows}", "-D", f"columns={tile_columns}", "-D", f"group={group}")
+    path = artifact(options, columns, depth, variant)
+    source = EXAMPLES / "gemm.etir" if variant == CHOSEN else pinned(path.with_suffix(".etir"), variant)
+    command.compile_program(options.etc, source, path, *defined(N=columns, K=depth))
+
+
+def compile_chain(options, columns):
+    command.compile_program(options.etc, EXAMPLES / "gemm_chain.etir",
+                            chain_artifact(options, columns), *defined(**CHAIN, columns=columns))
 
 
 def compile_all(options):
-    jobs = [(columns, depth, variant) for (_, columns, depth), variant
-            in itertools.product(shapes(options), options.variants)]
+    Path(options.out).mkdir(parents=True, exist_ok=True)
+    jobs = [functools.partial(compile_chain, options, columns) for columns in CHAIN_COLUMNS]
+    jobs += [functools.partial(compile_one, options, columns, depth, variant) for
+             (_, columns, depth), variant in itertools.product(shapes(options), options.variants)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda job: compile_one(options, *job), jobs))
+        list(pool.map(lambda job: job(), jobs))
 
 
 class Product:
@@ -117,17 +144,22 @@ class Product:
         self.etc(variant, rows)()
         torch.cuda.synchronize()
         self.x[rows:rows + SPARE_ROWS] = spare
-        made = self.y[:rows].float()
         if not bool(torch.isnan(self.y[rows:]).all()):
             return "rows behind the last were written"
-        if bool(torch.isnan(made).any()):
-            return f"{int(torch.isnan(made).sum())} outputs are missing"
-        difference = made - reference[:rows]
-        error = float(difference.norm() / reference[:rows].norm())
-        worst = float((difference.abs() - reference[:rows].abs() / 256).max())
-        if error > ALLOWED_ERROR or worst > 0.02 * float(reference.std()):
-            return f"the error is {error:.2e}, that of an element {worst:.2e} beyond rounding"
-        return ""
+        return difference(self.y[:rows], reference[:rows])
+
+
+def difference(made, reference):
+    """How outputs differ from what they should be, in words, or nothing."""
+    made = made.float()
+    missing = int(made.isnan().sum())
+    if missing:
+        return f"{missing} outputs are missing"
+    error = float((made - reference).norm() / reference.norm())
+    worst = float(((made - reference).abs() - reference.abs() / 256).max())
+    if error > ALLOWED_ERROR or worst > 0.02 * float(reference.std()):
+        return f"the error is {error:.2e}, that of an element {worst:.2e} beyond rounding"
+    return ""
 
 
 def check(options, product, label):
@@ -139,6 +171,34 @@ def check(options, product, label):
         if wrong:
             failures += 1
             print(f"WRONG  {label} {variant} of {count} rows: {wrong}", flush=True)
+    return failures
+
+
+def check_chain(options, columns):
+    """Two products in one kernel: right, and the same in every bit in each of many launches."""
+    import etcrt
+    import torch
+
+    random = functools.partial(torch.randn, device="cuda", dtype=torch.bfloat16)
+    x = random(max(CHECKED_ROWS), CHAIN["K"])
+    up, down = random(CHAIN["H"], CHAIN["K"]) * 0.02, random(CHAIN["N"], CHAIN["H"]) * 0.02
+    hidden = (x.float() @ up.float().t()).bfloat16()
+    reference = hidden.float() @ down.float().t()
+    runtime = etcrt.Runtime(chain_artifact(options, columns))
+    failures = 0
+    for rows in CHECKED_ROWS:
+        y = torch.full((rows, CHAIN["N"]), float("nan"), device="cuda", dtype=torch.bfloat16)
+        runtime.bind(x=x[:rows], up=up, down=down, y=y)
+        runtime.launch()
+        wrong, first, other = difference(y, reference[:rows]), y.clone(), 0
+        for _ in range(CHAIN_LAUNCHES):
+            y.fill_(float("nan"))
+            runtime.launch()
+            other += not torch.equal(y, first)
+        if wrong or other:
+            failures += 1
+            print(f"WRONG  chain {columns} of {rows} rows: {wrong}; {other} launches differ",
+                  flush=True)
     return failures
 
 
@@ -188,6 +248,7 @@ def main():
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; ratios are cuBLAS's time by "
           "ours", flush=True)
     failures, ratios, results = 0, [], []
+    failures += sum(check_chain(options, columns) for columns in CHAIN_COLUMNS)
     for label, columns, depth in shapes(options):
         product = Product(options, columns, depth, max(*options.rows, *CHECKED_ROWS))
         failures += check(options, product, label)
@@ -198,7 +259,8 @@ def main():
                             "us": times})
         del product
         torch.cuda.empty_cache()
-    checked = len(list(shapes(options))) * len(options.variants) * len(CHECKED_ROWS)
+    checked = (len(list(shapes(options))) * len(options.variants) + len(CHAIN_COLUMNS)) * len(
+        CHECKED_ROWS)
     print(f"{checked - failures} of {checked} products right; the best variant reaches "
           f"{min(ratios):.3f} to {max(ratios):.3f}, median {statistics.median(ratios):.3f}, of cuBLAS")
     if options.json:

@@ -224,11 +224,11 @@ class ManifestWriter {
       slices = Folded("*", slices, sizes.Expr(tensor.shape[axis]));
     }
     Json place = tensor.kind == TensorKind::Param ? Json{{"param", tensor.name}}
-                 : tensor.symmetric ? Json{{"symmetric", sizes.Expr(tensor.offset)}}
-                                    : Json{{"workspace", sizes.Expr(tensor.offset)}};
+                 : tensor.symmetric               ? Json{{"symmetric", sizes.Expr(tensor.offset)}}
+                                                  : Json{{"workspace", sizes.Expr(tensor.offset)}};
     place["dtype"] = Spelling(tensor.type);
-    place["shape"] = Json::array({slices, sizes.Expr(tensor.shape.end()[-2]),
-                                  sizes.Expr(tensor.shape.end()[-1])});
+    place["shape"] = Json::array(
+        {slices, sizes.Expr(tensor.shape.end()[-2]), sizes.Expr(tensor.shape.end()[-1])});
     place["box"] = Json::array({map.rows, map.columns});
     return place;
   }

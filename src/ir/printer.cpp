@@ -311,8 +311,7 @@ class Printer {
     layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{}{}{};", impl.arch, impl.header, impl.name,
                              args.empty() ? "" : "<" + args + ">",
                              Operands(" preloaded", impl.preloaded),
-                             Operands(" fetched", impl.fetched),
-                             Operands(" flagged", impl.flagged),
+                             Operands(" fetched", impl.fetched), Operands(" flagged", impl.flagged),
                              boxes.empty() ? "" : " boxes (" + boxes + ")"));
     layout_.After(impl.range);
   }

@@ -67,11 +67,11 @@ Status EncodeTensorMap(const cuda::Driver& driver, const TensorBox& box, uint64_
   const int swizzle = row_bytes == 32   ? cuda::kMapSwizzle32
                       : row_bytes == 64 ? cuda::kMapSwizzle64
                                         : cuda::kMapSwizzle128;
-  ETC_RETURN_IF_BAD(driver.Check(
-      driver.cuTensorMapEncodeTiled(&map, type, 3, const_cast<void*>(box.data), shape, strides,
-                                    extents, steps, cuda::kMapPlain, swizzle,
-                                    cuda::kMapPromotion256, cuda::kMapZeros),
-      "cuTensorMapEncodeTiled"));
+  ETC_RETURN_IF_BAD(
+      driver.Check(driver.cuTensorMapEncodeTiled(&map, type, 3, const_cast<void*>(box.data), shape,
+                                                 strides, extents, steps, cuda::kMapPlain, swizzle,
+                                                 cuda::kMapPromotion256, cuda::kMapZeros),
+                   "cuTensorMapEncodeTiled"));
   std::copy(std::begin(map.words), std::end(map.words), words);
   return {};
 }

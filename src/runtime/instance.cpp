@@ -293,12 +293,13 @@ Status Instance::FillMaps() {
         box.data = static_cast<const char*>(memory_.workspace()) + offset;
         break;
       case manifest::TensorMap::Place::Symmetric:
-        box.data = static_cast<const char*>(
-                       symmetric_->buffers(static_cast<size_t>(*rank_))) + offset;
+        box.data =
+            static_cast<const char*>(symmetric_->buffers(static_cast<size_t>(*rank_))) + offset;
         break;
     }
     block_.resize(block_.size() + kMapWords);
-    if (Status status = backend_->MakeTensorMap(box, block_.data() + block_.size() - kMapWords); !status.Ok()) {
+    if (Status status = backend_->MakeTensorMap(box, block_.data() + block_.size() - kMapWords);
+        !status.Ok()) {
       return Fail(status.code, "kernel `", NameOf(kernel), "`: a tensor map of ", box.shape[0],
                   " x ", box.shape[1], " x ", box.shape[2], " elements: ", status.message);
     }

@@ -79,8 +79,8 @@ struct Run {
 
 bool HasOwnThrottle(const Module& module, const Share& share) {
   const std::vector<Impl>& impls = module.devices[share.callee].impls;
-  bool copies_boxes = std::any_of(impls.begin(), impls.end(),
-                                  [](const Impl& impl) { return !impl.boxes.empty(); });
+  bool copies_boxes =
+      std::any_of(impls.begin(), impls.end(), [](const Impl& impl) { return !impl.boxes.empty(); });
   return copies_boxes || (LoadsBehindWait(module, share) && share.range_waits.empty());
 }
 

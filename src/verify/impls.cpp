@@ -94,8 +94,11 @@ std::string WhatBoxLacks(const Module& module, const Impl& impl, const Box& box)
   if (tensor.shape.size() < 2 || !tensor.tile.empty()) {
     return "which is no row-major tensor of two axes or more";
   }
-  if (!rows || !columns || *rows < 1 || *rows > 256) {
-    return "but its rows must be a number in 1..256";
+  if (!rows || !columns) {
+    return "whose extents must have constant values";
+  }
+  if (*rows < 1 || *rows > 256) {
+    return fmt::format("which has {} rows, but must have 1 to 256", *rows);
   }
   int64_t bytes = *columns * SizeInBytes(tensor.type);
   if (bytes != 32 && bytes != 64 && bytes != 128) {

@@ -44,7 +44,8 @@
 //   - `preloaded` names `in` and `inout` parameters.
 //   - `fetched` names `in` parameters that are neither preloaded nor flagged.
 //   - `flagged` names `in` and `out` parameters.
-//   - A box is of a row-major operand that is preloaded or fetched. It has up to 256 rows, of 32, 64
+//   - A box is of a row-major operand that is preloaded or fetched. It has up to 256 rows, of 32,
+//   64
 //     or 128 bytes.
 // Preloaded operands (preloaded.cpp)
 //   - At no sizes does a call of a graph write what a call of it preloads, but where each element

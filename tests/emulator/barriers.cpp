@@ -161,9 +161,8 @@ void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier) 
     Initialised("BulkCopyElected", operands.barrier);
     std::memset(Shared("BulkCopyElected", operands.shared, operands.bytes), 0xff,
                 size_t(operands.bytes));
-    machine->transfers.push_back({&CurrentBlock(),
-                                  operands.barrier,
-                                  {{operands.shared, operands.global, operands.bytes}}});
+    machine->transfers.push_back(
+        {&CurrentBlock(), operands.barrier, {{operands.shared, operands.global, operands.bytes}}});
   });
 }
 
@@ -221,8 +220,8 @@ void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice
     const int bytes = int(tiled.box[0] * tiled.box[1]) * tiled.element_bytes;
     Initialised("TensorCopyElected", operands.barrier);
     std::memset(Shared("TensorCopyElected", operands.shared, bytes), 0xff, size_t(bytes));
-    machine->transfers.push_back({&CurrentBlock(), operands.barrier,
-                                  RunsOf(tiled, operands.shared, operands.first)});
+    machine->transfers.push_back(
+        {&CurrentBlock(), operands.barrier, RunsOf(tiled, operands.shared, operands.first)});
   });
 }
 

@@ -3,7 +3,7 @@
 //
 //   task (g, i, j)     rows i * kRows and on, columns j * kColumns and on; g only orders the tasks
 //   box of x           [kRows, 64], 128 or 256 rows: half of them for each of two warpgroups
-//   box of w           [kColumns, 64]
+//   box of w           [kColumns, 64], a multiple of 8 columns
 //   ring slot          a box of each, 64 k deep
 //   MMA                wgmma m64nNk16, N = kColumns; a thread has kRows * kColumns / 256 sums
 //
@@ -33,14 +33,15 @@ class ManyRowsGemm {
   static constexpr int kBlocks = kRows / 128;  // of 64 rows, of each warpgroup
   static_assert(kRows == 128 || kRows == 256, "a box of `x` has 128 or 256 rows");
   static_assert(kStep == 64 && Args::w_box_1 == 64, "a box has 64 columns");
-  static_assert(kColumns % 64 == 0 && kBlocks * kColumns <= 256, "a thread has up to 128 sums");
+  static_assert(kColumns % 8 == 0 && kColumns >= 64 && kBlocks * kColumns <= 256,
+                "a thread has up to 128 sums");
   static_assert(kOutputs % 8 == 0 && kDepth % 8 == 0, "rows begin at multiples of 16 bytes");
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
 
   static constexpr int kRowBytes = kStep * 2;
   static constexpr int kXBytes = kRows * kRowBytes;
   static constexpr int kSteps = DivideUp(kDepth, kStep);
-  // A warp stages 16 rows of 64 outputs, in two places by turns.
+  // A warp stages 16 rows of up to 64 outputs, in two places by turns.
   static constexpr int kStagedColumns = 64;
   static constexpr int kStagedBytes = 16 * kStagedColumns * 2;
 
@@ -117,16 +118,19 @@ class ManyRowsGemm {
     first_row += consumer.warp % 4 * 16;
     u32 staged = SharedAddress(consumer.scratch) + consumer.warp * 2 * kStagedBytes;
 #pragma unroll
-    for (int part = 0; part < kColumns / kStagedColumns; ++part) {
+    for (int part = 0; part < DivideUp(kColumns, kStagedColumns); ++part) {
+      const int pieces = kColumns / 8 - part * 8 < 8 ? kColumns / 8 - part * 8 : 8;
       u32 place = staged + part % 2 * kStagedBytes;
       __syncwarp();  // what was there before has been read
 #pragma unroll
-      for (int pair = 0; pair < kStagedColumns / 16; ++pair) {
-        const float* sum = sums + part * (kStagedColumns / 2) + pair * 8;
+      for (int piece = 0; piece < pieces; piece += 2) {
+        const float* sum = sums + (part * 8 + piece) * 4;
+        // Of a last piece without a next one, the next one's place gets the same.
+        const float* next = piece + 1 < pieces ? sum + 4 : sum;
         // Matrices: the upper and the lower 8 rows of 8 columns, then of the next 8.
-        StoreMatrices(InPlace(place, lane % 16, pair * 2 + lane / 16),
+        StoreMatrices(InPlace(place, lane % 16, piece + lane / 16),
                       {PackBf16(sum[0], sum[1]), PackBf16(sum[2], sum[3]),
-                       PackBf16(sum[4], sum[5]), PackBf16(sum[6], sum[7])});
+                       PackBf16(next[0], next[1]), PackBf16(next[2], next[3])});
       }
       __syncwarp();
 #pragma unroll
@@ -134,7 +138,7 @@ class ManyRowsGemm {
         int row = round * 4 + lane / 8, piece = lane % 8;
         Vec4 outputs = LoadShared(InPlace(place, row, piece));
         int column = first_column + part * kStagedColumns + piece * 8;
-        if (first_row + row < args.y_0 && column < kOutputs) {
+        if (piece < pieces && first_row + row < args.y_0 && column < kOutputs) {
           StoreGlobal(args.y + i64(first_row + row) * kOutputs + column, outputs);
         }
       }

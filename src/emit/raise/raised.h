@@ -152,7 +152,7 @@ struct RaisedShare {
                                            // begin where they end
   std::set<size_t> behind_wait = {};       // operands that its loader reads behind its waits
   bool fetches = false;  // the loader waits for each task, for the operands that it copies then
-  std::map<size_t, size_t> maps = {};      // of operands with boxes, the kernel's tensor maps
+  std::map<size_t, size_t> maps = {};  // of operands with boxes, the kernel's tensor maps
   bool one_object = false;  // an implementation's object serves all tasks of an SM, else one each
   bool prefetches = false;  // what an SM's first task reads, before it waits
   bool enters_together = false;  // a barrier stands before the first task; else only where an
@@ -218,8 +218,8 @@ struct Step : AnyStep {
 /// A device function in a kernel.
 struct RaisedDevice {
   const Device& device;
-  const Impl* impl;                                     // null: its body is generated
-  std::vector<std::optional<Constant>> impl_args = {};  // absent: a bare word
+  const Impl* impl;                                       // null: its body is generated
+  std::vector<std::optional<Constant>> impl_args = {};    // absent: a bare word
   std::map<TensorId, std::array<int64_t, 2>> boxes = {};  // rows and columns, of parameters
   std::optional<Steps> steps = {};  // of a generated body; absent: one thread runs a task
   int64_t scratch_bytes = 0;        // of the locals in these steps
@@ -256,11 +256,11 @@ struct RaisedKernel {
   size_t iterations = 0;                    // the most repeats around a launch
   std::vector<std::pair<SymbolId, Constant>> constants = {};  // of the program, in its order
   std::map<TensorId, RaisedTensor> tensors = {};
-  std::vector<RaisedPlace> buffers = {};          // in the workspace, as large as the largest end
-  std::vector<RaisedPlace> symmetric = {};        // the same of symmetric memory
-  std::vector<RaisedMap> maps = {};               // the tensor maps of the launch block,
-  size_t unused_words = 0;  // and what makes the rest a multiple of their alignment
-  bool fetches = false;                           // some loader copies what the launch computes
+  std::vector<RaisedPlace> buffers = {};    // in the workspace, as large as the largest end
+  std::vector<RaisedPlace> symmetric = {};  // the same of symmetric memory
+  std::vector<RaisedMap> maps = {};         // the tensor maps of the launch block,
+  size_t unused_words = 0;                  // and what makes the rest a multiple of their alignment
+  bool fetches = false;                     // some loader copies what the launch computes
   std::vector<RaisedPlace> flag_buffers = {};     // those buffers that are flagged,
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do

@@ -67,8 +67,7 @@ void WalkRoles(RaisedModule& raised) {
           kernel.loaders_read_flags |= raised.module.tensors[argument].flagged;
         }
       }
-      bool preloads =
-          impl != nullptr && (!impl->preloaded.empty() || !impl->fetched.empty());
+      bool preloads = impl != nullptr && (!impl->preloaded.empty() || !impl->fetched.empty());
       DivideRoles(each, preloads, kernel.kernel.schedule == ScheduleKind::Kernels);
       if (preloads) {
         kernel.preloading.insert(site.share);

@@ -311,6 +311,20 @@ cuda::Result cuLaunchKernelEx(const cuda::LaunchConfig* config, void* function, 
        {words, words + state.block_words}});
   return cuda::kSuccess;
 }
+cuda::Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* data,
+                                    const uint64_t* shape, const uint64_t* strides,
+                                    const uint32_t* box, const uint32_t*, int, int swizzle, int,
+                                    int) {
+  FAIL_IF_ASKED
+  state.tensor_maps.push_back({reinterpret_cast<uint64_t>(data),
+                               type,
+                               swizzle,
+                               {shape, shape + rank},
+                               {strides, strides + rank - 1},
+                               {box, box + rank}});
+  *static_cast<uint64_t*>(map) = state.tensor_maps.size();
+  return cuda::kSuccess;
+}
 cuda::Result cuEventCreate(void** event, unsigned) {
   FAIL_IF_ASKED
   ++state.events;

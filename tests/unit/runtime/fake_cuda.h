@@ -30,6 +30,15 @@ struct FakeMemset {
   void* stream = nullptr;
 };
 
+struct FakeTensorMap {
+  uint64_t data = 0;
+  int type = 0;
+  int swizzle = 0;
+  std::vector<uint64_t> shape;
+  std::vector<uint64_t> strides;
+  std::vector<uint32_t> box;
+};
+
 /// Memory that is there without an allocation of the test's.
 struct FakeMemory {
   size_t bytes = 0;
@@ -61,6 +70,7 @@ struct FakeCuda {
   // What has happened.
   std::map<void*, size_t> allocations;
   std::vector<FakeLaunch> launches;
+  std::vector<FakeTensorMap> tensor_maps;  // a map is its number, from 1
   std::vector<FakeMemset> memsets;
   std::vector<void*> copies;  // the stream of each copy within the device
   std::vector<void*> synchronized;

@@ -56,8 +56,7 @@ struct TiledMap {
 
   bool operator==(const TiledMap&) const = default;
 };
-void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice,
-                uint32_t barrier);
+void TensorCopy(uint32_t shared, const void* map, int column, int row, int slice, uint32_t barrier);
 void CopyPiece(uint32_t shared, const void* global, bool exists);
 void CopyCommit();
 void CopyWait(int pending);
