@@ -96,20 +96,48 @@ BenchOutput Compared(const BenchTensor& tensor, const Written& first, const Writ
   return output;
 }
 
+/// Instances of programs, which are bound and can be launched.
+struct Ready {
+  Ready(BenchPlace& place, const BenchTensors& tensors, const std::string& graph,
+        const std::vector<BenchProgram>& programs) {
+    for (const BenchProgram& program : programs) {
+      instances.push_back(std::make_unique<Instance>(*program.program, graph.c_str()));
+      tensors.BindTo(*instances.back());
+      tensors.Restore(place);
+      launchers.push_back(place.Prepare(*instances.back()));
+    }
+  }
+
+  std::vector<std::unique_ptr<Instance>> instances;
+  std::vector<std::unique_ptr<Launcher>> launchers;
+};
+
+void TakeTurns(BenchPlace& place, const BenchTensors& tensors,
+               const std::vector<std::unique_ptr<Launcher>>& launchers, bool settle,
+               int64_t launches, std::vector<BenchRow>& rows) {
+  for (int64_t round = -kWarmUp; round < launches; ++round) {
+    for (const auto& launcher : launchers) {
+      if (!settle) {
+        tensors.Restore(place);
+      }
+      round < 0 ? launcher->Launch() : launcher->LaunchTimed();
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].ms = SpreadOf(launchers[i]->Times());
+  }
+}
+
 }  // namespace
 
 std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tensors,
                                      const std::string& graph,
                                      const std::vector<BenchProgram>& programs, int64_t launches) {
   std::vector<BenchRow> rows;
-  std::vector<std::unique_ptr<Instance>> instances;
-  std::vector<std::unique_ptr<Launcher>> launchers;
+  Ready ready(place, tensors, graph, programs);
+  const auto& launchers = ready.launchers;
   for (const BenchProgram& program : programs) {
     rows.push_back({program.name, {}, {}});
-    instances.push_back(std::make_unique<Instance>(*program.program, graph.c_str()));
-    tensors.BindTo(*instances.back());
-    tensors.Restore(place);
-    launchers.push_back(place.Prepare(*instances.back()));
   }
   Results first;
   bool settle = true;
@@ -128,18 +156,38 @@ std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tens
     }
     settle = settle && LeavesInouts(place, tensors, *launchers[i], results);
   }
-  for (int64_t round = -kWarmUp; round < launches; ++round) {
-    for (auto& launcher : launchers) {
-      if (!settle) {
-        tensors.Restore(place);
-      }
-      round < 0 ? launcher->Launch() : launcher->LaunchTimed();
+  TakeTurns(place, tensors, launchers, settle, launches, rows);
+  return rows;
+}
+
+std::vector<BenchRow> Turns::Measure(const std::vector<BenchProgram>& programs, int64_t launches) {
+  std::vector<BenchRow> rows;
+  Ready ready(place_, tensors_, graph_, programs);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (!outputs_.contains(programs[i].program)) {
+      Look(programs[i], *ready.launchers[i]);
+    }
+    rows.push_back({programs[i].name, {}, outputs_.at(programs[i].program)});
+  }
+  TakeTurns(place_, tensors_, ready.launchers, settles_.value_or(true), launches, rows);
+  return rows;
+}
+
+void Turns::Look(const BenchProgram& program, Launcher& launcher) {
+  tensors_.Restore(place_);
+  tensors_.Poison(place_);
+  launcher.Launch();
+  std::vector<BenchOutput>& outputs = outputs_[program.program];
+  for (const BenchTensor& tensor : tensors_.all) {
+    if (tensor.access == ETC_OUT) {
+      Written written = Read(place_, tensor);
+      auto first = first_.try_emplace(tensor.name, written.elements).first;
+      outputs.push_back(Compared(tensor, {first->second, ""}, written));
     }
   }
-  for (size_t i = 0; i < programs.size(); ++i) {
-    rows[i].ms = SpreadOf(launchers[i]->Times());
+  if (!settles_) {
+    settles_ = LeavesInouts(place_, tensors_, launcher, ReadAll(place_, tensors_));
   }
-  return rows;
 }
 
 }  // namespace etc

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,26 @@ struct BenchProgram {
                                                    const std::string& graph,
                                                    const std::vector<BenchProgram>& programs,
                                                    int64_t launches);
+
+/// The same of program after program: what each wrote is looked at once, and of the inouts only
+/// whether a second launch of the first program changes them again.
+class Turns {
+ public:
+  Turns(BenchPlace& place, const BenchTensors& tensors, std::string graph)
+      : place_(place), tensors_(tensors), graph_(std::move(graph)) {}
+
+  [[nodiscard]] std::vector<BenchRow> Measure(const std::vector<BenchProgram>& programs,
+                                              int64_t launches);
+
+ private:
+  void Look(const BenchProgram& program, Launcher& launcher);
+
+  BenchPlace& place_;
+  const BenchTensors& tensors_;
+  const std::string graph_;
+  std::map<std::string, std::vector<char>> first_;  // outs of the first program
+  std::optional<bool> settles_;
+  std::map<const Program*, std::vector<BenchOutput>> outputs_;
+};
 
 }  // namespace etc

@@ -1,6 +1,11 @@
 #include "compile/advice.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "compile/tuning.h"
 #include "emit/builtin_headers.h"
@@ -23,20 +28,107 @@ std::optional<std::string> TextOf(const std::string& file, Diagnostics& diagnost
   return std::nullopt;
 }
 
+/// What functions of this name leave open; nothing where the program has none.
+std::optional<std::set<std::string>> OpenIn(const Module& module, const std::string& function) {
+  std::optional<std::set<std::string>> open;
+  auto add = [&](const auto& callee) {
+    if (callee.name != function) {
+      return;
+    }
+    open = open.value_or(std::set<std::string>{});
+    for (SymbolId generic : callee.generics) {
+      if (module.choices.contains(generic)) {
+        open->insert(module.symbols[generic].name);
+      }
+    }
+  };
+  for (const Device& device : module.devices) {
+    add(device);
+  }
+  for (const Graph& graph : module.graphs) {
+    add(graph);
+    if (graph.name == function && !graph.alternatives.empty()) {
+      open->emplace(kAlternative);
+    }
+  }
+  return open;
+}
+
+/// An entry may be for an operator of the library that this program does not use. One of another
+/// name would never hold, and nobody would see it.
+bool Fits(const Tuning& tuning, const Module& module, const std::string& origin,
+          Diagnostics& diagnostics) {
+  bool fits = true;
+  auto refuse = [&](std::string message) {
+    diagnostics.Error(DiagnosticKind::Choice, {}, std::move(message));
+    fits = false;
+  };
+  for (const TuningEntry& entry : tuning.entries) {
+    auto open = OpenIn(module, entry.function);
+    if (!open && !IsBuiltinOperator(entry.function)) {
+      refuse(
+          fmt::format("`{}` has an entry for `@{}`, which neither the program nor the library has",
+                      origin, entry.function));
+    }
+    for (const auto& [parameter, option] : entry.choose) {
+      if (open && !open->contains(parameter)) {
+        refuse(fmt::format(
+            "`{}` says what `{}` of `@{}` is, which is not left open{}", origin, parameter,
+            entry.function,
+            open->empty() ? std::string() : fmt::format(", but `{}`", fmt::join(*open, "`, `"))));
+      }
+    }
+  }
+  return fits;
+}
+
+/// A program's own function may have the name of an operator of the library, and other options.
+std::optional<Answer> InLibrary(const Tuning& tuning, const std::string& target,
+                                const Question& question) {
+  auto answer = Find(tuning, target, question, "");
+  bool usable =
+      answer && std::any_of(question.options.begin(), question.options.end(),
+                            [&](const Option& one) { return one.name == answer->option; });
+  return usable ? std::optional(Answer{answer->option, Decider::Library, {}}) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Advise> LibraryAdvice(const Target& target, Diagnostics& diagnostics) {
+  const std::string file = "tuning/" + std::string(target.name) + ".json";
+  auto text = BuiltinHeader(file);
+  if (!text) {
+    return Advise{};
+  }
+  auto tuning = ParseTuning(*text, file, diagnostics);
+  if (!tuning) {
+    return std::nullopt;
+  }
+  return [tuning = std::move(*tuning), name = std::string(target.name)](const Question& question) {
+    return InLibrary(tuning, name, question);
+  };
+}
 
 std::optional<Advise> Adviser(const Module& module, const SourceOptions& options,
                               Diagnostics& diagnostics) {
   Advise advise;
+  if (options.library_tuning) {
+    auto library = LibraryAdvice(*options.target, diagnostics);
+    if (!library) {
+      return std::nullopt;
+    }
+    advise = std::move(*library);
+  }
   if (!options.tuning.empty()) {
     auto text = TextOf(options.tuning, diagnostics);
     auto tuning = text ? ParseTuning(*text, options.tuning, diagnostics) : std::nullopt;
-    if (!tuning) {
+    if (!tuning || !Fits(*tuning, module, options.tuning, diagnostics)) {
       return std::nullopt;
     }
     advise = [tuning = std::move(*tuning), target = std::string(options.target->name),
-              origin = options.tuning](const Question& question) {
-      return Find(tuning, target, question, origin);
+              origin = options.tuning, library = std::move(advise)](const Question& question) {
+      auto answer = Find(tuning, target, question, origin);
+      return answer || !library ? answer : library(question);
     };
   }
   if (options.choose_by == ChooseBy::Cost) {

@@ -1,4 +1,5 @@
-// Who decides what the text of a program leaves open: a tuning file, then the simulator.
+// Who decides what the text of a program leaves open: a tuning file, then the library's own, then
+// the simulator.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,9 @@
 #include "support/diagnostics.h"
 
 namespace etc {
+
+/// What is built into etc of measurements on a target; nothing that can be called where nothing is.
+[[nodiscard]] std::optional<Advise> LibraryAdvice(const Target& target, Diagnostics& diagnostics);
 
 /// What the options ask for, for a module in front of expansion whose constants are set. Reports a
 /// tuning file that cannot be read.

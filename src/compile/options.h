@@ -21,7 +21,8 @@ struct SourceOptions {
   std::vector<std::string> arrays;        // parameters that are arrays of tensors
   std::vector<std::string> include_dirs;  // of imported files and of the headers of impls
   const Target* target = &DefaultTarget();
-  std::string tuning;  // a file's name, or empty
+  std::string tuning;          // a file's name, or empty
+  bool library_tuning = true;  // what is built into etc for the target, behind the file
   ChooseBy choose_by = ChooseBy::Formula;
   DiagnosticsFormat diagnostics = DiagnosticsFormat::Text;
 };

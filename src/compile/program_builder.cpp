@@ -7,26 +7,36 @@ namespace etc {
 
 std::optional<Program> ProgramBuilder::Build(const Module& module, const TargetOptions& target,
                                              const std::string& name) {
-  if (!scratch_) {
-    scratch_.emplace();
-  }
-  if (scratch_->path().empty()) {
-    session_.diagnostics().Error(DiagnosticKind::File, {}, scratch_->error());
-    return std::nullopt;
-  }
   IncludePath include_path(include_dirs_);
   auto emitted = Emit(module, target, include_path, session_);
-  auto compiled = emitted ? Assemble(*emitted, target, session_) : std::nullopt;
+  auto binary = emitted ? Compile(module, *emitted, target, name, session_) : std::nullopt;
+  return binary ? std::optional<Program>(std::in_place, *binary) : std::nullopt;
+}
+
+std::optional<std::string> ProgramBuilder::Compile(const Module& module, const Emitted& emitted,
+                                                   const TargetOptions& target,
+                                                   const std::string& name, Session& session,
+                                                   const std::atomic<bool>* in_vain) {
+  const ScratchDirectory& scratch = Scratch();
+  if (scratch.path().empty()) {
+    session.diagnostics().Error(DiagnosticKind::File, {}, scratch.error());
+    return std::nullopt;
+  }
+  auto compiled = Assemble(emitted, target, session, in_vain);
   if (!compiled) {
     return std::nullopt;
   }
-  std::string binary = scratch_->path() + "/" + name + BinaryExtension(target);
-  if (!WriteFiles(
-          MakeArtifact(module, binary, *emitted, std::move(*compiled), target, {}, session_),
-          session_.diagnostics())) {
+  std::string binary = scratch.path() + "/" + name + BinaryExtension(target);
+  if (!WriteFiles(MakeArtifact(module, binary, emitted, std::move(*compiled), target, {}, session),
+                  session.diagnostics())) {
     return std::nullopt;
   }
-  return Program(binary);
+  return binary;
+}
+
+const ScratchDirectory& ProgramBuilder::Scratch() {
+  std::lock_guard lock(making_);
+  return scratch_ ? *scratch_ : scratch_.emplace();
 }
 
 }  // namespace etc

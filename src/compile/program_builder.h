@@ -1,6 +1,8 @@
 // From a scheduled module to a loaded program.
 #pragma once
 
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "compile/options.h"
 #include "compile/session.h"
+#include "emit/emit.h"
 #include "etc/runtime.hpp"
 #include "ir/module.h"
 #include "support/scratch_directory.h"
@@ -26,9 +29,19 @@ class ProgramBuilder {
   [[nodiscard]] std::optional<Program> Build(const Module& module, const TargetOptions& target,
                                              const std::string& name);
 
+  /// The part of it between the text and the loading, which several threads may do at once: yields
+  /// the path of the artifact. `session` gets the errors; NVRTC ends early once `in_vain` is set.
+  [[nodiscard]] std::optional<std::string> Compile(const Module& module, const Emitted& emitted,
+                                                   const TargetOptions& target,
+                                                   const std::string& name, Session& session,
+                                                   const std::atomic<bool>* in_vain = nullptr);
+
  private:
+  const ScratchDirectory& Scratch();
+
   Session& session_;
   std::vector<std::string> include_dirs_;
+  std::mutex making_;
   std::optional<ScratchDirectory> scratch_;  // made when first used
 };
 

@@ -50,6 +50,8 @@ void AddConstants(CLI::App* app, SourceOptions& source) {
          "What was measured to be best of what operators leave open: a file of `etc tune`, "
          "or one built into etc")
       ->type_name("FILE");
+  app->add_flag("!--no-library-tuning", source.library_tuning,
+                "Leave out what is built into etc of measurements on the target");
   AddChoice<ChooseBy, ChooseBy>(app, "--choose", source.choose_by,
                                 "What decides where neither the text nor the tuning does [formula]",
                                 {{"formula", ChooseBy::Formula}, {"cost", ChooseBy::Cost}});

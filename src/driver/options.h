@@ -118,7 +118,8 @@ struct TuneOptions {
   std::optional<RunDevice> device;  // absent: the GPU where there is one
   int64_t launches = 50;
   int rounds = 2;
-  double near = 5;  // per cent
+  double near = 5;             // per cent
+  std::optional<double> time;  // seconds
   std::string output;
 };
 

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include "compile/front.h"
 #include "compile/tuning.h"
@@ -15,6 +18,7 @@
 #include "support/assignments.h"
 #include "support/files.h"
 #include "support/stderr.h"
+#include "support/termination.h"
 #include "tensor/program_view.h"
 
 namespace etc {
@@ -26,18 +30,31 @@ std::atomic<bool> stop_asked = false;
 /// etc.
 class StopOnInterrupt {
  public:
-  StopOnInterrupt() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { stop_asked = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~StopOnInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  StopOnInterrupt() { AtInterruptSet(&stop_asked); }
+  ~StopOnInterrupt() { AtInterruptSet(nullptr); }
   StopOnInterrupt(const StopOnInterrupt&) = delete;
   StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+};
+
+/// During its life, asks for a stop once so much time has gone by.
+class StopAfter {
+ public:
+  explicit StopAfter(std::optional<double> seconds) {
+    if (seconds) {
+      thread_ = std::jthread([this, seconds = *seconds](const std::stop_token& ended) {
+        std::unique_lock lock(mutex_);
+        if (!over_.wait_for(lock, ended, std::chrono::duration<double>(seconds),
+                            [&] { return ended.stop_requested(); })) {
+          stop_asked = true;
+        }
+      });
+    }
+  }
 
  private:
-  struct sigaction before_ {};
+  std::mutex mutex_;
+  std::condition_variable_any over_;
+  std::jthread thread_;
 };
 
 /// `[######......] 6 of 12  @linear rows, B = 1..3: 16 -> 8, 0.941 -> 0.925 ms`
@@ -81,16 +98,23 @@ class TuneCommand {
     bool on_host =
         options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
     job.target.arch = on_host ? Arch::Host : options_.source.target->arch;
+    StopAfter limit(options_.time);
     auto open = LoadOpen(options_.source, session_);
     if (!open) {
       return;
     }
     StopOnInterrupt stop;
-    auto result = Tune(job, *open, *tuning, stop_asked, Show, session_);
-    if (!result) {
+    auto on_step = [&](const SearchStep& step) {
+      Show(step);
+      // Whatever ends the search later, this is kept.
+      if (step.before != step.after) {
+        (void)WriteText(options_.output, TuningText(*tuning), diagnostics);
+      }
+    };
+    auto result = Tune(job, *open, *tuning, stop_asked, on_step, session_);
+    if (!result || !WriteText(options_.output, TuningText(*tuning), diagnostics)) {
       return;
     }
-    (void)WriteText(options_.output, TuningText(*tuning), diagnostics);
     double gain = result->search.first_ms > 0
                       ? 100 * (1 - result->search.best_ms / result->search.first_ms)
                       : 0;

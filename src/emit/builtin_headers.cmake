@@ -1,8 +1,10 @@
-# etc_builtin_headers: the texts of kernels/**/*.cuh, of the operators (kernels/**/*.etir), of the host prelude and of the program that
-# measures bandwidth inside the binary.
+# etc_builtin_headers: the texts of kernels/**/*.cuh, of the operators (kernels/**/*.etir), of what was
+# measured for each target (kernels/tuning/*.json), of the host prelude and of the program that measures
+# bandwidth inside the binary.
 # Each file is known by its path below its root.
 file(GLOB_RECURSE kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/kernels CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/kernels/*.cuh ${PROJECT_SOURCE_DIR}/kernels/*.etir)
+     ${PROJECT_SOURCE_DIR}/kernels/*.cuh ${PROJECT_SOURCE_DIR}/kernels/*.etir
+     ${PROJECT_SOURCE_DIR}/kernels/tuning/*.json)
 list(SORT kernel_headers)
 set(text_names ${kernel_headers} host_prelude.h host_peers.h host_watchdog.h host_profile.h host_queue.h bandwidth.etir)
 list(TRANSFORM kernel_headers PREPEND ${PROJECT_SOURCE_DIR}/kernels/)

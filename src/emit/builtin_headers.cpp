@@ -25,4 +25,15 @@ std::optional<std::string> BuiltinHeader(const std::string& name) {
   return std::nullopt;
 }
 
+bool IsBuiltinOperator(const std::string& name) {
+  for (const BuiltinText& entry : std::span(kBuiltinTexts, kBuiltinTextCount)) {
+    const std::string_view text = entry.text;
+    if (text.find("\ndevice @" + name + "<") != text.npos ||
+        text.find("\ngraph @" + name + "<") != text.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace etc

@@ -11,4 +11,7 @@ namespace etc {
 /// "host_prelude.h", or "bandwidth.etir".
 [[nodiscard]] std::optional<std::string> BuiltinHeader(const std::string& name);
 
+/// Whether one of the built-in texts defines a generic function of this name, without `@`.
+[[nodiscard]] bool IsBuiltinOperator(const std::string& name);
+
 }  // namespace etc

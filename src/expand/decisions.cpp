@@ -11,6 +11,8 @@ std::string_view Spelling(Decider decider) {
       return "pin";
     case Decider::Tuning:
       return "tuning";
+    case Decider::Library:
+      return "library";
     case Decider::Cost:
       return "cost";
     case Decider::Formula:

@@ -34,7 +34,7 @@ struct Question {
   std::string by_formula;                 // what is taken where nobody says otherwise
 };
 
-enum class Decider { Pin, Tuning, Cost, Formula };
+enum class Decider { Pin, Tuning, Library, Cost, Formula };
 std::string_view Spelling(Decider decider);
 
 struct Answer {

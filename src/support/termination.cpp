@@ -114,6 +114,8 @@ class Janitor {
     CrashList::Remove(path);
   }
 
+  void AtInterruptSet(std::atomic<bool>* asked) { at_interrupt_ = asked; }
+
   pid_t StartGroup(const std::function<pid_t()>& start) {
     const std::lock_guard lock(mutex_);  // no program starts behind the signal
     const pid_t leader = start();
@@ -152,7 +154,14 @@ class Janitor {
 
   [[noreturn]] void EndBySignal(const sigset_t& signals) {
     int signal = 0;
-    sigwait(&signals, &signal);
+    std::atomic<bool>* asked = nullptr;
+    do {
+      sigwait(&signals, &signal);
+      asked = signal == SIGINT ? at_interrupt_.exchange(nullptr) : nullptr;
+      if (asked != nullptr) {
+        *asked = true;
+      }
+    } while (asked != nullptr);
     const std::lock_guard lock(mutex_);
     EndGroups(signal);
     for (const std::string& path : folders_) {
@@ -195,6 +204,7 @@ class Janitor {
     }
   }
 
+  std::atomic<std::atomic<bool>*> at_interrupt_ = nullptr;
   std::mutex mutex_;
   std::set<std::string> folders_;
   std::set<pid_t> groups_;  // by their leaders
@@ -203,6 +213,8 @@ class Janitor {
 }  // namespace
 
 void EndCleanly() { Janitor::Get(); }
+
+void AtInterruptSet(std::atomic<bool>* asked) { Janitor::Get().AtInterruptSet(asked); }
 
 void RemoveAtEnd(const std::string& folder) { Janitor::Get().AddFolder(folder); }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,10 @@ namespace etc {
 /// that calls this first, and in those that start from it; so it is called before there are others.
 /// A signal that is ignored stays so.
 void EndCleanly();
+
+/// The next SIGINT sets `asked` and ends nothing; the one behind it ends the process. With null the
+/// next one does.
+void AtInterruptSet(std::atomic<bool>* asked);
 
 /// A folder that goes with the process.
 void RemoveAtEnd(const std::string& folder);

@@ -7,8 +7,8 @@ namespace {
 
 class Descent {
  public:
-  Descent(const std::vector<Coordinate>& coordinates, const MeasureByTurnsOf& measure)
-      : coordinates_(coordinates), measure_(measure) {
+  Descent(const std::vector<Coordinate>& coordinates, TrialBench& bench)
+      : coordinates_(coordinates), bench_(bench) {
     result_.best.resize(coordinates.size());
   }
 
@@ -16,10 +16,14 @@ class Descent {
     bool changed = true;
     for (int round = 0; round < rounds && changed && !result_.stopped; ++round) {
       changed = false;
+      Expect(0);
       for (size_t i = 0; i < coordinates_.size() && !result_.stopped; ++i) {
         size_t before = result_.best[i];
         double before_ms = result_.best_ms;
-        changed |= Improve(i);
+        if (Improve(i)) {
+          changed = true;
+          Expect(i + 1);
+        }
         if (!result_.stopped) {
           on_step({i + 1, coordinates_.size(), &coordinates_[i], before, result_.best[i],
                    before_ms == 0 ? result_.first_ms : before_ms, result_.best_ms});
@@ -30,7 +34,8 @@ class Descent {
   }
 
  private:
-  bool Improve(size_t at) {
+  /// The best so far, and all that differ from it in this coordinate.
+  std::vector<Assignment> TrialsOf(size_t at) const {
     std::vector<Assignment> trials = {result_.best};
     for (size_t option = 0; option < coordinates_[at].options.size(); ++option) {
       if (option != result_.best[at]) {
@@ -38,6 +43,20 @@ class Descent {
         trials.back()[at] = option;
       }
     }
+    return trials;
+  }
+
+  void Expect(size_t from) {
+    std::vector<Assignment> all;
+    for (size_t at = from; at < coordinates_.size(); ++at) {
+      std::vector<Assignment> trials = TrialsOf(at);
+      all.insert(all.end(), trials.begin(), trials.end());
+    }
+    bench_.Expect(all);
+  }
+
+  bool Improve(size_t at) {
+    std::vector<Assignment> trials = TrialsOf(at);
     std::optional<std::vector<double>> times = Measure(trials);
     if (!times) {
       return false;
@@ -61,7 +80,7 @@ class Descent {
   static bool IsGain(double before, double after) { return after < before * (1 - kLeastGain); }
 
   std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) {
-    std::optional<std::vector<double>> times = measure_(trials);
+    std::optional<std::vector<double>> times = bench_.Measure(trials);
     result_.stopped |= !times;
     if (times && result_.first_ms == 0) {
       result_.first_ms = times->front();
@@ -70,16 +89,15 @@ class Descent {
   }
 
   const std::vector<Coordinate>& coordinates_;
-  const MeasureByTurnsOf& measure_;
+  TrialBench& bench_;
   SearchResult result_;
 };
 
 }  // namespace
 
-SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds,
-                    const MeasureByTurnsOf& measure,
+SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds, TrialBench& bench,
                     const std::function<void(const SearchStep&)>& on_step) {
-  return Descent(coordinates, measure).Run(rounds, on_step);
+  return Descent(coordinates, bench).Run(rounds, on_step);
 }
 
 }  // namespace etc

@@ -20,10 +20,16 @@ struct Coordinate {
 /// The number of an option for each coordinate.
 using Assignment = std::vector<size_t>;
 
-/// Milliseconds of a launch of each, measured by turns; infinite for one that cannot be had.
-/// Nothing where the measurement was stopped.
-using MeasureByTurnsOf =
-    std::function<std::optional<std::vector<double>>(const std::vector<Assignment>&)>;
+/// Where launches are measured.
+class TrialBench {
+ public:
+  virtual ~TrialBench() = default;
+  /// What will be measured unless something changes: it may be made ready, all at once.
+  virtual void Expect(const std::vector<Assignment>& trials) = 0;
+  /// Milliseconds of a launch of each, measured by turns; infinite for one that cannot be had.
+  /// Nothing where the measurement was stopped.
+  virtual std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) = 0;
+};
 
 /// What the search found at a coordinate.
 struct SearchStep {
@@ -48,9 +54,9 @@ inline constexpr double kLeastGain = 0.004;
 
 /// Goes round until nothing changes, at most `rounds` times. An option is taken when it is quicker
 /// by `kLeastGain` twice: among all, and then beside the best so far alone. `on_step` hears of each
-/// coordinate.
+/// coordinate. What is left of a round is announced in front of it and after each change.
 [[nodiscard]] SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds,
-                                  const MeasureByTurnsOf& measure,
+                                  TrialBench& bench,
                                   const std::function<void(const SearchStep&)>& on_step);
 
 }  // namespace etc

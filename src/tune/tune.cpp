@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "bench/measure.h"
 #include "bench/tensors.h"
+#include "compile/advice.h"
 #include "compile/front.h"
 #include "ir/requirements.h"
 #include "schedule/choice_cost.h"
@@ -19,45 +22,121 @@ namespace etc {
 namespace {
 
 /// Of one thing that is open no more options are compiled and measured.
-constexpr size_t kMostOptions = 4;
+constexpr size_t kMostOptions = 5;
 
-class Tuner {
+/// Sums in another order differ by less, relative to all of an output. What differs by more is
+/// wrong, however quick.
+constexpr double kMostDifference = 0.05;
+
+bool IsRight(const BenchRow& row) {
+  return std::all_of(row.outputs.begin(), row.outputs.end(), [](const BenchOutput& output) {
+    return output.finite && output.relative_l2.value_or(0) < kMostDifference;
+  });
+}
+
+class Tuner : public TrialBench {
  public:
   Tuner(const TuneJob& job, const Module& open, Tuning& tuning, const std::atomic<bool>& stop,
         Session& session)
       : job_(job), open_(open), tuning_(tuning), stop_(stop), session_(session) {}
 
   std::optional<TuneResult> Run(const std::function<void(const SearchStep&)>& on_step) {
+    if (job_.source.library_tuning) {
+      auto library = LibraryAdvice(*job_.source.target, session_.diagnostics());
+      library_ = library ? std::move(*library) : Advise{};
+    }
     auto decisions = DecisionsOf(open_, job_.source, session_);
     if (!decisions || !FindRange(*decisions)) {
       return std::nullopt;
     }
     TuneResult result;
     result.coordinates = Coordinates(*decisions);
-    Variants variants(open_, graph_, where_, Advice(), job_.source, job_.target, session_);
+    Variants variants(open_, graph_, where_, Advice(), job_.source, job_.target, stop_, session_);
     coordinates_ = &result.coordinates;
     variants_ = &variants;
-    const Program* first = variants.With(result.coordinates, Assignment(result.coordinates.size()));
-    if (first == nullptr || !MakeTensors(*first)) {
+    Sort(result.coordinates);
+    Assignment as_it_is(result.coordinates.size());
+    const Program* first = variants.With(result.coordinates, as_it_is);
+    if (first == nullptr && stop_) {
+      result.search = {as_it_is, 0, 0, true};
+      return result;
+    }
+    if (first == nullptr) {
+      variants.Report(result.coordinates, as_it_is);
       return std::nullopt;
     }
-    result.search = Search(
-        result.coordinates, job_.rounds,
-        [&](const std::vector<Assignment>& trials) { return Measure(trials); }, on_step);
-    for (size_t i = 0; i < result.coordinates.size(); ++i) {
-      if (result.search.best[i] != 0) {
-        const Coordinate& coordinate = result.coordinates[i];
+    if (!MakeTensors(*first)) {
+      return std::nullopt;
+    }
+    result.search = Search(result.coordinates, job_.rounds, *this, [&](const SearchStep& step) {
+      const Coordinate& coordinate = *step.coordinate;
+      if (step.before != step.after) {
         Set(tuning_, std::string(job_.source.target->name), coordinate.question,
-            coordinate.options[result.search.best[i]]);
+            coordinate.options[step.after]);
+      }
+      on_step(step);
+    });
+    CompareAtTheEnd(result);
+    return result;
+  }
+
+  void Expect(const std::vector<Assignment>& trials) override {
+    Progress progress("the programs of a round are compiled");
+    variants_->Make(*coordinates_, trials);
+  }
+
+  std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) override {
+    variants_->Make(*coordinates_, trials);
+    std::vector<const Program*> programs;
+    std::vector<BenchProgram> different;
+    for (const Assignment& trial : trials) {
+      const Program* program = stop_ ? nullptr : variants_->With(*coordinates_, trial);
+      programs.push_back(program);
+      auto same = [&](const BenchProgram& other) { return other.program == program; };
+      if (program != nullptr && std::none_of(different.begin(), different.end(), same)) {
+        different.push_back({fmt::format("{}", different.size()), program});
       }
     }
-    return result;
+    if (stop_) {
+      return std::nullopt;
+    }
+    if (different.size() > 1 || !times_.contains(programs.front())) {
+      std::vector<BenchRow> rows = turns_->Measure(different, job_.launches);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        times_[different[i].program] =
+            IsRight(rows[i]) ? rows[i].ms.median : std::numeric_limits<double>::infinity();
+      }
+    }
+    std::vector<double> times;
+    for (const Program* program : programs) {
+      times.push_back(program != nullptr ? times_.at(program)
+                                         : std::numeric_limits<double>::infinity());
+    }
+    return times;
   }
 
  private:
   Advise Advice() const {
-    return [tuning = tuning_, target = std::string(job_.source.target->name)](
-               const Question& question) { return Find(tuning, target, question, "the tuning"); };
+    return [tuning = tuning_, target = std::string(job_.source.target->name),
+            library = library_](const Question& question) {
+      auto answer = Find(tuning, target, question, "the tuning");
+      return answer || !library ? answer : library(question);
+    };
+  }
+
+  /// What the steps measured is from other times, so what was found takes turns with what was.
+  void CompareAtTheEnd(TuneResult& result) {
+    const Program* before =
+        variants_->With(result.coordinates, Assignment(result.coordinates.size()));
+    const Program* after = variants_->With(result.coordinates, result.search.best);
+    if (before == after) {
+      result.search.first_ms = result.search.best_ms;
+    } else {
+      std::vector<BenchRow> rows =
+          turns_->Measure({{"before", before}, {"after", after}}, job_.launches);
+      result.search.first_ms = rows[0].ms.median;
+      result.search.best_ms = rows[1].ms.median;
+    }
   }
 
   /// The range that the sizes lie in.
@@ -121,27 +200,44 @@ class Tuner {
   std::vector<std::string> Near(const Question& question, const std::string& now,
                                 ChoiceCosts& costs) const {
     std::vector<double> times = costs.Of(question);
-    double mine = std::numeric_limits<double>::infinity();
-    double least = mine;
-    for (size_t i = 0; i < times.size(); ++i) {
-      least = std::min(least, times[i]);
-      mine = question.options[i].name == now ? times[i] : mine;
-    }
+    double least = *std::min_element(times.begin(), times.end());
     std::vector<size_t> order;
     for (size_t i = 0; i < times.size(); ++i) {
-      // What changes nothing that the model sees is mostly what this range does not use.
-      if (question.options[i].name != now && times[i] != mine &&
-          times[i] <= least * (1 + job_.near)) {
+      if (question.options[i].name != now && times[i] <= least * (1 + job_.near)) {
         order.push_back(i);
       }
     }
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return times[a] < times[b]; });
     std::vector<std::string> near = {now};
-    for (size_t i = 0; i < order.size() && near.size() < kMostOptions; ++i) {
+    for (size_t i = 0; i < order.size(); ++i) {
       near.push_back(question.options[order[i]].name);
     }
     return near;
+  }
+
+  /// Of each coordinate, the options whose texts are different come first, and only so many stay.
+  /// One that changes nothing as all is now may change something once another has changed.
+  void Sort(std::vector<Coordinate>& coordinates) const {
+    std::vector<Assignment> all;
+    for (size_t at = 0; at < coordinates.size(); ++at) {
+      for (size_t option = 0; option < coordinates[at].options.size(); ++option) {
+        all.emplace_back(coordinates.size());
+        all.back()[at] = option;
+      }
+    }
+    std::vector<std::string> texts = variants_->TextsOf(coordinates, all);
+    auto text = texts.begin();
+    for (Coordinate& coordinate : coordinates) {
+      std::vector<std::string> different, others;
+      std::set<std::string> seen = {""};  // of options that do not go together
+      for (std::string& option : coordinate.options) {
+        (seen.insert(*text++).second ? different : others).push_back(std::move(option));
+      }
+      different.insert(different.end(), others.begin(), others.end());
+      different.resize(std::min(different.size(), kMostOptions));
+      coordinate.options = std::move(different);
+    }
   }
 
   bool MakeTensors(const Program& program) {
@@ -152,30 +248,10 @@ class Tuner {
     place_ = job_.target.IsHost() ? MakeHostPlace() : MakeGpuPlace();
     tensors_ = MakeBenchTensors(*place_, program, *graph, {job_.dims, {}, job_.values, 0, 1.0},
                                 session_.diagnostics());
+    if (tensors_) {
+      turns_.emplace(*place_, *tensors_, graph_);
+    }
     return tensors_.has_value();
-  }
-
-  std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) {
-    std::vector<double> times(trials.size(), std::numeric_limits<double>::infinity());
-    std::vector<BenchProgram> programs;
-    std::vector<size_t> of;
-    for (size_t i = 0; i < trials.size(); ++i) {
-      if (stop_) {
-        return std::nullopt;
-      }
-      if (const Program* program = variants_->With(*coordinates_, trials[i])) {
-        programs.push_back({fmt::format("{}", i), program});
-        of.push_back(i);
-      }
-    }
-    std::vector<BenchRow> rows =
-        MeasureByTurns(*place_, *tensors_, graph_, programs, job_.launches);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      bool finite = std::all_of(rows[i].outputs.begin(), rows[i].outputs.end(),
-                                [](const BenchOutput& output) { return output.finite; });
-      times[of[i]] = finite ? rows[i].ms.median : times[of[i]];
-    }
-    return stop_ ? std::nullopt : std::optional(std::move(times));
   }
 
   const TuneJob& job_;
@@ -183,12 +259,15 @@ class Tuner {
   Tuning& tuning_;
   const std::atomic<bool>& stop_;
   Session& session_;
+  Advise library_;
   std::string graph_;
   std::vector<Where> where_;
   const std::vector<Coordinate>* coordinates_ = nullptr;
   Variants* variants_ = nullptr;
   std::unique_ptr<BenchPlace> place_;
   std::optional<BenchTensors> tensors_;
+  std::optional<Turns> turns_;
+  std::map<const Program*, double> times_;  // measured last; infinite for a wrong one
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ graph @g(%x: f32[batch, 64], %w: f32[48, 64], %v: f32[32, 48], %y: out f32[batch
   call @linear(%h, %v, %y);
 }
 """
-KEPT = {"target": "h200", "function": "other", "shape": {}, "range": {}, "choose": {"rows": 4}}
+KEPT = {"target": "h200", "function": "gate_up", "shape": {}, "range": {}, "choose": {"rows": 4}}
 
 
 def main():
@@ -49,6 +49,9 @@ def main():
             assert entry["choose"]["rows"] in (4, 16), entry
         check = subprocess.run([etc, "check", path, "--tuning", out], capture_output=True, text=True)
         assert check.returncode == 0, check.stderr
+
+        limited = subprocess.run(tune + ["--launches", "30000", "--time", "3"], capture_output=True, text=True)
+        assert limited.returncode == 0 and limited.stdout.startswith("stopped: "), limited
 
         # The interrupt comes behind the first of two coordinates, whose launches take a while.
         process = subprocess.Popen(tune + ["--launches", "5000"], stdout=subprocess.PIPE,

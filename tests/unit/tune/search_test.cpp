@@ -13,11 +13,13 @@ Coordinate Open(std::string parameter, std::vector<std::string> options) {
 }
 
 /// A launch takes 10 ms and what each option adds.
-class Clock {
+class Clock : public TrialBench {
  public:
   explicit Clock(std::vector<std::vector<double>> adds) : adds_(std::move(adds)) {}
 
-  std::optional<std::vector<double>> operator()(const std::vector<Assignment>& trials) {
+  void Expect(const std::vector<Assignment>& trials) override { expected.push_back(trials); }
+
+  std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) override {
     if (measured_++ == stop_at) {
       return std::nullopt;
     }
@@ -34,6 +36,7 @@ class Clock {
 
   int stop_at = -1;    // the measurement that is stopped
   bool noise = false;  // the second of every other measurement looks quick
+  std::vector<std::vector<Assignment>> expected;
 
  private:
   std::vector<std::vector<double>> adds_;
@@ -42,13 +45,11 @@ class Clock {
 
 SearchResult Run(const std::vector<Coordinate>& coordinates, Clock& clock, int rounds = 3,
                  std::vector<SearchStep>* steps = nullptr) {
-  return Search(
-      coordinates, rounds, [&](const std::vector<Assignment>& trials) { return clock(trials); },
-      [&](const SearchStep& step) {
-        if (steps != nullptr) {
-          steps->push_back(step);
-        }
-      });
+  return Search(coordinates, rounds, clock, [&](const SearchStep& step) {
+    if (steps != nullptr) {
+      steps->push_back(step);
+    }
+  });
 }
 
 const std::vector<Coordinate> kTwo = {Open("rows", {"16", "8", "24"}), Open("parts", {"1", "2"})};
@@ -102,6 +103,14 @@ TEST_CASE("a stop before anything was measured leaves all as it is") {
   SearchResult found = Run(kTwo, clock);
   CHECK(found.stopped);
   CHECK(found.best == Assignment{0, 0});
+}
+
+TEST_CASE("what is measured is announced in front of a round and after a change") {
+  Clock clock({{0, 2, -3}, {0, 1}});
+  (void)Run(kTwo, clock, 1);
+  REQUIRE(clock.expected.size() == 2);
+  CHECK(clock.expected[0] == std::vector<Assignment>{{0, 0}, {1, 0}, {2, 0}, {0, 0}, {0, 1}});
+  CHECK(clock.expected[1] == std::vector<Assignment>{{2, 0}, {2, 1}});
 }
 
 TEST_CASE("without coordinates there is nothing to search") {
