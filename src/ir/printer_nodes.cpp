@@ -93,15 +93,17 @@ void NodePrinter::Print(const Region& region, SourceRange range) {
 
 void NodePrinter::Print(const Share& share, SourceRange range) {
   PrintNames::State state = names_.Save();
-  std::string head = place_ == Place::Dispatch ? "case" : "share";
-  std::string from = share.first ? " from " + text_.Expr(share.first) : "";
+  const bool launched = place_ == Place::Stream;
+  std::string head = launched ? "launch" : place_ == Place::Dispatch ? "case" : "share";
+  std::string from = share.first && !launched ? " from " + text_.Expr(share.first) : "";
   std::string axes = text_.Axes(share.axes);
   std::string coordinates =
       Listed(share.axes, [&](const Axis& axis) { return names_.Of(axis.var); });
   std::string run = fmt::format("run @{}[{}]{};", module_.devices[share.callee].name, coordinates,
                                 text_.Arguments(share.args, share.scalars));
-  if (place_ == Place::Stream) {
-    layout_.Line(fmt::format("launch {} {}", axes, run));
+  if (launched && share.range_checks.empty() && share.enter_checks.empty() &&
+      share.task_checks.empty()) {
+    layout_.Line(fmt::format("{} {} {}", head, axes, run));
     names_.Restore(std::move(state));
     return;
   }

@@ -45,7 +45,8 @@ class Checks {
       args[params[i]] = share.args[i];
     }
     for (size_t i = 0; i < params.size(); ++i) {
-      if (!HasPrecondition(module_.tensors[share.args[i].tensor])) {
+      if (HasPrecondition(module_.tensors[params[i]]) &&
+          !HasPrecondition(module_.tensors[share.args[i].tensor])) {
         Check at_start =
             AddAtStart(share.args[i].tensor, params[i], share.args[i].indices.size(), args);
         AddAtUse(id, share, params[i], args, at_start);

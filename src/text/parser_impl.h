@@ -250,6 +250,7 @@ class Parser {
   void Declaration(std::vector<NodeId>& declarations);
   void StreamNode(std::vector<NodeId>& body);
   void LaunchNode(std::vector<NodeId>& body);
+  void CheckLaunch(const Share& share, uint32_t begin);
   void ShareNode(std::vector<NodeId>& body);
   void DispatchNode(std::vector<NodeId>& body);
   void OneCase(std::vector<NodeId>& cases);

@@ -50,7 +50,7 @@ def main():
         check = subprocess.run([etc, "check", path, "--tuning", out], capture_output=True, text=True)
         assert check.returncode == 0, check.stderr
 
-        limited = subprocess.run(tune + ["--launches", "30000", "--time", "3"], capture_output=True, text=True)
+        limited = subprocess.run(tune + ["--launches", "300000", "--time", "10"], capture_output=True, text=True)
         assert limited.returncode == 0 and limited.stdout.startswith("stopped: "), limited
 
         # The interrupt comes behind the first of two coordinates, whose launches take a while.
