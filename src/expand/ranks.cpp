@@ -51,7 +51,15 @@ class Settling {
       if (std::optional<bool> holds = EvaluateBool(module_, id, {})) {
         Become(id, BoolLiteral{*holds});
       }
+    } else if (binary != nullptr && ranks_ == 1 && IsOne(binary->right) &&
+               (binary->op == BinaryOp::Mul || binary->op == BinaryOp::Div)) {
+      Become(id, Expr(module_.exprs[binary->left]));
     }
+  }
+
+  bool IsOne(ExprId id) const {
+    const auto* literal = std::get_if<IntLiteral>(&module_.exprs[id]);
+    return settled_.contains(id) && literal != nullptr && literal->value == 1;
   }
 
   void Become(ExprId id, Expr expr) {
@@ -62,11 +70,7 @@ class Settling {
   void ForgetMesh() {
     for (TensorId id : module_.tensors.Ids()) {
       Tensor& tensor = module_.tensors[id];
-      if (tensor.shard) {
-        ExprId& extent = tensor.shape[*tensor.shard];
-        extent = std::get<Binary>(module_.exprs[extent]).left;
-        tensor.shard.reset();
-      }
+      tensor.shard.reset();
       tensor.symmetric = false;
     }
     for (StmtId id : module_.stmts.Ids()) {

@@ -104,6 +104,7 @@ def random_weights(config, rng):
     one, other = 12 * rng.standard_normal((2, hidden), dtype=np.float32)
     head[[0, vocab - 1]] = to_bf16(np.stack([one, -one]))
     head[[127, 128]] = to_bf16(np.stack([other, -other]))
+    head[[vocab - 3, vocab - 2]] = head[[127, 128]]  # the first of equals is the token
     weights["lm_head"] = head
     return weights
 
@@ -248,11 +249,22 @@ def new_tokens(batch, variant, rng):
     return np.array(counts, np.int32), contexts
 
 
-def make(config_name, batch, rng, variant=None):
+def sizes_of_ranks(config, tp):
+    """Of a model of which each rank has heads, inner rows and tokens as the configuration counts them."""
+    if tp == 1:
+        return {}
+    names = ("num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size")
+    return {name: tp * config[name] for name in names} | {"tp": tp}
+
+
+def make(config_name, batch, rng, variant=None, tp=1):
     """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt". In
-    "routing" the step also tells the weights of experts."""
+    "routing" the step also tells the weights of experts. Each of `tp` ranks has the sizes of the
+    configuration."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
+    sizes = sizes_of_ranks(config, tp)
+    config |= sizes
     layers, kv_heads, dim = (
         config[key] for key in ("num_hidden_layers", "num_key_value_heads", "head_dim")
     )
@@ -287,14 +299,14 @@ def make(config_name, batch, rng, variant=None):
     inputs["inv_freq"] = inv_freq.astype(np.float32)
     dims = {"batch": batch, "max_pages": max_pages, "num_pages": num_pages}
     expected = {"logits": Expectation(logits, np.float32, 2e-2)}
-    options = ()
+    options = [word for name, value in sizes.items() for word in ("-D", f"{name}={value}")]
     if variant == "routing":
         expected["routing"] = Expectation(routing, np.float32, 2e-2)
-        options = ("-D", "routing=true")
+        options += ("-D", "routing=true")
     elif variant is not None:
         inputs["row_start"] = row_start
         dims["extra"] = batch - len(counts)
-        options = ("-D", "several_tokens=true")
+        options += ("-D", "several_tokens=true")
     return Case(
         dims,
         inputs,

@@ -5,5 +5,5 @@ import decoder
 DIM = "batch"
 
 
-def make(batch, rng, variant=None):
-    return decoder.make("gemma3-tiny.json", batch, rng, variant)
+def make(batch, rng, variant=None, tp=1):
+    return decoder.make("gemma3-tiny.json", batch, rng, variant, tp)

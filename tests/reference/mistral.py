@@ -6,5 +6,5 @@ import decoder
 DIM = "batch"
 
 
-def make(batch, rng, variant=None):
-    return decoder.make("mistral-tiny.json", batch, rng, variant)
+def make(batch, rng, variant=None, tp=1):
+    return decoder.make("mistral-tiny.json", batch, rng, variant, tp)

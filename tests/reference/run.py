@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs an example on the host target and compares what it writes with its reference.
 
-    run.py ETC NAME SIZE [--sms N] [--seed N] [--seeds N] [--variant WORD] [--strip-events] [--schedule WORD] [-- MORE ARGUMENTS OF `etc run`]
+    run.py ETC NAME SIZE [--sms N] [--seed N] [--seeds N] [--variant WORD] [--tp N] [--strip-events]
+           [--schedule WORD] [-- MORE ARGUMENTS OF `etc run`]
 
 SIZE is the example's one size that matters: n, tokens or batch. Some references have a variant of
-their inputs. With --seeds, one artifact for the host runs with the inputs of so many seeds, where
-data decide what runs; so it does with --schedule, of that schedule. With --strip-events, the example runs without its event clauses, on events that etc
+their inputs. With --tp, so many ranks share a model. With --seeds, one artifact for the host runs
+with the inputs of so many seeds, where data decide what runs; so it does with --schedule, of that
+schedule. With --strip-events, the example runs without its event clauses, on events that etc
 derives. Exits 0 when everything agrees.
 """
 
@@ -25,7 +27,8 @@ PROGRAMS = {"mistral": "llama"}  # where the program has another name
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
 OWN_PROGRAMS = ("moe_route", "biased_experts")  # of tests/programs, no examples
 NAMES = ("row_sum", "softmax", "cholesky", "mlp", "attention", "arcee", "qwen2", "qwen3", "llama", "mistral", "gemma3",
-         "moe_routing", "gemm", "gemm_chain", "moe_layer", "qwen3_moe", "all_reduce", "mlp_tp", "qwen3_by_hand", "llama_by_hand", *OWN_PROGRAMS)
+         "moe_routing", "gemm", "gemm_chain", "moe_layer", "qwen3_moe", "all_reduce", "mlp_tp", "qwen3_by_hand",
+         "llama_by_hand", *OWN_PROGRAMS)
 
 
 def parse_arguments():
@@ -37,6 +40,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="from the seed on")
     parser.add_argument("--variant", help="which inputs, where the reference has variants")
+    parser.add_argument("--tp", type=int, help="of a model, the number of ranks")
     parser.add_argument("--strip-events", action="store_true")
     parser.add_argument("--schedule", help="of an artifact that is compiled ahead")
     words, more = sys.argv[1:], []
@@ -95,9 +99,10 @@ def command(options, case, words, folder):
 
 
 def make_case(options, seed):
-    variant = {"variant": options.variant} if options.variant else {}
+    words = {"variant": options.variant, "tp": options.tp}
+    words = {name: word for name, word in words.items() if word}
     return importlib.import_module(options.name.removesuffix(BY_HAND)).make(
-        options.size, np.random.default_rng(seed), **variant
+        options.size, np.random.default_rng(seed), **words
     )
 
 
