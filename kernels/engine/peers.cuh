@@ -2,11 +2,19 @@
 #pragma once
 
 #include "arch/common/types.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/system.cuh"
 #include "engine/events.cuh"
 
 namespace etc {
+
+/// An operand that an implementation writes at peers, itself among them. `own` is that of its own
+/// rank, and Peers::Moved makes it that of a peer.
+template <class Pointer>
+struct AtPeers {
+  Pointer own;
+};
 
 /// The symmetric memory of all ranks has one layout, so what stands at some place of the own one
 /// stands at the same place of a peer's. Launches are counted by the epoch of the events, so that a
@@ -21,8 +29,17 @@ struct Peers {
 
   template <class T>
   ETC_DEVICE T* At(T* own, i64 peer) const {
-    auto* bytes = reinterpret_cast<const char*>(own) + distances[peer];
-    return reinterpret_cast<T*>(const_cast<char*>(bytes));
+    return Moved(own, distances[peer]);
+  }
+  /// What lies so many bytes behind.
+  template <class T>
+  static ETC_DEVICE T* Moved(T* own, i64 bytes) {
+    return reinterpret_cast<T*>(const_cast<char*>(reinterpret_cast<const char*>(own)) + bytes);
+  }
+  template <class T>
+  static ETC_DEVICE Flagged<T> Moved(Flagged<T> own, i64 bytes) {
+    own.memory += bytes;
+    return own;
   }
 
   /// The signal that this rank has ended the launch before, which cleared the counters of this one.
@@ -35,17 +52,18 @@ struct Peers {
   }
 
   /// Nobody reaches into the memory of a peer that has not begun the launch. A thread polls for
-  /// each peer; the caller's Sync covers the others.
+  /// each peer; the caller's Sync covers the others. `began`: that they have is known already.
   template <class Role>
-  ETC_DEVICE void Await(const Role& role, const Events& events) const {
+  ETC_DEVICE void Await(const Role& role, const Events& events, bool& began) const {
 #ifndef ETC_NO_HANDSHAKE  // a test shows what happens without it
-    if (role.thread < ranks) {
+    if (!began && role.thread < ranks) {
       const u32 launch = NumberOf(events.header);
       // A peer may have begun the next launch already.
       while (i32(LoadAcquireSystem(begun + role.thread * kWords) - launch) < 0) {
       }
     }
 #endif
+    began = true;
   }
 
  private:

@@ -74,7 +74,6 @@ class Joining {
     }
     for (DeviceId id : module_.devices.Ids()) {
       Device& device = module_.devices[id];
-      device.impls.clear();
       device.tasks.insert(device.tasks.begin(), axis_);
     }
     for (NodeId id : module_.nodes.Ids()) {
@@ -137,7 +136,7 @@ class Joining {
     tensor.tile.clear();
     tensor.sources.clear();
     tensor.shard.reset();
-    tensor.swizzled = tensor.flagged = tensor.symmetric = tensor.array = false;
+    tensor.swizzled = tensor.symmetric = tensor.array = false;
     tensor.counts = {};
   }
 
@@ -230,9 +229,16 @@ Module AtRanks(const Module& module, int64_t ranks) {
   return at;
 }
 
-Module JoinRanks(Module module, int64_t ranks) {
+Module JoinRanks(Module module, int64_t ranks, JoinedFor whom) {
+  if (whom == JoinedFor::Proofs) {
+    for (DeviceId id : module.devices.Ids()) {
+      module.devices[id].impls.clear();
+    }
+  }
   Joining(module, ranks).Run();
-  LowerSlices(module);
+  if (whom == JoinedFor::Proofs) {
+    LowerSlices(module);
+  }
   return module;
 }
 

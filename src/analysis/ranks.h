@@ -12,13 +12,20 @@ namespace etc {
 /// for other numbers are gone. `rank` stays, as that of one rank.
 Module AtRanks(const Module& module, int64_t ranks);
 
+/// Who asks about a program of all ranks.
+enum class JoinedFor : uint8_t {
+  Proofs,      // no implementations; where an argument was a slice, whose rank is free, the call is
+               // of a copy of its device function that takes the whole tensor
+  WholeCalls,  // implementations stay, since they say what loaders read ahead, and so do slices
+};
+
 /// One program of all ranks, made of a module `AtRanks`. The rank is the first coordinate of each
 /// task and the first axis of each tensor and event: what is written or notified at a peer has the
-/// peer's number there, and everything else the own one. There are no implementations, no checks of
-/// launches and no handshakes. `distinct` stays for what graphs are given, of which it holds on
-/// each rank by itself (`CallProgram::of_ranks`); that of others, and `counts`, are forgotten.
-/// Symmetric buffers lie behind all others.
-Module JoinRanks(Module module, int64_t ranks);
+/// peer's number there, and everything else the own one. There are no checks of launches and no
+/// handshakes. `distinct` stays for what graphs are given, of which it holds on each rank by itself
+/// (`CallProgram::of_ranks`); that of others, and `counts`, are forgotten. Symmetric buffers lie
+/// behind all others.
+Module JoinRanks(Module module, int64_t ranks, JoinedFor whom = JoinedFor::Proofs);
 
 /// Gives copies of device functions the names of the originals, for messages: such a module cannot
 /// be printed or compiled.

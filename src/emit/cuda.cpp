@@ -29,6 +29,9 @@ class CudaWriter {
     if (raised_.has_checks) {
       text += "#define ETC_DEBUG_CHECKS\n";
     }
+    if (module_.mesh) {
+      text += "#define ETC_WORD_SCOPE \"sys\"\n";  // peers write words of symmetric buffers
+    }
     return Join(text + headers);
   }
 
@@ -233,10 +236,9 @@ class CudaWriter {
       end = fmt::format("Max({}, {} + {})", end, CxxExpr(scope, place.first), bytes);
     }
     out.Open("ETC_DEVICE auto OpenFlags([[maybe_unused]] const Params& params) {");
-    out.Line(
-        begin ? fmt::format("return FlagState(params.workspace + {}LL - FlagState::kHeaderBytes);",
-                            *begin)
-              : "return NoFlags{};");
+    out.Line(begin ? fmt::format("return FlagState(params.{} + {}LL - FlagState::kHeaderBytes);",
+                                 scope.raised().symmetric_flags ? "symmetric" : "workspace", *begin)
+                   : "return NoFlags{};");
     out.Close();
     out.Open("ETC_DEVICE i64 FlaggedBytes(const Params& params) {");
     out.Line("[[maybe_unused]] const Dims dims = params.dims();");

@@ -21,6 +21,17 @@ std::string DeviceScope::Extent(TensorId id, size_t axis) const {
   return "args." + names_.Extent(tensor, axis);
 }
 
+namespace {
+
+/// Whether an implementation writes the parameter at peers. Its type says so, or one that knows of
+/// no peers would compile and write to the own rank alone.
+bool IsAtPeers(const RaisedDevice& device, const Tensor& param) {
+  return device.impl != nullptr && param.symmetric;
+}
+std::string AtPeersType(const std::string& type) { return fmt::format("AtPeers<{}>", type); }
+
+}  // namespace
+
 void WriteArgs(TextWriter& out, const DeviceScope& scope, const RaisedDevice& raised_device,
                bool checks) {
   const Module& module = scope.module();
@@ -30,12 +41,12 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const RaisedDevice& ra
   out.Open(fmt::format("struct Args_{} {{", device.name));
   for (TensorId id : device.params) {
     const Tensor& tensor = module.tensors[id];
-    if (scope.raised().flagged.contains(id)) {
-      out.Line(fmt::format("Flagged<{}> {};", CxxType(tensor.type), names.Pointer(tensor)));
-    } else {
-      out.Line(fmt::format("{}{}* {};", tensor.access == Access::In ? "const " : "",
-                           CxxType(tensor.type), names.Pointer(tensor)));
-    }
+    std::string type = scope.raised().flagged.contains(id)
+                           ? fmt::format("Flagged<{}>", CxxType(tensor.type))
+                           : fmt::format("{}{}*", tensor.access == Access::In ? "const " : "",
+                                         CxxType(tensor.type));
+    out.Line(fmt::format("{} {};", IsAtPeers(raised_device, tensor) ? AtPeersType(type) : type,
+                         names.Pointer(tensor)));
     const RaisedTensor& raised = scope.raised().tensors.at(id);
     for (size_t axis = 0; axis < raised.extents.size(); ++axis) {
       if (auto value = raised.extents[axis]) {
@@ -117,6 +128,9 @@ void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare
     }
     if (argument.indices.size() > (module.tensors[argument.tensor].array ? 1 : 0)) {
       pointer += " + " + CxxOffset(scope, argument.tensor, argument.indices);
+    }
+    if (IsAtPeers(callee, param)) {
+      pointer = "{" + pointer + "}";
     }
     out.Line(fmt::format("args.{} = {};", names.Pointer(param), pointer));
     if (auto map = raised.maps.find(i); map != raised.maps.end()) {

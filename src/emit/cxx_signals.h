@@ -10,10 +10,11 @@
 
 namespace etc {
 
-/// The consumers' wait until all peers have begun the launch. A barrier follows it.
+/// The consumers' wait until all peers have begun the launch, which they need once only. A barrier
+/// follows it.
 inline const char* AwaitPeersText(Arch arch) {
-  return arch == Arch::Host ? "dims.peers.Await(u32(params.launch));"
-                            : "dims.peers.Await(consumer, events);";
+  return arch == Arch::Host ? "dims.peers.Await(u32(params.launch), peers_began);"
+                            : "dims.peers.Await(consumer, events, peers_began);";
 }
 
 /// What a watched wait at this place in program order asks when it has lasted for a while. `values`

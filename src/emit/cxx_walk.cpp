@@ -401,6 +401,9 @@ void WriteWalk(TextWriter& out, const KernelScope& scope, Role role, Arch arch) 
   if (scope.raised().moves) {
     out.Line("[[maybe_unused]] i64 moved = 0;");
   }
+  if (scope.module().mesh && role == Role::Consumer) {
+    out.Line("[[maybe_unused]] bool peers_began = false;");
+  }
   WalkWriter writer(out, scope, role, arch, false);
   writer.Record([&] { writer.WriteNodes(scope.raised().kernel.body); });
 }

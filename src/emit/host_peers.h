@@ -33,11 +33,12 @@ struct Peers {
     }
   }
 
-  /// Nobody reaches into the memory of a peer that has not begun the launch.
-  void Await(u32 launch) const {
+  /// Nobody reaches into the memory of a peer that has not begun the launch. `began`: that all have
+  /// is known already.
+  void Await(u32 launch, bool& began) const {
     ETC_MEETING();
 #ifndef ETC_NO_HANDSHAKE  // a test shows what happens without it
-    for (i64 peer = 0; peer < ranks; ++peer) {
+    for (i64 peer = 0; !began && peer < ranks; ++peer) {
       u32* word = begun + peer * kWords;
       // A peer may have begun the next launch already.
       for (u32 seen; i32((seen = LoadAcquire(word)) - launch) < 0;) {
@@ -45,6 +46,7 @@ struct Peers {
       }
     }
 #endif
+    began = true;
   }
 };
 

@@ -24,9 +24,10 @@ void NodePrinter::Print(const BufferDecl& buffer, SourceRange) {
   std::string type = text_.Type(tensor);
   std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
   names_.Declare(buffer.tensor);
-  const char* word = tensor.flagged ? "flagged " : tensor.symmetric ? "symmetric " : "";
-  layout_.Line(fmt::format("{} = {} {}{}{};", names_.Of(buffer.tensor),
-                           tensor.offset ? "workspace" : "buffer", word, type, offset));
+  layout_.Line(fmt::format("{} = {} {}{}{}{};", names_.Of(buffer.tensor),
+                           tensor.offset ? "workspace" : "buffer",
+                           tensor.flagged ? "flagged " : "", tensor.symmetric ? "symmetric " : "",
+                           type, offset));
 }
 
 void NodePrinter::Print(const EventDecl& decl, SourceRange) {

@@ -9,6 +9,7 @@
 
 #include "analysis/control_tensors.h"
 #include "analysis/order/order.h"
+#include "analysis/ranks.h"
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
@@ -26,6 +27,15 @@ struct Plan {
   std::set<EventId> dropped;  // events without which everything is as much in order as before
 };
 
+/// How many ranks the kernel is for.
+int64_t RanksOf(const Module& module, const Kernel& kernel) {
+  if (!module.mesh) {
+    return 1;
+  }
+  auto ranks = RangeOfDim(module, module.mesh->size, RangesOf(module, kernel));
+  return ranks ? ranks->hi : module.mesh->values.front();
+}
+
 bool SameBuffers(const VersionsOf& a, const VersionsOf& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
                                             [](auto& x, auto& y) { return x.first == y.first; });
@@ -33,14 +43,16 @@ bool SameBuffers(const VersionsOf& a, const VersionsOf& b) {
 
 class Flagger {
  public:
-  Flagger(Module& module, Kernel& kernel, const ScheduleOptions& options)
+  Flagger(Module& module, KernelId kernel, const ScheduleOptions& options)
       : module_(module),
-        kernel_(kernel),
+        id_(kernel),
+        kernel_(module.kernels[kernel]),
         options_(options),
-        ranges_(RangesOf(module, kernel)),
-        sites_(SharesOf(module, kernel)),
+        ranges_(RangesOf(module, kernel_)),
+        ranks_(RanksOf(module, kernel_)),
+        sites_(SharesOf(module, kernel_)),
         buffer_versions_(module, sites_),
-        control_(ControlTensors(module, MakeCallProgram(module, kernel))) {
+        control_(ControlTensors(module, MakeCallProgram(module, kernel_))) {
     for (size_t i = 0; i < sites_.size(); ++i) {
       const Share& share = ShareAt(i);
       const Device& callee = module.devices[share.callee];
@@ -68,8 +80,13 @@ class Flagger {
         }
       }
     }
+    // All flagged words of a kernel are in one memory.
+    bool symmetric = std::any_of(best.flagged.begin(), best.flagged.end(), [&](const auto& each) {
+      return module_.tensors[each.first].symmetric;
+    });
     for (const auto& [buffer, versions] : best.flagged) {
       module_.tensors[buffer].flagged = true;
+      module_.tensors[buffer].symmetric = symmetric;
       buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
     for (const auto& [buffer, versions] : best.versions) {
@@ -283,16 +300,27 @@ class Flagger {
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Privatise(buffer, versions, uses_[buffer]);
     }
-    CallProgram program = MakeCallProgram(module_, kernel_);
-    std::vector<EventId> announcing = program.events;
-    std::erase_if(announcing, [&](EventId event) { return !Announces(plan, event); });
-    plan.dropped = Order(module_, program).Redundant(announcing);
+    if (ranks_ > 1) {
+      // A notify to a peer puts things in order there, which one rank's program does not show.
+      Module joined = JoinRanks(AtRanks(module_, ranks_), ranks_, JoinedFor::WholeCalls);
+      plan.dropped = Redundant(joined, joined.kernels[id_], plan);
+    } else {
+      plan.dropped = Redundant(module_, kernel_, plan);
+    }
     for (const auto& [buffer, versions] : plan.flagged) {
       module_.tensors[buffer].flagged = false;
     }
     for (const auto& [buffer, versions] : plan.versions) {
       buffer_versions_.Rejoin(buffer, uses_[buffer]);
     }
+  }
+
+  /// The events that announce flagged buffers and put nothing else in order.
+  std::set<EventId> Redundant(const Module& module, const Kernel& kernel, const Plan& plan) const {
+    CallProgram program = MakeCallProgram(module, kernel);
+    std::vector<EventId> announcing = program.events;
+    std::erase_if(announcing, [&](EventId event) { return !Announces(plan, event); });
+    return Order(module, program).Redundant(announcing);
   }
 
   /// Whether each share that notifies the event writes a flagged buffer.
@@ -335,9 +363,11 @@ class Flagger {
   }
 
   Module& module_;
+  const KernelId id_;
   Kernel& kernel_;
   const ScheduleOptions& options_;
   DimRanges ranges_;
+  const int64_t ranks_;
   std::vector<ShareSite> sites_;
   BufferVersions buffer_versions_;
   std::set<TensorId> control_;  // the kernel reads them as they are
@@ -351,13 +381,13 @@ class Flagger {
 
 std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
                           const ScheduleOptions& options) {
-  return Flagger(module, module.kernels[kernel], options).ReasonAgainst(tensor);
+  return Flagger(module, kernel, options).ReasonAgainst(tensor);
 }
 
 bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics&) {
   for (KernelId id : module.kernels.Ids()) {
     if (module.kernels[id].schedule != ScheduleKind::Kernels) {
-      Flagger(module, module.kernels[id], options).Run();
+      Flagger(module, id, options).Run();
     }
   }
   return true;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/control_tensors.h"
@@ -72,18 +74,21 @@ class Planner {
     return offset;
   }
 
-  /// Places the symmetric buffers one behind the other, in a memory of their own.
-  void PlaceSymmetric() {
+  /// Places the symmetric buffers that are not flagged one behind the other, in a memory of their
+  /// own, and gives the end of the last.
+  ExprId PlaceSymmetric() {
     ExprId offset = MakeInt(module_, 0);
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration != nullptr && module_.tensors[declaration->tensor].symmetric) {
+      if (declaration != nullptr && module_.tensors[declaration->tensor].symmetric &&
+          !module_.tensors[declaration->tensor].flagged) {
         offset = PlaceOf(declaration->tensor, offset);
         module_.tensors[declaration->tensor].offset = offset;
         ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
         offset = MakeAdd(module_, offset, size);
       }
     }
+    return offset;
   }
 
   /// Places the flagged buffers one behind the other, after their header.
@@ -99,11 +104,15 @@ class Planner {
     }
   }
 
-  bool HasFlagged() const {
-    return std::any_of(kernel_.declarations.begin(), kernel_.declarations.end(), [&](NodeId id) {
+  /// A flagged buffer, if there is one. All of a kernel are in one memory.
+  std::optional<TensorId> AnyFlagged() const {
+    for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      return declaration != nullptr && module_.tensors[declaration->tensor].flagged;
-    });
+      if (declaration != nullptr && module_.tensors[declaration->tensor].flagged) {
+        return declaration->tensor;
+      }
+    }
+    return std::nullopt;
   }
 
  private:
@@ -179,26 +188,38 @@ class Planner {
   std::map<TensorId, Lifetime> lifetimes_;
 };
 
+/// How far the buffers that are not flagged reach at most, in each of the two memories.
+struct UnflaggedEnds {
+  int64_t workspace = 0;
+  int64_t symmetric = 0;
+};
+
+void Extend(int64_t& most, const Module& module, ExprId end) {
+  auto bounds = Bounds(module, end, {});
+  most = bounds ? std::max(most, bounds->hi) : std::numeric_limits<int64_t>::max();
+}
+
 }  // namespace
 
 bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
-  // The kernels of a graph share a workspace. Whatever the sizes, only flagged words may stand
-  // where a flag is looked for: unflagged data would look like data that has arrived.
-  std::map<std::string, int64_t> shared_ends;
+  // The kernels of a graph share a workspace, and their symmetric memory. Whatever the sizes, only
+  // flagged words may stand where a flag is looked for: unflagged data would look like data that
+  // has arrived.
+  std::map<std::string, UnflaggedEnds> unflagged;
   for (KernelId id : module.kernels.Ids()) {
     Planner planner(module, module.kernels[id]);
-    planner.PlaceSymmetric();
-    ExprId end = planner.PlaceShared();
-    int64_t& shared_end = shared_ends[module.kernels[id].graph];
-    auto bounds = Bounds(module, end, {});
-    shared_end = bounds ? std::max(shared_end, bounds->hi) : std::numeric_limits<int64_t>::max();
+    UnflaggedEnds& ends = unflagged[module.kernels[id].graph];
+    Extend(ends.symmetric, module, planner.PlaceSymmetric());
+    Extend(ends.workspace, module, planner.PlaceShared());
   }
   for (KernelId id : module.kernels.Ids()) {
     Planner planner(module, module.kernels[id]);
-    if (!planner.HasFlagged()) {
+    std::optional<TensorId> flagged = planner.AnyFlagged();
+    if (!flagged) {
       continue;
     }
-    int64_t begin = shared_ends.at(module.kernels[id].graph);
+    const UnflaggedEnds& ends = unflagged.at(module.kernels[id].graph);
+    int64_t begin = module.tensors[*flagged].symmetric ? ends.symmetric : ends.workspace;
     if (begin == std::numeric_limits<int64_t>::max()) {
       diagnostics.Error(DiagnosticKind::Unsupported, module.kernels[id].range,
                         "the buffers that are not flagged have no largest size");

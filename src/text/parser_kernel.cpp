@@ -196,7 +196,7 @@ void Parser::Declaration(std::vector<NodeId>& declarations) {
   bool placed = !At(TokenKind::KeywordBuffer);
   Expect(placed ? TokenKind::KeywordWorkspace : TokenKind::KeywordBuffer);
   bool flagged = Accept(TokenKind::KeywordFlagged);
-  bool symmetric = !flagged && AcceptSymmetric();
+  bool symmetric = AcceptSymmetric();
   Tensor tensor = Type(name, TensorKind::Buffer);
   tensor.flagged = flagged;
   tensor.symmetric = symmetric;

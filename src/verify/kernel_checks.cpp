@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "analysis/samples.h"
 #include "ir/checked.h"
 #include "ir/evaluate.h"
@@ -89,6 +91,28 @@ void CheckProfile(const Module& module, const Profile& profile, ExprChecker& exp
 
 namespace {
 
+/// The flagged words of a kernel stand in one memory.
+void CheckFlagsTogether(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  std::optional<TensorId> first;
+  for (NodeId id : kernel.declarations) {
+    const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
+    if (buffer == nullptr || !module.tensors[buffer->tensor].flagged) {
+      continue;
+    }
+    const Tensor& tensor = module.tensors[buffer->tensor];
+    const Tensor& other = module.tensors[first.value_or(buffer->tensor)];
+    if (tensor.symmetric != other.symmetric) {
+      diagnostics.Error(
+          DiagnosticKind::Structure, module.RangeOf(id),
+          fmt::format("`%{}` is {}symmetric, unlike `%{}`, but all flagged buffers of a kernel "
+                      "are in one memory",
+                      tensor.name, tensor.symmetric ? "" : "not ", other.name));
+      return;
+    }
+    first = first.value_or(buffer->tensor);
+  }
+}
+
 /// Flags in data stand in the place of events, which launches do without.
 void CheckNothingFlagged(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   for (NodeId id : kernel.declarations) {
@@ -109,6 +133,7 @@ void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diag
     CheckNothingFlagged(module, kernel, diagnostics);
     return;
   }
+  CheckFlagsTogether(module, kernel, diagnostics);
   std::vector<ShareSite> dispatches = DispatchesOf(module, kernel);
   ScheduleKind kind = dispatches.empty() ? ScheduleKind::Static : ScheduleKind::Dynamic;
   if (kernel.schedule == kind) {

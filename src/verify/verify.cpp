@@ -60,7 +60,8 @@
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
 //     what no call has written yet is not read.
-//   - A kernel of separate launches has no flagged buffers.
+//   - A kernel of separate launches has no flagged buffers. All flagged buffers of a kernel are
+//     symmetric, or none is.
 //   - A kernel is `dynamic` where it has a dispatch, `static` or `kernels` where it has none; an SM
 //   takes
 //     from 1 to 64 tasks ahead.

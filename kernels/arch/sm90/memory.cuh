@@ -3,6 +3,11 @@
 
 #include "arch/common/types.cuh"
 
+// The scope of words that are data and flag at once: that of the system where peers store them.
+#ifndef ETC_WORD_SCOPE
+#define ETC_WORD_SCOPE "gpu"
+#endif
+
 namespace etc {
 
 // Acquire at GPU scope: reads that follow see what was written before the release that stored the
@@ -20,14 +25,14 @@ ETC_DEVICE u32 LoadRelaxed(const u32* address) {
   return value;
 }
 
-// The same where `wanted`, without a branch; else the words stay as they are. Volatile, so that
-// many stay in flight.
+// Relaxed at the scope of words, where `wanted`, without a branch; else the words stay as they are.
+// Volatile, so that many stay in flight.
 ETC_DEVICE void LoadRelaxedIf(u32& word, const u32* address, bool wanted) {
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
       "setp.ne.u32 p, %2, 0;\n"
-      "@p ld.relaxed.gpu.global.b32 %0, [%1];\n"
+      "@p ld.relaxed." ETC_WORD_SCOPE ".global.b32 %0, [%1];\n"
       "}"
       : "+r"(word)
       : "l"(address), "r"(u32(wanted))
@@ -38,23 +43,24 @@ ETC_DEVICE void LoadRelaxedIf(Vec4& words, const u32* address, bool wanted) {
       "{\n"
       ".reg .pred p;\n"
       "setp.ne.u32 p, %5, 0;\n"
-      "@p ld.relaxed.gpu.global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+      "@p ld.relaxed." ETC_WORD_SCOPE ".global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
       "}"
       : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w)
       : "l"(address), "r"(u32(wanted))
       : "memory");
 }
 
+// Relaxed at the scope of words.
 ETC_DEVICE void StoreRelaxed(u32* address, u32 word) {
-  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(word) : "memory");
+  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.b32 [%0], %1;" ::"l"(address), "r"(word) : "memory");
 }
 ETC_DEVICE void StoreRelaxed(u32* address, u32 first, u32 second) {
-  asm volatile("st.relaxed.gpu.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(first),
+  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(first),
                "r"(second)
                : "memory");
 }
 ETC_DEVICE void StoreRelaxed(u32* address, Vec4 words) {
-  asm volatile("st.relaxed.gpu.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words.x),
+  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words.x),
                "r"(words.y), "r"(words.z), "r"(words.w)
                : "memory");
 }

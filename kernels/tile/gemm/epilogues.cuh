@@ -9,7 +9,7 @@
 
 namespace etc {
 
-// Epilogues. kInputs sums make one output; an operand is read before the sums are there, so that
+// Epilogues. y has kColumns outputs for each b. kInputs sums make one output; an operand is read before the sums are there, so that
 // its latency is hidden; kReadsPlain: not before the consumers have waited for it. Each call is for
 // `run` neighbouring outputs n of one b, n a multiple of `run`.
 
@@ -17,6 +17,8 @@ struct NoOperand {};
 
 /// y = sum
 struct store {
+  template <class Args>
+  static constexpr int kColumns = int(Args::y_1);
   static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 1;
   template <class Args>
@@ -39,8 +41,46 @@ struct largest : store {
   static constexpr int kBlock = 16;
 };
 
+/// y [rank, b, n] = sum, at every rank: the own part of what all ranks add up. The peers come first,
+/// as the way to them is longer.
+struct send {
+  template <class Args>
+  static constexpr int kColumns = int(Args::y_2);
+  static constexpr bool kFindsLargest = false;
+  static constexpr int kInputs = 1;
+  template <class Args>
+  static constexpr bool kReadsPlain = false;
+
+  /// To the rank behind the own one and so on, in bytes; the own one is the last.
+  template <int ranks>
+  struct Distances {
+    i64 to[ranks];
+  };
+  template <int run, class Args>
+  static ETC_DEVICE auto Operand(const Args& args, i64, i64) {
+    constexpr int ranks = int(Args::y_0);
+    Distances<ranks> distances;
+#pragma unroll
+    for (int i = 0; i < ranks; ++i) {
+      distances.to[i] = args.dims.peers.distances[(args.dims.peers.rank + 1 + i) % ranks];
+    }
+    return distances;
+  }
+  template <class Args, int run, class T>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               const T& distances) {
+    i64 at = (args.dims.peers.rank * args.y_1 + b) * kColumns<Args> + n;
+#pragma unroll
+    for (i64 distance : distances.to) {
+      StoreRun(args.dims.peers.Moved(args.y.own, distance), at, sums[0]);
+    }
+  }
+};
+
 /// y = residual + sum; both may be the same buffer.
 struct residual {
+  template <class Args>
+  static constexpr int kColumns = int(Args::y_1);
   static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 1;
   template <class Args>
@@ -65,6 +105,8 @@ struct residual {
 /// y = Activation(gate) * up
 template <class Activation>
 struct GatedEpilogue {
+  template <class Args>
+  static constexpr int kColumns = int(Args::y_1);
   static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 2;
   template <class Args>

@@ -180,7 +180,7 @@ class SkinnySingleEpilogue {
       : b_(consumer.thread / kPairs),
         pair_(consumer.thread % kPairs),
         n_(i64(m) * Shape::kOutputs + pair_ * 2),
-        mine_(b_ < args.x_0 && n_ < Args::y_1),
+        mine_(b_ < args.x_0 && n_ < Epilogue::template kColumns<Args>),
         operand_(Epilogue::template Operand<2>(args, mine_ ? b_ : 0, mine_ ? n_ : 0)) {
     if constexpr (Shape::kBias) {
       const bf16* bias = Shape::Weights::Bias(args, mine_ ? n_ : 0);

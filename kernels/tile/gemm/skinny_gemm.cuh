@@ -3,7 +3,7 @@
 // activations are the N side of the tensor core instruction.
 //
 // Config: rows (8 or 16 weight rows in a task), max_batch (the largest x_0); may have chunk_k (k of
-// one ring slot), epilogue ('store, 'residual, 'silu_mul), weights ('plain, 'qkv), bias (adds
+// one ring slot), epilogue ('store, 'residual, 'silu_mul, 'send), weights ('plain, 'qkv), bias (adds
 // args.bias[n]; for 'qkv, args.bq, bk and bv are added where there are such), norm and eps (the RMS
 // norm of x with the weight args.norm comes first), single.
 //

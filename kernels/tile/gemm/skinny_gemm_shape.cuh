@@ -45,7 +45,8 @@ struct SkinnyGemmShape {
   static constexpr int kGroupRows =
       kRows <= 16 || (kRows % 16 == 0 && (kGated || kDepth <= 4096)) ? (kRows < 16 ? 8 : 16) : 8;
   static constexpr int kGroups = kRows / kGroupRows;
-  static constexpr int kAllGroups = int(Args::y_1) * Epilogue::kInputs / kGroupRows;
+  static constexpr int kAllGroups =
+      Epilogue::template kColumns<Args> * Epilogue::kInputs / kGroupRows;
   static_assert(kDepth % kTileColumns == 0, "k is a multiple of 32");
 
   static constexpr int kGivenChunk = int(SkinnyGemmChunk<Config>::value);

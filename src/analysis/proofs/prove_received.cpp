@@ -1,17 +1,22 @@
 // What a task writes or notifies at a peer is there before the peer ends its launch: the task
 // notifies an element of each rank at which it writes, and a task waits for each element that is
-// notified at a peer. docs/multi-gpu.md says why no launch disturbs another then.
+// notified at a peer; or a task reads each flagged word that is written at a peer.
+// docs/multi-gpu.md says why no launch disturbs another then.
 #include <fmt/format.h>
 
 #include "analysis/proofs/prover.h"
+#include "analysis/sets/flat_axes.h"
 
 namespace etc {
 namespace {
 
 class ReceivedProof {
  public:
-  ReceivedProof(Prover& prover, const EventRelations& relations)
-      : prover_(prover), unknowns_(prover.unknowns), relations_(relations) {}
+  ReceivedProof(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses)
+      : prover_(prover),
+        unknowns_(prover.unknowns),
+        relations_(relations),
+        accesses_(accesses) {}
 
   /// Some task waits for each element that is notified at a peer.
   void Notify(const EdgeRelation& notify) {
@@ -48,13 +53,52 @@ class ReceivedProof {
                        point->at(ElementName(0)), SizesText(unknowns_, *point, nullptr, 1)));
   }
 
-  /// A task notifies each rank at which it writes.
+  /// A task notifies each rank at which it writes, or writes words there that are read.
   void Write(const ProgramCall& call, const AccessRegion& region) {
     prover_.context.SetBudget();
     Set remote = AtPeers(region.set);
     if (!region.write || IsEmpty(remote)) {
       return;
     }
+    if (unknowns_.module().tensors[region.tensor].flagged) {
+      WriteWords(call, region, remote);
+    } else {
+      WriteAndNotify(call, region, remote);
+    }
+  }
+
+ private:
+  /// A reader waits for each word.
+  void WriteWords(const ProgramCall& call, const AccessRegion& region, const Set& remote) {
+    std::vector<std::string> names = ElementNamesOf(unknowns_, region.tensor);
+    Set read = unknowns_.All() - unknowns_.All();
+    bool exact = region.exact;
+    for (const std::vector<AccessRegion>& regions : accesses_.first) {
+      for (const AccessRegion& each : regions) {
+        if (!each.write && each.tensor == region.tensor) {
+          exact = exact && each.exact;
+          read = each.exact ? read | OverSizes(unknowns_, each.set, names) : read;
+        }
+      }
+    }
+    auto point = Lost(OverSizes(unknowns_, remote, names), read, exact);
+    if (!point) {
+      return;
+    }
+    if (point->empty()) {
+      Open(call.range, fmt::format("each `%{}` that `@{}` writes at a peer is read",
+                                   unknowns_.module().tensors[region.tensor].name,
+                                   call.device->name));
+      return;
+    }
+    Refute(call.range,
+           fmt::format("{} is written by a peer, and no task reads it: rank {} may have ended the "
+                       "launch before{}",
+                       ElementText(unknowns_, region.tensor, *point), point->at(ElementName(0)),
+                       SizesText(unknowns_, *point, nullptr, 1)));
+  }
+
+  void WriteAndNotify(const ProgramCall& call, const AccessRegion& region, const Set& remote) {
     std::vector<std::string> names = TaskNames(call, 1);
     names.push_back(ElementName(0));
     Set notified = unknowns_.All() - unknowns_.All();
@@ -83,7 +127,6 @@ class ReceivedProof {
                        SizesText(unknowns_, *point, &call, 1)));
   }
 
- private:
   Set AtPeers(const Set& set) const {
     return set & Ne(unknowns_.Param(ElementName(0)), unknowns_.Param(CoordinateName(0, 1)));
   }
@@ -112,13 +155,14 @@ class ReceivedProof {
   Prover& prover_;
   Unknowns& unknowns_;
   const EventRelations& relations_;
+  const ProgramAccesses& accesses_;
 };
 
 }  // namespace
 
 void ProveReceived(Prover& prover, const EventRelations& relations,
                    const ProgramAccesses& accesses) {
-  ReceivedProof proof(prover, relations);
+  ReceivedProof proof(prover, relations, accesses);
   for (const EdgeRelation& notify : relations.notifies) {
     proof.Notify(notify);
   }

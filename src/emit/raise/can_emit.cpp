@@ -132,38 +132,22 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   return ok;
 }
 
-/// What a device does of a mesh: implementations know of no peers, and a rank that ends early,
-/// since a check failed or a wait was given up, would leave its peers waiting for it.
+/// What a device does of a mesh: a rank that ends early, since a check failed or a wait was given
+/// up, would leave its peers waiting for it.
 bool RanksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   if (!module.mesh) {
     return true;
   }
-  bool ok = true;
-  auto unsupported = [&](SourceRange range, std::string message) {
-    diagnostics.Error(DiagnosticKind::Unsupported, range, std::move(message));
-    ok = false;
-  };
   for (const Kernel& kernel : module.kernels) {
     if (HasChecks(kernel) || kernel.watchdog) {
-      unsupported(module.symbols[module.mesh->size].range,
-                  fmt::format("a program with a mesh has neither debug checks nor a watchdog on {}",
-                              Spelling(arch)));
+      diagnostics.Error(
+          DiagnosticKind::Unsupported, module.symbols[module.mesh->size].range,
+          fmt::format("a program with a mesh has neither debug checks nor a watchdog on {}",
+                      Spelling(arch)));
       return false;
     }
-    for (DeviceId id : DevicesOf(module, kernel)) {
-      const Device& device = module.devices[id];
-      for (TensorId param : device.params) {
-        if (module.tensors[param].symmetric && FindImpl(device, Spelling(arch)) != nullptr) {
-          unsupported(
-              module.tensors[param].range,
-              fmt::format("`%{}` is written at peers, which the implementation of `@{}` for "
-                          "{} knows nothing of",
-                          module.tensors[param].name, device.name, Spelling(arch)));
-        }
-      }
-    }
   }
-  return ok;
+  return true;
 }
 
 /// Generated bodies read and write plain tensors.

@@ -29,7 +29,8 @@ class Describer {
     Parameters("flagged", raised_.flagged);
     Parameters("computed in the launch", raised_.computed);
     if (raised_.flags_begin) {
-      Line(1, fmt::format("flags from byte {} of the workspace on", *raised_.flags_begin));
+      Line(1, fmt::format("flags from byte {} of {} on", *raised_.flags_begin,
+                          raised_.symmetric_flags ? "symmetric memory" : "the workspace"));
     }
     for (const RaisedMap& map : raised_.maps) {
       Line(1, fmt::format("tensor map of %{}, boxes of {} x {}", module_.tensors[map.tensor].name,

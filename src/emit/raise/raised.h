@@ -263,6 +263,7 @@ struct RaisedKernel {
   bool fetches = false;                     // some loader copies what the launch computes
   std::vector<RaisedPlace> flag_buffers = {};     // those buffers that are flagged,
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
+  bool symmetric_flags = false;                   // in symmetric memory, not in the workspace
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do
   std::vector<RaisedCheck> checks = {};           // of parameters
   std::map<NodeId, RaisedShare> shares = {};

@@ -17,6 +17,7 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
       RaisedPlace place{tensor.offset, BytesPerElement(tensor), tensor.shape};
       if (tensor.flagged) {
         raised.flag_buffers.push_back(place);
+        raised.symmetric_flags = tensor.symmetric;
         // CanEmit has seen that the first one's place is a constant.
         if (auto offset = EvaluateInt(module, tensor.offset, {})) {
           raised.flags_begin = std::min(raised.flags_begin.value_or(*offset), *offset);
