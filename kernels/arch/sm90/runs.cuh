@@ -59,6 +59,23 @@ struct ElementRun<Flagged<T>, run> {
   }
 };
 
+/// Four words of one line, by one load.
+template <>
+struct ElementRun<Flagged<float>, 4> {
+  Vec4 words;
+  const u32* address;
+
+  ETC_DEVICE bool Fetch() { return FetchMissing(words, address); }
+  ETC_DEVICE void Get(float (&values)[4]) const {
+    ElementRun arrived = *this;
+    while (arrived.Fetch()) {
+    }
+    Vec4 data = FromFlagged(arrived.words);
+    values[0] = BitsToFloat(data.x), values[1] = BitsToFloat(data.y);
+    values[2] = BitsToFloat(data.z), values[3] = BitsToFloat(data.w);
+  }
+};
+
 /// Starts to read the elements from i.
 template <int run, class T>
 ETC_DEVICE ElementRun<const T*, run> ReadRun(const T* from, i64 i) {
@@ -83,12 +100,12 @@ ETC_DEVICE void StoreRun(T* to, i64 i, const float (&values)[run]) {
   }
   *reinterpret_cast<decltype(elements)*>(to + i) = elements;
 }
-template <int run>
-ETC_DEVICE void StoreRun(Flagged<float> to, i64 i, const float (&values)[run]) {
-#pragma unroll
-  for (int e = 0; e < run; e += 2) {
-    StoreFlagged(to.Word(u32(i + e)), FloatToBits(values[e]), FloatToBits(values[e + 1]));
-  }
+ETC_DEVICE void StoreRun(Flagged<float> to, i64 i, const float (&values)[2]) {
+  StoreFlagged(to.Word(u32(i)), FloatToBits(values[0]), FloatToBits(values[1]));
+}
+ETC_DEVICE void StoreRun(Flagged<float> to, i64 i, const float (&values)[4]) {
+  StoreFlagged(to.Word(u32(i)), Vec4{FloatToBits(values[0]), FloatToBits(values[1]),
+                                     FloatToBits(values[2]), FloatToBits(values[3])});
 }
 ETC_DEVICE void StoreRun(Flagged<bf16> to, i64 i, const float (&values)[2]) {
   StoreFlagged(to.Word(u32(i / 2)), PackBf16(values[0], values[1]));
