@@ -22,6 +22,7 @@ import decode_model
 import hf_decoder
 import routing
 from etc_decoder import EtcDecoder, compile_model
+from ranks_decoder import RanksDecoder, packed_part
 
 ALLOWED_RATIO = 1.2
 REPEATED_CONTEXT = 512  # or the longest, when it is not among the contexts
@@ -38,6 +39,7 @@ def parse_arguments():
     parser.add_argument("--contexts", type=command.integers, default=[1, 17, 512, 4000])
     parser.add_argument("--steps", type=int, default=32)
     parser.add_argument("--launches", type=int, default=1000, help="of the same input")
+    parser.add_argument("--ranks", type=int, default=1, help="GPUs that share the model")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     return parser.parse_args()
 
@@ -94,7 +96,8 @@ def etc_decoder(program, weights, caches, pos):
         )
         for cache in caches
     ]
-    return EtcDecoder(program, weights, *pools, page_table)
+    make = RanksDecoder if isinstance(weights, list) else EtcDecoder
+    return make(program, weights, *pools, page_table)
 
 
 def etc_run(decoder, fed, pos):
@@ -131,7 +134,7 @@ def given_runs(outputs, config, runs, fed, pos):
 def differing_launches(decoder, launches):
     """How many launches of the last step's input do not repeat its bits."""
     logits, token = decoder.logits.clone(), decoder.token.clone()
-    caches = [cache.view(torch.int16) for cache in (decoder.k_cache, decoder.v_cache)]
+    caches = [cache.view(torch.int16) for cache in decoder.state()]
     before = [cache.clone() for cache in caches]
     different = torch.zeros((), dtype=torch.int64, device=logits.device)
     for _ in range(launches):
@@ -140,6 +143,16 @@ def differing_launches(decoder, launches):
         different += (decoder.logits != logits).any() | (decoder.token != token).any()
     same_caches = all(torch.equal(a, b) for a, b in zip(before, caches))
     return int(different) + (0 if same_caches else 1)
+
+
+def packed_weights(program, weights, ranks):
+    """Those of the program, or for several ranks those of each."""
+    if ranks == 1:
+        return program.pack_all(weights)
+    return [
+        {name: packed_part(program, name, weight, rank, ranks) for name, weight in weights.items()}
+        for rank in range(ranks)
+    ]
 
 
 def check_module_agrees(model, config, device):
@@ -190,10 +203,12 @@ def check_model(name, options):
     arch = "host" if device == "cpu" else "sm_90a"
     mixture = "num_experts" in config
     more = ["-D", "routing=true"] if mixture else []
+    if options.ranks > 1:
+        more += ["-D", f"tp={options.ranks}"]
     program = compile_model(options.etc, name, options.out, arch, layers=options.layers, more=more)
     torch.manual_seed(1)
     model = hf_decoder.build(name, device, options.layers)
-    weights = program.pack_all(hf_decoder.parameters(model))
+    weights = packed_weights(program, hf_decoder.parameters(model), options.ranks)
     exact = hf_decoder.in_float32(model)
     module_error = check_module_agrees(exact, config, device)
     print(f"{name}: batched reference against the module's own way: {module_error:.1e}")

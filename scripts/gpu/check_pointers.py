@@ -103,7 +103,7 @@ def cases(devices):
     yield "a smaller allocation", allocate(BYTES // 2), "bytes left"
     freed = allocate(64 << 20)
     call("cuMemFree_v2", address_of(freed))
-    yield "freed memory", freed, "no memory that the device can reach"
+    yield "freed memory", freed, "which the device cannot reach"
     yield "a pool", allocate_from_pool(), None
     yield "a pool, too small", allocate_from_pool(BYTES // 2), "bytes left"
     yield "managed memory", new(ctypes.c_uint64, "cuMemAllocManaged", size(BYTES),
@@ -115,12 +115,14 @@ def cases(devices):
     pageable = numpy.zeros(BYTES, numpy.uint8)
     reaches = new(integer, "cuDeviceGetAttribute", integer(88), integer(0)).value
     yield ("pageable memory of the host", pageable.ctypes.data,
-           None if reaches else "no memory that the device can reach")
+           None if reaches else "which the device cannot reach")
     if devices > 1:
-        yield "another device, no access", map_side_by_side(2, 2, 1, access=False), "not enabled"
+        yield "another device, no access", map_side_by_side(2, 2, 1, access=False), "cannot reach"
         yield "another device, access by mapping", map_side_by_side(2, 2, 1), None
         peer, context = on_device(1, allocate)
         yield "another device's cuMemAlloc", peer, "not enabled"
+        pool, _ = on_device(1, allocate_from_pool)
+        yield "another device's pool", pool, "not enabled"
         result = cuda.cuCtxEnablePeerAccess(context, ctypes.c_uint(0))
         if result not in (0, PEER_ALREADY_ENABLED):
             raise RuntimeError(f"cuCtxEnablePeerAccess: error {result}")

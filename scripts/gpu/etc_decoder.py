@@ -63,6 +63,9 @@ class EtcDecoder:
         for output in self.outputs:
             output.fill_(float("nan") if output.is_floating_point() else -1)
 
+    def state(self):
+        return [self.k_cache, self.v_cache]
+
     def launch(self):
         self.runtime.launch()
 

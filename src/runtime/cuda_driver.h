@@ -38,6 +38,7 @@ inline constexpr int kAttributeMaxSharedOptin = 97;
 
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
+inline constexpr int kPointerOnDevice = 3;  // where kernels of the current context reach it
 inline constexpr int kPointerIsManaged = 8;
 inline constexpr int kPointerOrdinal = 9;
 inline constexpr int kPointerIsLegacyIpc = 10;

@@ -53,10 +53,14 @@ Status CheckPeer(const DeviceView& view, const void* data, const Attributes& att
     return {};
   }
   const cuda::Driver& driver = *view.driver;
-  uint64_t access = 0;
-  const cuda::Result result = driver.cuPointerGetAttribute(
-      &access, cuda::kPointerAccess, reinterpret_cast<cuda::DevicePointer>(data));
-  if (result == cuda::kSuccess && access != 0) {
+  // Of memory that is not mapped by the caller the driver always says that it may be accessed; but
+  // it gives no address for kernels of a context that cannot.
+  const bool mapped = attributes.MayContinue();
+  uint64_t answer = 0;
+  const cuda::Result result =
+      driver.cuPointerGetAttribute(&answer, mapped ? cuda::kPointerAccess : cuda::kPointerOnDevice,
+                                   reinterpret_cast<cuda::DevicePointer>(data));
+  if (result == cuda::kSuccess && answer != 0) {
     return {};
   }
   int possible = 0;
@@ -67,11 +71,12 @@ Status CheckPeer(const DeviceView& view, const void* data, const Attributes& att
                 view.device, " cannot access");
   }
   // A driver that does not say whether the access is enabled gets the benefit of the doubt.
-  return result != cuda::kSuccess
+  return mapped && result != cuda::kSuccess
              ? Status{}
              : Fail(ETC_ERROR_BIND, "is at ", data, ", memory of device ", owner,
                     ", and the access of device ", view.device,
-                    " to it is not enabled (cuCtxEnablePeerAccess, cuMemSetAccess)");
+                    " to it is not enabled (cuCtxEnablePeerAccess, cuMemPoolSetAccess, "
+                    "cuMemSetAccess)");
 }
 
 }  // namespace

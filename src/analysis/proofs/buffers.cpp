@@ -15,7 +15,13 @@ const Overlaps::Place& Overlaps::PlaceOf(TensorId id) {
     const Tensor& tensor = unknowns_.module().tensors[id];
     Converter converter(unknowns_);
     PwAff bytes = unknowns_.Constant(BytesPerElement(tensor));
-    for (ExprId extent : tensor.shape) {
+    // In the order in which the memory plan multiplied, so that both have the same terms: it knows
+    // of one rank, and the number of ranks in front is a factor of its results.
+    std::vector<ExprId> extents = tensor.shape;
+    if (unknowns_.program().of_ranks) {
+      std::rotate(extents.begin(), extents.begin() + 1, extents.end());
+    }
+    for (ExprId extent : extents) {
       bytes = converter.Times(bytes, converter.Int(extent));
     }
     PwAff begin = converter.Int(tensor.offset);

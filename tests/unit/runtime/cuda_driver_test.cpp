@@ -58,6 +58,7 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kFunctionMaxDynamicShared ==
         static_cast<int>(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
   CHECK(kPointerMemoryType == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
+  CHECK(kPointerOnDevice == static_cast<int>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER));
   CHECK(kPointerIsManaged == static_cast<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED));
   CHECK(kPointerOrdinal == static_cast<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
   CHECK(kPointerIsLegacyIpc == static_cast<int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE));

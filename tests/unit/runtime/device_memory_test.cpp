@@ -99,7 +99,11 @@ TEST_CASE("memory of another device is legal where the access is enabled") {
       "parameter `ids`: the data is at 0x10000, memory of device 1, which device 0 cannot access");
   fake.peers_can_access = true;
   CHECK(bind().text.find("access of device 0 to it is not enabled") != std::string::npos);
-  fake.failures["cuPointerGetAttribute"] = 1;  // a driver that does not say
+  // So it is of a mapping; but there a driver may not say so.
+  memory.is_legacy = false;
+  Place(fake, 0x10000, memory);
+  CHECK(bind().text.find("access of device 0 to it is not enabled") != std::string::npos);
+  fake.failures["cuPointerGetAttribute"] = 1;
   CHECK(bind().status == ETC_OK);
   fake.failures.clear();
   // Managed and registered memory belongs to all devices.

@@ -252,7 +252,13 @@ cuda::Result cuPointerGetAttribute(void* value, int name, cuda::DevicePointer ad
   if (found.memory.bytes == 0) {
     return cuda::kInvalidValue;
   }
-  const int answer = name == cuda::kPointerAccess ? found.memory.access : found.memory.ordinal;
+  if (name == cuda::kPointerOnDevice) {
+    std::memcpy(value, &address, sizeof(address));
+    return found.memory.access != 0 ? cuda::kSuccess : cuda::kInvalidValue;
+  }
+  // As drivers do, whatever the access to memory of cuMemAlloc.
+  const int access = found.memory.is_legacy ? 3 : found.memory.access;
+  const int answer = name == cuda::kPointerAccess ? access : found.memory.ordinal;
   std::memcpy(value, &answer, sizeof(answer));
   return cuda::kSuccess;
 }

@@ -1,0 +1,121 @@
+"""A decode program that ranks share, with a GPU for each, and its tensors: one process has all."""
+
+import ctypes
+
+import torch
+
+import decode_model
+import etcrt
+from etcrt._library import call, library
+
+# Of what a rank has a part, along which axis.
+SHARDED = {
+    **{name: -1 for name in ("o_proj", "down_proj")},
+    **{name: -2 for name in ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head")},
+    **{name: -1 for name in ("q_bias", "k_bias", "v_bias")},
+    **{name: 2 for name in ("k_cache", "v_cache")},
+}
+
+
+def part(name, tensor, rank, ranks):
+    """What a rank has of a weight or a cache, on its GPU."""
+    if name in SHARDED:
+        tensor = tensor.chunk(ranks, SHARDED[name])[rank]
+    return tensor.to(f"cuda:{rank}").contiguous()
+
+
+def packed_part(program, name, tensor, rank, ranks):
+    mine = part(name, tensor, rank, ranks)
+    if name not in program.tiles():
+        return mine
+    with torch.cuda.device(mine.device):
+        packed = program.pack(name, mine)
+        torch.cuda.synchronize()
+    return packed
+
+
+class Rank(etcrt.Runtime):
+    """A rank of a group, which owns the instance."""
+
+    def __init__(self, program, handle):
+        self.program, self._params, self._bound = program, program.params(), {}
+        self._weights, self._borrowed = None, handle
+
+    @property
+    def handle(self):
+        return self._borrowed
+
+
+class RanksDecoder:
+    """One batch of sequences, as EtcDecoder has it; `weights` has those of each rank, packed. Caches
+    and outputs are given and returned as one GPU would have them."""
+
+    def __init__(self, program, weights, k_cache, v_cache, page_table):
+        ranks = len(weights)
+        batch, max_pages = page_table.shape
+        self.group = ctypes.c_void_p()
+        call("etc_group_create", program.handle, None, ctypes.c_int32(ranks),
+             ctypes.byref(self.group))
+        self.parts, self.runtimes = [], []
+        for rank in range(ranks):
+            handle = ctypes.c_void_p()
+            call("etc_group_instance", self.group, ctypes.c_int32(rank), ctypes.byref(handle))
+            runtime = Rank(program, handle)
+            runtime.set_dim("batch", batch)
+            runtime.set_dim("max_pages", max_pages)
+            runtime.set_dim("num_pages", k_cache.shape[1])
+            device = torch.device("cuda", rank)
+            mine = {
+                "ids": torch.zeros(batch, dtype=torch.int32, device=device),
+                "pos": torch.zeros(batch, dtype=torch.int32, device=device),
+                "page_table": page_table.to(device),
+                "k_cache": part("k_cache", k_cache, rank, ranks),
+                "v_cache": part("v_cache", v_cache, rank, ranks),
+                "logits": torch.empty(runtime.shape("logits"), dtype=torch.float32, device=device),
+                "token": torch.empty(batch, dtype=torch.int32, device=device),
+            }
+            runtime.bind(**mine, **weights[rank])
+            self.parts.append(mine)
+            self.runtimes.append(runtime)
+        call("etc_group_reserve", self.group)
+
+    @property
+    def logits(self):
+        return torch.cat([mine["logits"].to("cuda:0") for mine in self.parts], 1)
+
+    @property
+    def token(self):
+        """That of rank 0, or -2 where another rank has another."""
+        tokens = [mine["token"].to("cuda:0") for mine in self.parts]
+        same = torch.stack([each == tokens[0] for each in tokens]).all(0)
+        return torch.where(same, tokens[0], -2)
+
+    def state(self):
+        return [mine[name] for mine in self.parts for name in ("k_cache", "v_cache")]
+
+    def poison(self):
+        for mine in self.parts:
+            mine["logits"].fill_(float("nan"))
+            mine["token"].fill_(-1)
+            torch.cuda.synchronize(mine["token"].device)
+
+    def start(self):
+        call("etc_group_launch", self.group, None)
+
+    def synchronize(self):
+        call("etc_group_synchronize", self.group, None)
+
+    def launch(self):
+        self.start()
+        self.synchronize()
+
+    def step(self, ids, pos):
+        for mine in self.parts:
+            mine["ids"].copy_(ids)
+            mine["pos"].copy_(pos)
+        self.poison()
+        self.launch()
+        return [self.logits, self.token]
+
+    def free(self):
+        library().etc_group_free(self.group)
