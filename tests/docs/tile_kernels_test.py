@@ -15,8 +15,10 @@ ROW = re.compile(r"^\| `(tile/[\w/]+\.cuh)` `(\w+)` \|", re.MULTILINE)
 IMPL = re.compile(r"^\s*impl\s+sm_90a\s+\"(tile/[\w/]+\.cuh)\"\s+(\w+)", re.MULTILINE)
 # A name for one of several kernels, which have their tests.
 CHOICES = {"DecodeGemm": ("SkinnyGemm", "SwapAbGemm")}
-# Kernels whose tensor maps the runtime makes, and the example by which the emulator runs them whole.
-WHOLE = {"ManyRowsGemm": "gemm_chain"}
+# Kernels whose tensor maps the runtime makes, or that write at peers, and what a test is called by which
+# the emulator runs them in a whole program.
+OVER_RANKS = "qwen3.${batch}.tp2"
+WHOLE = {"ManyRowsGemm": '"gemm_chain ', "AddParts": OVER_RANKS, "SendParts": OVER_RANKS}
 
 
 def main():
@@ -36,7 +38,7 @@ def main():
         for name, header in sorted(listed.items())
         for kernel in CHOICES.get(name, (name,))
         if not re.search(rf"\b{kernel}\b", tests)
-        and f'"{WHOLE.get(kernel, kernel)} ' not in runs
+        and (kernel not in WHOLE or WHOLE[kernel] not in runs)
     ]
     wrong += [
         f"`{name}` of {header}: no header of kernels/tile defines it"
