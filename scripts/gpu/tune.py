@@ -32,6 +32,7 @@ def parse_arguments():
     parser.add_argument("--cell", type=float, default=25, help="seconds of the search of a cell")
     parser.add_argument("--launches", type=int, default=30)
     parser.add_argument("--device", choices=["host", "gpu"], default="gpu")
+    parser.add_argument("--target", default="h200", help="what the entries are for: the card's name")
     return parser.parse_args()
 
 
@@ -43,6 +44,7 @@ def command(options, cell, seconds):
     pages = context // PAGE + 1
     line = [options.etc, "tune", ROOT / f"ir-examples/{family}.etir"]
     line += ["--config", ROOT / f"ir-examples/configs/{name.lower()}.json", "--device", options.device]
+    line += ["--target", options.target]
     sizes = {"batch": batch, "max_pages": pages, "num_pages": pages * batch}
     for dim, size in sizes.items():
         line += ["--dim", f"{dim}={size}"]
