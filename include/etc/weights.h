@@ -64,12 +64,17 @@ typedef struct etc_weights_options {
   void* user;
   const char* prefix; /* stands before every name in the checkpoint, as "language_model." in one
                          with a picture encoder; null: nothing */
+  int32_t rank;       /* of a graph with a mesh: whose part of each tensor is loaded, and */
+  int32_t ranks;      /* how many ranks there are; 0: the graph has no mesh */
 } etc_weights_options;
 
 /* Allocates memory for all parameters of `graph` (null where the program has one graph) that name
  * tensors, on the device whose context is current (as etc_device_alloc) or on the host, for a host
  * program. Fills it in the parameters' layouts and dtypes: f32, f16 and bf16 become one another, to
  * the nearest. Parameters with the same tensors and layout share memory. Returns when all is there.
+ * Of a graph with a mesh, it loads the parts of one rank: along the axis that the parameter shards,
+ * rank r of n has elements r/n to (r + 1)/n of the tensor. Each rank's weights are loaded with its
+ * device current, and bound to its instance.
  * `options` may be null. ETC_ERROR_CHECKPOINT where a tensor is missing or does not fit: the text
  * names the first one and how many others there are. */
 ETC_API etc_status etc_weights_load(const etc_program* program, const char* graph,

@@ -73,8 +73,12 @@ bool OpenCheckpoint(const std::string& path, runtime::Checkpoint& checkpoint,
 
 std::string WeightsText(const manifest::Graph& graph, const runtime::Checkpoint& checkpoint,
                         const std::string& prefix, Diagnostics& diagnostics) {
-  WeightPlan plan = runtime::PlanWeights(graph, checkpoint, prefix);
-  std::string text = fmt::format("weights of @{} in `{}`\n", graph.name, checkpoint.path());
+  // All ranks have equal parts, and what fits one number of ranks fits each that divides the sizes.
+  runtime::RankOf share{0, graph.mesh ? graph.mesh->values.front() : 1};
+  WeightPlan plan = runtime::PlanWeights(graph, checkpoint, prefix, share);
+  std::string text = fmt::format(
+      "weights of @{} in `{}`{}\n", graph.name, checkpoint.path(),
+      share.ranks > 1 ? fmt::format(", for each of {} ranks", share.ranks) : std::string());
   int64_t bytes = 0;
   for (const ParamWeights& weights : plan.params) {
     text += fmt::format(

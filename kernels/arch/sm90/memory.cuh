@@ -32,7 +32,8 @@ ETC_DEVICE void LoadRelaxedIf(u32& word, const u32* address, bool wanted) {
       "{\n"
       ".reg .pred p;\n"
       "setp.ne.u32 p, %2, 0;\n"
-      "@p ld.relaxed." ETC_WORD_SCOPE ".global.b32 %0, [%1];\n"
+      "@p ld.relaxed." ETC_WORD_SCOPE
+      ".global.b32 %0, [%1];\n"
       "}"
       : "+r"(word)
       : "l"(address), "r"(u32(wanted))
@@ -43,7 +44,8 @@ ETC_DEVICE void LoadRelaxedIf(Vec4& words, const u32* address, bool wanted) {
       "{\n"
       ".reg .pred p;\n"
       "setp.ne.u32 p, %5, 0;\n"
-      "@p ld.relaxed." ETC_WORD_SCOPE ".global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+      "@p ld.relaxed." ETC_WORD_SCOPE
+      ".global.v4.b32 {%0, %1, %2, %3}, [%4];\n"
       "}"
       : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w)
       : "l"(address), "r"(u32(wanted))
@@ -52,16 +54,17 @@ ETC_DEVICE void LoadRelaxedIf(Vec4& words, const u32* address, bool wanted) {
 
 // Relaxed at the scope of words.
 ETC_DEVICE void StoreRelaxed(u32* address, u32 word) {
-  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.b32 [%0], %1;" ::"l"(address), "r"(word) : "memory");
+  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.b32 [%0], %1;" ::"l"(address), "r"(word)
+               : "memory");
 }
 ETC_DEVICE void StoreRelaxed(u32* address, u32 first, u32 second) {
-  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(first),
-               "r"(second)
+  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.v2.b32 [%0], {%1, %2};" ::"l"(address),
+               "r"(first), "r"(second)
                : "memory");
 }
 ETC_DEVICE void StoreRelaxed(u32* address, Vec4 words) {
-  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words.x),
-               "r"(words.y), "r"(words.z), "r"(words.w)
+  asm volatile("st.relaxed." ETC_WORD_SCOPE ".global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address),
+               "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
                : "memory");
 }
 

@@ -9,9 +9,10 @@
 
 namespace etc {
 
-// Epilogues. y has kColumns outputs for each b. kInputs sums make one output; an operand is read before the sums are there, so that
-// its latency is hidden; kReadsPlain: not before the consumers have waited for it. Each call is for
-// `run` neighbouring outputs n of one b, n a multiple of `run`.
+// Epilogues. y has kColumns outputs for each b. kInputs sums make one output; an operand is read
+// before the sums are there, so that its latency is hidden; kReadsPlain: not before the consumers
+// have waited for it. Each call is for `run` neighbouring outputs n of one b, n a multiple of
+// `run`.
 
 struct NoOperand {};
 
@@ -41,8 +42,8 @@ struct largest : store {
   static constexpr int kBlock = 16;
 };
 
-/// y [rank, b, n] = sum, at every rank: the own part of what all ranks add up. The peers come first,
-/// as the way to them is longer.
+/// y [rank, b, n] = sum, at every rank: the own part of what all ranks add up. The peers come
+/// first, as the way to them is longer.
 struct send {
   template <class Args>
   static constexpr int kColumns = int(Args::y_2);

@@ -13,10 +13,7 @@ namespace {
 class ReceivedProof {
  public:
   ReceivedProof(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses)
-      : prover_(prover),
-        unknowns_(prover.unknowns),
-        relations_(relations),
-        accesses_(accesses) {}
+      : prover_(prover), unknowns_(prover.unknowns), relations_(relations), accesses_(accesses) {}
 
   /// Some task waits for each element that is notified at a peer.
   void Notify(const EdgeRelation& notify) {
@@ -86,9 +83,9 @@ class ReceivedProof {
       return;
     }
     if (point->empty()) {
-      Open(call.range, fmt::format("each `%{}` that `@{}` writes at a peer is read",
-                                   unknowns_.module().tensors[region.tensor].name,
-                                   call.device->name));
+      Open(call.range,
+           fmt::format("each `%{}` that `@{}` writes at a peer is read",
+                       unknowns_.module().tensors[region.tensor].name, call.device->name));
       return;
     }
     Refute(call.range,

@@ -166,6 +166,8 @@ class WeightsOptions(ctypes.Structure):
         ("progress", ProgressFunction),
         ("user", ctypes.c_void_p),
         ("prefix", ctypes.c_char_p),
+        ("rank", ctypes.c_int32),
+        ("ranks", ctypes.c_int32),
     ]
 
 

@@ -42,18 +42,20 @@ class Checkpoint:
 
 
 class Weights:
-    """The parameters of a graph that name tensors of a checkpoint, in memory as launches read them.
+    """The parameters of a graph that name tensors of a checkpoint, in memory as launches read them:
+    of a graph with a mesh those of rank `rank` of `ranks`, whose device must be current.
 
     `progress` gets the bytes that are there and all of them, some ten times a second; when it returns
     False, the load ends with an Error. `prefix` stands before every name in the checkpoint."""
 
     def __init__(self, program: Program, checkpoint: Checkpoint, graph: Optional[str] = None,
                  progress: Optional[Callable[[int, int], Optional[bool]]] = None,
-                 prefix: str = ""):
+                 prefix: str = "", rank: int = 0, ranks: int = 0):
         self._program = program  # lives as long as what was loaded for it
         self._handle = Handle("etc_weights_free")
         options = sized(WeightsOptions)
         options.prefix = encoded(prefix)
+        options.rank, options.ranks = rank, ranks
         if progress is not None:
             options.progress = ProgressFunction(
                 lambda user, done, total: 1 if progress(done, total) is False else 0)

@@ -1,6 +1,7 @@
 // Checkpoints and weights of include/etc/weights.h.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "runtime/c_api.h"
 #include "runtime/handles.h"
@@ -97,9 +98,13 @@ etc_status etc_weights_load(const etc_program* program, const char* graph,
         return taken.progress(taken.user, done, total) == 0;
       };
     }
+    std::optional<etc::runtime::RankOf> share;
+    if (taken.ranks != 0) {
+      share = {taken.rank, taken.ranks};
+    }
     auto loaded = std::make_unique<etc_weights>();
     ETC_RETURN_IF_BAD(Weights::Load(program->program, graph, checkpoint->checkpoint,
-                                    taken.prefix != nullptr ? taken.prefix : "", progress,
+                                    taken.prefix != nullptr ? taken.prefix : "", share, progress,
                                     &loaded->weights));
     etc::runtime::LogInfo("loaded ", loaded->weights->Bytes(), " bytes of weights from `",
                           checkpoint->checkpoint.path(), "`");

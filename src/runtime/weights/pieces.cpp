@@ -18,6 +18,24 @@ int64_t BandElements(const ParamWeights& weights) {
                : 1;
 }
 
+/// Calls `take(from, elements, behind)` for each run of neighbours in the tensor, `from` its first
+/// element there and `behind` how many elements of the piece stand in front of it.
+template <class Take>
+void ForEachRun(const ParamWeights& weights, const WeightPiece& piece, Take take) {
+  if (!weights.runs) {
+    take(piece.first, piece.elements, int64_t{0});
+    return;
+  }
+  const PartRuns& runs = *weights.runs;
+  for (int64_t behind = 0; behind < piece.elements;) {
+    const int64_t element = piece.first + behind;
+    const int64_t inside = element % runs.length;
+    const int64_t elements = std::min(runs.length - inside, piece.elements - behind);
+    take(runs.offset + element / runs.length * runs.stride + inside, elements, behind);
+    behind += elements;
+  }
+}
+
 /// Maps the pages of a piece at once: a fault for each of them costs more than the copy.
 void MapPages(const char* data, int64_t bytes) {
 #ifdef MADV_POPULATE_READ
@@ -61,16 +79,26 @@ Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<c
                  char* to) {
   const ParamWeights& weights = plan.params[piece.param];
   const Conversion conversion = FindConversion(piece.tensor->dtype, weights.param->dtype);
-  const char* from = piece.tensor->bytes.data() + piece.first * conversion.from_bytes;
-  MapPages(from, piece.elements * conversion.from_bytes);
+  const char* tensor = piece.tensor->bytes.data();
+  const int64_t element = FindDType(weights.param->dtype)->bytes;
+  const auto convert = [&](char* whole) {
+    ForEachRun(weights, piece, [&](int64_t from, int64_t elements, int64_t behind) {
+      const char* run = tensor + from * conversion.from_bytes;
+      MapPages(run, elements * conversion.from_bytes);
+      Convert(conversion, run, elements, whole + behind * element);
+    });
+  };
   if (!weights.tiled) {
-    Convert(conversion, from, piece.elements, to);
+    convert(to);
     return {};
   }
-  if (conversion.kind != Conversion::Kind::Copy) {
+  const char* from = tensor + piece.first * conversion.from_bytes;
+  if (weights.runs || conversion.kind != Conversion::Kind::Copy) {
     scratch->resize(static_cast<size_t>(piece.bytes));
-    Convert(conversion, from, piece.elements, scratch->data());
+    convert(scratch->data());
     from = scratch->data();
+  } else {
+    MapPages(from, piece.elements * conversion.from_bytes);
   }
   TiledShape bands = *weights.tiled;
   bands.bands = piece.elements / BandElements(weights);

@@ -13,7 +13,7 @@ namespace etc::runtime {
 struct WeightPiece {
   size_t param = 0;  // of the plan
   const CheckpointTensor* tensor = nullptr;
-  int64_t first = 0;  // element of the tensor
+  int64_t first = 0;  // element of the tensor, or of the rank's part of it
   int64_t elements = 0;
   int64_t at = 0;  // byte in the parameter's memory
   int64_t bytes = 0;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/dtype.h"
+#include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
 namespace {
@@ -36,9 +37,18 @@ std::string ReplacePlaces(const std::string& source, Replace replace) {
 class Planner {
  public:
   Planner(const manifest::Graph& graph, const manifest::Param& param, const Checkpoint& checkpoint,
-          const std::string& prefix, WeightPlan* plan)
-      : graph_(graph), param_(param), checkpoint_(checkpoint), prefix_(prefix), plan_(*plan) {
+          const std::string& prefix, RankOf share, WeightPlan* plan)
+      : graph_(graph),
+        param_(param),
+        checkpoint_(checkpoint),
+        prefix_(prefix),
+        share_(share),
+        plan_(*plan),
+        dims_(graph.dims.size()) {
     weights_.param = &param;
+    if (graph.mesh) {
+      dims_[static_cast<size_t>(graph.mesh->size)] = share.ranks;
+    }
   }
 
   void Run() {
@@ -52,6 +62,7 @@ class Planner {
                   param_.shape.size()));
       return;
     }
+    TakeRuns(places);
     const bool is_whole = TakeParts(source, places);
     if (is_whole) {
       FindSame();
@@ -64,13 +75,22 @@ class Planner {
 
   bool TakeShape() {
     weights_.elements = 1;
+    std::vector<int64_t> known;
+    for (const std::optional<int64_t>& dim : dims_) {
+      known.push_back(dim.value_or(0));
+    }
     for (const manifest::Expr& extent : param_.shape) {
-      if (extent.kind != manifest::Expr::Kind::Int) {
+      if (!IsKnown(extent, dims_)) {
         Problem("its shape depends on sizes");
         return false;
       }
-      weights_.shape.push_back(extent.value);
-      if (__builtin_mul_overflow(weights_.elements, extent.value, &weights_.elements)) {
+      int64_t value = 0;
+      if (Status status = Evaluate(extent, known, &value); !status.Ok()) {
+        Problem(status.message);
+        return false;
+      }
+      weights_.shape.push_back(value);
+      if (__builtin_mul_overflow(weights_.elements, value, &weights_.elements)) {
         Problem("its size overflows");
         return false;
       }
@@ -110,10 +130,29 @@ class Planner {
       for (size_t axis = places; axis-- > 0;) {
         indices[axis] = rest % weights_.shape[axis];
         rest /= weights_.shape[axis];
+        if (param_.shard == static_cast<int64_t>(axis)) {
+          indices[axis] += share_.rank * weights_.shape[axis];
+        }
       }
       is_whole &= TakePart(prefix_ + FillName(source, indices), places);
     }
     return is_whole;
+  }
+
+  /// Of a parameter of which each rank has a part.
+  void TakeRuns(size_t places) {
+    whole_ = weights_.shape;
+    if (!param_.shard || share_.ranks == 1) {
+      return;
+    }
+    const auto axis = static_cast<size_t>(*param_.shard);
+    whole_[axis] *= share_.ranks;
+    if (axis < places) {
+      return;  // the places in a name are those of all ranks: see TakeParts
+    }
+    const int64_t length = std::accumulate(weights_.shape.begin() + *param_.shard,
+                                           weights_.shape.end(), int64_t{1}, std::multiplies<>());
+    weights_.runs = {length, share_.rank * length, share_.ranks * length};
   }
 
   bool TakePart(const std::string& name, size_t places) {
@@ -123,10 +162,9 @@ class Planner {
       return false;
     }
     if (!std::equal(tensor->shape.begin(), tensor->shape.end(),
-                    weights_.shape.begin() + static_cast<std::ptrdiff_t>(places),
-                    weights_.shape.end())) {
+                    whole_.begin() + static_cast<std::ptrdiff_t>(places), whole_.end())) {
       Problem(Cat("tensor `", name, "` has the shape ", ShapeText(tensor->shape, 0),
-                  ", but must have ", ShapeText(weights_.shape, places)));
+                  ", but must have ", ShapeText(whole_, places)));
       return false;
     }
     if (FindConversion(tensor->dtype, param_.dtype).kind == Conversion::Kind::None) {
@@ -141,7 +179,8 @@ class Planner {
   void FindSame() {
     const auto same = [&](const ParamWeights& other) {
       return other.parts == weights_.parts && other.shape == weights_.shape &&
-             other.param->dtype == param_.dtype && other.param->tile == param_.tile;
+             other.param->dtype == param_.dtype && other.param->tile == param_.tile &&
+             other.param->shard == param_.shard;
     };
     const auto found = std::find_if(plan_.params.begin(), plan_.params.end(), same);
     if (found != plan_.params.end() && !weights_.parts.empty()) {
@@ -153,7 +192,10 @@ class Planner {
   const manifest::Param& param_;
   const Checkpoint& checkpoint_;
   const std::string& prefix_;
+  const RankOf share_;
   WeightPlan& plan_;
+  std::vector<std::optional<int64_t>> dims_;  // that of the mesh alone is known
+  std::vector<int64_t> whole_;                // the shape of all ranks' parts together
   ParamWeights weights_;
 };
 
@@ -181,11 +223,11 @@ std::string FillName(const std::string& source, const std::vector<int64_t>& indi
 }
 
 WeightPlan PlanWeights(const manifest::Graph& graph, const Checkpoint& checkpoint,
-                       const std::string& prefix) {
+                       const std::string& prefix, RankOf share) {
   WeightPlan plan;
   for (const manifest::Param& param : graph.params) {
     if (!param.sources.empty()) {
-      Planner(graph, param, checkpoint, prefix, &plan).Run();
+      Planner(graph, param, checkpoint, prefix, share, &plan).Run();
     }
   }
   return plan;

@@ -13,6 +13,20 @@
 
 namespace etc::runtime {
 
+/// A rank of several that share a checkpoint.
+struct RankOf {
+  int64_t rank = 0;
+  int64_t ranks = 1;
+};
+
+/// Where the elements of a rank's part of a tensor lie in it: runs of so many, the first behind
+/// `offset` elements, and from the begin of one to that of the next so many.
+struct PartRuns {
+  int64_t length = 0;
+  int64_t offset = 0;
+  int64_t stride = 0;
+};
+
 /// A parameter that the program names tensors for.
 struct ParamWeights {
   const manifest::Param* param = nullptr;
@@ -21,6 +35,8 @@ struct ParamWeights {
   std::optional<TiledShape> tiled;  // of the whole parameter
   /// One tensor for each index of the leading axes that the names have, in their order.
   std::vector<const CheckpointTensor*> parts;
+  /// Of each tensor; absent where all of it is taken.
+  std::optional<PartRuns> runs;
   /// An earlier parameter of the plan with the same tensors in the same layout.
   std::optional<size_t> same_as;
 
@@ -40,9 +56,10 @@ struct WeightPlan {
 
 /// Holds all parameters of `graph` that name tensors against `checkpoint`. A tensor has the extents
 /// of the parameter's axes behind those that its name indexes, and a dtype that can be converted.
-/// `prefix` stands before each name in the checkpoint.
+/// Where the graph has a mesh, it has those of all ranks together, and `share` says whose part of
+/// it is meant. `prefix` stands before each name in the checkpoint.
 WeightPlan PlanWeights(const manifest::Graph& graph, const Checkpoint& checkpoint,
-                       const std::string& prefix);
+                       const std::string& prefix, RankOf share = {});
 
 /// The name with its places, `{l}`, filled from `indices`; equal places have equal indices.
 std::string FillName(const std::string& source, const std::vector<int64_t>& indices);

@@ -28,6 +28,31 @@ Status CheckPlan(const manifest::Graph& graph, const Checkpoint& checkpoint,
   return {};
 }
 
+Status CheckRanks(const manifest::Graph& graph, int64_t ranks) {
+  const std::vector<int64_t>& values = graph.mesh->values;
+  return std::find(values.begin(), values.end(), ranks) != values.end()
+             ? Status{}
+             : Fail(ETC_ERROR_DIM, "graph `", graph.name, "` is not for ", ranks, " ranks");
+}
+
+Status CheckShare(const manifest::Graph& graph, std::optional<RankOf> share) {
+  if (!graph.mesh) {
+    return share ? Fail(ETC_ERROR_ARGUMENT, "graph `", graph.name,
+                        "` has no mesh, so no rank has a part of its weights")
+                 : Status{};
+  }
+  if (!share) {
+    return Fail(ETC_ERROR_ARGUMENT, "graph `", graph.name,
+                "` has a mesh, so say whose weights are meant: `rank` and `ranks` of the options");
+  }
+  ETC_RETURN_IF_BAD(CheckRanks(graph, share->ranks));
+  if (share->rank < 0 || share->rank >= share->ranks) {
+    return Fail(ETC_ERROR_ARGUMENT, "there is no rank ", share->rank, ": there are ", share->ranks,
+                ", counted from 0");
+  }
+  return {};
+}
+
 /// A packed tensor is bound with the shape of its tiles.
 std::vector<int64_t> BoundShape(const ParamWeights& weights) {
   std::vector<int64_t> shape = weights.shape;
@@ -44,10 +69,12 @@ std::vector<int64_t> BoundShape(const ParamWeights& weights) {
 
 Status Weights::Load(std::shared_ptr<const Program> program, const char* graph,
                      const Checkpoint& checkpoint, const std::string& prefix,
-                     const Progress& progress, std::unique_ptr<Weights>* weights) {
+                     std::optional<RankOf> share, const Progress& progress,
+                     std::unique_ptr<Weights>* weights) {
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
-  const WeightPlan plan = PlanWeights(*found, checkpoint, prefix);
+  ETC_RETURN_IF_BAD(CheckShare(*found, share));
+  const WeightPlan plan = PlanWeights(*found, checkpoint, prefix, share.value_or(RankOf{}));
   ETC_RETURN_IF_BAD(CheckPlan(*found, checkpoint, plan));
   const bool is_host = program->IsHost();
   std::unique_ptr<Weights> made(new Weights(std::move(program)));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/instance.h"
@@ -14,10 +15,12 @@ namespace etc::runtime {
 
 class Weights {
  public:
-  /// The checkpoint is needed no longer than the call takes.
+  /// The checkpoint is needed no longer than the call takes. `share` is for a graph with a mesh,
+  /// and only for one.
   static Status Load(std::shared_ptr<const Program> program, const char* graph,
                      const Checkpoint& checkpoint, const std::string& prefix,
-                     const Progress& progress, std::unique_ptr<Weights>* weights);
+                     std::optional<RankOf> share, const Progress& progress,
+                     std::unique_ptr<Weights>* weights);
   ~Weights();
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;

@@ -1,0 +1,143 @@
+// The parts that ranks have of tensors of a checkpoint.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "runtime/weights/pieces.h"
+#include "runtime/weights_manifest.h"
+
+namespace etc::test {
+namespace {
+
+using runtime::Checkpoint;
+using runtime::ParamWeights;
+using runtime::RankOf;
+using runtime::WeightPlan;
+
+constexpr int64_t kLayers = 2, kRows = 16, kColumns = 32, kRanks = 2;
+
+manifest::Expr Number(int64_t value) {
+  manifest::Expr number;
+  number.value = value;
+  return number;
+}
+manifest::Expr OfEach(int64_t value) {
+  manifest::Expr ranks;
+  ranks.kind = manifest::Expr::Kind::Dim;
+  manifest::Expr quotient;
+  quotient.kind = manifest::Expr::Kind::Apply;
+  quotient.op = manifest::Op::Div;
+  quotient.args = {Number(value), ranks};
+  return quotient;
+}
+
+/// One parameter [2, 16, 32] of f32, of which each of two ranks has a part along an axis.
+manifest::Graph Sharded(int64_t axis, bool tiled) {
+  manifest::Graph graph;
+  graph.dims = {{"tp", kRanks, kRanks, 1}};
+  graph.mesh = {0, {kRanks}};
+  manifest::Param param;
+  param.name = "table";
+  param.sources = {"rows.{l}"};
+  param.shard = axis;
+  for (const int64_t extent : {kLayers, kRows, kColumns}) {
+    const bool shared = static_cast<int64_t>(param.shape.size()) == axis;
+    param.shape.push_back(shared ? OfEach(extent) : Number(extent));
+  }
+  if (tiled) {
+    param.tile = manifest::Tile{8, 8, false};
+  }
+  graph.params = {param};
+  return graph;
+}
+
+struct Folder {
+  explicit Folder(const std::string& file) {
+    dir.Write("model.safetensors", file);
+    const runtime::Status status = checkpoint.Open(dir.File("model.safetensors"));
+    REQUIRE_MESSAGE(status.Ok(), status.message);
+  }
+  TempDir dir;
+  Checkpoint checkpoint;
+};
+
+std::vector<float> Filled(const WeightPlan& plan, int64_t most) {
+  const ParamWeights& weights = plan.params.at(0);
+  std::vector<float> memory(static_cast<size_t>(weights.elements), -1);
+  std::vector<char> scratch;
+  for (const runtime::WeightPiece& piece : runtime::CutIntoPieces(plan, most)) {
+    char* to = reinterpret_cast<char*>(memory.data()) + piece.at;
+    CHECK(runtime::FillPiece(plan, piece, &scratch, to).Ok());
+  }
+  return memory;
+}
+
+/// Element by element, row-major.
+std::vector<float> Expected(int64_t rank, int64_t axis) {
+  const int64_t layers = axis == 0 ? kLayers / kRanks : kLayers;
+  const int64_t rows = axis == 1 ? kRows / kRanks : kRows;
+  const int64_t columns = axis == 2 ? kColumns / kRanks : kColumns;
+  std::vector<float> part;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; column < columns; ++column) {
+        const int64_t of_layer = layer + (axis == 0 ? rank * layers : 0);
+        const int64_t of_row = row + (axis == 1 ? rank * rows : 0);
+        const int64_t of_column = column + (axis == 2 ? rank * columns : 0);
+        part.push_back(static_cast<float>(of_layer * 1000 + of_row * kColumns + of_column));
+      }
+    }
+  }
+  return part;
+}
+
+TEST_CASE("a rank has its part of each tensor along any axis, in pieces of any size") {
+  Folder folder(TwoTensors());
+  for (const int64_t axis : {0, 1, 2}) {
+    for (const int64_t rank : {0, 1}) {
+      for (const int64_t most : {4, 52, 4096}) {
+        CAPTURE(axis);
+        CAPTURE(rank);
+        CAPTURE(most);
+        const manifest::Graph graph = Sharded(axis, false);
+        const WeightPlan plan =
+            runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
+        REQUIRE(plan.problems.empty());
+        CHECK(Filled(plan, most) == Expected(rank, axis));
+      }
+    }
+  }
+}
+
+TEST_CASE("a rank's part is packed as a tensor of its own") {
+  Folder folder(TwoTensors());
+  for (const int64_t axis : {1, 2}) {
+    const manifest::Graph graph = Sharded(axis, true);
+    const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {1, kRanks});
+    REQUIRE(plan.problems.empty());
+    const std::vector<float> plain = Expected(1, axis);
+    std::vector<float> packed(plain.size());
+    CHECK(runtime::CopyOnHost(*plan.params[0].tiled, runtime::Packing::Pack, plain.data(),
+                              packed.data())
+              .Ok());
+    CHECK(packed != plain);
+    CHECK(Filled(plan, 64) == packed);
+    CHECK(Filled(plan, 1 << 20) == packed);
+  }
+}
+
+TEST_CASE("the tensors of a checkpoint are whole") {
+  std::vector<float> half(size_t{8} * 32);
+  Folder folder(SafetensorsWriter()
+                    .Add("rows.0", "F32", {8, 32}, half)
+                    .Add("rows.1", "F32", {8, 32}, half)
+                    .File());
+  const manifest::Graph graph = Sharded(1, false);
+  const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {0, kRanks});
+  REQUIRE(plan.problems.size() == 2);
+  CHECK(plan.problems[0].text ==
+        "tensor `rows.0` has the shape [8, 32], but must have [16, 32]");
+}
+
+}  // namespace
+}  // namespace etc::test
