@@ -16,11 +16,14 @@ namespace etc {
 
 struct NoOperand {};
 
-/// y = sum
-struct store {
+struct EpilogueBase {
   template <class Args>
   static constexpr int kColumns = int(Args::y_1);
   static constexpr bool kFindsLargest = false;
+};
+
+/// y = sum
+struct store : EpilogueBase {
   static constexpr int kInputs = 1;
   template <class Args>
   static constexpr bool kReadsPlain = false;
@@ -44,10 +47,9 @@ struct largest : store {
 
 /// y [rank, b, n] = sum, at every rank: the own part of what all ranks add up. The peers come
 /// first, as the way to them is longer.
-struct send {
+struct send : EpilogueBase {
   template <class Args>
   static constexpr int kColumns = int(Args::y_2);
-  static constexpr bool kFindsLargest = false;
   static constexpr int kInputs = 1;
   template <class Args>
   static constexpr bool kReadsPlain = false;
@@ -79,10 +81,7 @@ struct send {
 };
 
 /// y = residual + sum; both may be the same buffer.
-struct residual {
-  template <class Args>
-  static constexpr int kColumns = int(Args::y_1);
-  static constexpr bool kFindsLargest = false;
+struct residual : EpilogueBase {
   static constexpr int kInputs = 1;
   template <class Args>
   static constexpr bool kReadsPlain = !IsFlagged<decltype(Args::residual)>::value;
@@ -105,10 +104,7 @@ struct residual {
 
 /// y = Activation(gate) * up
 template <class Activation>
-struct GatedEpilogue {
-  template <class Args>
-  static constexpr int kColumns = int(Args::y_1);
-  static constexpr bool kFindsLargest = false;
+struct GatedEpilogue : EpilogueBase {
   static constexpr int kInputs = 2;
   template <class Args>
   static constexpr bool kReadsPlain = false;

@@ -17,8 +17,7 @@
 namespace etc {
 
 /// y = weight * silu(gate) * up, of a view that has the weight of each b.
-struct weighted_silu_mul {
-  static constexpr bool kFindsLargest = false;
+struct weighted_silu_mul : EpilogueBase {
   static constexpr int kInputs = 2;
   template <class Args>
   static constexpr bool kReadsPlain = Args::kReadsPlain;
