@@ -10,6 +10,7 @@ from pathlib import Path
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)  # `%a[i](%b)` is no link
 
 
 def anchors(page):
@@ -21,7 +22,7 @@ def anchors(page):
 
 
 def broken_links(root, page):
-    for target in LINK.findall(page.read_text()):
+    for target in LINK.findall(CODE.sub("", page.read_text())):
         if target.startswith("http"):
             continue
         path, _, anchor = target.partition("#")
