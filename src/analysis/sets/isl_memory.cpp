@@ -13,6 +13,12 @@
 namespace etc {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
 struct Block {
   Block* next;
   void* rest;
@@ -109,13 +115,13 @@ void* Resize(void* memory, size_t before, size_t after) {
 }  // namespace
 
 void UseBlocksForNumbers() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  static const bool once = [] {
-    mp_set_memory_functions(Take, Resize, Give);
-    return true;
-  }();
-  (void)once;
-#endif
+  if constexpr (!kIsSanitized) {
+    static const bool once = [] {
+      mp_set_memory_functions(Take, Resize, Give);
+      return true;
+    }();
+    (void)once;
+  }
 }
 
 }  // namespace etc
