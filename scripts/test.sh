@@ -1,25 +1,38 @@
 #!/bin/sh
-# test.sh [--all]: sets up, builds and tests etc. By itself, a release build and the tests that are
-# not slow: unit tests, goldens, each example against its reference, a few programs on the emulated
-# device. With --all, every test that needs no GPU, again in an address and undefined-behaviour
-# sanitizer build, and those that run compiled programs on the host under the thread sanitizer.
-# Ends with a line of totals; fails when anything failed.
+# test.sh [--all | --exhaustive]: sets up, builds and tests etc. By itself, a release build and the
+# tests that are not slow: unit tests, goldens, each example against its reference, a few programs on
+# the emulated device. With --all, the slow tests as well, and some again in an address and
+# undefined-behaviour sanitizer build, and those that run compiled programs on the host under the
+# thread sanitizer. With --exhaustive, also more sizes, more SMs and longer campaigns that take the
+# same paths. No level needs a GPU; tests/README.md says what each holds and how long it takes.
+#
+# Ends with a line of totals; fails when anything failed. What has not run within the time of the
+# level, or within $ETC_TEST_MINUTES, has failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 case "$*" in
-  "" | --all) ;;
-  *) echo "usage: $0 [--all]" >&2; exit 2 ;;
+  "") level=quick minutes=40 ;;
+  --all) level=all minutes=80 ;;
+  --exhaustive) level=exhaustive minutes=600 ;;
+  *) echo "usage: $0 [--all | --exhaustive]" >&2; exit 2 ;;
 esac
-scripts/setup.sh || exit 1
 started=$(date +%s)
+deadline=$((started + ${ETC_TEST_MINUTES:-$minutes} * 60))
 
 passed=0
 failed=0
 fixed_layout=""
+
+within_time() {  # within_time COMMAND...: ended with all that it started when the time is over
+  left=$((deadline - $(date +%s)))
+  [ "$left" -gt 0 ] || { echo "no time is left for: $*"; return 124; }
+  timeout --kill-after=30 "$left" "$@"
+}
+
 count() {  # count NAME COMMAND...: one check
   name=$1
   shift
-  echo "== $name"
+  echo "== $name, after $((($(date +%s) - started) / 60)) minutes"
   if "$@"; then
     passed=$((passed + 1))
   else
@@ -28,51 +41,89 @@ count() {  # count NAME COMMAND...: one check
   fi
 }
 
+configure() {  # configure PRESET [OPTION...]
+  preset=$1
+  shift
+  cmake --preset "$preset" "$@" >"build/$preset.configure.log" 2>&1 ||
+    { cat "build/$preset.configure.log"; return 1; }
+}
+
 build() {  # build PRESET [TARGET...]
   preset=$1
   shift
-  cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 ||
-    { cat "build/$preset.configure.log"; return 1; }
-  cmake --build "build/$preset" ${1:+--target "$@"}
+  configure "$preset" && within_time cmake --build "build/$preset" ${1:+--target "$@"}
 }
 
-run_tests() {  # run_tests PRESET [CTEST OPTION...]: adds ctest's own totals
+# Sanitizer builds compile several files as one, in half the time. Two files that clash so are
+# said, and are no failure: then each is compiled by itself.
+build_jointly() {  # build_jointly PRESET [TARGET...]
+  configure "$1" -DCMAKE_UNITY_BUILD=ON && build "$@" && return
+  echo "files of the $1 build clash when they are compiled as one (cmake/unity.cmake); now one by one"
+  configure "$1" -DCMAKE_UNITY_BUILD=OFF && build "$@"
+}
+
+names_of() {  # names_of LOG: the tests that have a result in a log of ctest
+  sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .*/\1/p' "$1" | sort
+}
+
+run_tests() {  # run_tests PRESET [CTEST OPTION...]: counts each test
   preset=$1
   shift
-  echo "== tests of the $preset build"
+  echo "== tests of the $preset build, after $((($(date +%s) - started) / 60)) minutes"
   log=build/$preset.test.log
+  rm -f "$log"
   # shellcheck disable=SC2086  # a command or nothing
-  $fixed_layout ctest --preset "$preset" -j "$(nproc)" "$@" >"$log" 2>&1
-  cat "$log"
+  within_time $fixed_layout ctest --preset "$preset" -j "$(nproc)" --output-log "$log" "$@"
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
-  if [ -z "$summary" ]; then
-    failed=$((failed + 1))
-    echo "FAILED: no test of the $preset build ran"
+  if [ -n "$summary" ]; then
+    failed=$((failed + ${summary% *}))
+    passed=$((passed + ${summary#* } - ${summary% *}))
     return
   fi
-  failed=$((failed + ${summary% *}))
-  passed=$((passed + ${summary#* } - ${summary% *}))
+  # It was ended, or never began.
+  ctest --preset "$preset" -N "$@" | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p' | sort >"$log.all"
+  names_of "$log" >"$log.run"
+  good=$(grep -c '^ *[0-9]*/[0-9]* Test .* Passed ' "$log")
+  total=$(wc -l <"$log.all")
+  [ "$total" -gt 0 ] || total=1
+  passed=$((passed + good))
+  failed=$((failed + total - good))
+  echo "FAILED: no result of these tests of the $preset build:"
+  comm -23 "$log.all" "$log.run"
 }
 
 mkdir -p build
+within_time scripts/setup.sh || exit 1
 count "formatting" scripts/format.sh --check
 
-if [ "$*" != --all ]; then
+if [ "$level" = quick ]; then
   count "release build" build release etc_quick_tests
   run_tests release -LE slow
 else
   count "release build" build release
-  run_tests release
+  if [ "$level" = all ]; then
+    run_tests release -LE exhaustive
+  else
+    run_tests release
+  fi
 
-  # The other sizes of a model take the same paths through the compiler, and more SMs and derived
-  # events through what it emits; the thread sanitizer runs these.
-  count "address sanitizer build" build asan
-  run_tests asan -LE sizes -E 'sms132|reference.*derived'
+  # Of the address sanitizer's tests, other sizes of a model take the same paths through the compiler,
+  # and more SMs and derived events through what it emits; the thread sanitizer runs these.
+  count "address sanitizer build" build_jointly asan
+  if [ "$level" = all ]; then
+    run_tests asan -LE 'sizes|exhaustive'
+  else
+    run_tests asan -LE sizes -E 'sms132|reference.*derived'
+  fi
 
   # gcc's thread sanitizer cannot map some of the address layouts that recent Linux randomises to.
-  count "thread sanitizer build" build tsan etc
+  count "thread sanitizer build" build_jointly tsan etc groups
   fixed_layout=$(setarch -R true 2>/dev/null && echo "setarch -R")
-  run_tests tsan -L host
+  if [ "$level" = all ]; then
+    run_tests tsan -L host -LE exhaustive
+  else
+    run_tests tsan -L host
+  fi
 fi
 
 echo "after $((($(date +%s) - started + 30) / 60)) minutes:"

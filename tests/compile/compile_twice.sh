@@ -1,7 +1,7 @@
 #!/bin/sh
-# compile_twice.sh ETC whole|text SOURCE [OPTION...]: compiles, and compiles again in another folder
-# (whole) or emits again (text), without the toolchain, and without the proofs, on which no text
-# depends; compares what came out.
+# compile_twice.sh ETC whole|text|emit SOURCE [OPTION...]: compiles, and compiles again in another
+# folder (whole) or emits again (text), without the toolchain, and without the proofs, on which no
+# text depends; compares what came out. With emit, the first time is without the toolchain, too.
 set -eu
 etc=$1
 mode=$2
@@ -15,6 +15,13 @@ compile() {  # compile FOLDER OPTION...
   "$etc" compile "$@"
 }
 
+if [ "$mode" = emit ]; then
+  (compile first "$@" --stop-after emit -o text)
+  (compile second "$@" --no-proofs --stop-after emit -o text)
+  [ -s "$work/first/text" ]
+  cmp "$work/first/text" "$work/second/text"
+  exit
+fi
 (compile first "$@" --save-temps -o program)
 if [ "$mode" = whole ]; then
   (compile second "$@" --save-temps -o program)

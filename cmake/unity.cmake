@@ -1,0 +1,20 @@
+# Sanitizer builds compile several files of a room as one (CMAKE_UNITY_BUILD): most of what a file
+# takes is the headers that it shares with its neighbours. These files have a name for themselves
+# that a neighbour has as well, and stay apart. A new one costs time and nothing else:
+# scripts/test.sh builds file by file when a build of several fails.
+if(NOT CMAKE_UNITY_BUILD)
+  return()
+endif()
+
+# etc_stay_apart(TARGET FILE...): files as the target lists them
+function(etc_stay_apart target)
+  get_target_property(folder ${target} SOURCE_DIR)
+  list(TRANSFORM ARGN PREPEND ${folder}/)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+etc_stay_apart(etc_ir kinds.cpp)
+etc_stay_apart(etc_verify event_order.cpp)
+etc_stay_apart(etc_analysis proofs/report_race.cpp)
+etc_stay_apart(etc_schedule passes.cpp)
