@@ -14,10 +14,10 @@ bool IsReadBehindWait(const Module& module, const Device& device, TensorId param
          });
 }
 
-bool LoadsBehindWait(const Module& module, const Share& share) {
-  const Device& device = module.devices[share.callee];
-  for (size_t i = 0; i < share.args.size(); ++i) {
-    if (IsReadBehindWait(module, device, device.params[i], share.args[i].tensor)) {
+bool LoadsBehindWait(const Module& module, const Device& device,
+                     const std::vector<Argument>& args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (IsReadBehindWait(module, device, device.params[i], args[i].tensor)) {
       return true;
     }
   }

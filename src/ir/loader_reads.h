@@ -11,7 +11,9 @@ namespace etc {
 bool IsReadBehindWait(const Module& module, const Device& device, TensorId param,
                       TensorId argument);
 
-/// Whether the loader of a share reads anything behind a wait.
-bool LoadsBehindWait(const Module& module, const Share& share);
+/// Whether the loader of calls or shares of a device reads anything behind a wait. Then the
+/// consumers take what it read once for all of their tasks, and look ahead from one to the next: no
+/// task may have a wait of its own.
+bool LoadsBehindWait(const Module& module, const Device& device, const std::vector<Argument>& args);
 
 }  // namespace etc

@@ -81,7 +81,8 @@ bool HasOwnThrottle(const Module& module, const Share& share) {
   const std::vector<Impl>& impls = module.devices[share.callee].impls;
   bool copies_boxes =
       std::any_of(impls.begin(), impls.end(), [](const Impl& impl) { return !impl.boxes.empty(); });
-  return copies_boxes || (LoadsBehindWait(module, share) && share.range_waits.empty());
+  return copies_boxes || (LoadsBehindWait(module, module.devices[share.callee], share.args) &&
+                          share.range_waits.empty());
 }
 
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,

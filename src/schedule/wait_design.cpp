@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/loader_reads.h"
 #include "schedule/computed_tables.h"
 
 namespace etc {
@@ -59,6 +60,11 @@ std::optional<size_t> WaitDesign::RankIn(const Dependence& dependence, const Nee
 void WaitDesign::Add(const Dependence& dependence, const Iterations& iterations, const Needs& needs,
                      bool split, std::vector<std::optional<TaskKey>> keys) {
   const ProgramCall& from = program_.calls[dependence.from];
+  const ProgramCall& to = program_.calls[dependence.to];
+  if (LoadsBehindWait(module_, *to.device, to.args)) {
+    split = false;
+    keys.clear();
+  }
   keys.resize(from.axes.size());
   std::vector<int64_t> grains(from.axes.size(), 0);
   PlannedWait wait{dependence.to, {}, {}, needs.guard, {}, 1, false, Why(dependence)};

@@ -50,11 +50,12 @@ def main():
         check = subprocess.run([etc, "check", path, "--tuning", out], capture_output=True, text=True)
         assert check.returncode == 0, check.stderr
 
-        limited = subprocess.run(tune + ["--launches", "300000", "--time", "10"], capture_output=True, text=True)
+        limited = subprocess.run(tune + ["--launches", "300000", "--time", "3"], capture_output=True, text=True)
         assert limited.returncode == 0 and limited.stdout.startswith("stopped: "), limited
 
-        # The interrupt comes behind the first of two coordinates, whose launches take a while.
-        process = subprocess.Popen(tune + ["--launches", "5000"], stdout=subprocess.PIPE,
+        # The interrupt comes behind the first of two coordinates. The launches of the second take
+        # seconds, so that it comes before their end on a busy machine, too.
+        process = subprocess.Popen(tune + ["--launches", "50000"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         process.stderr.readline()
         process.send_signal(signal.SIGINT)
