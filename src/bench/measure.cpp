@@ -57,7 +57,7 @@ Results ReadAll(BenchPlace& place, const BenchTensors& tensors) {
 /// Whether another launch leaves the inouts as the one before did: an append to a cache does, a
 /// sum does not. Integers that a launch changes are not tried: the next might take them beyond
 /// their range.
-bool LeavesInouts(BenchPlace& place, const BenchTensors& tensors, Launcher& launcher,
+bool LeavesInouts(BenchPlace& place, const BenchTensors& tensors, TimedLauncher& launcher,
                   const Results& before) {
   auto is_inout = [](const BenchTensor& tensor) { return tensor.access == ETC_INOUT; };
   bool moves = std::any_of(tensors.all.begin(), tensors.all.end(), [&](const BenchTensor& tensor) {
@@ -109,11 +109,11 @@ struct Ready {
   }
 
   std::vector<std::unique_ptr<Instance>> instances;
-  std::vector<std::unique_ptr<Launcher>> launchers;
+  std::vector<std::unique_ptr<TimedLauncher>> launchers;
 };
 
 void TakeTurns(BenchPlace& place, const BenchTensors& tensors,
-               const std::vector<std::unique_ptr<Launcher>>& launchers, bool settle,
+               const std::vector<std::unique_ptr<TimedLauncher>>& launchers, bool settle,
                int64_t launches, std::vector<BenchRow>& rows) {
   for (int64_t round = -kWarmUp; round < launches; ++round) {
     for (const auto& launcher : launchers) {
@@ -173,7 +173,7 @@ std::vector<BenchRow> Turns::Measure(const std::vector<BenchProgram>& programs, 
   return rows;
 }
 
-void Turns::Look(const BenchProgram& program, Launcher& launcher) {
+void Turns::Look(const BenchProgram& program, TimedLauncher& launcher) {
   tensors_.Restore(place_);
   tensors_.Poison(place_);
   launcher.Launch();

@@ -37,7 +37,7 @@ class Turns {
                                               int64_t launches);
 
  private:
-  void Look(const BenchProgram& program, Launcher& launcher);
+  void Look(const BenchProgram& program, TimedLauncher& launcher);
 
   BenchPlace& place_;
   const BenchTensors& tensors_;

@@ -11,7 +11,7 @@
 namespace etc {
 namespace {
 
-class HostLauncher : public Launcher {
+class HostLauncher : public TimedLauncher {
  public:
   explicit HostLauncher(Instance& instance) : instance_(instance) { instance_.Reserve(); }
 
@@ -49,7 +49,7 @@ class HostPlace : public BenchPlace {
   void Upload(void* to, const void* host, int64_t bytes) override { Copy(to, host, bytes); }
   void Fetch(void* host, const void* from, int64_t bytes) override { Copy(host, from, bytes); }
 
-  std::unique_ptr<Launcher> Prepare(Instance& instance) override {
+  std::unique_ptr<TimedLauncher> Prepare(Instance& instance) override {
     return std::make_unique<HostLauncher>(instance);
   }
 
@@ -68,7 +68,7 @@ struct FreeRecording {
   void operator()(etc_recording* recording) const { etc_recording_free(recording); }
 };
 
-class GpuLauncher : public Launcher {
+class GpuLauncher : public TimedLauncher {
  public:
   GpuLauncher(Instance& instance, void* stream) : stream_(stream) {
     instance.Reserve();
@@ -152,7 +152,7 @@ class GpuPlace : public BenchPlace {
     ThrowUnlessOk(etc_device_copy_from(host, from, bytes));
   }
 
-  std::unique_ptr<Launcher> Prepare(Instance& instance) override {
+  std::unique_ptr<TimedLauncher> Prepare(Instance& instance) override {
     return std::make_unique<GpuLauncher>(instance, stream_);
   }
 

@@ -11,9 +11,9 @@
 namespace etc {
 
 /// An instance that is ready: all is bound and reserved. It must not outlive its place.
-class Launcher {
+class TimedLauncher {
  public:
-  virtual ~Launcher() = default;
+  virtual ~TimedLauncher() = default;
 
   /// One launch, after all that was enqueued before it.
   virtual void Launch() = 0;
@@ -41,7 +41,7 @@ class BenchPlace {
   virtual void Upload(void* to, const void* host, int64_t bytes) = 0;
   virtual void Fetch(void* host, const void* from, int64_t bytes) = 0;
 
-  virtual std::unique_ptr<Launcher> Prepare(Instance& instance) = 0;
+  virtual std::unique_ptr<TimedLauncher> Prepare(Instance& instance) = 0;
 };
 
 /// This machine's threads.
