@@ -82,7 +82,7 @@ std::optional<Point> LeastPoint(const Unknowns& unknowns, Set set, Point point) 
   return IsEmpty(set) || !set ? std::nullopt : std::optional(point);
 }
 
-/// Whether the sizes fulfil the requirements: `sizes()` has the affine ones only.
+/// Whether the sizes fulfil the requirements: `AllSizes()` has the affine ones only.
 bool IsAllowed(const Unknowns& unknowns, const Point& sizes) {
   Env dims;
   for (SymbolId dim : unknowns.dims()) {
@@ -105,7 +105,7 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
   Set rest = set;
   for (SymbolId dim : unknowns.dims()) {
     std::string name = unknowns.DimName(dim);
-    auto least = Least(rest & unknowns.sizes(), name);
+    auto least = Least(rest & unknowns.AllSizes(), name);
     if (!least) {
       return std::nullopt;
     }
@@ -133,7 +133,7 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
     if (!IsAllowed(unknowns, sizes)) {
       continue;
     }
-    Set fixed = set & unknowns.sizes();
+    Set fixed = set & unknowns.AllSizes();
     for (const auto& [name, value] : sizes) {
       fixed = Fix(unknowns, fixed, name, value);
     }

@@ -5,44 +5,54 @@
 #include <algorithm>
 
 #include "analysis/sets/convert.h"
+#include "analysis/sets/used_dims.h"
 #include "analysis/sets/written_once.h"
 #include "ir/requirements.h"
 
 namespace etc {
 Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext& context)
-    : module_(module), program_(program), context_(context), sizes_(All()) {
+    : module_(module), program_(program), context_(context), sizes_(All()), unused_(All()) {
+  const std::set<SymbolId> used = UsedDims(module, program);
   for (const Item& item : module.items) {
     const auto* id = std::get_if<SymbolId>(&item);
     if (id == nullptr || module.symbols[*id].kind != SymbolKind::Dim) {
       continue;
     }
     dims_.push_back(*id);
+    Set& sizes = used.contains(*id) ? sizes_ : unused_;
     PwAff dim = Param(DimName(*id));
     if (auto range = RangeOfDim(module, *id, program.ranges)) {
-      sizes_ = sizes_ & Le(Constant(range->lo), dim) & Le(dim, Constant(range->hi));
+      sizes = sizes & Le(Constant(range->lo), dim) & Le(dim, Constant(range->hi));
     }
     if (auto size = program.sizes.find(*id); size != program.sizes.end()) {
-      sizes_ = sizes_ & Eq(dim, Constant(size->second));
+      sizes = sizes & Eq(dim, Constant(size->second));
     }
     ExprId multiple = module.symbols[*id].multiple;
     auto step = multiple ? EvaluateInt(module, multiple, {}) : std::nullopt;
     if (step && *step > 1) {
       PwAff rest(isl_pw_aff_mod_val(dim.copy(), isl_val_int_from_si(ctx(), *step)));
-      sizes_ = sizes_ & Eq(rest, Constant(0));
+      sizes = sizes & Eq(rest, Constant(0));
     }
   }
-  AddRequirements();
+  AddRequirements(used);
   once_ = WrittenOnce(*this);
   flat_ = FindFlatAxes(*this);
 }
 
 /// What is affine narrows the sizes. Of a product or a quotient of sizes it is known where one
 /// occurs.
-void Unknowns::AddRequirements() {
+void Unknowns::AddRequirements(const std::set<SymbolId>& used) {
   Converter converter(*this);
   for (ExprId condition : LaunchRequirements(module_)) {
     Set holds = converter.Where(condition, true).set;
     std::vector<const Term*> terms = TermsIn(holds);
+    // At fixed sizes it holds or not, whatever is used.
+    std::vector<SymbolId> dims = DimsIn(module_, condition);
+    if (program_.sizes.empty() &&
+        std::none_of(dims.begin(), dims.end(), [&](SymbolId dim) { return used.contains(dim); })) {
+      unused_ = terms.empty() ? unused_ & holds : unused_;
+      continue;
+    }
     if (terms.empty()) {
       sizes_ = sizes_ & holds;
       joined_.clear();

@@ -71,8 +71,11 @@ class Unknowns {
   PwAff Param(const std::string& name) const;
   /// All values of all parameters.
   Set All() const;
-  /// The ranges of the dimensions.
+  /// The ranges of the dimensions that the program uses. The others would be in every set, and
+  /// each question to isl would cost so much more.
   const Set& sizes() const { return sizes_; }
+  /// And of those that it does not use.
+  Set AllSizes() const { return sizes_ & unused_; }
   const std::vector<SymbolId>& dims() const { return dims_; }
   std::string DimName(SymbolId dim) const { return module_.symbols[dim].name; }
 
@@ -165,7 +168,7 @@ class Unknowns {
   PwAff Simplify(const PwAff& value) const;
 
  private:
-  void AddRequirements();
+  void AddRequirements(const std::set<SymbolId>& used);
   bool IsGlobal(const Term& term) const;
   Set Close(const Set& set, bool variables) const;
   const Set& FactsOf(const std::vector<std::string>& names) const;
@@ -181,6 +184,7 @@ class Unknowns {
   const CallProgram& program_;
   IslContext& context_;
   Set sizes_;
+  Set unused_;               // the ranges of the other dimensions
   std::set<TensorId> once_;  // buffers that are written once
   std::map<TensorId, FlatAxes> flat_;
   std::map<TensorId, Set> stored_;
