@@ -56,6 +56,16 @@ bool HasStrides(const Set& set) {
 
 }  // namespace
 
+bool IsSubset(const Set& a, const Set& b) {
+  Set aligned(isl_set_align_params(b.copy(), isl_set_get_space(a.get())));
+  return isl_set_is_subset(a.get(), aligned.get()) == isl_bool_true;
+}
+
+bool IsSubset(const Map& a, const Map& b) {
+  Map aligned(isl_map_align_params(b.copy(), isl_map_get_space(a.get())));
+  return isl_map_is_subset(a.get(), aligned.get()) == isl_bool_true;
+}
+
 bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {
   bool plain = isl_pw_aff_isa_aff(a.get()) == isl_bool_true &&
                isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;

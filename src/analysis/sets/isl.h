@@ -110,12 +110,10 @@ inline std::optional<bool> Answer(isl_bool answer) {
 /// Whether the object is certainly empty.
 inline bool IsEmpty(const Set& set) { return isl_set_is_empty(set.get()) == isl_bool_true; }
 inline bool IsEmpty(const Map& map) { return isl_map_is_empty(map.get()) == isl_bool_true; }
-inline bool IsSubset(const Set& a, const Set& b) {
-  return isl_set_is_subset(a.get(), b.get()) == isl_bool_true;
-}
-inline bool IsSubset(const Map& a, const Map& b) {
-  return isl_map_is_subset(a.get(), b.get()) == isl_bool_true;
-}
+/// Whether `a` is certainly inside of `b`. Many sets are asked about one `a`; isl keeps a point of
+/// each of its pieces where it need not bring `a` to other parameters.
+bool IsSubset(const Set& a, const Set& b);
+bool IsSubset(const Map& a, const Map& b);
 /// Nothing where it is no integer, and after an error.
 inline std::optional<int64_t> ToInt(const Val& value) {
   bool is_int = isl_val_is_int(value.get()) == isl_bool_true;
