@@ -95,11 +95,15 @@ std::vector<Env> Combinations(const std::vector<DimChoice>& choices) {
 }
 
 /// Those that fulfil the requirements between dimensions, and some more where these leave few.
-std::vector<Env> Fulfilling(const Module& module, const std::vector<DimChoice>& choices,
-                            const DimRanges& ranges) {
+std::vector<Env> Fulfilling(const Module& module, const std::vector<ExprId>& requirements,
+                            const std::vector<DimChoice>& choices, const DimRanges& ranges) {
   constexpr size_t kEnough = 16;
   std::vector<Env> all = Diagonals(choices);
-  auto fails = [&](const Env& dims) { return !RequirementsHold(module, dims, ranges); };
+  auto fails = [&](const Env& dims) {
+    return std::any_of(requirements.begin(), requirements.end(), [&](ExprId condition) {
+      return !EvaluateBool(module, condition, dims, ranges).value_or(false);
+    });
+  };
   std::erase_if(all, fails);
   std::vector<Env> others = Combinations(choices);
   std::erase_if(others, fails);
@@ -119,8 +123,9 @@ void AddSamples(const Module& module, const DimRanges& ranges, std::vector<Sizes
   if (choices.empty() && !DimsOf(module).empty()) {
     return;  // a dimension has no valid range
   }
+  std::vector<ExprId> requirements = LaunchRequirements(module);
   std::vector<Env> all =
-      LaunchRequirements(module).empty() ? Diagonals(choices) : Fulfilling(module, choices, ranges);
+      requirements.empty() ? Diagonals(choices) : Fulfilling(module, requirements, choices, ranges);
   for (Env& dims : all) {
     auto same = [&](const Sizes& other) { return other.dims == dims; };
     if (std::none_of(samples.begin(), samples.end(), same)) {

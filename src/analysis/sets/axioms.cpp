@@ -1,5 +1,6 @@
 // What is known of two terms together: points that no values of them have.
 #include <algorithm>
+#include <utility>
 
 #include "analysis/sets/unknowns.h"
 
@@ -19,17 +20,27 @@ class Axioms {
         set_(set) {}
 
   /// Distinct elements of one slice differ. Where two are known to be equal, their indices are,
-  /// and with these most of what is made of them.
+  /// and with these most of what is made of them. To say so splits no part, and costs less than to
+  /// take out the rest.
   void Distinct() {
     if (u_.kind == Term::Kind::Element && u_.distinct && v_.distinct) {
       size_t slice = std::max(u_.slice, v_.slice);
+      if (slice == 0 && IsSubset(set_, Eq(u_value_, v_value_))) {
+        set_ = Coalesce(set_ & Same(0, u_.args.size()));
+        return;
+      }
       Without((Same(0, slice) - Same(0, u_.args.size())) & Eq(u_value_, v_value_));
     }
   }
 
   void Rest() {
     // A function has one value for equal arguments.
-    Without(Same(0, u_.args.size()) & Ne(u_value_, v_value_));
+    Set same = Same(0, u_.args.size());
+    if (IsSubset(set_, same)) {
+      set_ = Coalesce(set_ & Eq(u_value_, v_value_));
+    } else {
+      Without(same & Ne(u_value_, v_value_));
+    }
     if (u_.kind == Term::Kind::Element && u_.monotone && v_.monotone) {
       Set row = Same(0, u_.args.size() - 1);
       const PwAff& i = u_.args.back();
@@ -91,7 +102,8 @@ bool AreAlike(const Term& u, const Term& v) {
 }  // namespace
 
 Set Unknowns::WithAxioms(Set set) const {
-  std::vector<const Term*> terms = TermsIn(Close(set));
+  Set closed = Close(set);
+  std::vector<const Term*> terms = TermsIn(closed);
   std::sort(terms.begin(), terms.end());  // arguments before what is made of them
   std::vector<std::pair<const Term*, const Term*>> pairs;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -104,7 +116,7 @@ Set Unknowns::WithAxioms(Set set) const {
   if (pairs.empty()) {
     return set;
   }
-  set = Close(set);
+  set = std::move(closed);
   for (const auto& [u, v] : pairs) {
     Axioms(*this, *u, *v, set).Distinct();
   }

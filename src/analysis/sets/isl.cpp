@@ -5,7 +5,7 @@
 namespace etc {
 namespace {
 
-constexpr isl_size kMostParts = 4;
+constexpr isl_size kMostParts = 64;
 
 /// The pieces of a set.
 std::vector<isl_basic_set*> PiecesOf(const Set& set) {
