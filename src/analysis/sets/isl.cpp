@@ -54,6 +54,30 @@ bool HasStrides(const Set& set) {
   return found;
 }
 
+/// The pieces that do not stand in the other set in the same form.
+Set PiecesNotIn(const Set& set, const Set& other) {
+  std::vector<isl_basic_set*> pieces = PiecesOf(set);
+  std::vector<isl_basic_set*> others = PiecesOf(other);
+  Set left(isl_set_empty(isl_set_get_space(set.get())));
+  for (isl_basic_set* piece : pieces) {
+    bool stands = std::any_of(others.begin(), others.end(), [&](isl_basic_set* each) {
+      return isl_basic_set_plain_is_equal(piece, each) == isl_bool_true;
+    });
+    if (!stands) {
+      left = left | Set(isl_set_from_basic_set(isl_basic_set_copy(piece)));
+    }
+  }
+  std::for_each(pieces.begin(), pieces.end(), isl_basic_set_free);
+  std::for_each(others.begin(), others.end(), isl_basic_set_free);
+  return left;
+}
+
+/// Whether isl, joining the pieces of a set, has made them larger (see `Coalesce`).
+bool HasGrown(const Set& joined, const Set& set) {
+  bool fewer = isl_set_n_basic_set(joined.get()) < isl_set_n_basic_set(set.get());
+  return fewer && HasStrides(set) && !IsSubset(PiecesNotIn(joined, set), set);
+}
+
 }  // namespace
 
 bool IsSubset(const Set& a, const Set& b) {
@@ -74,15 +98,12 @@ bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {
 
 Set Coalesce(const Set& set) {
   Set joined(isl_set_coalesce(set.copy()));
-  bool fewer = isl_set_n_basic_set(joined.get()) < isl_set_n_basic_set(set.get());
-  return !fewer || !HasStrides(set) || IsSubset(joined, set) ? joined : set;
+  return HasGrown(joined, set) ? set : joined;
 }
 
 Map Coalesce(const Map& map) {
   Map joined(isl_map_coalesce(map.copy()));
-  bool fewer = isl_map_n_basic_map(joined.get()) < isl_map_n_basic_map(map.get());
-  return !fewer || !HasStrides(Set(isl_map_wrap(map.copy()))) || IsSubset(joined, map) ? joined
-                                                                                       : map;
+  return HasGrown(Set(isl_map_wrap(joined.copy())), Set(isl_map_wrap(map.copy()))) ? map : joined;
 }
 
 PwAff Coalesce(const PwAff& value) {
