@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tensors import from_bf16, random_bf16
+from tensors import from_bf16, random_bf16, to_bf16
 
 # The least difference between the last logit that is chosen and the first that is not, in standard
 # deviations of a row: below it, the rounding of activations may choose another expert.
@@ -30,13 +30,18 @@ def gaps(config, logits):
 
 
 def settle_router(config, bits, normed):
-    """The router's values, after new ones were drawn into `bits` until every choice is a clear one."""
-    rng = np.random.default_rng(1)
+    """The router's values, after `bits` were changed a little until every choice is a clear one: there
+    are fewer rows than columns, so for each row the first logit that is not chosen may be lowered."""
     while True:
         values = from_bf16(bits)
-        if gaps(config, normed @ values.T).min() >= LEAST_GAP:
+        logits = normed @ values.T
+        unclear = np.flatnonzero(gaps(config, logits) < LEAST_GAP)
+        if unclear.size == 0:
             return values
-        bits[:] = random_bf16(rng, bits.shape, config["hidden_size"] ** -0.5)
+        next_best = np.argsort(-logits[unclear], axis=1)[:, config["num_experts_per_tok"]]
+        change = np.zeros_like(logits)
+        change[unclear, next_best] = -2 * LEAST_GAP * logits[unclear].std(axis=1)
+        bits[:] = to_bf16((values + (np.linalg.pinv(normed) @ change).T).astype(np.float32))
 
 
 def choose(config, logits):
