@@ -35,6 +35,7 @@ def parse_arguments():
     parser.add_argument("--models", type=command.words, default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"])
     parser.add_argument("--batches", type=command.words, default=["1", "8", "32", "128"])
     parser.add_argument("--prompt", type=int, default=448, help="tokens of each prompt")
+    parser.add_argument("--layers", type=int, help="the first so many layers, where memory is short")
     parser.add_argument("--engine", help=argparse.SUPPRESS)  # a configuration: be one engine
     return parser.parse_args()
 
@@ -139,8 +140,8 @@ def main():
     print(f"{'model':<16}{'batch':>6}{'vLLM ms':>10}{'calls ms':>10}{'plugin ms':>11}{'program':>9}"
           f"{'faster':>8}{'as vLLM':>9}{'as calls':>9}")
     for name in options.models:
-        config = vllm_setup.config_file(name)
-        artifact = vllm_setup.compiled(options, name)
+        config = vllm_setup.first_layers(name, options.layers, options.out)
+        artifact = vllm_setup.compiled(options, name, config)
         with tempfile.TemporaryDirectory() as folder:
             measured = run_engine(options, config, artifact, Path(folder))
         for batch in options.batches:

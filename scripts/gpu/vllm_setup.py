@@ -8,8 +8,12 @@ from pathlib import Path
 import command
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "llama": "llama", "mistral": "llama"}  # of ir-examples
+PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "qwen3_moe": "qwen3_moe", "llama": "llama",
+         "mistral": "llama"}  # of ir-examples
+ARRAYS = "k_cache,v_cache"
+EXPERT_ARRAYS = "gate_proj,up_proj,down_proj"  # of a mixture, packed layer by layer
 SETTINGS = {
+    "VLLM_USE_V2_MODEL_RUNNER": "1",
     "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
     "VLLM_ALLREDUCE_USE_SYMM_MEM": "0", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1",
 }
@@ -21,14 +25,28 @@ def config_file(model):
     return ROOT / "ir-examples" / "configs" / f"{model.lower()}.json"
 
 
-def compiled(options, model):
+def first_layers(model, layers, folder):
+    """The configuration of a model, or of its first so many layers."""
+    if not layers:
+        return config_file(model)
+    config = json.loads(config_file(model).read_text())
+    config["num_hidden_layers"] = layers
+    file = Path(folder) / f"{model.lower()}-{layers}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(config))
+    return file
+
+
+def compiled(options, model, config=None):
     """The artifact of a model, whose caches are arrays of tensors."""
     if options.artifacts:
         return Path(options.artifacts) / f"{model.lower()}.etca"
-    config = config_file(model)
-    page = ROOT / "ir-examples" / f"{PAGES[json.loads(config.read_text())['model_type']]}.etir"
+    config = config or config_file(model)
+    kind = json.loads(config.read_text())["model_type"]
+    arrays = f"{ARRAYS},{EXPERT_ARRAYS}" if kind == "qwen3_moe" else ARRAYS
+    page = ROOT / "ir-examples" / f"{PAGES[kind]}.etir"
     return command.compile_program(options.etc, page, Path(options.out) / f"{model.lower()}.etca",
-                                   "--config", config, "--array", "k_cache,v_cache")
+                                   "--config", config, "--array", arrays)
 
 
 def environment(artifact, folder):

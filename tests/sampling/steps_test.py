@@ -23,16 +23,28 @@ from sampler import Settings, token  # noqa: E402
 
 DEVICE = os.environ.get("ETC_DEVICE")
 TARGET, SMS = (["--arch", "host"], 2) if DEVICE is None else (DEVICE.split(), 0)
-CONFIG = ROOT / "ir-examples" / "configs" / "qwen3-tiny.json"
+CONFIGS = ROOT / "ir-examples" / "configs"
 PROMPTS = [[5, 17, 900], [1000]]
 SAMPLING = [Sampling(temperature=0.8, top_k=40, top_p=0.95, repetition_penalty=1.3, seed=11),
             Sampling(temperature=1.2, min_p=0.02, seed=2**63 + 5)]
 
 
+def mlp_shapes(config):
+    """The weights of a layer's MLP, or of its experts and their router, by name."""
+    hidden, experts = config["hidden_size"], config.get("num_experts", 0)
+    inner = config["moe_intermediate_size" if experts else "intermediate_size"]
+    names = [f"mlp.experts.{expert}" for expert in range(experts)] or ["mlp"]
+    shapes = {"mlp.gate": (experts, hidden)} if experts else {}
+    for name in names:
+        shapes |= {f"{name}.gate_proj": (inner, hidden), f"{name}.up_proj": (inner, hidden),
+                   f"{name}.down_proj": (hidden, inner)}
+    return shapes
+
+
 def write_checkpoint(folder, config):
     """Random weights, as bf16."""
     rng = np.random.default_rng(0)
-    hidden, dim, inner = config["hidden_size"], config["head_dim"], config["intermediate_size"]
+    hidden, dim = config["hidden_size"], config["head_dim"]
     q_size, kv_size = config["num_attention_heads"] * dim, config["num_key_value_heads"] * dim
     shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden), "model.norm.weight": (hidden,)}
     for layer in range(config["num_hidden_layers"]):
@@ -40,10 +52,11 @@ def write_checkpoint(folder, config):
             "input_layernorm": (hidden,), "post_attention_layernorm": (hidden,),
             "self_attn.q_proj": (q_size, hidden), "self_attn.k_proj": (kv_size, hidden),
             "self_attn.v_proj": (kv_size, hidden), "self_attn.o_proj": (hidden, q_size),
-            "self_attn.q_norm": (dim,), "self_attn.k_norm": (dim,),
-            "mlp.gate_proj": (inner, hidden), "mlp.up_proj": (inner, hidden), "mlp.down_proj": (hidden, inner),
+            "self_attn.q_norm": (dim,), "self_attn.k_norm": (dim,), **mlp_shapes(config),
         }.items():
             shapes[f"model.layers.{layer}.{name}.weight"] = shape
+    if not config["tie_word_embeddings"]:
+        shapes["lm_head.weight"] = (config["vocab_size"], hidden)
     header, data = {}, b""
     for name, shape in shapes.items():
         scale = 1.0 if len(shape) == 1 else 3.0 * shape[-1] ** -0.5
@@ -67,14 +80,15 @@ class Watched(Decoder):
         return tokens
 
 
-class StepsTest(unittest.TestCase):
+class Model(unittest.TestCase):
+    """A small model of `page` and `config_file`, which a derived class names."""
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = Path(cls.folder.name)
-        cls.config = json.loads(CONFIG.read_text())
+        cls.config = json.loads((CONFIGS / cls.config_file).read_text())
         write_checkpoint(cls.path, cls.config)
-        cls.drawing = cls.compiled("drawing", "-D", "sampling=true")
 
     @classmethod
     def tearDownClass(cls):
@@ -83,8 +97,8 @@ class StepsTest(unittest.TestCase):
     @classmethod
     def compiled(cls, name, *options):
         path = cls.path / f"{name}.etca"
-        subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / "qwen3.etir", "--config", CONFIG,
-                        *TARGET, "--no-proofs", *options, "-o", path], check=True)
+        subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / cls.page,
+                        "--config", CONFIGS / cls.config_file, *TARGET, "--no-proofs", *options, "-o", path], check=True)
         return etcrt.Program(path)
 
     def decoder(self, program, kind=Decoder, sampling=SAMPLING):
@@ -93,6 +107,27 @@ class StepsTest(unittest.TestCase):
 
     def texts(self, decoder, ahead, count=24):
         return generate(decoder, PROMPTS, count, [], lambda i, made: None, ahead)
+
+    def check_steps(self, decoder):
+        seen = np.zeros((2, 1008), bool)
+        settings = [Settings(**{name: getattr(one, name) for name in vars(Settings())}) for one in SAMPLING]
+        for pieces, logits, tokens in decoder.steps:
+            end = 0
+            for piece, drawn in zip(pieces, tokens):
+                end += len(piece.tokens)
+                i = piece.sequence
+                seen[i, list(piece.tokens)] = True
+                position = piece.position + len(piece.tokens)
+                self.assertEqual(drawn, token(logits[end - 1], seen[i], settings[i], position))
+
+
+class StepsTest(Model):
+    page, config_file = "qwen3.etir", "qwen3-tiny.json"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.drawing = cls.compiled("drawing", "-D", "sampling=true")
 
     def test_each_token_is_that_of_the_logits(self):
         decoder = self.decoder(self.drawing, Watched)
@@ -124,18 +159,6 @@ class StepsTest(unittest.TestCase):
             np.testing.assert_allclose([value for _, value in scored.best], expected[best], atol=1e-5)
             self.assertAlmostEqual(scored.logprob, expected[made], places=4)
 
-    def check_steps(self, decoder):
-        seen = np.zeros((2, 1008), bool)
-        settings = [Settings(**{name: getattr(one, name) for name in vars(Settings())}) for one in SAMPLING]
-        for pieces, logits, tokens in decoder.steps:
-            end = 0
-            for piece, drawn in zip(pieces, tokens):
-                end += len(piece.tokens)
-                i = piece.sequence
-                seen[i, list(piece.tokens)] = True
-                position = piece.position + len(piece.tokens)
-                self.assertEqual(drawn, token(logits[end - 1], seen[i], settings[i], position))
-
     def test_steps_that_follow_each_other_draw_the_same(self):
         alone = self.texts(self.decoder(self.drawing), 1)
         self.assertEqual(self.texts(self.decoder(self.drawing), 5), alone)
@@ -154,6 +177,33 @@ class StepsTest(unittest.TestCase):
         self.assertEqual(self.texts(self.decoder(self.drawing, sampling=()), 8), expected)
         with self.assertRaises(ValueError):
             self.decoder(plain)
+
+
+class MixtureTest(Model):
+    """Without drawing, and with it in a program whose steps take prompts in pieces."""
+
+    page, config_file = "qwen3_moe.etir", "qwen3moe-tiny.json"
+
+    def test_prompts_in_pieces_go_on_as_those_of_single_tokens(self):
+        several = self.decoder(self.compiled("several", "-D", "several_tokens=true"), Watched, ())
+        single = self.decoder(self.compiled("single"), Watched, ())
+        self.texts(several, 1, 4)
+        self.texts(single, 1, 4)
+        self.assertEqual([len(piece.tokens) for piece in several.steps[0][0]], [3, 1])
+        # Sums have another order, so logits are close, and where two are near ties tokens may differ.
+        rows = several.steps[0][1]
+        for row, expected in ((rows[0], single.steps[0][1][0]), (rows[2], single.steps[2][1][0]),
+                              (rows[3], single.steps[0][1][1])):
+            self.assertLess(np.linalg.norm(row - expected), 0.03 * np.linalg.norm(expected))
+            self.assertGreater(np.linalg.norm(row - np.roll(expected, 1)), np.linalg.norm(expected))
+
+    def test_each_token_is_that_of_the_logits(self):
+        drawing = self.compiled("drawing", "-D", "sampling=true", "-D", "several_tokens=true")
+        decoder = self.decoder(drawing, Watched)
+        made = self.texts(decoder, 1)
+        self.assertEqual([len(text) for text in made], [24, 24])
+        self.check_steps(decoder)
+        self.assertEqual(self.texts(self.decoder(drawing), 4), made)
 
 
 if __name__ == "__main__":

@@ -28,12 +28,14 @@ from etc_vllm.weights import NamedWeights, weights_of  # noqa: E402
 DECODE = """etir 1;
 const layers = 2;
 const more = false;
+const mixture = false;
 dim batch in 1..6;
 dim max_pages in 1..3;
 dim num_pages in 1..64;
 device @zero(%logits: out f32[batch, 16]) tasks (b: batch) { for (j: 16) %logits[b, j] = 0.0; }
 device @layer(%ids: i32[batch], %pos: i32[batch] in 0 .. max_pages * 64,
               %page_table: i32[batch, max_pages] in 0..num_pages distinct, %w: bf16[16, 8],
+              %up: bf16[3, 16, 8] if mixture,
               %k_cache: inout bf16[num_pages, 2, 64, 8], %v_cache: inout bf16[num_pages, 2, 64, 8],
               %logits: inout f32[batch, 16]) tasks (b: batch) {
   let position = %pos[b];
@@ -45,6 +47,7 @@ device @layer(%ids: i32[batch], %pos: i32[batch] in 0 .. max_pages * 64,
     %logits[b, j] = %logits[b, j] + %w[j, 0] +
         sum(t: position + 1) (%k_cache[%page_table[b, t / 64], j / 8, t % 64, j % 8] +
                               4.0 * %v_cache[%page_table[b, t / 64], j / 8, t % 64, j % 8]);
+    if (mixture) %logits[b, j] = %logits[b, j] + sum(e: 3) %up[e, j, 0];
   }
 }
 device @first(%logits: f32[batch, 16], %inv_freq: f32[4], %token: out i32[batch]) tasks (b: batch) {
@@ -54,12 +57,14 @@ graph @decode(%ids: i32[batch] in 0..16, %pos: i32[batch] in 0 .. max_pages * 64
               %page_table: i32[batch, max_pages] in 0..num_pages distinct, %inv_freq: f32[4],
               %row_start: i32[batch + 1] if more,
               %w: bf16[layers, 16, 8] from "model.layers.{l}.q_proj.weight",
+              %up: bf16[layers, 3, 16, 8] if mixture
+                  from "model.layers.{l}.mlp.experts.{e}.up_proj.weight",
               %k_cache: inout bf16[layers, num_pages, 2, 64, 8],
               %v_cache: inout bf16[layers, num_pages, 2, 64, 8], %logits: out f32[batch, 16],
               %token: out i32[batch]) {
   call @zero(%logits);
   repeat l in 0..layers {
-    call @layer(%ids, %pos, %page_table, %w[l], %k_cache[l], %v_cache[l], %logits);
+    call @layer(%ids, %pos, %page_table, %w[l], %up[l], %k_cache[l], %v_cache[l], %logits);
   }
   call @first(%logits, %inv_freq, %token);
 }
@@ -67,6 +72,10 @@ graph @decode(%ids: i32[batch] in 0..16, %pos: i32[batch] in 0 .. max_pages * 64
 CONFIG = {"head_dim": 8, "rope_theta": 10000.0}
 WEIGHTS = {f"model.layers.{layer}.qkv.weight":
            fakes.brain_floats([[100 * layer + row] * 8 for row in range(32)]) for layer in (0, 1)}
+# Of each layer three experts, with 16 rows of `gate_proj` and as many of `up_proj`.
+EXPERTS = {f"model.layers.{layer}.mlp.experts.routed_experts.w13_weight":
+           fakes.brain_floats([[[1 << expert] * 8 if row > 15 else [99] * 8 for row in range(32)]
+                               for expert in range(3)]) for layer in (0, 1)}
 FUSED = {"qkv": ["q_proj", "k_proj"]}
 
 
@@ -180,6 +189,28 @@ class WeightsTest(unittest.TestCase):
         self.assertIs(bound["head"], bound["embed"])
         self.assertEqual(bound["head"].shape, (9, 1))
 
+    def test_experts_are_parts_of_one_tensor_for_each_layer(self):
+        values = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)  # 3 experts, 2 + 2 rows
+        for layer in range(2):
+            self.tensors[f"l.{layer}.experts.routed_experts.w13_weight"] = fakes.tensor(
+                values[layer].reshape(3, 4, 1))
+            self.tensors[f"l.{layer}.experts.routed_experts.w2_weight"] = fakes.tensor(
+                values[layer].reshape(3, 1, 4))
+        source = "l.{i}.experts.{e}.%s.weight"
+        program = self.Program(gate=param(2, 3, 2, 1, sources=(source % "gate_proj",)),
+                               up=param(2, 3, 2, 1, sources=(source % "up_proj",), array=2),
+                               w=param(2, 3, 1, 4, sources=(source % "down_proj",)))
+        bound = self.bound(program)
+        self.assertEqual(bound["gate"].tolist(), values[:, :, :2, None].tolist())
+        self.assertEqual([up.tolist() for up in bound["up"]], values[:, :, 2:, None].tolist())
+        self.assertEqual(bound["w"].tolist(), (values + 1000)[:, :, None, :].tolist())
+
+    def test_experts_that_the_engine_lacks_are_named(self):
+        with self.assertRaisesRegex(ValueError, "no weight `l.0.experts.{e}.up_proj.weight`"):
+            self.bound(self.Program(up=param(2, 3, 2, 1, sources=("l.{i}.experts.{e}.up_proj.weight",))))
+        with self.assertRaisesRegex(ValueError, "`up` is from more tensors than one for each layer and"):
+            self.bound(self.Program(up=param(2, 3, 2, 1, sources=("l.{i}.{e}.{f}.weight",))))
+
     def test_a_weight_that_the_engine_lacks_is_named(self):
         with self.assertRaisesRegex(ValueError, "no weight `x.weight` or `y.weight`"):
             self.bound(self.Program(x=param(3, sources=("x.weight", "y.weight"))))
@@ -192,7 +223,8 @@ class PluginTest(unittest.TestCase):
         arrays = ["--array", "k_cache,v_cache"]
         cls.artifacts = {name: compiled(cls.folder.name, name, options)
                          for name, options in (("stacked", []), ("arrays", arrays),
-                                               ("more", [*arrays, "-D", "more=true"]))}
+                                               ("more", [*arrays, "-D", "more=true"]),
+                                               ("mixture", [*arrays, "-D", "mixture=true"]))}
 
     @classmethod
     def tearDownClass(cls):
@@ -205,9 +237,9 @@ class PluginTest(unittest.TestCase):
     def decoder(self, artifact="arrays"):
         return Decoder(etcrt.Program(self.artifacts[artifact]), CONFIG, fakes.Torch, None)
 
-    def runner(self, artifact="arrays", **settings):
+    def runner(self, artifact="arrays", modules=(), **settings):
         """One that has loaded a model and made its caches."""
-        made = fakes.runner_class(WEIGHTS, FUSED, self.caches)
+        made = fakes.runner_class({**WEIGHTS, **EXPERTS}, FUSED, self.caches, modules)
 
         def open_decoder(runner):
             self.opened.append(self.decoder(artifact))
@@ -254,6 +286,23 @@ class PluginTest(unittest.TestCase):
         self.check_steps(runner)
         self.assertEqual(runner.cudagraph_manager.runs, 0)
         self.assertEqual(self.opened[0].limits, Limits(6, 192))
+
+    def test_a_mixture_has_the_experts_of_the_engine(self):
+        runner = self.runner("mixture", [self.experts("TRITON"), object()])
+        logits = np.asarray(self.step(runner, [[3]], [[2]]))
+        self.assertEqual(logits.tolist(), [[value + 2 * (1 + 2 + 4) for value in row]
+                                           for row in self.expected([[3]])])
+        self.assertEqual(runner.cudagraph_manager.runs, 0)
+
+    @staticmethod
+    def experts(backend):
+        """A module whose experts vLLM has brought into the order of its kernel."""
+        method = SimpleNamespace(unquantized_backend=SimpleNamespace(value=backend))
+        return SimpleNamespace(quant_method=method)
+
+    def test_experts_in_the_order_of_another_kernel_are_left_alone(self):
+        self.check_left("in the order of FlashInfer CUTLASS: --moe-backend triton", "mixture",
+                        modules=[self.experts("FlashInfer CUTLASS")])
 
     def test_copies_of_weights_and_logits_are_counted(self):
         self.assertEqual(self.runner().model_memory_usage, 1000 + 2 * 16 * 8 * 2 + 3 * 6 * 16 * 4)

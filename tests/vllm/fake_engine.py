@@ -128,7 +128,7 @@ class Runner(fakes.runner_class({}, {}, [])):
     def load_model(self):
         self.model = SimpleNamespace(
             named_parameters=lambda remove_duplicate: self.weights.items(),
-            packed_modules_mapping=self.fused, compute_logits=lambda hidden_states: None)
+            packed_modules_mapping=self.fused, modules=lambda: (), compute_logits=lambda hidden_states: None)
         self.model_memory_usage = 0
 
     def update_requests(self, scheduled):

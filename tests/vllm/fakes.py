@@ -106,7 +106,7 @@ class Graphs:
         return self.hidden_states[:desc.num_tokens]
 
 
-def runner_class(weights, fused, tensors):
+def runner_class(weights, fused, tensors, modules=()):
     """A class of model runners that go through vLLM's calls in its order."""
 
     class Runner:
@@ -123,7 +123,7 @@ def runner_class(weights, fused, tensors):
         def load_model(self):
             self.model = SimpleNamespace(
                 named_parameters=lambda remove_duplicate: weights.items(),
-                packed_modules_mapping=fused,
+                packed_modules_mapping=fused, modules=lambda: modules,
                 compute_logits=lambda hidden_states: f"vLLM's logits of {len(hidden_states)}")
             self.model_memory_usage = 1000
 

@@ -84,6 +84,15 @@ def _unsupported(runner: Any) -> Optional[str]:
     return None
 
 
+def _check_experts(model: Any) -> None:
+    """A ValueError where a kernel of vLLM's has its own order of the elements of experts."""
+    for module in model.modules():
+        method = getattr(module, "quant_method", None)
+        backend = getattr(getattr(method, "unquantized_backend", None), "value", "TRITON")
+        if backend != "TRITON":
+            raise ValueError(f"vLLM has the experts in the order of {backend}: --moe-backend triton")
+
+
 def _decoder_of(runner: Any, open_decoder: Callable[[Any], Decoder]) -> Decoder:
     unsupported = _unsupported(runner)
     if unsupported is not None:
@@ -93,6 +102,7 @@ def _decoder_of(runner: Any, open_decoder: Callable[[Any], Decoder]) -> Decoder:
         raise ValueError(f"the program has {decoder.vocabulary} tokens, and the model "
                          f"{runner.vocab_size}")
     model = runner.model
+    _check_experts(model)
     tensors = dict(model.named_parameters(remove_duplicate=False))
     decoder.bind_weights(tensors, getattr(model, "packed_modules_mapping", {}))
     return decoder

@@ -3,6 +3,11 @@ tiles, or that vLLM keeps in one tensor with others, are copied; the others are 
 
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
+# Where vLLM has the projections of a layer's experts, those of all experts in one tensor: its name,
+# and behind how many parts of as many rows a projection's begin.
+_EXPERTS = {"gate_proj": ("w13_weight", 0), "up_proj": ("w13_weight", 1),
+            "down_proj": ("w2_weight", 0)}
+
 
 class NamedWeights:
     """Tensors of a checkpoint by name, from those of a model of vLLM. `fused` says which modules vLLM
@@ -31,11 +36,19 @@ class NamedWeights:
             return tensor
         return tensor[first:first + rows]
 
+    def find_experts(self, name: str, rows: int) -> Any:
+        """Of all experts of a layer: [experts, rows, columns]. `name` has `{e}` for the expert's number.
+        A KeyError where there are none."""
+        modules, projection = name[:name.index("{")], _module(name)
+        joined, parts = _EXPERTS[projection]
+        tensor = self._tensors[f"{modules}routed_experts.{joined}"]
+        return tensor[:, parts * rows:(parts + 1) * rows]
+
     def first(self, names: Sequence[str], rows: int) -> Any:
         """Of several names, the first that is there."""
         for name in names:
             try:
-                return self.find(name, rows)
+                return self.find_experts(name, rows) if "{" in name else self.find(name, rows)
             except KeyError:
                 continue
         raise ValueError(f"the engine has no weight `{'` or `'.join(names)}`")
@@ -47,13 +60,14 @@ def _module(name: str) -> str:
     return parts[-2] if len(parts) > 1 else name
 
 
-def _is_stacked(param: Any) -> bool:
-    return "{" in param.sources[0]
+def _axes(param: Any) -> int:
+    """How many axes of a parameter are of tensors: none, that of the layers, or of their experts too."""
+    return param.sources[0].count("{")
 
 
 def rows_of(params: Mapping[str, Any]) -> Dict[str, int]:
     """The rows of each module, as the program's parameters have them."""
-    return {_module(source): int(param.extents[1 if _is_stacked(param) else 0])
+    return {_module(source): int(param.extents[_axes(param)])
             for param in params.values() for source in param.sources}
 
 
@@ -63,12 +77,14 @@ def _numbered(sources: Sequence[str], index: int) -> List[str]:
 
 
 def tensors_of(name: str, param: Any, weights: NamedWeights) -> List[Any]:
-    """The tensors of a parameter: one, or one for each layer."""
-    if not _is_stacked(param):
-        return [weights.first(param.sources, int(param.extents[0]))]
-    if any(source.count("{") != 1 for source in param.sources):
-        raise ValueError(f"`{name}` is from more tensors than one for each layer")
-    return [weights.first(_numbered(param.sources, layer), int(param.extents[1]))
+    """The tensors of a parameter: one, or one for each layer, which may have those of all experts."""
+    axes = _axes(param)
+    if axes > 2 or any(source.count("{") != axes for source in param.sources):
+        raise ValueError(f"`{name}` is from more tensors than one for each layer and expert")
+    rows = int(param.extents[axes])
+    if axes == 0:
+        return [weights.first(param.sources, rows)]
+    return [weights.first(_numbered(param.sources, layer), rows)
             for layer in range(int(param.extents[0]))]
 
 
@@ -91,5 +107,5 @@ def _laid_out(program: Any, name: str, param: Any, parts: List[Any], in_tiles: b
               stack: Any) -> Any:
     if param.array:
         return [program.pack(name, part) for part in parts] if in_tiles else parts
-    whole = stack(parts) if _is_stacked(param) else parts[0]
+    whole = stack(parts) if _axes(param) else parts[0]
     return program.pack(name, whole) if in_tiles else whole
