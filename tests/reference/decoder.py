@@ -241,7 +241,7 @@ def new_tokens(batch, variant, rng):
         return np.ones(batch, np.int32), contexts
     if variant == "prompt":  # all of one
         return np.array([batch], np.int32), np.array([LONGEST], np.int32)
-    assert variant == "rows"
+    assert variant in ("rows", "last")
     counts = []
     while sum(counts) < batch:
         counts.append(min((17, 1, 3)[len(counts) % 3], batch - sum(counts)))
@@ -258,9 +258,9 @@ def sizes_of_ranks(config, tp):
 
 
 def make(config_name, batch, rng, variant=None, tp=1):
-    """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt". In
-    "routing" the step also tells the weights of experts. Each of `tp` ranks has the sizes of the
-    configuration."""
+    """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt", and in
+    "last", where only the last row of each has logits. In "routing" the step also tells the weights of
+    experts. Each of `tp` ranks has the sizes of the configuration."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
     sizes = sizes_of_ranks(config, tp)
@@ -307,6 +307,9 @@ def make(config_name, batch, rng, variant=None, tp=1):
         inputs["row_start"] = row_start
         dims["extra"] = batch - len(counts)
         options += ("-D", "several_tokens=true")
+    if variant == "last":
+        expected["logits"] = Expectation(logits[row_start[1:] - 1], np.float32, 2e-2)
+        options += ("-D", "last_logits=true")
     return Case(
         dims,
         inputs,

@@ -69,12 +69,11 @@ def write_checkpoint(folder, config):
 
 
 class Watched(Decoder):
-    """Keeps what each step of its own had, and the logits that it left."""
+    """Keeps what each step of its own had, and the logits that it left, of each row."""
 
     def step(self, pieces):
         tokens = super().step(pieces)
-        rows = sum(len(piece.tokens) for piece in pieces)
-        vocabulary = self._run.shape("logits")[1]
+        rows, vocabulary = self._run.shape("logits")
         logits = np.frombuffer(self._buffers["logits"].read(4 * rows * vocabulary), np.float32)
         self.steps = getattr(self, "steps", []) + [(pieces, logits.reshape(rows, vocabulary), tokens)]
         return tokens
@@ -112,13 +111,14 @@ class Model(unittest.TestCase):
         seen = np.zeros((2, 1008), bool)
         settings = [Settings(**{name: getattr(one, name) for name in vars(Settings())}) for one in SAMPLING]
         for pieces, logits, tokens in decoder.steps:
-            end = 0
-            for piece, drawn in zip(pieces, tokens):
-                end += len(piece.tokens)
+            ends = np.cumsum([len(piece.tokens) for piece in pieces])
+            rows = range(len(pieces)) if decoder.last else ends - 1
+            self.assertEqual(len(logits), rows[-1] + 1)
+            for piece, row, drawn in zip(pieces, rows, tokens):
                 i = piece.sequence
                 seen[i, list(piece.tokens)] = True
                 position = piece.position + len(piece.tokens)
-                self.assertEqual(drawn, token(logits[end - 1], seen[i], settings[i], position))
+                self.assertEqual(drawn, token(logits[row], seen[i], settings[i], position))
 
 
 class StepsTest(Model):
@@ -142,6 +142,16 @@ class StepsTest(Model):
         self.assertEqual(len(decoder.steps[0][0][0].tokens), 3)
         self.check_steps(decoder)
         self.assertEqual(self.texts(self.decoder(several), 4, 10), alone)
+
+    def test_last_rows_alone_draw_by_the_same_rule(self):
+        last = self.compiled("last", "-D", "sampling=true", "-D", "several_tokens=true", "-D", "last_logits=true",
+                             "-D", "logprobs=2")
+        decoder = self.decoder(last, Watched)
+        alone = self.texts(decoder, 1, 10)
+        self.assertEqual(decoder.steps[0][1].shape[0], 2)  # of 4 rows
+        self.check_steps(decoder)
+        self.assertEqual(decoder.scored[0].best[0][0], decoder.steps[-1][1][0].argmax())
+        self.assertEqual(self.texts(self.decoder(last), 4, 10), alone)
 
     def test_log_probabilities_come_with_the_tokens(self):
         decoder = self.decoder(self.compiled("scored", "-D", "sampling=true", "-D", "logprobs=3"), Watched)

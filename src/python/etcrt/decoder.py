@@ -105,8 +105,9 @@ class Scored(NamedTuple):
 
 class Decoder:
     """Sequences with caches for so many positions each. `several` says whether a step takes several
-    new tokens of a sequence, and `most_rows` how many of all sequences; `draws` whether the program
-    was compiled with `sampling`, which `sampling`, one for each sequence, needs. Of a program with
+    new tokens of a sequence, and `most_rows` how many of all sequences; `last` whether the program was
+    compiled with `last_logits`, so that a step has logits of the last of these alone; `draws` whether
+    it was compiled with `sampling`, which `sampling`, one for each sequence, needs. Of a program with
     `logprobs`, `scored` has those of the last step by sequence."""
 
     def __init__(self, program: Program, weights: Weights, config: Dict[str, Any], batch: int,
@@ -121,6 +122,7 @@ class Decoder:
         self._queue = Queue(self._on_device)
         dims = program.dims()
         self.several = "row_start" in self._params
+        self.last = bool(program.constants().get("last_logits", False))
         self.draws = "slot" in self._params
         self.scored: Dict[int, Scored] = {}
         if sampling and not self.draws:
@@ -210,12 +212,14 @@ class Decoder:
             self._sequences = sequences
         self._run.launch(self._queue.address)
         self._wait()
-        tokens = struct.unpack(f"{starts[-1]}i", self._buffers["token"].read(4 * starts[-1]))
+        rows = list(range(len(pieces))) if self.last else [end - 1 for end in starts[1:]]
+        count = product(self._run.shape("token"))
+        tokens = struct.unpack(f"{count}i", self._buffers["token"].read(4 * count))
         self._next = [piece.position + len(piece.tokens) for piece in pieces]
         if self._scores:
             self.scored = {piece.sequence: scored for piece, scored
-                           in zip(pieces, self._read_scores([end - 1 for end in starts[1:]]))}
-        return [tokens[end - 1] for end in starts[1:]]
+                           in zip(pieces, self._read_scores(rows))}
+        return [tokens[row] for row in rows]
 
     def _read_scores(self, rows: Sequence[int]) -> List[Scored]:
         def read(name: str, kind: str) -> Sequence[Any]:
