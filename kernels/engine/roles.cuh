@@ -279,6 +279,41 @@ ETC_DEVICE void PrepareTask(Reduction& reduction, EpilogueWarp& epilogue_warp, c
   }
 }
 
+/// One warp of the consumers that waits for a task by itself.
+struct ConsumerWarp {
+  int thread, lane;
+
+  ETC_DEVICE explicit ConsumerWarp(const Consumer& consumer)
+      : thread(consumer.lane), lane(consumer.lane) {}
+  ETC_DEVICE void Sync() { __syncwarp(); }
+};
+
+/// Whether a kernel waits for what its tasks wait for, at the place where it needs that: Run then
+/// has an optional last parameter, which each warp calls with its ConsumerWarp.
+template <class Kernel, class = void>
+struct AwaitsTasks {
+  static constexpr bool value = false;
+};
+template <class Kernel>
+struct AwaitsTasks<Kernel, typename Kernel::AwaitsItself> {
+  static constexpr bool value = true;
+};
+template <class Kernel, class Await>
+ETC_DEVICE void AwaitTask(const Await& await, Consumer& consumer) {
+  if constexpr (!AwaitsTasks<Kernel>::value) {
+    await(consumer);
+  }
+}
+template <class Kernel, class Await, class Args, class... Coordinates>
+ETC_DEVICE void RunTask(Kernel& kernel, [[maybe_unused]] const Await& await, Consumer& consumer,
+                        const Args& args, Coordinates... task) {
+  if constexpr (AwaitsTasks<Kernel>::value) {
+    kernel.Run(consumer, args, int(task)..., await);
+  } else {
+    kernel.Run(consumer, args, int(task)...);
+  }
+}
+
 // A kernel's Prefetch is optional; the argument of type int prefers the overload that calls it.
 template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Coordinates... task)

@@ -295,13 +295,14 @@ class WalkWriter {
     out_.Line("u32 done = 0;");
     loop.Open(loop.Step() + ", ++done");
     if (!share.one_object) {
-      WriteWaits(share.waits, share.place);
-      out_.Line("consumer.Sync();");
+      WriteTaskWaits(share, device);
       spans_.Begin();
       out_.Line(make);
     }
     WriteChecks(share.task_checks);
-    out_.Line(fmt::format("impl.Run(consumer, args{});", loop.Coordinates()));
+    out_.Line(share.hands_waits
+                  ? fmt::format("RunTask(impl, await, consumer, args{});", loop.Coordinates())
+                  : fmt::format("impl.Run(consumer, args{});", loop.Coordinates()));
     spans_.End(share);
     WriteNotifies(share.notifies, device, "1");
     if (share.one_object && !share.notifies.empty()) {
@@ -309,6 +310,19 @@ class WalkWriter {
     }
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
+  }
+
+  /// Of the consumers, for each task: here, or where the implementation says so.
+  void WriteTaskWaits(const RaisedShare& share, const Device& device) {
+    if (share.hands_waits) {
+      out_.Open("const auto await = [&](auto& consumer) {");
+    }
+    WriteWaits(share.waits, share.place);
+    out_.Line("consumer.Sync();");
+    if (share.hands_waits) {
+      out_.Close("};");
+      out_.Line(fmt::format("AwaitTask<Impl_{}>(await, consumer);", device.name));
+    }
   }
 
   /// The epilogue warp's side of the tasks: what it is made for follows the consumers' objects.

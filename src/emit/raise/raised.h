@@ -153,8 +153,9 @@ struct RaisedShare {
   std::set<size_t> behind_wait = {};       // operands that its loader reads behind its waits
   bool fetches = false;  // the loader waits for each task, for the operands that it copies then
   std::map<size_t, size_t> maps = {};  // of operands with boxes, the kernel's tensor maps
-  bool one_object = false;  // an implementation's object serves all tasks of an SM, else one each
-  bool prefetches = false;  // what an SM's first task reads, before it waits
+  bool one_object = false;   // an implementation's object serves all tasks of an SM, else one each
+  bool hands_waits = false;  // an implementation may wait for its tasks' events itself
+  bool prefetches = false;   // what an SM's first task reads, before it waits
   bool enters_together = false;  // a barrier stands before the first task; else only where an
                                  // implementation has scratch memory
   std::array<RaisedRole, kRoles> roles = {};

@@ -42,6 +42,13 @@ bool FollowsData(const RaisedKernel& kernel) {
          (all_preload || kernel.preloading.empty());
 }
 
+/// Whether the waits of a task may stand in the middle of it: where nobody looks at how long they
+/// take, and there is a class to say where they do.
+bool HandsWaits(const Kernel& kernel, const Share& share, const Impl* impl) {
+  return impl != nullptr && !impl->header.empty() && !share.waits.empty() && !kernel.profile &&
+         !kernel.watchdog && !HasChecks(kernel);
+}
+
 }  // namespace
 
 void WalkRoles(RaisedModule& raised) {
@@ -67,6 +74,7 @@ void WalkRoles(RaisedModule& raised) {
           kernel.loaders_read_flags |= raised.module.tensors[argument].flagged;
         }
       }
+      each.hands_waits = raised.arch != Arch::Host && HandsWaits(kernel.kernel, each.share, impl);
       bool preloads = impl != nullptr && (!impl->preloaded.empty() || !impl->fetched.empty());
       DivideRoles(each, preloads, kernel.kernel.schedule == ScheduleKind::Kernels);
       if (preloads) {

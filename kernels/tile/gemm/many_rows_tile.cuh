@@ -1,0 +1,258 @@
+// A tile of a product of many rows: y[m, n] = sum over k of x[m, k] * w[n, k], bf16 with float
+// sums. Tensor copies bring boxes of both operands, which are row-major, to the ring; the tensor
+// cores read them there.
+//
+//   box of x           [kRows, 64], 128 or 256 rows: half of them for each of two warpgroups
+//   box of w           [kColumns, 64], a multiple of 8 columns
+//   ring slot          a box of each, 64 k deep
+//   MMA                wgmma m64nNk16, N = kColumns; a thread has kRows * kColumns / 256 sums
+//
+// The consumers give back a slot when the instructions behind it are issued, so that the tensor
+// cores always have a group waiting. Each warp stores its own rows, by way of scratch: whole lines
+// of 128 bytes. Meanwhile the ring fills with the next task's boxes, and the warpgroups, which wait
+// for nothing of each other but slots, drift apart until one multiplies while the other stores. So
+// what the tile must wait for before it is stored, each warp waits for by itself.
+#pragma once
+
+#include "arch/common/types.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/store_matrices.cuh"
+#include "arch/sm90/tensor_copy.cuh"
+#include "arch/sm90/wgmma_shared.cuh"
+#include "engine/options.cuh"
+#include "engine/roles.cuh"
+
+namespace etc {
+
+template <class Args>
+class ManyRowsTile {
+ public:
+  static constexpr int kRows = Args::x_box_0;
+  static constexpr int kColumns = Args::w_box_0;
+  static constexpr int kOutputs = int(Args::w_0);
+
+ private:
+  static constexpr int kStep = Args::x_box_1;  // k of a slot
+  static constexpr int kDepth = int(Args::w_1);
+  static constexpr int kBlocks = kRows / 128;  // of 64 rows, of each warpgroup
+  static_assert(kRows == 128 || kRows == 256, "a box of `x` has 128 or 256 rows");
+  static_assert(kStep == 64 && Args::w_box_1 == 64, "a box has 64 columns");
+  static_assert(kColumns % 8 == 0 && kColumns >= 64 && kBlocks * kColumns <= 256,
+                "a thread has up to 128 sums");
+  static_assert(kOutputs % 8 == 0 && kDepth % 8 == 0, "rows begin at multiples of 16 bytes");
+  static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
+
+  static constexpr int kRowBytes = kStep * 2;
+  static constexpr int kXBytes = kRows * kRowBytes;
+  static constexpr int kSteps = DivideUp(kDepth, kStep);
+  // A warp stages 16 rows of up to 64 outputs, in two places by turns.
+  static constexpr int kStagedColumns = 64;
+  static constexpr int kStagedBytes = 16 * kStagedColumns * 2;
+
+ public:
+  static constexpr int kSlotBytes = kXBytes + kColumns * kRowBytes;
+  static constexpr int kScratchBytes = Consumer::kWarps * 2 * kStagedBytes;
+
+  /// Where a tile's outputs are: the first of them, and how many rows and columns exist from there
+  /// on.
+  struct Place {
+    bf16* outputs;
+    int rows, columns;
+  };
+
+  /// From these rows of x, in one of its slices, and of w on.
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int x_slice, int x_row, int w_row) {
+#pragma unroll 1
+    for (int step = 0; step < kSteps; ++step) {
+      u32 slot = loader.Acquire();
+      loader.Expect(kSlotBytes);
+      u32 full = loader.ring.Full();
+      TensorCopyElected(slot, args.x_map, step * kStep, x_row, x_slice, full);
+      TensorCopyElected(slot + kXBytes, args.w_map, step * kStep, w_row, args.w_slice, full);
+      loader.Advance();
+    }
+  }
+
+  /// The tile of rows and columns from these on, of a matrix of so many rows.
+  static ETC_DEVICE Place PlaceOf(bf16* matrix, int rows, int first_row, int first_column) {
+    return {matrix + i64(first_row) * kOutputs + first_column, rows - first_row,
+            kOutputs - first_column};
+  }
+
+  /// Multiplies, and stores the sums and what `parts` adds to them. Each warp calls `await` before
+  /// it reads parts or stores anything.
+  template <class Parts, class... Await>
+  static ETC_DEVICE void Run(Consumer& consumer, const Place& place, const Parts& parts,
+                             const Await&... await) {
+    float sums[kBlocks][kColumns / 2];
+    Multiply(consumer, sums);
+    ConsumerWarp warp(consumer);
+    (await(warp), ...);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      Store(consumer, place, FirstRow(consumer, block), sums[block], parts);
+    }
+  }
+
+  /// Nothing is added to the sums.
+  struct NoParts {
+    static constexpr int kNumber = 0;
+  };
+  /// Other summands of each output, in bf16, one matrix behind the other: `first` is at the place
+  /// of the first output.
+  template <int number>
+  struct Parts {
+    static constexpr int kNumber = number;
+    const bf16* first;
+    i64 distance;
+  };
+
+ private:
+  /// The first row of a block of this warp's warpgroup.
+  static ETC_DEVICE int FirstRow(const Consumer& consumer, int block) {
+    return (consumer.warp / 4 * kBlocks + block) * 64;
+  }
+
+  static ETC_DEVICE void Multiply(Consumer& consumer, float (&sums)[kBlocks][kColumns / 2]) {
+    Ring used = consumer.ring;  // the oldest slot that instructions may still read
+    u32 rows = FirstRow(consumer, 0) * kRowBytes;
+#pragma unroll 1
+    for (int step = 0; step < kSteps; ++step) {
+      u32 slot = consumer.WaitAddress();
+      consumer.ring.Advance();
+      WgmmaFence();
+#pragma unroll
+      for (int k = 0; k < kStep; k += 16) {
+        u64 w = WgmmaDescriptor(slot + kXBytes + k * 2);
+#pragma unroll
+        for (int block = 0; block < kBlocks; ++block) {
+          u64 x = WgmmaDescriptor(slot + rows + block * 64 * kRowBytes + k * 2);
+          WgmmaShared<kColumns>::Multiply(sums[block], x, w, step > 0 || k > 0);
+        }
+      }
+      WgmmaCommit();
+      if (step > 0) {
+        WgmmaWait<1>();
+        GiveBack(consumer, used);
+      }
+    }
+    WgmmaWait<0>();
+    GiveBack(consumer, used);
+  }
+
+  /// The tensor cores no longer read the slot.
+  static ETC_DEVICE void GiveBack(const Consumer& consumer, Ring& used) {
+    BarrierArriveWarp(used.Empty(), consumer.lane);
+    used.Advance();
+  }
+
+  /// Stores this warp's 16 of the 64 rows of a block, those that exist.
+  template <class Parts>
+  static ETC_DEVICE void Store(const Consumer& consumer, const Place& place, int first_row,
+                               float (&sums)[kColumns / 2], const Parts& parts) {
+    int lane = consumer.lane;
+    u32 staged = SharedAddress(consumer.scratch) + consumer.warp * 2 * kStagedBytes;
+    LanePlace mine(place, first_row + consumer.warp % 4 * 16, lane);
+#pragma unroll
+    for (int stage = 0; stage < kStages; ++stage) {
+      u32 shared = staged + stage % 2 * kStagedBytes;
+      if constexpr (Parts::kNumber > 0) {
+        AddParts(parts, mine, lane, stage, shared, sums);
+      }
+      __syncwarp();  // what was there before has been read
+#pragma unroll
+      for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
+        const float* sum = sums + (stage * 8 + piece) * 4;
+        // Of a last piece without a next one, the next one's place gets the same.
+        const float* next = piece + 1 < PiecesOf(stage) ? sum + 4 : sum;
+        // Matrices: the upper and the lower 8 rows of 8 columns, then of the next 8.
+        StoreMatrices(InPlace(shared, lane % 16, piece + lane / 16),
+                      {PackBf16(sum[0], sum[1]), PackBf16(sum[2], sum[3]),
+                       PackBf16(next[0], next[1]), PackBf16(next[2], next[3])});
+      }
+      __syncwarp();
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        Vec4 outputs = LoadShared(InPlace(shared, round * 4 + lane / 8, lane % 8));
+        if (mine.Has(round, stage)) {
+          StoreGlobal(mine.outputs + LanePlace::At(round, stage), outputs);
+        }
+      }
+    }
+  }
+
+  static constexpr int kStages = DivideUp(kColumns, kStagedColumns);
+  static constexpr int kRounds = 4;  // of a stage: lines of four rows each
+  /// How many times 8 columns are staged at once.
+  static constexpr ETC_DEVICE int PiecesOf(int stage) {
+    return kColumns / 8 - stage * 8 < 8 ? kColumns / 8 - stage * 8 : 8;
+  }
+
+  /// A lane's 8 outputs of the first round and stage; all others are so far away as constants say.
+  struct LanePlace {
+    bf16* outputs;
+    i64 first;          // their place in the tile
+    int rows, columns;  // that exist from there on, of the tile
+
+    ETC_DEVICE LanePlace(const Place& place, int first_row, int lane)
+        : first(i64(first_row + lane / 8) * kOutputs + lane % 8 * 8),
+          rows(place.rows - first_row - lane / 8),
+          columns((place.columns < kColumns ? place.columns : kColumns) - lane % 8 * 8) {
+      outputs = place.outputs + first;
+    }
+    static constexpr ETC_DEVICE int At(int round, int stage) {
+      return round * 4 * kOutputs + stage * kStagedColumns;
+    }
+    ETC_DEVICE bool Has(int round, int stage) const {
+      return round * 4 < rows && stage * kStagedColumns < columns;
+    }
+  };
+
+  /// Adds the parts of a stage, each by way of shared memory from lines to where the tensor cores
+  /// left the sums. Meanwhile the other warpgroup multiplies.
+  template <class Parts>
+  static ETC_DEVICE void AddParts(const Parts& parts, const LanePlace& place, int lane, int stage,
+                                  u32 shared, float (&sums)[kColumns / 2]) {
+    constexpr int at_once = kRounds / 2;  // as registers allow
+    const bf16* from = parts.first + place.first;
+#pragma unroll
+    for (int number = 0; number < Parts::kNumber; ++number) {
+      __syncwarp();  // what was there before has been read
+#pragma unroll
+      for (int first = 0; first < kRounds; first += at_once) {
+        Vec4 lines[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          lines[i] = LoadGlobalIf(from + number * parts.distance + LanePlace::At(first + i, stage),
+                                  place.Has(first + i, stage));
+        }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          StoreShared(InPlace(shared, (first + i) * 4 + lane / 8, lane % 8), lines[i]);
+        }
+      }
+      __syncwarp();
+#pragma unroll
+      for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
+        Vec4 part = LoadMatrices(InPlace(shared, lane % 16, piece + lane / 16));
+        float* sum = sums + (stage * 8 + piece) * 4;
+        Add(part.x, sum), Add(part.y, sum + 2);
+        if (piece + 1 < PiecesOf(stage)) {
+          Add(part.z, sum + 4), Add(part.w, sum + 6);
+        }
+      }
+    }
+  }
+  /// Two neighbours.
+  static ETC_DEVICE void Add(u32 pair, float* sum) {
+    sum[0] += LowBf16(pair);
+    sum[1] += HighBf16(pair);
+  }
+
+  /// Where 16 bytes of a row are staged: 8 rows of one piece, or a row's pieces, in all banks.
+  static ETC_DEVICE u32 InPlace(u32 shared, int row, int piece) {
+    return shared + row * kStagedColumns * 2 + (piece ^ row % 8) * 16;
+  }
+};
+
+}  // namespace etc
