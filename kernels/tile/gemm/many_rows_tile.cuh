@@ -191,11 +191,11 @@ class ManyRowsTile {
   /// A lane's 8 outputs of the first round and stage; all others are so far away as constants say.
   struct LanePlace {
     bf16* outputs;
-    i64 first;          // their place in the tile
+    int first;          // their place in the tile
     int rows, columns;  // that exist from there on, of the tile
 
     ETC_DEVICE LanePlace(const Place& place, int first_row, int lane)
-        : first(i64(first_row + lane / 8) * kOutputs + lane % 8 * 8),
+        : first((first_row + lane / 8) * kOutputs + lane % 8 * 8),
           rows(place.rows - first_row - lane / 8),
           columns((place.columns < kColumns ? place.columns : kColumns) - lane % 8 * 8) {
       outputs = place.outputs + first;
