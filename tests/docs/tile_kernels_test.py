@@ -18,7 +18,13 @@ CHOICES = {"DecodeGemm": ("SkinnyGemm", "SwapAbGemm")}
 # Kernels whose tensor maps the runtime makes, or that write at peers, and what a test is called by which
 # the emulator runs them in a whole program.
 OVER_RANKS = "qwen3.${batch}.tp2"
-WHOLE = {"ManyRowsGemm": '"gemm_chain ', "AddParts": OVER_RANKS, "SendParts": OVER_RANKS}
+WHOLE = {
+    "ManyRowsGemm": '"gemm_chain ',
+    "AddParts": OVER_RANKS,
+    "SendParts": OVER_RANKS,
+    **dict.fromkeys(("ManyRowsForPeers", "ManyRowsWithParts"), '"gemm_rs '),
+    **dict.fromkeys(("SendRows", "OwnManyRows", "ManyRowsOfPeers"), '"ag_gemm '),
+}
 
 
 def main():
