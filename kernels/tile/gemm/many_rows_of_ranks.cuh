@@ -34,7 +34,7 @@ struct ManyRowsOverRanks {
   static ETC_DEVICE i64 Own(const Args& args) { return args.dims.peers.rank; }
   template <int peers>
   static ETC_DEVICE i64 Behind(const Args& args, int q) {
-    return (args.dims.peers.rank + 1 + q) % (peers + 1);
+    return u32(args.dims.peers.rank + 1 + q) % u32(peers + 1);
   }
   /// The tile of so many rows that begin at this row of `matrix`.
   static ETC_DEVICE auto PlaceOf(bf16* matrix, i64 first_row, i64 rows, int i, int j) {
