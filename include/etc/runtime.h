@@ -45,7 +45,9 @@ typedef enum etc_status {
   ETC_ERROR_BUSY = 15,       /* another thread is inside of a call with the same instance */
   ETC_ERROR_TIMEOUT = 16,    /* the watchdog ended a launch that stood still */
   ETC_ERROR_CHECKPOINT = 17, /* a checkpoint is malformed, or lacks what a program needs */
-  ETC_ERROR_CANCELLED = 18   /* the caller's progress function ended the call */
+  ETC_ERROR_CANCELLED = 18,  /* the caller's progress function ended the call */
+  ETC_ERROR_GROUP = 19 /* the ranks of a group cannot go on together: one does not come, is gone,
+                          is unlike the others, or has failed */
 } etc_status;
 
 /* "ETC_ERROR_BIND", ...; null for a number that is no status. */

@@ -33,6 +33,9 @@ struct Events {
     return header + (1 + Opaque(set) * capacity + index) * kStride;
   }
 
+  /// How many notifies of the event have come.
+  ETC_DEVICE u32 Notified(i64 index) const { return LoadAcquire(Counter(index)); }
+
   /// One thread polls; the caller's Sync, after all of its waits, covers the others. The count is
   /// opaque, or the loop may read it from local memory each time.
   template <class Role>

@@ -22,8 +22,10 @@ struct AtPeers {
 struct Peers {
   static constexpr i64 kWords = 16;  // between what two peers write: 64 bytes
 
-  const i64* distances;  // to the memory of each rank, in bytes
-  u32* begun;            // where each rank writes the number of the launch that it has begun
+  /// To the memory of each rank, in bytes. Read behind the waits of the task that reaches there, as
+  /// CutOff may have written it.
+  i64* distances;
+  u32* begun;  // where each rank writes the number of the launch that it has begun
   i64 rank;
   i64 ranks;
 
@@ -52,21 +54,33 @@ struct Peers {
   }
 
   /// Nobody reaches into the memory of a peer that has not begun the launch. A thread polls for
-  /// each peer; the caller's Sync covers the others. `began`: that they have is known already.
+  /// each peer; the caller's Sync covers the others.
   template <class Role>
-  ETC_DEVICE void Await(const Role& role, const Events& events, bool& began) const {
+  ETC_DEVICE void Await(const Role& role, const Events& events) const {
 #ifndef ETC_NO_HANDSHAKE  // a test shows what happens without it
-    if (!began && role.thread < ranks) {
+    if (role.thread < ranks) {
       const u32 launch = NumberOf(events.header);
-      // A peer may have begun the next launch already.
-      while (i32(LoadAcquireSystem(begun + role.thread * kWords) - launch) < 0) {
+      while (!HasBegun(role.thread, launch)) {
       }
     }
 #endif
-    began = true;
   }
 
- private:
+  /// Whether the peer has begun the launch. It may have begun the next one already.
+  ETC_DEVICE bool HasBegun(i64 peer, u32 launch) const {
+    return i32(LoadAcquireSystem(begun + peer * kWords) - launch) >= 0;
+  }
+
+  /// A wait was given up, by this thread: what comes behind it in this launch reaches no peer,
+  /// since that may be in the middle of another launch, or would take what it gets for results. It
+  /// reaches the own memory instead, which the runtime makes new.
+  ETC_DEVICE bool CutOff(bool gave_up) const {
+    for (i64 peer = 0; gave_up && peer < ranks; ++peer) {
+      distances[peer] = 0;
+    }
+    return gave_up;
+  }
+
   /// The epoch stands still until all CTAs have left the launch.
   static ETC_DEVICE u32 NumberOf(const u32* epoch) { return LoadRelaxed(epoch) + 1; }
 };
@@ -75,11 +89,13 @@ struct Peers {
 struct SystemEvents : Events {
   ETC_DEVICE explicit SystemEvents(const Events& events) : Events(events) {}
 
+  ETC_DEVICE u32 Notified(i64 index) const { return LoadAcquireSystem(Counter(index)); }
+
   template <class Role>
   ETC_DEVICE void WaitOne(const Role& role, i64 index, u32 count) const {
     if (role.thread == 0) {
       count = Opaque(count);
-      while (LoadAcquireSystem(Counter(index)) < count) {
+      while (Notified(index) < count) {
       }
     }
   }

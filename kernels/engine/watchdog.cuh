@@ -8,18 +8,41 @@
 
 namespace etc {
 
-/// Events::WaitOne, but the thread asks `gives_up` now and then. What a wait that does not last
-/// pays for it is to count its looks.
-template <class Role, class GivesUp>
-ETC_DEVICE void WaitWatched(const Events& events, const Role& role, i64 index, u32 count,
+/// WaitOne of the events, but the thread asks `gives_up` now and then. What a wait that does not
+/// last pays for it is to count its looks.
+template <class AnyEvents, class Role, class GivesUp>
+ETC_DEVICE void WaitWatched(const AnyEvents& events, const Role& role, i64 index, u32 count,
                             GivesUp gives_up) {
   constexpr u32 kLooks = 4096;  // some milliseconds
   if (role.thread == 0) {
     Stalled wait{events.header, Opaque(count)};
-    for (u32 looks = 1; (wait.seen = LoadAcquire(events.Counter(index))) < wait.count; ++looks) {
+    for (u32 looks = 1; (wait.seen = events.Notified(index)) < wait.count; ++looks) {
       if (looks % kLooks == 0) {
         wait.Look(Nanoseconds(), true);
         if (gives_up(wait)) {
+          break;
+        }
+      }
+    }
+  }
+}
+
+/// Await of the peers, but each thread that polls asks `gives_up` now and then, with a bit for each
+/// rank that has not begun the launch.
+template <class AnyPeers, class Role, class GivesUp>
+ETC_DEVICE void AwaitPeersWatched(const AnyPeers& peers, const Role& role, const Events& events,
+                                  GivesUp gives_up) {
+  constexpr u32 kLooks = 4096;
+  if (role.thread < peers.ranks) {
+    Stalled wait{events.header, peers.NumberOf(events.header)};
+    for (u32 looks = 1; !peers.HasBegun(role.thread, wait.count); ++looks) {
+      if (looks % kLooks == 0) {
+        u64 late = 0;
+        for (i64 peer = 0; peer < peers.ranks; ++peer) {
+          late |= u64(!peers.HasBegun(peer, wait.count)) << peer;
+        }
+        wait.Look(Nanoseconds(), true);
+        if (gives_up(wait, late)) {
           break;
         }
       }

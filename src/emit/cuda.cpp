@@ -29,6 +29,9 @@ class CudaWriter {
     if (raised_.has_checks) {
       text += "#define ETC_DEBUG_CHECKS\n";
     }
+    if (raised_.has_watchdog) {
+      text += "#define ETC_WATCHED\n";
+    }
     if (module_.mesh) {
       text += "#define ETC_WORD_SCOPE \"sys\"\n";  // peers write words of symmetric buffers
     }

@@ -50,11 +50,6 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   out.Line("");
   WriteRing(out, EntryName(kernel), space + "::CtaMemory");
   OpenEntry(out, kernel, space, EntryName(kernel));
-  if (raised.module.mesh) {
-    out.Open("if (blockIdx.x == 0 && threadIdx.x == 0) {");
-    out.Line("params.dims().peers.Begin(params.event_memory);");
-    out.Close();
-  }
   if (HasChecks(kernel)) {
     WriteCheckCall(out, space);
     out.Line("__syncthreads();");
@@ -67,6 +62,11 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
     // The launch before has ended without what it waited for, and nobody has asked since.
     out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
     WriteLeave(out, "Failed");
+  }
+  if (raised.module.mesh) {  // behind the failure of a launch before: this one begins nothing
+    out.Open("if (blockIdx.x == 0 && threadIdx.x == 0) {");
+    out.Line("params.dims().peers.Begin(params.event_memory);");
+    out.Close();
   }
   // The epoch must be read before the barrier at the end of Block's constructor.
   out.Line("etc::Events events(params.event_memory, params.event_capacity);");

@@ -61,7 +61,7 @@ void WriteParams(TextWriter& out, const RaisedKernel& raised) {
   if (module.mesh) {
     out.Line("char* symmetric;");
     out.Line("u32* begun;");
-    out.Line("const i64* distances;");
+    out.Line("i64* distances;");
     out.Line("i64 rank;");
     out.Line("i64 ranks;");
     out.Line("u64 launch;");

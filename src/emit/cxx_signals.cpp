@@ -22,11 +22,11 @@ std::string NumberOf(const KernelScope& scope, const std::vector<OrderPart>& pla
   return number + "u64(Min(sm, 255LL))";
 }
 
-}  // namespace
-
-std::string GivesUpText(const KernelScope& scope, const WatchMessage& message, bool checked,
-                        const std::vector<std::string>& values,
-                        const std::vector<OrderPart>& place) {
+/// A lambda of these parameters. Of a rank, it cuts itself off from its peers.
+std::string GivesUpLambda(const KernelScope& scope, const char* parameters,
+                          const WatchMessage& message, bool checked,
+                          const std::vector<std::string>& values,
+                          const std::vector<OrderPart>& place) {
   std::string all = message.sm ? ", sm" : "";
   for (SymbolId variable : message.variables) {
     all += ", " + CxxName(scope.module(), variable);
@@ -34,10 +34,32 @@ std::string GivesUpText(const KernelScope& scope, const WatchMessage& message, b
   for (const std::string& value : values) {
     all += ", " + value;
   }
-  return fmt::format("[&](const Stalled& wait) {{ return {}wait.GivesUp({}, {}, {}{}); }}",
-                     checked ? "OpenChecks(params.event_memory).Failed() || " : "",
-                     scope.raised().kernel.watchdog->seconds, NumberOf(scope, place), message.text,
-                     all);
+  std::string gives_up = fmt::format(
+      "{}wait.GivesUp({}, {}, {}{})", checked ? "OpenChecks(params.event_memory).Failed() || " : "",
+      scope.raised().kernel.watchdog->seconds, NumberOf(scope, place), message.text, all);
+  if (scope.module().mesh) {
+    gives_up = fmt::format("dims.peers.CutOff({})", gives_up);
+  }
+  return fmt::format("[&]({}) {{ return {}; }}", parameters, gives_up);
+}
+
+}  // namespace
+
+std::string GivesUpText(const KernelScope& scope, const WatchMessage& message, bool checked,
+                        const std::vector<std::string>& values,
+                        const std::vector<OrderPart>& place) {
+  return GivesUpLambda(scope, "const Stalled& wait", message, checked, values, place);
+}
+
+std::string AwaitPeersText(const KernelScope& scope, const RaisedShare& share, Arch arch) {
+  const bool host = arch == Arch::Host;
+  if (!share.watched_peers) {
+    return host ? "dims.peers.Await(u32(params.launch));" : "dims.peers.Await(consumer, events);";
+  }
+  return fmt::format("AwaitPeersWatched(dims.peers, {}, {});",
+                     host ? "events, u32(params.launch)" : "consumer, events",
+                     GivesUpLambda(scope, "const Stalled& wait, u64 late", *share.watched_peers,
+                                   false, {"late", "wait.count"}, share.place));
 }
 
 /// One call for each element of each reference: a wait where there is a place, for as many notifies

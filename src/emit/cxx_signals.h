@@ -10,12 +10,8 @@
 
 namespace etc {
 
-/// The consumers' wait until all peers have begun the launch, which they need once only. A barrier
-/// follows it.
-inline const char* AwaitPeersText(Arch arch) {
-  return arch == Arch::Host ? "dims.peers.Await(u32(params.launch), peers_began);"
-                            : "dims.peers.Await(consumer, events, peers_began);";
-}
+/// The consumers' wait until all peers have begun the launch. A barrier follows it.
+std::string AwaitPeersText(const KernelScope& scope, const RaisedShare& share, Arch arch);
 
 /// What a watched wait at this place in program order asks when it has lasted for a while. `values`
 /// are those of the message behind its own, and `checked` says that it ends after a failed check.

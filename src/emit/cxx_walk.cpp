@@ -278,7 +278,10 @@ class WalkWriter {
     if (!launch_) {
       WritePrefetch(share, device, loop);
       if (share.share.awaits_peers) {
-        out_.Line(AwaitPeersText(arch_));
+        out_.Open("if (!peers_began) {");  // to know it once is enough
+        out_.Line(AwaitPeersText(scope_, share, arch_));
+        out_.Line("peers_began = true;");
+        out_.Close();
       }
       WriteWaits(share.enter_waits, share.place);
       std::string where =

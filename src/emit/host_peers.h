@@ -11,14 +11,15 @@ struct Peers {
   /// its notify has been seen, and the event memory may be zeroed for the next launch.
   static constexpr i64 kSleepers = 1;
 
-  const i64* distances;  // to the memory of each rank, in bytes
-  u32* begun;            // where each rank writes the number of the launch that it has begun
+  i64* distances;  // to the memory of each rank, in bytes; CutOff writes it
+  u32* begun;      // where each rank writes the number of the launch that it has begun
   i64 rank;
   i64 ranks;
 
   template <class T>
   T* At(T* own, i64 peer) const {
-    auto* bytes = reinterpret_cast<const char*>(own) + distances[peer];
+    const i64 distance = std::atomic_ref<i64>(distances[peer]).load(std::memory_order_relaxed);
+    auto* bytes = reinterpret_cast<const char*>(own) + distance;
     return reinterpret_cast<T*>(const_cast<char*>(bytes));
   }
 
@@ -33,20 +34,31 @@ struct Peers {
     }
   }
 
-  /// Nobody reaches into the memory of a peer that has not begun the launch. `began`: that all have
-  /// is known already.
-  void Await(u32 launch, bool& began) const {
+  /// Nobody reaches into the memory of a peer that has not begun the launch.
+  void Await(u32 launch) const {
     ETC_MEETING();
 #ifndef ETC_NO_HANDSHAKE  // a test shows what happens without it
-    for (i64 peer = 0; !began && peer < ranks; ++peer) {
+    for (i64 peer = 0; peer < ranks; ++peer) {
       u32* word = begun + peer * kWords;
-      // A peer may have begun the next launch already.
-      for (u32 seen; i32((seen = LoadAcquire(word)) - launch) < 0;) {
+      for (u32 seen; !IsLaunch(seen = LoadAcquire(word), launch);) {
         AwaitChange(word, seen);
       }
     }
 #endif
-    began = true;
+  }
+
+  /// Whether a rank that has begun this one has begun the launch: it may be in the next one
+  /// already.
+  static bool IsLaunch(u32 begun_one, u32 launch) { return i32(begun_one - launch) >= 0; }
+
+  /// A wait was given up, by this thread: what comes behind it in this launch reaches no peer,
+  /// since that may be in the middle of another launch, or would take what it gets for results. It
+  /// reaches the own memory instead, which the runtime makes new.
+  bool CutOff(bool gave_up) const {
+    for (i64 peer = 0; gave_up && peer < ranks; ++peer) {
+      std::atomic_ref<i64>(distances[peer]).store(0, std::memory_order_relaxed);
+    }
+    return gave_up;
   }
 };
 

@@ -10,14 +10,14 @@ inline u32* IdleThreads(const Events& events) { return events.Header() + 1; }
 
 inline void LeaveLaunch(const Events& events) { AddRelease(IdleThreads(events), 1); }
 
-/// Waits until the word is at least `count`, and says whether it is: a thread that sleeps asks
+/// Waits until the word is one that `suffices`, and says whether it is: a thread that sleeps asks
 /// `gives_up` now and then, of what `seen(word)` says has come.
-template <class Seen, class GivesUp>
-bool AwaitWatched(const Events& events, u32* word, u32 count, Stalled wait, Seen seen,
+template <class Suffices, class Seen, class GivesUp>
+bool AwaitWatched(const Events& events, u32* word, Suffices suffices, Stalled wait, Seen seen,
                   GivesUp gives_up) {
   constexpr timespec kLook{0, 20000000};
   u32 value = 0;
-  auto complete = [&] { return (value = LoadAcquire(word)) >= count; };
+  auto complete = [&] { return suffices(value = LoadAcquire(word)); };
   ETC_MEETING();
   for (int looked = 0; looked < events.looks; ++looked) {
     if (complete()) {
@@ -43,8 +43,28 @@ bool AwaitWatched(const Events& events, u32* word, u32 count, Stalled wait, Seen
 template <class GivesUp>
 void WaitWatched(const Events& events, const Consumer&, i64 index, u32 count, GivesUp gives_up) {
   AwaitWatched(
-      events, &events.counters[index * Events::kStride], count, Stalled{events.Header(), count},
-      [](u32 value) { return value; }, gives_up);
+      events, &events.counters[index * Events::kStride], [=](u32 value) { return value >= count; },
+      Stalled{events.Header(), count}, [](u32 value) { return value; }, gives_up);
+}
+
+/// Await of the peers, unless it gives up: it is asked with a bit for each rank that has not begun
+/// the launch.
+template <class AnyPeers, class GivesUp>
+void AwaitPeersWatched(const AnyPeers& peers, const Events& events, u32 launch, GivesUp gives_up) {
+  auto begun = [=](u32 value) { return peers.IsLaunch(value, launch); };
+  auto gives_up_late = [&](const Stalled& wait) {
+    u64 late = 0;
+    for (i64 peer = 0; peer < peers.ranks; ++peer) {
+      late |= u64(!begun(LoadAcquire(peers.begun + peer * peers.kWords))) << peer;
+    }
+    return gives_up(wait, late);
+  };
+  bool waits = true;
+  for (i64 peer = 0; waits && peer < peers.ranks; ++peer) {
+    waits = AwaitWatched(
+        events, peers.begun + peer * peers.kWords, begun, Stalled{events.Header(), launch},
+        [](u32 value) { return value; }, gives_up_late);
+  }
 }
 
 /// Whether a place of a queue is full that so many tasks are pushed to, of which `tail` counts
@@ -52,7 +72,7 @@ void WaitWatched(const Events& events, const Consumer&, i64 index, u32 count, Gi
 template <class GivesUp>
 bool AwaitPlace(const Events& events, u32* place, u32* tail, i64 tasks, GivesUp gives_up) {
   return AwaitWatched(
-      events, place, 1, Stalled{events.Header(), u32(tasks)},
+      events, place, [](u32 word) { return word != 0; }, Stalled{events.Header(), u32(tasks)},
       [&](u32) { return LoadAcquire(tail); }, gives_up);
 }
 

@@ -68,6 +68,7 @@ const char* etc_status_name(etc_status status) {
     ETC_NAME(ETC_ERROR_TIMEOUT)
     ETC_NAME(ETC_ERROR_CHECKPOINT)
     ETC_NAME(ETC_ERROR_CANCELLED)
+    ETC_NAME(ETC_ERROR_GROUP)
 #undef ETC_NAME
   }
   return nullptr;

@@ -1,6 +1,9 @@
 #include "runtime/check_record.h"
 
+#include <algorithm>
+#include <bit>
 #include <string>
+#include <string_view>
 
 namespace etc::runtime {
 
@@ -8,16 +11,36 @@ static_assert(sizeof(CheckRecord) == 104, "generated code writes the record at f
 
 namespace {
 
+/// "rank 1, which has" or "ranks 0, 1 and 3, which have", by a bit for each.
+std::string NameRanks(uint64_t ranks) {
+  std::string names;
+  int left = std::popcount(ranks);
+  const bool is_one = left == 1;
+  for (size_t rank = 0; left > 0; ++rank) {
+    if ((ranks >> rank & 1) != 0) {
+      --left;
+      names += (names.empty() ? "" : left == 0 ? " and " : ", ") + std::to_string(rank);
+    }
+  }
+  return (is_one ? "rank " + names + ", which has" : "ranks " + names + ", which have");
+}
+
+/// The next value for `{}`, as a number, or for `{ranks}`.
 std::string FillIn(std::string text, const CheckRecord& record) {
+  constexpr std::string_view kNumber = "{}";
+  constexpr std::string_view kRanks = "{ranks}";
   size_t at = 0;
   for (const int64_t value : record.values) {
-    at = text.find("{}", at);
+    const size_t number = text.find(kNumber, at);
+    const size_t ranks = text.find(kRanks, at);
+    at = std::min(number, ranks);
     if (at == std::string::npos) {
       break;
     }
-    const std::string number = std::to_string(value);
-    text.replace(at, 2, number);
-    at += number.size();
+    const std::string filled =
+        ranks < number ? NameRanks(static_cast<uint64_t>(value)) : std::to_string(value);
+    text.replace(at, (ranks < number ? kRanks : kNumber).size(), filled);
+    at += filled.size();
   }
   return text;
 }

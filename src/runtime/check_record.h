@@ -22,7 +22,7 @@ inline constexpr int64_t kCheckRecordOffset = 8;
 /// In the number of a wait that a watchdog has ended.
 inline constexpr uint32_t kWaitBit = uint32_t{1} << 31;
 
-/// The text of the check or the wait, with the values in the places of `{}`.
+/// The text of the check or the wait, with the values in the places of `{}` and `{ranks}`.
 Status FailureOf(const manifest::Manifest& manifest, const CheckRecord& record);
 
 }  // namespace etc::runtime

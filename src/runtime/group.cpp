@@ -24,6 +24,18 @@ Status OfRank(size_t rank, Status status) {
   return status.Ok() ? status : Fail(status.code, "rank ", rank, ": ", status.message);
 }
 
+/// The first failure of all. That of a rank which waits in vain may follow from that of another.
+Status FailureOf(const std::vector<Status>& statuses) {
+  const Status* found = nullptr;
+  for (const Status& status : statuses) {
+    const bool is_cause = !status.Ok() && status.code != ETC_ERROR_TIMEOUT;
+    if (!status.Ok() && (found == nullptr || (is_cause && found->code == ETC_ERROR_TIMEOUT))) {
+      found = &status;
+    }
+  }
+  return found == nullptr ? Status{} : *found;
+}
+
 }  // namespace
 
 Group::Group(std::vector<std::unique_ptr<etc_instance>> ranks, std::vector<RankPlace> places)
@@ -100,7 +112,14 @@ Status Group::Reserve() {
     }
     first = std::move(dims);
   }
+  if (memory_.has_failed()) {
+    ETC_RETURN_IF_BAD(memory_.Renew());
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      ETC_RETURN_IF_BAD(OfRank(rank, ranks_[rank]->instance->RenewRank()));
+    }
+  }
   if (!memory_.Fits(needed)) {
+    ETC_RETURN_IF_BAD(CheckFailures());
     ETC_RETURN_IF_BAD(memory_.Grow(needed));
     for (const auto& rank : ranks_) {
       rank->instance->BindSymmetric(memory_);
@@ -112,8 +131,21 @@ Status Group::Reserve() {
   return {};
 }
 
+/// A failure that nobody has asked for would be lost with the memory that holds it.
+Status Group::CheckFailures() {
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    Instance& instance = *ranks_[rank]->instance;
+    ETC_RETURN_IF_BAD(OfRank(rank, instance.backend().Drain()));
+    ETC_RETURN_IF_BAD(OfRank(rank, instance.CheckFailures(nullptr)));
+  }
+  return {};
+}
+
 /// Whether all ranks would do the same as in a launch before.
 bool Group::IsReady() const {
+  if (memory_.has_failed()) {
+    return false;
+  }
   const std::vector<int64_t>* first = ranks_.front()->instance->ReadyDims();
   return std::all_of(ranks_.begin(), ranks_.end(), [&](const auto& rank) {
     const std::vector<int64_t>* dims = rank->instance->ReadyDims();
@@ -167,18 +199,16 @@ Status Group::Launch(void* const* streams) {
 }
 
 Status Group::Synchronize(void* const* streams) {
-  Status first;
+  std::vector<Status> statuses;
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     const Use use(ranks_[rank].get());
     Status status = use.Check();
     if (status.Ok()) {
       status = ranks_[rank]->instance->Synchronize(streams != nullptr ? streams[rank] : nullptr);
     }
-    if (first.Ok()) {
-      first = OfRank(rank, std::move(status));
-    }
+    statuses.push_back(OfRank(rank, std::move(status)));
   }
-  return first;
+  return FailureOf(statuses);
 }
 
 Status Group::LaunchOnThreads(void* const* streams) {
@@ -215,9 +245,7 @@ Status Group::LaunchOnThreads(void* const* streams) {
     thread.join();
   }
   ETC_RETURN_IF_BAD(started);
-  const auto bad = std::find_if(statuses.begin(), statuses.end(),
-                                [](const Status& status) { return !status.Ok(); });
-  return bad == statuses.end() ? Status{} : *bad;
+  return FailureOf(statuses);
 }
 
 }  // namespace etc::runtime

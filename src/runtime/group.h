@@ -29,6 +29,7 @@ class Group {
  private:
   Group(std::vector<std::unique_ptr<etc_instance>> ranks, std::vector<RankPlace> places);
 
+  Status CheckFailures();
   bool IsReady() const;
   /// Does what may fail in front of a launch.
   Status Prepare();

@@ -364,6 +364,10 @@ Status Instance::Launch(void* stream) {
                 plan_->symmetric.event_counters, " counters and ", plan_->symmetric.bytes,
                 " bytes, for which the group has no room: reserve the group with these sizes");
   }
+  if (rank_ && symmetric_->has_failed()) {
+    return Fail(ETC_ERROR_GROUP, "rank ", *rank_,
+                " cannot go on by itself behind a launch that failed: reserve the group");
+  }
   bool is_capturing = false;
   ETC_RETURN_IF_BAD(backend_->IsCapturing(stream, &is_capturing));
   if (!memory_.Fits(plan_->memory)) {
@@ -423,7 +427,12 @@ Status Instance::Profile(void* stream, trace::Trace* trace) {
 
 Status Instance::CheckFailures(void* stream) {
   ETC_RETURN_IF_BAD(ReplaceStream(&stream));
-  return memory_.CheckFailures(stream);
+  Status status = memory_.CheckFailures(stream);
+  if (symmetric_ != nullptr &&
+      (status.code == ETC_ERROR_TIMEOUT || status.code == ETC_ERROR_VALUE)) {
+    symmetric_->NoteFailure();
+  }
+  return status;
 }
 
 }  // namespace etc::runtime

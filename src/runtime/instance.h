@@ -64,6 +64,8 @@ class Instance {
   const std::vector<int64_t>* ReadyDims() const { return is_ready_ ? &plan_->dims : nullptr; }
   /// Does what may fail in front of a launch: peers wait for a rank that others have launched.
   Status PrepareRank();
+  /// Behind a launch that failed, once the group's memory is new.
+  Status RenewRank();
   /// The group's memory is another one.
   void BindSymmetric(SymmetricMemory& memory);
 

@@ -42,7 +42,13 @@ Status Instance::ReplaceStream(void** stream) const {
 Status Instance::Synchronize(void* stream) {
   ETC_RETURN_IF_BAD(ReplaceStream(&stream));
   ETC_RETURN_IF_BAD(backend_->Synchronize(stream));
-  return memory_.CheckFailures(stream);
+  return CheckFailures(stream);
+}
+
+Status Instance::RenewRank() {
+  launches_ = 0;
+  ETC_RETURN_IF_BAD(memory_.Renew());
+  return backend_->Synchronize(nullptr);
 }
 
 void Instance::BindSymmetric(SymmetricMemory& memory) {

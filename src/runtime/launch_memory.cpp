@@ -138,9 +138,18 @@ Status LaunchMemory::CheckFailures(void* stream) {
   if (record.failures == 0) {
     return {};
   }
-  // With the record: a queue of the launch may have been left with tasks in its places.
-  ETC_RETURN_IF_BAD(ZeroEvents(stream));
+  // With the record: a queue of the launch may have been left with tasks in its places. What peers
+  // reach, too, is made new for all of them at once.
+  if (events_.bytes > 0) {
+    ETC_RETURN_IF_BAD(ZeroEvents(stream));
+  }
   return FailureOf(manifest_, record);
+}
+
+Status LaunchMemory::Renew() {
+  const Memory& workspace = Workspace();
+  return workspace.data != nullptr ? backend_.Zero(workspace.data, workspace.size, nullptr)
+                                   : Status{};
 }
 
 }  // namespace etc::runtime

@@ -55,8 +55,12 @@ class LaunchMemory {
   Status ZeroProfile(int64_t bytes, void* stream) {
     return backend_.Zero(profile_.data, bytes, stream);
   }
-  /// The failure that a debug check or a watchdog has left behind, once.
+  /// The failure that a debug check or a watchdog has left behind: once, or until the event memory
+  /// is made new where that is somebody else's.
   Status CheckFailures(void* stream);
+  /// Zeroes the workspace, behind a launch that failed in event memory that somebody else makes
+  /// new.
+  Status Renew();
 
   void* workspace() const { return Workspace().data; }
   void* events() const { return events_.data; }

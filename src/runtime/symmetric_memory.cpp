@@ -82,6 +82,19 @@ Status SymmetricMemory::Fill(size_t rank) {
   return own.backend->Drain();
 }
 
+Status SymmetricMemory::Renew() {
+  for (const Rank& rank : ranks_) {
+    ETC_RETURN_IF_BAD(rank.backend->Drain());
+  }
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (Status status = Fill(rank); !status.Ok()) {
+      return Fail(status.code, "rank ", rank, ": ", status.message);
+    }
+  }
+  has_failed_ = false;
+  return {};
+}
+
 Status SymmetricMemory::Grow(const SymmetricSizes& needed) {
   const SymmetricSizes sizes{std::max(sizes_.event_counters, needed.event_counters),
                              std::max(sizes_.bytes, needed.bytes)};

@@ -30,6 +30,12 @@ class SymmetricMemory {
   bool Fits(const SymmetricSizes& needed) const;
   /// Makes it fit, on all ranks. No launch is enqueued from elsewhere, and what it held is lost.
   Status Grow(const SymmetricSizes& needed);
+  /// A launch of some rank has failed, so ranks may have ended different launches, and words that
+  /// peers have sent may be left: no rank launches until Renew.
+  void NoteFailure() { has_failed_ = true; }
+  bool has_failed() const { return has_failed_; }
+  /// Has all ranks begin anew, once none has work left.
+  Status Renew();
   /// A captured launch has the addresses of this memory, which is kept from now on when it grows.
   void NoteCapture() { was_captured_ = true; }
 
@@ -56,6 +62,7 @@ class SymmetricMemory {
   int64_t bytes_ = 0;  // of each rank
   /// Captures come from the threads of all ranks.
   std::atomic<bool> was_captured_ = false;
+  std::atomic<bool> has_failed_ = false;
   struct Retired {
     Backend* backend;
     void* data;

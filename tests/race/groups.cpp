@@ -127,16 +127,57 @@ void Grow(const etc::Program& program) {
   }
 }
 
+/// That the call ends with this status, and says this somewhere.
+template <class Call>
+void CheckSays(etc_status status, const std::string& text, Call call) {
+  try {
+    call();
+    std::printf("FAILED: no error, expected: %s\n", text.c_str());
+    ++failures;
+  } catch (const etc::Error& error) {
+    if (error.status() != status || std::string(error.what()).find(text) == std::string::npos) {
+      std::printf("FAILED: %s: %s\n  expected: %s\n", etc_status_name(error.status()), error.what(),
+                  text.c_str());
+      ++failures;
+    }
+  }
+}
+
+/// Of a program with a watchdog: a rank that launches alone gives up, and the group goes on.
+void GiveUp(const etc::Program& program) {
+  etc::Group group(program, 2);
+  std::vector<Rank> all = RanksOf(group, 2, 300);
+  for (Rank& rank : all) {
+    rank.x.assign(300, 2.0f);
+  }
+  for (int round = 0; round < 2; ++round) {
+    group.Launch();
+    CheckSays(ETC_ERROR_TIMEOUT,
+              "waits for rank 1, which has not begun launch 2, and nothing has happened for 1 s",
+              [&] { all[0].instance.Launch(); });
+    CheckFails(ETC_ERROR_GROUP,
+               "rank 1 cannot go on by itself behind a launch that failed: reserve the group",
+               [&] { all[1].instance.Launch(); });
+    all[0].y.assign(300, 0.0f);
+    group.Launch();
+    Check(all[0].y[299] == 4.0f && all[1].y[0] == 4.0f, "a sum behind a launch that failed");
+    CheckSays(ETC_ERROR_TIMEOUT, "waits for rank 0, which has not begun launch 2",
+              [&] { all[1].instance.Launch(); });
+    group.Reserve();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: groups ARTIFACT\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: groups ARTIFACT WATCHED_ARTIFACT\n");
     return 2;
   }
   const etc::Program program(argv[1]);
   RefuseOthers(program);
   Grow(program);
+  GiveUp(etc::Program(argv[2]));
   for (int64_t ranks : {1, 2, 4, 8}) {
     for (int64_t n : {1, 65, 300}) {
       LaunchApart(program, ranks, n, 200);

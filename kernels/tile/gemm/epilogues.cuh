@@ -71,7 +71,12 @@ struct send : EpilogueBase {
   }
   template <class Args, int run, class T>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
-                               const T& distances) {
+                               const T& given) {
+#ifdef ETC_WATCHED  // a wait that was given up has cut the rank off from its peers
+    const T distances = Operand<run>(args, b, n);
+#else
+    const T& distances = given;
+#endif
     i64 at = (args.dims.peers.rank * args.y_1 + b) * kColumns<Args> + n;
 #pragma unroll
     for (i64 distance : distances.to) {

@@ -24,14 +24,14 @@ struct SendParts {
 
   static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
 
-  ETC_DEVICE SendParts(Consumer&, const Args& args) {
-#pragma unroll
-    for (int i = 0; i < kRanks; ++i) {  // the way to the peers is longer, so they come first
-      to_[i] = args.dims.peers.distances[(args.dims.peers.rank + 1 + i) % kRanks];
-    }
-  }
+  ETC_DEVICE SendParts(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int c) {
+    i64 to[kRanks];
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i) {  // the way to the peers is longer, so they come first
+      to[i] = args.dims.peers.distances[(args.dims.peers.rank + 1 + i) % kRanks];
+    }
     int end = c * kColumns + kColumns < kDepth ? c * kColumns + kColumns : kDepth;
     i64 rows = args.slots_1;
     for (int i = c * kColumns + consumer.thread * kRun; i < end; i += Consumer::kThreads * kRun) {
@@ -51,14 +51,11 @@ struct SendParts {
                  FloatToBits(sums[3])};
       float* slot = args.slots.own + args.dims.peers.rank * rows * kDepth + at;
 #pragma unroll
-      for (i64 distance : to_) {
+      for (i64 distance : to) {
         StoreGlobal(args.dims.peers.Moved(slot, distance), words);
       }
     }
   }
-
- private:
-  i64 to_[kRanks];
 };
 
 }  // namespace etc

@@ -171,6 +171,7 @@ struct RaisedShare {
   std::vector<RaisedCheck> enter_checks = {};
   std::vector<RaisedCheck> task_checks = {};
   std::vector<OrderPart> place = {};  // of its waits in program order, where they are watched
+  std::optional<WatchMessage> watched_peers = {};  // of its wait for peers, in front of all others
 };
 
 /// A statement of a body that all consumer threads of a CTA run together, or what stands between

@@ -53,6 +53,9 @@ class WaitWorder {
 
   void Word(RaisedShare& share) {
     share.place = Place();
+    if (share.share.awaits_peers) {
+      share.watched_peers = PeersMessage(share);
+    }
     for (auto* waits : {&share.range_waits, &share.enter_waits, &share.waits}) {
       for (RaisedSignal& wait : *waits) {
         wait.watched = Message(share, wait, waits == &share.waits);
@@ -118,6 +121,25 @@ class WaitWorder {
       }
     }
     return parts;
+  }
+
+  /// Of the handshake, by an SM before its tasks. Behind the SM and the iterations come the ranks,
+  /// a bit for each, and the number of the launch.
+  WatchMessage PeersMessage(const RaisedShare& share) const {
+    WatchMessage message;
+    message.sm = true;
+    const std::string callee = "@" + raised_.devices[share.device].device.name;
+    std::string who = callee + ", before its tasks on SM {}" + Iterations(message);
+    constexpr size_t kOthers = 5;  // the SM, the ranks, the launch, and two that are not said
+    if (message.variables.size() + kOthers >= kRecordValues) {
+      who = callee + ", before its tasks on SM {}";
+      message.variables.clear();
+    }
+    message.text =
+        AddMessage(texts_, fmt::format("kernel @{}: {}, waits for {{ranks}} not begun "
+                                       "launch {{}}, and nothing has happened for {} s",
+                                       raised_.kernel.name, who, raised_.kernel.watchdog->seconds));
+    return message;
   }
 
   /// `task`: of one task; else of an SM before its tasks.

@@ -32,6 +32,7 @@ class Status(enum.IntEnum):
     TIMEOUT = 16
     CHECKPOINT = 17
     CANCELLED = 18
+    GROUP = 19
 
 
 class Error(RuntimeError):

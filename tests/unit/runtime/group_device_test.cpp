@@ -1,6 +1,7 @@
 // Groups on devices: where the ranks are, the memory that they reach at each other, and launches.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -30,10 +31,18 @@ json RanksManifest() {
   return manifest;
 }
 
+json WatchedManifest() {
+  json manifest = RanksManifest();
+  manifest["features"].push_back("watchdog");
+  manifest["watchdog"] = {"@send waits on SM {} for {ranks} not begun launch {}", "@join waits"};
+  return manifest;
+}
+
 /// Ranks on devices of the stand-in, all of them with the same tensors.
 struct DeviceRanks {
-  DeviceRanks(FakeCuda& fake, const std::vector<int32_t>& devices)
-      : gather(RanksManifest()), group(gather.program, devices) {
+  DeviceRanks(FakeCuda& fake, const std::vector<int32_t>& devices,
+              const json& manifest = RanksManifest())
+      : gather(manifest), group(gather.program, devices) {
     fake.block_words = kBlockWords;
     for (size_t rank = 0; rank < devices.size(); ++rank) {
       ranks.push_back(group.Rank(static_cast<int32_t>(rank)));
@@ -142,6 +151,56 @@ TEST_CASE("a launch that was captured keeps its symmetric memory") {
   all.group.Launch(streams);
   CHECK(fake.launches[2].block[kBegun] != fake.launches[0].block[kBegun]);
   CHECK(fake.allocations.count(captured) == 1);
+}
+
+/// What a launch that gave up a wait leaves in the event memory.
+void LeaveRecord(const FakeLaunch& launch, uint32_t wait, const std::vector<int64_t>& values) {
+  auto* header = reinterpret_cast<uint32_t*>(launch.block[kEvents]);
+  header[0] = 3;
+  header[2] = 1;
+  header[3] = uint32_t{1} << 31 | wait;
+  std::memcpy(header + 4, values.data(), values.size() * sizeof(int64_t));
+}
+
+TEST_CASE("a group begins anew behind a launch that failed") {
+  FakeCuda& fake = OpenDevices(1);
+  DeviceRanks all(fake, {0, 0, 0, 0}, WatchedManifest());
+  all.group.Launch();
+  const FakeLaunch launch = fake.launches[1];
+  auto* begun = reinterpret_cast<uint32_t*>(launch.block[kBegun]);
+  auto* distances = reinterpret_cast<int64_t*>(launch.block[kDistances]);
+  const std::vector<int64_t> table(distances, distances + 4);
+  const auto fail = [&] {
+    begun[0] = 7;
+    std::fill_n(distances, 4, 0);
+    LeaveRecord(launch, 0, {5, 0b1101, 7});
+  };
+  const char* text =
+      "rank 1: @send waits on SM 5 for ranks 0, 2 and 3, which have not begun launch 7";
+  fail();
+  for (int asked = 0; asked < 2; ++asked) {
+    const Failure failure = FailureOf([&] { all.group.Synchronize(); });
+    CHECK(failure.status == ETC_ERROR_TIMEOUT);
+    CHECK(failure.text == text);
+  }
+  CHECK(FailureOf([&] { all.ranks[2].Launch(); }).text ==
+        "rank 2 cannot go on by itself behind a launch that failed: reserve the group");
+  all.group.Launch();
+  CHECK(fake.launches.back().block[kBegun] == fake.launches[3].block[kBegun]);
+  CHECK(begun[0] == 0);
+  CHECK(std::vector<int64_t>(distances, distances + 4) == table);
+  CHECK(*reinterpret_cast<uint32_t*>(launch.block[kEvents]) == 0);
+  all.group.Synchronize();
+
+  // Memory that grows takes no failure along.
+  fail();
+  all.Bind(16);
+  CHECK(FailureOf([&] { all.group.Reserve(); }).text == text);
+  all.group.Reserve();
+  all.ranks[2].Launch();
+
+  LeaveRecord(fake.launches.back(), 1, {});
+  CHECK(FailureOf([&] { all.group.Synchronize(); }).text == "rank 2: @join waits");
 }
 
 TEST_CASE("what keeps ranks from their devices names the rank") {
