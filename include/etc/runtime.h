@@ -365,6 +365,35 @@ ETC_API etc_status etc_group_create(const etc_program* program, const char* grap
  * their primary contexts. */
 ETC_API etc_status etc_group_create_on(const etc_program* program, const char* graph, int32_t ranks,
                                        const int32_t* devices, etc_group** group);
+
+/* Of a process that runs one rank of a group. */
+typedef struct etc_join_options {
+  size_t struct_size; /* sizeof(etc_join_options) */
+  int32_t ranks; /* how many there are; 0: the environment says so, and which rank this one is */
+  int32_t rank;  /* of this process, where `ranks` is not 0 */
+  const char* address; /* "host:port", where rank 0 listens and the others look for it; null: the
+                          environment says so */
+  int32_t timeout_ms;  /* how long to wait for another rank, here and in later calls; 0: 30000 */
+  int32_t has_device;  /* of a program for a GPU: whether `device` is given, so that ranks may share
+                          it; else it is the rank among those of the machine, or the only one */
+  int32_t device;      /* by its number at the driver */
+} etc_join_options;
+/* Joins the processes of the other ranks, all of them on this machine, and waits until each has
+ * called this. docs/multi-gpu.md says what the environment may have. `options` may be null.
+ * ETC_ERROR_GROUP, on all ranks, where one does not come or differs from the others. The group has
+ * the instance of this rank alone. Reserve is a call that all ranks make; so is a launch with other
+ * sizes than the one before. Behind an error of a rank that is gone or did not come, a group is
+ * only to be freed. */
+ETC_API etc_status etc_group_join(const etc_program* program, const char* graph,
+                                  const etc_join_options* options, etc_group** group);
+
+typedef struct etc_group_info {
+  size_t struct_size;
+  int32_t ranks;
+  int32_t own_rank; /* of a group with a process for each rank; else -1 */
+} etc_group_info;
+ETC_API etc_status etc_group_describe(const etc_group* group, etc_group_info* info);
+
 /* No launch is under way. Frees the instances, too. Null is allowed. */
 ETC_API void etc_group_free(etc_group* group);
 /* The instance of a rank, to bind and to set dims of: the group's own, not to be freed. */
@@ -374,12 +403,13 @@ ETC_API etc_status etc_group_instance(etc_group* group, int32_t rank, etc_instan
  * its own, and all of them equally often: a launch waits for its peers where it reaches into them.
  */
 ETC_API etc_status etc_group_reserve(etc_group* group);
-/* Reserves, and launches each rank on its stream. `streams` has one for each, or is null. On a GPU
+/* Reserves, and launches each rank of this process on its stream. `streams` has one for each of
+ * them, or is null. On a GPU
  * a null stream, here and in calls for an instance of the group, is one that the rank has for
  * itself, in order with the default stream. */
 ETC_API etc_status etc_group_launch(etc_group* group, void* const* streams);
-/* Waits for what was launched on these streams, and does what etc_instance_check does for each
- * rank. */
+/* Waits for what was launched on these streams, and does what etc_instance_check does for each rank
+ * of this process. */
 ETC_API etc_status etc_group_synchronize(etc_group* group, void* const* streams);
 
 /* ---- Profiles: what each SM did when (programs compiled with `--profile`) ---- */

@@ -295,7 +295,22 @@ class Group {
     group_.reset(group);
   }
 
+  /// One rank in this process; runtime.h says what null leaves open.
+  static Group Join(const Program& program, const etc_join_options* options = nullptr,
+                    const char* graph = nullptr) {
+    etc_group* group = nullptr;
+    ThrowUnlessOk(etc_group_join(program.get(), graph, options, &group));
+    return Group(group);
+  }
+
   etc_group* get() const { return group_.get(); }
+
+  etc_group_info Describe() const {
+    etc_group_info info{};
+    info.struct_size = sizeof(info);
+    ThrowUnlessOk(etc_group_describe(get(), &info));
+    return info;
+  }
 
   Instance Rank(int32_t rank) const {
     etc_instance* instance = nullptr;
@@ -309,6 +324,8 @@ class Group {
   }
 
  private:
+  explicit Group(etc_group* group) : group_(group) {}
+
   struct Free {
     void operator()(etc_group* group) const { etc_group_free(group); }
   };

@@ -1,26 +1,29 @@
 #!/usr/bin/env python3
 """What keeps ranks from going on together: each case must end in an error that says so, within a time,
-and ranks must work behind it.
+and ranks must work behind it. The two ranks are in this process, and then in one process each.
 
-    check_faults.py [--devices 0,1] [--watchdog SECONDS] [--limit SECONDS]
+    check_faults.py [--devices 0,1] [--watchdog SECONDS] [--limit SECONDS] [--in process|processes] [--host]
 
-$ETC is the compiler and $ETCRT names libetcrt. Needs the CUDA driver. Without --devices the two ranks
-share device 0, and with two GPUs they also have one each.
+$ETC is the compiler and $ETCRT names libetcrt. Needs the CUDA driver, but with --host, which has processes
+on the host target. Without --devices the ranks share device 0, and with two GPUs they also have one each.
 """
 
 import argparse
 import os
 import re
+import struct
 import tempfile
 import time
 from pathlib import Path
 
 import command
 import etcrt
-from ranks import Group, all_reduce, device_count
+from rank_process import RankProcess, Ranks, Wrong, free_address
+from ranks import Group, all_reduce, device_count, input_floats
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = ("n", 777)
+RANKS = 2
 
 
 def parse_arguments():
@@ -28,12 +31,19 @@ def parse_arguments():
     parser.add_argument("--devices", type=command.integers, help="of the two ranks")
     parser.add_argument("--watchdog", type=int, default=2, help="seconds")
     parser.add_argument("--limit", type=float, default=30, help="seconds for one error")
+    parser.add_argument("--in", dest="where", choices=["process", "processes"])
+    parser.add_argument("--host", action="store_true")
     parser.add_argument("--compiler", default="", help="words for etc, such as `--compiler nvcc`")
     return parser.parse_args()
 
 
-class Wrong(Exception):
-    """What a case did instead."""
+def check_error(answer, status, pattern):
+    """Of a rank's process."""
+    if "error" not in answer:
+        raise Wrong(f"no error: it should be `{pattern}`")
+    if answer["status"] != status or not re.search(pattern, answer["error"]):
+        raise Wrong(f"{etcrt.Status(answer['status'])!r}, not {status!r} with `{pattern}`: "
+                    f"{answer['error']}")
 
 
 class Case:
@@ -123,6 +133,219 @@ def larger_sizes(case):
 IN_ONE_PROCESS = [hung_rank, late_rank, launches_behind, larger_sizes]
 
 
+class ProcessCase:
+    """Two ranks with a process each, and what they are expected to say."""
+
+    def __init__(self, artifacts, devices, options):
+        self.artifact, self.other_artifact = artifacts
+        self.devices, self.limit, self.watchdog = devices, options.limit, options.watchdog
+        self.timeout = 3.0
+        params = all_reduce(RANKS, SIZE[1])
+        self.expected = [
+            struct.pack(f"{SIZE[1]}f", *map(sum, zip(*(input_floats("x", number, rank, params)
+                                                       for rank in range(RANKS))))).hex()
+            for number in range(2)]
+
+    def ask_to_join(self, processes, address=None, **others):
+        address = address or free_address()
+        for rank, process in enumerate(processes):
+            place = {"host": True} if self.devices is None else {"device": self.devices[rank]}
+            words = {"artifact": str(self.artifact), "program": "all_reduce", "dim": SIZE[0],
+                     "size": SIZE[1], "results": 1, "rank": rank, "ranks": RANKS, "address": address,
+                     "timeout": self.timeout, **place, **others.get(f"rank{rank}", {})}
+            process.ask("join", **words)
+
+    def joined(self):
+        ranks = Ranks(RANKS)
+        self.ask_to_join(ranks.all)
+        for answer in ranks.answers(self.limit):
+            if "error" in answer:
+                raise Wrong(f"ranks do not join: {answer['error']}")
+        return ranks
+
+    def works(self, ranks, waits=0.0):
+        """`waits`: how long rank 0 is ahead of the others in the first call."""
+        for number in (1, 0, 1, 0):
+            ranks.all[0].ask("launch", number=number)
+            time.sleep(waits)
+            waits = 0.0
+            for rank in ranks.all[1:]:
+                rank.ask("launch", number=number)
+            for answer in ranks.answers(self.limit):
+                if "error" in answer:
+                    raise Wrong(f"a launch fails: {answer['error']}")
+            ranks.do("synchronize")
+            if ranks.do("results") != [[self.expected[number]]] * RANKS:
+                raise Wrong("a launch is wrong")
+
+    def both_say(self, ranks, status, pattern):
+        begin = time.monotonic()
+        for answer in ranks.answers(self.limit):
+            check_error(answer, status, pattern)
+        if time.monotonic() - begin > self.limit:
+            raise Wrong(f"the errors took longer than {self.limit} s")
+
+    def next_run_works(self):
+        with self.joined() as ranks:
+            self.works(ranks)
+
+
+def processes_work(case):
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.do("resize", program="all_reduce", dim="n", size=4096)
+        ranks.do("launch")
+        ranks.do("resize", program="all_reduce", dim=SIZE[0], size=SIZE[1])
+        case.works(ranks)
+
+
+def rank_that_does_not_come(case):
+    alone = RankProcess()
+    case.ask_to_join([alone])
+    check_error(alone.answer(case.limit), etcrt.Status.GROUP,
+                r"^rank 1 has not come to 127.0.0.1:\d+ within 3 s$")
+    alone.end()
+    case.next_run_works()
+
+
+def killed_rank(case):
+    """Between launches."""
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.all[1].kill()
+        for call in ("launch", "reserve", "synchronize"):
+            ranks.all[0].ask(call)
+            check_error(ranks.all[0].answer(case.limit), etcrt.Status.GROUP, "^rank 1 is gone")
+    case.next_run_works()
+
+
+def killed_in_a_launch(case):
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.all[0].ask("launch")
+        ranks.all[0].ask("synchronize")
+        time.sleep(case.watchdog / 2)
+        ranks.all[1].kill()
+        launched, ended = ranks.all[0].answer(case.limit), ranks.all[0].answer(case.limit)
+        if "error" in launched:  # on the host the launch has ended by then
+            check_error(launched, etcrt.Status.GROUP, "^rank 1 is gone")
+        check_error(ended, etcrt.Status.GROUP, "^rank 1 is gone")
+    case.next_run_works()
+
+
+def hung_process(case):
+    """It never launches, and comes back."""
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.all[0].ask("launch")
+        ranks.all[0].ask("synchronize")
+        launched, ended = ranks.all[0].answer(case.limit), ranks.all[0].answer(case.limit)
+        check_error(launched if "error" in launched else ended, etcrt.Status.TIMEOUT,
+                    "^rank 0: .* waits for rank 1, which has not begun launch 5")
+        case.works(ranks, waits=0.5)
+
+
+def rank_that_does_not_reserve(case):
+    with case.joined() as ranks:
+        ranks.all[0].ask("reserve")
+        said = r"^rank 1 has not come within 3 s to where rank 0 waits: to a reserve or a launch with other sizes$"
+        check_error(ranks.all[0].answer(case.limit), etcrt.Status.GROUP, said)
+        ranks.all[1].ask("reserve")
+        check_error(ranks.all[1].answer(case.limit), etcrt.Status.GROUP, said)
+    case.next_run_works()
+
+
+def other_artifact(case):
+    with Ranks(RANKS) as ranks:
+        case.ask_to_join(ranks.all, rank1={"artifact": str(case.other_artifact)})
+        case.both_say(ranks, etcrt.Status.GROUP,
+                      "^rank 1 has another artifact: its hash is [0-9a-f]{32}, but [0-9a-f]{32} on rank 0$")
+    case.next_run_works()
+
+
+def other_batch(case):
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.all[1].do("resize", program="all_reduce", dim="n", size=778)
+        ranks.ask("launch")
+        case.both_say(ranks, etcrt.Status.DIM, "^rank 1: dim `n` is 778, but 777 on rank 0$")
+        ranks.all[1].do("resize", program="all_reduce", dim="n", size=777)
+        case.works(ranks)
+
+
+def sizes_of_another_launch(case):
+    """Rank 0 has other sizes one launch earlier than rank 1."""
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.all[0].do("resize", program="all_reduce", dim="n", size=778)
+        ranks.all[0].ask("launch")
+        time.sleep(0.5)
+        ranks.all[1].ask("launch")
+        case.both_say(ranks, etcrt.Status.DIM, "^rank 1: dim `n` is 777, but 778 on rank 0$")
+        ranks.all[0].do("resize", program="all_reduce", dim="n", size=777)
+        case.works(ranks)
+
+
+def rank_without_tensors(case):
+    """What keeps a rank from its launch keeps all from theirs, the first time."""
+    with case.joined() as ranks:
+        ranks.all[0].do("bind", number=0)
+        ranks.ask("again")
+        case.both_say(ranks, etcrt.Status.UNBOUND, "^rank 1: parameter `x` has no tensor$")
+        case.works(ranks)
+
+
+def too_little_memory(case):
+    with case.joined() as ranks:
+        if case.devices is None:
+            ranks.all[1].do("limit_files", size=4096)
+        elif case.devices[0] == case.devices[1]:
+            return
+        else:
+            ranks.all[1].do("take_memory", left=1 << 20)
+        ranks.ask("launch")
+        case.both_say(ranks, etcrt.Status.OUT_OF_MEMORY, r"^rank 1: cannot allocate \d+ bytes")
+        if case.devices is not None:
+            ranks.all[1].do("give_memory")
+            case.works(ranks)
+    case.next_run_works()
+
+
+def two_of_one_rank(case):
+    with Ranks(RANKS + 1) as ranks:
+        case.ask_to_join(ranks.all, rank1={"ranks": 4}, rank2={"rank": 1, "ranks": 4, **(
+            {"host": True} if case.devices is None else {"device": 0})}, rank0={"ranks": 4})
+        case.both_say(ranks, etcrt.Status.GROUP, "^two processes are rank 1$")
+    case.next_run_works()
+
+
+def other_number_of_ranks(case):
+    with Ranks(RANKS) as ranks:
+        case.ask_to_join(ranks.all, rank1={"ranks": 4})
+        case.both_say(ranks, etcrt.Status.GROUP, "^rank 1 is one of 4 ranks, but rank 0 one of 2$")
+    case.next_run_works()
+
+
+def rank_that_ends_first(case):
+    with case.joined() as ranks:
+        case.works(ranks)
+        ranks.do("launch", number=1)
+        ranks.all[1].do("synchronize")
+        ranks.all[1].do("free")
+        ranks.all[0].do("synchronize")
+        if ranks.all[0].do("results") != [case.expected[1]]:
+            raise Wrong("the last launch is wrong")
+        ranks.all[0].ask("reserve")
+        check_error(ranks.all[0].answer(case.limit), etcrt.Status.GROUP, "^rank 1 has left the group$")
+
+
+IN_PROCESSES = [
+    processes_work, rank_that_does_not_come, killed_rank, killed_in_a_launch, hung_process,
+    rank_that_does_not_reserve, other_artifact, other_batch, sizes_of_another_launch,
+    rank_without_tensors, too_little_memory, two_of_one_rank, other_number_of_ranks,
+    rank_that_ends_first]
+
+
 def check(name, run):
     try:
         run()
@@ -133,20 +356,34 @@ def check(name, run):
     return True
 
 
+def compile_artifacts(options, folder):
+    """With the watchdog that is asked for, and another one."""
+    flags = ["--arch", "host"] if options.host else options.compiler.split()
+    return [command.compile_program(
+        os.environ["ETC"], ROOT / "ir-examples/all_reduce.etir", Path(folder) / f"watched{seconds}.etca",
+        *([] if options.host else ["-D", "tp=2"]), "--watchdog", seconds, *flags)
+        for seconds in (options.watchdog, options.watchdog + 1)]
+
+
 def main():
     options = parse_arguments()
-    places = [options.devices] if options.devices else [[0, 0]]
-    if not options.devices and device_count() > 1:
-        places.append([0, 1])
+    if options.host:
+        places, options.where = [None], "processes"
+    else:
+        places = [options.devices] if options.devices else [[0, 0]]
+        if not options.devices and device_count() > 1:
+            places.append([0, 1])
     passed = []
     with tempfile.TemporaryDirectory() as folder:
-        artifact = command.compile_program(
-            os.environ["ETC"], ROOT / "ir-examples/all_reduce.etir", Path(folder) / "watched.etca", "-D",
-            "tp=2", "--watchdog", options.watchdog, *options.compiler.split())
+        artifacts = compile_artifacts(options, folder)
         for devices in places:
-            for case in IN_ONE_PROCESS:
-                passed.append(check(f"{case.__name__} on {devices[0]},{devices[1]}",
-                                    lambda c=case, d=devices: c(Case(artifact, d, options.limit))))
+            on = "the host" if devices is None else f"{devices[0]},{devices[1]}"
+            for case in IN_ONE_PROCESS if options.where != "processes" else []:
+                passed.append(check(f"{case.__name__} on {on}", lambda c=case, d=devices: c(
+                    Case(artifacts[0], d, options.limit))))
+            for case in IN_PROCESSES if options.where != "process" else []:
+                passed.append(check(f"{case.__name__} on {on}", lambda c=case, d=devices: c(
+                    ProcessCase(artifacts, d, options))))
     print(f"{passed.count(False)} of {len(passed)} failed")
     return 0 if all(passed) else 1
 

@@ -6,7 +6,9 @@ Each program runs once with `etc run --check`, where every launch is compared wi
 ranks. Then its ranks are launched many times, many launches at once, by turns with several inputs:
 what they write must be equal in every bit to a launch by itself. Then launches on end are timed.
 
-    check_ranks.py [--launches N] [--ranks N,N..]
+With several GPUs the same is done with a process for each rank.
+
+    check_ranks.py [--launches N] [--ranks N,N..] [--processes no|own|shared]
 
 $ETC is the compiler and $ETCRT names libetcrt. Needs the CUDA driver.
 """
@@ -20,6 +22,7 @@ from pathlib import Path
 
 import command
 import etcrt
+from rank_process import Ranks, Wrong, free_address, value_of
 from ranks import CASES, INPUTS, Group, device_count
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +34,9 @@ def parse_arguments():
     parser.add_argument("--launches", type=int, default=10000)
     parser.add_argument("--ranks", type=command.integers, default=[1, 2, 4])
     parser.add_argument("--timed", type=int, default=2000, help="launches on end")
+    parser.add_argument("--processes", choices=["no", "own", "shared"], default="own",
+                        help="a process for each rank: never, with a device of its own, or also with "
+                             "all on device 0, by turns")
     parser.add_argument("--limit", type=int, default=240, help="seconds for one run of etc")
     parser.add_argument("--compiler", default="", help="words for etc, such as `--compiler nvcc`")
     return parser.parse_args()
@@ -68,6 +74,54 @@ def microseconds(group, launches):
     return (time.perf_counter() - begin) / launches * 1e6
 
 
+def count_wrong_of_processes(ranks, launches):
+    """The same of ranks with a process each."""
+    def launch(first, count):
+        ranks.do("launch", number=first, times=count)
+        ranks.do("synchronize")
+        return list(zip(*ranks.do("results", count=count)))
+
+    expected = [launch(number, 1)[0] for number in range(INPUTS)]
+    if len({each[0] for each in expected}) != INPUTS or any(len(set(each)) != 1 for each in expected):
+        return launches
+    wrong = 0
+    for begin in range(0, launches, AT_ONCE):
+        results = launch(begin, min(AT_ONCE, launches - begin))
+        wrong += sum(result != expected[(begin + i) % INPUTS] for i, result in enumerate(results))
+    return wrong
+
+
+def has_processes(where, devices):
+    return where == "shared" or (where == "own" and len(set(devices)) > 1)
+
+
+def check_processes(case, devices, options, folder):
+    """Whether the program is right with a process for each rank; prints a line."""
+    name, dim, size, _ = case
+    count = len(devices)
+    artifact = command.compile_program(
+        os.environ["ETC"], ROOT / f"ir-examples/{name}.etir", folder / f"{name}.{count}.etca", "-D",
+        f"tp={count}", *options.compiler.split())
+    title = f"{name} {dim}={size} on {','.join(map(str, devices))}, a process for each"
+    address = free_address()
+    try:
+        with Ranks(count) as ranks:
+            for rank, process in enumerate(ranks.all):
+                process.ask("join", artifact=str(artifact), program=name, dim=dim, size=size,
+                            results=AT_ONCE, device=devices[rank], rank=rank, ranks=count,
+                            address=address)
+            for answer in ranks.answers():
+                value_of(answer)
+            wrong = count_wrong_of_processes(ranks, options.launches)
+            took = max(ranks.do("timed", launches=options.timed))
+    except Wrong as error:
+        print(f"FAILED {title}: {error}", flush=True)
+        return False
+    print(f"{'FAILED' if wrong else 'ok    '} {title}: {wrong} of {options.launches} launches wrong, "
+          f"{took:.2f} us for a launch", flush=True)
+    return wrong == 0
+
+
 def check(case, devices, options, folder):
     """Whether the program is right on these devices; prints a line."""
     name, dim, size, params = case
@@ -103,7 +157,10 @@ def main():
     places = [[0] * ranks for ranks in options.ranks]
     places += [list(range(ranks)) for ranks in options.ranks if 1 < ranks <= available]
     with tempfile.TemporaryDirectory() as folder:
-        passed = [check(case, devices, options, Path(folder)) for devices in places for case in CASES]
+        folder = Path(folder)
+        passed = [check(case, devices, options, folder) for devices in places for case in CASES]
+        passed += [check_processes(case, devices, options, folder) for devices in places for case in CASES
+                   if len(devices) > 1 and has_processes(options.processes, devices)]
     print(f"{passed.count(False)} of {len(passed)} failed, with {available} devices")
     return 0 if all(passed) else 1
 

@@ -44,19 +44,28 @@ def volume(shape):
 
 
 class Memory:
-    """Floats on a device."""
+    """Floats on a device; of no device: on the host."""
 
     def __init__(self, device, count):
         self.device, self.bytes = device, 4 * count
+        if device is None:
+            self.buffer = ctypes.create_string_buffer(self.bytes)
+            self.address = ctypes.c_void_p(ctypes.addressof(self.buffer))
+            return
         self.address = ctypes.c_void_p()
         call("etc_device_use", ctypes.c_int32(device))
         call("etc_device_alloc", self.bytes, ctypes.byref(self.address))
 
     def write(self, data):
+        if self.device is None:
+            ctypes.memmove(self.address, data, self.bytes)
+            return
         call("etc_device_use", ctypes.c_int32(self.device))
         call("etc_device_copy_to", self.address, data, self.bytes)
 
     def read(self):
+        if self.device is None:
+            return self.buffer.raw[:self.bytes]
         data = ctypes.create_string_buffer(self.bytes)
         call("etc_device_use", ctypes.c_int32(self.device))
         call("etc_device_copy_from", data, self.address, self.bytes)

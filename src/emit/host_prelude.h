@@ -153,14 +153,15 @@ inline void MaxRelaxed(u64* address, u64 value) {
   while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
 }
-/// Sleeps until the word is another one. Whoever stores that wakes all.
+/// Sleeps until the word is another one. Whoever stores that wakes all. The word may be in memory
+/// that processes share.
 inline void AwaitChange(u32* address, u32 seen) {
   while (LoadAcquire(address) == seen) {
-    syscall(SYS_futex, address, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+    syscall(SYS_futex, address, FUTEX_WAIT, seen, nullptr, nullptr, 0);
   }
 }
 inline void WakeAll(u32* address) {
-  syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, address, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 inline u64 Nanoseconds() {
   timespec now;
@@ -231,7 +232,7 @@ struct Events {
   /// Sleeps unless the counter has changed, until its next notify or for so long.
   void SleepWhile(u32* counter, u32 seen, const timespec* longest) const {
     std::atomic_ref<u32>(*sleepers).fetch_add(1);
-    syscall(SYS_futex, counter, FUTEX_WAIT_PRIVATE, seen, longest, nullptr, 0);
+    syscall(SYS_futex, counter, FUTEX_WAIT, seen, longest, nullptr, 0);
     std::atomic_ref<u32>(*sleepers).fetch_sub(1);
   }
 

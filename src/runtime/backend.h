@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/allocator.h"
@@ -60,8 +61,16 @@ class Backend {
     return Allocate(bytes, nullptr, data);
   }
   virtual void FreeShared(void* data, int64_t bytes) { Free(data, bytes); }
+  /// The same for peers in other processes, which know it by the handle.
+  virtual Status Export(int64_t bytes, void** data, std::string* handle) = 0;
+  virtual void FreeExported(void* data, int64_t bytes) = 0;
+  /// What a peer in another process has exported.
+  virtual Status Import(const std::string& handle, int64_t bytes, void** data) = 0;
+  virtual void CloseImported(void* data, int64_t bytes) = 0;
   virtual Status Zero(void* data, int64_t bytes, void* stream) = 0;
   virtual Status Synchronize(void* stream) = 0;
+  /// Whether all work on the stream has ended.
+  virtual Status IsDone(void* stream, bool* done) = 0;
   /// Waits for the stream, and reads memory of Allocate.
   virtual Status Read(const void* data, int64_t bytes, void* stream, void* to) = 0;
   /// Into memory of Allocate or AllocateShared.

@@ -27,6 +27,7 @@ using GraphExec = struct GraphExecHandle*;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
+inline constexpr Result kNotReady = 600;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 
 inline constexpr int kAttributeSms = 16;
@@ -36,6 +37,7 @@ inline constexpr int kAttributePageableMemory = 88;
 inline constexpr int kAttributeCooperativeLaunch = 95;
 inline constexpr int kAttributeMaxSharedOptin = 97;
 
+inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kPointerOnDevice = 3;  // where kernels of the current context reach it
@@ -72,6 +74,16 @@ inline constexpr int kMapSwizzle64 = 2;
 inline constexpr int kMapSwizzle128 = 3;
 inline constexpr int kMapPromotion256 = 3;
 inline constexpr int kMapZeros = 0;
+
+/// Memory as another process knows it.
+struct IpcHandle {
+  char bytes[64];
+};
+
+/// What tells devices of a machine apart.
+struct Uuid {
+  char bytes[16];
+};
 
 struct LaunchAttribute {
   int id;
@@ -136,6 +148,7 @@ struct Memcpy3D {
   F(cuDeviceGetName, char*, int, Device)                                                      \
   F(cuDeviceGetAttribute, int*, int, Device)                                                  \
   F(cuDeviceTotalMem_v2, size_t*, Device)                                                     \
+  F(cuDeviceGetUuid_v2, Uuid*, Device)                                                        \
   F(cuDeviceCanAccessPeer, int*, Device, Device)                                              \
   F(cuDevicePrimaryCtxRetain, Context*, Device)                                               \
   F(cuCtxGetCurrent, Context*)                                                                \
@@ -170,6 +183,10 @@ struct Memcpy3D {
   F(cuStreamEndCapture, Stream, Graph*)                                                       \
   F(cuStreamIsCapturing, Stream, int*)                                                        \
   F(cuStreamSynchronize, Stream)                                                              \
+  F(cuStreamQuery, Stream)                                                                    \
+  F(cuIpcGetMemHandle, IpcHandle*, DevicePointer)                                             \
+  F(cuIpcOpenMemHandle_v2, DevicePointer*, IpcHandle, unsigned)                               \
+  F(cuIpcCloseMemHandle, DevicePointer)                                                       \
   F(cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)                       \
   F(cuGraphLaunch, GraphExec, Stream)                                                         \
   F(cuGraphDestroy, Graph)                                                                    \

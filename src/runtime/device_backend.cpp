@@ -145,6 +145,46 @@ class DeviceBackend : public Backend {
       driver_.cuMemFree_v2(Address(data));
     }
   }
+  /// In whole pages of the device: a peer would see what else is in them.
+  Status Export(int64_t bytes, void** data, std::string* handle) override {
+    constexpr int64_t kPage = int64_t{2} << 20;
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    const int64_t padded = bytes > INT64_MAX - kPage ? bytes : (bytes + kPage - 1) / kPage * kPage;
+    ETC_RETURN_IF_BAD(AllocateByDriver(padded, data));
+    cuda::IpcHandle made{};
+    Status status =
+        driver_.Check(driver_.cuIpcGetMemHandle(&made, Address(*data)), "cuIpcGetMemHandle");
+    if (!status.Ok()) {
+      driver_.cuMemFree_v2(Address(*data));
+      *data = nullptr;
+      return status;
+    }
+    handle->assign(made.bytes, sizeof made.bytes);
+    return {};
+  }
+  void FreeExported(void* data, int64_t bytes) override { FreeShared(data, bytes); }
+  Status Import(const std::string& handle, int64_t /*bytes*/, void** data) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    cuda::IpcHandle given{};
+    if (handle.size() != sizeof given.bytes) {
+      return Fail(ETC_ERROR_GROUP, "a handle of ", handle.size(), " bytes is none");
+    }
+    handle.copy(given.bytes, sizeof given.bytes);
+    cuda::DevicePointer address = 0;
+    ETC_RETURN_IF_BAD(
+        driver_.Check(driver_.cuIpcOpenMemHandle_v2(&address, given, cuda::kIpcLazyPeerAccess),
+                      "cuIpcOpenMemHandle"));
+    *data = reinterpret_cast<void*>(address);
+    return {};
+  }
+  void CloseImported(void* data, int64_t /*bytes*/) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    if (scope.status().Ok()) {
+      driver_.cuIpcCloseMemHandle(Address(data));
+    }
+  }
   Status Zero(void* data, int64_t bytes, void* stream) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
@@ -156,6 +196,13 @@ class DeviceBackend : public Backend {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
     return driver_.Check(driver_.cuStreamSynchronize(AsStream(stream)), "cuStreamSynchronize");
+  }
+  Status IsDone(void* stream, bool* done) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    const cuda::Result result = driver_.cuStreamQuery(AsStream(stream));
+    *done = result != cuda::kNotReady;
+    return *done ? driver_.Check(result, "cuStreamQuery") : Status{};
   }
   Status Read(const void* data, int64_t bytes, void* stream, void* to) override {
     ETC_RETURN_IF_BAD(Synchronize(stream));

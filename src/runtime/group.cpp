@@ -1,64 +1,56 @@
 #include "runtime/group.h"
 
 #include <algorithm>
-#include <atomic>
-#include <new>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace etc::runtime {
 namespace {
 
-std::vector<Backend*> BackendsOf(const std::vector<std::unique_ptr<etc_instance>>& ranks) {
-  std::vector<Backend*> backends;
-  for (const auto& rank : ranks) {
-    backends.push_back(&rank->instance->backend());
-  }
-  return backends;
-}
-
-/// The failure of one rank says whose it is.
-Status OfRank(size_t rank, Status status) {
-  return status.Ok() ? status : Fail(status.code, "rank ", rank, ": ", status.message);
-}
-
-/// The first failure of all. That of a rank which waits in vain may follow from that of another.
-Status FailureOf(const std::vector<Status>& statuses) {
-  const Status* found = nullptr;
-  for (const Status& status : statuses) {
-    const bool is_cause = !status.Ok() && status.code != ETC_ERROR_TIMEOUT;
-    if (!status.Ok() && (found == nullptr || (is_cause && found->code == ETC_ERROR_TIMEOUT))) {
-      found = &status;
-    }
-  }
-  return found == nullptr ? Status{} : *found;
+std::unique_ptr<PeerMemory> MemoryOf(const std::vector<Backend*>& backends, Rendezvous* others) {
+  return others == nullptr ? MakeLocalMemory(backends)
+                           : MakeProcessMemory(*backends.front(), *others);
 }
 
 }  // namespace
 
-Group::Group(std::vector<std::unique_ptr<etc_instance>> ranks, std::vector<RankPlace> places)
-    : places_(std::move(places)), ranks_(std::move(ranks)), memory_(BackendsOf(ranks_)) {}
-
-Status Group::Create(std::shared_ptr<const Program> program, const char* graph, int32_t ranks,
-                     const int32_t* devices, std::unique_ptr<Group>* group) {
-  const manifest::Graph* found = nullptr;
-  ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
-  if (!found->mesh) {
-    return Fail(ETC_ERROR_ARGUMENT, "graph `", found->name,
+Status CheckRanks(const manifest::Graph& graph, int32_t ranks) {
+  if (!graph.mesh) {
+    return Fail(ETC_ERROR_ARGUMENT, "graph `", graph.name,
                 "` has no mesh, so it runs alone: make an instance of it");
   }
-  const std::vector<int64_t>& values = found->mesh->values;
+  const std::vector<int64_t>& values = graph.mesh->values;
   if (std::find(values.begin(), values.end(), ranks) == values.end()) {
     std::string known;
     for (const int64_t value : values) {
       known += (known.empty() ? "" : ", ") + std::to_string(value);
     }
-    return Fail(ETC_ERROR_DIM, "graph `", found->name, "` is not for ", ranks,
+    return Fail(ETC_ERROR_DIM, "graph `", graph.name, "` is not for ", ranks,
                 " ranks, only for: ", known);
   }
-  const std::string& size = found->dims[static_cast<size_t>(found->mesh->size)].name;
+  return {};
+}
+
+Group::Group(std::vector<Member> members, std::vector<RankPlace> places,
+             std::unique_ptr<Rendezvous> others)
+    : places_(std::move(places)),
+      others_(std::move(others)),
+      members_(std::move(members)),
+      memory_(MemoryOf(
+          [this] {
+            std::vector<Backend*> backends;
+            for (const Member& member : members_) {
+              backends.push_back(&member.instance().backend());
+            }
+            return backends;
+          }(),
+          others_.get())) {}
+
+Status Group::Create(std::shared_ptr<const Program> program, const char* graph, int32_t ranks,
+                     const int32_t* devices, std::unique_ptr<Group>* group) {
+  const manifest::Graph* found = nullptr;
+  ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
+  ETC_RETURN_IF_BAD(CheckRanks(*found, ranks));
   if (program->IsHost() && devices != nullptr) {
     return Fail(ETC_ERROR_ARGUMENT, "the program runs on the host, so its ranks have no devices");
   }
@@ -66,186 +58,162 @@ Status Group::Create(std::shared_ptr<const Program> program, const char* graph, 
   if (!program->IsHost()) {
     ETC_RETURN_IF_BAD(PlaceRanks(ranks, devices, &places));
   }
-  std::vector<std::unique_ptr<etc_instance>> made;
+  std::vector<Member> members;
   for (int32_t rank = 0; rank < ranks; ++rank) {
     const auto at = static_cast<size_t>(rank);
-    auto& one = made.emplace_back(std::make_unique<etc_instance>());
-    const auto make = [&](int sharers) -> Status {
-      ETC_RETURN_IF_BAD(Instance::CreateRank(program, graph, rank, sharers, &one->instance));
-      return one->instance->SetDim(size.c_str(), ranks);
+    auto& one = members.emplace_back(Member{at, std::make_unique<etc_instance>()});
+    const auto make = [&](int sharers) {
+      return Instance::CreateRank(program, graph, rank, ranks, sharers, &one.handle->instance);
     };
     ETC_RETURN_IF_BAD(OfRank(at, places.empty() ? make(1) : places[at].Within(make)));
   }
-  group->reset(new Group(std::move(made), std::move(places)));
+  group->reset(new Group(std::move(members), std::move(places), nullptr));
   return {};
+}
+
+/// What a launch that never ends uses is kept.
+Group::~Group() {
+  if (stands_still_) {
+    memory_.Abandon();
+    (void)others_.release();
+    for (Member& member : members_) {
+      (void)member.handle.release();
+    }
+  }
+}
+
+int32_t Group::own_rank() const {
+  return members_.size() == ranks() ? -1 : static_cast<int32_t>(members_.front().rank);
 }
 
 Status Group::Rank(int32_t rank, etc_instance** instance) {
-  if (rank < 0 || static_cast<size_t>(rank) >= ranks_.size()) {
-    return Fail(ETC_ERROR_NOT_FOUND, "there is no rank ", rank, ": there are ", ranks_.size(),
+  if (rank < 0 || static_cast<size_t>(rank) >= ranks()) {
+    return Fail(ETC_ERROR_NOT_FOUND, "there is no rank ", rank, ": there are ", ranks(),
                 ", counted from 0");
   }
-  *instance = ranks_[static_cast<size_t>(rank)].get();
+  for (const Member& member : members_) {
+    if (member.rank == static_cast<size_t>(rank)) {
+      *instance = member.handle.get();
+      return {};
+    }
+  }
+  return Fail(ETC_ERROR_NOT_FOUND, "rank ", rank, " is of another process: this one is rank ",
+              own_rank());
+}
+
+/// What each rank is about to launch.
+Status Group::Propose(bool launches, std::vector<Proposal>* all) const {
+  for (const Member& member : members_) {
+    Proposal& own = all->emplace_back();
+    const Use use(member.handle.get());
+    own.status = use.Check();
+    if (own.status.Ok()) {
+      own.status = member.instance().PlanRank(&own.dims, &own.needed);
+    }
+    if (own.status.Ok() && launches) {
+      own.status = member.instance().PrepareRank();
+    }
+    own.launches = member.instance().launches();
+    own.has_memory = memory_.Fits(own.needed);
+    own.was_captured = memory_.was_captured();
+    own.has_failed = memory_.has_failed();
+  }
+  if (others_ == nullptr) {
+    return {};
+  }
+  std::vector<std::string> texts;
+  ETC_RETURN_IF_BAD(others_->Exchange(ToWire(all->front()), &texts));
+  all->assign(texts.size(), {});
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    ETC_RETURN_IF_BAD(FromWire(texts[rank], &(*all)[rank]));
+  }
   return {};
 }
 
-Status Group::Reserve() {
-  SymmetricSizes needed;
-  std::vector<int64_t> first;
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const Use use(ranks_[rank].get());
-    ETC_RETURN_IF_BAD(OfRank(rank, use.Check()));
-    const Instance& instance = *ranks_[rank]->instance;
-    std::vector<int64_t> dims;
-    ETC_RETURN_IF_BAD(OfRank(rank, instance.PlanRank(&dims, &needed)));
-    const manifest::Graph& graph = instance.graph();
-    const auto size = static_cast<size_t>(graph.mesh->size);
-    if (dims[size] != static_cast<int64_t>(ranks_.size())) {
+/// That all are about to launch the same.
+Status Group::Agree(const std::vector<Proposal>& all) const {
+  const manifest::Graph& graph = members_.front().instance().graph();
+  const auto size = static_cast<size_t>(graph.mesh->size);
+  const Proposal& first = all.front();
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const Proposal& own = all[rank];
+    ETC_RETURN_IF_BAD(OfRank(rank, own.status));
+    if (own.dims[size] != static_cast<int64_t>(ranks())) {
       return Fail(ETC_ERROR_DIM, "rank ", rank, ": dim `", graph.dims[size].name, "` is ",
-                  dims[size], ", but the group has ", ranks_.size(), " ranks");
+                  own.dims[size], ", but the group has ", ranks(), " ranks");
     }
-    for (size_t i = 0; i < first.size(); ++i) {
-      if (dims[i] != first[i]) {
-        return Fail(ETC_ERROR_DIM, "rank ", rank, ": dim `", graph.dims[i].name, "` is ", dims[i],
-                    ", but ", first[i], " on rank 0");
+    for (size_t i = 0; i < own.dims.size(); ++i) {
+      if (own.dims[i] != first.dims[i]) {
+        return Fail(ETC_ERROR_DIM, "rank ", rank, ": dim `", graph.dims[i].name, "` is ",
+                    own.dims[i], ", but ", first.dims[i], " on rank 0");
       }
     }
-    first = std::move(dims);
-  }
-  if (memory_.has_failed()) {
-    ETC_RETURN_IF_BAD(memory_.Renew());
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      ETC_RETURN_IF_BAD(OfRank(rank, ranks_[rank]->instance->RenewRank()));
-    }
-  }
-  if (!memory_.Fits(needed)) {
-    ETC_RETURN_IF_BAD(CheckFailures());
-    ETC_RETURN_IF_BAD(memory_.Grow(needed));
-    for (const auto& rank : ranks_) {
-      rank->instance->BindSymmetric(memory_);
-    }
-  }
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    ETC_RETURN_IF_BAD(OfRank(rank, ranks_[rank]->instance->ReserveRank()));
   }
   return {};
+}
+
+/// Ranks of several processes have the same sizes, and not in the same launch.
+Status Group::CheckLaunches(const std::vector<Proposal>& all) const {
+  for (size_t rank = 0; rank < all.size() && others_ != nullptr; ++rank) {
+    if (all[rank].launches != all.front().launches) {
+      return Fail(ETC_ERROR_GROUP, "rank ", rank, " has launched ", all[rank].launches,
+                  " times in this memory, but rank 0 ", all.front().launches,
+                  " times: ranks launch equally often, and change sizes at the same launch");
+    }
+  }
+  return {};
+}
+
+Status Group::Reserve(bool launches) {
+  std::vector<Proposal> all;
+  ETC_RETURN_IF_BAD(Propose(launches, &all));
+  ETC_RETURN_IF_BAD(Agree(all));
+  const auto any = [&](bool Proposal::*what) {
+    return std::any_of(all.begin(), all.end(), [&](const Proposal& own) { return own.*what; });
+  };
+  if (any(&Proposal::was_captured)) {
+    memory_.NoteCapture();
+  }
+  if (any(&Proposal::has_failed)) {
+    ETC_RETURN_IF_BAD(memory_.Renew());
+    ETC_RETURN_IF_BAD(OnAll([](Instance& instance) { return instance.RenewRank(); }));
+  } else {
+    ETC_RETURN_IF_BAD(CheckLaunches(all));
+  }
+  if (!std::all_of(all.begin(), all.end(), [](const Proposal& own) { return own.has_memory; })) {
+    ETC_RETURN_IF_BAD(CheckFailures());
+    ETC_RETURN_IF_BAD(memory_.Grow(all.front().needed));
+    for (const Member& member : members_) {
+      member.instance().BindSymmetric(memory_);
+    }
+  }
+  ETC_RETURN_IF_BAD(OnAll([](Instance& instance) { return instance.ReserveRank(); }));
+  agreed_dims_ = all.front().dims;
+  return {};
+}
+
+/// For each member, and the outcome of all ranks.
+template <class Work>
+Status Group::OnAll(Work work) {
+  Status status;
+  for (const Member& member : members_) {
+    const Use use(member.handle.get());
+    if (status.Ok()) {
+      status = OfRank(member.rank, use.Check());
+    }
+    if (status.Ok()) {
+      status = OfRank(member.rank, work(member.instance()));
+    }
+  }
+  return memory_.peers().Meet(std::move(status));
 }
 
 /// A failure that nobody has asked for would be lost with the memory that holds it.
 Status Group::CheckFailures() {
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    Instance& instance = *ranks_[rank]->instance;
-    ETC_RETURN_IF_BAD(OfRank(rank, instance.backend().Drain()));
-    ETC_RETURN_IF_BAD(OfRank(rank, instance.CheckFailures(nullptr)));
-  }
-  return {};
-}
-
-/// Whether all ranks would do the same as in a launch before.
-bool Group::IsReady() const {
-  if (memory_.has_failed()) {
-    return false;
-  }
-  const std::vector<int64_t>* first = ranks_.front()->instance->ReadyDims();
-  return std::all_of(ranks_.begin(), ranks_.end(), [&](const auto& rank) {
-    const std::vector<int64_t>* dims = rank->instance->ReadyDims();
-    return first != nullptr && dims != nullptr && *dims == *first;
+  return OnAll([](Instance& instance) -> Status {
+    ETC_RETURN_IF_BAD(instance.backend().Drain());
+    return instance.CheckFailures(nullptr);
   });
-}
-
-Status Group::Prepare() {
-  ETC_RETURN_IF_BAD(Reserve());
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const Use use(ranks_[rank].get());
-    ETC_RETURN_IF_BAD(OfRank(rank, use.Check()));
-    ETC_RETURN_IF_BAD(OfRank(rank, ranks_[rank]->instance->PrepareRank()));
-  }
-  return {};
-}
-
-/// Ranks of one device that are enqueued on one stream would wait for each other.
-Status Group::CheckStreams(void* const* streams) const {
-  for (size_t rank = 0; streams != nullptr && rank < places_.size(); ++rank) {
-    for (size_t other = 0; other < rank; ++other) {
-      if (streams[rank] != nullptr && streams[rank] == streams[other] &&
-          places_[rank].device == places_[other].device) {
-        return Fail(ETC_ERROR_ARGUMENT, "ranks ", other, " and ", rank, " are on device ",
-                    places_[rank].device, ", so each needs a stream of its own");
-      }
-    }
-  }
-  return {};
-}
-
-Status Group::LaunchRank(size_t rank, void* const* streams) {
-  const Use use(ranks_[rank].get());
-  ETC_RETURN_IF_BAD(OfRank(rank, use.Check()));
-  void* stream = streams != nullptr ? streams[rank] : nullptr;
-  return OfRank(rank, ranks_[rank]->instance->Launch(stream));
-}
-
-Status Group::Launch(void* const* streams) {
-  ETC_RETURN_IF_BAD(CheckStreams(streams));
-  if (!IsReady()) {
-    ETC_RETURN_IF_BAD(Prepare());
-  }
-  if (places_.empty()) {
-    return LaunchOnThreads(streams);
-  }
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    ETC_RETURN_IF_BAD(LaunchRank(rank, streams));
-  }
-  return {};
-}
-
-Status Group::Synchronize(void* const* streams) {
-  std::vector<Status> statuses;
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const Use use(ranks_[rank].get());
-    Status status = use.Check();
-    if (status.Ok()) {
-      status = ranks_[rank]->instance->Synchronize(streams != nullptr ? streams[rank] : nullptr);
-    }
-    statuses.push_back(OfRank(rank, std::move(status)));
-  }
-  return FailureOf(statuses);
-}
-
-Status Group::LaunchOnThreads(void* const* streams) {
-  std::vector<Status> statuses(ranks_.size());
-  // No rank begins before there is a thread for each: it would wait for the others.
-  enum Start : int { kWait, kGo, kStop };
-  std::atomic<int> start{kWait};
-  const auto launch = [&](size_t rank) {
-    start.wait(kWait);
-    if (start.load() == kStop) {
-      return;
-    }
-    try {
-      statuses[rank] = LaunchRank(rank, streams);
-    } catch (const std::bad_alloc&) {
-      statuses[rank].code = ETC_ERROR_OUT_OF_MEMORY;
-    }
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(ranks_.size());
-  Status started;
-  try {
-    for (size_t rank = 1; rank < ranks_.size(); ++rank) {
-      threads.emplace_back(launch, rank);
-    }
-  } catch (const std::system_error&) {
-    started = Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot start a thread for each of ", ranks_.size(),
-                   " ranks");
-  }
-  start.store(started.Ok() ? kGo : kStop);
-  start.notify_all();
-  launch(0);
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  ETC_RETURN_IF_BAD(started);
-  return FailureOf(statuses);
 }
 
 }  // namespace etc::runtime

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "runtime/backend.h"
+#include "runtime/exported_memory.h"
 #include "runtime/host_threads.h"
 #include "runtime/launches.h"
 
@@ -45,11 +46,23 @@ class HostBackend : public Backend {
       std::free(data);
     }
   }
+  Status Export(int64_t bytes, void** data, std::string* handle) override {
+    return exported_.Make(bytes, data, handle);
+  }
+  void FreeExported(void* data, int64_t /*bytes*/) override { exported_.Free(data); }
+  Status Import(const std::string& handle, int64_t bytes, void** data) override {
+    return MapExported(handle, bytes, data);
+  }
+  void CloseImported(void* data, int64_t bytes) override { UnmapExported(data, bytes); }
   Status Zero(void* data, int64_t bytes, void* /*stream*/) override {
     std::memset(data, 0, static_cast<size_t>(bytes));
     return {};
   }
   Status Synchronize(void* /*stream*/) override { return {}; }
+  Status IsDone(void* /*stream*/, bool* done) override {
+    *done = true;
+    return {};
+  }
   Status Read(const void* data, int64_t bytes, void* /*stream*/, void* to) override {
     std::memcpy(to, data, static_cast<size_t>(bytes));
     return {};
@@ -87,6 +100,7 @@ class HostBackend : public Backend {
  private:
   std::vector<std::vector<HostBinary::Entry>> entries_;  // of each kernel of the graph
   HostThreads threads_;
+  ExportedMemory exported_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class Instance {
   /// One of the ranks of a group, which gives it its symmetric memory. So many of them, this one
   /// counted, are on the device whose context is current.
   static Status CreateRank(std::shared_ptr<const Program> program, const char* graph, int32_t rank,
-                           int sharers, std::unique_ptr<Instance>* instance);
+                           int32_t ranks, int sharers, std::unique_ptr<Instance>* instance);
 
   const Program& program() const { return *program_; }
   const manifest::Graph& graph() const { return graph_; }
@@ -58,6 +58,10 @@ class Instance {
   Status Synchronize(void* stream);
   /// The dims of a launch now, and the symmetric memory that it needs.
   Status PlanRank(std::vector<int64_t>* dims, SymmetricSizes* needed) const;
+  /// How many have been launched in the group's memory as it is.
+  uint64_t launches() const { return launches_; }
+  /// Whether all launches on the stream have ended.
+  Status IsDone(void* stream, bool* done) const;
   /// Makes the memory that peers do not reach fit. Behind BindSymmetric.
   Status ReserveRank();
   /// The dims of the last launch, while nothing is bound or set; else null.

@@ -6,12 +6,13 @@
 namespace etc::runtime {
 
 Status Instance::CreateRank(std::shared_ptr<const Program> program, const char* graph, int32_t rank,
-                            int sharers, std::unique_ptr<Instance>* instance) {
+                            int32_t ranks, int sharers, std::unique_ptr<Instance>* instance) {
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
   ETC_RETURN_IF_BAD(Make(std::move(program), *found, sharers, instance));
   (*instance)->rank_ = rank;
-  return {};
+  return (*instance)->SetDim(found->dims[static_cast<size_t>(found->mesh->size)].name.c_str(),
+                             ranks);
 }
 
 Status Instance::PlanRank(std::vector<int64_t>* dims, SymmetricSizes* needed) const {
@@ -37,6 +38,11 @@ Status Instance::PrepareRank() { return is_ready_ ? Status{} : UpdatePlan(); }
 
 Status Instance::ReplaceStream(void** stream) const {
   return rank_ && *stream == nullptr ? backend_->OwnStream(stream) : Status{};
+}
+
+Status Instance::IsDone(void* stream, bool* done) const {
+  ETC_RETURN_IF_BAD(ReplaceStream(&stream));
+  return backend_->IsDone(stream, done);
 }
 
 Status Instance::Synchronize(void* stream) {

@@ -25,17 +25,24 @@ Status EnableAccess(const RankPlace& own, const RankPlace& peer) {
 
 }  // namespace
 
+Status PlaceRank(int32_t device, RankPlace* place) {
+  ETC_RETURN_IF_BAD(cuda::OpenDriver(&place->driver));
+  const cuda::Driver& driver = *place->driver;
+  ETC_RETURN_IF_BAD(cuda::ContextOf(driver, device, &place->context));
+  place->sharers = 1;
+  return driver.Check(driver.cuDeviceGet(&place->device, device), "cuDeviceGet");
+}
+
 Status PlaceRanks(int32_t ranks, const int32_t* devices, std::vector<RankPlace>* places) {
   const cuda::Driver* driver = nullptr;
   ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
   for (int32_t rank = 0; rank < ranks; ++rank) {
     const int32_t device = devices != nullptr ? devices[rank] : rank;
     RankPlace& place = places->emplace_back();
-    place.driver = driver;
-    if (Status status = cuda::ContextOf(*driver, device, &place.context); !status.Ok()) {
+    if (Status status = PlaceRank(device, &place); !status.Ok()) {
       return Fail(status.code, "rank ", rank, ": ", status.message);
     }
-    ETC_RETURN_IF_BAD(driver->Check(driver->cuDeviceGet(&place.device, device), "cuDeviceGet"));
+    place.sharers = 0;  // counted below
   }
   for (size_t rank = 0; rank < places->size(); ++rank) {
     RankPlace& own = (*places)[rank];

@@ -24,6 +24,9 @@ struct RankPlace {
   }
 };
 
+/// That of the only rank of this process, alone on its device as far as is known.
+Status PlaceRank(int32_t device, RankPlace* place);
+
 /// One place for each rank, each of which reaches the memory of all others. `devices` null: rank 0
 /// is on device 0, and so on.
 Status PlaceRanks(int32_t ranks, const int32_t* devices, std::vector<RankPlace>* places);

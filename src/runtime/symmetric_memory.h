@@ -3,9 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "runtime/backend.h"
+#include "runtime/peer_memory.h"
 #include "runtime/status.h"
 
 namespace etc::runtime {
@@ -21,11 +22,14 @@ struct SymmetricSizes {
 /// each rank lies from the own one, then the event memory, then the buffers.
 class SymmetricMemory {
  public:
-  /// A backend for each rank; they must outlive it.
-  explicit SymmetricMemory(std::vector<Backend*> backends);
-  ~SymmetricMemory();
+  explicit SymmetricMemory(std::unique_ptr<PeerMemory> peers) : peers_(std::move(peers)) {}
   SymmetricMemory(const SymmetricMemory&) = delete;
   SymmetricMemory& operator=(const SymmetricMemory&) = delete;
+
+  PeerMemory& peers() { return *peers_; }
+  const PeerMemory& peers() const { return *peers_; }
+  /// Keeps it until the process ends: a launch that uses it does not.
+  void Abandon() { (void)peers_.release(); }
 
   bool Fits(const SymmetricSizes& needed) const;
   /// Makes it fit, on all ranks. No launch is enqueued from elsewhere, and what it held is lost.
@@ -38,37 +42,30 @@ class SymmetricMemory {
   Status Renew();
   /// A captured launch has the addresses of this memory, which is kept from now on when it grows.
   void NoteCapture() { was_captured_ = true; }
+  bool was_captured() const { return was_captured_; }
 
-  int64_t ranks() const { return static_cast<int64_t>(ranks_.size()); }
+  int64_t ranks() const { return static_cast<int64_t>(peers_->ranks()); }
   int64_t event_counters() const { return sizes_.event_counters; }
-  void* begun(size_t rank) const { return ranks_[rank].data; }
+  // Where this process reaches what a rank has.
+  void* begun(size_t rank) const { return places_[rank]; }
   void* events(size_t rank) const;
   void* buffers(size_t rank) const;
-  /// From the memory of the rank to that of each rank, in bytes.
+  /// From the memory of a rank of this process to that of each rank, in bytes.
   const void* distances(size_t rank) const;
 
  private:
-  struct Rank {
-    Backend* backend;
-    char* data = nullptr;
-  };
-
   int64_t BuffersAt() const;
   void Release();
-  Status Fill(size_t rank);
+  Status Fill(const PeerMemory::Local& local);
+  Status FillLocals();
 
-  std::vector<Rank> ranks_;
+  std::unique_ptr<PeerMemory> peers_;
+  std::vector<char*> places_;  // of each rank; none without memory
   SymmetricSizes sizes_;
   int64_t bytes_ = 0;  // of each rank
-  /// Captures come from the threads of all ranks.
+  /// Captures and failures come from the threads of all ranks.
   std::atomic<bool> was_captured_ = false;
   std::atomic<bool> has_failed_ = false;
-  struct Retired {
-    Backend* backend;
-    void* data;
-    int64_t bytes;
-  };
-  std::vector<Retired> retired_;
 };
 
 }  // namespace etc::runtime

@@ -133,6 +133,11 @@ Result cuDeviceTotalMem_v2(size_t* bytes, Device) {
   *bytes = size_t(8) << 30;
   return kSuccess;
 }
+Result cuDeviceGetUuid_v2(Uuid* uuid, Device device) {
+  *uuid = {};
+  std::memcpy(uuid->bytes, &device, sizeof(device));
+  return kSuccess;
+}
 Result cuDevicePrimaryCtxRetain(Context* context, Device device) {
   *context = reinterpret_cast<Context>(&contexts[device]);
   return kSuccess;
@@ -306,6 +311,11 @@ Result cuStreamIsCapturing(Stream, int* state) {
   return kSuccess;
 }
 Result cuStreamSynchronize(Stream) { return Flush(); }
+Result cuStreamQuery(Stream) { return Flush(); }
+// What another process runs has no part in the launches of this one.
+Result cuIpcGetMemHandle(IpcHandle*, DevicePointer) { return kNotSupported; }
+Result cuIpcOpenMemHandle_v2(DevicePointer*, IpcHandle, unsigned) { return kNotSupported; }
+Result cuIpcCloseMemHandle(DevicePointer) { return kNotSupported; }
 Result cuGraphInstantiateWithFlags(GraphExec*, Graph, unsigned long long) { return kNotSupported; }
 Result cuGraphLaunch(GraphExec, Stream) { return kNotSupported; }
 Result cuGraphDestroy(Graph) { return kNotSupported; }

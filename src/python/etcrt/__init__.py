@@ -10,6 +10,7 @@ is needed to import this.
 """
 
 from ._library import Error, Status
+from .group import Group
 from .memory import Buffer
 from .profile import Profile
 from .program import Param, Program, Tile
@@ -20,6 +21,7 @@ __all__ = [
     "Buffer",
     "Checkpoint",
     "Error",
+    "Group",
     "Param",
     "Profile",
     "Program",

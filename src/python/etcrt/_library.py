@@ -158,6 +158,26 @@ class ProfileInfo(ctypes.Structure):
     ]
 
 
+class JoinOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("ranks", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("address", ctypes.c_char_p),
+        ("timeout_ms", ctypes.c_int32),
+        ("has_device", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+    ]
+
+
+class GroupInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("ranks", ctypes.c_int32),
+        ("own_rank", ctypes.c_int32),
+    ]
+
+
 ProgressFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -203,6 +223,14 @@ _SIGNATURES = {
     "etc_instance_set_sms": [_POINTER, _INT32],
     "etc_instance_launch": [_POINTER, _POINTER],
     "etc_instance_check": [_POINTER, _POINTER],
+    "etc_group_create": [_POINTER, _TEXT, _INT32, _TO(_POINTER)],
+    "etc_group_create_on": [_POINTER, _TEXT, _INT32, _TO(_INT32), _TO(_POINTER)],
+    "etc_group_join": [_POINTER, _TEXT, _TO(JoinOptions), _TO(_POINTER)],
+    "etc_group_describe": [_POINTER, _TO(GroupInfo)],
+    "etc_group_instance": [_POINTER, _INT32, _TO(_POINTER)],
+    "etc_group_reserve": [_POINTER],
+    "etc_group_launch": [_POINTER, _TO(_POINTER)],
+    "etc_group_synchronize": [_POINTER, _TO(_POINTER)],
     "etc_instance_profile": [_POINTER, _POINTER, _TO(_POINTER)],
     "etc_profile_describe": [_POINTER, _TO(ProfileInfo)],
     "etc_profile_json": [_POINTER, _TO(_TEXT)],
@@ -226,7 +254,7 @@ _SIGNATURES = {
     "etc_recording_end": [_POINTER, _TO(_POINTER)],
     "etc_recording_launch": [_POINTER, _POINTER],
 }
-_FREES = ("etc_program_free", "etc_instance_free", "etc_profile_free", "etc_checkpoint_free",
+_FREES = ("etc_program_free", "etc_instance_free", "etc_group_free", "etc_profile_free", "etc_checkpoint_free",
           "etc_weights_free", "etc_recording_free")
 
 _library: Optional[ctypes.CDLL] = None
@@ -276,3 +304,11 @@ class Handle:
     def __del__(self) -> None:
         if getattr(self, "pointer", None) and _library is not None:
             getattr(_library, self._free)(self.pointer)
+
+
+class Borrowed:
+    """An object of the library that another one owns, which it keeps alive."""
+
+    def __init__(self, pointer: ctypes.c_void_p, owner: Handle):
+        self.pointer = pointer
+        self._owner = owner

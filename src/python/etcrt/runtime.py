@@ -4,7 +4,7 @@ import ctypes
 import os
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
-from ._library import DTYPES, Handle, Tensor, call, encoded
+from ._library import DTYPES, Borrowed, Handle, Tensor, call, encoded
 from .memory import current_stream
 from .profile import Profile
 from .program import Program
@@ -32,14 +32,15 @@ class Runtime:
     """One graph of a program with its tensors, sizes and memory. Keeps bound tensors alive."""
 
     def __init__(self, program: Union[Program, str, "os.PathLike[str]"],
-                 graph: Optional[str] = None):
+                 graph: Optional[str] = None, *, _of_group: Optional[Borrowed] = None):
         self.program = program if isinstance(program, Program) else Program(program)
         self._params = self.program.params(graph)
         self._bound: Dict[Tuple[str, Optional[int]], Any] = {}
         self._weights: Optional[Weights] = None
-        self._handle = Handle("etc_instance_free")
-        call("etc_instance_create", self.program.handle, encoded(graph),
-             ctypes.byref(self._handle.pointer))
+        self._handle = _of_group or Handle("etc_instance_free")
+        if _of_group is None:
+            call("etc_instance_create", self.program.handle, encoded(graph),
+                 ctypes.byref(self._handle.pointer))
 
     @property
     def handle(self) -> ctypes.c_void_p:

@@ -38,6 +38,7 @@ static_assert(offsetof(KernelNodeParams, shared_bytes) ==
 static_assert(offsetof(KernelNodeParams, params) ==
               offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
 static_assert(offsetof(KernelNodeParams, context) == offsetof(CUDA_KERNEL_NODE_PARAMS, ctx));
+static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle) && sizeof(Uuid) == sizeof(CUuuid));
 static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));
 static_assert(offsetof(GraphEdge, from_port) == offsetof(CUgraphEdgeData, from_port));
 static_assert(offsetof(GraphEdge, type) == offsetof(CUgraphEdgeData, type));
@@ -48,6 +49,8 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kSuccess == static_cast<int>(CUDA_SUCCESS));
   CHECK(kInvalidValue == static_cast<int>(CUDA_ERROR_INVALID_VALUE));
   CHECK(kOutOfMemory == static_cast<int>(CUDA_ERROR_OUT_OF_MEMORY));
+  CHECK(kNotReady == static_cast<int>(CUDA_ERROR_NOT_READY));
+  CHECK(kIpcLazyPeerAccess == static_cast<unsigned>(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
   CHECK(kAttributeSms == static_cast<int>(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   CHECK(kAttributeComputeMajor == static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
   CHECK(kAttributeComputeMinor == static_cast<int>(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));

@@ -296,6 +296,34 @@ cuda::Result cuStreamDestroy_v2(void* stream) {
   delete static_cast<char*>(stream);
   return cuda::kSuccess;
 }
+cuda::Result cuStreamQuery(void*) {
+  FAIL_IF_ASKED
+  return cuda::kSuccess;
+}
+// A handle is the address, so it is good in this process only.
+cuda::Result cuIpcGetMemHandle(cuda::IpcHandle* handle, cuda::DevicePointer address) {
+  FAIL_IF_ASKED
+  *handle = {};
+  std::memcpy(handle->bytes, &address, sizeof(address));
+  return cuda::kSuccess;
+}
+cuda::Result cuIpcOpenMemHandle_v2(cuda::DevicePointer* address, cuda::IpcHandle handle,
+                                   unsigned flags) {
+  FAIL_IF_ASKED
+  std::memcpy(address, handle.bytes, sizeof(*address));
+  state.imported.insert(Pointer(*address));
+  return flags == cuda::kIpcLazyPeerAccess ? cuda::kSuccess : cuda::kInvalidValue;
+}
+cuda::Result cuIpcCloseMemHandle(cuda::DevicePointer address) {
+  state.imported.erase(state.imported.find(Pointer(address)));
+  return cuda::kSuccess;
+}
+cuda::Result cuDeviceGetUuid_v2(cuda::Uuid* uuid, cuda::Device device) {
+  FAIL_IF_ASKED
+  *uuid = {};
+  std::memcpy(uuid->bytes, &device, sizeof(device));
+  return cuda::kSuccess;
+}
 cuda::Result cuStreamSynchronize(void* stream) {
   state.synchronized.push_back(stream);
   return cuda::kSuccess;

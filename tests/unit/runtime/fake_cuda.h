@@ -69,6 +69,7 @@ struct FakeCuda {
 
   // What has happened.
   std::map<void*, size_t> allocations;
+  std::multiset<void*> imported;  // of other processes
   std::vector<FakeLaunch> launches;
   std::vector<FakeTensorMap> tensor_maps;  // a map is its number, from 1
   std::vector<FakeMemset> memsets;

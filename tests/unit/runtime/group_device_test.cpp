@@ -1,17 +1,25 @@
 // Groups on devices: where the ranks are, the memory that they reach at each other, and launches.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "runtime/connection.h"
 #include "runtime/device_gather.h"
 
 namespace etc::test {
 namespace {
 
 using nlohmann::json;
+using runtime::Descriptor;
+using runtime::HostAndPort;
+using runtime::Listen;
 
 constexpr size_t kBlockWords = 15;
 constexpr int64_t kTableAt = 64 * 64;
@@ -201,6 +209,119 @@ TEST_CASE("a group begins anew behind a launch that failed") {
 
   LeaveRecord(fake.launches.back(), 1, {});
   CHECK(FailureOf([&] { all.group.Synchronize(); }).text == "rank 2: @join waits");
+}
+
+/// Runs rank 1 in a process of its own, and rank 0 here. There a check must throw to be noticed.
+void RunInProcesses(const std::function<void(int32_t rank, const etc_join_options&)>& run) {
+  HostAndPort at{"127.0.0.1", 0};
+  Descriptor socket;
+  REQUIRE(Listen(&at, &socket).Ok());
+  socket = Descriptor();
+  const std::string address = at.Text();
+  const auto options = [&](int32_t rank) {
+    etc_join_options made{};
+    made.struct_size = sizeof(made);
+    made.ranks = 2;
+    made.rank = rank;
+    made.address = address.c_str();
+    made.has_device = 1;
+    made.device = rank;
+    return made;
+  };
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      run(1, options(1));
+    } catch (...) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  run(0, options(0));
+  int code = 0;
+  REQUIRE(waitpid(child, &code, 0) == child);
+  CHECK(code == 0);
+}
+
+TEST_CASE("ranks with a process each reach each other's memory by its handle") {
+  FakeCuda& fake = OpenDevices(2);
+  DeviceGather gather(RanksManifest());
+  RunInProcesses([&](int32_t rank, const etc_join_options& options) {
+    Group group = Group::Join(gather.program, &options);
+    fake.block_words = kBlockWords;
+    REQUIRE(group.Describe().ranks == 2);
+    REQUIRE(group.Describe().own_rank == rank);
+    REQUIRE(FailureOf([&] { (void)group.Rank(1 - rank); }).text ==
+            "rank " + std::to_string(1 - rank) + " is of another process: this one is rank " +
+                std::to_string(rank));
+    Instance own = group.Rank(rank);
+    for (const int64_t batch : {8, 16}) {
+      gather.Bind(own, batch, 8);
+      group.Launch();
+      const FakeLaunch& launch = fake.launches.back();
+      REQUIRE(launch.block[kRank] == static_cast<uint64_t>(rank));
+      REQUIRE(launch.is_cooperative);
+      REQUIRE(fake.imported.size() == 1);
+      const auto* distances = reinterpret_cast<const int64_t*>(launch.block[kDistances]);
+      REQUIRE(distances[rank] == 0);
+      REQUIRE(launch.block[kBegun] + static_cast<uint64_t>(distances[1 - rank]) ==
+              reinterpret_cast<uint64_t>(*fake.imported.begin()));
+      // In whole pages, of which a peer sees all.
+      REQUIRE(fake.allocations.at(reinterpret_cast<void*>(launch.block[kBegun])) == 2 << 20);
+    }
+    group.Synchronize();
+  });
+  CHECK(fake.launches.size() == 2);
+  CHECK(fake.imported.empty());
+  CHECK(fake.allocations.size() == 1);  // the tensors
+}
+
+TEST_CASE("what keeps a rank with a process of its own back is said in both") {
+  FakeCuda& fake = OpenDevices(2);
+  DeviceGather gather(RanksManifest());
+  const auto both_fail = [&](const std::string& text,
+                             const std::function<void(int32_t, const etc_join_options&)>& run) {
+    RunInProcesses([&](int32_t rank, const etc_join_options& options) {
+      REQUIRE(FailureOf([&] { run(rank, options); }).text == text);
+    });
+  };
+  both_fail("rank 1: there is no device 2: the CUDA driver sees 2, counted from 0",
+            [&](int32_t rank, etc_join_options options) {
+              options.device = 2 * rank;
+              Group::Join(gather.program, &options);
+            });
+  both_fail("ranks 0 and 1 are on the same device: give each its own, or say that they share it",
+            [&](int32_t rank, etc_join_options options) {
+              options.device = 0;
+              options.has_device = rank;
+              Group::Join(gather.program, &options);
+            });
+  both_fail(
+      "rank 1: cannot allocate 2097152 bytes: cuMemAlloc failed: CUDA_ERROR_FAKE (as the test "
+      "wants it)",
+      [&](int32_t rank, const etc_join_options& options) {
+        Group group = Group::Join(gather.program, &options);
+        Instance own = group.Rank(rank);
+        gather.Bind(own, 8, 8);
+        if (rank == 1) {
+          fake.failures["cuMemAlloc_v2"] = 2;
+        }
+        group.Launch();
+      });
+  both_fail(
+      "rank 0: cannot reach the memory of rank 1: cuIpcOpenMemHandle failed: CUDA_ERROR_FAKE "
+      "(as the test wants it)",
+      [&](int32_t rank, const etc_join_options& options) {
+        Group group = Group::Join(gather.program, &options);
+        Instance own = group.Rank(rank);
+        gather.Bind(own, 8, 8);
+        if (rank == 0) {
+          fake.failures["cuIpcOpenMemHandle_v2"] = 1;
+        }
+        group.Launch();
+      });
+  CHECK(fake.launches.empty());
+  fake.failures.clear();
 }
 
 TEST_CASE("what keeps ranks from their devices names the rank") {

@@ -1,0 +1,216 @@
+// Launches of a group, and their ends.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "runtime/group.h"
+
+namespace etc::runtime {
+namespace {
+
+/// The first failure of all. That of a rank which waits in vain may follow from that of another.
+Status FailureOf(const std::vector<Status>& statuses) {
+  const Status* found = nullptr;
+  for (const Status& status : statuses) {
+    const bool is_cause = !status.Ok() && status.code != ETC_ERROR_TIMEOUT;
+    if (!status.Ok() && (found == nullptr || (is_cause && found->code == ETC_ERROR_TIMEOUT))) {
+      found = &status;
+    }
+  }
+  return found == nullptr ? Status{} : *found;
+}
+
+}  // namespace
+
+/// Whether all ranks would do the same as in a launch before. Of another process that is known from
+/// the last reserve.
+bool Group::IsReady() const {
+  return !memory_.has_failed() &&
+         std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+           const std::vector<int64_t>* ready = member.instance().ReadyDims();
+           if (ready != nullptr || others_ == nullptr) {
+             return ready != nullptr && *ready == agreed_dims_;
+           }
+           std::vector<int64_t> dims;
+           SymmetricSizes needed;
+           return member.instance().PlanRank(&dims, &needed).Ok() && dims == agreed_dims_ &&
+                  memory_.Fits(needed);
+         });
+}
+
+/// What a rank that waits in a reserve is about to launch.
+Status Group::FindProposal(std::optional<Proposal>* proposal) {
+  const std::string* found = nullptr;
+  if (others_ != nullptr) {
+    ETC_RETURN_IF_BAD(others_->Look(&found));
+  }
+  return found != nullptr ? FromWire(*found, &proposal->emplace()) : Status{};
+}
+
+/// Whether a rank waits in a reserve that this one belongs to, too: in front of the same launch, of
+/// one that this one has launched already, or behind a failure.
+Status Group::IsAskedToReserve(bool* asked) {
+  std::optional<Proposal> proposal;
+  ETC_RETURN_IF_BAD(FindProposal(&proposal));
+  *asked = proposal && (proposal->has_failed ||
+                        proposal->launches <= members_.front().instance().launches());
+  return {};
+}
+
+/// Ranks of one device that are enqueued on one stream would wait for each other.
+Status Group::CheckStreams(void* const* streams) const {
+  for (size_t one = 0; streams != nullptr && one < places_.size(); ++one) {
+    for (size_t other = 0; other < one; ++other) {
+      if (streams[one] != nullptr && streams[one] == streams[other] &&
+          places_[one].device == places_[other].device) {
+        return Fail(ETC_ERROR_ARGUMENT, "ranks ", other, " and ", one, " are on device ",
+                    places_[one].device, ", so each needs a stream of its own");
+      }
+    }
+  }
+  return {};
+}
+
+Status Group::LaunchMember(size_t index, void* const* streams) {
+  const Member& member = members_[index];
+  const Use use(member.handle.get());
+  ETC_RETURN_IF_BAD(OfRank(member.rank, use.Check()));
+  void* stream = streams != nullptr ? streams[index] : nullptr;
+  return OfRank(member.rank, member.instance().Launch(stream));
+}
+
+/// A rank that waited in vain for one in another process may learn from it that it is about to launch
+/// something else.
+Status Group::Explain(Status status) {
+  bool asked = false;
+  if (others_ != nullptr && status.code == ETC_ERROR_TIMEOUT) {
+    ETC_RETURN_IF_BAD(IsAskedToReserve(&asked));
+  }
+  if (asked) {
+    ETC_RETURN_IF_BAD(Reserve());
+  }
+  return status;
+}
+
+Status Group::Launch(void* const* streams) {
+  bool asked = false;
+  ETC_RETURN_IF_BAD(CheckStreams(streams));
+  ETC_RETURN_IF_BAD(IsAskedToReserve(&asked));
+  if (asked || !IsReady()) {
+    ETC_RETURN_IF_BAD(Reserve(true));
+  }
+  if (places_.empty() && members_.size() > 1) {
+    return LaunchOnThreads(streams);
+  }
+  for (size_t i = 0; i < members_.size(); ++i) {
+    ETC_RETURN_IF_BAD(Explain(LaunchMember(i, streams)));
+  }
+  return {};
+}
+
+/// A launch may wait for a rank that is gone, or that never launches the same. With a watchdog it ends
+/// all the same.
+Status Group::AwaitLaunches(const Member& member, void* stream) {
+  constexpr std::chrono::microseconds kPause{20};
+  constexpr std::chrono::milliseconds kUnwatched{1000};
+  const bool is_watched = member.instance().program().manifest().watchdog.has_value();
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<Deadline> deadline;
+  for (;;) {
+    bool done = false;
+    {
+      const Use use(member.handle.get());
+      ETC_RETURN_IF_BAD(OfRank(member.rank, use.Check()));
+      ETC_RETURN_IF_BAD(OfRank(member.rank, member.instance().IsDone(stream, &done)));
+    }
+    if (done) {
+      return {};
+    }
+    if (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1)) {
+      continue;
+    }
+    std::optional<Proposal> proposal;
+    const Status lost = FindProposal(&proposal);
+    if (!is_watched && proposal && proposal->launches < member.instance().launches()) {
+      std::vector<Proposal> all;
+      stands_still_ = true;
+      ETC_RETURN_IF_BAD(Propose(false, &all));
+      ETC_RETURN_IF_BAD(Agree(all));
+      return CheckLaunches(all);
+    }
+    if (!lost.Ok() && !deadline) {
+      deadline.emplace(is_watched ? others_->timeout() : kUnwatched);
+    } else if (!lost.Ok() && deadline->HasPassed()) {
+      stands_still_ = true;
+      return Fail(lost.code, lost.message, ", and a launch of rank ", member.rank,
+                  " waits for it without end");
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+Status Group::Synchronize(void* const* streams) {
+  std::vector<Status> statuses;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    void* stream = streams != nullptr ? streams[i] : nullptr;
+    if (others_ != nullptr) {
+      ETC_RETURN_IF_BAD(AwaitLaunches(member, stream));
+    }
+    const Use use(member.handle.get());
+    Status status = use.Check();
+    if (status.Ok()) {
+      status = member.instance().Synchronize(stream);
+    }
+    statuses.push_back(OfRank(member.rank, std::move(status)));
+  }
+  // That is why others wait in vain.
+  if (others_ != nullptr) {
+    ETC_RETURN_IF_BAD(others_->CheckThatNobodyIsLost());
+  }
+  return Explain(FailureOf(statuses));
+}
+
+Status Group::LaunchOnThreads(void* const* streams) {
+  std::vector<Status> statuses(members_.size());
+  // No rank begins before there is a thread for each: it would wait for the others.
+  enum Start : int { kWait, kGo, kStop };
+  std::atomic<int> start{kWait};
+  const auto launch = [&](size_t index) {
+    start.wait(kWait);
+    if (start.load() == kStop) {
+      return;
+    }
+    try {
+      statuses[index] = LaunchMember(index, streams);
+    } catch (const std::bad_alloc&) {
+      statuses[index].code = ETC_ERROR_OUT_OF_MEMORY;
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(members_.size());
+  Status started;
+  try {
+    for (size_t index = 1; index < members_.size(); ++index) {
+      threads.emplace_back(launch, index);
+    }
+  } catch (const std::system_error&) {
+    started = Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot start a thread for each of ", members_.size(),
+                   " ranks");
+  }
+  start.store(started.Ok() ? kGo : kStop);
+  start.notify_all();
+  launch(0);
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  ETC_RETURN_IF_BAD(started);
+  return FailureOf(statuses);
+}
+
+}  // namespace etc::runtime
