@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/device_memory.h"
+#include "runtime/group.h"
 
 namespace etc::runtime {
 namespace {
@@ -28,13 +29,6 @@ Status CheckPlan(const manifest::Graph& graph, const Checkpoint& checkpoint,
   return {};
 }
 
-Status CheckRanks(const manifest::Graph& graph, int64_t ranks) {
-  const std::vector<int64_t>& values = graph.mesh->values;
-  return std::find(values.begin(), values.end(), ranks) != values.end()
-             ? Status{}
-             : Fail(ETC_ERROR_DIM, "graph `", graph.name, "` is not for ", ranks, " ranks");
-}
-
 Status CheckShare(const manifest::Graph& graph, std::optional<RankOf> share) {
   if (!graph.mesh) {
     return share ? Fail(ETC_ERROR_ARGUMENT, "graph `", graph.name,
@@ -45,7 +39,7 @@ Status CheckShare(const manifest::Graph& graph, std::optional<RankOf> share) {
     return Fail(ETC_ERROR_ARGUMENT, "graph `", graph.name,
                 "` has a mesh, so say whose weights are meant: `rank` and `ranks` of the options");
   }
-  ETC_RETURN_IF_BAD(CheckRanks(graph, share->ranks));
+  ETC_RETURN_IF_BAD(CheckRanks(graph, static_cast<int32_t>(share->ranks)));
   if (share->rank < 0 || share->rank >= share->ranks) {
     return Fail(ETC_ERROR_ARGUMENT, "there is no rank ", share->rank, ": there are ", share->ranks,
                 ", counted from 0");
