@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "ir/loader_reads.h"
 #include "ir/printer.h"
 #include "schedule/computed_tables.h"
 #include "schedule/iteration_choices.h"
@@ -28,10 +27,11 @@ constexpr int kMostFartherOnes = 3;
 class Derivation {
  public:
   Derivation(Module& module, std::vector<CallProgram> programs, const ScheduleOptions& options,
-             std::vector<std::set<TensorId>> at_peers)
+             TensorsOfCalls behind_waits, TensorsOfCalls at_peers)
       : module_(module),
         programs_(std::move(programs)),
         program_(programs_.front()),
+        behind_waits_(std::move(behind_waits)),
         for_ranks_(!at_peers.empty()),
         at_peers_(std::move(at_peers)),
         plan_(module, programs_),
@@ -179,13 +179,10 @@ class Derivation {
   /// reads it waits for as another call of the iteration does.
   void WaitInLoader(const Dependence& dependence) {
     const ProgramCall& to = program_.calls[dependence.to];
-    bool by_loader = false;
-    for (const Argument& written : WrittenBy(program_.calls[dependence.from])) {
-      for (size_t i = 0; i < to.args.size(); ++i) {
-        by_loader |= to.args[i].tensor == written.tensor &&
-                     IsReadBehindWait(module_, *to.device, to.device->params[i], written.tensor);
-      }
-    }
+    const std::vector<Argument> written = WrittenBy(program_.calls[dependence.from]);
+    bool by_loader = std::any_of(written.begin(), written.end(), [&](const Argument& arg) {
+      return behind_waits_[dependence.to].contains(arg.tensor);
+    });
     if (!by_loader || dependence.carried) {
       return;
     }
@@ -364,8 +361,9 @@ class Derivation {
   Module& module_;
   std::vector<CallProgram> programs_;
   const CallProgram& program_;  // the first: they differ in the sizes alone
+  const TensorsOfCalls behind_waits_;
   const bool for_ranks_;
-  std::vector<std::set<TensorId>> at_peers_;
+  TensorsOfCalls at_peers_;
   EventPlan plan_;
   RangeDependences dependences_;
   WaitDesign waits_;
@@ -375,10 +373,10 @@ class Derivation {
 };
 
 DerivedEvents::DerivedEvents(Module& module, std::vector<CallProgram> programs,
-                             const ScheduleOptions& options,
-                             std::vector<std::set<TensorId>> at_peers)
-    : derivation_(
-          std::make_unique<Derivation>(module, std::move(programs), options, std::move(at_peers))),
+                             const ScheduleOptions& options, TensorsOfCalls behind_waits,
+                             TensorsOfCalls at_peers)
+    : derivation_(std::make_unique<Derivation>(module, std::move(programs), options,
+                                               std::move(behind_waits), std::move(at_peers))),
       plan_(derivation_->Run()) {}
 
 DerivedEvents::~DerivedEvents() = default;

@@ -12,13 +12,17 @@ namespace etc {
 
 class Derivation;
 
+/// Tensors for each call of a graph.
+using TensorsOfCalls = std::vector<std::set<TensorId>>;
+
 /// Events that put in order all that conflicts between the calls of a graph.
 class DerivedEvents {
  public:
-  /// `programs`: the graph in each of its ranges. `at_peers`: where events for each rank are
-  /// designed, of the program of all ranks, what each call writes at peers.
+  /// `programs`: the graph in each of its ranges. `behind_waits`: what the loader of each call
+  /// reads behind waits. `at_peers`: where events for each rank are designed, of the program of all
+  /// ranks, what each call writes at peers.
   DerivedEvents(Module& module, std::vector<CallProgram> programs, const ScheduleOptions& options,
-                std::vector<std::set<TensorId>> at_peers = {});
+                TensorsOfCalls behind_waits, TensorsOfCalls at_peers = {});
   ~DerivedEvents();
 
   EventPlan& plan() { return plan_; }

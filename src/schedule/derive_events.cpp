@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/ranks.h"
+#include "ir/loader_reads.h"
 #include "ir/walk.h"
 #include "schedule/control_versions.h"
 #include "schedule/derivation.h"
@@ -15,9 +16,24 @@
 namespace etc {
 namespace {
 
+/// What the loader of each call reads behind waits.
+TensorsOfCalls ReadBehindWaits(const Module& module, const CallProgram& program) {
+  TensorsOfCalls all(program.calls.size());
+  for (const ProgramCall& call : program.calls) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (IsReadBehindWait(module, *call.device, call.device->params[i], call.args[i].tensor)) {
+        all[call.index].insert(call.args[i].tensor);
+      }
+    }
+  }
+  return all;
+}
+
 void Derive(Module& module, Graph& graph, const ScheduleOptions& options,
             Diagnostics& diagnostics) {
-  DerivedEvents derived(module, MakeCallPrograms(module, graph), options);
+  std::vector<CallProgram> programs = MakeCallPrograms(module, graph);
+  TensorsOfCalls behind_waits = ReadBehindWaits(module, programs.front());
+  DerivedEvents derived(module, std::move(programs), options, std::move(behind_waits));
   derived.plan().Write(graph);
   if (options.remarks) {
     derived.plan().Remark(diagnostics);
@@ -26,8 +42,8 @@ void Derive(Module& module, Graph& graph, const ScheduleOptions& options,
 }
 
 /// What each call of a graph writes at peers.
-std::vector<std::set<TensorId>> WrittenAtPeers(const Module& module, const CallProgram& program) {
-  std::vector<std::set<TensorId>> all(program.calls.size());
+TensorsOfCalls WrittenAtPeers(const Module& module, const CallProgram& program) {
+  TensorsOfCalls all(program.calls.size());
   for (const ProgramCall& call : program.calls) {
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (module.tensors[call.device->params[i]].symmetric) {
@@ -62,10 +78,11 @@ bool DeriveForRanks(Module& module, GraphId id, const ScheduleOptions& options,
   const std::vector<int64_t>& numbers = module.mesh->values;
   Graph& graph = module.graphs[id];
   std::vector<CallProgram> programs = MakeCallPrograms(module, graph);
-  std::vector<std::set<TensorId>> at_peers = WrittenAtPeers(module, programs.front());
+  TensorsOfCalls behind_waits = ReadBehindWaits(module, programs.front());
+  TensorsOfCalls at_peers = WrittenAtPeers(module, programs.front());
   Module joined = JoinRanks(AtRanks(module, numbers.back()), numbers.back());
   DerivedEvents derived(joined, MakeCallPrograms(joined, joined.graphs[id]), options,
-                        std::move(at_peers));
+                        std::move(behind_waits), std::move(at_peers));
   const Axis ranks{
       module.rank,
       {},

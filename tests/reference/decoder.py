@@ -253,7 +253,8 @@ def sizes_of_ranks(config, tp):
     """Of a model of which each rank has heads, inner rows and tokens as the configuration counts them."""
     if tp == 1:
         return {}
-    names = ("num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size")
+    inner = "moe_intermediate_size" if "num_experts" in config else "intermediate_size"
+    names = ("num_attention_heads", "num_key_value_heads", inner, "vocab_size")
     return {name: tp * config[name] for name in names} | {"tp": tp}
 
 

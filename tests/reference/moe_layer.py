@@ -1,7 +1,8 @@
 """moe_layer.etir: the experts of one layer, added to the residual stream.
 
 The variant `skewed` sends all tokens to the same experts. That of `deep` experts has more inner rows than
-a slot of the ring holds columns (-D moe_intermediate_size=768). That of `few` experts has two of eight for
+a slot of the ring holds columns (-D moe_intermediate_size=768), and that of `odd` ones no multiple of what
+all warps take at once (-D moe_intermediate_size=192). That of `few` experts has two of eight for
 each token, as Mixtral (-D num_experts=8 -D num_experts_per_tok=2).
 """
 
@@ -23,6 +24,7 @@ CONFIG = {
 
 VARIANTS = {
     "deep": {"moe_intermediate_size": 768},
+    "odd": {"moe_intermediate_size": 192},
     "few": {"num_experts": 8, "num_experts_per_tok": 2},
 }
 

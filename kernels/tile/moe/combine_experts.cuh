@@ -1,10 +1,11 @@
 // What the experts of each token found: y[b, n] = the sum over s of weight[b, s] * z[slot[b, s],
-// n], in the order of s, and where Args has `residual`, that and residual[b, n].
+// n], in the order of s, and where Args has `residual`, that and residual[b, n]. A y that is
+// symmetric, [ranks, b, n], gets it at every rank, as y[rank, b, n].
 //
 // Task (b, c): `columns` outputs of one token, a multiple of 4; each thread has 4 neighbours.
 //
 // Config: columns. Args: z f32 [slots, N], slot i32 [B, top], weight f32 [B, top]; y f32 [1, B, N],
-// or residual and y bf16 [B, N].
+// symmetric f32 [ranks, B, N], or residual and y bf16 [B, N].
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -20,6 +21,15 @@ struct AddsResidual {
 };
 template <class Args>
 struct AddsResidual<Args, Void<decltype(Args::residual)>> {
+  static constexpr bool value = true;
+};
+
+template <class Args, class = void>
+struct SendsSums {
+  static constexpr bool value = false;
+};
+template <class Args>
+struct SendsSums<Args, Void<decltype(Args::y.own)>> {
   static constexpr bool value = true;
 };
 
@@ -82,8 +92,25 @@ class CombineExperts {
           Words{PackBf16(LowBf16(old.low) + sums[0], HighBf16(old.low) + sums[1]),
                 PackBf16(LowBf16(old.high) + sums[2], HighBf16(old.high) + sums[3])};
     } else {
-      StoreGlobal(args.y + at, {FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
-                                FloatToBits(sums[3])});
+      Vec4 words{FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
+                 FloatToBits(sums[3])};
+      if constexpr (SendsSums<A>::value) {
+        Send(args, at, words);
+      } else {
+        StoreGlobal(args.y + at, words);
+      }
+    }
+  }
+
+  /// To the peers first, as the way to them is longer.
+  template <class A>
+  static ETC_DEVICE void Send(const A& args, i64 at, Vec4 words) {
+    constexpr int kRanks = int(A::y_0);
+    const auto& peers = args.dims.peers;
+    float* slot = args.y.own + peers.rank * args.y_1 * kOutputs + at;
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i) {
+      StoreGlobal(peers.Moved(slot, peers.distances[(peers.rank + 1 + i) % kRanks]), words);
     }
   }
 };

@@ -8,8 +8,9 @@
 //   activations        from L2, those of the next expert on their way: of more, registers would
 //                      have to be spilled. An expert's rows are one piece of memory
 //
-// Config: as SkinnyGemm's; the epilogue is given. Args: x [U, B, F], used [U], n_used [1], w
-// [E, N, F] in tiles, residual and y [B, N].
+// Config: as SkinnyGemm's; the epilogue is 'residual, or 'send, which sends the sum to all ranks
+// instead. Args: x [U, B, F], used [U], n_used [1], w [E, N, F] in tiles, residual and y [B, N], or
+// y [ranks, B, N], symmetric.
 #pragma once
 
 #include "tile/gemm/skinny_gemm.cuh"
@@ -73,32 +74,51 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   }
 };
 
+ETC_WORD_OPTION(ExpertDownEpilogue, epilogue, residual);
+
+/// What the epilogue of a SkinnyGemm stores to, and what it adds.
+template <class Args, class Epilogue>
+struct ExpertDownOutputs {
+  decltype(Args::residual) residual;
+  static constexpr i64 residual_1 = Args::w_1;
+  decltype(Args::y) y;
+  static constexpr i64 y_1 = Args::w_1;
+
+  explicit ETC_DEVICE ExpertDownOutputs(const Args& args) : residual(args.residual), y(args.y) {}
+};
+template <class Args>
+struct ExpertDownOutputs<Args, send> {
+  decltype(Args::y) y;
+  static constexpr i64 y_0 = Args::y_0, y_2 = Args::y_2;
+  i64 y_1;
+  const decltype(Args::dims)& dims;
+
+  explicit ETC_DEVICE ExpertDownOutputs(const Args& args)
+      : y(args.y), y_1(args.y_1), dims(args.dims) {}
+};
+
 template <class Config, class Args>
 class ExpertDown {
   static constexpr int kOutputs = int(Args::w_1);
+  using Outputs = ExpertDownOutputs<Args, typename ExpertDownEpilogue<Config>::type>;
 
   /// One expert's part of the sum, as a SkinnyGemm sees it.
-  struct View {
+  struct View : Outputs {
     decltype(Args::x) x;
     i64 x_0;
     static constexpr i64 x_1 = Args::x_2;
     const bf16* w;
     static constexpr i64 w_tile_0 = Args::w_tile_0, w_tile_1 = Args::w_tile_1;
     static constexpr bool w_swizzle = SwizzledW<Args>::value;
-    decltype(Args::residual) residual;
-    static constexpr i64 residual_1 = kOutputs;
-    decltype(Args::y) y;
-    static constexpr i64 y_1 = kOutputs;
 
     ETC_DEVICE View(const Args& args, int expert, int place)
-        : x(args.x + i64(place) * args.x_1 * x_1),
+        : Outputs(args),
+          x(args.x + i64(place) * args.x_1 * x_1),
           x_0(args.x_1),
-          w(args.w + i64(expert) * kOutputs * x_1),
-          residual(args.residual),
-          y(args.y) {}
+          w(args.w + i64(expert) * kOutputs * x_1) {}
   };
   struct GemmConfig : Config {
-    using epilogue = residual;
+    using epilogue = typename ExpertDownEpilogue<Config>::type;
   };
   using Gemm = SkinnyGemm<GemmConfig, View>;
   using Shape = SkinnyGemmShape<GemmConfig, View>;

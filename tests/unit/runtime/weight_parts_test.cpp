@@ -100,8 +100,7 @@ TEST_CASE("a rank has its part of each tensor along any axis, in pieces of any s
         CAPTURE(rank);
         CAPTURE(most);
         const manifest::Graph graph = Sharded(axis, false);
-        const WeightPlan plan =
-            runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
+        const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
         REQUIRE(plan.problems.empty());
         CHECK(Filled(plan, most) == Expected(rank, axis));
       }
@@ -135,8 +134,7 @@ TEST_CASE("the tensors of a checkpoint are whole") {
   const manifest::Graph graph = Sharded(1, false);
   const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {0, kRanks});
   REQUIRE(plan.problems.size() == 2);
-  CHECK(plan.problems[0].text ==
-        "tensor `rows.0` has the shape [8, 32], but must have [16, 32]");
+  CHECK(plan.problems[0].text == "tensor `rows.0` has the shape [8, 32], but must have [16, 32]");
 }
 
 }  // namespace
