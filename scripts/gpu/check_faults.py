@@ -149,7 +149,9 @@ class ProcessCase:
     def ask_to_join(self, processes, address=None, **others):
         address = address or free_address()
         for rank, process in enumerate(processes):
-            place = {"host": True} if self.devices is None else {"device": self.devices[rank]}
+            # A process too many has the device of another.
+            place = ({"host": True} if self.devices is None
+                     else {"device": self.devices[rank % len(self.devices)]})
             words = {"artifact": str(self.artifact), "program": "all_reduce", "dim": SIZE[0],
                      "size": SIZE[1], "results": 1, "rank": rank, "ranks": RANKS, "address": address,
                      "timeout": self.timeout, **place, **others.get(f"rank{rank}", {})}
@@ -313,8 +315,8 @@ def too_little_memory(case):
 
 def two_of_one_rank(case):
     with Ranks(RANKS + 1) as ranks:
-        case.ask_to_join(ranks.all, rank1={"ranks": 4}, rank2={"rank": 1, "ranks": 4, **(
-            {"host": True} if case.devices is None else {"device": 0})}, rank0={"ranks": 4})
+        case.ask_to_join(ranks.all, rank1={"ranks": 4}, rank2={"rank": 1, "ranks": 4},
+                         rank0={"ranks": 4})
         case.both_say(ranks, etcrt.Status.GROUP, "^two processes are rank 1$")
     case.next_run_works()
 

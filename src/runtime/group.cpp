@@ -137,7 +137,9 @@ Status Group::Agree(const std::vector<Proposal>& all) const {
   const Proposal& first = all.front();
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Proposal& own = all[rank];
-    ETC_RETURN_IF_BAD(OfRank(rank, own.status));
+    if (own.dims.empty()) {
+      return OfRank(rank, own.status);
+    }
     if (own.dims[size] != static_cast<int64_t>(ranks())) {
       return Fail(ETC_ERROR_DIM, "rank ", rank, ": dim `", graph.dims[size].name, "` is ",
                   own.dims[size], ", but the group has ", ranks(), " ranks");
@@ -148,6 +150,10 @@ Status Group::Agree(const std::vector<Proposal>& all) const {
                     own.dims[i], ", but ", first.dims[i], " on rank 0");
       }
     }
+  }
+  // Tensors that do not fit may follow from sizes that differ, so they come second.
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    ETC_RETURN_IF_BAD(OfRank(rank, all[rank].status));
   }
   return {};
 }
