@@ -81,16 +81,21 @@ class Worker:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     def take_memory(self, left):
-        """Leaves so many bytes of the device."""
-        cuda = ctypes.CDLL("libcuda.so.1")
+        """Leaves no piece of so many bytes of the device."""
         call("etc_device_use", ctypes.c_int32(self.rank.device))
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
-        self.taken = ctypes.c_void_p()
-        call("etc_device_alloc", free.value - left, ctypes.byref(self.taken))
+        self.taken = []
+        piece = 1 << 40
+        while piece >= left:  # the driver may not have all of it in one piece
+            memory = ctypes.c_void_p()
+            try:
+                call("etc_device_alloc", piece, ctypes.byref(memory))
+                self.taken.append(memory)
+            except etcrt.Error:
+                piece //= 2
 
     def give_memory(self):
-        call("etc_device_free", self.taken)
+        for memory in self.taken:
+            call("etc_device_free", memory)
 
 
 def work():
