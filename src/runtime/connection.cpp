@@ -47,7 +47,7 @@ Status Resolve(const HostAndPort& at, bool listens, Addresses* found) {
 
 Descriptor Open(const addrinfo& address) {
   Descriptor made(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                     address.ai_protocol));
+                         address.ai_protocol));
   return made;
 }
 

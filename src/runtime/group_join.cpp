@@ -116,9 +116,8 @@ Status Group::Join(std::shared_ptr<const Program> program, const char* graph,
   if (places.empty()) {
     made = make(1);
   } else {
-    places.front().sharers = static_cast<int>(
-        std::count_if(all.begin(), all.end(),
-                      [&](const Introduction& one) { return one.device == own.device; }));
+    places.front().sharers = static_cast<int>(std::count_if(
+        all.begin(), all.end(), [&](const Introduction& one) { return one.device == own.device; }));
     made = places.front().Within(make);
   }
   ETC_RETURN_IF_BAD(MeetOthers(*others, OfRank(rank, std::move(made))));

@@ -57,8 +57,8 @@ Status Group::FindProposal(std::optional<Proposal>* proposal) {
 Status Group::IsAskedToReserve(bool* asked) {
   std::optional<Proposal> proposal;
   ETC_RETURN_IF_BAD(FindProposal(&proposal));
-  *asked = proposal && (proposal->has_failed ||
-                        proposal->launches <= members_.front().instance().launches());
+  *asked = proposal &&
+           (proposal->has_failed || proposal->launches <= members_.front().instance().launches());
   return {};
 }
 
@@ -84,8 +84,8 @@ Status Group::LaunchMember(size_t index, void* const* streams) {
   return OfRank(member.rank, member.instance().Launch(stream));
 }
 
-/// A rank that waited in vain for one in another process may learn from it that it is about to launch
-/// something else.
+/// A rank that waited in vain for one in another process may learn from it that it is about to
+/// launch something else.
 Status Group::Explain(Status status) {
   bool asked = false;
   if (others_ != nullptr && status.code == ETC_ERROR_TIMEOUT) {
@@ -113,8 +113,8 @@ Status Group::Launch(void* const* streams) {
   return {};
 }
 
-/// A launch may wait for a rank that is gone, or that never launches the same. With a watchdog it ends
-/// all the same.
+/// A launch may wait for a rank that is gone, or that never launches the same. With a watchdog it
+/// ends all the same.
 Status Group::AwaitLaunches(const Member& member, void* stream) {
   constexpr std::chrono::microseconds kPause{20};
   constexpr std::chrono::milliseconds kUnwatched{1000};

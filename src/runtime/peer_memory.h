@@ -38,8 +38,7 @@ class PeerMemory {
   virtual void Free(const std::vector<char*>& places) = 0;
 
  protected:
-  PeerMemory(size_t ranks, std::vector<Local> locals)
-      : ranks_(ranks), locals_(std::move(locals)) {}
+  PeerMemory(size_t ranks, std::vector<Local> locals) : ranks_(ranks), locals_(std::move(locals)) {}
 
  private:
   const size_t ranks_;

@@ -11,13 +11,13 @@
 namespace etc::runtime {
 
 struct Proposal {
-  Status status;                // why it cannot launch
+  Status status;  // why it cannot launch
   std::vector<int64_t> dims;
   SymmetricSizes needed;
-  uint64_t launches = 0;        // so far, in the memory as it is
-  bool has_memory = false;      // and it suffices
-  bool was_captured = false;    // a captured launch has its addresses
-  bool has_failed = false;      // a launch of it
+  uint64_t launches = 0;      // so far, in the memory as it is
+  bool has_memory = false;    // and it suffices
+  bool was_captured = false;  // a captured launch has its addresses
+  bool has_failed = false;    // a launch of it
 };
 
 std::string ToWire(const Proposal& proposal);

@@ -22,7 +22,7 @@ constexpr uint32_t kStrangerBytes = 1024;
 struct Hello {
   int32_t rank = 0;
   int32_t ranks = 0;
-  uint16_t port = 0;         // where it waits for other ranks
+  uint16_t port = 0;  // where it waits for other ranks
   char machine[64] = {};
 };
 
@@ -51,8 +51,7 @@ Hello HelloOf(const RendezvousOptions& options, uint16_t port) {
 /// What nobody else on this machine knows.
 Status MakeSession(std::string* session) {
   session->resize(16);
-  return getrandom(session->data(), session->size(), 0) ==
-                 static_cast<ssize_t>(session->size())
+  return getrandom(session->data(), session->size(), 0) == static_cast<ssize_t>(session->size())
              ? Status{}
              : Fail(ETC_ERROR_GROUP, "the system has no random numbers");
 }
@@ -237,8 +236,8 @@ Status Rendezvous::Find() {
     return Fail(status.code, "rank ", options_.rank, " has not found rank 0 within ",
                 SecondsOf(options_.timeout), ": ", status.message);
   }
-  ETC_RETURN_IF_BAD(zero.Send(
-      {.kind = Message::kHello, .text = Bytes(HelloOf(options_, own.port))}, deadline));
+  ETC_RETURN_IF_BAD(
+      zero.Send({.kind = Message::kHello, .text = Bytes(HelloOf(options_, own.port))}, deadline));
   // Rank 0 may have come later, and shall be the one that says who is missing.
   const Deadline answer(options_.timeout + std::chrono::seconds(2));
   for (zero.Receive(); zero.Front() == nullptr; zero.Receive()) {
@@ -266,7 +265,8 @@ Status Rendezvous::Find() {
   }
   std::vector<uint16_t> ports(ranks());
   std::memcpy(ports.data(), message.text.data() + kSession, ranks() * sizeof(uint16_t));
-  return ConnectPeers(listener, ports, message.text.substr(0, kSession), Deadline(options_.timeout));
+  return ConnectPeers(listener, ports, message.text.substr(0, kSession),
+                      Deadline(options_.timeout));
 }
 
 /// With the lower ranks, which listen already, and with the higher ones, which come.

@@ -125,8 +125,8 @@ Status Rendezvous::Exchange(const std::string& own, std::vector<std::string>* al
     }
     if (deadline.HasPassed()) {
       return Break(Fail(ETC_ERROR_GROUP, NamesOf(missing), missing.size() == 1 ? " has" : " have",
-                        " not come within ", SecondsOf(options_.timeout),
-                        " to where rank ", rank(), " waits: to a reserve or a launch with other sizes"));
+                        " not come within ", SecondsOf(options_.timeout), " to where rank ", rank(),
+                        " waits: to a reserve or a launch with other sizes"));
     }
     // Others are watched, too: one that is gone ends the wait.
     for (size_t peer = 0; peer < ranks(); ++peer) {

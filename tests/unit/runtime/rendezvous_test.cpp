@@ -1,5 +1,5 @@
-// Ranks that find each other over the loopback interface, each in a thread here, and what others may
-// do to them.
+// Ranks that find each other over the loopback interface, each in a thread here, and what others
+// may do to them.
 #include "runtime/rendezvous.h"
 
 #include <doctest/doctest.h>
@@ -234,7 +234,8 @@ TEST_CASE("who listens instead of rank 0 is none") {
     return status.message;
   };
   const std::string begin = "at " + at.Text() + " is no rank 0: it ";
-  CHECK(joined("SSH-2.0-OpenSSH_9.2\r\n", false) == begin + "says something else than the library does");
+  CHECK(joined("SSH-2.0-OpenSSH_9.2\r\n", false) ==
+        begin + "says something else than the library does");
   CHECK(joined("", false) == begin + "does not answer");
   CHECK(joined(Header(kGroupProtocol, Message::kWelcome, 0), false) ==
         "rank 0 answers with something else than a welcome");
@@ -262,7 +263,8 @@ TEST_CASE("who comes late to an exchange is told that the others have given up")
   std::vector<Outcome> all = JoinAll(OptionsOf(2, milliseconds(300)));
   std::vector<std::string> said;
   const std::string text =
-      "rank 1 has not come within 300 ms to where rank 0 waits: to a reserve or a launch with other "
+      "rank 1 has not come within 300 ms to where rank 0 waits: to a reserve or a launch with "
+      "other "
       "sizes";
   CHECK(all[0].rendezvous->Exchange("word", &said).message == text);
   CHECK(all[1].rendezvous->Exchange("word", &said).message == text);
