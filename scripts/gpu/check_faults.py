@@ -306,7 +306,7 @@ def too_little_memory(case):
         else:
             ranks.all[1].do("take_memory", left=1 << 20)
         ranks.ask("launch")
-        case.both_say(ranks, etcrt.Status.OUT_OF_MEMORY, r"^rank 1: cannot allocate \d+ bytes")
+        case.both_say(ranks, etcrt.Status.OUT_OF_MEMORY, r"^rank 1: (cannot allocate \d+ bytes|.*CUDA_ERROR_OUT_OF_MEMORY)")
         if case.devices is not None:
             ranks.all[1].do("give_memory")
             case.works(ranks)

@@ -264,8 +264,7 @@ TEST_CASE("who comes late to an exchange is told that the others have given up")
   std::vector<std::string> said;
   const std::string text =
       "rank 1 has not come within 300 ms to where rank 0 waits: to a reserve or a launch with "
-      "other "
-      "sizes";
+      "other sizes";
   CHECK(all[0].rendezvous->Exchange("word", &said).message == text);
   CHECK(all[1].rendezvous->Exchange("word", &said).message == text);
 }
