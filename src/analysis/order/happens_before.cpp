@@ -134,9 +134,13 @@ void HappensBefore::WithinIterations(Reach& reach, size_t source, Calls calls, s
                                      size_t crossings) {
   WithinIteration(reach, source, calls, repeats);
   for (size_t i = 0; i < crossings; ++i) {
-    ToLaterIterations(reach, source, calls, repeats);
-    WithinIteration(reach, source, calls, repeats);
+    CrossOnce(reach, source, calls, repeats);
   }
+}
+
+void HappensBefore::CrossOnce(Reach& reach, size_t source, Calls calls, size_t repeats) {
+  ToLaterIterations(reach, source, calls, repeats);
+  WithinIteration(reach, source, calls, repeats);
 }
 
 /// The call, or the whole repeat that it stands in, inside of the `repeats` outermost around it.
@@ -228,8 +232,22 @@ const std::vector<HappensBefore::Spine>& HappensBefore::Spines(size_t call, Call
     return *spines;
   }
   spines.emplace();
+  const EnclosingRepeat& around = calls_[call].repeats[repeats];
+  // What is reached with so many steps to later iterations; laps may need equally many.
+  std::vector<Reach> reach;
   for (const auto& [lap, crossings] : LapsThrough(call, repeat, repeats)) {
-    Map tasks = MakeSpine(call, repeat, repeats, lap, crossings);
+    if (steps_.may_lack[call] || around.iterations.lo + lap > around.iterations.hi) {
+      continue;
+    }
+    if (reach.empty()) {
+      reach.emplace_back(calls_.size());
+      WithinIteration(reach.back(), call, repeat, repeats + 1);
+    }
+    while (reach.size() <= crossings) {
+      reach.push_back(reach.back());
+      CrossOnce(reach.back(), call, repeat, repeats + 1);
+    }
+    Map tasks = MakeSpine(call, repeats, lap, reach[crossings].tasks[call]);
     if (!tasks) {
       continue;
     }
@@ -241,16 +259,10 @@ const std::vector<HappensBefore::Spine>& HappensBefore::Spines(size_t call, Call
   return *spines;
 }
 
-/// From a task in one iteration to the tasks of the same call some laps later.
-Map HappensBefore::MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap,
-                             size_t crossings) {
+/// From a task in one iteration to the tasks of the same call some laps later, by the tasks that it
+/// reaches in one lap.
+Map HappensBefore::MakeSpine(size_t call, size_t repeats, int64_t lap, const Map& reached) {
   const EnclosingRepeat& around = calls_[call].repeats[repeats];
-  if (steps_.may_lack[call] || around.iterations.lo + lap > around.iterations.hi) {
-    return {};
-  }
-  Reach reach(calls_.size());
-  WithinIterations(reach, call, repeat, repeats + 1, crossings);
-  const Map& reached = reach.tasks[call];
   if (!reached) {
     return {};
   }

@@ -71,12 +71,13 @@ class HappensBefore {
   void WithinIteration(Reach& reach, size_t source, Calls calls, size_t repeats);
   void ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats);
   void WithinIterations(Reach& reach, size_t source, Calls calls, size_t repeats, size_t crossings);
+  void CrossOnce(Reach& reach, size_t source, Calls calls, size_t repeats);
   void AddItem(Reach& reach, size_t source, Calls item, size_t repeats);
   Calls ItemAt(size_t call, size_t repeats) const;
   const Laps& LapsOf(Calls repeat, size_t repeats);
   std::map<int64_t, size_t> LapsThrough(size_t call, Calls repeat, size_t repeats);
   const std::vector<Spine>& Spines(size_t call, Calls repeat, size_t repeats);
-  Map MakeSpine(size_t call, Calls repeat, size_t repeats, int64_t lap, size_t crossings);
+  Map MakeSpine(size_t call, size_t repeats, int64_t lap, const Map& reached);
 
   Unknowns& unknowns_;
   const std::vector<ProgramCall>& calls_;
