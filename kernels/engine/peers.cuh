@@ -33,6 +33,12 @@ struct Peers {
   ETC_DEVICE T* At(T* own, i64 peer) const {
     return Moved(own, distances[peer]);
   }
+  /// To the rank behind the own one for 0 and so on, the own one last: who writes at all ranks
+  /// takes the longer ways first.
+  template <int of_ranks>
+  ETC_DEVICE i64 DistanceBehind(int place) const {
+    return distances[(rank + 1 + place) % of_ranks];
+  }
   /// What lies so many bytes behind.
   template <class T>
   static ETC_DEVICE T* Moved(T* own, i64 bytes) {

@@ -19,17 +19,8 @@ import traceback
 from pathlib import Path
 
 import command
+from bench_gemm import EXAMPLES, MODELS
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "ir-examples"
-MODELS = {  # hidden, intermediate
-    "LLaMA-7B": (4096, 11008),
-    "LLaMA-3.1-8B": (4096, 14336),
-    "Gemma-2-27B": (4608, 36864),
-    "Qwen2-72B": (8192, 29568),
-    "LLaMA-3.1-70B": (8192, 28672),
-    "GPT-3-175B": (12288, 49152),
-    "LLaMA-3.1-405B": (16384, 53248),
-}
 ALLOWED_ERROR = {"gemm_rs": 5e-3, "ag_gemm": 3e-3}  # in the norm; parts are rounded to bf16
 CHECKED_EVERY = 13  # of the rows, so that all places in a tile are met
 

@@ -65,7 +65,7 @@ struct send : EpilogueBase {
     Distances<ranks> distances;
 #pragma unroll
     for (int i = 0; i < ranks; ++i) {
-      distances.to[i] = args.dims.peers.distances[(args.dims.peers.rank + 1 + i) % ranks];
+      distances.to[i] = args.dims.peers.template DistanceBehind<ranks>(i);
     }
     return distances;
   }

@@ -102,7 +102,7 @@ class CombineExperts {
     }
   }
 
-  /// To the peers first, as the way to them is longer.
+  /// To all ranks.
   template <class A>
   static ETC_DEVICE void Send(const A& args, i64 at, Vec4 words) {
     constexpr int kRanks = int(A::y_0);
@@ -110,7 +110,7 @@ class CombineExperts {
     float* slot = args.y.own + peers.rank * args.y_1 * kOutputs + at;
 #pragma unroll
     for (int i = 0; i < kRanks; ++i) {
-      StoreGlobal(peers.Moved(slot, peers.distances[(peers.rank + 1 + i) % kRanks]), words);
+      StoreGlobal(peers.Moved(slot, peers.template DistanceBehind<kRanks>(i)), words);
     }
   }
 };

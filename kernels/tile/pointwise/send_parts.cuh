@@ -29,8 +29,8 @@ struct SendParts {
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int c) {
     i64 to[kRanks];
 #pragma unroll
-    for (int i = 0; i < kRanks; ++i) {  // the way to the peers is longer, so they come first
-      to[i] = args.dims.peers.distances[(args.dims.peers.rank + 1 + i) % kRanks];
+    for (int i = 0; i < kRanks; ++i) {
+      to[i] = args.dims.peers.template DistanceBehind<kRanks>(i);
     }
     int end = c * kColumns + kColumns < kDepth ? c * kColumns + kColumns : kDepth;
     i64 rows = args.slots_1;
