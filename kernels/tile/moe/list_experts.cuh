@@ -7,7 +7,8 @@
 // taken, n_used [1] how many places there are, token [P * G] the token of each slot, and slot [B,
 // top] where each choice of each token is. What has no token is 0. One task makes all of it.
 //
-//   tokens of an expert  a bit for each, which the warps find by votes
+//   tokens of an expert  a bit for each, set by the threads of their choices: each sets its own, so
+//                        that the order in which they do is no matter
 //   rank in its list     the number of bits before a token's
 //
 // Config: max_batch.
@@ -15,6 +16,7 @@
 
 #include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
+#include "arch/sm90/shared_add.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
@@ -27,6 +29,9 @@ class ListExperts {
   static constexpr int kPlaces = int(Args::used_0);
   static constexpr int kSlots = int(Args::token_0) / kPlaces;  // of a place
   static constexpr int kWords = DivideUp(kRows, 32);
+  static constexpr int kThreads = Consumer::kThreads;
+  static constexpr int kChoices = DivideUp(kRows * kTop, kThreads);  // of a thread
+  static constexpr bool kHeld = kChoices <= 4;  // in registers: else they are read again
 
   struct Scratch {
     u32 tokens[kExperts][kWords];             // a bit for each
@@ -47,59 +52,77 @@ class ListExperts {
     Scratch& scratch = *reinterpret_cast<Scratch*>(consumer.scratch);
     int rows = int(args.chosen_0);
     int words = DivideUp(rows, 32);
-    Clear(consumer, args);
-    Vote(consumer, args, scratch, rows, words);
+    Choices choices(consumer, args, rows * kTop);
+    Clear(consumer, args, scratch);
+    consumer.Sync();
+    choices.ForEach(consumer, [&](int i, int e) {
+      int b = i / kTop;
+      AddShared(SharedAddress(&scratch.tokens[e][b / 32]), 1u << b % 32);
+    });
     consumer.Sync();
     Count(consumer, scratch, words);
     consumer.Sync();
     AssignPlaces(consumer, scratch);
     consumer.Sync();
     StorePlaces(consumer, args, scratch);
-    StoreSlots(consumer, args, scratch, rows);
+    choices.ForEach(consumer, [&](int i, int e) { StoreSlot(args, scratch, i, e); });
   }
 
  private:
-  static ETC_DEVICE void Clear(const Consumer& consumer, const Args& args) {
+  /// The experts i = thread, thread + kThreads, ... of all choices.
+  struct Choices {
+    const u32* chosen;
+    int number;
+    u32 held[kHeld ? kChoices : 1];
+
+    ETC_DEVICE Choices(const Consumer& consumer, const Args& args, int all)
+        : chosen(reinterpret_cast<const u32*>(args.chosen)), number(all) {
+      if constexpr (kHeld) {
+#pragma unroll
+        for (int round = 0; round < kChoices; ++round) {
+          int i = round * kThreads + consumer.thread;
+          held[round] = i < number ? LoadRelaxed(chosen + i) : 0;
+        }
+      }
+    }
+    template <class Body>
+    ETC_DEVICE void ForEach(const Consumer& consumer, Body body) const {
+      if constexpr (kHeld) {
+#pragma unroll
+        for (int round = 0; round < kChoices; ++round) {
+          int i = round * kThreads + consumer.thread;
+          if (i < number) {
+            body(i, int(held[round]));
+          }
+        }
+      } else {
 #pragma unroll 1
-    for (int i = consumer.thread; i < kPlaces * kSlots; i += Consumer::kThreads) {
+        for (int i = consumer.thread; i < number; i += kThreads) {
+          body(i, int(LoadRelaxed(chosen + i)));
+        }
+      }
+    }
+  };
+
+  static ETC_DEVICE void Clear(const Consumer& consumer, const Args& args, Scratch& scratch) {
+#pragma unroll 1
+    for (int i = consumer.thread; i < kExperts * kWords; i += kThreads) {
+      (&scratch.tokens[0][0])[i] = 0;
+    }
+#pragma unroll 1
+    for (int i = consumer.thread; i < kPlaces * kSlots; i += kThreads) {
       args.token[i] = 0;
     }
 #pragma unroll 1
-    for (int u = consumer.thread; u < kPlaces; u += Consumer::kThreads) {
+    for (int u = consumer.thread; u < kPlaces; u += kThreads) {
       args.used[u] = 0;
       args.count[u] = 0;
     }
   }
 
-  /// A warp has the tokens of a word, a lane one of them.
-  static ETC_DEVICE void Vote(const Consumer& consumer, const Args& args, Scratch& scratch,
-                              int rows, int words) {
-#pragma unroll 1
-    for (int word = consumer.warp; word < words; word += Consumer::kWarps) {
-      int b = word * 32 + consumer.lane;
-      int chosen[kTop];
-#pragma unroll
-      for (int s = 0; s < kTop; ++s) {
-        chosen[s] = b < rows ? int(LoadRelaxed(Chosen(args) + b * kTop + s)) : -1;
-      }
-#pragma unroll 1
-      for (int e = 0; e < kExperts; ++e) {
-        bool mine = false;
-#pragma unroll
-        for (int s = 0; s < kTop; ++s) {
-          mine |= chosen[s] == e;
-        }
-        u32 bits = __ballot_sync(0xffffffffu, mine);
-        if (consumer.lane == 0) {
-          scratch.tokens[e][word] = bits;
-        }
-      }
-    }
-  }
-
   static ETC_DEVICE void Count(const Consumer& consumer, Scratch& scratch, int words) {
 #pragma unroll 1
-    for (int e = consumer.thread; e < kExperts; e += Consumer::kThreads) {
+    for (int e = consumer.thread; e < kExperts; e += kThreads) {
       int number = 0;
 #pragma unroll 1
       for (int word = 0; word < words; ++word) {
@@ -110,22 +133,44 @@ class ListExperts {
     }
   }
 
+  /// By one warp: a lane has neighbouring experts.
   static ETC_DEVICE void AssignPlaces(const Consumer& consumer, Scratch& scratch) {
-#pragma unroll 1
-    for (int e = consumer.thread; e <= kExperts; e += Consumer::kThreads) {
-      int first = 0;
-#pragma unroll 4
-      for (int other = 0; other < e; ++other) {
-        first += DivideUp(scratch.number[other], kSlots);
+    constexpr int kOwn = DivideUp(kExperts, 32);
+    if (consumer.warp != 0) {
+      return;
+    }
+    auto places = [&](int e) {
+      return e < kExperts ? DivideUp(scratch.number[e], kSlots) : 0;
+    };
+    int first = consumer.lane * kOwn;
+    int own = 0;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      own += places(first + i);
+    }
+    int before = own;
+#pragma unroll
+    for (int offset = 1; offset < 32; offset *= 2) {
+      int other = __shfl_sync(0xffffffffu, before, (consumer.lane - offset) & 31);
+      before += consumer.lane >= offset ? other : 0;
+    }
+    before -= own;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      if (first + i < kExperts) {
+        scratch.first[first + i] = before;
       }
-      scratch.first[e] = first;
+      before += places(first + i);
+    }
+    if (consumer.lane == 31) {
+      scratch.first[kExperts] = before;
     }
   }
 
   static ETC_DEVICE void StorePlaces(const Consumer& consumer, const Args& args,
                                      const Scratch& scratch) {
 #pragma unroll 1
-    for (int e = consumer.thread; e < kExperts; e += Consumer::kThreads) {
+    for (int e = consumer.thread; e < kExperts; e += kThreads) {
       int left = scratch.number[e];
 #pragma unroll 1
       for (int u = scratch.first[e]; left > 0; ++u, left -= kSlots) {
@@ -138,21 +183,12 @@ class ListExperts {
     }
   }
 
-  static ETC_DEVICE void StoreSlots(const Consumer& consumer, const Args& args,
-                                    const Scratch& scratch, int rows) {
-#pragma unroll 1
-    for (int i = consumer.thread; i < rows * kTop; i += Consumer::kThreads) {
-      int b = i / kTop;
-      int e = int(LoadRelaxed(Chosen(args) + i));
-      u32 earlier = scratch.tokens[e][b / 32] & ((1u << b % 32) - 1);
-      int slot = scratch.first[e] * kSlots + scratch.before[e][b / 32] + __popc(earlier);
-      args.slot[i] = slot;
-      args.token[slot] = b;
-    }
-  }
-
-  static ETC_DEVICE const u32* Chosen(const Args& args) {
-    return reinterpret_cast<const u32*>(args.chosen);
+  static ETC_DEVICE void StoreSlot(const Args& args, const Scratch& scratch, int i, int e) {
+    int b = i / kTop;
+    u32 earlier = scratch.tokens[e][b / 32] & ((1u << b % 32) - 1);
+    int slot = scratch.first[e] * kSlots + scratch.before[e][b / 32] + __popc(earlier);
+    args.slot[i] = slot;
+    args.token[slot] = b;
   }
 };
 
