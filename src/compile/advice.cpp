@@ -9,6 +9,7 @@
 
 #include "compile/tuning.h"
 #include "emit/builtin_headers.h"
+#include "expand/loader_options.h"
 #include "schedule/choice_cost.h"
 #include "support/files.h"
 
@@ -49,6 +50,9 @@ std::optional<std::set<std::string>> OpenIn(const Module& module, const std::str
     add(graph);
     if (graph.name == function && !graph.alternatives.empty()) {
       open->emplace(kAlternative);
+    }
+    if (graph.name == function && graph.generics.empty()) {
+      open->emplace(kLoader);
     }
   }
   return open;
@@ -137,7 +141,8 @@ std::optional<Advise> Adviser(const Module& module, const SourceOptions& options
     auto costs = std::make_shared<ChoiceCosts>(*open, *options.target, advise);
     advise = [open, costs, tuned = advise](const Question& question) -> std::optional<Answer> {
       auto answer = tuned ? tuned(question) : std::nullopt;
-      return answer ? answer : costs->Best(question);
+      bool has_rule = question.parameter == kLoader;  // which is by the same costs
+      return answer || has_rule ? answer : costs->Best(question);
     };
   }
   return advise;

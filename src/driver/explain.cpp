@@ -7,6 +7,7 @@
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
 #include "driver/scheduled_program.h"
+#include "expand/loader_options.h"
 #include "report/choices_report.h"
 #include "report/explain_report.h"
 #include "schedule/choice_cost.h"
@@ -69,8 +70,10 @@ ExitCode ExplainChoices(const ExplainOptions& options, Session& session) {
   std::set<std::string> seen;  // calls that do not differ ask once
   for (const Decision& decision : *decisions) {
     const Question& question = decision.question;
-    bool of_graph = options.graph.empty() || decision.graph == options.graph;
-    if (of_graph &&
+    // The text of a kernel's schedule has its loader, with reasons.
+    bool wanted =
+        question.parameter != kLoader && (options.graph.empty() || decision.graph == options.graph);
+    if (wanted &&
         seen.insert(question.function + "." + question.parameter + " " + Describe(question))
             .second) {
       choices.push_back({decision, costs.Of(question)});

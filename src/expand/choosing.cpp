@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "expand/loader_options.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
 
@@ -39,6 +40,18 @@ void Choosing::Enter(const Graph& graph) {
     DimRanges ends = RangesOf(module_, where);
     at_hand_.push_back(ranges_.size());
     ranges_.push_back({std::move(where), std::move(ends)});
+  }
+}
+
+void Choosing::DecideLoaders(const Graph& graph) {
+  Callee callee{SourceName(graph), graph.generics, graph.params, graph.range};
+  for (const Range& one : ranges_) {
+    const Option* option =
+        Settle(callee, {}, one, LoaderQuestion(module_, graph, one.ends), graph.range);
+    auto throttle = option != nullptr ? LoaderThrottle(option->name) : std::nullopt;
+    if (throttle) {
+      module_.loader_advice.push_back({SourceName(graph), one.where, *throttle});
+    }
   }
 }
 

@@ -21,6 +21,10 @@ class Choosing {
   /// What follows is about the calls of this graph.
   void Enter(const Graph& graph);
 
+  /// Decides how far the loaders of the graph's kernels run ahead, of which the module gets what a
+  /// tuning says.
+  void DecideLoaders(const Graph& graph);
+
   /// The value of a choice of the callee: one number, or an expression over the ends of the range.
   /// `values` has the parameters before it. An absent id after an error.
   ExprId Value(const Callee& callee, const CallNode& call, SymbolId choice,

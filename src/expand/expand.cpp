@@ -76,6 +76,7 @@ class Expander {
     for (size_t i = 0; i < module_.items.size(); ++i) {
       if (const auto* graph = std::get_if<GraphId>(&module_.items[i]); graph && Stays(i)) {
         choosing_.Enter(module_.graphs[*graph]);
+        choosing_.DecideLoaders(module_.graphs[*graph]);
         std::vector<NodeId> body = Block(module_.graphs[*graph].body, true);
         body.insert(body.begin(), buffers_.begin(), buffers_.end());
         buffers_.clear();

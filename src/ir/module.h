@@ -313,6 +313,13 @@ struct Comment {
   bool own_line = false;
 };
 
+/// The throttle that a tuning gives the kernel of a graph of the source, for a range of sizes.
+struct LoaderAdvice {
+  std::string graph;
+  std::vector<Where> where;
+  Throttle throttle;
+};
+
 class Module {
  public:
   Table<ExprId, Expr> exprs;
@@ -330,13 +337,14 @@ class Module {
   std::map<SymbolId, Choice> choices;          // of the generic parameters that are choices
   std::map<ExprId, Application> applications;  // none behind expansion
   std::vector<Expansion> expansions;
-  std::vector<Comment> comments;      // in source order
-  std::vector<uint32_t> blank_lines;  // offsets of what follows an empty line, ascending
-  SourceRange header;                 // of `etir 1;`
-  std::optional<Mesh> mesh;           // absent: one rank runs the program
-  SymbolId sms;                       // the one symbol of kind Sms
-  SymbolId rank;                      // the one symbol of kind Rank
-  SymbolId target_sms;                // predefined constants: the SMs of the machine that schedules
+  std::vector<LoaderAdvice> loader_advice;  // for kernels that graphs become
+  std::vector<Comment> comments;            // in source order
+  std::vector<uint32_t> blank_lines;        // offsets of what follows an empty line, ascending
+  SourceRange header;                       // of `etir 1;`
+  std::optional<Mesh> mesh;                 // absent: one rank runs the program
+  SymbolId sms;                             // the one symbol of kind Sms
+  SymbolId rank;                            // the one symbol of kind Rank
+  SymbolId target_sms;           // predefined constants: the SMs of the machine that schedules
   SymbolId target_shared_bytes;  // are chosen for, and the most bytes of shared memory of a CTA
                                  // of it; expansion puts their values
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/evaluate.h"
 #include "schedule/choose_throttles.h"
 #include "schedule/lower.h"
 
@@ -15,6 +16,22 @@ Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
   return chosen;
 }
 
+/// What a tuning says of the kernel; a list of launches was not measured.
+const LoaderAdvice* AdviceFor(const Module& module, const Kernel& kernel) {
+  DimRanges mine = RangesOf(module, kernel);
+  auto is_for_it = [&](const LoaderAdvice& advice) {
+    DimRanges other = RangesOf(module, advice.where);
+    return advice.graph == kernel.graph && kernel.schedule != ScheduleKind::Kernels &&
+           std::equal(mine.begin(), mine.end(), other.begin(), other.end(),
+                      [](const auto& a, const auto& b) {
+                        return a.first == b.first && a.second.lo == b.second.lo &&
+                               a.second.hi == b.second.hi;
+                      });
+  };
+  auto found = std::find_if(module.loader_advice.begin(), module.loader_advice.end(), is_for_it);
+  return found != module.loader_advice.end() ? &*found : nullptr;
+}
+
 }  // namespace
 
 bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&) {
@@ -28,6 +45,9 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
     auto most = std::max_element(choices.begin(), choices.end(), [](const auto& a, const auto& b) {
       return a.streamed_bytes < b.streamed_bytes;
     });
+    if (const LoaderAdvice* advice = AdviceFor(module, kernel)) {
+      most->throttle = advice->throttle;
+    }
     kernel.throttle = most->throttle;
     for (const ThrottleChoice& choice : choices) {
       // A launch has no throttle of its own.

@@ -12,6 +12,7 @@
 #include "bench/tensors.h"
 #include "compile/advice.h"
 #include "compile/front.h"
+#include "expand/loader_options.h"
 #include "ir/requirements.h"
 #include "schedule/choice_cost.h"
 #include "support/progress.h"
@@ -199,6 +200,10 @@ class Tuner : public TrialBench {
 
   std::vector<std::string> Near(const Question& question, const std::string& now,
                                 ChoiceCosts& costs) const {
+    // The simulator is too coarse for what is on its way, so each is tried.
+    if (question.parameter == kLoader) {
+      return LoadersBehind(question, now);
+    }
     std::vector<double> times = costs.Of(question);
     double least = *std::min_element(times.begin(), times.end());
     std::vector<size_t> order;
@@ -214,6 +219,16 @@ class Tuner : public TrialBench {
       near.push_back(question.options[order[i]].name);
     }
     return near;
+  }
+
+  static std::vector<std::string> LoadersBehind(const Question& question, const std::string& now) {
+    std::vector<std::string> options = {now};
+    for (const Option& option : question.options) {
+      if (option.name != now) {
+        options.push_back(option.name);
+      }
+    }
+    return options;
   }
 
   /// Of each coordinate, the options whose texts are different come first, and only so many stay.
@@ -235,7 +250,9 @@ class Tuner : public TrialBench {
         (seen.insert(*text++).second ? different : others).push_back(std::move(option));
       }
       different.insert(different.end(), others.begin(), others.end());
-      different.resize(std::min(different.size(), kMostOptions));
+      if (coordinate.question.parameter != kLoader) {
+        different.resize(std::min(different.size(), kMostOptions));
+      }
       coordinate.options = std::move(different);
     }
   }

@@ -139,9 +139,7 @@ class ListExperts {
     if (consumer.warp != 0) {
       return;
     }
-    auto places = [&](int e) {
-      return e < kExperts ? DivideUp(scratch.number[e], kSlots) : 0;
-    };
+    auto places = [&](int e) { return e < kExperts ? DivideUp(scratch.number[e], kSlots) : 0; };
     int first = consumer.lane * kOwn;
     int own = 0;
 #pragma unroll
