@@ -5,8 +5,7 @@ within a twentieth in the mean, and docs/simulator.md has the table.
     errors_test.py ETC ROOT            the test
     errors_test.py ETC ROOT --table    prints the table for docs/simulator.md
 
-The figures of dense models are those of docs/results.md; those of the mixture of experts are of
-docs/log/2026-11-23-moe-time.md.
+What was measured is in docs/results.md, in its tables of one GPU.
 """
 
 import json
@@ -26,27 +25,30 @@ DENSE = {
 }
 EXPERTS = {"Qwen3-30B-A3B": ("qwen3_moe", "qwen3moe-30b-a3b")}
 SCHEDULES = ("static", "kernels")
-DENSE_ROW = re.compile(
-    r"^\| ([\w.\-]*) *\| (\d+) \| [\d.]+ \| ([\d.]+) \| \d+ % \| ([\d.]+) \|", re.MULTILINE
-)
-EXPERTS_ROW = re.compile(
-    r"^\| (\d+) \| [\d.]+ \| [\d.]+(?: ms)? \| ([\d.]+)(?: ms)? \| \d+ % \| ([\d.]+) \|",
-    re.MULTILINE,
-)
+COLUMNS = "batch | floor | one kernel | of the floor | separate kernels |"
+ROW = re.compile(r"([\w.\-]*) *\| (\d+) \| [\d.]+ \| ([\d.]+) \| \d+ % \| ([\d.]+) \|")
+
+
+def rows(text, header):
+    """Model, batch and both times of each row of the table under the line that starts so."""
+    _, header_was_there, behind = text.partition(f"\n{header}")
+    assert header_was_there, f"docs/results.md has no table `{header}`"
+    for line in behind.split("\n")[2:]:
+        if not line.startswith("|"):
+            return
+        # A table of one model has no column for it.
+        yield ROW.match(line.removeprefix("| ") if "| model" in header else line).groups()
 
 
 def measured(root):
     """Milliseconds by model, batch and schedule."""
+    text = (root / "docs/results.md").read_text()
     points = {}
-    model = None
-    for name, batch, one, launches in DENSE_ROW.findall((root / "docs/results.md").read_text()):
-        model = name or model
-        points[model, int(batch), "static"] = float(one)
-        points[model, int(batch), "kernels"] = float(launches)
-    log = (root / "docs/log/2026-11-23-moe-time.md").read_text()
-    for batch, one, launches in EXPERTS_ROW.findall(log):
-        points["Qwen3-30B-A3B", int(batch), "static"] = float(one)
-        points["Qwen3-30B-A3B", int(batch), "kernels"] = float(launches)
+    for header, model in ((f"| model | {COLUMNS}", None), (f"| {COLUMNS}", *EXPERTS)):
+        for name, batch, one, launches in rows(text, header):
+            model = name or model
+            points[model, int(batch), "static"] = float(one)
+            points[model, int(batch), "kernels"] = float(launches)
     return points
 
 
