@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <set>
 #include <string>
@@ -167,7 +166,7 @@ void LeaveRecord(const FakeLaunch& launch, uint32_t wait, const std::vector<int6
   header[0] = 3;
   header[2] = 1;
   header[3] = uint32_t{1} << 31 | wait;
-  std::memcpy(header + 4, values.data(), values.size() * sizeof(int64_t));
+  std::copy(values.begin(), values.end(), reinterpret_cast<int64_t*>(header + 4));
 }
 
 TEST_CASE("a group begins anew behind a launch that failed") {
