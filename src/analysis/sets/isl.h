@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/sets/isl_memory.h"
+#include "analysis/sets/isl_numbers.h"
 
 namespace etc {
 

@@ -1,0 +1,352 @@
+// isl computes by GMP, for numbers of any size, and nearly all of its numbers have one word. Where
+// isl is linked as an archive, the linker brings here what it calls of GMP for each of them
+// (`--wrap`, see CMakeLists.txt): numbers of one word are computed in place, and GMP has the others.
+#include "analysis/sets/isl_numbers.h"
+
+#include <gmp.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <utility>
+
+namespace etc {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
+struct Block {
+  Block* next;
+  void* rest;
+};
+constexpr size_t kBlockBytes = sizeof(Block);
+constexpr size_t kBlocksAtOnce = 1024;
+
+/// The free blocks of this thread.
+constinit thread_local Block* free_blocks = nullptr;
+
+/// The free blocks of threads that have ended.
+struct Abandoned {
+  std::mutex mutex;
+  Block* blocks = nullptr;
+
+  static Abandoned& Get() {
+    static Abandoned* const abandoned = new Abandoned;  // outlives all threads
+    return *abandoned;
+  }
+};
+
+/// Leaves the thread's free blocks to others when it ends.
+struct Leaver {
+  ~Leaver() {
+    Block* last = free_blocks;
+    while (last != nullptr && last->next != nullptr) {
+      last = last->next;
+    }
+    if (last != nullptr) {
+      Abandoned& abandoned = Abandoned::Get();
+      const std::lock_guard lock(abandoned.mutex);
+      last->next = abandoned.blocks;
+      abandoned.blocks = std::exchange(free_blocks, nullptr);
+    }
+  }
+};
+
+[[gnu::noinline]] void Refill() {
+  static thread_local Leaver leaver;
+  Abandoned& abandoned = Abandoned::Get();
+  {
+    const std::lock_guard lock(abandoned.mutex);
+    free_blocks = std::exchange(abandoned.blocks, nullptr);
+  }
+  if (free_blocks == nullptr) {
+    auto* blocks = static_cast<Block*>(std::malloc(kBlocksAtOnce * kBlockBytes));
+    if (blocks == nullptr) {
+      throw std::bad_alloc();
+    }
+    for (size_t i = 0; i < kBlocksAtOnce; ++i) {
+      blocks[i].next = i + 1 < kBlocksAtOnce ? &blocks[i + 1] : nullptr;
+    }
+    free_blocks = blocks;
+  }
+}
+
+void* TakeBlock() {
+  if (free_blocks == nullptr) [[unlikely]] {
+    Refill();
+  }
+  Block* block = free_blocks;
+  free_blocks = block->next;
+  return block;
+}
+
+void* Take(size_t bytes) {
+  if (bytes > kBlockBytes) {
+    void* memory = std::malloc(bytes);
+    if (memory == nullptr) {
+      throw std::bad_alloc();
+    }
+    return memory;
+  }
+  return TakeBlock();
+}
+
+/// Whoever took the memory.
+void Give(void* memory, size_t bytes) {
+  if (bytes > kBlockBytes) {
+    std::free(memory);
+    return;
+  }
+  auto* block = static_cast<Block*>(memory);
+  block->next = free_blocks;
+  free_blocks = block;
+}
+
+void* Resize(void* memory, size_t before, size_t after) {
+  if (before <= kBlockBytes && after <= kBlockBytes) {
+    return memory;
+  }
+  void* resized = Take(after);
+  std::memcpy(resized, memory, std::min(before, after));
+  Give(memory, before);
+  return resized;
+}
+
+}  // namespace
+
+void UseBlocksForNumbers() {
+  if constexpr (!kIsSanitized) {
+    static const bool once = [] {
+      mp_set_memory_functions(Take, Resize, Give);
+      return true;
+    }();
+    (void)once;
+  }
+}
+
+// Where isl is linked as an archive.
+#ifdef ETC_SMALL_NUMBERS
+
+namespace {
+
+using Number = mpz_ptr;
+using Given = mpz_srcptr;
+
+/// Whether the number takes one word at most: its size is that of its magnitude in words, and
+/// negative where the number is.
+bool IsSmall(Given a) { return static_cast<unsigned>(a->_mp_size) + 1U <= 2U; }
+bool AreSmall(Given a, Given b) { return IsSmall(a) && IsSmall(b); }
+mp_limb_t MagnitudeOf(Given a) { return a->_mp_size == 0 ? 0 : *a->_mp_d; }
+
+void Put(Number to, int sign, mp_limb_t magnitude) {
+  if (to->_mp_alloc == 0) [[unlikely]] {  // as `mpz_init` leaves it
+    if constexpr (kIsSanitized) {
+      _mpz_realloc(to, 1);
+    } else {
+      to->_mp_d = static_cast<mp_limb_t*>(TakeBlock());
+      to->_mp_alloc = 1;
+    }
+  }
+  *to->_mp_d = magnitude;
+  to->_mp_size = sign;
+}
+
+/// Of two magnitudes with their signs. False where it takes more than a word.
+bool PutSum(Number to, int sign_a, mp_limb_t a, int sign_b, mp_limb_t b) {
+  if (sign_a == 0 || sign_b == 0) {
+    sign_a == 0 ? Put(to, sign_b, b) : Put(to, sign_a, a);
+    return true;
+  }
+  if (sign_a == sign_b) {
+    mp_limb_t sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) {
+      return false;
+    }
+    Put(to, sign_a, sum);
+    return true;
+  }
+  if (a == b) {
+    to->_mp_size = 0;
+  } else if (a > b) {
+    Put(to, sign_a, a - b);
+  } else {
+    Put(to, sign_b, b - a);
+  }
+  return true;
+}
+
+/// Adds a product with this sign. False where anything takes more than a word.
+bool AddProduct(Number to, Given a, Given b, int sign) {
+  if (!IsSmall(to) || !AreSmall(a, b)) {
+    return false;
+  }
+  sign *= a->_mp_size * b->_mp_size;
+  if (sign == 0) {
+    return true;
+  }
+  mp_limb_t product = 0;
+  return !__builtin_mul_overflow(*a->_mp_d, *b->_mp_d, &product) &&
+         PutSum(to, to->_mp_size, MagnitudeOf(to), sign, product);
+}
+
+mp_limb_t Magnitude(long value) {
+  return value < 0 ? -static_cast<mp_limb_t>(value) : static_cast<mp_limb_t>(value);
+}
+
+int Compare(mp_limb_t a, mp_limb_t b) { return a < b ? -1 : a > b ? 1 : 0; }
+
+}  // namespace
+
+extern "C" {
+
+// The linker has isl call `__wrap_F` for a function F of GMP, and calls F itself `__real_F`.
+#define ETC_OF_GMP(result, name, parameters)                 \
+  result Real_##name parameters asm("__real___gmpz_" #name); \
+  result Wrap_##name parameters asm("__wrap___gmpz_" #name); \
+  result Wrap_##name parameters
+
+ETC_OF_GMP(void, set, (Number to, Given a)) {
+  if (!IsSmall(a)) {
+    Real_set(to, a);
+  } else if (a->_mp_size == 0) {
+    to->_mp_size = 0;
+  } else {
+    Put(to, a->_mp_size, *a->_mp_d);
+  }
+}
+
+ETC_OF_GMP(void, set_si, (Number to, long a)) {
+  if (a == 0) {
+    to->_mp_size = 0;
+  } else {
+    Put(to, a < 0 ? -1 : 1, Magnitude(a));
+  }
+}
+
+ETC_OF_GMP(void, swap, (Number a, Number b)) { std::swap(*a, *b); }
+
+ETC_OF_GMP(void, add, (Number to, Given a, Given b)) {
+  if (!AreSmall(a, b) ||
+      !PutSum(to, a->_mp_size, MagnitudeOf(a), b->_mp_size, MagnitudeOf(b))) {
+    Real_add(to, a, b);
+  }
+}
+
+ETC_OF_GMP(void, sub, (Number to, Given a, Given b)) {
+  if (!AreSmall(a, b) ||
+      !PutSum(to, a->_mp_size, MagnitudeOf(a), -b->_mp_size, MagnitudeOf(b))) {
+    Real_sub(to, a, b);
+  }
+}
+
+ETC_OF_GMP(void, mul, (Number to, Given a, Given b)) {
+  mp_limb_t product = 0;
+  if (!AreSmall(a, b)) {
+    Real_mul(to, a, b);
+  } else if (a->_mp_size == 0 || b->_mp_size == 0) {
+    to->_mp_size = 0;
+  } else if (!__builtin_mul_overflow(*a->_mp_d, *b->_mp_d, &product)) {
+    Put(to, a->_mp_size * b->_mp_size, product);
+  } else {
+    Real_mul(to, a, b);
+  }
+}
+
+ETC_OF_GMP(void, addmul, (Number to, Given a, Given b)) {
+  if (!AddProduct(to, a, b, 1)) {
+    Real_addmul(to, a, b);
+  }
+}
+
+ETC_OF_GMP(void, submul, (Number to, Given a, Given b)) {
+  if (!AddProduct(to, a, b, -1)) {
+    Real_submul(to, a, b);
+  }
+}
+
+ETC_OF_GMP(void, divexact, (Number to, Given a, Given b)) {
+  if (!AreSmall(a, b) || b->_mp_size == 0) {
+    Real_divexact(to, a, b);
+  } else if (a->_mp_size == 0) {
+    to->_mp_size = 0;
+  } else {
+    Put(to, a->_mp_size * b->_mp_size, *a->_mp_d / *b->_mp_d);
+  }
+}
+
+ETC_OF_GMP(int, cmp, (Given a, Given b)) {
+  if (!AreSmall(a, b)) {
+    return Real_cmp(a, b);
+  }
+  if (a->_mp_size != b->_mp_size) {
+    return a->_mp_size - b->_mp_size;
+  }
+  return a->_mp_size * Compare(MagnitudeOf(a), MagnitudeOf(b));
+}
+
+ETC_OF_GMP(int, cmp_si, (Given a, long b)) {
+  int sign = b < 0 ? -1 : b > 0 ? 1 : 0;
+  if (!IsSmall(a) || a->_mp_size != sign) {
+    return a->_mp_size - sign;
+  }
+  return sign * Compare(MagnitudeOf(a), Magnitude(b));
+}
+
+ETC_OF_GMP(int, cmp_ui, (Given a, unsigned long b)) {
+  int sign = b > 0 ? 1 : 0;
+  if (!IsSmall(a) || a->_mp_size != sign) {
+    return a->_mp_size - sign;
+  }
+  return Compare(MagnitudeOf(a), b);
+}
+
+ETC_OF_GMP(int, cmpabs, (Given a, Given b)) {
+  return AreSmall(a, b) ? Compare(MagnitudeOf(a), MagnitudeOf(b)) : Real_cmpabs(a, b);
+}
+
+ETC_OF_GMP(int, divisible_p, (Given a, Given b)) {
+  if (!AreSmall(a, b) || b->_mp_size == 0) {
+    return Real_divisible_p(a, b);
+  }
+  return MagnitudeOf(a) % *b->_mp_d == 0 ? 1 : 0;
+}
+
+ETC_OF_GMP(void, gcd, (Number to, Given a, Given b)) {
+  if (!AreSmall(a, b)) {
+    Real_gcd(to, a, b);
+    return;
+  }
+  mp_limb_t divisor = std::gcd(MagnitudeOf(a), MagnitudeOf(b));
+  Put(to, divisor == 0 ? 0 : 1, divisor);
+}
+
+ETC_OF_GMP(void, lcm, (Number to, Given a, Given b)) {
+  mp_limb_t multiple = 0;
+  if (!AreSmall(a, b)) {
+    Real_lcm(to, a, b);
+  } else if (a->_mp_size == 0 || b->_mp_size == 0) {
+    to->_mp_size = 0;
+  } else if (!__builtin_mul_overflow(*a->_mp_d / std::gcd(*a->_mp_d, *b->_mp_d), *b->_mp_d,
+                                     &multiple)) {
+    Put(to, 1, multiple);
+  } else {
+    Real_lcm(to, a, b);
+  }
+}
+
+}  // extern "C"
+
+#undef ETC_OF_GMP
+
+#endif
+
+}  // namespace etc
