@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 
 #include "ir/equal.h"
 #include "ir/printer.h"
@@ -15,10 +14,10 @@
 namespace etc {
 namespace {
 
-#ifdef NDEBUG
-constexpr bool kAlwaysVerify = false;
+#ifdef ETC_VERIFY_EACH
+constexpr bool kVerifyEach = true;
 #else
-constexpr bool kAlwaysVerify = true;
+constexpr bool kVerifyEach = false;
 #endif
 
 const Pass* FindPass(const std::string& name) {
@@ -36,32 +35,36 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
 }
 
 /// The module's printed form is what the reader of the messages can look at, so they point into it.
-[[noreturn]] void RefuseAfter(const Pass& pass, std::string text, const Diagnostics& diagnostics) {
-  SourceFile printed(fmt::format("after-{}.etir", pass.name), std::move(text));
+[[noreturn]] void Refuse(const std::string& who, const Module& module,
+                         const Diagnostics& diagnostics) {
+  SourceFile printed("after-passes.etir", Print(module));
   Diagnostics again;
   auto reparsed = Parse(printed, again);
   if (reparsed) {
     (void)Verify(*reparsed, again);
   }
   InternalError(__FILE__, __LINE__,
-                fmt::format("pass `{}` left an invalid module behind\n{}", pass.name,
+                fmt::format("{} left an invalid module behind\n{}", who,
                             again.HasErrors() ? RenderText(again, &printed)
                                               : RenderText(diagnostics, nullptr)));
 }
 
-/// `verified` is the module as it was verified last: of what a pass left alone nothing is asked.
-bool VerifyAfter(const Pass& pass, const Module& module, Module& verified) {
-  bool same_devices = AreDevicesEqual(verified, module);
-  if (same_devices && AreProgramsEqual(verified, module)) {
-    return true;
-  }
+/// `verified` is the module as it was verified last: of what `who` left alone nothing is asked.
+bool VerifyAfter(const std::string& who, const Module& module, const Module& verified) {
   Diagnostics diagnostics;
-  if (!(same_devices ? VerifyPrograms(module, diagnostics) : Verify(module, diagnostics))) {
-    RefuseAfter(pass, Print(module), diagnostics);
+  bool right = AreDevicesEqual(verified, module) ? VerifyPrograms(module, diagnostics)
+                                                 : Verify(module, diagnostics);
+  if (!right) {
+    Refuse(who, module, diagnostics);
   }
-  verified = module;
   return true;
 }
+
+bool IsUnchanged(const Module& before, const Module& module) {
+  return AreDevicesEqual(before, module) && AreProgramsEqual(before, module);
+}
+
+std::string Quoted(const Pass& pass) { return fmt::format("pass `{}`", pass.name); }
 
 /// Whether the events of every graph that the pass takes put its calls in order.
 bool InOrderFor(const Pass& pass, const Module& module, const ScheduleOptions& options,
@@ -112,12 +115,12 @@ bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics) {
     return derived.empty();
   }
   Diagnostics found;
-  bool right = !kAlwaysVerify || (VerifyAllButDependences(module, found) &&
-                                  std::all_of(derived.begin(), derived.end(), [&](GraphId graph) {
-                                    return VerifyDependences(module, module.graphs[graph], found);
-                                  }));
+  bool right = !kVerifyEach || (VerifyAllButDependences(module, found) &&
+                                std::all_of(derived.begin(), derived.end(), [&](GraphId graph) {
+                                  return VerifyDependences(module, module.graphs[graph], found);
+                                }));
   if (!right) {
-    RefuseAfter(pass, Print(module), found);
+    Refuse(Quoted(pass), module, found);
   }
   return true;
 }
@@ -131,8 +134,8 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
       return ReportUnknownPass(name, session.diagnostics());
     }
   }
-  bool verify = kAlwaysVerify || options.verify_each;
-  auto verified = verify ? std::make_unique<Module>(module) : nullptr;
+  bool each = kVerifyEach || options.verify_each;
+  Module verified = module;
   for (const Pass& pass : passes) {
     bool ok = timer.Time(std::string(pass.name), [&] {
       return InOrderFor(pass, module, options.schedule, session.diagnostics()) &&
@@ -141,13 +144,22 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
     if (!ok) {
       return false;
     }
-    if (verify) {
-      timer.Time("verify after passes", [&] { return VerifyAfter(pass, module, *verified); });
+    if (each && !IsUnchanged(verified, module)) {
+      timer.Time("verify after passes", [&] {
+        bool right = VerifyAfter(Quoted(pass), module, verified);
+        verified = module;
+        return right;
+      });
     }
     const auto& names = options.print_after;
     if (print_all || std::find(names.begin(), names.end(), pass.name) != names.end()) {
       PrintToStderr("// after {}\n{}\n", pass.name, Print(module));
     }
+  }
+  if (!each && !IsUnchanged(verified, module)) {
+    timer.Time("verify after passes", [&] {
+      return VerifyAfter("one of the passes (`--verify-each` says which)", module, verified);
+    });
   }
   return true;
 }

@@ -23,9 +23,9 @@ namespace etc {
 /// The graphs that it changed are verified as after any pass. `remarks`: says what was derived.
 [[nodiscard]] bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics);
 
-/// Runs the passes in order on a verified module. False after an error of the input. In debug
-/// builds and with `--verify-each`, a pass that leaves an invalid module behind is an internal
-/// error.
+/// Runs the passes in order on a verified module. False after an error of the input. An invalid
+/// module behind the last one is an internal error, and so is one behind each in debug builds and
+/// with `--verify-each`.
 [[nodiscard]] bool RunPasses(Module& module, const std::vector<Pass>& passes,
                              const LoweringOptions& options, PhaseTimer& timer, Session& session);
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# same_passes.sh ETC SOURCE...: `etc opt` prints the module that `etc compile` emits code from.
+# same_passes.sh ETC SOURCE...: `etc opt` prints the module that `etc compile` emits code from, and
+# each pass leaves a valid one.
 set -eu
 etc=$1
 shift
@@ -9,7 +10,7 @@ failed=0
 
 # compare SOURCE [OPTION...]
 compare() {
-  "$etc" opt "$@" -o "$folder/opt.etir"
+  "$etc" opt --verify-each "$@" -o "$folder/opt.etir"
   "$etc" compile "$@" --no-proofs --stop-after=schedule -o "$folder/compile.etir"
   if ! cmp -s "$folder/opt.etir" "$folder/compile.etir"; then
     echo "etc opt and etc compile differ: $*"

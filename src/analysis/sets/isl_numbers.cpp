@@ -1,6 +1,7 @@
 // isl computes by GMP, for numbers of any size, and nearly all of its numbers have one word. Where
 // isl is linked as an archive, the linker brings here what it calls of GMP for each of them
-// (`--wrap`, see CMakeLists.txt): numbers of one word are computed in place, and GMP has the others.
+// (`--wrap`, see CMakeLists.txt): numbers of one word are computed in place, and GMP has the
+// others.
 #include "analysis/sets/isl_numbers.h"
 
 #include <gmp.h>
@@ -235,15 +236,13 @@ ETC_OF_GMP(void, set_si, (Number to, long a)) {
 ETC_OF_GMP(void, swap, (Number a, Number b)) { std::swap(*a, *b); }
 
 ETC_OF_GMP(void, add, (Number to, Given a, Given b)) {
-  if (!AreSmall(a, b) ||
-      !PutSum(to, a->_mp_size, MagnitudeOf(a), b->_mp_size, MagnitudeOf(b))) {
+  if (!AreSmall(a, b) || !PutSum(to, a->_mp_size, MagnitudeOf(a), b->_mp_size, MagnitudeOf(b))) {
     Real_add(to, a, b);
   }
 }
 
 ETC_OF_GMP(void, sub, (Number to, Given a, Given b)) {
-  if (!AreSmall(a, b) ||
-      !PutSum(to, a->_mp_size, MagnitudeOf(a), -b->_mp_size, MagnitudeOf(b))) {
+  if (!AreSmall(a, b) || !PutSum(to, a->_mp_size, MagnitudeOf(a), -b->_mp_size, MagnitudeOf(b))) {
     Real_sub(to, a, b);
   }
 }

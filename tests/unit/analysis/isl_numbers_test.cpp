@@ -54,11 +54,26 @@ std::vector<Number> Numbers() {
   std::vector<Number> numbers;
   numbers.reserve(100);
   numbers.emplace_back("0");
-  for (const char* text :
-       {"1", "2", "3", "6", "c", "ff", "7fffffff", "80000000", "ffffffff", "100000000",
-        "123456789abcdef", "7fffffffffffffff", "8000000000000000", "8000000000000001",
-        "ffffffffffffffff", "10000000000000000", "10000000000000001", "fffffffffffffffe00000001",
-        "ffffffffffffffffffffffffffffffff", "100000000000000000000000000000000"}) {
+  for (const char* text : {"1",
+                           "2",
+                           "3",
+                           "6",
+                           "c",
+                           "ff",
+                           "7fffffff",
+                           "80000000",
+                           "ffffffff",
+                           "100000000",
+                           "123456789abcdef",
+                           "7fffffffffffffff",
+                           "8000000000000000",
+                           "8000000000000001",
+                           "ffffffffffffffff",
+                           "10000000000000000",
+                           "10000000000000001",
+                           "fffffffffffffffe00000001",
+                           "ffffffffffffffffffffffffffffffff",
+                           "100000000000000000000000000000000"}) {
     numbers.emplace_back(text);
     numbers.emplace_back(std::string("-") + text);
   }
