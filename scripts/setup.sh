@@ -4,8 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-packages="g++ cmake ninja-build ccache libfmt-dev libisl-dev libgmp-dev libcli11-dev nlohmann-json3-dev doctest-dev
-libxxhash-dev python3 python3-numpy clang-format-16 make pkg-config"
+packages="g++ cmake ninja-build ccache libfmt-dev libisl-dev libgmp-dev libmimalloc-dev libcli11-dev nlohmann-json3-dev
+doctest-dev libxxhash-dev python3 python3-numpy clang-format-16 make pkg-config"
 
 missing=""
 for package in $packages; do

@@ -14,6 +14,7 @@
 #include "emit/raise/can_emit.h"
 #include "emit/raise/gather_headers.h"
 #include "emit/raise/raise.h"
+#include "support/parallel.h"
 
 namespace etc {
 namespace {
@@ -43,20 +44,26 @@ class CudaWriter {
   Emitted Join(const std::string& headers) {
     const std::string begin = headers + "\nnamespace etc {\n\n";
     const std::string end = "}  // namespace etc\n";
+    struct Text {
+      std::string space;
+      std::string entry;
+    };
+    std::vector<Text> texts(raised_.kernels.size());
+    ForEachInParallel(texts.size(), [&](size_t i) {
+      TextWriter space;
+      TextWriter entry;
+      WriteKernel(space, raised_.kernels[i]);
+      WriteEntries(entry, raised_.kernels[i]);
+      texts[i] = {space.Take(), entry.Take()};
+    });
     std::string spaces;
     std::string entries;
     Emitted emitted;
-    for (const RaisedKernel& kernel : raised_.kernels) {
-      TextWriter space;
-      TextWriter entry;
-      WriteKernel(space, kernel);
-      WriteEntries(entry, kernel);
-      std::string own_space = space.Take();
-      std::string own_entry = entry.Take();
-      spaces += own_space;
-      entries += own_entry;
-      if (raised_.kernels.size() > 1) {
-        emitted.units.push_back(begin + own_space + end + own_entry);
+    for (const Text& own : texts) {
+      spaces += own.space;
+      entries += own.entry;
+      if (texts.size() > 1) {
+        emitted.units.push_back(begin + own.space + end + own.entry);
       }
     }
     emitted.text = begin + spaces + end + entries;

@@ -76,17 +76,18 @@ class RangeDependences {
 
   /// Where data decide: what every range needs alike, if it does.
   std::optional<DataNeeds> NeedsInData(const Dependence& d, const Iterations& iterations) {
-    std::optional<DataNeeds> all;
-    for (const auto& graph : graphs_) {
-      if (graph->Exists(d)) {
-        auto needs = graph->NeedsInData(d, iterations);
-        if (!needs || (all && *all != *needs)) {
-          return std::nullopt;
-        }
-        all = std::move(needs);
-      }
+    std::vector<DependenceGraph*> graphs = Having(d);
+    auto needs = graphs.empty() ? std::nullopt : graphs.front()->NeedsInData(d, iterations);
+    if (!needs) {
+      return std::nullopt;
     }
-    return all;
+    std::vector<char> alike(graphs.size(), 1);
+    ForEachInParallel(graphs.size() - 1, [&](size_t i) {
+      alike[i + 1] = graphs[i + 1]->NeedsInData(d, iterations) == needs;
+    });
+    return std::all_of(alike.begin(), alike.end(), [](char each) { return each != 0; })
+               ? needs
+               : std::nullopt;
   }
 
   DependenceGraph::Cause CauseOf(const Dependence& d) {
