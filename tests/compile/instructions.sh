@@ -25,8 +25,8 @@ within() {  # within MILLIONS PROGRAM COMMAND [OPTION...]: of the subcommand
 }
 
 by_hand=tests/programs/qwen3_by_hand.etir
-within 4780 $by_hand check
-within 925 $by_hand compile --no-proofs --stop-after emit
+within 3160 $by_hand check
+within 310 $by_hand compile --no-proofs --stop-after emit
 # With what it takes to derive the events.
-within 5430 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
+within 3380 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
 exit $failed
