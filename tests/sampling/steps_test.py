@@ -1,6 +1,7 @@
 """Steps of a small model that draw: each token is that of the step's logits, and steps that follow
 each other without the host draw what single steps do. $ETC compiles, $ETCRT is the runtime library. With
-$ETC_DEVICE, options of `etc compile`, they run on a GPU or on the emulated device, else on the host."""
+$ETC_DEVICE, options of `etc compile`, they run on a GPU or on the emulated device, else on the host. Two
+ranks then share a device, or have those of $ETC_RANK_DEVICES."""
 
 import json
 import os
@@ -19,10 +20,12 @@ sys.path.insert(0, str(ROOT / "src" / "python"))
 import etcrt  # noqa: E402
 from etcrt.decoder import Decoder, Sampling  # noqa: E402
 from etcrt.generate import generate  # noqa: E402
+from etcrt.ranks import load_weights  # noqa: E402
 from sampler import Settings, token  # noqa: E402
 
 DEVICE = os.environ.get("ETC_DEVICE")
 TARGET, SMS = (["--arch", "host"], 2) if DEVICE is None else (DEVICE.split(), 0)
+RANK_DEVICES = [int(word) for word in os.environ.get("ETC_RANK_DEVICES", "0,0").split(",")]
 CONFIGS = ROOT / "ir-examples" / "configs"
 PROMPTS = [[5, 17, 900], [1000]]
 SAMPLING = [Sampling(temperature=0.8, top_k=40, top_p=0.95, repetition_penalty=1.3, seed=11),
@@ -80,13 +83,16 @@ class Watched(Decoder):
 
 
 class Model(unittest.TestCase):
-    """A small model of `page` and `config_file`, which a derived class names."""
+    """A small model of `page` and `config_file`, which a derived class names, with `sizes` of its own."""
+
+    sizes: dict = {}
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = Path(cls.folder.name)
-        cls.config = json.loads((CONFIGS / cls.config_file).read_text())
+        cls.config = json.loads((CONFIGS / cls.config_file).read_text()) | cls.sizes
+        (cls.path / "config.json").write_text(json.dumps(cls.config))
         write_checkpoint(cls.path, cls.config)
 
     @classmethod
@@ -97,12 +103,13 @@ class Model(unittest.TestCase):
     def compiled(cls, name, *options):
         path = cls.path / f"{name}.etca"
         subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / cls.page,
-                        "--config", CONFIGS / cls.config_file, *TARGET, "--no-proofs", *options, "-o", path], check=True)
+                        "--config", cls.path / "config.json", *TARGET, "--no-proofs", *options, "-o", path], check=True)
         return etcrt.Program(path)
 
     def decoder(self, program, kind=Decoder, sampling=SAMPLING):
-        weights = etcrt.Weights(program, etcrt.Checkpoint(self.path))
-        return kind(program, weights, self.config, 2, 64, SMS, sampling)
+        devices = RANK_DEVICES if DEVICE is not None and program.mesh() else None
+        weights = load_weights(program, etcrt.Checkpoint(self.path), devices)
+        return kind(program, weights, self.config, 2, 64, SMS, sampling, devices)
 
     def texts(self, decoder, ahead, count=24):
         return generate(decoder, PROMPTS, count, [], lambda i, made: None, ahead)
@@ -187,6 +194,34 @@ class StepsTest(Model):
         self.assertEqual(self.texts(self.decoder(self.drawing, sampling=()), 8), expected)
         with self.assertRaises(ValueError):
             self.decoder(plain)
+
+
+class RanksTest(Model):
+    """Two ranks, with a part of the checkpoint each. Their sums have another order than those of one, so
+    logits are close, and tokens the same as long as no two are near ties."""
+
+    page, config_file, sizes = "qwen3.etir", "qwen3-tiny.json", {"vocab_size": 1024}
+
+    def test_two_ranks_make_the_text_of_one(self):
+        one = self.texts(self.decoder(self.compiled("one"), sampling=()), 1, 6)
+        self.assertEqual(self.texts(self.decoder(self.compiled("two", "-D", "tp=2"), sampling=()), 1, 6), one)
+
+    @unittest.skipIf(os.environ.get("ETC_EMULATOR_SMS"), "the emulated device records nothing")
+    def test_steps_of_two_ranks_follow_each_other(self):
+        program = self.compiled("drawing", "-D", "tp=2", "-D", "sampling=true")
+        alone = self.texts(self.decoder(program), 1, 12)
+        self.assertEqual([len(text) for text in alone], [12, 12])
+        self.assertEqual(self.texts(self.decoder(program), 6, 12), alone)
+
+    @unittest.skipIf(DEVICE is not None, "of the host")
+    def test_places_that_do_not_fit_are_refused(self):
+        checkpoint, two = etcrt.Checkpoint(self.path), self.compiled("two", "-D", "tp=2")
+        with self.assertRaisesRegex(ValueError, "runs on the host, so its ranks have no devices"):
+            load_weights(two, checkpoint, [0, 1])
+        with self.assertRaisesRegex(ValueError, "weights of 1 ranks for 2"):
+            Decoder(two, load_weights(two, checkpoint)[0], self.config, 2, 64)
+        with self.assertRaisesRegex(ValueError, "2 devices: the program is for one, as it was compiled"):
+            load_weights(self.compiled("one"), checkpoint, [0, 1])
 
 
 class MixtureTest(Model):

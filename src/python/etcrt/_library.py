@@ -91,6 +91,7 @@ class GraphInfo(ctypes.Structure):
         ("dims", ctypes.c_int32),
         ("params", ctypes.c_int32),
         ("kernels", ctypes.c_int32),
+        ("mesh", ctypes.c_char_p),
     ]
 
 
@@ -239,6 +240,7 @@ _SIGNATURES = {
     "etc_checkpoint_tensor": [_POINTER, _INT32, _TO(CheckpointTensorInfo)],
     "etc_weights_load": [_POINTER, _TEXT, _POINTER, _TO(WeightsOptions), _TO(_POINTER)],
     "etc_weights_bytes": [_POINTER, _TO(_INT64)],
+    "etc_device_use": [_INT32],
     "etc_device_alloc": [_INT64, _TO(_POINTER)],
     "etc_device_free": [_POINTER],
     "etc_device_copy_to": [_POINTER, _POINTER, _INT64],

@@ -4,12 +4,11 @@ import dataclasses
 import math
 import struct
 import time
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._library import call
-from .memory import Buffer, HostInts, Queue, product
+from .memory import product
 from .program import Program
-from .runtime import Runtime
+from .ranks import Ranks
 from .weights import Weights
 
 _ELEMENT_BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i64": 8, "u32": 4}
@@ -108,18 +107,19 @@ class Decoder:
     new tokens of a sequence, and `most_rows` how many of all sequences; `last` whether the program was
     compiled with `last_logits`, so that a step has logits of the last of these alone; `draws` whether
     it was compiled with `sampling`, which `sampling`, one for each sequence, needs. Of a program with
-    `logprobs`, `scored` has those of the last step by sequence."""
+    `logprobs`, `scored` has those of the last step by sequence.
 
-    def __init__(self, program: Program, weights: Weights, config: Dict[str, Any], batch: int,
-                 positions: int, sms: int = 0, sampling: Sequence[Sampling] = ()):
-        self._run = Runtime(program)
-        self._on_device = program.target() != "host"
-        self._buffers: Dict[str, Buffer] = {}
+    Of a program with a mesh, `weights` are those of each rank, and rank r runs on device r or on
+    `devices[r]` (`etcrt.ranks.load_weights`). All ranks choose the same tokens, and the first one
+    tells them."""
+
+    def __init__(self, program: Program, weights: Union[Weights, Sequence[Weights]],
+                 config: Dict[str, Any], batch: int, positions: int, sms: int = 0,
+                 sampling: Sequence[Sampling] = (), devices: Optional[Sequence[int]] = None):
         self._params = program.params()
         self._sequences: Sequence[int] = ()  # whose pages the page table has
         self._next: List[int] = []  # the position of the token that each is to take
         self._pair: Optional[Callable[[], None]] = None  # launches two steps that follow each other
-        self._queue = Queue(self._on_device)
         dims = program.dims()
         self.several = "row_start" in self._params
         self.last = bool(program.constants().get("last_logits", False))
@@ -138,13 +138,17 @@ class Decoder:
         limit = dims["max_pages"][1]
         if self._pages > limit:
             raise ValueError(f"{positions} positions are more than the program's {limit * page}")
-        self._run.set_dim("max_pages", self._pages)
-        self._run.set_dim("num_pages", batch * self._pages)
+        loaded = [weights] if isinstance(weights, Weights) else weights
+        self._ranks = Ranks(program, loaded, devices)
+        self._first = self._ranks.all[0]
+        self._run, self._buffers = self._first.run, self._first.buffers
+        self._set_dim("max_pages", self._pages)
+        self._set_dim("num_pages", batch * self._pages)
         if self.draws:
-            self._run.set_dim("slots", batch)
-            self._run.set_dim("ring", MOST_STEPS)
-        self._run.set_sms(sms)
-        self._run.bind_weights(weights)
+            self._set_dim("slots", batch)
+            self._set_dim("ring", MOST_STEPS)
+        for rank in self._ranks.all:
+            rank.run.set_sms(sms)
         self._set_sizes(self.most_rows, batch)
         inputs = ["ids", "pos", "page_table", *(["row_start"] if self.several else [])]
         drawn = ["slot", "next_ids", "next_pos"] if self.draws else []
@@ -154,41 +158,59 @@ class Decoder:
         self._of_step = [*inputs, "logits", "token", *drawn, *self._scores]
         kept = [*_SETTINGS, "seen"] if self.draws else []
         for name in (*self._of_step, *kept, "inv_freq", "k_cache", "v_cache"):
-            size = product(self._run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
-            if name in ("next_ids", "next_pos"):  # by turns with the step's own
-                size = max(size, self._buffers[name[len("next_"):]].size)
-            self._buffers[name] = Buffer(size, self._on_device)
-            self._bind(name)
+            self._allocate(name)
         frequencies = rotary_frequencies(config)
-        self._buffers["inv_freq"].write(struct.pack(f"{len(frequencies)}f", *frequencies))
+        self._write("inv_freq", frequencies, "f")
         for name in ("k_cache", "v_cache", *(["seen"] if self.draws else [])):
-            self._buffers[name].fill(0)
+            for rank in self._ranks.all:
+                rank.buffers[name].fill(0)
         if self.draws:
             self._set_sampling(sampling or [Sampling()] * batch)
-            self._ring = HostInts(batch * MOST_STEPS, self._on_device)
-            self._run.bind_pointer("ring", self._ring.address, "i32", (batch, MOST_STEPS))
-        self._run.reserve()
-        if self._on_device:
-            call("etc_device_synchronize")  # what was filled is there for the queue
+            self._make_rings(batch)
+        self._ranks.reserve()
+        for rank in self._ranks.all:
+            rank.settle()
+
+    def _set_dim(self, name: str, value: int) -> None:
+        for rank in self._ranks.all:
+            rank.run.set_dim(name, value)
 
     def _set_sizes(self, rows: int, sequences: int) -> None:
-        self._run.set_dim("batch", rows)
+        self._set_dim("batch", rows)
         if self.several:
-            self._run.set_dim("extra", rows - sequences)
+            self._set_dim("extra", rows - sequences)
 
     def _set_sampling(self, sampling: Sequence[Sampling]) -> None:
         for name, kind in _SETTINGS.items():
             values = [getattr(one, name) for one in sampling]
             if name == "seed":
                 values = [value - 2**64 if value >= 2**63 else value for value in values]
-            self._buffers[name].write(struct.pack(f"{len(values)}{kind}", *values))
+            self._write(name, values, kind)
+
+    def _allocate(self, name: str) -> None:
+        for rank in self._ranks.all:
+            size = product(rank.run.shape(name)) * _ELEMENT_BYTES[self._params[name].dtype]
+            if name in ("next_ids", "next_pos"):  # by turns with the step's own
+                size = max(size, rank.buffers[name[len("next_"):]].size)
+            rank.allocate(name, size)
+            rank.bind(name)
+
+    def _make_rings(self, batch: int) -> None:
+        """Where ranks tell the tokens of steps that follow each other."""
+        self._rings = []
+        for rank in self._ranks.all:
+            ring = rank.allocate_ints(batch * MOST_STEPS)
+            rank.run.bind_pointer("ring", ring.address, "i32", (batch, MOST_STEPS))
+            self._rings.append(ring)
 
     def _bind(self, name: str, buffer: str = "") -> None:
-        self._run.bind_pointer(name, self._buffers[buffer or name].address,
-                               self._params[name].dtype, self._run.shape(name))
+        for rank in self._ranks.all:
+            rank.bind(name, buffer)
 
-    def _write(self, name: str, values: Sequence[int]) -> None:
-        self._buffers[name].write(struct.pack(f"{len(values)}i", *values))
+    def _write(self, name: str, values: Sequence[Any], kind: str = "i") -> None:
+        data = struct.pack(f"{len(values)}{kind}", *values)
+        for rank in self._ranks.all:
+            rank.buffers[name].write(data)
 
     def step(self, pieces: Sequence[Piece]) -> List[int]:
         """The next token behind each piece; no two are of one sequence."""
@@ -210,8 +232,8 @@ class Decoder:
             if self.draws:
                 self._write("slot", sequences)
             self._sequences = sequences
-        self._run.launch(self._queue.address)
-        self._wait()
+        self._ranks.launch()
+        self._ranks.wait()
         rows = list(range(len(pieces))) if self.last else [end - 1 for end in starts[1:]]
         count = product(self._run.shape("token"))
         tokens = struct.unpack(f"{count}i", self._buffers["token"].read(4 * count))
@@ -231,10 +253,6 @@ class Decoder:
                                         for i in range(row * count, (row + 1) * count)])
                 for row in rows]
 
-    def _wait(self) -> None:
-        self._run.check(self._queue.address)
-        self._queue.wait()
-
     def follow(self, steps: int, ahead: int, wanted: Callable[[], bool]) -> Iterator[List[int]]:
         """What steps draw that go on with the sequences of the last one, each by the token that was
         drawn before: a list for each step. `steps` is even, and so many are launched, two at a time,
@@ -244,7 +262,8 @@ class Decoder:
             raise ValueError(f"{steps} steps cannot follow, {ahead} at a time")
         if self._pair is None:
             self._pair = self._recorded_pair()
-        self._ring.fill(-1)
+        for ring in self._rings:
+            ring.fill(-1)
         launched = seen = 0
         try:
             while seen < launched or (launched < steps and wanted()):
@@ -254,7 +273,7 @@ class Decoder:
                 yield self._landed(seen)
                 seen += 1
         finally:
-            self._wait()
+            self._ranks.wait()
             self._next = [position + launched for position in self._next]
 
     def _recorded_pair(self) -> Callable[[], None]:
@@ -265,26 +284,26 @@ class Decoder:
             self._write("row_start", range(count + 1))
         for name in self._of_step:
             self._bind(name)
-        self._run.reserve()  # these sizes may have a kernel of their own
+        self._ranks.reserve()  # these sizes may have a kernel of their own
 
         def enqueue() -> None:
             for read, made in (("next_", ""), ("", "next_")):
                 for name in ("ids", "pos"):
                     self._bind(name, read + name)
                     self._bind(f"next_{name}", made + name)
-                self._run.launch(self._queue.address)
+                self._ranks.launch()
 
-        return self._queue.recorded(enqueue)
+        return self._ranks.recorded(enqueue)
 
     def _landed(self, step: int) -> List[int]:
         """The tokens of a step, counted from the last one that was no pair's, as soon as they are there."""
-        values = self._ring.values
+        values = self._rings[0].values
         places = [sequence * MOST_STEPS + (position + 1 + step) % MOST_STEPS
                   for sequence, position in zip(self._sequences, self._next)]
         begin = time.monotonic()
         while any(values[place] < 0 for place in places):
             if time.monotonic() - begin > _PATIENCE:
-                self._wait()
+                self._ranks.wait()
                 if any(values[place] < 0 for place in places):
                     raise RuntimeError("a step has ended without its tokens")
         tokens = [values[place] for place in places]

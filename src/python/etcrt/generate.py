@@ -16,7 +16,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from ._library import Error
 from .decoder import MOST_STEPS, Decoder, Piece, Sampling
 from .program import Program
-from .weights import Checkpoint, Weights
+from .ranks import load_weights
+from .weights import Checkpoint
 
 
 def end_tokens(folder: Path, config: Dict[str, Any]) -> List[int]:
@@ -134,6 +135,10 @@ def chat_text(folder: Path, prompt: str) -> str:
         messages=[{"role": "user", "content": prompt}], add_generation_prompt=True, **tokens)
 
 
+def device_numbers(text: str) -> List[int]:
+    return [int(word) for word in text.split(",")]
+
+
 def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="etc-generate", description="Continues texts with a model's checkpoint")
@@ -164,6 +169,9 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
                          help="steps that are under way while the host reads tokens, 8 by default")
     parser.add_argument("--sms", type=int, default=0,
                         help="SMs, or threads on the host, to use; 0 for all")
+    parser.add_argument("--devices", type=device_numbers,
+                        help="of a program that was compiled with -D tp=N: the GPU of each rank, "
+                             "0,1,.. by default")
     parser.add_argument("--quiet", action="store_true", help="no timings")
     return parser.parse_args(arguments)
 
@@ -199,10 +207,11 @@ def _run(options: argparse.Namespace) -> None:
     sampling = _sampling(options, len(prompts))
     begin = time.perf_counter()
     program = Program(options.program)
-    weights = Weights(program, Checkpoint(options.folder), prefix=prefix)
+    weights = load_weights(program, Checkpoint(options.folder), options.devices, prefix)
     loaded = time.perf_counter()
     positions = max(map(len, prompts)) + options.max_tokens
-    decoder = Decoder(program, weights, config, len(prompts), positions, options.sms, sampling)
+    decoder = Decoder(program, weights, config, len(prompts), positions, options.sms, sampling,
+                      options.devices)
     if options.logprobs and not decoder.scores:
         raise ValueError("--logprobs: the program was compiled without `-D logprobs=N`")
     printer = _Printer(tokenizer)
@@ -227,7 +236,7 @@ def _run(options: argparse.Namespace) -> None:
     if not options.quiet and times:
         count = max(map(len, made))
         rest = (times[-1] - times[0]) * 1e3 / max(count - 1, 1)
-        print(f"{weights.bytes() / 1e9:.2f} GB loaded in {loaded - begin:.2f} s, first token after "
+        print(f"{sum(each.bytes() for each in weights) / 1e9:.2f} GB loaded in {loaded - begin:.2f} s, first token after "
               f"{times[0] - loaded:.2f} s ({max(map(len, prompts))} tokens of prompt), then "
               f"{rest:.2f} ms for each of {count}", file=sys.stderr)
 

@@ -2,7 +2,7 @@
 
 import ctypes
 import sys
-from typing import Callable, Sequence
+from typing import Callable, NamedTuple, Optional, Sequence
 
 from ._library import Handle, call
 
@@ -15,14 +15,28 @@ def current_stream() -> int:
     return torch.cuda.current_stream().cuda_stream
 
 
-class Buffer:
-    """Bytes in the current device's memory, or on the host."""
+class Place(NamedTuple):
+    """Where a rank or a program has its memory: on the host, or on a device; None: the current one."""
 
-    def __init__(self, size: int, on_device: bool):
+    on_device: bool
+    device: Optional[int] = None
+
+    def use(self) -> None:
+        """Makes a device that has a number current for this thread."""
+        if self.device is not None:
+            call("etc_device_use", self.device)
+
+
+class Buffer:
+    """Bytes in a device's memory, or on the host."""
+
+    def __init__(self, size: int, on_device: bool, device: Optional[int] = None):
         self.size = size
         self.on_device = on_device
+        self._place = Place(on_device, device)
         self._device = ctypes.c_void_p()
         if on_device:
+            self._place.use()
             call("etc_device_alloc", size, ctypes.byref(self._device))
         else:
             self._host = ctypes.create_string_buffer(size + 255)
@@ -40,7 +54,9 @@ class Buffer:
     def fill(self, value: int) -> None:
         """All bytes."""
         if self.on_device:
-            call("etc_device_fill", self.address, value, self.size, current_stream())
+            self._place.use()
+            stream = current_stream() if self._place.device is None else 0
+            call("etc_device_fill", self.address, value, self.size, stream)
         else:
             ctypes.memset(self.address, value, self.size)
 
@@ -49,6 +65,7 @@ class Buffer:
         if len(data) > self.size:
             raise ValueError(f"{len(data)} bytes do not fit into a buffer of {self.size}")
         if self.on_device:
+            self._place.use()
             call("etc_device_copy_to", self.address, data, len(data))
         else:
             ctypes.memmove(self.address, data, len(data))
@@ -59,6 +76,7 @@ class Buffer:
             raise ValueError(f"a buffer of {self.size} bytes has no {size}")
         data = ctypes.create_string_buffer(size)
         if self.on_device:
+            self._place.use()
             call("etc_device_copy_from", data, self.address, size)
         else:
             ctypes.memmove(data, self.address, size)
@@ -92,9 +110,11 @@ class Queue:
     """Launches of a device in their order, which other work does not wait for; of host programs, which
     run when they are launched, none."""
 
-    def __init__(self, on_device: bool):
+    def __init__(self, place: Place):
+        self._place = place
         self._stream = ctypes.c_void_p()
-        if on_device:
+        if place.on_device:
+            place.use()
             call("etc_stream_create", ctypes.byref(self._stream))
 
     def __del__(self) -> None:
@@ -110,16 +130,16 @@ class Queue:
         if self._stream:
             call("etc_stream_synchronize", self._stream)
 
-    def recorded(self, enqueue: Callable[[], None]) -> Callable[[], None]:
-        """Enqueues what a function does, as one CUDA graph."""
-        if not self._stream:
-            return enqueue
-        graph = Handle("etc_recording_free")
+    def begin(self) -> None:
+        """What is enqueued from here to `end` is recorded, and does not run."""
+        self._place.use()
         call("etc_recording_begin", self._stream)
-        try:
-            enqueue()
-        finally:
-            call("etc_recording_end", self._stream, ctypes.byref(graph.pointer))
+
+    def end(self) -> Callable[[], None]:
+        """Enqueues what was recorded, as one CUDA graph."""
+        graph = Handle("etc_recording_free")
+        self._place.use()
+        call("etc_recording_end", self._stream, ctypes.byref(graph.pointer))
         return lambda: call("etc_recording_launch", graph.pointer, self._stream)
 
 

@@ -92,6 +92,11 @@ class Program:
             dims[info.name.decode()] = (info.min, info.max, info.multiple)
         return dims
 
+    def mesh(self, graph: Optional[str] = None) -> Optional[str]:
+        """The dimension that is the number of ranks; None: the graph runs alone."""
+        name = self._graph_info(graph).mesh
+        return None if name is None else name.decode()
+
     def params(self, graph: Optional[str] = None) -> Dict[str, Param]:
         """By name, in the order of the manifest."""
         params = {}

@@ -1,0 +1,151 @@
+"""The ranks of a decode step, all in this process, with the memory of each."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable, Dict, List, Optional, Sequence
+
+from ._library import Error, call
+from .group import Group
+from .memory import Buffer, HostInts, Place, Queue
+from .program import Program
+from .runtime import Runtime
+from .weights import Checkpoint, Weights
+
+
+def number_of_ranks(program: Program, devices: Optional[Sequence[int]] = None) -> int:
+    """One for each device, else the only number that the program is for; 0: it has no mesh."""
+    mesh = program.mesh()
+    if mesh is None:
+        if devices is not None and len(devices) != 1:
+            raise ValueError(f"{len(devices)} devices: the program is for one, as it was compiled "
+                             "without `-D tp=N`")
+        return 0
+    if devices is not None:
+        return len(devices)
+    least, most, _ = program.dims()[mesh]
+    if least != most:
+        raise ValueError(f"the program is for {least} to {most} ranks: name a device for each")
+    return least
+
+
+def load_weights(program: Program, checkpoint: Checkpoint, devices: Optional[Sequence[int]] = None,
+                 prefix: str = "") -> List[Weights]:
+    """Those of each rank, on its device: rank 0 on device 0, and so on, or on `devices`. Of a program
+    without a mesh one. All ranks load at the same time."""
+    ranks = number_of_ranks(program, devices)
+    places = _places(program, ranks, devices)
+
+    def load(rank: int) -> Weights:
+        try:
+            places[rank].use()
+            return Weights(program, checkpoint, prefix=prefix, rank=rank, ranks=ranks)
+        except Error as error:
+            raise Error(error.status, f"rank {rank}: {error}" if ranks else str(error)) from None
+
+    with ThreadPoolExecutor(len(places)) as pool:
+        return list(pool.map(load, range(len(places))))
+
+
+def _places(program: Program, ranks: int, devices: Optional[Sequence[int]]) -> List[Place]:
+    if program.target() == "host":
+        if devices is not None:
+            raise ValueError("the program runs on the host, so its ranks have no devices")
+        return [Place(False)] * max(ranks, 1)
+    if devices is None:
+        return [Place(True, rank) for rank in range(ranks)] or [Place(True)]
+    return [Place(True, device) for device in devices]
+
+
+class Rank:
+    """A graph's instance with its buffers, and the queue of its launches."""
+
+    def __init__(self, run: Runtime, place: Place):
+        self.run = run
+        self.buffers: Dict[str, Buffer] = {}
+        self.queue = Queue(place)
+        self._place = place
+        self._params = run.program.params()
+
+    def allocate(self, name: str, size: int) -> None:
+        self.buffers[name] = Buffer(size, self._place.on_device, self._place.device)
+
+    def allocate_ints(self, count: int) -> HostInts:
+        """On the host, for launches to store to."""
+        self._place.use()
+        return HostInts(count, self._place.on_device)
+
+    def bind(self, name: str, buffer: str = "") -> None:
+        """A buffer, under its own name or that of another parameter."""
+        self.run.bind_pointer(name, self.buffers[buffer or name].address, self._params[name].dtype,
+                              self.run.shape(name))
+
+    def settle(self) -> None:
+        """What was filled is there for the queue."""
+        if self._place.on_device:
+            self._place.use()
+            call("etc_device_synchronize")
+
+
+class Ranks:
+    """All ranks, which are launched together; of a program without a mesh one."""
+
+    def __init__(self, program: Program, weights: Sequence[Weights],
+                 devices: Optional[Sequence[int]] = None):
+        count = number_of_ranks(program, devices)
+        places = _places(program, count, devices)
+        if len(weights) != len(places):
+            raise ValueError(f"weights of {len(weights)} ranks for {len(places)}")
+        self._on_device = places[0].on_device
+        self._group: Optional[Group] = None
+        if count:
+            on = [place.device for place in places if place.device is not None]
+            self._group = Group(program, devices=on) if self._on_device else Group(program, count)
+        else:
+            places[0].use()
+        runs = self._group.members if self._group else [Runtime(program)]
+        self.all = [Rank(run, place) for run, place in zip(runs, places)]
+        for rank, loaded in zip(self.all, weights):
+            rank.run.bind_weights(loaded)
+
+    @property
+    def _streams(self) -> List[int]:
+        return [rank.queue.address for rank in self.all]
+
+    def reserve(self) -> None:
+        if self._group:
+            self._group.reserve()
+        else:
+            self.all[0].run.reserve()
+
+    def launch(self) -> None:
+        """Each rank, on its queue."""
+        if self._group:
+            self._group.launch(self._streams)
+        else:
+            self.all[0].run.launch(self.all[0].queue.address)
+
+    def wait(self) -> None:
+        """Until all launches have ended; an Error where one of them failed."""
+        if self._group:
+            self._group.synchronize(self._streams)
+        else:
+            self.all[0].run.check(self.all[0].queue.address)
+            self.all[0].queue.wait()
+
+    def recorded(self, enqueue: Callable[[], None]) -> Callable[[], None]:
+        """Enqueues what a function launches, as one CUDA graph for each rank."""
+        if not self._on_device:
+            return enqueue
+        begun: List[Queue] = []
+        try:
+            for rank in self.all:
+                rank.queue.begin()
+                begun.append(rank.queue)
+            enqueue()
+        finally:
+            graphs = [queue.end() for queue in begun]
+
+        def launch() -> None:
+            for graph in graphs:
+                graph()
+
+        return launch
