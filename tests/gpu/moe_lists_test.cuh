@@ -45,7 +45,7 @@ struct MoeListsProgram : MoeListsSizes {
     float* weight;
   };
   struct ListConfig {
-    static constexpr i64 experts = kExperts, max_batch = kMostRows;
+    static constexpr i64 experts = kExperts, own = kExperts, max_batch = kMostRows;
   };
   struct ListArgs {
     const i32* chosen;

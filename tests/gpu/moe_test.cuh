@@ -19,7 +19,7 @@ struct MoeSizes {
 
 struct MoeProgram : MoeSizes {
   struct RouteConfig {
-    static constexpr i64 top = kTop, max_batch = kMostRows;
+    static constexpr i64 top = kTop, own = kExperts, max_batch = kMostRows;
     static constexpr bool renormalise = true;
   };
   struct RouteArgs {

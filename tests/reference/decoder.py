@@ -249,23 +249,31 @@ def new_tokens(batch, variant, rng):
     return np.array(counts, np.int32), contexts
 
 
-def sizes_of_ranks(config, tp):
-    """Of a model of which each rank has heads, inner rows and tokens as the configuration counts them."""
+def sizes_of_ranks(config, tp, whole_experts=False):
+    """Of a model of which each rank has heads, inner rows and tokens as the configuration counts them, or
+    whole experts in the place of inner rows."""
     if tp == 1:
         return {}
     inner = "moe_intermediate_size" if "num_experts" in config else "intermediate_size"
-    names = ("num_attention_heads", "num_key_value_heads", inner, "vocab_size")
+    names = ("num_attention_heads", "num_key_value_heads", "num_experts" if whole_experts else inner,
+             "vocab_size")
     return {name: tp * config[name] for name in names} | {"tp": tp}
 
 
 def make(config_name, batch, rng, variant=None, tp=1):
     """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt", and in
     "last", where only the last row of each has logits. In "routing" the step also tells the weights of
-    experts. Each of `tp` ranks has the sizes of the configuration."""
+    experts. Each of `tp` ranks has the sizes of the configuration. Variants of ranks are
+    "experts", where they have whole experts, and "idle", where none but the first rank's is chosen;
+    "experts+rows" is both."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
-    sizes = sizes_of_ranks(config, tp)
+    words = (variant or "").split("+")
+    variant = next((word for word in words if word not in ("", "experts", "idle")), None)
+    sizes = sizes_of_ranks(config, tp, "experts" in words)
     config |= sizes
+    if "idle" in words:
+        config["idle_experts"] = range(config["num_experts"] // tp, config["num_experts"])
     layers, kv_heads, dim = (
         config[key] for key in ("num_hidden_layers", "num_key_value_heads", "head_dim")
     )
@@ -301,6 +309,9 @@ def make(config_name, batch, rng, variant=None, tp=1):
     dims = {"batch": batch, "max_pages": max_pages, "num_pages": num_pages}
     expected = {"logits": Expectation(logits, np.float32, 2e-2)}
     options = [word for name, value in sizes.items() for word in ("-D", f"{name}={value}")]
+    if "experts" in words:
+        options += ("-D", "expert_parallel=true")
+        inputs |= {f"own_{name}": inputs.pop(name) for name in ("gate_proj", "up_proj", "down_proj")}
     if variant == "routing":
         expected["routing"] = Expectation(routing, np.float32, 2e-2)
         options += ("-D", "routing=true")

@@ -32,6 +32,12 @@ def gaps(config, logits):
 def settle_router(config, bits, normed):
     """The router's values, after `bits` were changed a little until every choice is a clear one: there
     are fewer rows than columns, so for each row the first logit that is not chosen may be lowered."""
+    idle = config.get("idle_experts")
+    if idle:  # their logits are below all others
+        values = from_bf16(bits)
+        change = np.zeros((len(normed), len(bits)))
+        change[:, list(idle)] = -10 * np.abs(normed @ values.T).max()
+        bits[:] = to_bf16((values + (np.linalg.pinv(normed) @ change).T).astype(np.float32))
     while True:
         values = from_bf16(bits)
         logits = normed @ values.T

@@ -224,6 +224,25 @@ class RanksTest(Model):
             load_weights(self.compiled("one"), checkpoint, [0, 1])
 
 
+class RanksOfExpertsTest(Model):
+    """Two ranks with whole experts, which they take from the checkpoint by their numbers."""
+
+    page, config_file, sizes = "qwen3_moe.etir", "qwen3moe-tiny.json", {"vocab_size": 1024}
+
+    def test_whole_experts_make_the_text_of_parts(self):
+        parts = self.decoder(self.compiled("parts", "-D", "tp=2"), Watched, ())
+        whole = self.decoder(self.compiled("whole", "-D", "tp=2", "-D", "expert_parallel=true"), Watched, ())
+        self.texts(parts, 1, 3)
+        self.texts(whole, 1, 3)
+        for (_, expected, _), (_, logits, _) in zip(parts.steps[:3], whole.steps):
+            for row, other in zip(logits, expected):
+                self.assertLess(np.linalg.norm(row - other), 0.03 * np.linalg.norm(other))
+        again = self.decoder(self.compiled("whole", "-D", "tp=2", "-D", "expert_parallel=true"), Watched, ())
+        self.texts(again, 1, 3)
+        for (_, expected, _), (_, logits, _) in zip(whole.steps, again.steps):
+            np.testing.assert_array_equal(logits, expected)
+
+
 class MixtureTest(Model):
     """Without drawing, and with it in a program whose steps take prompts in pieces."""
 

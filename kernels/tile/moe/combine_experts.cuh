@@ -1,6 +1,7 @@
 // What the experts of each token found: y[b, n] = the sum over s of weight[b, s] * z[slot[b, s],
 // n], in the order of s, and where Args has `residual`, that and residual[b, n]. A y that is
-// symmetric, [ranks, b, n], gets it at every rank, as y[rank, b, n].
+// symmetric, [ranks, b, n], gets it at every rank, as y[rank, b, n]; there a choice whose slot is
+// behind z is another rank's, and adds nothing.
 //
 // Task (b, c): `columns` outputs of one token, a multiple of 4; each thread has 4 neighbours.
 //
@@ -59,13 +60,14 @@ class CombineExperts {
     for (int s = 0; s < kTop; ++s) {
       rows[s] = i64(LoadRelaxed(slots + s)) * kOutputs;
       weight[s] = BitsToFloat(LoadRelaxed(weights + s));
+      weight[s] = IsOwn<Args>(rows[s]) ? weight[s] : 0.0f;
     }
 #pragma unroll 1
     for (int n = c * kColumns + consumer.thread * 4; n < end; n += Consumer::kThreads * 4) {
       Vec4 found[kTop];
 #pragma unroll
       for (int s = 0; s < kTop; ++s) {
-        found[s] = LoadGlobal(args.z + rows[s] + n);
+        found[s] = IsOwn<Args>(rows[s]) ? LoadGlobal(args.z + rows[s] + n) : Vec4{};
       }
       float sums[4] = {};
 #pragma unroll
@@ -80,6 +82,16 @@ class CombineExperts {
   }
 
  private:
+  /// Whether z has it, which it has where no ranks share the experts.
+  template <class A>
+  static ETC_DEVICE bool IsOwn(i64 row) {
+    if constexpr (SendsSums<A>::value) {
+      return row < i64(A::z_0) * kOutputs;
+    } else {
+      return true;
+    }
+  }
+
   /// Four bf16.
   struct alignas(8) Words {
     u32 low, high;

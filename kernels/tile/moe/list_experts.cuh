@@ -5,13 +5,15 @@
 // ascending order, take the slots of as many places of G slots as they fill, and the places of the
 // experts follow each other: used [P] says whose a place is, count [P] how many of its slots are
 // taken, n_used [1] how many places there are, token [P * G] the token of each slot, and slot [B,
-// top] where each choice of each token is. What has no token is 0. One task makes all of it.
+// top] where each choice of each token is. What has no token is 0. One task makes all of it. Of ranks
+// that have `own` of the experts each, the lists have a rank's own alone, counted from its first one,
+// and a choice of another has the slot P * G.
 //
 //   tokens of an expert  a bit for each, set by the threads of their choices: each sets its own, so
 //                        that the order in which they do is no matter
 //   rank in its list     the number of bits before a token's
 //
-// Config: max_batch.
+// Config: experts, own, max_batch.
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -25,7 +27,8 @@ template <class Config, class Args>
 class ListExperts {
   static constexpr int kRows = int(Config::max_batch);
   static constexpr int kTop = int(Args::chosen_1);
-  static constexpr int kExperts = int(Config::experts);
+  static constexpr int kExperts = int(Config::own);  // with lists
+  static constexpr bool kIsPart = Config::own < Config::experts;
   static constexpr int kPlaces = int(Args::used_0);
   static constexpr int kSlots = int(Args::token_0) / kPlaces;  // of a place
   static constexpr int kWords = DivideUp(kRows, 32);
@@ -57,6 +60,9 @@ class ListExperts {
     consumer.Sync();
     choices.ForEach(consumer, [&](int i, int e) {
       int b = i / kTop;
+      if (!IsListed(e)) {
+        return;
+      }
       AddShared(SharedAddress(&scratch.tokens[e][b / 32]), 1u << b % 32);
     });
     consumer.Sync();
@@ -73,10 +79,11 @@ class ListExperts {
   struct Choices {
     const u32* chosen;
     int number;
+    int begin;  // the first expert with a list
     u32 held[kHeld ? kChoices : 1];
 
     ETC_DEVICE Choices(const Consumer& consumer, const Args& args, int all)
-        : chosen(reinterpret_cast<const u32*>(args.chosen)), number(all) {
+        : chosen(reinterpret_cast<const u32*>(args.chosen)), number(all), begin(FirstListed(args)) {
       if constexpr (kHeld) {
 #pragma unroll
         for (int round = 0; round < kChoices; ++round) {
@@ -92,17 +99,27 @@ class ListExperts {
         for (int round = 0; round < kChoices; ++round) {
           int i = round * kThreads + consumer.thread;
           if (i < number) {
-            body(i, int(held[round]));
+            body(i, int(held[round]) - begin);
           }
         }
       } else {
 #pragma unroll 1
         for (int i = consumer.thread; i < number; i += kThreads) {
-          body(i, int(LoadRelaxed(chosen + i)));
+          body(i, int(LoadRelaxed(chosen + i)) - begin);
         }
       }
     }
   };
+
+  static ETC_DEVICE int FirstListed(const Args& args) {
+    if constexpr (kIsPart) {
+      return int(args.dims.peers.rank) * kExperts;
+    } else {
+      return 0;
+    }
+  }
+  /// Of an expert that is counted from the first one.
+  static ETC_DEVICE bool IsListed(int e) { return !kIsPart || (e >= 0 && e < kExperts); }
 
   static ETC_DEVICE void Clear(const Consumer& consumer, const Args& args, Scratch& scratch) {
 #pragma unroll 1
@@ -182,6 +199,10 @@ class ListExperts {
   }
 
   static ETC_DEVICE void StoreSlot(const Args& args, const Scratch& scratch, int i, int e) {
+    if (!IsListed(e)) {
+      args.slot[i] = kPlaces * kSlots;
+      return;
+    }
     int b = i / kTop;
     u32 earlier = scratch.tokens[e][b / 32] & ((1u << b % 32) - 1);
     int slot = scratch.first[e] * kSlots + scratch.before[e][b / 32] + __popc(earlier);

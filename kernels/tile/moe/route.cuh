@@ -4,7 +4,8 @@
 // used [U] has the experts of all rows in ascending order, n_used [1] their number, weight [B, U]
 // the softmax over a row's experts, or with `renormalise` = false over all, and 0 where the expert
 // at that place is not the row's. One task makes all of it, so that there is one order of
-// everything.
+// everything. Of ranks that have `own` experts each, `used` has a rank's own alone, counted from
+// its first one, and so have n_used and weight.
 //
 //   a warp              one row, E / 32 logits in each lane
 //   the s-th expert     by two reductions over the warp: the largest key that is left, then the
@@ -14,7 +15,7 @@
 // Other SMs run other shares meanwhile, so the code of this one is seldom in an SM's instruction
 // cache: it is short, and what is done `top` times is a loop.
 //
-// Config: top, renormalise, max_batch.
+// Config: top, renormalise, own, max_batch.
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -29,6 +30,7 @@ class Route {
   static constexpr int kRows = int(Config::max_batch);
   static constexpr int kTop = int(Config::top);
   static constexpr int kExperts = int(Args::logits_1);
+  static constexpr int kOwn = int(Config::own);
   static constexpr int kPlaces = int(Args::used_0);
   static constexpr int kWords = DivideUp(kExperts, 32);
   static_assert(kTop <= kExperts && kTop <= 32, "a row has no more experts than a warp has lanes");
@@ -161,6 +163,14 @@ class Route {
         used[word] |= b < rows ? scratch.chosen[b][word] : 0;
       }
     }
+    int begin = FirstOwn(args);
+    if constexpr (kOwn < kExperts) {
+#pragma unroll
+      for (int word = 0; word < kWords; ++word) {
+        int own = word * 32 + consumer.lane - begin;
+        used[word] &= __ballot_sync(0xffffffffu, own >= 0 && own < kOwn);
+      }
+    }
     u32 bit = 1u << consumer.lane;
     int places[kWords];
     int number = 0;
@@ -178,7 +188,7 @@ class Route {
 #pragma unroll
       for (int word = 0; word < kWords; ++word) {
         if (places[word] >= 0) {
-          StoreWord(args.used, places[word], u32(word * 32 + consumer.lane));
+          StoreWord(args.used, places[word], u32(word * 32 + consumer.lane - begin));
         }
       }
 #pragma unroll 1
@@ -198,6 +208,14 @@ class Route {
 #pragma unroll 1
     for (int place = number + consumer.lane; place < kPlaces; place += 32) {
       StoreWord(args.weight, first + place, 0);
+    }
+  }
+
+  static ETC_DEVICE int FirstOwn(const Args& args) {
+    if constexpr (kOwn < kExperts) {
+      return int(args.dims.peers.rank) * kOwn;
+    } else {
+      return 0;
     }
   }
 
