@@ -9,7 +9,7 @@ median over rounds of launches on end.
 What an all-reduce costs is the difference to a rank that is alone: a model of one GPU with so many
 heads, inner rows and rows of the vocabulary as a rank has, over two all-reduces for each layer.
 
-    bench_multi.py [--models NAME,..] [--batches N,..] [--ranks N]
+    bench_multi.py [--models NAME,..] [--batches N,..] [--ranks N] [--whole-experts]
 
 $ETC is the compiler and $ETCRT names libetcrt.
 """
@@ -28,7 +28,7 @@ import decode_model
 import etcrt
 from bench_decode import bytes_read
 from etc_decoder import EtcDecoder
-from ranks_decoder import RanksDecoder, packed_part
+from ranks_decoder import RanksDecoder, name_in, part_of_tiles
 from timing import streaming_bytes_per_second
 
 AGREEMENT = 0.1  # of logits whose sums are in other orders: relative
@@ -42,6 +42,8 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--context", type=int, default=512)
     parser.add_argument("--launches", type=int, default=200, help="on end, for a time")
+    parser.add_argument("--whole-experts", action="store_true",
+                        help="of a mixture, on each rank, in the place of a part of each expert")
     parser.add_argument("--alike", type=int, default=1000, help="launches that must be alike")
     parser.add_argument(
         "--artifacts", default="build/bench_multi", help="folder of MODEL.RANKS.etca, which may be there"
@@ -51,17 +53,20 @@ def parse_arguments():
 
 def config_alone(config, ranks):
     """Of a model of one GPU with what a rank has."""
-    shared = ("num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size")
+    inner = "moe_intermediate_size" if "num_experts" in config else "intermediate_size"
+    shared = ("num_attention_heads", "num_key_value_heads", inner, "vocab_size")
     return {**config, **{name: config[name] // ranks for name in shared}}
 
 
 def program_of(name, ranks, options, alone=None):
     """Compiled beforehand, or now; with `alone`, the config of a rank that is."""
-    suffix = f"alone{options.ranks}" if alone else ranks
+    whole = options.whole_experts and ranks > 1
+    suffix = f"alone{options.ranks}" if alone else f"{ranks}.whole" if whole else ranks
     path = os.path.join(options.artifacts, f"{name.lower()}.{suffix}.etca")
     if not os.path.exists(path):
         source = decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]
         words = ["--config", decode_model.config_file(name), "-D", f"tp={ranks}"]
+        words += ["-D", "expert_parallel=true"] if whole else []
         for constant in alone or {}:
             if alone[constant] != decode_model.read_config(name)[constant]:
                 words += ["-D", f"{constant}={alone[constant]}"]
@@ -69,13 +74,11 @@ def program_of(name, ranks, options, alone=None):
     return etcrt.Program(path)
 
 
-def checkpoint(config, device):
-    """Names and random weights as a checkpoint has them, stacked over the layers, one at a time."""
-    layers, hidden, inner, vocabulary = (
-        config[key]
-        for key in ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
+def shapes_of(config):
+    """Of the weights, by the names of the model's page: those of the layers stacked."""
+    layers, hidden, vocabulary, dim = (
+        config[key] for key in ("num_hidden_layers", "hidden_size", "vocab_size", "head_dim")
     )
-    dim = config["head_dim"]
     q_size, kv_size = config["num_attention_heads"] * dim, decode_model.kv_width(config)
     shapes = {
         "embed": (vocabulary, hidden),
@@ -85,34 +88,44 @@ def checkpoint(config, device):
         "v_proj": (layers, kv_size, hidden),
         "o_proj": (layers, hidden, q_size),
         "post_norm": (layers, hidden),
-        "gate_proj": (layers, inner, hidden),
-        "up_proj": (layers, inner, hidden),
-        "down_proj": (layers, hidden, inner),
         "final_norm": (hidden,),
         "lm_head": (vocabulary, hidden),
     }
-    if config["model_type"] == "qwen3":
+    experts = [config["num_experts"]] if "num_experts" in config else []
+    inner = config["moe_intermediate_size" if experts else "intermediate_size"]
+    shapes |= {
+        "gate_proj": (layers, *experts, inner, hidden),
+        "up_proj": (layers, *experts, inner, hidden),
+        "down_proj": (layers, *experts, hidden, inner),
+    }
+    if experts:
+        shapes["router"] = (layers, *experts, hidden)
+    if config["model_type"] in ("qwen3", "qwen3_moe"):
         shapes |= {"q_norm": (layers, dim), "k_norm": (layers, dim)}
-    for name, shape in shapes.items():
-        mean, deviation = (1.0, 0.1) if "norm" in name else (0.0, 0.02)
-        weight = torch.empty(shape, dtype=torch.bfloat16, device=device)
-        yield name, weight.normal_(mean, deviation)
-    exponents = torch.arange(dim // 2, device=device) / (dim // 2)
-    yield "inv_freq", config["rope_theta"] ** -exponents.float()
+    return shapes
 
 
 def packed_weights(program, config, ranks):
-    """The same ones for each number of ranks; or nothing, where one GPU does not hold them."""
+    """The same ones for each number of ranks; or nothing, where one GPU does not hold them. Numbers that
+    are drawn alike are as good in any order, so they are drawn as the packed form of the whole."""
     torch.manual_seed(5)
     weights = [{} for _ in range(ranks)]
     try:
-        for name, weight in checkpoint(config, "cuda:0"):
+        for written, shape in shapes_of(config).items():
+            name = name_in(program, written)
+            mean, deviation = (1.0, 0.1) if "norm" in name else (0.0, 0.02)
+            weight = torch.empty(shape, dtype=torch.bfloat16, device="cuda:0").normal_(mean, deviation)
+            weight = program.as_packed({name: weight})[name]
             for rank in range(ranks):
-                weights[rank][name] = packed_part(program, name, weight, rank, ranks)
+                weights[rank][name] = part_of_tiles(program, name, weight, rank, ranks)
     except torch.OutOfMemoryError:
         if ranks > 1:
             raise
         return None
+    half = config["head_dim"] // 2
+    for rank, mine in enumerate(weights):
+        exponents = torch.arange(half, device=f"cuda:{rank}") / half
+        mine["inv_freq"] = config["rope_theta"] ** -exponents.float()
     return weights
 
 
@@ -161,7 +174,9 @@ def bench_model(name, options, bandwidth):
     config = decode_model.read_config(name)
     found, right = {batch: {} for batch in options.batches}, True
     alone = config_alone(config, options.ranks)
-    for ranks, shape in ((1, config), (options.ranks, config), ("alone", alone)):
+    shapes = [(1, config), (options.ranks, config)]
+    shapes += [] if options.whole_experts else [("alone", alone)]  # no such model of one GPU
+    for ranks, shape in shapes:
         count = 1 if ranks == "alone" else ranks
         program = program_of(name, count, options, alone if ranks == "alone" else None)
         weights = packed_weights(program, shape, count)
@@ -174,9 +189,12 @@ def bench_model(name, options, bandwidth):
         floor = bytes_read(config, batch, options.context) / bandwidth * 1e3
         took, logits, different = ways[options.ranks]
         share = floor / options.ranks
-        reduction = (took - ways["alone"][0]) / (2 * config["num_hidden_layers"]) * 1e3
-        text = f"{name:12} {batch:5} {share:8.3f} {took:8.3f} {share / took:5.0%} {reduction:9.2f} "
-        text += f"{different:9}"
+        text = f"{name:16} {batch:5} {share:8.3f} {took:8.3f} {share / took:5.0%} "
+        if "alone" in ways:
+            reduction = (took - ways["alone"][0]) / (2 * config["num_hidden_layers"]) * 1e3
+            text += f"{reduction:9.2f} {different:9}"
+        else:
+            text += f"{'-':>9} {different:9}"
         right &= different == 0
         if 1 in ways:
             one, expected, _ = ways[1]
@@ -194,7 +212,7 @@ def main():
     torch.cuda.empty_cache()
     print(f"{options.ranks} of {torch.cuda.device_count()} x {torch.cuda.get_device_name()}, reads "
           f"stream at {bandwidth / 1e12:.2f} TB/s, context {options.context}")
-    print("model        batch floor ms       ms share reduce us different  one GPU share    gain logits")
+    print("model            batch floor ms       ms share reduce us different  one GPU share    gain logits")
     failed = 0
     for name in options.models:
         try:

@@ -22,7 +22,7 @@ import decode_model
 import hf_decoder
 import routing
 from etc_decoder import EtcDecoder, compile_model
-from ranks_decoder import RanksDecoder, packed_part
+from ranks_decoder import RanksDecoder, name_in, packed_part
 
 ALLOWED_RATIO = 1.2
 REPEATED_CONTEXT = 512  # or the longest, when it is not among the contexts
@@ -40,6 +40,7 @@ def parse_arguments():
     parser.add_argument("--steps", type=int, default=32)
     parser.add_argument("--launches", type=int, default=1000, help="of the same input")
     parser.add_argument("--ranks", type=int, default=1, help="GPUs that share the model")
+    parser.add_argument("--whole-experts", action="store_true", help="of a mixture, on each rank")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     return parser.parse_args()
 
@@ -150,7 +151,10 @@ def packed_weights(program, weights, ranks):
     if ranks == 1:
         return program.pack_all(weights)
     return [
-        {name: packed_part(program, name, weight, rank, ranks) for name, weight in weights.items()}
+        {
+            name_in(program, name): packed_part(program, name_in(program, name), weight, rank, ranks)
+            for name, weight in weights.items()
+        }
         for rank in range(ranks)
     ]
 
@@ -205,6 +209,7 @@ def check_model(name, options):
     more = ["-D", "routing=true"] if mixture else []
     if options.ranks > 1:
         more += ["-D", f"tp={options.ranks}"]
+        more += ["-D", "expert_parallel=true"] if mixture and options.whole_experts else []
     program = compile_model(options.etc, name, options.out, arch, layers=options.layers, more=more)
     torch.manual_seed(1)
     model = hf_decoder.build(name, device, options.layers)

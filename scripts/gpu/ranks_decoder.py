@@ -14,6 +14,7 @@ SHARDED = {
     **{name: -2 for name in ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head")},
     **{name: -1 for name in ("q_bias", "k_bias", "v_bias")},
     **{name: 2 for name in ("k_cache", "v_cache")},
+    **{f"own_{name}_proj": 1 for name in ("gate", "up", "down")},
 }
 
 
@@ -21,6 +22,20 @@ def part(name, tensor, rank, ranks):
     """What a rank has of a weight or a cache, on its GPU."""
     if name in SHARDED:
         tensor = tensor.chunk(ranks, SHARDED[name])[rank]
+    return tensor.to(f"cuda:{rank}").contiguous()
+
+
+def name_in(program, name):
+    """That of a program whose ranks have whole experts may be another one."""
+    own = f"own_{name}"
+    return own if own in program.params() else name
+
+
+def part_of_tiles(program, name, tensor, rank, ranks):
+    """What a rank has of a weight that is packed already: parts are whole tiles."""
+    axis = SHARDED.get(name)
+    if axis is not None:
+        tensor = tensor.chunk(ranks, axis - 2 if axis < 0 and name in program.tiles() else axis)[rank]
     return tensor.to(f"cuda:{rank}").contiguous()
 
 
@@ -74,6 +89,8 @@ class RanksDecoder:
                 "logits": torch.empty(runtime.shape("logits"), dtype=torch.float32, device=device),
                 "token": torch.empty(batch, dtype=torch.int32, device=device),
             }
+            if "routing" in program.params():
+                mine["routing"] = torch.empty(runtime.shape("routing"), dtype=torch.float32, device=device)
             runtime.bind(**mine, **weights[rank])
             self.parts.append(mine)
             self.runtimes.append(runtime)
@@ -90,6 +107,13 @@ class RanksDecoder:
         same = torch.stack([each == tokens[0] for each in tokens]).all(0)
         return torch.where(same, tokens[0], -2)
 
+    @property
+    def routing(self):
+        """That of rank 0, or not a number where another rank has another."""
+        found = [mine["routing"].to("cuda:0") for mine in self.parts]
+        same = all(torch.equal(each, found[0]) for each in found)
+        return found[0] if same else torch.full_like(found[0], float("nan"))
+
     def state(self):
         return [mine[name] for mine in self.parts for name in ("k_cache", "v_cache")]
 
@@ -97,6 +121,8 @@ class RanksDecoder:
         for mine in self.parts:
             mine["logits"].fill_(float("nan"))
             mine["token"].fill_(-1)
+            if "routing" in mine:
+                mine["routing"].fill_(float("nan"))
             torch.cuda.synchronize(mine["token"].device)
 
     def start(self):
@@ -115,7 +141,8 @@ class RanksDecoder:
             mine["pos"].copy_(pos)
         self.poison()
         self.launch()
-        return [self.logits, self.token]
+        more = [self.routing] if "routing" in self.parts[0] else []
+        return [self.logits, self.token, *more]
 
     def free(self):
         library().etc_group_free(self.group)
