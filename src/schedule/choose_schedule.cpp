@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/peers.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 #include "simulator/kernel_cost.h"
@@ -80,12 +81,13 @@ bool IsAuto(const Module& module, const Graph& graph, const ScheduleOptions& opt
 
 bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
   ScheduleKind asked = options.schedule.value_or(ScheduleKind::Static);
-  if (module.mesh && asked != ScheduleKind::Static && asked != ScheduleKind::Auto) {
-    diagnostics.Error(
-        DiagnosticKind::Unsupported, module.mesh->range,
-        fmt::format("a program with a mesh is scheduled as `static`, and `{}` was asked "
-                    "for",
-                    Spelling(asked)));
+  if (module.mesh && !FitsMesh(asked)) {
+    diagnostics
+        .Error(DiagnosticKind::Unsupported, module.mesh->range,
+               fmt::format("a program with a mesh is scheduled as `static` or `drain`, and `{}` "
+                           "was asked for",
+                           Spelling(asked)))
+        .notes.push_back({{}, std::string(WhyNotOverRanks(asked))});
     return false;
   }
   for (const Item& item : module.items) {

@@ -86,10 +86,13 @@ class MeshChecks {
   void Check(GraphId id) {
     const Graph& graph = module_.graphs[id];
     Params(graph.params);
-    auto fits = [](ScheduleKind kind) {
-      return kind == ScheduleKind::Static || kind == ScheduleKind::Auto;
+    std::optional<ScheduleKind> other;  // one that is for programs without ranks
+    auto take = [&](std::optional<ScheduleKind> kind) {
+      if (kind && !FitsMesh(*kind) && !other) {
+        other = kind;
+      }
     };
-    bool fit = !graph.schedule || fits(*graph.schedule);
+    take(graph.schedule);
     for (const Specialisation& one : graph.specialisations) {
       if (one.dim == mesh_.size) {
         Error(one.range, fmt::format("a graph has a kernel for each number of ranks by itself, and "
@@ -99,25 +102,33 @@ class MeshChecks {
     }
     VisitNodes(module_, graph.body, [&](NodeId node) {
       if (const auto* call = std::get_if<CallNode>(&module_.nodes[node])) {
-        fit = fit && (!call->schedule || fits(*call->schedule));
+        take(call->schedule);
       } else if (const auto* region = std::get_if<Region>(&module_.nodes[node])) {
-        fit = fit && fits(region->schedule);
+        take(region->schedule);
       }
     });
-    if (!fit) {
-      Unsupported(graph.range, fmt::format("a graph of a program with a mesh is `static`, and "
-                                           "`@{}` is not",
-                                           graph.name));
+    if (other) {
+      Unsupported(graph.range, *other,
+                  fmt::format("a graph of a program with a mesh is `static` or `drain`, and `@{}` "
+                              "is not",
+                              graph.name));
     }
     Nodes(graph.body);
   }
 
   void Check(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
-    if (kernel.schedule != ScheduleKind::Static) {
-      Unsupported(kernel.range, fmt::format("a kernel of a program with a mesh is `static`, and "
-                                            "`@{}` is `{}`",
-                                            kernel.name, Spelling(kernel.schedule)));
+    bool queued = false;
+    VisitNodes(module_, kernel.body, [&](NodeId node) {
+      const auto* dispatch = std::get_if<Dispatch>(&module_.nodes[node]);
+      queued = queued || (dispatch != nullptr && dispatch->capacity);
+    });
+    if (queued || kernel.schedule == ScheduleKind::Kernels) {
+      const ScheduleKind kind = queued ? ScheduleKind::Dynamic : ScheduleKind::Kernels;
+      Unsupported(kernel.range, kind,
+                  fmt::format("a kernel of a program with a mesh is `static` or drains its calls, "
+                              "and `@{}` {}",
+                              kernel.name, queued ? "has a queue" : "is `kernels`"));
     }
     Params(kernel.params);
     for (SymbolId value : kernel.values) {
@@ -328,8 +339,9 @@ class MeshChecks {
   Diagnostic& PeerError(SourceRange range, std::string message) {
     return diagnostics_.Error(DiagnosticKind::Peer, range, std::move(message));
   }
-  void Unsupported(SourceRange range, std::string message) {
-    diagnostics_.Error(DiagnosticKind::Unsupported, range, std::move(message));
+  void Unsupported(SourceRange range, ScheduleKind kind, std::string message) {
+    diagnostics_.Error(DiagnosticKind::Unsupported, range, std::move(message))
+        .notes.push_back({{}, std::string(WhyNotOverRanks(kind))});
   }
 
   const Module& module_;
