@@ -17,13 +17,14 @@ IMPL = re.compile(r"^\s*impl\s+sm_90a\s+\"(tile/[\w/]+\.cuh)\"\s+(\w+)", re.MULT
 CHOICES = {"DecodeGemm": ("SkinnyGemm", "SwapAbGemm")}
 # Kernels whose tensor maps the runtime makes, or that write at peers, and what a test is called by which
 # the emulator runs them in a whole program.
-OVER_RANKS = "${model}.${batch}.tp2"
+OVER_RANKS = "${model}.${batch}${way}.tp2"
 WHOLE = {
     "ManyRowsGemm": '"gemm_chain ',
     "AddParts": OVER_RANKS,
     "SendParts": OVER_RANKS,
     **dict.fromkeys(("ManyRowsForPeers", "ManyRowsWithParts"), '"gemm_rs '),
     **dict.fromkeys(("SendRows", "OwnManyRows", "ManyRowsOfPeers"), '"ag_gemm '),
+    **dict.fromkeys(("SendRowsToExperts", "SendFound", "AddFound"), '"moe_ranks '),
 }
 
 

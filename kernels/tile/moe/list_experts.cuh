@@ -5,9 +5,9 @@
 // ascending order, take the slots of as many places of G slots as they fill, and the places of the
 // experts follow each other: used [P] says whose a place is, count [P] how many of its slots are
 // taken, n_used [1] how many places there are, token [P * G] the token of each slot, and slot [B,
-// top] where each choice of each token is. What has no token is 0. One task makes all of it. Of ranks
-// that have `own` of the experts each, the lists have a rank's own alone, counted from its first one,
-// and a choice of another has the slot P * G.
+// top] where each choice of each token is. What has no token is 0. One task makes all of it. Of
+// ranks that have `own` of the experts each, the lists have a rank's own alone, counted from its
+// first one, and a choice of another has the slot P * G.
 //
 //   tokens of an expert  a bit for each, set by the threads of their choices: each sets its own, so
 //                        that the order in which they do is no matter
