@@ -70,10 +70,12 @@ Status Checkpoint::Open(const std::string& path) {
 }
 
 Status Checkpoint::AddFile(const std::string& path, std::vector<CheckpointTensor>* tensors) {
-  MappedFile file;
+  MappedFile& file = files_.emplace_back();
   ETC_RETURN_IF_BAD(MappedFile::Open(path, &file));
   ETC_RETURN_IF_BAD(InFile(path, ReadSafetensors(file.bytes(), tensors)));
-  files_.push_back(std::move(file));
+  for (CheckpointTensor& tensor : *tensors) {
+    tensor.file = &file;
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // A checkpoint: tensors by name, in one file or in several that an index lists.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,7 @@ class Checkpoint {
   void MakeNames();
 
   std::string path_;
-  std::vector<MappedFile> files_;
+  std::deque<MappedFile> files_;  // which tensors point to
   std::vector<CheckpointTensor> tensors_;
   std::unordered_map<std::string_view, const CheckpointTensor*> by_name_;
 };

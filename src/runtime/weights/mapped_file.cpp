@@ -19,11 +19,17 @@ Status CannotRead(const std::string& path) {
 }  // namespace
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) {
     munmap(data_, size_);
+  }
+  if (descriptor_ >= 0) {
+    close(descriptor_);
   }
 }
 
@@ -32,24 +38,45 @@ Status MappedFile::Open(const std::string& path, MappedFile* file) {
   if (descriptor < 0) {
     return CannotRead(path);
   }
-  Status status;
+  file->path_ = path;
+  file->descriptor_ = descriptor;
   struct stat info {};
   if (fstat(descriptor, &info) != 0) {
-    status = CannotRead(path);
-  } else if (!S_ISREG(info.st_mode)) {
-    status = Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is no regular file");
-  } else if (info.st_size > 0) {
+    return CannotRead(path);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is no regular file");
+  }
+  if (info.st_size > 0) {
     const auto size = static_cast<size_t>(info.st_size);
     void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED) {
-      status = CannotRead(path);
-    } else {
-      file->data_ = data;
-      file->size_ = size;
+      return CannotRead(path);
     }
+    file->data_ = data;
+    file->size_ = size;
   }
-  close(descriptor);
-  return status;
+  return {};
+}
+
+Status MappedFile::Read(int64_t offset, int64_t bytes, char* to) const {
+  while (bytes > 0) {
+    const ssize_t got = pread(descriptor_, to, static_cast<size_t>(bytes), offset);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return CannotRead(path_);
+    }
+    if (got == 0) {
+      return Fail(ETC_ERROR_FILE, "cannot read `", path_, "`: it was cut to ", offset,
+                  " bytes since it was opened");
+    }
+    offset += got;
+    bytes -= got;
+    to += got;
+  }
+  return {};
 }
 
 }  // namespace etc::runtime

@@ -1,14 +1,15 @@
 #include "runtime/weights/pieces.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "runtime/dtype.h"
+#include "runtime/weights/mapped_file.h"
 
 namespace etc::runtime {
 namespace {
+
+/// What is read before it is converted and packed, so that it is still in a core's cache then.
+constexpr int64_t kBlockBytes = int64_t{256} << 10;
 
 /// Elements of one band of tiles: what a piece cannot be smaller than.
 int64_t BandElements(const ParamWeights& weights) {
@@ -36,18 +37,19 @@ void ForEachRun(const ParamWeights& weights, const WeightPiece& piece, Take take
   }
 }
 
-/// Maps the pages of a piece at once: a fault for each of them costs more than the copy.
-void MapPages(const char* data, int64_t bytes) {
-#ifdef MADV_POPULATE_READ
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / page * page;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes);
-  // Where the system does not know it, the pages come one by one.
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
-#else
-  (void)data;
-  (void)bytes;
-#endif
+/// Reads the elements of a piece as the checkpoint has them.
+Status ReadElements(const ParamWeights& weights, const WeightPiece& piece, int64_t element_bytes,
+                    char* to) {
+  const MappedFile& file = *piece.tensor->file;
+  const int64_t begin = piece.tensor->bytes.data() - file.bytes().data();
+  Status status;
+  ForEachRun(weights, piece, [&](int64_t from, int64_t elements, int64_t behind) {
+    if (status.Ok()) {
+      status = file.Read(begin + from * element_bytes, elements * element_bytes,
+                         to + behind * element_bytes);
+    }
+  });
+  return status;
 }
 
 }  // namespace
@@ -79,30 +81,35 @@ Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<c
                  char* to) {
   const ParamWeights& weights = plan.params[piece.param];
   const Conversion conversion = FindConversion(piece.tensor->dtype, weights.param->dtype);
-  const char* tensor = piece.tensor->bytes.data();
-  const int64_t element = FindDType(weights.param->dtype)->bytes;
-  const auto convert = [&](char* whole) {
-    ForEachRun(weights, piece, [&](int64_t from, int64_t elements, int64_t behind) {
-      const char* run = tensor + from * conversion.from_bytes;
-      MapPages(run, elements * conversion.from_bytes);
-      Convert(conversion, run, elements, whole + behind * element);
-    });
-  };
-  if (!weights.tiled) {
-    convert(to);
-    return {};
+  const bool is_copied = conversion.kind == Conversion::Kind::Copy;
+  if (!weights.tiled && is_copied) {
+    return ReadElements(weights, piece, conversion.from_bytes, to);
   }
-  const char* from = tensor + piece.first * conversion.from_bytes;
-  if (weights.runs || conversion.kind != Conversion::Kind::Copy) {
-    scratch->resize(static_cast<size_t>(piece.bytes));
-    convert(scratch->data());
-    from = scratch->data();
-  } else {
-    MapPages(from, piece.elements * conversion.from_bytes);
+  const int64_t band = BandElements(weights);
+  const int64_t widest = std::max(conversion.from_bytes, conversion.to_bytes);
+  const int64_t step = std::max<int64_t>(kBlockBytes / (band * widest), 1) * band;
+  for (int64_t first = 0; first < piece.elements; first += step) {
+    WeightPiece block = piece;
+    block.first += first;
+    block.elements = std::min(step, piece.elements - first);
+    const auto read_bytes = static_cast<size_t>(block.elements * conversion.from_bytes);
+    const auto made_bytes = static_cast<size_t>(block.elements * conversion.to_bytes);
+    scratch->resize(read_bytes + (is_copied ? 0 : made_bytes));
+    const char* made = scratch->data();
+    ETC_RETURN_IF_BAD(ReadElements(weights, block, conversion.from_bytes, scratch->data()));
+    char* place = to + first * conversion.to_bytes;
+    if (!is_copied) {
+      char* converted = weights.tiled ? scratch->data() + read_bytes : place;
+      Convert(conversion, scratch->data(), block.elements, converted);
+      made = converted;
+    }
+    if (weights.tiled) {
+      TiledShape bands = *weights.tiled;
+      bands.bands = block.elements / band;
+      ETC_RETURN_IF_BAD(CopyOnHost(bands, Packing::Pack, made, place));
+    }
   }
-  TiledShape bands = *weights.tiled;
-  bands.bands = piece.elements / BandElements(weights);
-  return CopyOnHost(bands, Packing::Pack, from, to);
+  return {};
 }
 
 }  // namespace etc::runtime

@@ -22,7 +22,7 @@ struct WeightPiece {
 /// None has more than `most` bytes, unless a band alone has.
 std::vector<WeightPiece> CutIntoPieces(const WeightPlan& plan, int64_t most);
 
-/// Converts and packs a piece. `scratch` keeps its room between pieces.
+/// Reads, converts and packs a piece. `scratch` keeps its room between pieces.
 Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<char>* scratch,
                  char* to);
 

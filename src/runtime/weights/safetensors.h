@@ -12,11 +12,14 @@
 
 namespace etc::runtime {
 
+class MappedFile;
+
 struct CheckpointTensor {
   std::string name;
   std::string dtype;  // as the file spells it: `BF16`
   std::vector<int64_t> shape;
-  std::string_view bytes;  // in the file's memory
+  std::string_view bytes;            // in the file's memory
+  const MappedFile* file = nullptr;  // that has it; null where the bytes were given alone
 };
 
 /// The tensors of a file, in the order of its header. Every one lies in the file, has the bytes
