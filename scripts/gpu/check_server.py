@@ -9,17 +9,18 @@ far the two may be apart is measured on vLLM's own steps, with the same load, be
 Fails when an answer is further off, when a request hangs or fails, when memory grows, or when
 requests or blocks of the cache are left behind. Needs vLLM 0.25.1, a GPU and libetcrt, as
 bench_vllm.py does.
+
+Where a command may not last as long as the load: `--state FOLDER --pause` leaves the server running and
+what came of the load so far in the folder, and the same without `--pause` goes on from there. All that
+is checked is checked over the whole time.
 """
 
 import argparse
 import asyncio
 import json
-import os
 import random
-import signal
-import socket
+import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ from pathlib import Path
 import aiohttp
 import command
 import vllm_setup
+from vllm_server import Server
 
 POSITIONS = 2048
 BLOCKS = 420  # of 64 positions: some 25 of the longest sequences
@@ -41,91 +43,26 @@ def parse_arguments():
     parser.add_argument("--out", default="build/check_server", help="folder for artifacts")
     parser.add_argument("--artifacts", help="folder of artifacts MODEL.etca that are compiled already")
     parser.add_argument("--model", default="Qwen3-0.6B")
+    parser.add_argument("--prompts", action="store_true",
+                        help="a program that takes pieces of prompts, of MODEL-prompts.etca")
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--seconds", type=int, default=600, help="of load with the plugin")
+    parser.add_argument("--seconds", type=int, default=600, help="of load with the plugin, from now on")
     parser.add_argument("--own-seconds", type=int, default=60, help="of load with vLLM's own steps")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--state", help="folder of a load that goes on in another command")
+    parser.add_argument("--pause", action="store_true", help="leave the rest to another command")
+    parser.add_argument("--cache", help="folder for what vLLM compiles, to start sooner another time")
     parser.add_argument("--log", default="build/check_server/server.log", help="the server's output")
-    return parser.parse_args()
-
-
-class Server:
-    """vLLM's server of tokens."""
-
-    def __init__(self, options, artifact, folder):
-        with socket.socket() as any_port:
-            any_port.bind(("127.0.0.1", 0))
-            port = any_port.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        vllm_setup.write_checkpoint(options.model, folder / "model")
-        environment = vllm_setup.environment(artifact, folder / "process")
-        self.switch = Path(environment["ETC_VLLM_SWITCH"])
-        self.log = Path(options.log)
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        words = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model",
-                 folder / "model", "--tokens-only", "--host", "127.0.0.1", "--port", port,
-                 "--max-model-len", POSITIONS, "--max-num-seqs", options.clients, "--block-size", 64,
-                 "--num-gpu-blocks-override", BLOCKS, "--gpu-memory-utilization", 0.5,
-                 "--disable-uvicorn-access-log"]
-        with self.log.open("w") as output:
-            self.process = subprocess.Popen([str(word) for word in words], env=environment,
-                                            stdout=output, stderr=subprocess.STDOUT,
-                                            start_new_session=True)
-
-    def turn(self, way):
-        self.switch.write_text(way)
-
-    async def ready(self, session, seconds=240):
-        start = time.monotonic()
-        while time.monotonic() - start < seconds and self.process.poll() is None:
-            try:
-                async with session.get(f"{self.url}/health") as answer:
-                    if answer.status == 200:
-                        return
-            except aiohttp.ClientError:
-                pass
-            await asyncio.sleep(1)
-        sys.exit(f"{self.said()[-6000:]}\nthe server did not start")
-
-    def said(self):
-        return self.log.read_text(errors="replace")
-
-    async def metrics(self, session):
-        """vLLM's own numbers by name, those of all labels added."""
-        async with session.get(f"{self.url}/metrics") as answer:
-            text = await answer.text()
-        numbers = {}
-        for line in text.splitlines():
-            if line.startswith("vllm:"):
-                name, value = line.rsplit(" ", 1)
-                name = name.split("{")[0]
-                numbers[name] = numbers.get(name, 0) + float(value)
-        return numbers
-
-    def memory(self):
-        """MiB of the server's processes on the host, and of the GPU."""
-        host = 0
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if os.getpgid(int(folder.name)) == self.process.pid:
-                    lines = (folder / "status").read_text().splitlines()
-                    host += sum(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-            except (ProcessLookupError, FileNotFoundError):
-                pass
-        used = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
-                              capture_output=True, text=True, check=True).stdout
-        return host / 1024, int(used.split()[0])
-
-    def stop(self):
-        os.killpg(self.process.pid, signal.SIGTERM)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
+    options = parser.parse_args()
+    if options.pause and not options.state:
+        parser.error("--pause needs --state")
+    return options
 
 
 class Load:
     """What clients asked one way of the server, and what came of it."""
+
+    KEPT = ("left", "drawn", "checked", "made", "failures", "errors", "margins", "readings")
 
     def __init__(self, server, session, vocabulary, seed):
         self.server, self.session, self.vocabulary = server, session, vocabulary
@@ -136,6 +73,20 @@ class Load:
         self.failures = []
         self.errors = []  # of log-probabilities
         self.margins = []  # of greedy tokens that are not the likeliest
+        self.readings = []  # of the server's memory
+
+    def save(self, file):
+        """For another process to go on with."""
+        kept = {name: getattr(self, name) for name in self.KEPT}
+        file.write_text(json.dumps({**kept, "random": self.random.getstate()}))
+
+    def take_up(self, file):
+        for name, value in json.loads(file.read_text()).items():
+            if name == "random":
+                version, words, gauss = value
+                self.random.setstate((version, tuple(words), gauss))
+            else:
+                setattr(self, name, value)
 
     def tokens(self, count):
         return [self.random.randrange(self.vocabulary) for _ in range(count)]
@@ -248,59 +199,103 @@ async def watch(server, readings):
         await asyncio.sleep(10)
 
 
-async def load(server, options):
-    """What there is to complain of."""
+async def load(server, options, state):
+    """What there is to complain of. `state` is what an earlier command has left, or where to leave it."""
     vocabulary = json.loads(vllm_setup.config_file(options.model).read_text())["vocab_size"]
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(None)) as session:
         await server.ready(session)
         complaints = [reason for reason in [vllm_setup.why_left_alone(server.said())] if reason]
         taken = Load(server, session, vocabulary, options.seed)
-        readings = []
-        watching = asyncio.create_task(watch(server, readings))
+        if state is not None and state.exists():
+            taken.take_up(state)
+        watching = asyncio.create_task(watch(server, taken.readings))
         await taken.run(options.clients, options.seconds)
         watching.cancel()
         await asyncio.sleep(3)
         numbers = await server.metrics(session)
         taken.report("plugin", options.own_seconds)
+        if options.pause and not taken.failures:
+            taken.save(state)
+            return complaints
         server.turn("vllm")
         own = Load(server, session, vocabulary, options.seed + 1)
         await own.run(options.clients, options.own_seconds)
         own.report("vLLM", options.own_seconds)
-    complaints += taken.failures + own.failures
-    for what, found, most in (("log-probabilities", taken.errors, own.errors),
-                              ("greedy tokens", taken.margins, own.margins)):
-        if (not found or not most or one_in_1000(found) > SLACK * one_in_1000(most)
-                or max(found) > FAR * max(most)):
-            complaints.append(f"{what} are further off than vLLM's own")
-    preempted = numbers["vllm:num_preemptions_total"]
-    left = {name: numbers[f"vllm:{name}"] for name in ("num_requests_running", "num_requests_waiting",
-                                                       "kv_cache_usage_perc")}
-    print(f"{preempted:.0f} preemptions; behind the load {left}")
-    if not preempted:
-        complaints.append("nothing was preempted")
-    if any(left.values()):
-        complaints.append("requests or blocks are left behind")
-    settled, last = readings[len(readings) // 4], readings[-1]
-    print(f"memory: host {settled[0]:.0f} to {last[0]:.0f} MiB, GPU {settled[1]} to {last[1]} MiB")
-    if last[0] > 1.05 * settled[0] + 64 or last[1] > settled[1] + 64:
-        complaints.append("memory grows")
+    complaints += taken.failures + own.failures + complaints_of(taken, own) + left_behind(numbers)
+    complaints += growth(taken.readings)
     late = vllm_setup.why_left_alone(server.said())
     return complaints + ([late] if late else [])
 
 
+def complaints_of(taken, own):
+    """What of the plugin's answers is further from vLLM's prompt pass than vLLM's own."""
+    return [f"{what} are further off than vLLM's own"
+            for what, found, most in (("log-probabilities", taken.errors, own.errors),
+                                      ("greedy tokens", taken.margins, own.margins))
+            if (not found or not most or one_in_1000(found) > SLACK * one_in_1000(most)
+                or max(found) > FAR * max(most))]
+
+
+def left_behind(numbers):
+    """Of vLLM's numbers behind the plugin's load."""
+    preempted = numbers["vllm:num_preemptions_total"]
+    left = {name: numbers[f"vllm:{name}"] for name in ("num_requests_running", "num_requests_waiting",
+                                                       "kv_cache_usage_perc")}
+    print(f"{preempted:.0f} preemptions; behind the load {left}")
+    return ([] if preempted else ["nothing was preempted"]) + (
+        ["requests or blocks are left behind"] if any(left.values()) else [])
+
+
+def growth(readings):
+    """From a quarter of the load on, whatever commands it had."""
+    settled, last = readings[len(readings) // 4], readings[-1]
+    print(f"memory: host {settled[0]:.0f} to {last[0]:.0f} MiB, GPU {settled[1]} to {last[1]} MiB, "
+          f"{len(readings)} readings")
+    grows = last[0] > 1.05 * settled[0] + 64 or last[1] > settled[1] + 64
+    return ["memory grows"] if grows else []
+
+
+def serve(options, folder):
+    """The complaints of a load on the server of a folder, which is started where there is none."""
+    state = folder / "load.json"
+    if (folder / "server.json").exists():
+        server = Server(folder)
+    else:
+        state.unlink(missing_ok=True)
+        shutil.rmtree(folder / "process", ignore_errors=True)
+        words = ["--max-model-len", POSITIONS, "--max-num-seqs", options.clients, "--block-size", 64,
+                 "--num-gpu-blocks-override", BLOCKS, "--gpu-memory-utilization", 0.5,
+                 "--disable-uvicorn-access-log"]
+        if options.prompts:
+            words += ["--max-num-batched-tokens", 128]
+        artifact = vllm_setup.compiled(options, options.model, prompts=options.prompts)
+        server = Server.start(folder, options.model, artifact, options.log, words, options.cache)
+    stays = False
+    try:
+        complaints = asyncio.run(load(server, options, state))
+        stays = options.pause and not complaints
+    finally:
+        if not stays:
+            server.stop()
+    return complaints
+
+
 def main():
     options = parse_arguments()
-    artifact = vllm_setup.compiled(options, options.model)
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(options, artifact, Path(folder))
-        try:
-            complaints = asyncio.run(load(server, options))
-        finally:
-            server.stop()
+    if options.state:
+        folder = Path(options.state)
+        folder.mkdir(parents=True, exist_ok=True)
+        complaints = serve(options, folder)
+    else:
+        with tempfile.TemporaryDirectory() as made:
+            complaints = serve(options, Path(made))
     for complaint in dict.fromkeys(complaints):
         print(f"FAILED: {complaint}")
-    print("no complaint" if not complaints else f"{len(complaints)} complaints")
+    if options.pause and not complaints:
+        print("no complaint so far; the server goes on")
+    else:
+        print("no complaint" if not complaints else f"{len(complaints)} complaints")
     return 1 if complaints else 0
 
 

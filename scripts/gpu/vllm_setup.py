@@ -12,13 +12,14 @@ PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "qwen3_moe": "qwen3_moe", "llama": 
          "mistral": "llama"}  # of ir-examples
 ARRAYS = "k_cache,v_cache"
 EXPERT_ARRAYS = "gate_proj,up_proj,down_proj"  # of a mixture, packed layer by layer
+SEVERAL = ["-D", "several_tokens=true", "-D", "last_logits=true"]
 SETTINGS = {
     "VLLM_USE_V2_MODEL_RUNNER": "1",
     "VLLM_KV_CACHE_LAYOUT": "HND", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_NO_USAGE_STATS": "1",
     "VLLM_ALLREDUCE_USE_SYMM_MEM": "0", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1",
 }
-LEFT_ALONE = ("etc: decode steps stay with vLLM", "etc: steps that repeat are")  # warnings
-INSTALLED = "etc: decode steps of up to"
+LEFT_ALONE = ("etc: steps stay with vLLM", "etc: steps that repeat are")  # warnings
+INSTALLED = "etc: steps of up to"
 
 
 def config_file(model):
@@ -37,16 +38,17 @@ def first_layers(model, layers, folder):
     return file
 
 
-def compiled(options, model, config=None):
-    """The artifact of a model, whose caches are arrays of tensors."""
+def compiled(options, model, config=None, prompts=False):
+    """The artifact of a model, whose caches are arrays of tensors. `prompts`: it takes pieces of these."""
+    name = f"{model.lower()}{'-prompts' if prompts else ''}.etca"
     if options.artifacts:
-        return Path(options.artifacts) / f"{model.lower()}.etca"
+        return Path(options.artifacts) / name
     config = config or config_file(model)
     kind = json.loads(config.read_text())["model_type"]
     arrays = f"{ARRAYS},{EXPERT_ARRAYS}" if kind == "qwen3_moe" else ARRAYS
     page = ROOT / "ir-examples" / f"{PAGES[kind]}.etir"
-    return command.compile_program(options.etc, page, Path(options.out) / f"{model.lower()}.etca",
-                                   "--config", config, "--array", arrays)
+    return command.compile_program(options.etc, page, Path(options.out) / name, "--config", config,
+                                   "--array", arrays, *(SEVERAL if prompts else []))
 
 
 def environment(artifact, folder):
@@ -63,6 +65,16 @@ def environment(artifact, folder):
                 *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, **SETTINGS, "ETC_VLLM_ARTIFACT": str(artifact.resolve()),
             "ETC_VLLM_SWITCH": str(switch), "PYTHONPATH": os.pathsep.join(packages)}
+
+
+def caches(folder):
+    """Settings that make vLLM keep what it compiles in a folder, which may come from another machine. It
+    is found again for a model in a folder of the same path."""
+    if folder is None:
+        return {}
+    folder = Path(folder).resolve()
+    return {"VLLM_CACHE_ROOT": str(folder / "vllm"), "TRITON_CACHE_DIR": str(folder / "triton"),
+            "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
 
 
 def why_left_alone(log):
