@@ -116,7 +116,8 @@ class Runner(fakes.runner_class({}, {}, [])):
             prefill_len=gpu(integers(SLOTS)), draft_tokens=integers(SLOTS, 0))
         self.input_buffers = SimpleNamespace(
             positions=integers(SLOTS), seq_lens=integers(SLOTS).view(fakes.Tensor),
-            input_ids=integers(SLOTS).view(fakes.Tensor))
+            input_ids=integers(SLOTS).view(fakes.Tensor),
+            query_start_loc=np.arange(SLOTS + 1, dtype=np.int32).view(fakes.Tensor))
         self.main_stream, self.output_copy_stream = Stream(), object()
         self.execute_model_state = None
 
@@ -128,7 +129,8 @@ class Runner(fakes.runner_class({}, {}, [])):
     def load_model(self):
         self.model = SimpleNamespace(
             named_parameters=lambda remove_duplicate: self.weights.items(),
-            packed_modules_mapping=self.fused, modules=lambda: (), compute_logits=lambda hidden_states: None)
+            packed_modules_mapping=self.fused, modules=lambda: (),
+            forward=self.forward, compute_logits=lambda hidden_states: None)
         self.model_memory_usage = 0
 
     def update_requests(self, scheduled):
@@ -153,7 +155,8 @@ class Runner(fakes.runner_class({}, {}, [])):
         slots = np.array([self.slots[name] for name in names])
         batch = fakes.batch([0] * len(names), [0] * len(names), req_ids=names, idx_mapping=slots,
                             idx_mapping_np=slots, num_reqs_after_padding=len(names),
-                            query_start_loc=None, cu_num_logits=None)
+                            query_start_loc=self.input_buffers.query_start_loc, cu_num_logits=None,
+                            is_prefilling_np=np.array([name in scheduled.prefilling for name in names]))
         prepare_pos_seq_lens(slots, None, self.req_states.num_computed_tokens.gpu,
                              self.input_buffers.positions, self.input_buffers.seq_lens)
         combine_sampled_and_draft_tokens(self.input_buffers.input_ids, slots,
@@ -195,7 +198,8 @@ class Scheduler:
         self.new, self.finished, self.blocks = [], set(), list(range(1, 16))
 
     def add(self, name, token):
-        self.new.append(SimpleNamespace(name=name, token=token, blocks=[self.blocks.pop()]))
+        self.new.append(SimpleNamespace(name=name, token=token, blocks=[self.blocks.pop()],
+                                        num_computed_tokens=0))
         self.lengths[name] = 0
 
     def end(self, name):
@@ -215,7 +219,7 @@ class Scheduler:
             num_scheduled_tokens=dict.fromkeys(self.lengths, 1),
             total_num_scheduled_tokens=len(self.lengths), finished_req_ids=self.finished,
             preempted_req_ids=None, scheduled_spec_decode_tokens={}, scheduled_encoder_inputs={},
-            kv_connector_metadata=None)
+            kv_connector_metadata=None, prefilling=())
         self.new, self.finished = [], set()
         for name in self.lengths:
             self.lengths[name] += 1

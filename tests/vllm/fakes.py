@@ -74,15 +74,20 @@ def caches(layers, blocks, heads, positions, size):
             .transpose(0, 1, 3, 2, 4).view(Tensor) for _ in range(layers)]
 
 
-def batch(lengths, ids, **others):
-    """A step of decoding in vLLM's words: `lengths` with the new tokens. It is its own schedule, which
-    goes on with no other step."""
+def batch(lengths, ids, counts=None, **others):
+    """A step in vLLM's words: `lengths` with the new tokens, of which there are `counts`, or one of each
+    sequence. It is its own schedule, which goes on with no other step."""
     count = len(lengths)
-    fields = dict(num_reqs=count, num_tokens=count, num_draft_tokens=0,
-                  is_prefilling_np=np.zeros(count, bool),
+    counts = np.array([1] * count if counts is None else counts)
+    starts = np.concatenate([[0], counts.cumsum(), [counts.sum()]])  # and what vLLM pads it with
+    fields = dict(num_reqs=count, num_tokens=int(counts.sum()), num_draft_tokens=0,
+                  is_prefilling_np=counts > 1, query_start_loc=tensor(starts, np.int32),
+                  logits_indices=starts[1:count + 1] - 1, idx_mapping_np=np.arange(count),
+                  scheduled_new_reqs=[],
                   seq_lens_cpu_upper_bound=np.array(lengths), seq_lens=tensor(lengths, np.int32),
                   input_ids=tensor(ids, np.int32), req_ids=[str(i) for i in range(count)],
-                  total_num_scheduled_tokens=0, scheduled_cached_reqs=None)
+                  total_num_scheduled_tokens=0,
+                  scheduled_cached_reqs=SimpleNamespace(resumed_req_ids=set()))
     return SimpleNamespace(**{**fields, **others})
 
 
@@ -117,15 +122,22 @@ def runner_class(weights, fused, tensors, modules=()):
             self.lora_config = self.speculative_config = None
             self.supports_mm_inputs = self.use_aux_hidden_state_outputs = False
             self.vocab_size = 16
-            self.reloads = 0
+            self.reloads = self.calls = 0
+            self.prompt_logprobs_worker = SimpleNamespace(
+                uses_prompt_logprobs=np.zeros(SEQUENCES, bool))
             self.execute_model_state = None
 
         def load_model(self):
             self.model = SimpleNamespace(
                 named_parameters=lambda remove_duplicate: weights.items(),
                 packed_modules_mapping=fused, modules=lambda: modules,
+                forward=self.forward,
                 compute_logits=lambda hidden_states: f"vLLM's logits of {len(hidden_states)}")
             self.model_memory_usage = 1000
+
+        def forward(self, desc):
+            self.calls += 1
+            return self.cudagraph_manager.hidden_states[:desc.num_tokens]
 
         def initialize_kv_cache(self, config):
             self.kv_caches = tensors
@@ -140,11 +152,12 @@ def runner_class(weights, fused, tensors, modules=()):
             self.prepare_attn(input_batch)
             self.execute_model_state = SimpleNamespace(input_batch=input_batch)
             desc = SimpleNamespace(num_tokens=input_batch.num_tokens)
-            self.hidden_states = (self.cudagraph_manager.hidden_states[:desc.num_tokens] if eager
-                                  else self.cudagraph_manager.run_fullgraph(desc))
+            run = self.model.forward if eager else self.cudagraph_manager.run_fullgraph
+            self.hidden_states = run(desc)
 
         def sample_tokens(self, grammar_output=None):
-            return self.model.compute_logits(self.hidden_states)
+            state, self.execute_model_state = self.execute_model_state, None
+            return self.model.compute_logits(self.hidden_states[state.input_batch.logits_indices])
 
         def reload_weights(self):
             self.reloads += 1

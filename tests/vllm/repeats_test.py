@@ -22,7 +22,9 @@ class RepeatsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.artifact = plugin.compiled(cls.folder.name, "arrays", ["--array", "k_cache,v_cache"])
+        arrays = ["--array", "k_cache,v_cache"]
+        cls.artifact = plugin.compiled(cls.folder.name, "arrays", arrays)
+        cls.several = plugin.compiled(cls.folder.name, "several", [*arrays, *plugin.SEVERAL])
 
     @classmethod
     def tearDownClass(cls):
@@ -31,14 +33,14 @@ class RepeatsTest(unittest.TestCase):
     def setUp(self):
         self.graphs = fake_engine.Graphs()
 
-    def scheduler(self, graphs):
+    def scheduler(self, graphs, artifact=None):
         """Of an engine whose steps are captured by `graphs`."""
+        artifact = artifact or self.artifact
         made = type("Runner", (fake_engine.Runner,), dict(
             weights=plugin.WEIGHTS, fused=plugin.FUSED, tensors=fakes.caches(2, 16, 2, 64, 8),
             __module__=fake_engine.__name__))
-        open_decoder = lambda runner: Decoder(etcrt.Program(self.artifact), plugin.CONFIG,
-                                              fakes.Torch, None)
-        install(made, self.artifact, open_decoder, lambda runner: graphs)
+        open_decoder = lambda runner: Decoder(etcrt.Program(artifact), plugin.CONFIG, fakes.Torch, None)
+        install(made, artifact, open_decoder, lambda runner: graphs)
         runner = made()
         runner.load_model()
         runner.initialize_kv_cache(None)
@@ -110,6 +112,16 @@ class RepeatsTest(unittest.TestCase):
             before = scheduler.runner.prepared
             scheduler.step(**others)
             self.assertEqual(scheduler.runner.prepared, before + 1)
+
+    def test_prompts_token_by_token_are_not_repeated(self):
+        scheduler = self.scheduler(self.graphs, self.several)
+        self.drive(scheduler, [("add", "a", 3)])
+        for _ in range(2 * BEFORE):
+            scheduler.step(prefilling={"a"})
+        self.assertEqual(scheduler.runner.cudagraph_manager.runs, 0)  # the program's all the same
+        self.assertEqual(self.graphs.captured, [])
+        self.drive(scheduler, [("step",)] * (BEFORE + 3))
+        self.assertEqual([graph.replays for graph in self.graphs.captured], [3, 3])
 
     def test_draws_from_a_stream_of_numbers_are_not_captured(self):
         scheduler = self.scheduler(self.graphs)

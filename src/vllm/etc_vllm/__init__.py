@@ -1,4 +1,4 @@
-"""Decode steps of vLLM by a program that `etc` has compiled: the artifact that $ETC_VLLM_ARTIFACT
+"""Steps of vLLM by a program that `etc` has compiled: the artifact that $ETC_VLLM_ARTIFACT
 names. Without it, nothing of vLLM is touched. docs/vllm.md has the rest."""
 
 import logging
@@ -19,4 +19,4 @@ def register() -> None:
 
         install(GPUModelRunner, artifact)
     except Exception as error:  # an engine without the plugin is better than none
-        logger.warning("etc: decode steps stay with vLLM: %s", error)
+        logger.warning("etc: steps stay with vLLM: %s", error)

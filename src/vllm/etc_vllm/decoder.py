@@ -1,4 +1,4 @@
-"""A decode step of the library's models over the caches and the buffers of an engine."""
+"""A step of the library's models over the caches and the buffers of an engine."""
 
 from typing import Any, Mapping, Optional, Sequence
 
@@ -24,13 +24,16 @@ class Decoder:
         for name in ("k_cache", "v_cache"):
             if not self._params[name].array:
                 raise ValueError(f"`{name}` is no array of tensors: --array k_cache,v_cache")
+        self._several = "row_start" in self._params
+        if self._several and not program.constants().get("last_logits", False):
+            raise ValueError("the program has logits of all new tokens: -D last_logits=true")
         for name, param in self._params.items():
-            if name not in _NEEDED and not param.sources:
-                raise ValueError(f"the program has a parameter `{name}`, which no step of decoding "
+            if name not in (*_NEEDED, "row_start") and not param.sources:
+                raise ValueError(f"the program has a parameter `{name}`, which no step "
                                  "of the library has by default")
         self.vocabulary = int(self._params["logits"].extents[1])
         self._run = Runtime(program)
-        self._sequences = 0  # of the step before
+        self._bound: Any = None  # sizes and places of the step before
         # Bytes beside vLLM's own: the logits, and what the sampler makes of them in its graph.
         self.memory = 3 * 4 * self.program.dims()["batch"][1] * self.vocabulary
         self.limits: Optional[Limits] = None
@@ -62,25 +65,39 @@ class Decoder:
         self._caches = list(tensors)  # alive for as long as they are bound
         sequences = min(sequences, dims["batch"][1])
         width = min(blocks, dims["max_pages"][1])
-        self.limits = Limits(sequences, width * caches.shape[2])
+        rows = dims["batch"][1] if self._several else sequences
+        self.limits = Limits(sequences, width * caches.shape[2], rows if self._several else 0)
         integers = {"dtype": torch.int32, "device": self._device}
         self._positions = torch.empty((sequences,), **integers)
         self._pages = torch.empty((sequences, width), **integers)
         self._token = torch.empty((sequences,), **integers)
         self._logits = torch.empty((sequences, self.vocabulary), dtype=torch.float32,
                                    device=self._device)
-        self._bind_step(sequences, self._token)
-        self._run.reserve()
+        # In the place of hidden states, which nobody reads behind a step of the program.
+        self.hidden = torch.empty((rows, 1), dtype=torch.float32, device=self._device)
+        ids = torch.empty((rows,), **integers)
+        starts = torch.empty((sequences + 1,), **integers)
+        # Kernels of decoding, and of prompts of one sequence and of many.
+        for count, new in {(sequences, sequences), (1, rows), (min(sequences, rows // 2 + 1), rows)}:
+            if self._several or new == sequences:
+                self._bind_step(count, new, ids, starts)
+                self._run.reserve()
 
-    def step(self, ids: Any, lengths: Any, table: Any, sequences: int) -> Any:
-        """The logits of a step. `ids`, `lengths` and `table` are vLLM's own: the new tokens, the
-        lengths with them, and the blocks of each sequence."""
+    def step(self, ids: Any, lengths: Any, table: Any, sequences: int, rows: Optional[int] = None,
+             starts: Any = None) -> Any:
+        """The logits of each sequence's last new token. `ids`, `lengths`, `table` and `starts` are
+        vLLM's own: the new tokens, the lengths with them, the blocks of each sequence, and where its
+        new tokens begin. There are `rows` new tokens; where it is not said, one of each sequence."""
         torch = self._torch
-        width = self._pages.shape[1]
-        torch.sub(lengths[:sequences], 1, out=self._positions[:sequences])
+        width, positions = self._pages.shape[1], self._positions[:sequences]
+        rows = sequences if rows is None else rows
+        if rows == sequences:
+            torch.sub(lengths[:sequences], 1, out=positions)
+        else:
+            torch.sub(starts[1:sequences + 1], starts[:sequences], out=positions)
+            torch.sub(lengths[:sequences], positions, out=positions)
         torch.mul(table[:sequences, :width], 2, out=self._pages[:sequences])
-        if sequences != self._sequences or ids.data_ptr() != self._ids:
-            self._bind_step(sequences, ids)
+        self._bind_step(sequences, rows, ids, starts)
         self._run.launch()
         return self.logits(sequences)
 
@@ -88,8 +105,16 @@ class Decoder:
         """Where a step leaves them."""
         return self._logits[:sequences]
 
-    def _bind_step(self, sequences: int, ids: Any) -> None:
-        self._sequences, self._ids = sequences, ids.data_ptr()
-        self._run.bind(ids=ids[:sequences], pos=self._positions[:sequences],
+    def _bind_step(self, sequences: int, rows: int, ids: Any, starts: Any) -> None:
+        """Unless all is as in the step before."""
+        bound = (sequences, rows, ids.data_ptr(), starts.data_ptr() if self._several else 0)
+        if bound == self._bound:
+            return
+        self._bound = bound
+        if self._several:
+            self._run.set_dim("batch", rows)
+            self._run.set_dim("extra", rows - sequences)
+            self._run.bind(row_start=starts[:sequences + 1])
+        self._run.bind(ids=ids[:rows], pos=self._positions[:sequences],
                        page_table=self._pages[:sequences], logits=self._logits[:sequences],
                        token=self._token[:sequences])

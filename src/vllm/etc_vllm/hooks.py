@@ -1,8 +1,9 @@
 """Where the plugin stands in vLLM's GPU model runner (vllm.v1.worker.gpu, of vLLM 0.25.1).
 
-A step of decoding is a CUDA graph that makes hidden states, and then the logits of those. In a step
-that the program takes, the program is launched in the graph's place, and the logits are its own.
-Everything else, sampling above all, is vLLM's. Steps that repeat are graphs of all of that."""
+A step of decoding is a CUDA graph that makes hidden states, and then the logits of those; in a step
+with tokens of prompts the model is called. In a step that the program takes, the program is launched
+in the place of either, and the logits are its own. Everything else, sampling above all, is vLLM's.
+Steps that repeat are graphs of all of that."""
 
 import functools
 import logging
@@ -10,7 +11,7 @@ from typing import Any, Callable, Optional
 
 from .decoder import Decoder
 from .repeats import Capture, DeviceGraphs, Repeats
-from .steps import reason_against
+from .steps import is_decoding, joins_others, reason_against
 
 logger = logging.getLogger("vllm.etc")
 
@@ -22,15 +23,24 @@ class Taker:
         self._decoder = decoder
         self.repeats = repeats
         self.repeated = False  # the step under way is a captured one, and nothing is drawn yet
+        self._joins = False  # a sequence of the step under way may read what another one writes
         self._step: Optional[Any] = None  # the batch and the block tables of the step under way
         self._logits: Optional[Any] = None
 
-    def note(self, batch: Any, tables: Any) -> None:
-        self._step = (batch, tables)
+    def begin(self, scheduled: Any) -> None:
+        """A step of vLLM's scheduler."""
+        self.forget()
+        self._joins = joins_others(scheduled)
 
     def forget(self) -> None:
+        """The step before."""
         self.repeated = False
         self._step = self._logits = None
+
+    def note(self, batch: Any, tables: Any, scores_prompts: bool) -> None:
+        """What vLLM prepared. `scores_prompts`: the log-probabilities of prompts need hidden states."""
+        if is_decoding(batch) or not (self._joins or scores_prompts):
+            self._step = (batch, tables)
 
     def repeat(self, scheduled: Any) -> Any:
         """The state of a step that repeats, behind its first part."""
@@ -40,7 +50,7 @@ class Taker:
 
     def note_state(self, state: Any) -> None:
         """What vLLM keeps of the step under way."""
-        if self._logits is not None:
+        if self._logits is not None and is_decoding(state.input_batch):
             self.repeats.note(state)
         else:
             self.repeats.forget()
@@ -49,12 +59,16 @@ class Taker:
         """Launches the step under way, if the program takes it."""
         if self._step is None:
             return False
-        batch, tables = self._step
+        (batch, tables), self._step = self._step, None
         if reason_against(batch, tables, self._decoder.limits) is not None:
             return False
         self._logits = self._decoder.step(batch.input_ids, batch.seq_lens, tables[0],
-                                          batch.num_reqs)
+                                          batch.num_reqs, batch.num_tokens, batch.query_start_loc)
         return True
+
+    def hidden(self) -> Any:
+        """In the place of the hidden states of the step that was taken."""
+        return self._decoder.hidden
 
     def logits(self) -> Optional[Any]:
         """Those of the step that was taken, once."""
@@ -65,7 +79,13 @@ class Taker:
 def _give_up(runner: Any, error: Exception) -> None:
     """The one warning: from now on vLLM has all steps."""
     runner.etc_taker = runner.etc_decoder = None
-    logger.warning("etc: decode steps stay with vLLM: %s", error)
+    logger.warning("etc: steps stay with vLLM: %s", error)
+
+
+def _scores_prompts(runner: Any, batch: Any) -> bool:
+    """Whether log-probabilities of a prompt are asked for by a sequence of a step."""
+    worker = runner.prompt_logprobs_worker
+    return worker is not None and bool(worker.uses_prompt_logprobs[batch.idx_mapping_np].any())
 
 
 def _unsupported(runner: Any) -> Optional[str]:
@@ -119,22 +139,26 @@ def _open(artifact: str) -> Callable[[Any], Decoder]:
     return open_decoder
 
 
-def _take_graphs(runner: Any) -> None:
-    """In the place of the graphs of whole steps."""
-    manager = runner.cudagraph_manager
-    graph = manager.run_fullgraph
+def _take_steps(runner: Any) -> None:
+    """In the place of the graphs of whole steps, and of the model in steps that have none."""
 
-    def run_fullgraph(desc: Any) -> Any:
-        taker = runner.etc_taker
-        if taker is not None:
-            try:
-                if taker.take():
-                    return manager.hidden_states[:desc.num_tokens]  # nobody reads them
-            except Exception as error:
-                _give_up(runner, error)
-        return graph(desc)
+    def taken_or(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            taker = runner.etc_taker
+            if taker is not None:
+                try:
+                    if taker.take():
+                        return taker.hidden()
+                except Exception as error:
+                    _give_up(runner, error)
+            return original(*args, **kwargs)
 
-    manager.run_fullgraph = run_fullgraph
+        return run
+
+    manager, model = runner.cudagraph_manager, runner.model
+    manager.run_fullgraph = taken_or(manager.run_fullgraph)
+    model.forward = taken_or(model.forward)
 
 
 def _take_logits(runner: Any) -> None:
@@ -197,9 +221,9 @@ def install(runner_class: Any, artifact: str,
                 self.etc_decoder.bind_caches(self.kv_caches, *tables[0].shape)
                 self.etc_taker = Taker(self.etc_decoder, Repeats(self, self.etc_decoder,
                                                                  capture_of(self)))
-                _take_graphs(self)
-                logger.info("etc: decode steps of up to %d sequences with %d positions",
-                            *self.etc_decoder.limits)
+                _take_steps(self)
+                logger.info("etc: steps of up to %d sequences with %d positions, and %d new tokens with "
+                            "prompts", *self.etc_decoder.limits)
             except Exception as error:
                 _give_up(self, error)
         return result
@@ -208,14 +232,14 @@ def install(runner_class: Any, artifact: str,
     def _(original: Any, self: Any, input_batch: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, input_batch, *args, **kwargs)
         if self.etc_taker is not None:
-            self.etc_taker.note(input_batch, result[0])
+            self.etc_taker.note(input_batch, result[0], _scores_prompts(self, input_batch))
         return result
 
     @wrapped("execute_model")
     def _(original: Any, self: Any, scheduled: Any, *args: Any, **kwargs: Any) -> Any:
         if self.etc_taker is None:
             return original(self, scheduled, *args, **kwargs)
-        self.etc_taker.forget()
+        self.etc_taker.begin(scheduled)
         if not any(args) and not kwargs and self.etc_taker.repeats.has(scheduled):
             self.execute_model_state = self.etc_taker.repeat(scheduled)
             return None

@@ -72,7 +72,7 @@ class Repeats:
         self._state = self._captured = None
 
     def note(self, state: Any) -> None:
-        """A step that vLLM prepared and the program took."""
+        """A step of decoding that vLLM prepared and the program took."""
         count = self._count + 1 if self._follows else 1
         self.forget()
         self._sequences, self._count, self._state = list(state.input_batch.req_ids), count, state
@@ -145,7 +145,8 @@ class Repeats:
                 batch.query_start_loc, batch.seq_lens, states.prefill_len.gpu, states.draft_tokens,
                 batch.cu_num_logits, batch.num_reqs)
             self._decoder.step(batch.input_ids, batch.seq_lens,
-                               runner.block_tables.input_block_tables[0], batch.num_reqs)
+                               runner.block_tables.input_block_tables[0], batch.num_reqs,
+                               starts=batch.query_start_loc)
 
         def sample() -> Any:
             drawn = runner.sampler(self._decoder.logits(batch.num_reqs), batch)

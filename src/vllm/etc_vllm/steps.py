@@ -4,10 +4,25 @@ from typing import Any, NamedTuple, Optional
 
 
 class Limits(NamedTuple):
-    """What a program serves: sequences in a step, and positions of a sequence."""
+    """What a program serves: sequences in a step, positions of a sequence, and new tokens of all
+    sequences, where one may have several; else 0."""
 
     sequences: int
     positions: int
+    rows: int = 0
+
+
+def is_decoding(batch: Any) -> bool:
+    """Whether each sequence of a step has one new token, which was drawn in a step before."""
+    return batch.num_tokens == batch.num_reqs and not batch.is_prefilling_np.any()
+
+
+def joins_others(scheduled: Any) -> bool:
+    """Whether a sequence begins in a step of vLLM's scheduler with positions that are in the cache. They
+    may be others' that are written in this very step: vLLM's own kernels write those of a layer before
+    they read any, and a program reads what was there before the step at any time."""
+    return (any(new.num_computed_tokens > 0 for new in scheduled.scheduled_new_reqs)
+            or bool(scheduled.scheduled_cached_reqs.resumed_req_ids))
 
 
 def reason_against(batch: Any, tables: Any, limits: Limits) -> Optional[str]:
@@ -18,10 +33,12 @@ def reason_against(batch: Any, tables: Any, limits: Limits) -> Optional[str]:
         return f"it has {len(tables)} groups of caches"
     if batch.num_draft_tokens:
         return "it verifies drafted tokens"
-    if batch.num_tokens != sequences or batch.is_prefilling_np.any():
+    if not is_decoding(batch) and not limits.rows:
         return "it has tokens of prompts"
     if sequences > limits.sequences:
         return f"it has {sequences} sequences, and the program takes {limits.sequences}"
+    if limits.rows and batch.num_tokens > limits.rows:
+        return f"it has {batch.num_tokens} new tokens, and the program takes {limits.rows}"
     longest = int(batch.seq_lens_cpu_upper_bound[:sequences].max())
     if longest > limits.positions:
         return f"a sequence has {longest} positions, and the program takes {limits.positions}"
