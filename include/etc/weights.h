@@ -14,7 +14,7 @@ extern "C" {
 typedef struct etc_checkpoint etc_checkpoint;
 
 /* `path` is a file of the safetensors format, or a folder that holds `model.safetensors.index.json`
- * and the files that it lists, or `model.safetensors`. The files are mapped, and must stay as they
+ * and the files that it lists, or `model.safetensors`. The files stay open, and must stay as they
  * are until the checkpoint is freed. Checks their headers: ETC_ERROR_CHECKPOINT where a tensor lies
  * outside of its file, shares bytes with another, or has not the bytes of its shape and dtype. */
 ETC_API etc_status etc_checkpoint_open(const char* path, etc_checkpoint** checkpoint);
@@ -36,7 +36,7 @@ typedef struct etc_checkpoint_tensor_info {
   const char* dtype; /* as the file spells it: "BF16" */
   int32_t rank;
   const int64_t* shape;
-  const void* data; /* dense and row-major; not aligned */
+  const void* data; /* dense and row-major; not aligned; in a mapping of the file */
   int64_t bytes;
 } etc_checkpoint_tensor_info;
 
@@ -66,6 +66,7 @@ typedef struct etc_weights_options {
                          with a picture encoder; null: nothing */
   int32_t rank;       /* of a graph with a mesh: whose part of each tensor is loaded, and */
   int32_t ranks;      /* how many ranks there are; 0: the graph has no mesh */
+  int64_t threads;    /* that read and pack; 0: as many as there are cores, up to 16 */
 } etc_weights_options;
 
 /* Allocates memory for all parameters of `graph` (null where the program has one graph) that name

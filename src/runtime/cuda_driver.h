@@ -59,6 +59,7 @@ inline constexpr unsigned char kEdgeProgrammatic = 1;
 inline constexpr unsigned kStreamDefault = 0;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kLaunchCooperative = 2;
 inline constexpr int kLaunchProgrammatic = 6;  // programmatic stream serialization
 
@@ -168,6 +169,8 @@ struct Memcpy3D {
   F(cuMemFree_v2, DevicePointer)                                                              \
   F(cuMemHostAlloc, void**, size_t, unsigned)                                                 \
   F(cuMemFreeHost, void*)                                                                     \
+  F(cuMemHostRegister_v2, void*, size_t, unsigned)                                            \
+  F(cuMemHostUnregister, void*)                                                               \
   F(cuMemcpyHtoD_v2, DevicePointer, const void*, size_t)                                      \
   F(cuMemcpyHtoDAsync_v2, DevicePointer, const void*, size_t, Stream)                         \
   F(cuMemcpyDtoH_v2, void*, DevicePointer, size_t)                                            \
@@ -197,6 +200,7 @@ struct Memcpy3D {
   F(cuEventCreate, Event*, unsigned)                                                          \
   F(cuEventRecord, Event, Stream)                                                             \
   F(cuEventSynchronize, Event)                                                                \
+  F(cuEventQuery, Event)                                                                      \
   F(cuEventElapsedTime, float*, Event, Event)                                                 \
   F(cuEventDestroy_v2, Event)
 

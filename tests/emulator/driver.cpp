@@ -229,6 +229,8 @@ Result cuMemFreeHost(void* data) {
   std::free(data);
   return kSuccess;
 }
+Result cuMemHostRegister_v2(void*, size_t, unsigned) { return kSuccess; }
+Result cuMemHostUnregister(void*) { return kSuccess; }
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stream) {
   const Result result = Flush();
   std::memcpy(Memory(to), from, bytes);
@@ -360,6 +362,7 @@ Result cuEventCreate(Event* event, unsigned) {
 }
 Result cuEventRecord(Event, Stream) { return Flush(); }
 Result cuEventSynchronize(Event) { return kSuccess; }
+Result cuEventQuery(Event) { return kSuccess; }
 Result cuEventElapsedTime(float* milliseconds, Event, Event) {
   *milliseconds = 0;
   return kSuccess;

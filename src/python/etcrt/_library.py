@@ -190,6 +190,7 @@ class WeightsOptions(ctypes.Structure):
         ("prefix", ctypes.c_char_p),
         ("rank", ctypes.c_int32),
         ("ranks", ctypes.c_int32),
+        ("threads", ctypes.c_int64),
     ]
 
 

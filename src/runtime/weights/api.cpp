@@ -1,11 +1,9 @@
 // Checkpoints and weights of include/etc/weights.h.
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "runtime/c_api.h"
 #include "runtime/handles.h"
-#include "runtime/log.h"
 #include "runtime/sized.h"
 
 using etc::runtime::Checkpoint;
@@ -20,6 +18,8 @@ struct etc_checkpoint {
 };
 
 namespace {
+
+constexpr int64_t kMostThreads = 1024;
 
 Status Describe(const CheckpointTensor& tensor, etc_checkpoint_tensor_info* info) {
   etc_checkpoint_tensor_info described{};
@@ -92,22 +92,24 @@ etc_status etc_weights_load(const etc_program* program, const char* graph,
     if (options != nullptr) {
       ETC_RETURN_IF_BAD(etc::runtime::TakeSized("options", *options, &taken));
     }
-    etc::runtime::Progress progress;
+    if (taken.threads < 0 || taken.threads > kMostThreads) {
+      return Fail(ETC_ERROR_ARGUMENT, "`options->threads` is ", taken.threads,
+                  ", but must be in 0..", kMostThreads);
+    }
+    etc::runtime::LoadOptions load;
+    load.prefix = taken.prefix != nullptr ? taken.prefix : "";
+    load.threads = static_cast<size_t>(taken.threads);
     if (taken.progress != nullptr) {
-      progress = [&](int64_t done, int64_t total) {
+      load.progress = [&](int64_t done, int64_t total) {
         return taken.progress(taken.user, done, total) == 0;
       };
     }
-    std::optional<etc::runtime::RankOf> share;
     if (taken.ranks != 0) {
-      share = {taken.rank, taken.ranks};
+      load.share = {taken.rank, taken.ranks};
     }
     auto loaded = std::make_unique<etc_weights>();
-    ETC_RETURN_IF_BAD(Weights::Load(program->program, graph, checkpoint->checkpoint,
-                                    taken.prefix != nullptr ? taken.prefix : "", share, progress,
-                                    &loaded->weights));
-    etc::runtime::LogInfo("loaded ", loaded->weights->Bytes(), " bytes of weights from `",
-                          checkpoint->checkpoint.path(), "`");
+    ETC_RETURN_IF_BAD(
+        Weights::Load(program->program, graph, checkpoint->checkpoint, load, &loaded->weights));
     *weights = loaded.release();
     return {};
   });

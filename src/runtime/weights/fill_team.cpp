@@ -8,7 +8,7 @@
 namespace etc::runtime {
 namespace {
 
-constexpr size_t kMostThreads = 16;
+constexpr size_t kMostByItself = 16;
 
 }  // namespace
 
@@ -20,7 +20,8 @@ FillTeam::~FillTeam() {
 
 Status FillTeam::Start() {
   const size_t cores = std::max(std::thread::hardware_concurrency(), 1U);
-  const size_t threads = std::min({cores, kMostThreads, pieces_.size()});
+  const size_t threads =
+      std::min(wanted_ != 0 ? wanted_ : std::min(cores, kMostByItself), pieces_.size());
   threads_.reserve(threads);
   for (size_t i = 0; i < threads; ++i) {
     {

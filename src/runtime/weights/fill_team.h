@@ -20,9 +20,14 @@ class FillTeam {
   /// Called by the thread that filled it.
   using Filled = std::function<void(const WeightPiece&, char*)>;
 
-  FillTeam(const WeightPlan& plan, const std::vector<WeightPiece>& pieces, Place place,
-           Filled filled)
-      : plan_(plan), pieces_(pieces), place_(std::move(place)), filled_(std::move(filled)) {}
+  /// Of so many threads; 0: of as many as there are cores, up to 16.
+  FillTeam(const WeightPlan& plan, const std::vector<WeightPiece>& pieces, size_t threads,
+           Place place, Filled filled)
+      : plan_(plan),
+        pieces_(pieces),
+        wanted_(threads),
+        place_(std::move(place)),
+        filled_(std::move(filled)) {}
   /// Waits for the threads, which must be stopped or at their end.
   ~FillTeam();
   FillTeam(const FillTeam&) = delete;
@@ -42,6 +47,7 @@ class FillTeam {
 
   const WeightPlan& plan_;
   const std::vector<WeightPiece>& pieces_;
+  const size_t wanted_;
   const Place place_;
   const Filled filled_;
   std::vector<std::thread> threads_;

@@ -1,50 +1,76 @@
 #include "runtime/weights/pinned_ring.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "runtime/log.h"
+
 namespace etc::runtime {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kPage = 4096;
+
+/// Between two looks at copies under way, of which each takes some 40 us: the device has others
+/// meanwhile.
+constexpr std::chrono::microseconds kLookTime{20};
+
+size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+}  // namespace
 
 PinnedRing::~PinnedRing() {
   if (stream_ != nullptr) {
     driver_.cuStreamSynchronize(stream_);
     driver_.cuStreamDestroy_v2(stream_);
   }
-  for (const Copy& copy : copies_) {
-    driver_.cuEventDestroy_v2(copy.done);
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].copied != nullptr) {
+      driver_.cuEventDestroy_v2(buffers_[i].copied);
+    }
+    if (buffers_[i].is_pinned) {
+      driver_.cuMemHostUnregister(begin_ + i * stride_);
+    }
   }
-  for (cuda::Event event : events_) {
-    driver_.cuEventDestroy_v2(event);
-  }
-  for (void* buffer : buffers_) {
-    driver_.cuMemFreeHost(buffer);
+  if (mapping_ != nullptr) {
+    munmap(mapping_, mapping_bytes_);
   }
 }
 
-Status PinnedRing::Allocate(size_t buffers, int64_t bytes) {
+Status PinnedRing::Reserve(size_t buffers, int64_t bytes) {
   ETC_RETURN_IF_BAD(
       driver_.Check(driver_.cuStreamCreate(&stream_, cuda::kStreamNonBlocking), "cuStreamCreate"));
-  buffers_.reserve(buffers);
-  events_.reserve(buffers);
-  for (size_t i = 0; i < buffers; ++i) {
-    void* buffer = nullptr;
-    cuda::Event event = nullptr;
-    ETC_RETURN_IF_BAD(driver_.Check(driver_.cuMemHostAlloc(&buffer, static_cast<size_t>(bytes), 0),
-                                    "cuMemHostAlloc"));
-    buffers_.push_back(buffer);
-    ETC_RETURN_IF_BAD(
-        driver_.Check(driver_.cuEventCreate(&event, cuda::kEventDefault), "cuEventCreate"));
-    events_.push_back(event);
-    free_.push_back(static_cast<char*>(buffer));
+  stride_ = RoundUp(std::max(static_cast<size_t>(bytes), size_t{1}), kPage);
+  const size_t room = buffers * stride_ + kHugePage;
+  void* mapping = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) {
+    return Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot allocate ", room,
+                " bytes for an upload: ", std::strerror(errno));
   }
+  mapping_ = mapping;
+  mapping_bytes_ = room;
+  begin_ = reinterpret_cast<char*>(RoundUp(reinterpret_cast<uintptr_t>(mapping), kHugePage));
+#ifdef MADV_HUGEPAGE
+  // One fault and one page to pin for each two megabytes; elsewhere there are more.
+  (void)madvise(begin_, buffers * stride_, MADV_HUGEPAGE);
+#endif
+  buffers_.resize(buffers);
+  unused_ = buffers;
   return {};
 }
 
 char* PinnedRing::Take() {
   std::unique_lock lock(mutex_);
-  ++waiting_;
-  given_.notify_one();
-  freed_.wait(lock, [&] { return is_closed_ || !free_.empty(); });
-  --waiting_;
+  freed_.wait(lock, [&] { return is_closed_ || !free_.empty() || unused_ > 0; });
   if (is_closed_) {
     return nullptr;
+  }
+  if (free_.empty()) {
+    return begin_ + (buffers_.size() - unused_--) * stride_;
   }
   char* buffer = free_.back();
   free_.pop_back();
@@ -58,42 +84,70 @@ void PinnedRing::Give(const WeightPiece& piece, char* buffer) {
 }
 
 Status PinnedRing::Deliver(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  const auto is_wanted = [&] { return waiting_ > free_.size() && !copies_.empty(); };
-  given_.wait_for(lock, time, [&] { return !filled_.empty() || is_wanted(); });
-  if (!filled_.empty()) {
-    const Given given = filled_.front();
-    filled_.pop_front();
-    lock.unlock();
-    return Enqueue(given);
+  std::deque<Given> given;
+  {
+    const std::lock_guard lock(mutex_);
+    given.swap(filled_);
   }
-  const bool is_free_wanted = is_wanted();
-  lock.unlock();
-  return is_free_wanted ? FreeOldest() : Status{};
+  for (const Given& each : given) {
+    ETC_RETURN_IF_BAD(Enqueue(each));
+  }
+  bool any = !given.empty();
+  ETC_RETURN_IF_BAD(FreeCopied(&any));
+  if (any) {
+    return {};
+  }
+  const std::chrono::microseconds longest = copies_.empty() ? time : kLookTime;
+  std::unique_lock lock(mutex_);
+  given_.wait_for(lock, longest, [&] { return !filled_.empty(); });
+  return {};
 }
 
 Status PinnedRing::Enqueue(const Given& given) {
+  Buffer& buffer = BufferAt(given.buffer);
+  if (buffer.copied == nullptr) {
+    ETC_RETURN_IF_BAD(driver_.Check(
+        driver_.cuEventCreate(&buffer.copied, cuda::kEventDisableTiming), "cuEventCreate"));
+    Pin(given.buffer, &buffer);
+  }
   const auto to = reinterpret_cast<cuda::DevicePointer>(memory_[given.piece->param]) +
                   static_cast<cuda::DevicePointer>(given.piece->at);
   ETC_RETURN_IF_BAD(
       driver_.Check(driver_.cuMemcpyHtoDAsync_v2(to, given.buffer,
                                                  static_cast<size_t>(given.piece->bytes), stream_),
                     "cuMemcpyHtoDAsync"));
-  // There are as many events as buffers.
-  copies_.push_back({given.buffer, events_.back()});
-  events_.pop_back();
+  copies_.push_back(given.buffer);
   delivered_bytes_ += given.piece->bytes;
-  return driver_.Check(driver_.cuEventRecord(copies_.back().done, stream_), "cuEventRecord");
+  return driver_.Check(driver_.cuEventRecord(buffer.copied, stream_), "cuEventRecord");
 }
 
-Status PinnedRing::FreeOldest() {
-  const Copy copy = copies_.front();
-  ETC_RETURN_IF_BAD(driver_.Check(driver_.cuEventSynchronize(copy.done), "cuEventSynchronize"));
-  copies_.pop_front();
-  events_.push_back(copy.done);
-  const std::lock_guard lock(mutex_);
-  free_.push_back(copy.buffer);
-  freed_.notify_one();
+/// The copy of a buffer that cannot be pinned is slower, and right: the driver has taken its bytes
+/// when the call returns.
+void PinnedRing::Pin(char* data, Buffer* buffer) {
+  if (!can_pin_) {
+    return;
+  }
+  const Status status =
+      driver_.Check(driver_.cuMemHostRegister_v2(data, stride_, 0), "cuMemHostRegister");
+  buffer->is_pinned = can_pin_ = status.Ok();
+  if (!status.Ok()) {
+    LogInfo("weights are uploaded from memory that is not pinned: ", status.message);
+  }
+}
+
+Status PinnedRing::FreeCopied(bool* any) {
+  while (!copies_.empty()) {
+    const cuda::Result result = driver_.cuEventQuery(BufferAt(copies_.front()).copied);
+    if (result == cuda::kNotReady) {
+      break;
+    }
+    ETC_RETURN_IF_BAD(driver_.Check(result, "cuEventQuery"));
+    *any = true;
+    const std::lock_guard lock(mutex_);
+    free_.push_back(copies_.front());
+    copies_.pop_front();
+    freed_.notify_one();
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
-// Pinned buffers between threads that fill them and a device that copies them.
+// Buffers between threads that fill them and a device that copies them.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -12,7 +13,9 @@
 
 namespace etc::runtime {
 
-/// All calls of the driver are made by one thread, the owner's.
+/// All calls of the driver are made by one thread, the owner's. A buffer is pinned when its first
+/// copy is due, while others are filled and copied: pinning all of them first takes as long as a
+/// quarter of a load.
 class PinnedRing {
  public:
   PinnedRing(const cuda::Driver& driver, const std::vector<void*>& memory)
@@ -21,14 +24,15 @@ class PinnedRing {
   PinnedRing(const PinnedRing&) = delete;
   PinnedRing& operator=(const PinnedRing&) = delete;
 
-  Status Allocate(size_t buffers, int64_t bytes);
+  /// Addresses alone: memory comes as buffers are filled.
+  Status Reserve(size_t buffers, int64_t bytes);
 
   /// For other threads: a buffer to fill, once there is one; null behind Close.
   char* Take();
   void Give(const WeightPiece& piece, char* buffer);
 
-  /// Enqueues the copy of a buffer that was given, or makes an old one free. Waits no longer than
-  /// `time` for either.
+  /// Enqueues the copies of all buffers that were given, and frees those whose copies are done.
+  /// Where there is none of either, it waits for one, but no longer than `time`.
   Status Deliver(std::chrono::milliseconds time);
   /// Wakes all who wait in Take.
   void Close();
@@ -36,32 +40,40 @@ class PinnedRing {
   int64_t delivered_bytes() const { return delivered_bytes_; }
 
  private:
+  struct Buffer {
+    cuda::Event copied = nullptr;
+    bool is_pinned = false;
+  };
   struct Given {
     const WeightPiece* piece;
     char* buffer;
   };
-  struct Copy {
-    char* buffer;
-    cuda::Event done;
-  };
 
+  Buffer& BufferAt(const char* data) {
+    return buffers_[static_cast<size_t>(data - begin_) / stride_];
+  }
   Status Enqueue(const Given& given);
-  Status FreeOldest();
+  void Pin(char* data, Buffer* buffer);
+  Status FreeCopied(bool* any);
 
   const cuda::Driver& driver_;
   const std::vector<void*>& memory_;
   cuda::Stream stream_ = nullptr;
-  std::vector<void*> buffers_;
-  std::vector<cuda::Event> events_;  // of copies that are done
-  std::deque<Copy> copies_;          // under way, in their order
+  void* mapping_ = nullptr;
+  size_t mapping_bytes_ = 0;
+  char* begin_ = nullptr;  // of the first buffer, in the mapping
+  size_t stride_ = 0;      // from one to the next
+  std::vector<Buffer> buffers_;
+  std::deque<char*> copies_;  // under way, in their order
+  bool can_pin_ = true;
   int64_t delivered_bytes_ = 0;
 
   std::mutex mutex_;
   std::condition_variable freed_;
   std::condition_variable given_;
-  std::vector<char*> free_;
+  std::vector<char*> free_;  // the last one is the likeliest to be in a cache
+  size_t unused_ = 0;        // buffers at the end that nobody took yet
   std::deque<Given> filled_;
-  size_t waiting_ = 0;  // threads in Take
   bool is_closed_ = false;
 };
 

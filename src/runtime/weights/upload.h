@@ -15,11 +15,12 @@ namespace etc::runtime {
 using Progress = std::function<bool(int64_t done, int64_t total)>;
 
 /// Fills the memory of each parameter that has its own (`same_as` has none): in host memory, or on
-/// the device whose context is current. `progress` is called by this thread alone, some ten times a
+/// the device whose context is current. `threads` read and pack; 0: as many as FillTeam has by
+/// itself. `progress` is called by this thread alone, some ten times a
 /// second and once at the end; when it stops the upload, the status is ETC_ERROR_CANCELLED.
-Status UploadToHost(const WeightPlan& plan, const std::vector<void*>& memory,
+Status UploadToHost(const WeightPlan& plan, const std::vector<void*>& memory, size_t threads,
                     const Progress& progress);
-Status UploadToDevice(const WeightPlan& plan, const std::vector<void*>& memory,
+Status UploadToDevice(const WeightPlan& plan, const std::vector<void*>& memory, size_t threads,
                       const Progress& progress);
 
 }  // namespace etc::runtime

@@ -1,16 +1,22 @@
 #include "runtime/weights/weights.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
 #include "runtime/device_memory.h"
 #include "runtime/group.h"
+#include "runtime/log.h"
 
 namespace etc::runtime {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kAlignment = 256;
+
+double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 Status CheckPlan(const manifest::Graph& graph, const Checkpoint& checkpoint,
                  const WeightPlan& plan) {
@@ -62,20 +68,25 @@ std::vector<int64_t> BoundShape(const ParamWeights& weights) {
 }  // namespace
 
 Status Weights::Load(std::shared_ptr<const Program> program, const char* graph,
-                     const Checkpoint& checkpoint, const std::string& prefix,
-                     std::optional<RankOf> share, const Progress& progress,
+                     const Checkpoint& checkpoint, const LoadOptions& options,
                      std::unique_ptr<Weights>* weights) {
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
-  ETC_RETURN_IF_BAD(CheckShare(*found, share));
-  const WeightPlan plan = PlanWeights(*found, checkpoint, prefix, share.value_or(RankOf{}));
+  ETC_RETURN_IF_BAD(CheckShare(*found, options.share));
+  const WeightPlan plan =
+      PlanWeights(*found, checkpoint, options.prefix, options.share.value_or(RankOf{}));
   ETC_RETURN_IF_BAD(CheckPlan(*found, checkpoint, plan));
   const bool is_host = program->IsHost();
   std::unique_ptr<Weights> made(new Weights(std::move(program)));
   std::vector<void*> memory(plan.params.size());
+  const Clock::time_point begin = Clock::now();
   ETC_RETURN_IF_BAD(made->Allocate(plan, &memory));
-  ETC_RETURN_IF_BAD(is_host ? UploadToHost(plan, memory, progress)
-                            : UploadToDevice(plan, memory, progress));
+  const Clock::time_point allocated = Clock::now();
+  ETC_RETURN_IF_BAD(
+      (is_host ? UploadToHost : UploadToDevice)(plan, memory, options.threads, options.progress));
+  LogInfo("loaded ", made->Bytes(), " bytes of weights from `", checkpoint.path(),
+          "`: memory took ", Seconds(allocated - begin), " s, reading and packing ",
+          Seconds(Clock::now() - allocated), " s");
   for (size_t i = 0; i < plan.params.size(); ++i) {
     made->loaded_.push_back({plan.params[i].param, BoundShape(plan.params[i]), memory[i]});
   }

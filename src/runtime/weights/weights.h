@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/instance.h"
@@ -13,13 +14,19 @@
 
 namespace etc::runtime {
 
+/// How weights are loaded.
+struct LoadOptions {
+  std::string prefix;           // before each name in the checkpoint
+  std::optional<RankOf> share;  // for a graph with a mesh, and only for one
+  size_t threads = 0;           // that read and pack; 0: the library's choice
+  Progress progress;
+};
+
 class Weights {
  public:
-  /// The checkpoint is needed no longer than the call takes. `share` is for a graph with a mesh,
-  /// and only for one.
+  /// The checkpoint is needed no longer than the call takes.
   static Status Load(std::shared_ptr<const Program> program, const char* graph,
-                     const Checkpoint& checkpoint, const std::string& prefix,
-                     std::optional<RankOf> share, const Progress& progress,
+                     const Checkpoint& checkpoint, const LoadOptions& options,
                      std::unique_ptr<Weights>* weights);
   ~Weights();
   Weights(const Weights&) = delete;

@@ -76,6 +76,7 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kCaptureRelaxed == static_cast<int>(CU_STREAM_CAPTURE_MODE_RELAXED));
   CHECK(kPortProgrammatic == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
   CHECK(kEdgeProgrammatic == static_cast<int>(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
+  CHECK(kEventDisableTiming == static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
   CHECK(kStreamNonBlocking == static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   CHECK(kMap8Bits == static_cast<int>(CU_TENSOR_MAP_DATA_TYPE_UINT8));
   CHECK(kMap16Bits == static_cast<int>(CU_TENSOR_MAP_DATA_TYPE_UINT16));

@@ -191,11 +191,6 @@ cuda::Result cuMemFreeHost(void* data) {
   --state.pinned;
   return cuda::kSuccess;
 }
-cuda::Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t bytes, void*) {
-  FAIL_IF_ASKED
-  std::memcpy(Pointer(to), from, bytes);
-  return cuda::kSuccess;
-}
 cuda::Result cuMemcpyHtoD_v2(cuda::DevicePointer to, const void* from, size_t bytes) {
   std::memcpy(Pointer(to), from, bytes);
   return cuda::kSuccess;
@@ -285,21 +280,6 @@ cuda::Result cuDeviceCanAccessPeer(int* can, cuda::Device, cuda::Device) {
   *can = state.peers_can_access ? 1 : 0;
   return cuda::kSuccess;
 }
-cuda::Result cuStreamCreate(void** stream, unsigned) {
-  FAIL_IF_ASKED
-  ++state.streams;
-  *stream = new char;
-  return cuda::kSuccess;
-}
-cuda::Result cuStreamDestroy_v2(void* stream) {
-  --state.streams;
-  delete static_cast<char*>(stream);
-  return cuda::kSuccess;
-}
-cuda::Result cuStreamQuery(void*) {
-  FAIL_IF_ASKED
-  return cuda::kSuccess;
-}
 // A handle is the address, so it is good in this process only.
 cuda::Result cuIpcGetMemHandle(cuda::IpcHandle* handle, cuda::DevicePointer address) {
   FAIL_IF_ASKED
@@ -322,10 +302,6 @@ cuda::Result cuDeviceGetUuid_v2(cuda::Uuid* uuid, cuda::Device device) {
   FAIL_IF_ASKED
   *uuid = {};
   std::memcpy(uuid->bytes, &device, sizeof(device));
-  return cuda::kSuccess;
-}
-cuda::Result cuStreamSynchronize(void* stream) {
-  state.synchronized.push_back(stream);
   return cuda::kSuccess;
 }
 cuda::Result cuLaunchKernelEx(const cuda::LaunchConfig* config, void* function, void** params,
@@ -359,22 +335,4 @@ cuda::Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* da
   *static_cast<uint64_t*>(map) = state.tensor_maps.size();
   return cuda::kSuccess;
 }
-cuda::Result cuEventCreate(void** event, unsigned) {
-  FAIL_IF_ASKED
-  ++state.events;
-  *event = new char;
-  return cuda::kSuccess;
-}
-cuda::Result cuEventRecord(void*, void*) { return cuda::kSuccess; }
-cuda::Result cuEventSynchronize(void*) { return cuda::kSuccess; }
-cuda::Result cuEventElapsedTime(float* milliseconds, void*, void*) {
-  *milliseconds = 1.5F;
-  return cuda::kSuccess;
-}
-cuda::Result cuEventDestroy_v2(void* event) {
-  --state.events;
-  delete static_cast<char*>(event);
-  return cuda::kSuccess;
-}
-
 }  // extern "C"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -39,6 +40,13 @@ struct FakeTensorMap {
   std::vector<uint32_t> box;
 };
 
+/// A copy from the host that was enqueued.
+struct FakeCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  size_t bytes = 0;
+};
+
 /// Memory that is there without an allocation of the test's.
 struct FakeMemory {
   size_t bytes = 0;
@@ -64,10 +72,16 @@ struct FakeCuda {
   int devices = 1;
 
   // What is to happen.
+  size_t copies_under_way = 0;  // from pinned memory, until somebody waits: as a device has them
   std::set<void*> capturing;
   std::map<std::string, int> failures;  // the result of a function that is to fail
 
   // What has happened.
+  size_t uploads = 0;  // asynchronous copies from the host
+  std::deque<FakeCopy> under_way;
+  size_t most_under_way = 0;
+  std::map<void*, size_t> registered;
+  size_t most_registered = 0;
   std::map<void*, size_t> allocations;
   std::multiset<void*> imported;  // of other processes
   std::vector<FakeLaunch> launches;

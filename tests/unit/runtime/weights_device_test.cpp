@@ -1,11 +1,15 @@
-// Weights on a device: through pinned buffers, and all of them given back.
+// Weights on a device: through pinned buffers, many under way at once, and all of them given back.
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "etc/device.h"
 #include "runtime/fake_session.h"
+#include "runtime/weights/pinned_ring.h"
 #include "runtime/weights_manifest.h"
 
 namespace etc::test {
@@ -73,9 +77,95 @@ TEST_CASE("a parameter of many pieces arrives whole") {
   CHECK(std::memcmp(fake.allocations.begin()->first, packed.data(), packed.size() * 2) == 0);
 }
 
+/// Pieces of one parameter, each filled with bytes of its own.
+struct Pieces {
+  static constexpr size_t kBytes = 4096;
+
+  explicit Pieces(size_t count) : device(count * kBytes), list(count) {
+    for (size_t i = 0; i < count; ++i) {
+      list[i].at = static_cast<int64_t>(i * kBytes);
+      list[i].bytes = static_cast<int64_t>(kBytes);
+    }
+  }
+  static char Mark(size_t index) { return static_cast<char>(index * 7 + 1); }
+  bool Arrived() const {
+    for (size_t i = 0; i < device.size(); ++i) {
+      if (device[i] != Mark(i / kBytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<char> device;
+  std::vector<runtime::WeightPiece> list;
+};
+
+/// Sends all pieces through a ring that other threads fill.
+void Send(Pieces* pieces, size_t buffers, size_t threads) {
+  const runtime::cuda::Driver* driver = nullptr;
+  REQUIRE(runtime::cuda::OpenDriver(&driver).Ok());
+  const std::vector<void*> memory = {pieces->device.data()};
+  runtime::PinnedRing ring(*driver, memory);
+  REQUIRE(ring.Reserve(buffers, Pieces::kBytes).Ok());
+  std::atomic<size_t> next{0};
+  std::vector<std::thread> team;
+  for (size_t i = 0; i < threads; ++i) {
+    team.emplace_back([&] {
+      for (size_t at = next++; at < pieces->list.size(); at = next++) {
+        char* buffer = ring.Take();
+        std::memset(buffer, Pieces::Mark(at), Pieces::kBytes);
+        ring.Give(pieces->list[at], buffer);
+      }
+    });
+  }
+  while (ring.delivered_bytes() < static_cast<int64_t>(pieces->device.size())) {
+    REQUIRE(ring.Deliver(std::chrono::milliseconds(100)).Ok());
+  }
+  REQUIRE(ring.WaitForCopies().Ok());
+  for (std::thread& thread : team) {
+    thread.join();
+  }
+}
+
+TEST_CASE("a device that always has copies under way gets all of them") {
+  FakeCuda& fake = OpenFakeCuda();
+  fake.copies_under_way = 4;  // a fifth has to be enqueued before the first is done
+  Pieces pieces(200);
+  Send(&pieces, 8, 3);
+  CHECK(pieces.Arrived());
+  CHECK(fake.uploads == 200);
+  CHECK(fake.most_under_way > 4);
+  CHECK(fake.most_under_way <= 8);
+  CHECK(fake.most_registered > 4);
+  CHECK(fake.most_registered <= 8);
+  CHECK(fake.pinned == 0);
+  CHECK(fake.events == 0);
+}
+
+TEST_CASE("buffers that are not needed are never pinned") {
+  FakeCuda& fake = OpenFakeCuda();
+  Pieces pieces(3);
+  Send(&pieces, 8, 1);
+  CHECK(pieces.Arrived());
+  CHECK(fake.most_registered <= 3);
+}
+
+TEST_CASE("memory that cannot be pinned is copied all the same") {
+  DeviceProgram device;
+  device.fake.failures["cuMemHostRegister_v2"] = 801;
+  device.fake.copies_under_way = 4;
+  const Loaded loaded(device.program, TwoTensors());
+  REQUIRE(loaded.text == "");
+  std::vector<float> there(size_t{2} * 16 * 32);
+  std::memcpy(there.data(), device.fake.allocations.begin()->first, there.size() * sizeof(float));
+  CHECK(there[1023] == 1511);
+  CHECK(device.fake.pinned == 0);
+}
+
 TEST_CASE("a driver's failure ends the load and leaves nothing") {
-  for (const char* function : {"cuMemAlloc_v2", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate",
-                               "cuMemcpyHtoDAsync_v2"}) {
+  for (const char* function : {"cuMemAlloc_v2", "cuStreamCreate", "cuEventCreate",
+                               "cuMemcpyHtoDAsync_v2", "cuEventQuery"}) {
     DeviceProgram device;
     device.fake.failures[function] = 2;
     const Loaded loaded(device.program, TwoTensors());

@@ -1,6 +1,8 @@
 // Weights of host programs: from a checkpoint to what a launch reads.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -83,6 +85,39 @@ TEST_CASE("the first name that the checkpoint has counts, and other dtypes are c
                                         .File());
   REQUIRE(loaded.text == "");
   CHECK(copy.Launch(loaded.weights) == std::vector<float>(1025, 1.0F));
+}
+
+TEST_CASE("a file that was cut since it was opened is an error") {
+  Copy copy;
+  const TempDir dir;
+  const std::string file = TwoTensors();
+  dir.Write("model.safetensors", file);
+  etc_checkpoint* checkpoint = nullptr;
+  REQUIRE(etc_checkpoint_open(dir.File("").c_str(), &checkpoint) == ETC_OK);
+  std::filesystem::resize_file(dir.File("model.safetensors"), file.size() - 1);
+  etc_weights* weights = nullptr;
+  CHECK(etc_weights_load(copy.program.get(), nullptr, checkpoint, nullptr, &weights) ==
+        ETC_ERROR_FILE);
+  const std::string text = etc_last_error();
+  CHECK(text.find("model.safetensors`: it was cut to " + std::to_string(file.size() - 1) +
+                  " bytes since it was opened") != std::string::npos);
+  CHECK(weights == nullptr);
+  etc_checkpoint_free(checkpoint);
+}
+
+TEST_CASE("any number of threads loads the same weights") {
+  Copy copy;
+  etc_weights_options options{};
+  options.struct_size = sizeof(options);
+  for (const int64_t threads : {1, 3, 40}) {
+    options.threads = threads;
+    const Loaded loaded(copy.program, TwoTensors(), &options);
+    REQUIRE(loaded.text == "");
+    CHECK(copy.Launch(loaded.weights)[1023] == 1511);
+  }
+  options.threads = -1;
+  CHECK(Loaded(copy.program, TwoTensors(), &options).text ==
+        "`options->threads` is -1, but must be in 0..1024");
 }
 
 TEST_CASE("a prefix stands before each name") {
