@@ -16,13 +16,13 @@ constexpr int64_t kChunkBytes = int64_t{64} << 20;
 /// What a program left in a tensor: the elements of an out, a hash of an inout, which may be as
 /// large as a model's cache.
 struct Written {
-  std::vector<char> elements;
+  Bytes elements;
   std::string hash;
 };
 
 std::string HashOf(BenchPlace& place, const void* data, int64_t bytes) {
   std::string hash;
-  std::vector<char> chunk(static_cast<size_t>(std::min(bytes, kChunkBytes)));
+  Bytes chunk(static_cast<size_t>(std::min(bytes, kChunkBytes)));
   for (int64_t at = 0; at < bytes; at += kChunkBytes) {
     int64_t size = std::min(kChunkBytes, bytes - at);
     place.Fetch(chunk.data(), static_cast<const char*>(data) + at, size);

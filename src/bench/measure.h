@@ -10,6 +10,7 @@
 #include "bench/place.h"
 #include "bench/report.h"
 #include "bench/tensors.h"
+#include "tensor/bytes.h"
 
 namespace etc {
 
@@ -42,7 +43,7 @@ class Turns {
   BenchPlace& place_;
   const BenchTensors& tensors_;
   const std::string graph_;
-  std::map<std::string, std::vector<char>> first_;  // outs of the first program
+  std::map<std::string, Bytes> first_;  // outs of the first program
   std::optional<bool> settles_;
   std::map<const Program*, std::vector<BenchOutput>> outputs_;
 };

@@ -174,7 +174,7 @@ class BenchTensorMaker {
         return std::nullopt;
       }
       if (data.InTiles()) {
-        const std::vector<char> row_major = data.bytes;
+        const Bytes row_major = data.bytes;
         program_.Pack(graph_.name.c_str(), data.name, data.shape, row_major.data(),
                       data.bytes.data());
       }
@@ -208,7 +208,7 @@ class BenchTensorMaker {
   }
 
   /// Each copy doubles what there is.
-  void Replicate(const std::vector<char>& block, const BenchTensor& tensor) {
+  void Replicate(const Bytes& block, const BenchTensor& tensor) {
     auto filled = static_cast<int64_t>(block.size());
     place_.Upload(tensor.data, block.data(), filled);
     char* data = static_cast<char*>(tensor.data);

@@ -133,7 +133,7 @@ class PackJob {
                                       static_cast<int32_t>(tensor.shape.size()), &tiled))) {
       return false;
     }
-    std::vector<char> bytes(tensor.bytes.size());
+    Bytes bytes(tensor.bytes.size());
     auto packing = options_.unpack ? runtime::Packing::Unpack : runtime::Packing::Pack;
     runtime::Status status = runtime::CopyOnHost(tiled, packing, tensor.bytes.data(), bytes.data());
     ETC_CHECK(status.Ok());

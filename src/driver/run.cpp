@@ -304,7 +304,7 @@ class RunJob {
       if (tensor.access == ETC_IN) {
         continue;
       }
-      const std::vector<char> bytes = launcher.Whole(tensor, results.at(tensor.name));
+      const Bytes bytes = launcher.Whole(tensor, results.at(tensor.name));
       if (auto output = outputs.find(tensor.name); output != outputs.end()) {
         files.push_back({output->second, FileContents(output->second, tensor, bytes)});
       } else if (outputs.empty()) {

@@ -10,7 +10,7 @@ namespace {
 
 /// Few and many slots, a pause after each, and a start behind what stores.
 const std::vector<Throttle>& Throttles() {
-  static const std::vector<Throttle> kThrottles = {{2, 0},   {3, 0},      {4, 0},     {6, 0},
+  static const std::vector<Throttle> kThrottles = {{2, 0},   {3, 0},      {4, 0},   {6, 0},
                                                    {2, 600}, {2, 0, {1}}, {3, 700}, {4, 0, {1}}};
   return kThrottles;
 }

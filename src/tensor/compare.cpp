@@ -19,8 +19,8 @@ void AddMismatch(Comparison& comparison, int64_t index) {
   }
 }
 
-Comparison CompareInts(etc_dtype dtype, const std::vector<char>& reference,
-                       const std::vector<char>& actual, int64_t elements) {
+Comparison CompareInts(etc_dtype dtype, const Bytes& reference, const Bytes& actual,
+                       int64_t elements) {
   Comparison result;
   result.elements = elements;
   double difference = 0;
@@ -41,8 +41,8 @@ Comparison CompareInts(etc_dtype dtype, const std::vector<char>& reference,
   return result;
 }
 
-Comparison CompareFloats(etc_dtype dtype, const std::vector<char>& reference,
-                         const std::vector<char>& actual, int64_t elements, double tolerance) {
+Comparison CompareFloats(etc_dtype dtype, const Bytes& reference, const Bytes& actual,
+                         int64_t elements, double tolerance) {
   Comparison result;
   result.elements = elements;
   double norm = 0;
@@ -74,8 +74,7 @@ Comparison CompareFloats(etc_dtype dtype, const std::vector<char>& reference,
 
 }  // namespace
 
-Comparison Compare(etc_dtype dtype, const std::vector<char>& reference,
-                   const std::vector<char>& actual, double tolerance) {
+Comparison Compare(etc_dtype dtype, const Bytes& reference, const Bytes& actual, double tolerance) {
   ETC_CHECK(reference.size() == actual.size());
   auto elements = static_cast<int64_t>(actual.size()) / etc_dtype_bytes(dtype);
   return IsFloat(dtype) ? CompareFloats(dtype, reference, actual, elements, tolerance)
@@ -91,7 +90,7 @@ std::string Describe(const std::string& name, const Comparison& comparison) {
                      comparison.elements, first, comparison.passes ? "ok" : "FAILED");
 }
 
-std::string Summarise(const TensorData& tensor, const std::vector<char>& bytes) {
+std::string Summarise(const TensorData& tensor, const Bytes& bytes) {
   double sum = 0;
   double min = std::numeric_limits<double>::infinity();
   double max = -min;

@@ -21,13 +21,13 @@ struct Comparison {
 /// `tolerance` and no element is a mismatch: further from the reference than ten times the
 /// tolerance, relative to the larger of the element and the tensor's root mean square. A NaN in
 /// either is always a mismatch; equal infinities are none.
-[[nodiscard]] Comparison Compare(etc_dtype dtype, const std::vector<char>& reference,
-                                 const std::vector<char>& actual, double tolerance);
+[[nodiscard]] Comparison Compare(etc_dtype dtype, const Bytes& reference, const Bytes& actual,
+                                 double tolerance);
 
 /// One line for the parameter.
 [[nodiscard]] std::string Describe(const std::string& name, const Comparison& comparison);
 
 /// Shape, mean, extremes and checksum of a result, in one line.
-[[nodiscard]] std::string Summarise(const TensorData& tensor, const std::vector<char>& bytes);
+[[nodiscard]] std::string Summarise(const TensorData& tensor, const Bytes& bytes);
 
 }  // namespace etc

@@ -14,8 +14,8 @@ namespace etc {
 /// One parameter's memory: the tensor's own for an `in` on the host, else a copy.
 struct Execution::Bound {
   const TensorData* tensor = nullptr;
-  std::vector<char> packed;  // where the parameter has a layout
-  std::vector<char> copy;
+  Bytes packed;  // where the parameter has a layout
+  Bytes copy;
   void* device = nullptr;
 
   Bound() = default;
@@ -78,7 +78,7 @@ void Execution::UseDevice() const {
   }
 }
 
-const std::vector<char>& Execution::Source(const Bound& bound) const {
+const Bytes& Execution::Source(const Bound& bound) const {
   return bound.tensor->InTiles() ? bound.packed : bound.tensor->bytes;
 }
 
@@ -90,7 +90,7 @@ void Execution::Bind(const TensorData& tensor) {
     program_.Pack(graph_.c_str(), tensor.name, tensor.shape, tensor.bytes.data(),
                   bound->packed.data());
   }
-  const std::vector<char>& source = Source(*bound);
+  const Bytes& source = Source(*bound);
   auto bytes = static_cast<int64_t>(source.size());
   void* data = nullptr;
   if (on_gpu_) {
@@ -140,7 +140,7 @@ void Execution::Refill() {
     std::memset(workspace_, poison_, static_cast<size_t>(workspace_bytes_));
   }
   for (auto& bound : bound_) {
-    const std::vector<char>& bytes = Source(*bound);
+    const Bytes& bytes = Source(*bound);
     if (bound->IsWritten() && on_gpu_) {
       ThrowUnlessOk(
           etc_device_copy_to(bound->device, bytes.data(), static_cast<int64_t>(bytes.size())));
@@ -168,7 +168,7 @@ Results Execution::Fetch() {
     if (!bound->IsWritten()) {
       continue;
     }
-    std::vector<char>& bytes = results[bound->tensor->name];
+    Bytes& bytes = results[bound->tensor->name];
     bytes = bound->copy;
     if (on_gpu_) {
       bytes.resize(bound->tensor->bytes.size());
@@ -176,7 +176,7 @@ Results Execution::Fetch() {
           etc_device_copy_from(bytes.data(), bound->device, static_cast<int64_t>(bytes.size())));
     }
     if (bound->tensor->InTiles()) {
-      const std::vector<char> packed = bytes;
+      const Bytes packed = bytes;
       program_.Unpack(graph_.c_str(), bound->tensor->name, bound->tensor->shape, packed.data(),
                       bytes.data());
     }

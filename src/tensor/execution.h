@@ -28,9 +28,7 @@ class Execution : public Launcher {
   void PoisonWorkspace(unsigned char byte) override;
   double Launch() override;
   Results Fetch() override;
-  std::vector<char> Whole(const TensorData&, const std::vector<char>& results) override {
-    return results;
-  }
+  Bytes Whole(const TensorData&, const Bytes& results) override { return results; }
 
   /// What stands in front of a launch: the tensors' own bytes, and poison in the workspace.
   void Refill();
@@ -41,7 +39,7 @@ class Execution : public Launcher {
   /// In front of work on the device.
   void UseDevice() const;
   /// What a launch starts from, in the parameter's layout.
-  const std::vector<char>& Source(const Bound& bound) const;
+  const Bytes& Source(const Bound& bound) const;
 
   const Program& program_;
   std::string graph_;
@@ -49,7 +47,7 @@ class Execution : public Launcher {
   std::optional<int32_t> device_;
   std::vector<std::unique_ptr<Bound>> bound_;  // freed after the instance that uses it
   // Poison, where it is asked for: memory of the host or the GPU, and where it begins.
-  std::vector<char> host_workspace_;
+  Bytes host_workspace_;
   std::unique_ptr<void, void (*)(void*)> device_workspace_;
   void* workspace_ = nullptr;
   int64_t workspace_bytes_ = 0;

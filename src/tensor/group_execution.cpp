@@ -133,11 +133,10 @@ Results GroupExecution::Fetch() {
   return all;
 }
 
-std::vector<char> GroupExecution::Whole(const TensorData& tensor,
-                                        const std::vector<char>& results) {
+Bytes GroupExecution::Whole(const TensorData& tensor, const Bytes& results) {
   size_t part = results.size() / ranks_.size();
   auto axis = ShardOf(tensor.name);
-  std::vector<char> whole(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(part));
+  Bytes whole(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(part));
   if (axis) {
     Division division(tensor, *axis, static_cast<int64_t>(ranks_.size()));
     whole.resize(results.size());

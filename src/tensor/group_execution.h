@@ -29,7 +29,7 @@ class GroupExecution : public Launcher {
   void PoisonWorkspace(unsigned char byte) override;
   double Launch() override;
   Results Fetch() override;
-  std::vector<char> Whole(const TensorData& tensor, const std::vector<char>& results) override;
+  Bytes Whole(const TensorData& tensor, const Bytes& results) override;
 
   /// The parts of all ranks, one behind the other: what a tensor with one more axis in front, for
   /// the ranks, holds.

@@ -12,7 +12,7 @@ namespace etc {
 
 /// The bytes of the outs and inouts after a launch, by name: those of all ranks, one behind the
 /// other.
-using Results = std::map<std::string, std::vector<char>>;
+using Results = std::map<std::string, Bytes>;
 
 /// Failures of the runtime come out as etc::Error.
 class Launcher {
@@ -41,7 +41,7 @@ class Launcher {
   /// The outs and inouts as the last launch left them.
   virtual Results Fetch() = 0;
   /// The whole tensor, of its results.
-  virtual std::vector<char> Whole(const TensorData& tensor, const std::vector<char>& results) = 0;
+  virtual Bytes Whole(const TensorData& tensor, const Bytes& results) = 0;
 };
 
 }  // namespace etc

@@ -381,8 +381,7 @@ void CheckNpyHeader(const std::string& file, const std::string& param, std::stri
   }
 }
 
-std::string FileContents(const std::string& file, const TensorData& tensor,
-                         const std::vector<char>& bytes) {
+std::string FileContents(const std::string& file, const TensorData& tensor, const Bytes& bytes) {
   std::string data(bytes.begin(), bytes.end());
   if (!IsNpyFile(file)) {
     return data;

@@ -10,6 +10,7 @@
 
 #include "etc/runtime.h"
 #include "support/diagnostics.h"
+#include "tensor/bytes.h"
 
 namespace etc {
 
@@ -19,7 +20,7 @@ struct TensorData {
   etc_access access = ETC_IN;
   etc_dtype dtype = ETC_F32;
   std::vector<int64_t> shape;
-  std::vector<char> bytes;        // row-major
+  Bytes bytes;                    // row-major
   std::array<int64_t, 2> tile{};  // of a layout, in which a launch takes them; else zeros
 
   bool InTiles() const { return tile[0] != 0; }
@@ -68,7 +69,7 @@ bool IsNpyFile(const std::string& file);
 
 /// The contents of a file for the elements: .npy, or raw for any other name.
 [[nodiscard]] std::string FileContents(const std::string& file, const TensorData& tensor,
-                                       const std::vector<char>& bytes);
+                                       const Bytes& bytes);
 
 /// `f32[3x4]`
 std::string TypeText(etc_dtype dtype, const std::vector<int64_t>& shape);

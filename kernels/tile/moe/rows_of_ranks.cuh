@@ -1,10 +1,12 @@
-// A mixture of experts whose rows and experts ranks share: rows go to the ranks that have experts of
-// theirs, and what these found comes back.
+// A mixture of experts whose rows and experts ranks share: rows go to the ranks that have experts
+// of theirs, and what these found comes back.
 //
 //   SendRowsToExperts  task (to, b): row b of x, at rank `to`, if that has an expert of the row
-//   SendFound          task (to, b, c): `columns` sums of what the own experts found for row b of rank
+//   SendFound          task (to, b, c): `columns` sums of what the own experts found for row b of
+//   rank
 //                      `to`, there, if they have a choice of the row
-//   AddFound           task (b, c): the sums of the ranks that have experts of row b, in their order,
+//   AddFound           task (b, c): the sums of the ranks that have experts of row b, in their
+//   order,
 //                      and the residual stream
 //
 // The rows of rank r stand behind those of the ranks before it, at every rank. A choice of another
@@ -29,8 +31,8 @@ ETC_DEVICE u64 RanksOfRow(const i32* chosen, i64 b) {
   return ranks;
 }
 
-/// Config: own. Args: x bf16 [B, K], chosen i32 [B, top], rows symmetric bf16 [B * ranks, K]; K is a
-/// multiple of 8.
+/// Config: own. Args: x bf16 [B, K], chosen i32 [B, top], rows symmetric bf16 [B * ranks, K]; K is
+/// a multiple of 8.
 template <class Config, class Args>
 struct SendRowsToExperts {
   static constexpr int kDepth = int(Args::x_1);
@@ -113,8 +115,8 @@ struct SendFound {
   }
 };
 
-/// Config: own, columns. Args: found f32 [ranks, B, N], chosen i32 [B, top], residual and y bf16 [B,
-/// N]; N and `columns` are multiples of 4.
+/// Config: own, columns. Args: found f32 [ranks, B, N], chosen i32 [B, top], residual and y bf16
+/// [B, N]; N and `columns` are multiples of 4.
 template <class Config, class Args>
 struct AddFound {
   static constexpr int kRanks = int(Args::found_0);

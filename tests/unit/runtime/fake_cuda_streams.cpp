@@ -1,5 +1,5 @@
-// The part of the stand-in for the driver that has streams, events, and copies from the host that may
-// stay under way.
+// The part of the stand-in for the driver that has streams, events, and copies from the host that
+// may stay under way.
 #include <algorithm>
 #include <cstring>
 
@@ -9,8 +9,8 @@
 
 namespace {
 
-using etc::test::FakeCuda;
 using etc::test::FakeCopy;
+using etc::test::FakeCuda;
 namespace cuda = etc::runtime::cuda;
 
 FakeCuda& state = *etc_fake_cuda();

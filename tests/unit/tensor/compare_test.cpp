@@ -9,15 +9,15 @@ namespace etc {
 namespace {
 
 template <class T>
-std::vector<char> Bytes(const std::vector<T>& values) {
-  std::vector<char> bytes(values.size() * sizeof(T));
+Bytes BytesOf(const std::vector<T>& values) {
+  Bytes bytes(values.size() * sizeof(T));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 
 Comparison CompareF32(const std::vector<float>& reference, const std::vector<float>& actual,
                       double tolerance) {
-  return Compare(ETC_F32, Bytes(reference), Bytes(actual), tolerance);
+  return Compare(ETC_F32, BytesOf(reference), BytesOf(actual), tolerance);
 }
 
 TEST_CASE("equal is equal, with a tolerance of nothing") {
@@ -62,8 +62,8 @@ TEST_CASE("a reference of zeros asks for zeros") {
 }
 
 TEST_CASE("integers must be equal") {
-  CHECK(Compare(ETC_I32, Bytes<int32_t>({1, -2}), Bytes<int32_t>({1, -2}), 0.5).passes);
-  Comparison result = Compare(ETC_I32, Bytes<int32_t>({1, -2}), Bytes<int32_t>({1, -3}), 0.5);
+  CHECK(Compare(ETC_I32, BytesOf<int32_t>({1, -2}), BytesOf<int32_t>({1, -2}), 0.5).passes);
+  Comparison result = Compare(ETC_I32, BytesOf<int32_t>({1, -2}), BytesOf<int32_t>({1, -3}), 0.5);
   CHECK_FALSE(result.passes);
   CHECK(result.mismatches == 1);
   CHECK(result.max_abs_error == 1);
@@ -78,9 +78,9 @@ TEST_CASE("a line for each tensor") {
 
 TEST_CASE("a summary names shape, extremes and NaNs") {
   TensorData tensor{"y", ETC_OUT, ETC_F32, {1, 3}, {}};
-  std::string text = Summarise(tensor, Bytes<float>({1, NAN, 3}));
+  std::string text = Summarise(tensor, BytesOf<float>({1, NAN, 3}));
   CHECK(text.starts_with("%y: f32[1x3], mean 2, min 1, max 3, 1 NaN, checksum "));
-  CHECK(Summarise(tensor, Bytes<float>({NAN, NAN, NAN}))
+  CHECK(Summarise(tensor, BytesOf<float>({NAN, NAN, NAN}))
             .starts_with("%y: f32[1x3], no numbers, 3 NaN, checksum "));
 }
 

@@ -17,9 +17,9 @@ TEST_CASE("each launch on a GPU starts with a workspace of poison, where it is a
   FakeCuda& fake = OpenFakeCuda();
   const TempDir dir;
   const Program program(WriteArtifact(dir, DeviceManifest(), "gather_small gather_large"));
-  TensorData ids{"ids", ETC_IN, ETC_I32, {4}, std::vector<char>(16)};
-  TensorData table{"table", ETC_IN, ETC_F32, {10, 8}, std::vector<char>(320)};
-  TensorData out{"out", ETC_OUT, ETC_F32, {32}, std::vector<char>(128)};
+  TensorData ids{"ids", ETC_IN, ETC_I32, {4}, Bytes(16)};
+  TensorData table{"table", ETC_IN, ETC_F32, {10, 8}, Bytes(320)};
+  TensorData out{"out", ETC_OUT, ETC_F32, {32}, Bytes(128)};
   {
     Execution execution(program, "gather", 0);
     for (const TensorData* tensor : {&ids, &table, &out}) {
