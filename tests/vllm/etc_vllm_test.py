@@ -110,7 +110,9 @@ class PluginTest(unittest.TestCase):
                                                ("more", [*arrays, "-D", "more=true"]),
                                                ("several", [*arrays, *SEVERAL]),
                                                ("all rows", [*arrays, "-D", "several=true"]),
-                                               ("mixture", [*arrays, "-D", "mixture=true"]))}
+                                               ("mixture", [*arrays, "-D", "mixture=true"]),
+                                               ("several of a mixture",
+                                                [*arrays, *SEVERAL, "-D", "mixture=true"]))}
 
     @classmethod
     def tearDownClass(cls):
@@ -226,9 +228,20 @@ class PluginTest(unittest.TestCase):
     def test_a_mixture_has_the_experts_of_the_engine(self):
         runner = self.runner("mixture", [self.experts("TRITON"), object()])
         logits = np.asarray(self.step(runner, [[3]], [[2]]))
-        self.assertEqual(logits.tolist(), [[value + 2 * (1 + 2 + 4) for value in row]
-                                           for row in self.expected([[3]])])
+        self.assertEqual(logits.tolist(), self.of_experts([[3]]))
         self.assertEqual(runner.cudagraph_manager.runs, 0)
+
+    def test_a_mixture_takes_prompts(self):
+        runner = self.runner("several of a mixture", [self.experts("TRITON")])
+        self.step(runner, [[3]], [[2]])
+        sequences = [[3, 1], [2, 4, 0, 1]]
+        logits = np.asarray(self.step(runner, sequences, [[2], [4]], [1, 4], eager=True))
+        self.assertEqual(logits.tolist(), self.of_experts(sequences))
+        self.assertEqual((runner.calls, runner.cudagraph_manager.runs), (0, 0))
+
+    def of_experts(self, sequences):
+        """What the experts of both layers add to each logit."""
+        return [[value + 2 * (1 + 2 + 4) for value in row] for row in self.expected(sequences)]
 
     @staticmethod
     def experts(backend):
