@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -227,10 +228,36 @@ class Lowering : KernelBuilder {
       share.range_waits = TakeCommonWaits(module_, share.waits, vars);
     } else if (std::set<EventId> events = EventsForLoader(call); !events.empty()) {
       std::vector<EventRef> common = TakeCommonWaits(module_, share.waits, vars);
+      for (EventRef& wait : share.waits) {
+        WaitForAll(wait, vars);
+      }
       for (EventRef& wait : common) {
         (events.contains(wait.event) ? share.range_waits : share.waits).push_back(std::move(wait));
       }
     }
+  }
+
+  /// What a loader has read behind a wait, the consumers take over once, by an object for all tasks
+  /// of a share. So nothing is left to wait for in front of a single task, and what would be is
+  /// waited for as a whole.
+  void WaitForAll(EventRef& wait, std::vector<SymbolId> vars) const {
+    for (const Axis& axis : wait.axes) {
+      vars.push_back(axis.var);
+    }
+    auto follows = [&](ExprId id) {
+      return id && FindExpr(module_, id, [&](const Expr& expr) {
+               const auto* ref = std::get_if<SymbolRef>(&expr);
+               return ref != nullptr &&
+                      std::find(vars.begin(), vars.end(), ref->symbol) != vars.end();
+             });
+    };
+    for (EventIndex& index : wait.indices) {
+      if (follows(index.lo) || follows(index.hi)) {
+        index = {{}, {}, true};
+      }
+    }
+    wait.axes.clear();
+    wait.guard = {};
   }
 
   /// The kernel's events that calls notify which write what the call's loader reads.

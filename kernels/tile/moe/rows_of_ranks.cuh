@@ -3,10 +3,8 @@
 //
 //   SendRowsToExperts  task (to, b): row b of x, at rank `to`, if that has an expert of the row
 //   SendFound          task (to, b, c): `columns` sums of what the own experts found for row b of
-//   rank
-//                      `to`, there, if they have a choice of the row
-//   AddFound           task (b, c): the sums of the ranks that have experts of row b, in their
-//   order,
+//                      rank `to`, there, if they have a choice of the row
+//   AddFound           task (b, c): the sums of the ranks that have experts of row b, by rank,
 //                      and the residual stream
 //
 // The rows of rank r stand behind those of the ranks before it, at every rank. A choice of another
