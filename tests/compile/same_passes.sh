@@ -1,9 +1,10 @@
 #!/bin/sh
-# same_passes.sh ETC SOURCE...: `etc opt` prints the module that `etc compile` emits code from, and
-# each pass leaves a valid one.
+# same_passes.sh ETC all|common SOURCE...: `etc opt` prints the module that `etc compile` emits code
+# from, with options of all kinds or with the common ones, and each pass leaves a valid one.
 set -eu
 etc=$1
-shift
+which=$2
+shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
@@ -20,6 +21,7 @@ compare() {
 
 for source; do
   compare "$source"
+  [ "$which" = all ] || continue
   compare "$source" --arch host
   # A mesh of several ranks has one schedule; one page has it from the operators that it imports.
   grep -qE '^mesh |many_rows_of_ranks' "$source" || compare "$source" --schedule kernels
