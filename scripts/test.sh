@@ -54,12 +54,21 @@ build() {  # build PRESET [TARGET...]
   configure "$preset" && within_time cmake --build "build/$preset" ${1:+--target "$@"}
 }
 
-# Sanitizer builds compile several files as one, in half the time. Two files that clash so are
-# said, and are no failure: then each is compiled by itself.
+# A build that nobody goes on with compiles several files as one, in half the time. Two files that
+# clash so are said, and are no failure: then each is compiled by itself.
 build_jointly() {  # build_jointly PRESET [TARGET...]
   configure "$1" -DCMAKE_UNITY_BUILD=ON && build "$@" && return
   echo "files of the $1 build clash when they are compiled as one (cmake/unity.cmake); now one by one"
   configure "$1" -DCMAKE_UNITY_BUILD=OFF && build "$@"
+}
+
+# A release build that is there already may be somebody's, who changes one file after the other.
+build_release() {
+  if [ -e build/release/CMakeCache.txt ]; then
+    build release
+  else
+    build_jointly release
+  fi
 }
 
 names_of() {  # names_of LOG: the tests that have a result in a log of ctest
@@ -100,7 +109,7 @@ if [ "$level" = quick ]; then
   count "release build" build release etc_quick_tests
   run_tests release -LE slow
 else
-  count "release build" build release
+  count "release build" build_release
   if [ "$level" = all ]; then
     run_tests release -LE exhaustive
   else
