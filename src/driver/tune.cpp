@@ -118,9 +118,11 @@ class TuneCommand {
     double gain = result->search.first_ms > 0
                       ? 100 * (1 - result->search.best_ms / result->search.first_ms)
                       : 0;
+    // Who asks for it while the last programs are timed is told so, too.
+    const bool stopped = result->search.stopped || stop_asked;
     (void)WriteStdout(fmt::format("{}{:.4f} ms as it was, {:.4f} ms now ({:.1f} % less)\n",
-                                  result->search.stopped ? "stopped: " : "",
-                                  result->search.first_ms, result->search.best_ms, gain),
+                                  stopped ? "stopped: " : "", result->search.first_ms,
+                                  result->search.best_ms, gain),
                       diagnostics);
   }
 
