@@ -78,7 +78,7 @@ struct Queue {
     __syncwarp();
   }
 
- private:
+ protected:
   ETC_DEVICE u32* Place(u32 ticket) const { return events.Counter(head + 2) + ticket; }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/queue.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -84,6 +85,12 @@ class Builder {
     }
     mine.pushed = share.pushed_by.has_value();
     if (pushes_) {
+      if (ArriveByPush(module_, share)) {  // the elements stand for the tasks that they push
+        size_t given = std::min(share.axes.size(), GivenBy(*share.pushed_by));
+        coords.resize(given);
+        mine.axes.resize(given);
+        mine.task_symbols.resize(std::min(mine.task_symbols.size(), given));
+      }
       if (mine.pushed) {
         AddRef(*share.pushed_by, coords, range, mine.waits);
       }
@@ -102,6 +109,11 @@ class Builder {
     AddRefs(share.notifies, coords, range, mine.notifies);
     AddRefs(share.leave_notifies, coords, range, mine.notifies);
     Push(std::move(mine));
+  }
+
+  /// How many indices of a trigger are coordinates: the others are the iterations around.
+  size_t GivenBy(const EventRef& on) const {
+    return on.indices.size() - std::min(on.indices.size(), repeats_.size());
   }
 
   ProgramCall Make(SourceRange range, DeviceId callee, const std::vector<Axis>& axes,

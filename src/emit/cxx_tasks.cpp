@@ -70,8 +70,49 @@ void TaskLoop::WriteCount() {
   }
 }
 
+void TaskLoop::WriteGiven(size_t given) {
+  if (!IsNest() || given == 0) {
+    WriteCount();
+  }
+  if (given == 0) {
+    out_.Line("const i64 before = 0, some = tasks;");
+  } else if (raised_.by_value) {
+    out_.Line("const i64 before = TasksBefore(ranges, x0), some = tasks_at(x0);");
+  } else if (IsNest()) {
+    WriteGivenOfNest(given);
+  } else {
+    std::string number, some = "1LL";
+    for (size_t i = 0; i < share_.axes.size(); ++i) {
+      if (i < given) {
+        std::string mine = fmt::format("x{0} - lo{0}", i);
+        number = i == 0 ? mine : fmt::format("({}) * n{} + {}", number, i, mine);
+      } else {
+        some += fmt::format(" * n{}", i);
+      }
+    }
+    out_.Line(
+        fmt::format("const i64 some = tasks > 0 ? {} : 0, before = ({}) * some;", some, number));
+  }
+}
+
+/// A walk over all boxes.
+void TaskLoop::WriteGivenOfNest(size_t given) {
+  std::string in_front = "false", same = "true";
+  for (size_t i = given; i-- > 0;) {
+    std::string name = CxxName(scope_.module(), share_.axes[i].var);
+    in_front = fmt::format("{0} < x{1} || ({0} == x{1} && ({2}))", name, i, in_front);
+    same = fmt::format("{} == x{}{}", name, i, i + 1 == given ? "" : " && " + same);
+  }
+  out_.Line("i64 before = 0, some = 0;");
+  OpenOuter();
+  WriteBox("box");
+  out_.Line(fmt::format("before += {} ? box : 0;", in_front));
+  out_.Line(fmt::format("some += {} ? box : 0;", same));
+  CloseOuter();
+}
+
 /// Behind those of the iterations in front: of each one for each case, and of a queue those for
-/// head and tail and for its places.
+/// pushes, head and tail and for its places.
 std::string FirstCounter(const KernelScope& scope, const RaisedTickets& tickets) {
   std::string iteration;
   for (const Axis& axis : tickets.iterations) {
@@ -84,7 +125,7 @@ std::string FirstCounter(const KernelScope& scope, const RaisedTickets& tickets)
   std::string first = CxxExpr(scope, tickets.first);
   std::string counters =
       tickets.capacity
-          ? fmt::format("({}LL + ({} + {}LL) / {}LL)", tickets.cases + 2,
+          ? fmt::format("({}LL + ({} + {}LL) / {}LL)", tickets.counters,
                         CxxExpr(scope, tickets.capacity), kPlacesPerCounter - 1, kPlacesPerCounter)
           : fmt::format("{}LL", tickets.cases);
   return iteration.empty() ? first : fmt::format("{} + {} * {}", first, iteration, counters);
@@ -166,7 +207,7 @@ void TaskLoop::Close() {
   out_.Close();
   if (IsNest()) {
     out_.Line("task -= box;");
-    if (raised_.tickets) {
+    if (raised_.tickets && !raised_.tickets->pushed) {
       out_.Line("before += box;");
     }
     CloseOuter();

@@ -31,6 +31,9 @@ class TaskLoop {
 
   /// `tasks`, the number of all tasks.
   void WriteCount();
+  /// `before` and `some`: how many tasks there are in front of those whose first coordinates are
+  /// `x0`, `x1`, …, so many of them, and how many of these.
+  void WriteGiven(size_t given);
   /// `task` for the first task of this SM, behind WriteCount. On the host, `taken` writes what
   /// happens when a task of a case is taken whose number is the variable `ticket`.
   void WriteFirst(const std::function<void()>& taken);
@@ -62,6 +65,7 @@ class TaskLoop {
   std::string Coordinates() const;
 
  private:
+  void WriteGivenOfNest(size_t given);
   void OpenOuter();
   void CloseOuter();
   void WriteAxes();

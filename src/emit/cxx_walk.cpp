@@ -73,7 +73,7 @@ class WalkWriter {
       }
       return;
     }
-    if (role_ == Role::Scheduler && share.tickets->pushed && share.arrivals.empty()) {
+    if (role_ == Role::Scheduler && share.tickets->pushed && !TasksArrive(share)) {
       return;
     }
     std::string guard = role_ == Role::EpilogueWarp
@@ -93,9 +93,12 @@ class WalkWriter {
       out_.Close();
       return;
     }
-    loop.WriteFirst([&] { WriteArrivals(out_, scope_, share); });
-    if (arch_ == Arch::Host && share.tickets && share.tickets->pushed) {
-      WriteTaken(share, loop);
+    loop.WriteFirst([&] { WriteTaskArrivals(share); });
+    bool behind = arrives_behind_ && share.tickets->pushed && TasksArrive(share);
+    if (behind) {
+      out_.Line("const i64 taken = task;");
+    } else if (arch_ == Arch::Host && share.tickets && share.tickets->pushed) {
+      WriteTaken(share, loop, "task");
     }
     out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
     WriteArguments(out_, scope_, share, PartIn(share));
@@ -116,6 +119,9 @@ class WalkWriter {
         break;  // it runs no tasks
     }
     out_.Close();
+    if (behind) {
+      WriteTaken(share, loop, "taken");
+    }
     if (share.tickets && !share.tickets->pushed && !guard.empty()) {
       out_.Reopen("} else {");
       out_.Line("tickets.Skip();");
@@ -134,7 +140,12 @@ class WalkWriter {
     }
     const RaisedQueue& queue = found->second;
     bool takes = arch_ == Arch::Host || role_ == Role::Scheduler;
-    QueueWriter writer(out_, scope_, queue, arch_, takes);
+    QueueWriter writer(out_, scope_, queue, arch_, takes, [&](const RaisedShare& share) {
+      if (PartIn(share).waits_first) {
+        WriteBeforeRanges(share);
+      }
+    });
+    arrives_behind_ = arch_ == Arch::Host && queue.counts_pushes;
     out_.Open("{  // a queue");
     if (takes || std::any_of(queue.pushed.begin(), queue.pushed.end(),
                              [&](NodeId each) { return PartIn(kernel_.shares.at(each)).walks; })) {
@@ -146,6 +157,7 @@ class WalkWriter {
       writer.WriteSkip();
     }
     out_.Close();
+    arrives_behind_ = false;
   }
 
   /// By the scheduler: the tasks of a case, and what each arrives at.
@@ -153,8 +165,8 @@ class WalkWriter {
     const RaisedTickets& tickets = share.tickets.value();
     if (tickets.pushed) {
       loop.WriteFirst([] {});
-      WriteTaken(share, loop);
-    } else if (share.arrivals.empty()) {
+      WriteTaken(share, loop, "task");
+    } else if (!TasksArrive(share)) {
       out_.Line(
           fmt::format("scheduler.Hand(events, {}, tasks, {});", loop.Counter(), tickets.ahead));
     } else {
@@ -162,17 +174,26 @@ class WalkWriter {
                fmt::format("for (i64 task; (task = queue.HandTask({}, tasks)) < tasks;) {{",
                            loop.Counter()));
       loop.WriteCoordinates();
-      WriteArrivals(out_, scope_, share);
+      WriteTaskArrivals(share);
       out_.Close();
     }
   }
 
-  /// What a task arrives at that has been taken from the queue.
-  void WriteTaken(const RaisedShare& share, TaskLoop& loop) {
-    if (!share.arrivals.empty()) {
-      out_.Open("if (task < tasks) {");
-      loop.WriteCoordinates();
-      WriteArrivals(out_, scope_, share);
+  /// What the task arrives at whose coordinates are there.
+  void WriteTaskArrivals(const RaisedShare& share) {
+    for (const Axis& axis : share.share.axes) {  // a trigger may ask for none of them
+      out_.Line(fmt::format("(void){};", CxxName(module_, axis.var)));
+    }
+    WriteArrivals(out_, scope_, share.arrivals);
+  }
+
+  /// What a task arrives at that has been taken from the queue, whose number is the variable
+  /// `task`.
+  void WriteTaken(const RaisedShare& share, TaskLoop& loop, const std::string& task) {
+    if (TasksArrive(share)) {
+      out_.Open(fmt::format("if ({} < tasks) {{", task));
+      loop.WriteCoordinates(task);
+      WriteTaskArrivals(share);
       out_.Close();
     }
   }
@@ -408,6 +429,9 @@ class WalkWriter {
   Role role_;
   Arch arch_;
   bool launch_;  // what comes before this launch has ended
+  // On the host one thread pushes and runs tasks, so a pushed task arrives behind its notifies
+  // where a push may wait for them.
+  bool arrives_behind_ = false;
   SignalWriter signals_;
   SpanWriter spans_;
 };

@@ -52,12 +52,13 @@ struct Queue {
     }
   }
 
- private:
+  u32* Place(i64 ticket) const { return &events.counters[(head + 2) * Events::kStride + ticket]; }
+
+ protected:
   i64 Add(i64 counter, u32 amount) const {
     return std::atomic_ref<u32>(events.counters[counter * Events::kStride])
         .fetch_add(amount, std::memory_order_relaxed);
   }
-  u32* Place(i64 ticket) const { return &events.counters[(head + 2) * Events::kStride + ticket]; }
 };
 
 }  // namespace etc

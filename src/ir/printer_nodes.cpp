@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/printer_blocks.h"
+#include "ir/queue.h"
 
 namespace etc {
 
@@ -112,7 +113,11 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   if (share.throttle) {
     Loader(*share.throttle, "");
   }
-  Signals("arrive", share.arrivals);
+  if (ArriveByPush(module_, share)) {
+    SignalBlock("pushed", "arrive", share.arrivals, {});
+  } else {
+    Signals("arrive", share.arrivals);
+  }
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
   SignalBlock("enter", "wait", share.enter_waits, share.enter_checks, share.awaits_peers);
   Signals("wait", share.waits);

@@ -61,6 +61,16 @@ bool IsBox(const Module& module, const std::vector<Axis>& axes) {
   return !Mentions(module, axes, vars) && !ReadsTensor(module, axes);
 }
 
+size_t OuterAxes(const Module& module, const std::vector<Axis>& axes) {
+  size_t outer = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (Mentions(module, axes, {axes[i].var})) {
+      outer = i + 1;
+    }
+  }
+  return outer;
+}
+
 ExprId TaskCount(Module& module, const std::vector<Axis>& axes, const TensorSubstitution& tensors) {
   if (!IsBox(module, axes)) {
     return SumOfTasks(module, axes, {}, tensors);

@@ -14,6 +14,9 @@ namespace etc {
 /// Whether no axis depends on another or is read from a tensor: the tasks are a box.
 bool IsBox(const Module& module, const std::vector<Axis>& axes);
 
+/// How many axes are loops around a box, from the first on: the ranges of others depend on them.
+size_t OuterAxes(const Module& module, const std::vector<Axis>& axes);
+
 /// The number of tasks as an expression: a product of extents; where an axis depends on another or
 /// is read from a tensor, a sum. `tensors`: what the tensors that are read are in the expression.
 ExprId TaskCount(Module& module, const std::vector<Axis>& axes,

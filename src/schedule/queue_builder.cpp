@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/most_tasks.h"
 #include "analysis/shapes.h"
+#include "ir/queue.h"
 #include "ir/rewrite.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
@@ -43,25 +45,42 @@ bool QueueBuilder::IsPushed(NodeId node) const {
   return std::get<Share>(module_.nodes[node]).pushed_by.has_value();
 }
 
-ExprId QueueBuilder::TasksBut(const Share& share, const std::vector<size_t>& axes) const {
-  std::vector<Axis> others;
-  for (size_t i = 0; i < share.axes.size(); ++i) {
-    if (std::find(axes.begin(), axes.end(), i) == axes.end()) {
-      others.push_back(share.axes[i]);
-    }
+std::vector<Axis> QueueBuilder::ArrivingAxes(const Share& producer) const {
+  std::vector<Axis> axes = producer.axes;
+  if (!IsBox(module_, producer.axes)) {
+    axes.resize(producer.pushed_by->indices.size() - iterations_.size());
   }
-  return TaskCount(module_, others);
+  return axes;
+}
+
+std::optional<ExprId> QueueBuilder::ArrivalsOf(const std::vector<Producer>& producers) const {
+  ExprId count = MakeInt(module_, 0);
+  for (const Producer& each : producers) {
+    std::vector<Axis> others;
+    const std::vector<Axis> axes = ArrivingAxes(std::get<Share>(module_.nodes[each.node]));
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (std::find(each.axes.begin(), each.axes.end(), i) == each.axes.end()) {
+        others.push_back(axes[i]);
+      }
+    }
+    count = MakeAdd(module_, count, TaskCount(module_, others));
+  }
+  auto bounds = Bounds(module_, count, {}, ranges_);
+  return bounds && bounds->lo >= 1 ? std::optional(count) : std::nullopt;
 }
 
 /// For each of the first axes of the case the producer's axis that all events between the two have
 /// at its place: a task waits only for tasks that agree with it there.
 std::vector<size_t> QueueBuilder::CommonAxes(const Share& producer, const Share& share) const {
   std::vector<size_t> common;
-  for (const Axis& axis : share.axes) {
+  const std::vector<Axis> arriving = ArrivingAxes(producer);
+  size_t given = MostGiven(module_, share);
+  while (common.size() < given) {
+    const Axis& axis = share.axes[common.size()];
     std::vector<size_t> candidates;
-    for (size_t i = 0; i < producer.axes.size(); ++i) {
+    for (size_t i = 0; i < arriving.size(); ++i) {
       bool taken = std::find(common.begin(), common.end(), i) != common.end();
-      if (!taken && SameExtent(module_, producer.axes[i], axis, ranges_)) {
+      if (!taken && SameExtent(module_, arriving[i], axis, ranges_)) {
         candidates.push_back(i);
       }
     }
@@ -69,7 +88,7 @@ std::vector<size_t> QueueBuilder::CommonAxes(const Share& producer, const Share&
       std::erase_if(candidates, [&](size_t candidate) {
         for (size_t i = 0; i < wait.indices.size(); ++i) {
           if (Is(module_, wait.indices[i], axis) &&
-              Is(module_, notify.indices[i], producer.axes[candidate])) {
+              Is(module_, notify.indices[i], arriving[candidate])) {
             return false;
           }
         }
@@ -85,15 +104,17 @@ std::vector<size_t> QueueBuilder::CommonAxes(const Share& producer, const Share&
 }
 
 /// With as many axes each as all of them have. What is there from the start comes first whether it
-/// arrives or not, so of these the ones without a box are left out.
+/// arrives or not, so of these the ones without a box are left out; and all of them where a push
+/// waits for data, which may come from what an SM runs behind its last task of a case.
 std::vector<QueueBuilder::Producer> QueueBuilder::ProducersOf(const Share& share) const {
   std::vector<Producer> producers;
   size_t axes = share.axes.size();
+  bool box = IsBox(module_, share.axes);
   for (NodeId id : cases_) {
     const Share& mine = std::get<Share>(module_.nodes[id]);
     bool any = false;
     VisitEdges(mine, share, [&](const EventRef&, const EventRef&) { any = true; });
-    if (any && IsBox(module_, mine.axes)) {
+    if (any && (mine.pushed_by || (box && IsBox(module_, mine.axes)))) {
       producers.push_back({id, CommonAxes(mine, share)});
       axes = std::min(axes, producers.back().axes.size());
     }
@@ -108,31 +129,20 @@ bool QueueBuilder::Takes(const Share& share) const {
   std::vector<Producer> producers = ProducersOf(share);
   bool from_start = std::none_of(producers.begin(), producers.end(),
                                  [&](const Producer& each) { return IsPushed(each.node); });
-  if (!IsBox(module_, share.axes)) {
-    return from_start;
-  }
   // What has no tasks at some size completes no trigger there.
-  return from_start || std::any_of(producers.begin(), producers.end(), [&](const Producer& each) {
-           ExprId tasks = TasksBut(std::get<Share>(module_.nodes[each.node]), each.axes);
-           auto bounds = Bounds(module_, tasks, {}, ranges_);
-           return bounds && bounds->lo >= 1;
-         });
+  return from_start || (ArrivalsOf(producers) && MostTasksOf(module_, share, ranges_));
 }
 
 void QueueBuilder::Add(Share share, SourceRange range) {
   std::vector<Producer> producers = ProducersOf(share);
-  ExprId count = MakeInt(module_, 0);
-  for (const Producer& each : producers) {
-    const Share& producer = std::get<Share>(module_.nodes[each.node]);
-    count = MakeAdd(module_, count, TasksBut(producer, each.axes));
-  }
-  auto bounds = Bounds(module_, count, {}, ranges_);
-  if (IsBox(module_, share.axes) && bounds && bounds->lo >= 1) {
+  auto count = ArrivalsOf(producers);
+  auto most = count ? MostTasksOf(module_, share, ranges_) : std::nullopt;
+  if (most) {
     Event trigger;
     trigger.name = module_.devices[share.callee].name + "_due";
     trigger.trigger = true;
     trigger.range = range;
-    trigger.count = count;
+    trigger.count = *count;
     EventRef on;
     for (const Axis& axis : iterations_) {
       trigger.dims.push_back({{}, axis.hi});
@@ -153,8 +163,7 @@ void QueueBuilder::Add(Share share, SourceRange range) {
       }
       std::get<Share>(module_.nodes[each.node]).arrivals.push_back(std::move(mine));
     }
-    ExprId tasks = TaskCount(module_, share.axes);
-    capacity_ = capacity_ ? MakeAdd(module_, capacity_, tasks) : tasks;
+    capacity_ = capacity_ ? MakeAdd(module_, capacity_, *most) : *most;
     share.pushed_by = std::move(on);
   }
   cases_.push_back(module_.AddNode(std::move(share), range));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ class QueueBuilder {
         declare_(std::move(declare)) {}
 
   /// Whether the queue can take the case as its next one. If not, a later queue can: to be there
-  /// from the start, a case must not wait for one that is pushed; to be pushed, its tasks must be a
-  /// box whose size the sizes tell, and what they wait for must have as many.
+  /// from the start, a case must not wait for one that is pushed; to be pushed, the sizes must
+  /// bound the number of its tasks, and what they wait for must have some at all sizes.
   bool Takes(const Share& share) const;
   /// Adds a case that it takes, and to those in front what pushes the tasks of this one.
   void Add(Share share, SourceRange range);
@@ -43,8 +44,12 @@ class QueueBuilder {
   std::vector<Producer> ProducersOf(const Share& share) const;
   std::vector<size_t> CommonAxes(const Share& producer, const Share& share) const;
   bool IsPushed(NodeId node) const;
-  /// The number of a case's tasks that agree in the axes, which are those of a box.
-  ExprId TasksBut(const Share& share, const std::vector<size_t>& axes) const;
+  /// The axes whose coordinates are known of what arrives for the case: of a task all; of a push,
+  /// where it stands for as many tasks as data say, those of its trigger.
+  std::vector<Axis> ArrivingAxes(const Share& producer) const;
+  /// How many arrivals of the producers complete an element of a trigger; absent where there may be
+  /// none, or there are no producers.
+  std::optional<ExprId> ArrivalsOf(const std::vector<Producer>& producers) const;
 
   Module& module_;
   DimRanges ranges_;

@@ -1,4 +1,5 @@
 #include "ir/evaluate.h"
+#include "ir/queue.h"
 #include "ir/rewrite.h"
 #include "schedule/lower.h"
 #include "schedule/name_value.h"
@@ -38,10 +39,9 @@ bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
     for (const ShareSite& site : DispatchesOf(module, kernel)) {
       const auto dispatch =
           std::get<Dispatch>(module.nodes[site.dispatch]);  // a copy: the nodes grow
-      ExprId counters = MakeInt(module, static_cast<int64_t>(dispatch.cases.size()));
+      ExprId counters = MakeInt(module, DispatchCounters(module, dispatch));
       if (dispatch.capacity) {
-        counters = MakeAdd(module, MakeAdd(module, counters, MakeInt(module, 2)),
-                           LinesOf(module, dispatch.capacity));
+        counters = MakeAdd(module, counters, LinesOf(module, dispatch.capacity));
       }
       for (const Axis& iterations : IterationsOf(module, site)) {
         ExprId count =

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/loader_reads.h"
+#include "ir/queue.h"
 #include "simulator/prepared_share.h"
 #include "simulator/step_costs.h"
 
@@ -195,15 +196,19 @@ class Expander {
   /// other.
   void SetPushes(const PreparedShare& prepared, size_t begin) {
     std::vector<SimTrigger>& triggers = play_.program.triggers;
-    SetElements(prepared, prepared.arrivals, begin,
-                [&](SimTask& task, EventId event, int64_t element) {
-                  auto [found, is_new] = triggers_.try_emplace({event, element}, triggers.size());
-                  if (is_new) {
-                    triggers.emplace_back();
-                  }
-                  ++triggers[found->second].count;
-                  task.arrivals.push_back(found->second);
-                });
+    auto arrive = [&](SimTask& task, EventId event, int64_t element) {
+      auto [found, is_new] = triggers_.try_emplace({event, element}, triggers.size());
+      if (is_new) {
+        triggers.emplace_back();
+      }
+      ++triggers[found->second].count;
+      task.arrivals.push_back(found->second);
+    };
+    if (ArriveByPush(module_, *prepared.share)) {
+      SetDataPushes(prepared, begin, arrive);
+      return;
+    }
+    SetElements(prepared, prepared.arrivals, begin, arrive);
     SetElements(prepared, prepared.pushed_by, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
                   SimTrigger& trigger = triggers[triggers_.at({event, element})];
@@ -211,6 +216,38 @@ class Expander {
                     trigger.first = static_cast<uint32_t>(&task - play_.program.tasks.data());
                   }
                 });
+  }
+
+  /// Of tasks whose number data decide: each element pushes as many, and the first of them arrives
+  /// where a push does.
+  template <class F>
+  void SetDataPushes(const PreparedShare& prepared, size_t begin, const F& arrive) {
+    std::vector<SimTask>& tasks = play_.program.tasks;
+    size_t elements = 0;
+    auto each_element = [&](const auto& visit) {
+      elements = 0;
+      std::pair<EventId, int64_t> last;
+      prepared.EachTask(slots_, [&] {
+        prepared.pushed_by.Visit(slots_, [&](EventId event, int64_t element) {
+          if (elements == 0 || last != std::pair(event, element)) {
+            last = {event, element};
+            visit(elements++, last);
+          }
+        });
+      });
+    };
+    each_element([](size_t, const auto&) {});
+    const size_t all = elements, count = tasks.size() - begin;
+    each_element([&](size_t number, const std::pair<EventId, int64_t>& element) {
+      SimTrigger& trigger = play_.program.triggers[triggers_.at(element)];
+      size_t first = begin + number * count / all;
+      trigger.first = static_cast<uint32_t>(first);
+      trigger.tasks = static_cast<uint32_t>(begin + (number + 1) * count / all - first);
+      if (trigger.tasks > 0) {
+        prepared.arrivals.Visit(
+            slots_, [&](EventId event, int64_t at) { arrive(tasks[first], event, at); });
+      }
+    });
   }
 
   template <class F>

@@ -1,6 +1,7 @@
 // What SMs and launches run: shares, launches, and the cases of a dispatch.
 #include <fmt/format.h>
 
+#include "ir/queue.h"
 #include "ir/walk.h"
 #include "text/parser_impl.h"
 
@@ -124,10 +125,34 @@ void Parser::ShareBody(Share& share) {
   if (At(TokenKind::KeywordLoader)) {
     share.throttle = OneThrottle(Take().range.begin);
   }
-  while (Peek().text == "arrive") {  // a word here only
+  // `pushed { arrive %due[e]; }` of a case of which the sizes alone do not tell how many tasks are
+  // pushed: what pushes them arrives, not each of them. Words here only.
+  bool by_push = Peek().text == "pushed";
+  uint32_t begin = Here();
+  if (by_push) {
+    Take();
+    Expect(TokenKind::LeftBrace);
+  }
+  while (Peek().text == "arrive") {
     Take();
     share.arrivals.push_back(Ref());
     ExpectSemicolon();
+  }
+  if (by_push) {
+    SourceRange brace = Expect(TokenKind::RightBrace).range;
+    if (share.arrivals.empty() && !panicking_) {
+      diagnostics_.Error(DiagnosticKind::Syntax, brace, "expected `arrive` in `pushed`, found `}`");
+    }
+  }
+  if (!share.arrivals.empty() && !panicking_ && silent_names_ == 0 &&
+      by_push != ArriveByPush(*module_, share)) {
+    diagnostics_.Error(
+        DiagnosticKind::Syntax, RangeFrom(begin),
+        by_push
+            ? "each of these tasks may `arrive` by itself: `pushed` is for tasks that are pushed "
+              "as many as data or other coordinates say"
+            : "data or other coordinates say how many of these tasks there are: what pushes them "
+              "arrives, `pushed { arrive … }`");
   }
   WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks, nullptr);
   WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks, &share.awaits_peers);

@@ -8,6 +8,7 @@
 #include "ir/checked.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/queue.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "verify/tensors.h"
@@ -178,8 +179,7 @@ std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel) {
   for (const ShareSite& site : DispatchesOf(module, kernel)) {
     const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
     if (dispatch.tickets) {
-      size_t counters = dispatch.cases.size() + (dispatch.capacity ? 2 : 0);  // head and tail
-      all.push_back({"a dispatch", dispatch.tickets, static_cast<int64_t>(counters),
+      all.push_back({"a dispatch", dispatch.tickets, DispatchCounters(module, dispatch),
                      IterationsOf(module, site), dispatch.capacity});
     }
   }

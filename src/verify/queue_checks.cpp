@@ -8,6 +8,8 @@
 
 #include "analysis/shapes.h"
 #include "ir/printer.h"
+#include "ir/queue.h"
+#include "ir/rewrite.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
 #include "verify/wording.h"
@@ -139,15 +141,22 @@ class QueueChecks {
           .notes.push_back({module_.RangeOf(other->second), "it pushes those of this one, too"});
       return;
     }
-    if (!IsBox(module_, share.axes)) {
-      Wrong(on.range, fmt::format("tasks of `@{}` are pushed, but the range of an axis depends on "
-                                  "another or on data; a trigger pushes tasks of a box",
-                                  NameOf(site.share)));
-      return;
-    }
     std::vector<Axis> axes = IterationsOf(module_, site);
     size_t iterations = axes.size();
+    size_t given = MostGiven(module_, share);
     axes.insert(axes.end(), share.axes.begin(), share.axes.end());
+    if (on.indices.size() > iterations + given && on.indices.size() <= axes.size()) {
+      Wrong(on.range,
+            fmt::format("what pushes tasks of `@{}` may have {} for indices, but not `{}`: ranges "
+                        "depend on data or on each other, and the tasks of an element must follow "
+                        "each other",
+                        NameOf(site.share),
+                        given == 0   ? "no coordinates"
+                        : given == 1 ? "their first coordinate"
+                                     : fmt::format("their first {} coordinates", given),
+                        module_.symbols[axes[iterations + given].var].name));
+      return;
+    }
     bool plain = IsPlain(site, on) && on.indices.size() <= axes.size();
     for (size_t i = iterations; plain && i < on.indices.size(); ++i) {
       plain = IsSymbol(module_, on.indices[i].lo, axes[i].var);
@@ -172,7 +181,7 @@ class QueueChecks {
     }
   }
 
-  /// A task arrives for cases behind its own, in its own iteration and once.
+  /// A task arrives for cases behind its own, in its own iteration and once. So does a push.
   void CheckArrival(const ShareSite& site, const EventRef& ref, const std::set<NodeId>& begun) {
     if (!IsInQueue(site) || !IsTrigger(ref, "arrive")) {
       return;
@@ -188,7 +197,18 @@ class QueueChecks {
                                    "they must belong to a case behind it",
                                    NameOf(site.share), EventOf(ref).name, NameOf(pushed->second)));
     }
-    if (!IsBox(module_, ShareAt(site).axes)) {
+    if (pushed != pushed_by_.end() && !ShareAt(site).pushed_by &&
+        ArriveByPush(module_, std::get<Share>(module_.nodes[pushed->second]))) {
+      Wrong(
+          ref.range,
+          fmt::format("tasks of `@{}` are there from the start, and arrive at `%{}`, which pushes "
+                      "as many tasks of `@{}` as data or other coordinates say: an SM that waits "
+                      "for those must have left what is there from the start",
+                      NameOf(site.share), EventOf(ref).name, NameOf(pushed->second)));
+    }
+    if (ArriveByPush(module_, ShareAt(site))) {
+      CheckPushArrival(site, ref);
+    } else if (!IsBox(module_, ShareAt(site).axes)) {
       Wrong(ref.range, fmt::format("tasks of `@{}` arrive at a trigger, but the range of an axis "
                                    "depends on another or on data",
                                    NameOf(site.share)));
@@ -196,6 +216,26 @@ class QueueChecks {
       Wrong(ref.range,
             "a task arrives at one element of a trigger, in its own iteration of the "
             "repeats around it");
+    }
+  }
+
+  /// Whoever pushes the tasks of an element knows its coordinates, and not those of the tasks.
+  void CheckPushArrival(const ShareSite& site, const EventRef& ref) {
+    const Share& share = ShareAt(site);
+    const size_t iterations = IterationsOf(module_, site).size();
+    const size_t indices = share.pushed_by->indices.size();
+    std::vector<SymbolId> others;
+    for (size_t i = indices - std::min(indices, iterations); i < share.axes.size(); ++i) {
+      others.push_back(share.axes[i].var);
+    }
+    if (!IsPlain(site, ref)) {
+      Wrong(ref.range,
+            "a push arrives at one element of a trigger, in its own iteration of the repeats "
+            "around it");
+    } else if (Mentions(module_, ref, others)) {
+      Wrong(ref.range, fmt::format("a push arrives where the indices of `%{}` say, not where the "
+                                   "tasks that it pushes do",
+                                   EventOf(*share.pushed_by).name));
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "accesses.h"
 #include "event_elements.h"
+#include "ir/queue.h"
 #include "ir/rewrite.h"
 
 namespace etc::mutation {
@@ -68,8 +69,11 @@ class Builder {
     drawn_ = true;
     if (dispatch.capacity) {
       queue_ = program_.queues.size();
-      program_.queues.push_back(
-          {program_.Known(interpreter_.Eval(dispatch.capacity)), program_.steps.size(), 0});
+      program_.queues.push_back({program_.Known(interpreter_.Eval(dispatch.capacity)),
+                                 program_.steps.size(),
+                                 0,
+                                 CountsPushes(module_, dispatch),
+                                 {}});
     }
     Block(dispatch.cases);
     if (queue_) {
@@ -156,7 +160,44 @@ class Builder {
       AddPushes(share);
       AddNotifies(share.notifies);
     });
+    if (queue_ && program_.queues[*queue_].counted && share.pushed_by) {
+      AddElements(device, share);
+    }
     End();
+  }
+
+  /// The elements that push the tasks of the step, also those that push none.
+  void AddElements(const Device& device, const Share& share) {
+    program_.steps.back().pushed = true;
+    std::vector<Axis> given;
+    for (const Axis& axis : share.axes) {
+      if (given.size() < MostGiven(module_, share) &&
+          Mentions(module_, *share.pushed_by, {axis.var})) {
+        given.push_back(axis);
+      }
+    }
+    interpreter_.Loop(given, [&] {
+      if (Stop() || program_.queues[*queue_].pushes.size() >= kMaxTasks) {
+        program_.unknown = true;
+        return;
+      }
+      std::vector<Signal> elements;
+      events_.Add(*share.pushed_by, elements);
+      program_.unknown = program_.unknown || elements.size() != 1;
+      for (const Signal& element : elements) {
+        events_.Need(element.element);
+        Push& push = program_.queues[*queue_].pushes.emplace_back();
+        push.element = element.element;
+        push.name = fmt::format("what `@{}` is pushed by", device.name);
+        for (const EventRef& ref : share.range_waits) {
+          events_.Add(ref, push.waits);
+        }
+        for (const EventRef& ref :
+             ArriveByPush(module_, share) ? share.arrivals : std::vector<EventRef>()) {
+          events_.Add(ref, push.arrivals);
+        }
+      }
+    });
   }
 
   /// Where the task before arrives, and what pushes it.
@@ -165,8 +206,10 @@ class Builder {
       return;
     }
     Task& task = program_.tasks.back();
-    for (const EventRef& ref : share.arrivals) {
-      events_.Add(ref, task.arrivals);
+    if (!ArriveByPush(module_, share)) {
+      for (const EventRef& ref : share.arrivals) {
+        events_.Add(ref, task.arrivals);
+      }
     }
     if (share.pushed_by) {
       program_.steps.back().pushed = true;

@@ -58,11 +58,22 @@ struct Step {
   std::optional<size_t> queue = {};
 };
 
+/// What an element of a trigger does when it is complete, besides its tasks: whoever completes it
+/// waits for what says how many they are, pushes them, and arrives.
+struct Push {
+  size_t element = 0;
+  std::string name;  // `@f[3, *]`
+  std::vector<Signal> waits;
+  std::vector<Signal> arrivals;
+};
+
 /// One queue in one iteration of the repeats around it: its cases are steps that follow each other.
 struct Queue {
   int64_t capacity = 0;
   size_t begin = 0;
   size_t end = 0;
+  bool counted = false;      // SMs leave it when all of `pushes` have happened
+  std::vector<Push> pushes;  // of a queue that counts them
 };
 
 struct ConcreteProgram {

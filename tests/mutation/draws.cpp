@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -18,11 +19,12 @@ struct Op {
 /// An SM. What it is to do before it draws again follows from its step and the numbers it has.
 struct Sm {
   size_t step = 0;
-  int64_t number = kBegins;  // of the task that it runs
-  int64_t ran = 0;           // tasks of the step
-  size_t next = 0;           // operation
-  bool pops = false;         // takes what is pushed to the queue of the step
-  int64_t ticket = kNone;    // of a place that it waits for
+  int64_t number = kBegins;            // of the task that it runs
+  int64_t ran = 0;                     // tasks of the step
+  size_t next = 0;                     // operation
+  bool pops = false;                   // takes what is pushed to the queue of the step
+  std::vector<size_t> completed = {};  // elements of triggers that it has yet to push, in order
+  int64_t ticket = kNone;              // of a place that it waits for
 
   static constexpr int64_t kNone = -1;
   static constexpr int64_t kBegins = -2;  // the step, and has no number yet
@@ -36,18 +38,22 @@ struct State {
   std::vector<bool> ended;          // by task; of one that several SMs run, when the first has
   std::vector<int64_t> taken = {};  // by queue: places of which SMs have tickets
   std::vector<std::vector<int64_t>> pushed = {};  // by queue: tasks
+  std::vector<int64_t> pushes = {};               // by queue that counts them: how many there were
 
   std::vector<int64_t> Key() const {
     std::vector<int64_t> key;
     for (const Sm& sm : sms) {
-      key.insert(key.end(), {static_cast<int64_t>(sm.step), sm.number, sm.ran,
-                             static_cast<int64_t>(sm.next), sm.pops ? 1 : 0, sm.ticket});
+      key.insert(key.end(),
+                 {static_cast<int64_t>(sm.step), sm.number, sm.ran, static_cast<int64_t>(sm.next),
+                  sm.pops ? 1 : 0, sm.ticket, static_cast<int64_t>(sm.completed.size())});
+      key.insert(key.end(), sm.completed.begin(), sm.completed.end());
     }
     key.insert(key.end(), taken.begin(), taken.end());
     for (const std::vector<int64_t>& each : pushed) {
       key.push_back(static_cast<int64_t>(each.size()));
       key.insert(key.end(), each.begin(), each.end());
     }
+    key.insert(key.end(), pushes.begin(), pushes.end());
     key.insert(key.end(), drawn.begin(), drawn.end());
     key.insert(key.end(), counted.begin(), counted.end());
     key.insert(key.end(), ended.begin(), ended.end());
@@ -63,6 +69,9 @@ class Exploring {
       int64_t& all = all_pushed_.emplace_back(0);
       for (size_t s = queue.begin; s < queue.end; ++s) {
         all += program.steps[s].pushed ? program.steps[s].tasks : 0;
+      }
+      for (const Push& push : queue.pushes) {
+        does_.emplace(push.element, &push);
       }
     }
     for (size_t s = 0; s < program.steps.size(); ++s) {
@@ -84,7 +93,8 @@ class Exploring {
                 std::vector<int64_t>(program_.needed.size(), 0),
                 std::vector<bool>(tasks, false),
                 std::vector<int64_t>(program_.queues.size(), 0),
-                std::vector<std::vector<int64_t>>(program_.queues.size())};
+                std::vector<std::vector<int64_t>>(program_.queues.size()),
+                std::vector<int64_t>(program_.queues.size(), 0)};
     for (Sm& sm : first.sms) {
       GoTo(sm, 0, std::nullopt);
     }
@@ -121,6 +131,9 @@ class Exploring {
     if (sm.step == program_.steps.size()) {
       return false;
     }
+    if (!sm.completed.empty()) {
+      return PushNext(state, sm);
+    }
     if (sm.ticket != Sm::kNone) {
       return Pop(state, sm);
     }
@@ -135,10 +148,7 @@ class Exploring {
     }
     ++sm.next;
     if (op.kind == Kind::Arrive) {
-      if (++state.counted[op.id] == program_.needed[op.id]) {
-        std::vector<int64_t>& places = state.pushed[*program_.steps[sm.step].queue];
-        places.insert(places.end(), pushes_[op.id].begin(), pushes_[op.id].end());
-      }
+      Arrive(state, sm, op.id);
     } else if (op.kind == Kind::Notify) {
       state.counted[op.id] += op.times;
     } else if (op.kind == Kind::End) {
@@ -148,6 +158,35 @@ class Exploring {
         if (a != op.id && !state.ended[a]) {
           found_.starts_before_end[a][op.id] = true;
         }
+      }
+    }
+    return true;
+  }
+
+  void Arrive(State& state, Sm& sm, size_t element) const {
+    if (++state.counted[element] == program_.needed[element]) {
+      sm.completed.push_back(element);
+    }
+  }
+
+  /// The tasks of an element that the SM has completed, once it is known how many they are.
+  bool PushNext(State& state, Sm& sm) const {
+    const size_t element = sm.completed.front();
+    const auto found = does_.find(element);
+    const Push* push = found == does_.end() ? nullptr : found->second;
+    for (const Signal& wait : push == nullptr ? std::vector<Signal>() : push->waits) {
+      if (state.counted[wait.element] < program_.needed[wait.element]) {
+        return false;
+      }
+    }
+    sm.completed.erase(sm.completed.begin());
+    const size_t queue = *program_.steps[sm.step].queue;
+    std::vector<int64_t>& places = state.pushed[queue];
+    places.insert(places.end(), pushes_[element].begin(), pushes_[element].end());
+    if (push != nullptr) {
+      ++state.pushes[queue];
+      for (const Signal& arrival : push->arrivals) {
+        Arrive(state, sm, arrival.element);
       }
     }
     return true;
@@ -192,7 +231,7 @@ class Exploring {
         sm = {step};
         return;
       }
-      if (all_pushed_[*from] > 0) {
+      if (all_pushed_[*from] > 0 || queue.counted) {
         sm = {queue.begin};
         sm.pops = true;
         sm.number = Sm::kLeaves;
@@ -216,7 +255,7 @@ class Exploring {
     }
     sm.ran = 0;
     const size_t q = *program_.steps[sm.step].queue;
-    if (state.taken[q] == all_pushed_[q]) {
+    if (state.taken[q] == all_pushed_[q] && !program_.queues[q].counted) {
       GoTo(sm, program_.queues[q].end, std::nullopt);
       return;
     }
@@ -225,9 +264,15 @@ class Exploring {
 
   /// The task of the place that the SM has a ticket for, once there is one.
   bool Pop(State& state, Sm& sm) const {
-    const std::vector<int64_t>& places = state.pushed[*program_.steps[sm.step].queue];
+    const size_t q = *program_.steps[sm.step].queue;
+    const std::vector<int64_t>& places = state.pushed[q];
     if (sm.ticket >= static_cast<int64_t>(places.size())) {
-      return false;
+      const Queue& queue = program_.queues[q];
+      bool ended = queue.counted && state.pushes[q] == static_cast<int64_t>(queue.pushes.size());
+      if (ended) {
+        GoTo(sm, queue.end, std::nullopt);
+      }
+      return ended;
     }
     const auto task = static_cast<size_t>(places[static_cast<size_t>(sm.ticket)]);
     sm.ticket = Sm::kNone;
@@ -263,6 +308,9 @@ class Exploring {
         ops.push_back({Kind::Notify, signal.element, signal.times * sm.ran});
       }
     } else {
+      if (step.pushed) {
+        append(Task::Runs::EachSm, all);  // of each task
+      }
       for (size_t t = step.begin; t < step.end; ++t) {
         const Task& task = program_.tasks[t];
         if (task.runs == Task::Runs::Once && task.body && task.number == sm.number) {
@@ -286,6 +334,7 @@ class Exploring {
   int64_t sms_;
   std::vector<std::vector<int64_t>> pushes_;  // by element of a trigger: tasks
   std::vector<int64_t> all_pushed_;           // by queue: how many tasks
+  std::map<size_t, const Push*> does_;        // by element of a trigger, where pushes are counted
   std::vector<size_t> step_of_;               // by task
   DrawsFound found_;
 };

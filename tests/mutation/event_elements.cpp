@@ -71,6 +71,11 @@ std::vector<size_t> EventElements::NotifiedOnly() const {
     mark(task.notifies);
     mark(task.arrivals);
   }
+  for (const Queue& queue : program_.queues) {
+    for (const Push& push : queue.pushes) {
+      mark(push.arrivals);
+    }
+  }
   for (const Step& step : program_.steps) {
     mark(step.leave);
   }

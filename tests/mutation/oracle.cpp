@@ -124,6 +124,11 @@ class Judging {
       notify(task.arrivals, 1);
       notify(task.waits, 0);
     }
+    for (const Queue& queue : program_.queues) {
+      for (const Push& push : queue.pushes) {
+        notify(push.arrivals, 1);
+      }
+    }
     for (const Step& step : program_.steps) {
       notify(step.leave, step.tasks);
       notify(step.tasks == 0 ? std::vector<Signal>() : step.enter, 0);

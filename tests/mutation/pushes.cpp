@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
+#include <set>
 
 namespace etc::mutation {
 namespace {
@@ -14,6 +16,7 @@ class Finding {
       for (size_t t = step.begin; t < step.end; ++t) {
         for (const Signal& arrival : program.tasks[t].arrivals) {
           arrivers_[arrival.element].push_back(t);
+          ++arrivals_[arrival.element];
         }
         // What is notified on leaving a step comes from each of its tasks.
         for (const auto* signals : {&program.tasks[t].notifies, &step.leave}) {
@@ -29,6 +32,19 @@ class Finding {
 
   PushFaults Run() {
     for (const Queue& queue : program_.queues) {
+      for (const Push& push : queue.pushes) {
+        for (const Signal& arrival : push.arrivals) {
+          pushers_[arrival.element].push_back(push.element);
+          ++arrivals_[arrival.element];
+        }
+      }
+    }
+    for (const Queue& queue : program_.queues) {
+      for (const Push& push : queue.pushes) {
+        if (IsNever(push.element)) {
+          faults_.never = push.name + " is never complete";
+        }
+      }
       int64_t pushed = 0;
       for (size_t s = queue.begin; s < queue.end; ++s) {
         pushed += program_.steps[s].pushed ? program_.steps[s].tasks : 0;
@@ -45,15 +61,8 @@ class Finding {
   void LookAt(const Queue& queue, const Step& step) {
     for (size_t t = step.begin; t < step.end; ++t) {
       const Task& task = program_.tasks[t];
-      if (task.trigger &&
-          program_.needed[*task.trigger] != static_cast<int64_t>(arrivers_[*task.trigger].size())) {
-        // Too many arrivals push it once, but some come behind that.
-        bool never =
-            program_.needed[*task.trigger] < 1 ||
-            program_.needed[*task.trigger] > static_cast<int64_t>(arrivers_[*task.trigger].size());
-        if (never) {
-          faults_.never = task.name + " is never pushed";
-        }
+      if (task.trigger && IsNever(*task.trigger)) {
+        faults_.never = task.name + " is never pushed";
       }
       for (const auto* waits : {&task.waits, &step.enter}) {
         for (const Signal& wait : *waits) {
@@ -73,29 +82,48 @@ class Finding {
            task < program_.steps[queue.end - 1].end;
   }
 
+  /// Whether an element is never complete. Too many arrivals complete it once, but some come behind
+  /// that.
+  bool IsNever(size_t element) {
+    return program_.needed[element] < 1 || program_.needed[element] > arrivals_[element];
+  }
+
   /// Whether arrivals lead from the one to the other.
   bool IsGivenBefore(size_t first, size_t task) const {
-    if (!program_.tasks[task].trigger) {
-      return false;
-    }
-    auto found = arrivers_.find(*program_.tasks[task].trigger);
-    if (found == arrivers_.end()) {
-      return false;
-    }
+    std::set<size_t> seen;
+    return program_.tasks[task].trigger && IsBefore(first, *program_.tasks[task].trigger, seen);
+  }
+
+  /// Whether the task is in the queue before what the element pushes. `seen`: elements looked at.
+  bool IsBefore(size_t first, size_t element, std::set<size_t>& seen) const {
+    auto all = arrivals_.find(element);
     // One that is not needed for the count may come later.
-    if (program_.needed[found->first] < static_cast<int64_t>(found->second.size())) {
+    if (all == arrivals_.end() || program_.needed[element] < all->second ||
+        !seen.insert(element).second) {
       return false;
     }
-    for (size_t before : found->second) {
-      if (before == first || (before < task && IsGivenBefore(first, before))) {
-        return true;
+    if (auto found = arrivers_.find(element); found != arrivers_.end()) {
+      for (size_t before : found->second) {
+        const std::optional<size_t>& trigger = program_.tasks[before].trigger;
+        if (before == first || (trigger && IsBefore(first, *trigger, seen))) {
+          return true;
+        }
+      }
+    }
+    if (auto found = pushers_.find(element); found != pushers_.end()) {
+      for (size_t before : found->second) {
+        if (program_.tasks[first].trigger == before || IsBefore(first, before, seen)) {
+          return true;
+        }
       }
     }
     return false;
   }
 
   const ConcreteProgram& program_;
-  std::map<size_t, std::vector<size_t>> arrivers_;   // by element of a trigger
+  std::map<size_t, std::vector<size_t>> arrivers_;   // by element of a trigger: tasks
+  std::map<size_t, std::vector<size_t>> pushers_;    // the same: elements, by their pushes
+  std::map<size_t, int64_t> arrivals_;               // the same: of both
   std::map<size_t, std::vector<size_t>> notifiers_;  // by element of an event
   PushFaults faults_;
 };

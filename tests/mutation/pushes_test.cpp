@@ -1,6 +1,8 @@
 // The oracle knows what is wrong with queues of which one can see it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "check.h"
 #include "oracle.h"
 
@@ -95,6 +97,84 @@ TEST_CASE("whatever pushes a task, events put it in order") {
   Text text;
   text.third_wait = "";
   CHECK(WrongIn(text) == Found{Wrong::Race});
+}
+
+/// Marks, parts and totals: data say how many parts the mark in front of them pushes.
+struct DataText {
+  std::string capacity = "n + n";
+  std::string mark_arrives = "arrive %part_due[g];";
+  std::string part_pushed = "pushed { arrive %total_due; }";
+  std::string total_count = "2";
+};
+
+std::vector<Wrong> WrongIn(const DataText& text) {
+  CheckResult check = Check(R"(etir 1;
+dim n in 1..3;
+device @mark(%x: f32[2], %y: out f32[2]) tasks (g: 2) { %y[g] = %x[g]; }
+device @part(%x: f32[2], %begin: i32[3] in 0..n + 1 monotone, %y: out f32[n])
+    tasks (g: 2, t: %begin[g] .. %begin[g + 1]) { %y[t] = %x[g]; }
+device @total(%x: f32[2], %z: out f32[n]) tasks (i: n) { %z[i] = %x[0] + %x[1]; }
+kernel @k(%x: f32[2], %begin: i32[3] in 0..n + 1 monotone, %y: out f32[n], %z: out f32[n]) of @g dynamic {
+  launch consumers 8 shared 1024;
+  %a = workspace f32[2] at 0;
+  event %marked[2] count 1 via counter at 0;
+  trigger %part_due[2] count 1 via counter at 2;
+  trigger %total_due count )" + text.total_count +
+                                R"( via counter at 4;
+  on sm {
+    dispatch queue capacity )" + text.capacity +
+                                R"( ahead 1 at 5 {
+      case (g: 2) { )" + text.mark_arrives +
+                                R"( run @mark[g](%x, %a); notify %marked[g]; }
+      case (g: 2, t: %begin[g] .. %begin[g + 1]) on %part_due[g] { )" +
+                                text.part_pushed + R"(
+        wait %marked[g];
+        run @part[g, t](%a, %begin, %y);
+      }
+      case (i: n) on %total_due { wait %marked[*]; run @total[i](%a, %z); }
+    }
+  }
+})",
+                            {});
+  INFO(check.messages);
+  REQUIRE(check.module != nullptr);
+  Verdict verdict = Judge(*check.module, {{}, 13, 26, 20'000, true, 6});
+  CHECK(verdict.judged);
+  CHECK(verdict.explored > 0);
+  CHECK(verdict.disagreements == 0);
+  std::vector<Wrong> wrong;
+  for (const auto& [what, detail] : verdict.wrong) {
+    wrong.push_back(what);
+  }
+  return wrong;
+}
+
+TEST_CASE("a right queue of as many tasks as data say") { CHECK(WrongIn(DataText{}).empty()); }
+
+TEST_CASE("a queue with too few places for what data may say") {
+  DataText text;
+  text.capacity = "n";
+  CHECK(WrongIn(text) == Found{Wrong::Overflow});
+}
+
+TEST_CASE("a push that arrives nowhere leaves tasks where they are") {
+  DataText text;
+  text.part_pushed = "";
+  CHECK(WrongIn(text) == Found{Wrong::Hang, Wrong::Count});
+}
+
+TEST_CASE("an element that nobody completes keeps SMs in the queue, whether it has tasks or not") {
+  DataText text;
+  text.mark_arrives = "arrive %part_due[0];";
+  std::vector<Wrong> wrong = WrongIn(text);
+  CHECK(std::find(wrong.begin(), wrong.end(), Wrong::Hang) != wrong.end());
+}
+
+TEST_CASE("pushes are counted, not tasks") {
+  DataText text;
+  text.total_count = "n";
+  std::vector<Wrong> wrong = WrongIn(text);
+  CHECK(std::find(wrong.begin(), wrong.end(), Wrong::Count) != wrong.end());
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ class CountProof {
                            : Set(isl_set_move_dims(fiber.copy(), isl_dim_set, i, isl_dim_param,
                                                    static_cast<unsigned>(position), 1));
     }
-    Set box(isl_set_universe(isl_set_get_space(fiber.get())));
+    // Of what happens once, the box is a point.
+    Set box = names.empty() ? fiber : Set(isl_set_universe(isl_set_get_space(fiber.get())));
     PwAff product = unknowns_.Constant(1);
     PwPoly poly = ToPoly(product);
     bool affine = true;

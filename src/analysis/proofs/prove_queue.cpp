@@ -10,9 +10,11 @@
 
 #include <algorithm>
 
+#include "analysis/most_tasks.h"
 #include "analysis/samples.h"
 #include "analysis/sets/task_pairs.h"
 #include "analysis/shapes.h"
+#include "ir/queue.h"
 #include "ir/rewrite.h"
 #include "ir/task_count.h"
 
@@ -69,6 +71,8 @@ class QueueProof {
         prover_.context.SetBudget();
         Map pairs(After(notify.elements, Map(isl_map_reverse(wait.elements.copy()))));
         pairs = InOneIteration(pairs, waiter.repeats.size());
+        pairs = Pushed(pairs, isl_dim_in, notifier);
+        pairs = Pushed(pairs, isl_dim_out, waiter);
         if (IsEmpty(pairs)) {
           continue;
         }
@@ -80,6 +84,13 @@ class QueueProof {
         Report(waiter, notifier, wait, notify, open);
       }
     }
+  }
+
+  /// The pairs with elements of a trigger in the place of tasks, where these are pushed together.
+  static Map Pushed(const Map& pairs, isl_dim_type tasks, const ProgramCall& call) {
+    auto all = static_cast<unsigned>(isl_map_dim(pairs.get(), tasks));
+    auto mine = static_cast<unsigned>(call.repeats.size() + call.axes.size());
+    return Map(isl_map_project_out(pairs.copy(), tasks, mine, all - mine));
   }
 
   void Report(const ProgramCall& waiter, const ProgramCall& notifier, const EdgeRelation& wait,
@@ -133,6 +144,9 @@ class QueueProof {
           values += fmt::format("{}{}", values.empty() ? "" : ", ", value.value_or(0));
         }
       }
+      for (size_t i = call.axes.size(); i < ShareAt(call).axes.size(); ++i) {
+        values += values.empty() ? "*" : ", *";  // of all tasks that are pushed together
+      }
       return fmt::format("@{}[{}]", call.device->name, values);
     };
     std::string one = text(first);
@@ -156,9 +170,14 @@ class QueueProof {
     return std::nullopt;
   }
 
-  /// A trigger that counts nothing is never complete.
+  /// A trigger that counts nothing is never complete. Where pushes are counted, each element must
+  /// be, whether it has tasks or not.
   void ProveCompletes(const ProgramCall& call) {
     const Share& share = ShareAt(call);
+    std::vector<Axis> needed = share.axes;
+    if (CountsPushes(module_, std::get<Dispatch>(module_.nodes[call.dispatch]))) {
+      needed.resize(share.pushed_by->indices.size() - call.repeats.size());
+    }
     const Event& trigger = module_.events[share.pushed_by->event];
     auto bounds = Bounds(module_, trigger.count, {}, pushes_.ranges);
     if (bounds && bounds->lo >= 1) {
@@ -167,7 +186,7 @@ class QueueProof {
     }
     auto wrong = WhereNot([&](const Sizes& sizes) -> std::optional<std::string> {
       auto count = EvaluateInt(module_, trigger.count, sizes.dims, sizes.ranges);
-      auto tasks = TaskCountAt(module_, share.axes, sizes.dims, sizes.ranges, 1);
+      auto tasks = TaskCountAt(module_, needed, sizes.dims, sizes.ranges, 1);
       if (!count || *count >= 1 || !tasks || *tasks == 0) {
         return std::nullopt;
       }
@@ -184,38 +203,51 @@ class QueueProof {
     }
   }
 
-  /// A place for each task that is pushed: then no place is used twice, whoever is slow.
+  /// A place for each task that is pushed: then no place is used twice, whoever is slow. Of tasks
+  /// whose number data decide, for as many as there may be.
   void ProveCapacity(NodeId id) {
     Module module = module_;  // sums are made in a copy
     const auto dispatch = std::get<Dispatch>(module.nodes[id]);
     ExprId tasks = MakeInt(module, 0);
+    bool exact = true;
+    const char* unknown = nullptr;
     for (NodeId each : dispatch.cases) {
       const Share share = std::get<Share>(module.nodes[each]);
-      if (share.pushed_by) {
-        tasks = MakeAdd(module, tasks, TaskCount(module, share.axes));
+      if (!share.pushed_by) {
+        continue;
       }
+      exact &= IsBox(module, share.axes);
+      auto most = MostTasksOf(module, share, pushes_.ranges);
+      if (!most) {
+        unknown = "no bound of the number of tasks follows from what is asked of their ranges";
+        break;
+      }
+      tasks = MakeAdd(module, tasks, *most);
     }
     auto left = Bounds(module, MakeSub(module, dispatch.capacity, tasks), {}, pushes_.ranges);
-    if (SameSize(module, dispatch.capacity, tasks, pushes_.ranges) || (left && left->lo >= 0)) {
+    if (unknown == nullptr &&
+        (SameSize(module, dispatch.capacity, tasks, pushes_.ranges) || (left && left->lo >= 0))) {
       ++prover_.report.counts.proved;
       return;
     }
     auto wrong = WhereNot([&](const Sizes& sizes) -> std::optional<std::string> {
       auto places = EvaluateInt(module, dispatch.capacity, sizes.dims, sizes.ranges);
       auto pushed = EvaluateInt(module, tasks, sizes.dims, sizes.ranges);
-      if (!places || !pushed || *pushed <= *places) {
+      if (!places || !pushed || *pushed <= *places || unknown != nullptr) {
         return std::nullopt;
       }
-      return fmt::format("{} task{} pushed, but the queue has {} place{}", *pushed,
-                         *pushed == 1 ? " is" : "s are", *places, *places == 1 ? "" : "s");
+      return fmt::format("{}{} task{} pushed, but the queue has {} place{}", exact ? "" : "up to ",
+                         *pushed, *pushed == 1 ? " is" : "s are", *places, *places == 1 ? "" : "s");
     });
     SourceRange range = module_.RangeOf(dispatch.capacity);
-    if (wrong) {
+    if (wrong && exact) {
       prover_.Refuted(prover_.report.counts, DiagnosticKind::QueueProof, range, *wrong);
     } else {
       prover_.NotProved(prover_.report.counts, DiagnosticKind::QueueProof, range,
                         "the queue has a place for each task that is pushed",
-                        "capacity and number of tasks are different expressions");
+                        unknown != nullptr ? unknown
+                        : wrong            ? *wrong
+                                : "capacity and number of tasks are different expressions");
     }
   }
 

@@ -166,8 +166,9 @@ class Describer {
       }
       for (const RaisedArrival& arrival : raised.arrivals) {
         const Share& pushed = raised_.shares.at(arrival.pushes).share;
-        Line(2, fmt::format("arrives at {}, which pushes tasks of @{}", Print(module_, arrival.ref),
-                            module_.devices[pushed.callee].name));
+        Line(2, fmt::format("{} at {}, which pushes tasks of @{}",
+                            raised.tickets->by_push ? "each push arrives" : "arrives",
+                            Print(module_, arrival.ref), module_.devices[pushed.callee].name));
       }
     } else {
       Line(1,

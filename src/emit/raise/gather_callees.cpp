@@ -2,6 +2,7 @@
 
 #include "emit/raise/callees.h"
 #include "emit/raise/passes.h"
+#include "ir/queue.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -14,6 +15,7 @@ void GatherTickets(const Module& module, const ShareSite& site, RaisedShare& sha
                                 static_cast<size_t>(mine - dispatch.cases.begin()),
                                 dispatch.cases.size(), dispatch.ahead};
   share.tickets->capacity = dispatch.capacity;
+  share.tickets->counters = DispatchCounters(module, dispatch);
 }
 
 /// The case of a dispatch that an element of the trigger pushes.
@@ -42,9 +44,11 @@ void GatherQueues(RaisedKernel& kernel) {
       share.tickets->behind = kernel.shares.at(queue.pushed.back()).tickets->place;
     }
     (share.tickets->pushed ? queue.pushed : queue.from_start).push_back(site.share);
+    share.tickets->by_push = ArriveByPush(module, share.share);
     for (const EventRef& ref : share.share.arrivals) {
       share.arrivals.push_back({ref, PushedBy(module, dispatch, ref.event), site.repeats.size()});
     }
+    queue.counts_pushes = CountsPushes(module, dispatch);
   }
 }
 
@@ -76,6 +80,9 @@ void GatherCallees(RaisedModule& raised) {
     }
     GatherQueues(kernel);
     raised.has_queues |= !kernel.queues.empty();
+    for (const auto& [id, queue] : kernel.queues) {
+      raised.has_counted_queues |= queue.counts_pushes;
+    }
     kernel.flagged = FlaggedParams(raised.module, kernel.kernel);
     kernel.computed = ComputedParams(raised.module, kernel.kernel);
   }

@@ -72,6 +72,10 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   if (raised.has_queues) {
     names.push_back(raised.arch == Arch::Host ? "host_queue.h" : "engine/queue.cuh");
   }
+  if (raised.has_counted_queues) {
+    names.push_back(raised.arch == Arch::Host ? "host_counted_queue.h"
+                                              : "engine/counted_queue.cuh");
+  }
   if (raised.has_watchdog) {
     names.push_back("engine/stalled.cuh");
     names.push_back(raised.arch == Arch::Host ? "host_watchdog.h" : "engine/watchdog.cuh");

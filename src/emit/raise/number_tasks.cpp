@@ -11,17 +11,6 @@
 namespace etc {
 namespace {
 
-/// The axes up to the last one on which a range depends.
-size_t LoopsOf(const Module& module, const Share& share) {
-  size_t loops = 0;
-  for (size_t i = 0; i < share.axes.size(); ++i) {
-    if (Mentions(module, share.axes, {share.axes[i].var})) {
-      loops = i + 1;
-    }
-  }
-  return loops;
-}
-
 /// Whether a share has less than 2^31 tasks at all sizes.
 bool HasFewTasks(const KnownValues& known, const Share& share) {
   auto most = MostTasks(share.axes, [&](ExprId bound) { return known.Of(bound); });
@@ -34,7 +23,7 @@ void NumberTasks(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     KnownValues known(kernel);
     for (auto& [id, each] : kernel.shares) {
-      each.loops = LoopsOf(raised.module, each.share);
+      each.loops = OuterAxes(raised.module, each.share.axes);
       each.by_value = each.loops == 1 && ReadsTensor(raised.module, each.share.axes);
       raised.has_task_ranges |= each.by_value;
       each.coordinates = HasFewTasks(known, each.share) ? Division::Small : Division::Floor;

@@ -115,9 +115,11 @@ struct RaisedTickets {
   size_t place;  // of the case among all
   size_t cases;
   int64_t ahead;
-  ExprId capacity = {};  // of a queue, whose counters are those of the cases, of head and tail, and
-                         // those that hold its places
+  ExprId capacity = {};  // of a queue, whose counters are those of the cases, of pushes where it
+                         // counts them, of head and tail, and those that hold its places
+  int64_t counters = 0;  // all but the last
   bool pushed = false;
+  bool by_push = false;               // what pushes its tasks arrives, not each of them
   std::optional<size_t> behind = {};  // the place of the case whose tasks are numbered in front
 };
 
@@ -132,6 +134,9 @@ struct RaisedArrival {
 struct RaisedQueue {
   std::vector<NodeId> from_start;
   std::vector<NodeId> pushed;
+  /// Data decide how many tasks are pushed. Then each case has as many numbers as the queue has
+  /// places, and who makes the last push marks the end.
+  bool counts_pushes = false;
   std::vector<OrderPart> place = {};         // in program order: behind its cases
   std::optional<WatchMessage> watched = {};  // of the wait for a place, where there is a watchdog
 };
@@ -292,7 +297,8 @@ struct RaisedModule {
   bool has_checks = false;                 // whether some kernel has debug checks
   bool has_task_ranges = false;            // whether some share is walked by value
   bool has_dispatches = false;             // whether some kernel has one,
-  bool has_queues = false;                 // and one that is a queue
+  bool has_queues = false;                 // one that is a queue,
+  bool has_counted_queues = false;         // and one that counts its pushes
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
   bool has_profile = false;                // whether launches of some kernel leave a profile behind
   MessageTexts check_texts = {};           // what debug checks say, and what the watchdog says: the

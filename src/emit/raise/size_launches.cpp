@@ -35,10 +35,8 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
   }
   for (const ShareSite& site : DispatchesOf(module, raised.kernel)) {
     const RaisedTickets& tickets = raised.shares.at(site.share).tickets.value();
-    // The head and the tail of a queue are counters like those of its cases.
-    size_t counters = tickets.cases + (tickets.capacity ? 2 : 0);
-    raised.last_counters = RaisedPlace{
-        tickets.first, static_cast<int64_t>(counters), {}, tickets.iterations, tickets.capacity};
+    raised.last_counters =
+        RaisedPlace{tickets.first, tickets.counters, {}, tickets.iterations, tickets.capacity};
   }
 }
 

@@ -76,15 +76,18 @@ class WaitWorder {
     WatchMessage& message = queue.watched.emplace();
     message.sm = true;
     std::string who = "SM {}" + Iterations(message);
-    constexpr size_t kOthers = 4;  // the SM, the place, and how many tasks were pushed of how many
+    constexpr size_t kOthers = 4;  // the SM, the place, how many tasks were pushed, and how many
+                                   // are, or may be
     if (message.variables.size() + kOthers >= kRecordValues) {
       who = "SM {}";
       message.variables.clear();
     }
     message.text = AddMessage(
-        texts_, fmt::format("kernel @{}: {} waits for place {{}} of the queue of {}, to which {{}} "
-                            "of {{}} tasks were pushed, and nothing has happened for {} s",
-                            raised_.kernel.name, who, callees, raised_.kernel.watchdog->seconds));
+        texts_,
+        fmt::format("kernel @{}: {} waits for place {{}} of the queue of {}, to which {{}} "
+                    "of {}{{}} tasks were pushed, and nothing has happened for {} s",
+                    raised_.kernel.name, who, callees, queue.counts_pushes ? "at most " : "",
+                    raised_.kernel.watchdog->seconds));
   }
 
   /// The iterations around: their values in the message, and the words for them.
