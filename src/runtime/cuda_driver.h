@@ -224,6 +224,16 @@ struct Driver {
 
   /// Good for kSuccess, else an error that names the call and what the driver says of it.
   Status Check(Result result, const char* call) const;
+
+  /// The same of a call that makes something: after a failure `made` is null, whatever the driver
+  /// has left there, so that it is made anew.
+  template <class Handle>
+  Status CheckMade(Result result, const char* call, Handle* made) const {
+    if (result != kSuccess) {
+      *made = nullptr;
+    }
+    return Check(result, call);
+  }
 };
 
 /// The driver, opened and initialised once for the process; it is never closed.

@@ -226,8 +226,9 @@ class DeviceBackend : public Backend {
     if (own_stream_ == nullptr) {
       const cuda::ScopedContext scope(driver_, context_);
       ETC_RETURN_IF_BAD(scope.status());
-      ETC_RETURN_IF_BAD(driver_.Check(driver_.cuStreamCreate(&own_stream_, cuda::kStreamDefault),
-                                      "cuStreamCreate"));
+      ETC_RETURN_IF_BAD(
+          driver_.CheckMade(driver_.cuStreamCreate(&own_stream_, cuda::kStreamDefault),
+                            "cuStreamCreate", &own_stream_));
     }
     *stream = own_stream_;
     return {};

@@ -39,7 +39,8 @@ class DeviceGraph : public LaunchGraph {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
     if (graph_ == nullptr) {
-      ETC_RETURN_IF_BAD(driver_.Check(driver_.cuGraphCreate(&graph_, 0), "cuGraphCreate"));
+      ETC_RETURN_IF_BAD(
+          driver_.CheckMade(driver_.cuGraphCreate(&graph_, 0), "cuGraphCreate", &graph_));
     }
     void* params[] = {block.data()};
     const cuda::KernelNodeParams node = Node(request, params);

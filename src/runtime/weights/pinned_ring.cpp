@@ -42,8 +42,8 @@ PinnedRing::~PinnedRing() {
 }
 
 Status PinnedRing::Reserve(size_t buffers, int64_t bytes) {
-  ETC_RETURN_IF_BAD(
-      driver_.Check(driver_.cuStreamCreate(&stream_, cuda::kStreamNonBlocking), "cuStreamCreate"));
+  ETC_RETURN_IF_BAD(driver_.CheckMade(driver_.cuStreamCreate(&stream_, cuda::kStreamNonBlocking),
+                                      "cuStreamCreate", &stream_));
   stride_ = RoundUp(std::max(static_cast<size_t>(bytes), size_t{1}), kPage);
   const size_t room = buffers * stride_ + kHugePage;
   void* mapping = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -106,8 +106,9 @@ Status PinnedRing::Deliver(std::chrono::milliseconds time) {
 Status PinnedRing::Enqueue(const Given& given) {
   Buffer& buffer = BufferAt(given.buffer);
   if (buffer.copied == nullptr) {
-    ETC_RETURN_IF_BAD(driver_.Check(
-        driver_.cuEventCreate(&buffer.copied, cuda::kEventDisableTiming), "cuEventCreate"));
+    ETC_RETURN_IF_BAD(
+        driver_.CheckMade(driver_.cuEventCreate(&buffer.copied, cuda::kEventDisableTiming),
+                          "cuEventCreate", &buffer.copied));
     Pin(given.buffer, &buffer);
   }
   const auto to = reinterpret_cast<cuda::DevicePointer>(memory_[given.piece->param]) +

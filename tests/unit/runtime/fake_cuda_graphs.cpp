@@ -125,6 +125,9 @@ cuda::Result cuGraphDestroy(void* graph) {
 }
 cuda::Result cuGraphExecDestroy(void* executable) { return cuGraphDestroy(executable); }
 cuda::Result cuStreamIsCapturing(void* stream, int* capture) {
+  if (stream == &state) {
+    return cuda::kInvalidValue;
+  }
   *capture = state.capturing.count(stream) != 0 ? 1 : cuda::kCaptureNone;
   return cuda::kSuccess;
 }

@@ -127,6 +127,17 @@ TEST_CASE("ranks of one device share its SMs, on streams of their own") {
   CHECK(fake.allocations.empty());
 }
 
+TEST_CASE("a stream that could not be made is made by the next launch") {
+  FakeCuda& fake = OpenDevices(1);
+  DeviceRanks all(fake, {0, 0});
+  fake.failures["cuStreamCreate"] = 2;
+  CHECK(FailureOf([&] { all.group.Launch(); }).text.find("cuStreamCreate failed") !=
+        std::string::npos);
+  fake.failures.clear();
+  all.group.Launch();
+  CHECK(fake.launches.size() == 2);
+}
+
 TEST_CASE("symmetric memory grows on all ranks at once") {
   FakeCuda& fake = OpenDevices(2);
   DeviceRanks all(fake, {0, 1});
