@@ -160,7 +160,7 @@ TEST_CASE("a queue with too few places for what data may say") {
 TEST_CASE("a push that arrives nowhere leaves tasks where they are") {
   DataText text;
   text.part_pushed = "";
-  CHECK(WrongIn(text) == Found{Wrong::Hang, Wrong::Count});
+  CHECK(WrongIn(text) == Found{Wrong::Hang});  // nobody uses the trigger, so nothing is miscounted
 }
 
 TEST_CASE("an element that nobody completes keeps SMs in the queue, whether it has tasks or not") {
