@@ -186,7 +186,8 @@ class Tuner : public TrialBench {
                one.question.parameter == question.parameter &&
                Describe(one.question) == Describe(question);
       };
-      if (!IsInRange(decision) || decision.answer.by == Decider::Pin ||
+      bool has_loader = question.parameter != kLoader || !job_.target.IsHost();
+      if (!IsInRange(decision) || decision.answer.by == Decider::Pin || !has_loader ||
           std::any_of(coordinates.begin(), coordinates.end(), same)) {
         continue;
       }
