@@ -143,6 +143,13 @@ void CheckSays(etc_status status, const std::string& text, Call call) {
   }
 }
 
+// Behind a wait that was given up, tasks go on in no order, and what they make is of no use.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kThreadsAreChecked = true;
+#else
+constexpr bool kThreadsAreChecked = false;
+#endif
+
 /// Of a program with a watchdog: a rank that launches alone gives up, and the group goes on.
 void GiveUp(const etc::Program& program) {
   etc::Group group(program, 2);
@@ -177,7 +184,9 @@ int main(int argc, char** argv) {
   const etc::Program program(argv[1]);
   RefuseOthers(program);
   Grow(program);
-  GiveUp(etc::Program(argv[2]));
+  if (!kThreadsAreChecked) {
+    GiveUp(etc::Program(argv[2]));
+  }
   for (int64_t ranks : {1, 2, 4, 8}) {
     for (int64_t n : {1, 65, 300}) {
       LaunchApart(program, ranks, n, 200);
