@@ -12,7 +12,8 @@ namespace {
 /// How often each of `count` was called.
 std::vector<int> CallsOf(size_t count, size_t threads) {
   std::vector<int> calls(count);
-  ForEachInParallel(count, [&](size_t i) { ++calls[i]; }, threads);
+  ForEachInParallel(
+      count, [&](size_t i) { ++calls[i]; }, threads);
   return calls;
 }
 
