@@ -87,13 +87,6 @@ bool IsNumber(const std::string& option) {
   return std::all_of(option.begin(), option.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool IsSameRange(const std::map<std::string, Interval>& a,
-                 const std::map<std::string, Interval>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.lo == y.second.lo && x.second.hi == y.second.hi;
-  });
-}
-
 /// Whether the question's range lies inside of the entry's.
 bool Holds(const TuningEntry& entry, const Question& question) {
   return std::all_of(entry.range.begin(), entry.range.end(), [&](const auto& one) {
@@ -140,7 +133,7 @@ void Set(Tuning& tuning, const std::string& target, const Question& question,
          const std::string& option) {
   auto same = [&](const TuningEntry& entry) {
     return entry.target == target && entry.function == question.function &&
-           entry.shape == question.shape && IsSameRange(entry.range, question.range);
+           entry.shape == question.shape && entry.range == question.range;
   };
   auto found = std::find_if(tuning.entries.begin(), tuning.entries.end(), same);
   if (found == tuning.entries.end()) {

@@ -48,7 +48,7 @@ void Choosing::DecideLoaders(const Graph& graph) {
   for (const Range& one : ranges_) {
     const Option* option =
         Settle(callee, {}, one, LoaderQuestion(module_, graph, one.ends), graph.range);
-    auto throttle = option != nullptr ? LoaderThrottle(option->name) : std::nullopt;
+    auto throttle = option != nullptr ? LoaderThrottle(*option) : std::nullopt;
     if (throttle) {
       module_.loader_advice.push_back({SourceName(graph), one.where, *throttle});
     }

@@ -1,8 +1,7 @@
 #include "expand/loader_options.h"
 
-#include <fmt/format.h>
-
 #include "ir/evaluate.h"
+#include "ir/printer.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -15,31 +14,22 @@ const std::vector<Throttle>& Throttles() {
   return kThrottles;
 }
 
-std::string Spelling(const Throttle& throttle) {
-  return fmt::format("in_flight {} interval {}{}", throttle.in_flight, throttle.interval,
-                     throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "");
-}
-
 }  // namespace
 
 const std::vector<Option>& LoaderOptions() {
   static const std::vector<Option> kOptions = [] {
     std::vector<Option> options = {{std::string(kByRule), 0}};
     for (const Throttle& throttle : Throttles()) {
-      options.push_back({Spelling(throttle), static_cast<int64_t>(options.size())});
+      options.push_back({Print(throttle), static_cast<int64_t>(options.size())});
     }
     return options;
   }();
   return kOptions;
 }
 
-std::optional<Throttle> LoaderThrottle(std::string_view option) {
-  for (const Throttle& throttle : Throttles()) {
-    if (Spelling(throttle) == option) {
-      return throttle;
-    }
-  }
-  return std::nullopt;
+std::optional<Throttle> LoaderThrottle(const Option& option) {
+  return option.value == 0 ? std::nullopt
+                           : std::optional(Throttles()[static_cast<size_t>(option.value) - 1]);
 }
 
 Question LoaderQuestion(const Module& module, const Graph& graph, const DimRanges& sizes) {

@@ -18,8 +18,8 @@ inline constexpr std::string_view kByRule = "rule";
 /// Throttles as the text of a kernel has them, `in_flight 3 interval 700`, behind kByRule.
 const std::vector<Option>& LoaderOptions();
 
-/// The throttle of an option of this name; nothing where that is kByRule or none of them.
-std::optional<Throttle> LoaderThrottle(std::string_view option);
+/// The throttle of one of these options; nothing of kByRule.
+std::optional<Throttle> LoaderThrottle(const Option& option);
 
 /// The question that the kernel of a graph asks. Its shape is the constants in the shapes of the
 /// graph's parameters, and its range the sizes that it is specialised for.

@@ -17,6 +17,8 @@ using Env = std::map<SymbolId, int64_t>;
 struct Interval {
   int64_t lo;
   int64_t hi;
+
+  bool operator==(const Interval&) const = default;
 };
 using DimRanges = std::map<SymbolId, Interval>;
 

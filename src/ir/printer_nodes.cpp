@@ -143,11 +143,14 @@ void NodePrinter::Print(const Dispatch& dispatch, SourceRange range) {
   layout_.Close(range);
 }
 
+std::string Print(const Throttle& throttle) {
+  return fmt::format("in_flight {} interval {}{}", throttle.in_flight, throttle.interval,
+                     throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "");
+}
+
 void NodePrinter::Loader(const Throttle& throttle, const std::string& depth) {
   layout_.Before(throttle.range);
-  std::string ahead = throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "";
-  layout_.Line(fmt::format("loader {}in_flight {} interval {}{};", depth, throttle.in_flight,
-                           throttle.interval, ahead));
+  layout_.Line(fmt::format("loader {}{};", depth, etc::Print(throttle)));
   layout_.After(throttle.range);
 }
 

@@ -10,12 +10,6 @@
 namespace etc {
 namespace {
 
-bool IsSame(const std::map<std::string, Interval>& a, const std::map<std::string, Interval>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.lo == y.second.lo && x.second.hi == y.second.hi;
-  });
-}
-
 /// But for the range.
 bool IsAlike(const Question& a, const Question& b) {
   return a.function == b.function && a.parameter == b.parameter && a.shape == b.shape;
@@ -26,7 +20,7 @@ bool IsAlike(const Question& a, const Question& b) {
 Advise Decided(std::vector<Decision> decisions) {
   return [decisions = std::move(decisions)](const Question& question) -> std::optional<Answer> {
     for (const Decision& decision : decisions) {
-      if (IsAlike(decision.question, question) && IsSame(decision.question.range, question.range) &&
+      if (IsAlike(decision.question, question) && decision.question.range == question.range &&
           decision.answer.by != Decider::Formula) {
         return decision.answer;
       }
@@ -81,8 +75,7 @@ const ChoiceCosts::Trial& ChoiceCosts::With(const Question& question, const std:
 double ChoiceCosts::Estimate(const Trial& trial, const Question& question) const {
   auto asked =
       std::find_if(trial.decisions.begin(), trial.decisions.end(), [&](const Decision& decision) {
-        return IsAlike(decision.question, question) &&
-               IsSame(decision.question.range, question.range);
+        return IsAlike(decision.question, question) && decision.question.range == question.range;
       });
   if (!trial.right || asked == trial.decisions.end()) {
     return std::numeric_limits<double>::infinity();
@@ -95,12 +88,7 @@ double ChoiceCosts::Estimate(const Trial& trial, const Question& question) const
       return false;
     }
     const Graph& graph = module.graphs[*id];
-    DimRanges mine = RangesOf(module, graph.where);
-    bool same = std::equal(
-        mine.begin(), mine.end(), ranges.begin(), ranges.end(), [](const auto& a, const auto& b) {
-          return a.first == b.first && a.second.lo == b.second.lo && a.second.hi == b.second.hi;
-        });
-    return SourceName(graph) != asked->graph || !same;
+    return SourceName(graph) != asked->graph || RangesOf(module, graph.where) != ranges;
   });
   ScheduleOptions options;
   options.target = &target_;

@@ -18,15 +18,9 @@ Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
 
 /// What a tuning says of the kernel; a list of launches was not measured.
 const LoaderAdvice* AdviceFor(const Module& module, const Kernel& kernel) {
-  DimRanges mine = RangesOf(module, kernel);
   auto is_for_it = [&](const LoaderAdvice& advice) {
-    DimRanges other = RangesOf(module, advice.where);
     return advice.graph == kernel.graph && kernel.schedule != ScheduleKind::Kernels &&
-           std::equal(mine.begin(), mine.end(), other.begin(), other.end(),
-                      [](const auto& a, const auto& b) {
-                        return a.first == b.first && a.second.lo == b.second.lo &&
-                               a.second.hi == b.second.hi;
-                      });
+           RangesOf(module, advice.where) == RangesOf(module, kernel);
   };
   auto found = std::find_if(module.loader_advice.begin(), module.loader_advice.end(), is_for_it);
   return found != module.loader_advice.end() ? &*found : nullptr;

@@ -165,14 +165,7 @@ class Tuner : public TrialBench {
   }
 
   bool IsInRange(const Decision& decision) const {
-    const DimRanges mine = RangesOf(open_, where_);
-    const DimRanges other = RangesOf(open_, decision.where);
-    return decision.graph == graph_ && std::equal(mine.begin(), mine.end(), other.begin(),
-                                                  other.end(), [](const auto& a, const auto& b) {
-                                                    return a.first == b.first &&
-                                                           a.second.lo == b.second.lo &&
-                                                           a.second.hi == b.second.hi;
-                                                  });
+    return decision.graph == graph_ && RangesOf(open_, decision.where) == RangesOf(open_, where_);
   }
 
   /// What is open in the range, with the options that the simulator does not tell apart.
@@ -201,11 +194,10 @@ class Tuner : public TrialBench {
 
   std::vector<std::string> Near(const Question& question, const std::string& now,
                                 ChoiceCosts& costs) const {
-    // The simulator is too coarse for what is on its way, so each is tried.
-    if (question.parameter == kLoader) {
-      return LoadersBehind(question, now);
-    }
-    std::vector<double> times = costs.Of(question);
+    // The simulator is too coarse for what is on its way, so each throttle is tried.
+    std::vector<double> times = question.parameter == kLoader
+                                    ? std::vector<double>(question.options.size())
+                                    : costs.Of(question);
     double least = *std::min_element(times.begin(), times.end());
     std::vector<size_t> order;
     for (size_t i = 0; i < times.size(); ++i) {
@@ -220,16 +212,6 @@ class Tuner : public TrialBench {
       near.push_back(question.options[order[i]].name);
     }
     return near;
-  }
-
-  static std::vector<std::string> LoadersBehind(const Question& question, const std::string& now) {
-    std::vector<std::string> options = {now};
-    for (const Option& option : question.options) {
-      if (option.name != now) {
-        options.push_back(option.name);
-      }
-    }
-    return options;
   }
 
   /// Of each coordinate, the options whose texts are different come first, and only so many stay.

@@ -11,6 +11,21 @@ namespace {
 
 using Found = std::vector<Wrong>;
 
+std::vector<Wrong> WrongIn(const std::string& source, const JudgeOptions& options) {
+  CheckResult check = Check(source, {});
+  INFO(check.messages);
+  REQUIRE(check.module != nullptr);
+  Verdict verdict = Judge(*check.module, options);
+  CHECK(verdict.judged);
+  CHECK(verdict.explored > 0);
+  CHECK(verdict.disagreements == 0);
+  std::vector<Wrong> wrong;
+  for (const auto& [what, detail] : verdict.wrong) {
+    wrong.push_back(what);
+  }
+  return wrong;
+}
+
 /// Three copies in a row: the first is there from the start, the others are pushed.
 struct Text {
   std::string capacity = "2 * ceildiv(n, 4)";
@@ -21,7 +36,7 @@ struct Text {
 };
 
 std::vector<Wrong> WrongIn(const Text& text) {
-  CheckResult check = Check(R"(etir 1;
+  return WrongIn(R"(etir 1;
 dim n in 1..20;
 device @copy(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 4)) {
   for (i: t * 4 .. min(n, t * 4 + 4)) %y[i] = %x[i];
@@ -33,37 +48,27 @@ kernel @k(%x: f32[n], %y: out f32[n]) of @g dynamic {
   event %a_row[ceildiv(n, 4)] count 1 via counter at 0;
   event %b_row[ceildiv(n, 4)] count 1 via counter at ceildiv(n, 4);
   trigger %second[ceildiv(n, 4)] count )" +
-                                text.second_count + R"( via counter at 2 * ceildiv(n, 4);
+                     text.second_count + R"( via counter at 2 * ceildiv(n, 4);
   trigger %third[ceildiv(n, 4)] count 1 via counter at 3 * ceildiv(n, 4);
   on sm {
-    dispatch queue capacity )" + text.capacity +
-                                R"( ahead 1 at 4 * ceildiv(n, 4) {
+    dispatch queue capacity )" +
+                     text.capacity +
+                     R"( ahead 1 at 4 * ceildiv(n, 4) {
       case (t: ceildiv(n, 4)) { )" +
-                                text.first_arrives + R"( run @copy[t](%x, %a); notify %a_row[t]; }
+                     text.first_arrives + R"( run @copy[t](%x, %a); notify %a_row[t]; }
       case (t: ceildiv(n, 4)) on %second[t] {
         )" + text.second_arrives +
-                                R"(
+                     R"(
         wait %a_row[t];
         run @copy[t](%a, %b);
         notify %b_row[t];
       }
       case (t: ceildiv(n, 4)) on %third[t] { )" +
-                                text.third_wait + R"( run @copy[t](%b, %y); }
+                     text.third_wait + R"( run @copy[t](%b, %y); }
     }
   }
 })",
-                            {});
-  INFO(check.messages);
-  REQUIRE(check.module != nullptr);
-  Verdict verdict = Judge(*check.module, {{}, 13, 26, 20'000, true});
-  CHECK(verdict.judged);
-  CHECK(verdict.explored > 0);
-  CHECK(verdict.disagreements == 0);
-  std::vector<Wrong> wrong;
-  for (const auto& [what, detail] : verdict.wrong) {
-    wrong.push_back(what);
-  }
-  return wrong;
+                 {{}, 13, 26, 20'000, true});
 }
 
 TEST_CASE("a right queue") { CHECK(WrongIn({}).empty()); }
@@ -108,7 +113,7 @@ struct DataText {
 };
 
 std::vector<Wrong> WrongIn(const DataText& text) {
-  CheckResult check = Check(R"(etir 1;
+  return WrongIn(R"(etir 1;
 dim n in 1..3;
 device @mark(%x: f32[2], %y: out f32[2]) tasks (g: 2) { %y[g] = %x[g]; }
 device @part(%x: f32[2], %begin: i32[3] in 0..n + 1 monotone, %y: out f32[n])
@@ -119,15 +124,18 @@ kernel @k(%x: f32[2], %begin: i32[3] in 0..n + 1 monotone, %y: out f32[n], %z: o
   %a = workspace f32[2] at 0;
   event %marked[2] count 1 via counter at 0;
   trigger %part_due[2] count 1 via counter at 2;
-  trigger %total_due count )" + text.total_count +
-                                R"( via counter at 4;
+  trigger %total_due count )" +
+                     text.total_count +
+                     R"( via counter at 4;
   on sm {
-    dispatch queue capacity )" + text.capacity +
-                                R"( ahead 1 at 5 {
-      case (g: 2) { )" + text.mark_arrives +
-                                R"( run @mark[g](%x, %a); notify %marked[g]; }
+    dispatch queue capacity )" +
+                     text.capacity +
+                     R"( ahead 1 at 5 {
+      case (g: 2) { )" +
+                     text.mark_arrives +
+                     R"( run @mark[g](%x, %a); notify %marked[g]; }
       case (g: 2, t: %begin[g] .. %begin[g + 1]) on %part_due[g] { )" +
-                                text.part_pushed + R"(
+                     text.part_pushed + R"(
         wait %marked[g];
         run @part[g, t](%a, %begin, %y);
       }
@@ -135,18 +143,7 @@ kernel @k(%x: f32[2], %begin: i32[3] in 0..n + 1 monotone, %y: out f32[n], %z: o
     }
   }
 })",
-                            {});
-  INFO(check.messages);
-  REQUIRE(check.module != nullptr);
-  Verdict verdict = Judge(*check.module, {{}, 13, 26, 20'000, true, 6});
-  CHECK(verdict.judged);
-  CHECK(verdict.explored > 0);
-  CHECK(verdict.disagreements == 0);
-  std::vector<Wrong> wrong;
-  for (const auto& [what, detail] : verdict.wrong) {
-    wrong.push_back(what);
-  }
-  return wrong;
+                 {{}, 13, 26, 20'000, true, 6});
 }
 
 TEST_CASE("a right queue of as many tasks as data say") { CHECK(WrongIn(DataText{}).empty()); }

@@ -306,30 +306,22 @@ TEST_CASE("what keeps a rank with a process of its own back is said in both") {
               options.has_device = rank;
               Group::Join(gather.program, &options);
             });
-  both_fail(
-      "rank 1: cannot allocate 2097152 bytes: cuMemAlloc failed: CUDA_ERROR_FAKE (as the test "
-      "wants it)",
-      [&](int32_t rank, const etc_join_options& options) {
-        Group group = Group::Join(gather.program, &options);
-        Instance own = group.Rank(rank);
-        gather.Bind(own, 8, 8);
-        if (rank == 1) {
-          fake.failures["cuMemAlloc_v2"] = 2;
-        }
-        group.Launch();
-      });
-  both_fail(
-      "rank 0: cannot reach the memory of rank 1: cuIpcOpenMemHandle failed: CUDA_ERROR_FAKE "
-      "(as the test wants it)",
-      [&](int32_t rank, const etc_join_options& options) {
-        Group group = Group::Join(gather.program, &options);
-        Instance own = group.Rank(rank);
-        gather.Bind(own, 8, 8);
-        if (rank == 0) {
-          fake.failures["cuIpcOpenMemHandle_v2"] = 1;
-        }
-        group.Launch();
-      });
+  const auto launch_fails = [&](int32_t of, const std::string& call, int result,
+                                const std::string& text) {
+    both_fail(text + " failed: CUDA_ERROR_FAKE (as the test wants it)",
+              [&](int32_t rank, const etc_join_options& options) {
+                Group group = Group::Join(gather.program, &options);
+                Instance own = group.Rank(rank);
+                gather.Bind(own, 8, 8);
+                if (rank == of) {
+                  fake.failures[call] = result;
+                }
+                group.Launch();
+              });
+  };
+  launch_fails(1, "cuMemAlloc_v2", 2, "rank 1: cannot allocate 2097152 bytes: cuMemAlloc");
+  launch_fails(0, "cuIpcOpenMemHandle_v2", 1,
+               "rank 0: cannot reach the memory of rank 1: cuIpcOpenMemHandle");
   CHECK(fake.launches.empty());
   fake.failures.clear();
 }
