@@ -98,7 +98,9 @@ class Server:
                 host += sum(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
             except (ProcessLookupError, FileNotFoundError):
                 pass
-        used = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
+        device = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
+        used = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits",
+                               "--id", device],
                               capture_output=True, text=True, check=True).stdout
         return host / 1024, int(used.split()[0])
 
