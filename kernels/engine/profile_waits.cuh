@@ -1,5 +1,5 @@
-// In front of everything else of a profiled kernel: waits at the barriers between roles add up how
-// long they took, by one thread of each role.
+// In front of everything else of a profiled kernel: waits at the barriers between roles say that
+// they wait, and a thread without a role looks at the clock for them.
 #pragma once
 
 #include "arch/common/types.cuh"
@@ -13,36 +13,40 @@
 
 namespace etc {
 
-/// Of a role, at the end of the launch's shared memory: where its next record goes, how many there
-/// is room for, when the task began, and the ticks that it has waited inside of the task so far.
+/// At the end of the launch's shared memory.
 struct ProfileState {
-  static constexpr int kBytes = 32;
+  static constexpr int kRoles = 3;
   static constexpr int kAll = 128;
-  static constexpr int kBegun = 12;
-  static constexpr int kData = 16;  // the ticks of waits for data, behind them those for signals
+  static constexpr int kWaits = 80;  // a byte for each warp: whether it waits
+  static constexpr int kWarps = ETC_CONSUMER_WARPS + 4;
+  static constexpr int kEnded = 112;  // a word for each role: whether it has ended
+  static_assert(kRoles * 24 <= kWaits && kWaits + kWarps <= kEnded, "the parts do not overlap");
 
-  static ETC_DEVICE u32 Of(int role) { return EndOfShared(kAll) + role * kBytes; }
+  static ETC_DEVICE u32 Begin() { return EndOfShared(kAll); }
+  /// 16 bytes: where the role's next record goes, how many there is room for, and when its task
+  /// began.
+  static ETC_DEVICE u32 Of(int role) { return Begin() + role * 16; }
+  static ETC_DEVICE u32 Begun(int role) { return Of(role) + 12; }
+  /// The ticks that the role has waited: those counted so far, and those when its task began.
+  static ETC_DEVICE u32 Waited(int role) { return Begin() + kRoles * 16 + role * 8; }
+  static ETC_DEVICE u32 WaitedBefore(int role) { return Waited(role) + 4; }
+  static ETC_DEVICE u32 Waits(int warp) { return Begin() + kWaits + warp; }
+  /// The warp whose waits are those of a role: its first.
+  static ETC_DEVICE constexpr int WarpOf(int role) {
+    return role == 0 ? 0 : ETC_CONSUMER_WARPS + role - 1;
+  }
+  static ETC_DEVICE u32 Ended(int role) { return Begin() + kEnded + role * 4; }
 };
 
-ETC_DEVICE void TimedBarrierWait(u32 barrier, u32 parity) {
-  const int warp = int(threadIdx.x) / 32;
-  if (warp > 0 && warp < ETC_CONSUMER_WARPS) {
-    BarrierWait(barrier, parity);
-    return;
-  }
-  if (BarrierTest(barrier, parity)) {
-    return;  // as most do: without a look at the clock
-  }
-  const u32 begun = Ticks();
+/// Nothing stands between the end of the wait and what comes behind but a store that nobody waits
+/// for: to read the clock here would delay what other roles and SMs wait for.
+ETC_DEVICE void AnnouncedBarrierWait(u32 barrier, u32 parity) {
+  const u32 waits = ProfileState::Waits(int(threadIdx.x) / 32);
+  StoreSharedByte(waits, 1);
   BarrierWait(barrier, parity);
-  const u32 took = Ticks() - begun;
-  if (threadIdx.x % 32 == 0) {
-    const u32 waited =
-        ProfileState::Of(warp == 0 ? 0 : warp - ETC_CONSUMER_WARPS + 1) + ProfileState::kData;
-    StoreShared(waited, LoadSharedWord(waited) + took);
-  }
+  StoreSharedByte(waits, 0);
 }
 
 }  // namespace etc
 
-#define BarrierWait TimedBarrierWait
+#define BarrierWait AnnouncedBarrierWait

@@ -37,10 +37,17 @@ void WriteLeave(TextWriter& out, const char* when) {
   out.Close();
 }
 
+/// In front of the barrier at the end of Block's constructor.
+void WriteOpenProfile(TextWriter& out, const Kernel& kernel) {
+  if (kernel.profile) {
+    out.Line("etc::OpenProfile();");
+  }
+}
+
 /// `others`: what is taken off the number of a spare thread, since some have a role.
-void WriteBeginProfile(TextWriter& out, const std::string& others = "") {
+void WriteWatchRoles(TextWriter& out, const std::string& others = "") {
   out.Line(
-      fmt::format("etc::BeginProfile(block.SpareThread(){}, params.Profile(), "
+      fmt::format("etc::WatchRoles(block.SpareThread(){}, params.Profile(), "
                   "params.profile_records, blockIdx.x);",
                   others));
 }
@@ -81,6 +88,7 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   if (dispatches) {
     out.Line(fmt::format("{}::CtaTickets::Init();", space));
   }
+  WriteOpenProfile(out, kernel);
   out.Line(fmt::format("{}::CtaMemory block;", space));
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");
@@ -104,7 +112,7 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
   std::string others = dispatches ? fmt::format(" - {}::CtaTickets::kThreads", space) : "";
   out.Line(fmt::format("flags.Clear(block.SpareThread(){0}, block.kSpareThreads{0});", others));
   if (kernel.profile) {
-    WriteBeginProfile(out, others);
+    WriteWatchRoles(out, others);
   }
   out.Close();
   out.Reopen("} else {");
@@ -130,6 +138,7 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
     out.Line("const etc::Checks checks = etc::OpenChecks(params.event_memory);");
     WriteLeave(out, "Failed");
   }
+  WriteOpenProfile(out, kernel);
   out.Line(fmt::format("{} block;", memory));
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");
@@ -142,7 +151,7 @@ void WriteLaunch(TextWriter& out, const Kernel& kernel, const std::string& space
       fmt::format("{}::Reduce{}(params, epilogue_warp, blockIdx.x, gridDim.x);", space, index));
   if (kernel.profile) {
     out.Reopen("} else {");
-    WriteBeginProfile(out);
+    WriteWatchRoles(out);
   }
   out.Close();
   out.Reopen("} else {");

@@ -141,8 +141,8 @@ void SignalWriter::WriteSpan(const RaisedSignal& signal) {
                        signal.one_thread ? fmt::format("if ({}.thread == 0) ", role_) : "",
                        CxxExpr(scope_, signal.ref.guard));
   }
-  out_.Line(fmt::format("{}asked = recorder.Write({}, asked, {});", when, role_,
-                        SpanWord(scope_, *signal.span)));
+  out_.Line(
+      fmt::format("{}recorder.EndSignal({}, {});", when, role_, SpanWord(scope_, *signal.span)));
 }
 
 /// Whether an element that data may decide is one of the event.

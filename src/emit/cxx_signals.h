@@ -25,8 +25,7 @@ class SignalWriter {
   SignalWriter(TextWriter& out, const KernelScope& scope, std::string_view role, bool records)
       : out_(out), scope_(scope), role_(role), records_(records) {}
 
-  /// A wait for each element of each reference, at this place in program order. Of a kernel with a
-  /// profile, `asked` is when the first began, and each span begins where the one before it ends.
+  /// A wait for each element of each reference, at this place in program order.
   void WriteWaits(const std::vector<RaisedSignal>& signals, const std::vector<OrderPart>& place) {
     Write(signals, "", &place);
   }

@@ -38,7 +38,8 @@ std::string SpanWord(const KernelScope& scope, size_t span) {
         std::visit(Overloaded{[&](SymbolId id) { return CxxName(scope.module(), id); },
                               [&](ExprId id) { return CxxExpr(scope, id); }},
                    field.value);
-    word += fmt::format(" | ProfileField<{}, {}>({})", shift, field.bits, value);
+    word += field.fits ? fmt::format(" | u64({}) << {}", value, shift)
+                       : fmt::format(" | ProfileField<{}, {}>({})", shift, field.bits, value);
     shift += field.bits;
   }
   return word;
@@ -57,28 +58,15 @@ void SpanWriter::Close(Role role) {
   }
 }
 
-void SpanWriter::Begin() {
+void SpanWriter::Skip() {
   if (on_) {
-    out_.Line(fmt::format("recorder.BeginTask({});", self_));
+    out_.Line(fmt::format("recorder.Skip({});", self_));
   }
 }
 
-void SpanWriter::End(const RaisedShare& share) {
+void SpanWriter::EndTask(const RaisedShare& share) {
   if (on_) {
     out_.Line(fmt::format("recorder.EndTask({}, {});", self_, SpanWord(scope_, *share.span)));
-  }
-}
-
-void SpanWriter::OpenSignals() {
-  if (on_) {
-    out_.Open("{");
-    out_.Line("u32 asked = recorder.Now();");
-  }
-}
-
-void SpanWriter::CloseSignals() {
-  if (on_) {
-    out_.Close();
   }
 }
 

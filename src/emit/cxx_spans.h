@@ -25,14 +25,11 @@ class SpanWriter {
   void Open(Role role);
   void Close(Role role);
 
-  /// A task begins.
-  void Begin();
-  /// It has just ended, and unless somebody says otherwise the next one begins.
-  void End(const RaisedShare& share);
-
-  /// Around waits or notifies, each of which is a span of its own.
-  void OpenSignals();
-  void CloseSignals();
+  /// The role has waited for something that is no span: the next one begins behind that. All
+  /// others begin where the one in front has ended.
+  void Skip();
+  /// A task has just ended.
+  void EndTask(const RaisedShare& share);
 
  private:
   TextWriter& out_;

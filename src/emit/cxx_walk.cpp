@@ -215,9 +215,7 @@ class WalkWriter {
 
   void WriteWaits(const std::vector<RaisedSignal>& waits, const std::vector<OrderPart>& place) {
     if (!waits.empty()) {
-      spans_.OpenSignals();
       signals_.WriteWaits(waits, place);
-      spans_.CloseSignals();
     }
   }
 
@@ -226,6 +224,7 @@ class WalkWriter {
   void WriteBeforeRanges(const RaisedShare& share) {
     if (PartIn(share).after_launches) {
       out_.Line("AwaitEarlierLaunches();");
+      spans_.Skip();
     }
     if (!share.range_waits.empty()) {
       WriteWaits(share.range_waits, share.place);
@@ -265,11 +264,10 @@ class WalkWriter {
     if (share.fetches) {
       WriteFetchWaits(share.waits, share);
     }
-    spans_.Begin();
     out_.Line(behind
                   ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
                   : fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
-    spans_.End(share);
+    spans_.EndTask(share);
     loop.Close();
   }
 
@@ -302,6 +300,7 @@ class WalkWriter {
         out_.Open("if (!peers_began) {");  // to know it once is enough
         out_.Line(AwaitPeersText(scope_, share, arch_));
         out_.Line("peers_began = true;");
+        spans_.Skip();
         out_.Close();
       }
       WriteWaits(share.enter_waits, share.place);
@@ -313,25 +312,20 @@ class WalkWriter {
     }
     WriteChecks(share.enter_checks);
     if (share.one_object) {
-      spans_.Begin();
       out_.Line(make);
     }
     out_.Line("u32 done = 0;");
     loop.Open(loop.Step() + ", ++done");
     if (!share.one_object) {
       WriteTaskWaits(share, device);
-      spans_.Begin();
       out_.Line(make);
     }
     WriteChecks(share.task_checks);
     out_.Line(share.hands_waits
                   ? fmt::format("RunTask(impl, await, consumer, args{});", loop.Coordinates())
                   : fmt::format("impl.Run(consumer, args{});", loop.Coordinates()));
-    spans_.End(share);
+    spans_.EndTask(share);
     WriteNotifies(share.notifies, device, "1");
-    if (share.one_object && !share.notifies.empty()) {
-      spans_.Begin();
-    }
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
   }
@@ -370,9 +364,8 @@ class WalkWriter {
     }
     WritePreparations(share, device, loop, count);
     loop.WriteCoordinates();
-    spans_.Begin();
     out_.Line(fmt::format("reduction.Run(epilogue_warp, args{});", loop.Coordinates()));
-    spans_.End(share);
+    spans_.EndTask(share);
     WriteNotifies(share.notifies, device, "1");
     loop.Close();
     WriteNotifies(share.leave_notifies, device, "done");
@@ -410,13 +403,11 @@ class WalkWriter {
     if (guarded) {
       out_.Open(fmt::format("if constexpr (!{}::kExists) {{", Reduction(device)));
     }
-    spans_.OpenSignals();
     if (kernel_.fetches) {
       out_.Line("CopyFence();");  // of each thread, for what it has written
     }
     out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
     signals_.WriteNotifies(signals, amount);
-    spans_.CloseSignals();
     if (guarded) {
       out_.Close();
     }

@@ -11,7 +11,7 @@ struct Recorder {
   ProfileHeader* header;
   ProfileRecord* next;
   ProfileRecord* end;
-  u32 task = 0;  // when it began
+  u32 begun = Ticks();  // of the next span
 
   Recorder(const Consumer&, int role, void* profile, i64 records, i64 sm)
       : header(ProfileOf(profile, records, sm)),
@@ -22,21 +22,19 @@ struct Recorder {
   }
   void Close(const Consumer&, void*, i64, i64) const {}
 
-  u32 Now() const { return Ticks(); }
-
-  /// A span that ends now; gives its end.
-  u32 Write(const Consumer&, u32 begun, u64 what) {
+  /// The next span begins now, and not where the one in front of it has ended.
+  void Skip(const Consumer&) { begun = Ticks(); }
+  /// A span ends now, and the next one begins.
+  void EndSignal(const Consumer&, u64 what) {
     const u32 now = Ticks();
     if (next < end) {
       *next++ = {begun, now, what};
     } else {
       ++header->lost[0];
     }
-    return now;
+    begun = now;
   }
-  void BeginTask(const Consumer&) { task = Ticks(); }
-  /// The next one begins.
-  void EndTask(const Consumer& self, u64 what) { task = Write(self, task, what); }
+  void EndTask(const Consumer& self, u64 what) { EndSignal(self, what); }
 };
 
 }  // namespace etc

@@ -5,7 +5,8 @@
 
 On every track one span follows the other. Each task of the program is there once, the same ones on any number of SMs;
 with --tasks their number is known. No wait for an element of an event ends before the last of its signals has begun,
-or, where the element is signalled by several roles at once, before the first.
+or, where the element is signalled by several roles at once, before the first. With --waits, each of these roles has
+waited inside of a task, and none for longer than the task took.
 """
 
 import argparse
@@ -27,6 +28,7 @@ def parse_arguments():
     parser.add_argument("--tasks", type=int, help="how many there must be")
     parser.add_argument("--sms", default="1,4")
     parser.add_argument("--roles", default="consumers", help="that must have spans: `consumers,loader`")
+    parser.add_argument("--waits", default="", help="roles that must have waited for data: `loader`")
     words, more = sys.argv[1:], []
     if "--" in words:  # argparse itself takes what follows for positionals that are not there
         more = words[words.index("--") + 1 :]
@@ -83,6 +85,17 @@ def early_waits(spans):
             yield f"`{span['name']}` ends at {span['ts'] + span['dur']}, but a signal begins at {begun}"
 
 
+def waits_of_data(spans, tracks, roles):
+    """Each role that never waited for data inside of a task, and each task that waited longer than it took."""
+    waited = {tracks[span["tid"]] for span in spans if span["args"].get("waited for data (us)", 0) > 0}
+    for role in roles:
+        if not any(name.endswith(role) for name in waited):
+            yield f"no {role} waited for data"
+    for span in spans:
+        if span["args"].get("waited for data (us)", 0) > span["dur"] + TICK:
+            yield f"`{span['name']}` waited for longer than it took"
+
+
 def main():
     options = parse_arguments()
     wrong, seen = [], None
@@ -91,7 +104,9 @@ def main():
             spans, tracks, failed = trace_of(options, sms, Path(folder))
             tasks = Counter(task_of(span) for span in spans if span["cat"] == "task")
             wrong += failed
-            wrong += [f"on {sms} SMs: {line}" for line in (*overlaps(spans), *early_waits(spans))]
+            lines = (*overlaps(spans), *early_waits(spans))
+            lines += (*waits_of_data(spans, tracks, options.waits.split(",") if options.waits else []),)
+            wrong += [f"on {sms} SMs: {line}" for line in lines]
             wrong += [f"on {sms} SMs: `{name}` ran {n} times" for name, n in tasks.items() if n != 1]
             wrong += [
                 f"on {sms} SMs: no track of {role}"

@@ -42,4 +42,16 @@ ETC_DEVICE void StoreStreaming(void* address, Vec4 value) {
                : "memory");
 }
 
+ETC_DEVICE void StoreSharedByte(u32 address, u32 value) {
+  asm volatile("st.shared.b8 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+ETC_DEVICE u32 LoadSharedByte(u32 address) {
+  u32 value;
+  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
+/// Some 30 nanoseconds, for a thread that looks again and again.
+ETC_DEVICE void Nap() { asm volatile("nanosleep.u32 30;" ::: "memory"); }
+
 }  // namespace etc

@@ -138,13 +138,16 @@ class Numberer {
       field.bits = bounds && bounds->lo >= 0 && bounds->hi < INT64_MAX
                        ? static_cast<size_t>(std::bit_width(static_cast<uint64_t>(bounds->hi) + 1))
                        : kFieldBits;
+      field.fits = field.bits < kFieldBits;
       by_need.push_back(&field);
     }
     std::stable_sort(by_need.begin(), by_need.end(),
                      [](const auto* a, const auto* b) { return a->bits < b->bits; });
     size_t room = kFieldBits;
     for (size_t i = 0; i < by_need.size(); ++i) {
-      by_need[i]->bits = std::min(by_need[i]->bits, room / (by_need.size() - i));
+      const size_t part = room / (by_need.size() - i);
+      by_need[i]->fits &= by_need[i]->bits <= part;
+      by_need[i]->bits = std::min(by_need[i]->bits, part);
       room -= by_need[i]->bits;
     }
   }

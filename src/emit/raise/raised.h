@@ -77,6 +77,7 @@ struct RaisedField {
   std::string name;
   std::variant<SymbolId, ExprId> value;
   size_t bits = 0;
+  bool fits = false;  // every value that it may have
 };
 
 /// What a profile may write down, and what its records say of it in words of 48 bits: the first

@@ -18,4 +18,12 @@ ETC_DEVICE void StoreStreaming(void* address, Vec4 value) {
   *static_cast<Vec4*>(address) = value;
 }
 
+ETC_DEVICE void StoreSharedByte(u32 address, u32 value) {
+  *emulator::SharedStore("StoreSharedByte", address, 1) = char(value);
+}
+ETC_DEVICE u32 LoadSharedByte(u32 address) {
+  return static_cast<unsigned char>(*emulator::Shared("LoadSharedByte", address, 1));
+}
+ETC_DEVICE void Nap() { emulator::PollAgain("Nap"); }
+
 }  // namespace etc
