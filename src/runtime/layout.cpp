@@ -44,18 +44,9 @@ Status CheckMemory(const TiledShape& shape, const void* from, const void* to) {
 
 }  // namespace
 
-int64_t TiledShape::SwizzleOf(int64_t row) const {
-  const int64_t mask = swizzle ? line_bytes / 16 - 1 : 0;
-  return (row * line_bytes >> 7 & mask) << 4;
-}
-
 int64_t TiledShape::RunBytes(int64_t row) const {
   const int64_t swizzled = SwizzleOf(row);
   return swizzled == 0 ? line_bytes : swizzled & -swizzled;
-}
-
-int64_t TiledShape::InTile(int64_t row, int64_t at) const {
-  return row * line_bytes + (at ^ SwizzleOf(row));
 }
 
 Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,

@@ -6,28 +6,18 @@
 
 #include "runtime/manifest.h"
 #include "runtime/status.h"
+#include "runtime/tile_order.h"
 
 namespace etc::runtime {
 
-/// A tensor in tiles, its leading axes folded into the rows: bands of as many rows as a tile has,
-/// each `tiles` tiles wide. A line is one row of a tile.
-struct TiledShape {
+/// A tensor in tiles, its leading axes folded into the rows.
+struct TiledShape : TileOrder {
   int64_t bands = 0;
-  int64_t tiles = 0;
-  int64_t rows = 0;  // of a tile
-  int64_t line_bytes = 0;
-  bool swizzle = false;
 
   int64_t Bytes() const { return bands * tiles * rows * line_bytes; }
   /// The bytes that both orders have in one place, of a line in row `row` of a tile: all, or the
   /// runs that its swizzle keeps together.
   int64_t RunBytes(int64_t row) const;
-  /// Where the run at byte `at` of row `row` stands in a packed tile.
-  int64_t InTile(int64_t row, int64_t at) const;
-
- private:
-  /// What the swizzle adds (exclusive or) to the bytes of a row.
-  int64_t SwizzleOf(int64_t row) const;
 };
 
 /// Checks `shape` against the parameter, which must have a layout.
