@@ -62,11 +62,14 @@ typedef struct etc_weights_options {
   size_t struct_size;             /* sizeof(etc_weights_options) */
   etc_progress_function progress; /* null: none */
   void* user;
-  const char* prefix; /* stands before every name in the checkpoint, as "language_model." in one
-                         with a picture encoder; null: nothing */
-  int32_t rank;       /* of a graph with a mesh: whose part of each tensor is loaded, and */
-  int32_t ranks;      /* how many ranks there are; 0: the graph has no mesh */
-  int64_t threads;    /* that read and pack; 0: as many as there are cores, up to 16 */
+  const char* prefix;   /* stands before every name in the checkpoint, as "language_model." in one
+                           with a picture encoder; null: nothing */
+  int32_t rank;         /* of a graph with a mesh: whose part of each tensor is loaded, and */
+  int32_t ranks;        /* how many ranks there are; 0: the graph has no mesh */
+  int64_t threads;      /* that read and pack; 0: as many as there are cores, up to 16 */
+  int32_t pack_on_host; /* not 0: the threads pack, else the device does, through memory beside the
+                           weights (16 MB, more where a row of tiles has more than 4 MB) that is
+                           freed at the end; where it cannot, the threads do */
 } etc_weights_options;
 
 /* Allocates memory for all parameters of `graph` (null where the program has one graph) that name

@@ -3,14 +3,18 @@
 
 Writes sharded checkpoints of random weights to memory (--folder). Prints the rate of plain copies from
 pinned memory; what pinning takes, of new buffers and of the file's own pages; the rate of the loader by
-number of threads, in a process that loads for the first time and again; and the seconds from the start
-of a process to its first token. Each rate is held to that of plain copies. Needs a GPU, $ETCRT or
-libetcrt on the loader's path, and numpy; 20 GB of memory beside the page cache of the files.
+number of threads, packing on the host and on the device, in a process that loads for the first time and
+again; and the seconds from the start of a process to its first token. Each rate is held to that of plain
+copies. Compares what host and device make of the weights, byte by byte, for the smallest model also from
+f16 and f32 of random bits; ends with 1 where they differ. Needs a GPU, $ETCRT or libetcrt on the
+loader's path, and numpy; 20 GB of memory beside the page cache of the files, and twice the largest
+model's memory on the GPU.
 """
 
 import argparse
 import ctypes
 import json
+import math
 import mmap
 import os
 import subprocess
@@ -32,7 +36,9 @@ from etcrt.decoder import Decoder, Piece  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 MB = 1 << 20
 SHARD = 4 << 30
-PIECE, BUFFERS = 2 * MB, 40  # as the loader has them
+PIECE, BUFFERS = 4 * MB, 24  # as the loader has them where the device packs
+STREAMS = 4
+DTYPE_BYTES = {"BF16": 2, "F16": 2, "F32": 4}
 READ_ONLY = 8  # CU_MEMHOSTREGISTER_READ_ONLY
 
 
@@ -75,14 +81,16 @@ def tensors_of(program, tied):
             yield f"{before}{layer}{behind}", extents[1:]
 
 
-def write_shard(path, tensors, pattern):
+def bytes_of(shape, dtype):
+    return DTYPE_BYTES[dtype] * math.prod(shape)
+
+
+def write_shard(path, tensors, dtype, pattern):
     """Pieces of the pattern, each from another place of it on."""
     header, end = {}, 0
     for name, shape in tensors:
-        size = 2
-        for extent in shape:
-            size *= extent
-        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [end, end + size]}
+        size = bytes_of(shape, dtype)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
         end += size
     text = json.dumps(header).encode()
     with path.open("wb", buffering=0) as file:
@@ -92,24 +100,31 @@ def write_shard(path, tensors, pattern):
             file.write(pattern[first:first + min(32 * MB, end - at)])
 
 
-def write_checkpoint(folder, program, config):
+def pattern_of(dtype):
+    """64 MB: weights in bf16, else random bits, NaNs and infinities among them."""
     import numpy as np
 
-    values = np.random.default_rng(1).standard_normal(32 * MB, dtype=np.float32) * 0.02
-    pattern = memoryview((values.view(np.uint32) >> 16).astype(np.uint16)).cast("B")
+    random = np.random.default_rng(1)
+    if dtype != "BF16":
+        return memoryview(random.bytes(64 * MB))
+    values = random.standard_normal(32 * MB, dtype=np.float32) * 0.02
+    return memoryview((values.view(np.uint32) >> 16).astype(np.uint16)).cast("B")
+
+
+def write_checkpoint(folder, program, config, dtype="BF16"):
+    pattern = pattern_of(dtype)
     shards, size = [[]], 0
     for name, shape in tensors_of(program, json.loads(config.read_text())["tie_word_embeddings"]):
-        bytes_of = 2
-        for extent in shape:
-            bytes_of *= extent
-        if size + bytes_of > SHARD and shards[-1]:
+        size_of = bytes_of(shape, dtype)
+        if size + size_of > SHARD and shards[-1]:
             shards.append([])
             size = 0
         shards[-1].append((name, shape))
-        size += bytes_of
+        size += size_of
     names = [f"model-{i + 1:05}-of-{len(shards):05}.safetensors" for i in range(len(shards))]
     with ThreadPoolExecutor(len(shards)) as pool:
-        list(pool.map(lambda each: write_shard(folder / each[0], each[1], pattern), zip(names, shards)))
+        list(pool.map(lambda each: write_shard(folder / each[0], each[1], dtype, pattern),
+                      zip(names, shards)))
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {
         tensor: name for name, shard in zip(names, shards) for tensor, _ in shard}}))
     (folder / "config.json").write_text(config.read_text())
@@ -144,26 +159,37 @@ class Driver:
         self.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
         return data
 
-    def copy(self, to, source, size, piece):
-        """Seconds of copies of a piece each, one behind the other."""
+    def stream(self):
+        stream = ctypes.c_void_p()
+        self.call("cuStreamCreate", ctypes.byref(stream), 1)
+        return stream
+
+    def copy(self, to, source, size, piece, streams=(None,)):
+        """Seconds of copies of a piece each, in one stream after the other."""
         begin = time.perf_counter()
-        for at in range(0, size, piece):
+        for number, at in enumerate(range(0, size, piece)):
             self.call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to.value + at),
-                      ctypes.c_void_p(source + at), ctypes.c_size_t(piece), None)
+                      ctypes.c_void_p(source + at), ctypes.c_size_t(piece),
+                      streams[number % len(streams)])
         self.call("cuCtxSynchronize")
         return time.perf_counter() - begin
 
 
 def plain_rate(driver, size=256 * MB):
-    """GB/s from pinned memory, at once and in the loader's pieces."""
+    """GB/s from pinned memory, at once and in pieces, in one stream and in as many as the loader has."""
     source, to = driver.pinned(size), driver.device(size)
-    rates = {}
-    for piece in (size, PIECE):
-        rates[piece] = max(size / driver.copy(to, source.value, size, piece) for _ in range(6)) / 1e9
-        print(f"plain copies of {piece // MB} MB from pinned memory: {rates[piece]:.1f} GB/s")
+    streams = [driver.stream() for _ in range(STREAMS)]
+    best = 0
+    for piece in (size, 2 * MB, PIECE):
+        for used in ((None,), streams)[:1 if piece == size else 2]:
+            rate = max(size / driver.copy(to, source.value, size, piece, used) for _ in range(6)) / 1e9
+            best = max(best, rate)
+            print(f"plain copies of {piece // MB} MB from pinned memory, {len(used)} streams: {rate:.1f} GB/s")
+    for stream in streams:
+        driver.call("cuStreamDestroy_v2", stream)
     driver.call("cuMemFreeHost", source)
     driver.call("cuMemFree_v2", to)
-    return max(rates.values())
+    return best
 
 
 def pinning(driver):
@@ -247,14 +273,14 @@ def load(options):
         lambda user, level, text: print(text.decode().rsplit(": ", 1)[-1] if b"weights" in text else "",
                                         end=" ", flush=True))
     library().etc_set_log(log, None)
-    artifact, folder, threads = options.one.split(",")[1:]
+    artifact, folder, threads, way = options.one.split(",")[1:]
     program = etcrt.Program(artifact)
     open_device(program)
     times = []
     for _ in range(2):
         checkpoint = etcrt.Checkpoint(folder)
         begin = time.perf_counter()
-        weights = etcrt.Weights(program, checkpoint, threads=int(threads))
+        weights = etcrt.Weights(program, checkpoint, threads=int(threads), pack_on_host=way == "host")
         times.append(time.perf_counter() - begin)
         size = weights.bytes()
         begin = time.perf_counter()
@@ -263,6 +289,64 @@ def load(options):
         del weights
     library().etc_set_log(None, None)
     print(json.dumps({"bytes": size, "first": times[0], "again": times[2], "closed": times[1]}))
+
+
+class Allocator(ctypes.Structure):
+    """etc_allocator, of the driver's memory; `sizes` has what is there now, in its order."""
+
+    ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p)
+    RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)
+    _fields_ = [("struct_size", ctypes.c_size_t), ("user", ctypes.c_void_p), ("allocate", ALLOCATE),
+                ("release", RELEASE)]
+
+    def __init__(self, driver):
+        super().__init__(struct_size=ctypes.sizeof(Allocator))
+        self.sizes = {}
+        self.allocate = self.ALLOCATE(lambda user, size, device, stream: self.give(driver, size))
+        self.release = self.RELEASE(lambda user, data, size, device: self.take(driver, data))
+
+    def give(self, driver, size):
+        data = driver.device(size).value
+        self.sizes[data] = size
+        return data
+
+    def take(self, driver, data):
+        del self.sizes[data]
+        driver.call("cuMemFree_v2", ctypes.c_uint64(data))
+
+
+def compare(options):
+    """What the host and the device make of the same weights, parameter by parameter."""
+    import numpy as np
+
+    artifact, folder = options.one.split(",")[1:]
+    program = etcrt.Program(artifact)
+    open_device(program)
+    driver = Driver()
+    allocator = Allocator(driver)
+    call("etc_set_allocator", ctypes.byref(allocator))
+    checkpoint = etcrt.Checkpoint(folder)
+    ways, loaded = [], []
+    for on_host in (True, False):
+        before = set(allocator.sizes)
+        loaded.append(etcrt.Weights(program, checkpoint, pack_on_host=on_host))
+        ways.append([(data, size) for data, size in allocator.sizes.items() if data not in before])
+    if [size for _, size in ways[0]] != [size for _, size in ways[1]]:
+        raise RuntimeError("the host and the device leave memory of different sizes")
+    block = 64 * MB
+    pinned = [driver.pinned(block) for _ in ways]
+    seen = [np.ctypeslib.as_array((ctypes.c_uint8 * block).from_address(data.value)) for data in pinned]
+    different, size = 0, 0
+    for (host, bytes_there), (device, _) in zip(*ways):
+        for at in range(0, bytes_there, block):
+            part = min(block, bytes_there - at)
+            for to, source in zip(pinned, (host, device)):
+                driver.call("cuMemcpyDtoH_v2", to, ctypes.c_uint64(source + at), ctypes.c_size_t(part))
+            different += int(np.count_nonzero(seen[0][:part] != seen[1][:part]))
+            size += part
+    del loaded
+    call("etc_set_allocator", None)
+    print(json.dumps({"bytes": size, "different": different, "left": len(allocator.sizes)}))
 
 
 def first_token(options):
@@ -295,21 +379,40 @@ def fresh(options, *words):
 
 def loader_rates(options, artifact, folder, plain):
     for threads in options.threads:
-        said, found, _ = fresh(options, "load", artifact, folder, threads)
-        rates = [found["bytes"] / found[which] / 1e9 for which in ("first", "again")]
-        print(f"loader, {threads or 'default'} threads: first {rates[0]:.1f} GB/s ({rates[0] / plain:.0%} of plain), "
-              f"again {rates[1]:.1f} ({rates[1] / plain:.0%}); closing the checkpoint {found['closed'] * 1e3:.0f} ms\n"
-              f"  {said}", flush=True)
+        for way in ("host", "device"):
+            said, found, _ = fresh(options, "load", artifact, folder, threads, way)
+            rates = [found["bytes"] / found[which] / 1e9 for which in ("first", "again")]
+            print(f"packing on the {way}, {threads or 'default'} threads: first {rates[0]:.1f} GB/s "
+                  f"({rates[0] / plain:.0%} of plain), again {rates[1]:.1f} ({rates[1] / plain:.0%}); closing "
+                  f"the checkpoint {found['closed'] * 1e3:.0f} ms\n  {said}", flush=True)
+
+
+def alike(options, artifact, folder, name):
+    """Whether host and device make the same bytes, and whether all memory came back."""
+    _, found, _ = fresh(options, "compare", artifact, folder)
+    print(f"{name}: {found['different']} of {found['bytes']} bytes differ between host and device, "
+          f"{found['left']} allocations were left", flush=True)
+    return found["different"] == 0 and found["left"] == 0
+
+
+def converted_alike(options, artifact, model, folder):
+    good = True
+    for dtype in ("F16", "F32"):
+        with tempfile.TemporaryDirectory(dir=folder) as made:
+            write_checkpoint(Path(made), etcrt.Program(artifact), config_of(model), dtype)
+            good &= alike(options, artifact, made, f"{model} from {dtype}")
+    return good
 
 
 def main():
     options = parse_arguments()
     if options.one:
-        {"load": load, "token": first_token}[options.one.split(",")[0]](options)
+        {"load": load, "token": first_token, "compare": compare}[options.one.split(",")[0]](options)
         return 0
     driver = Driver()
     plain = plain_rate(driver)
     pinning(driver)
+    good = True
     with tempfile.TemporaryDirectory(dir=options.folder) as made:
         for model in options.models:
             artifact = artifact_of(options, model)
@@ -318,6 +421,9 @@ def main():
             begin = time.perf_counter()
             write_checkpoint(folder, etcrt.Program(artifact), config_of(model))
             print(f"{model}: checkpoint written in {time.perf_counter() - begin:.1f} s", flush=True)
+            good &= alike(options, artifact, folder, model)
+            if model == options.models[0]:
+                good &= converted_alike(options, artifact, model, made)
             for _ in range(2):
                 _, parts, whole = fresh(options, "token", artifact, folder)
                 print(f"{model}: first token after {whole:.2f} s of a process: "
@@ -325,7 +431,7 @@ def main():
         loader_rates(options, artifact, folder, plain)
         for threads in (1, 4, 16):
             register_file(driver, sorted(folder.glob("*.safetensors"))[0], threads)
-    return 0
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@
 #include "cuda_runtime.h"
 #include "machine.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/weights/pack_job.h"
+#include "runtime/weights/pack_kernel.h"
 
 using namespace etc::runtime::cuda;
 
@@ -31,6 +33,22 @@ constexpr Result kInvalidImage = 200;
 char* Memory(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
 constexpr Elf64_Half kMachineOfGpus = 190;
+
+// The only text that the runtime has compiled is that of the kernel that packs weights. Its source
+// is part of this driver, and these stand for the library and the kernel.
+char pack_library;
+char pack_kernel;
+
+bool IsText(const void* image) { return std::memcmp(image, ELFMAG, SELFMAG) != 0; }
+
+/// All units, one by one: no thread of the kernel has to do with another.
+void EnqueuePacking(Stream stream, const etc::runtime::PackJob& job) {
+  etc::emulator::Enqueue(stream, 1, 1, 0, [job] {
+    for (uint32_t unit = 0; unit < job.units; ++unit) {
+      etc::runtime::PackUnit(job, unit);
+    }
+  });
+}
 
 Elf64_Ehdr HeaderOf(const void* image) {
   Elf64_Ehdr header;
@@ -168,6 +186,10 @@ Result cuCtxSynchronize() { return Flush(); }
 
 Result cuLibraryLoadData(Library* library, const void* image, int*, void**, unsigned, int*, void**,
                          unsigned) {
+  if (IsText(image)) {
+    *library = reinterpret_cast<Library>(&pack_library);
+    return kSuccess;
+  }
   if (HeaderOf(image).e_machine == kMachineOfGpus) {
     std::fprintf(stderr,
                  "emulator: the program is for a GPU; nvcc.sh makes one for the emulator\n");
@@ -190,6 +212,9 @@ Result cuLibraryLoadData(Library* library, const void* image, int*, void**, unsi
   return kSuccess;
 }
 Result cuLibraryUnload(Library library) {
+  if (library == reinterpret_cast<Library>(&pack_library)) {
+    return kSuccess;
+  }
   dlclose(library);
   const std::lock_guard lock(files_mutex);
   close(files.at(library));
@@ -197,6 +222,10 @@ Result cuLibraryUnload(Library library) {
   return kSuccess;
 }
 Result cuLibraryGetKernel(Kernel* kernel, Library library, const char* name) {
+  if (library == reinterpret_cast<Library>(&pack_library)) {
+    *kernel = reinterpret_cast<Kernel>(&pack_kernel);
+    return std::strcmp(name, etc::runtime::kPackKernelName) == 0 ? kSuccess : kNotFound;
+  }
   void* entry = dlsym(library, (std::string("etc_emulated_") + name).c_str());
   *kernel = static_cast<Kernel>(entry);
   return entry != nullptr ? kSuccess : kNotFound;
@@ -345,6 +374,11 @@ Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* data, co
 }
 
 Result cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
+  if (function == reinterpret_cast<Function>(&pack_kernel)) {
+    const std::lock_guard lock(launches_mutex);
+    EnqueuePacking(config->stream, *static_cast<const etc::runtime::PackJob*>(parameters[0]));
+    return kSuccess;
+  }
   const auto entry = reinterpret_cast<void (*)(void**, std::function<void()>*)>(function);
   std::function<void()> kernel;
   entry(parameters, &kernel);

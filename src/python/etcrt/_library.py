@@ -191,6 +191,7 @@ class WeightsOptions(ctypes.Structure):
         ("rank", ctypes.c_int32),
         ("ranks", ctypes.c_int32),
         ("threads", ctypes.c_int64),
+        ("pack_on_host", ctypes.c_int32),
     ]
 
 

@@ -47,16 +47,19 @@ class Weights:
 
     `progress` gets the bytes that are there and all of them, some ten times a second; when it returns
     False, the load ends with an Error. `prefix` stands before every name in the checkpoint. `threads`
-    read and pack; 0: as many as there are cores, up to 16."""
+    read and pack; 0: as many as there are cores, up to 16. A GPU packs what they read, unless
+    `pack_on_host` or want of memory there leave that to them."""
 
     def __init__(self, program: Program, checkpoint: Checkpoint, graph: Optional[str] = None,
                  progress: Optional[Callable[[int, int], Optional[bool]]] = None,
-                 prefix: str = "", rank: int = 0, ranks: int = 0, threads: int = 0):
+                 prefix: str = "", rank: int = 0, ranks: int = 0, threads: int = 0,
+                 pack_on_host: bool = False):
         self._program = program  # lives as long as what was loaded for it
         self._handle = Handle("etc_weights_free")
         options = sized(WeightsOptions)
         options.prefix = encoded(prefix)
         options.rank, options.ranks, options.threads = rank, ranks, threads
+        options.pack_on_host = pack_on_host
         if progress is not None:
             options.progress = ProgressFunction(
                 lambda user, done, total: 1 if progress(done, total) is False else 0)

@@ -98,12 +98,13 @@ etc_status etc_weights_load(const etc_program* program, const char* graph,
     }
     etc::runtime::LoadOptions load;
     load.prefix = taken.prefix != nullptr ? taken.prefix : "";
-    load.threads = static_cast<size_t>(taken.threads);
+    load.upload.threads = static_cast<size_t>(taken.threads);
     if (taken.progress != nullptr) {
-      load.progress = [&](int64_t done, int64_t total) {
+      load.upload.progress = [&](int64_t done, int64_t total) {
         return taken.progress(taken.user, done, total) == 0;
       };
     }
+    load.upload.pack_on_host = taken.pack_on_host != 0;
     if (taken.ranks != 0) {
       load.share = {taken.rank, taken.ranks};
     }

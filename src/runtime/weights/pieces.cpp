@@ -63,14 +63,16 @@ std::vector<WeightPiece> CutIntoPieces(const WeightPlan& plan, int64_t most) {
     }
     const int64_t element = FindDType(weights.param->dtype)->bytes;
     const int64_t band = BandElements(weights);
-    const int64_t step = std::max<int64_t>(most / (band * element), 1) * band;
     const int64_t each = weights.elements / static_cast<int64_t>(weights.parts.size());
     for (size_t part = 0; part < weights.parts.size(); ++part) {
+      const int64_t read =
+          FindConversion(weights.parts[part]->dtype, weights.param->dtype).from_bytes;
+      const int64_t step = std::max<int64_t>(most / (band * std::max(read, element)), 1) * band;
       for (int64_t first = 0; first < each; first += step) {
         const int64_t elements = std::min(step, each - first);
         pieces.push_back({i, weights.parts[part], first, elements,
-                          (static_cast<int64_t>(part) * each + first) * element,
-                          elements * element});
+                          (static_cast<int64_t>(part) * each + first) * element, elements * element,
+                          elements * read, false});
       }
     }
   }
@@ -82,7 +84,7 @@ Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<c
   const ParamWeights& weights = plan.params[piece.param];
   const Conversion conversion = FindConversion(piece.tensor->dtype, weights.param->dtype);
   const bool is_copied = conversion.kind == Conversion::Kind::Copy;
-  if (!weights.tiled && is_copied) {
+  if (piece.is_raw || (!weights.tiled && is_copied)) {
     return ReadElements(weights, piece, conversion.from_bytes, to);
   }
   const int64_t band = BandElements(weights);

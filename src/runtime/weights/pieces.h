@@ -17,12 +17,17 @@ struct WeightPiece {
   int64_t elements = 0;
   int64_t at = 0;  // byte in the parameter's memory
   int64_t bytes = 0;
+  int64_t read_bytes = 0;  // as the checkpoint has the elements
+  bool is_raw = false;     // on its way as it was read: the device does the rest
+
+  int64_t BufferBytes() const { return is_raw ? read_bytes : bytes; }
 };
 
-/// None has more than `most` bytes, unless a band alone has.
+/// None has more than `most` bytes, read or made, unless a band alone has.
 std::vector<WeightPiece> CutIntoPieces(const WeightPlan& plan, int64_t most);
 
-/// Reads, converts and packs a piece. `scratch` keeps its room between pieces.
+/// Reads a piece and, unless it is raw, converts and packs it. `scratch` keeps its room between
+/// pieces.
 Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<char>* scratch,
                  char* to);
 

@@ -24,9 +24,11 @@ size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 }  // namespace
 
 PinnedRing::~PinnedRing() {
-  if (stream_ != nullptr) {
-    driver_.cuStreamSynchronize(stream_);
-    driver_.cuStreamDestroy_v2(stream_);
+  for (cuda::Stream stream : streams_) {
+    if (stream != nullptr) {
+      driver_.cuStreamSynchronize(stream);
+      driver_.cuStreamDestroy_v2(stream);
+    }
   }
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i].copied != nullptr) {
@@ -42,8 +44,10 @@ PinnedRing::~PinnedRing() {
 }
 
 Status PinnedRing::Reserve(size_t buffers, int64_t bytes) {
-  ETC_RETURN_IF_BAD(driver_.CheckMade(driver_.cuStreamCreate(&stream_, cuda::kStreamNonBlocking),
-                                      "cuStreamCreate", &stream_));
+  for (cuda::Stream& stream : streams_) {
+    ETC_RETURN_IF_BAD(driver_.CheckMade(driver_.cuStreamCreate(&stream, cuda::kStreamNonBlocking),
+                                        "cuStreamCreate", &stream));
+  }
   stride_ = RoundUp(std::max(static_cast<size_t>(bytes), size_t{1}), kPage);
   const size_t room = buffers * stride_ + kHugePage;
   void* mapping = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -111,15 +115,22 @@ Status PinnedRing::Enqueue(const Given& given) {
                           "cuEventCreate", &buffer.copied));
     Pin(given.buffer, &buffer);
   }
-  const auto to = reinterpret_cast<cuda::DevicePointer>(memory_[given.piece->param]) +
-                  static_cast<cuda::DevicePointer>(given.piece->at);
+  const WeightPiece& piece = *given.piece;
+  const size_t place = next_stream_;
+  cuda::Stream stream = streams_[place];
+  next_stream_ = (next_stream_ + 1) % kStreams;
+  const cuda::DevicePointer to = piece.is_raw
+                                     ? packer_.Place(place)
+                                     : reinterpret_cast<cuda::DevicePointer>(memory_[piece.param]) +
+                                           static_cast<cuda::DevicePointer>(piece.at);
   ETC_RETURN_IF_BAD(
       driver_.Check(driver_.cuMemcpyHtoDAsync_v2(to, given.buffer,
-                                                 static_cast<size_t>(given.piece->bytes), stream_),
+                                                 static_cast<size_t>(piece.BufferBytes()), stream),
                     "cuMemcpyHtoDAsync"));
   copies_.push_back(given.buffer);
-  delivered_bytes_ += given.piece->bytes;
-  return driver_.Check(driver_.cuEventRecord(buffer.copied, stream_), "cuEventRecord");
+  delivered_bytes_ += piece.bytes;
+  ETC_RETURN_IF_BAD(driver_.Check(driver_.cuEventRecord(buffer.copied, stream), "cuEventRecord"));
+  return piece.is_raw ? packer_.Pack(piece, place, stream) : Status{};
 }
 
 /// The copy of a buffer that cannot be pinned is slower, and right: the driver has taken its bytes
@@ -159,7 +170,10 @@ void PinnedRing::Close() {
 }
 
 Status PinnedRing::WaitForCopies() {
-  return driver_.Check(driver_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  for (cuda::Stream stream : streams_) {
+    ETC_RETURN_IF_BAD(driver_.Check(driver_.cuStreamSynchronize(stream), "cuStreamSynchronize"));
+  }
+  return {};
 }
 
 }  // namespace etc::runtime

@@ -9,17 +9,24 @@
 
 #include "runtime/cuda_driver.h"
 #include "runtime/status.h"
+#include "runtime/weights/device_packer.h"
 #include "runtime/weights/pieces.h"
 
 namespace etc::runtime {
 
-/// All calls of the driver are made by one thread, the owner's. A buffer is pinned when its first
-/// copy is due, while others are filled and copied: pinning all of them first takes as long as a
-/// quarter of a load.
+/// All calls of the driver are made by one thread, the owner's. Copies go through several streams
+/// in turn, each with a place of the packer's, so that one piece is packed while the next ones are
+/// copied, and a place is filled again behind the kernel that reads it. A buffer is pinned when its
+/// first copy is due, while others are filled and copied: pinning all of them first takes as long
+/// as a quarter of a load.
 class PinnedRing {
  public:
-  PinnedRing(const cuda::Driver& driver, const std::vector<void*>& memory)
-      : driver_(driver), memory_(memory) {}
+  static constexpr size_t kStreams = 4;
+
+  /// `packer` has a place for each stream, or no piece is raw.
+  PinnedRing(const cuda::Driver& driver, const std::vector<void*>& memory,
+             const DevicePacker& packer)
+      : driver_(driver), memory_(memory), packer_(packer) {}
   ~PinnedRing();
   PinnedRing(const PinnedRing&) = delete;
   PinnedRing& operator=(const PinnedRing&) = delete;
@@ -36,6 +43,7 @@ class PinnedRing {
   Status Deliver(std::chrono::milliseconds time);
   /// Wakes all who wait in Take.
   void Close();
+  /// And for the kernels behind them.
   Status WaitForCopies();
   int64_t delivered_bytes() const { return delivered_bytes_; }
 
@@ -58,7 +66,9 @@ class PinnedRing {
 
   const cuda::Driver& driver_;
   const std::vector<void*>& memory_;
-  cuda::Stream stream_ = nullptr;
+  const DevicePacker& packer_;
+  cuda::Stream streams_[kStreams] = {};
+  size_t next_stream_ = 0;
   void* mapping_ = nullptr;
   size_t mapping_bytes_ = 0;
   char* begin_ = nullptr;  // of the first buffer, in the mapping

@@ -82,8 +82,7 @@ Status Weights::Load(std::shared_ptr<const Program> program, const char* graph,
   const Clock::time_point begin = Clock::now();
   ETC_RETURN_IF_BAD(made->Allocate(plan, &memory));
   const Clock::time_point allocated = Clock::now();
-  ETC_RETURN_IF_BAD(
-      (is_host ? UploadToHost : UploadToDevice)(plan, memory, options.threads, options.progress));
+  ETC_RETURN_IF_BAD((is_host ? UploadToHost : UploadToDevice)(plan, memory, options.upload));
   LogInfo("loaded ", made->Bytes(), " bytes of weights from `", checkpoint.path(),
           "`: memory took ", Seconds(allocated - begin), " s, reading and packing ",
           Seconds(Clock::now() - allocated), " s");

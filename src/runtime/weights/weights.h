@@ -18,8 +18,7 @@ namespace etc::runtime {
 struct LoadOptions {
   std::string prefix;           // before each name in the checkpoint
   std::optional<RankOf> share;  // for a graph with a mesh, and only for one
-  size_t threads = 0;           // that read and pack; 0: the library's choice
-  Progress progress;
+  UploadOptions upload;
 };
 
 class Weights {

@@ -7,9 +7,12 @@
 
 #include "fake_cuda_failures.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/weights/pack_job.h"
+#include "runtime/weights/pack_kernel.h"
 
 namespace {
 
+using etc::test::EnqueueFakeWork;
 using etc::test::FakeCuda;
 using etc::test::FakeMemory;
 namespace cuda = etc::runtime::cuda;
@@ -167,6 +170,10 @@ cuda::Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int
 }
 cuda::Result cuMemAlloc_v2(cuda::DevicePointer* address, size_t bytes) {
   FAIL_IF_ASKED
+  if (bytes > state.capacity) {
+    return cuda::kOutOfMemory;
+  }
+  state.capacity -= bytes;
   void* data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(data, 0xee, bytes);
   state.allocations[data] = bytes;
@@ -174,9 +181,12 @@ cuda::Result cuMemAlloc_v2(cuda::DevicePointer* address, size_t bytes) {
   return cuda::kSuccess;
 }
 cuda::Result cuMemFree_v2(cuda::DevicePointer address) {
-  if (state.allocations.erase(Pointer(address)) == 0) {
+  const auto found = state.allocations.find(Pointer(address));
+  if (found == state.allocations.end()) {
     return cuda::kInvalidValue;
   }
+  state.capacity += found->second;
+  state.allocations.erase(found);
   std::free(Pointer(address));
   return cuda::kSuccess;
 }
@@ -319,6 +329,14 @@ cuda::Result cuLaunchKernelEx(const cuda::LaunchConfig* config, void* function, 
            config->attributes[0].value.programmatic == 1,
        config->stream,
        {words, words + state.block_words}});
+  if (*static_cast<std::string*>(function) == etc::runtime::kPackKernelName) {
+    const auto job = *static_cast<const etc::runtime::PackJob*>(params[0]);
+    EnqueueFakeWork(config->stream, false, [job] {
+      for (uint32_t unit = 0; unit < job.units; ++unit) {
+        etc::runtime::PackUnit(job, unit);
+      }
+    });
+  }
   return cuda::kSuccess;
 }
 cuda::Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* data,

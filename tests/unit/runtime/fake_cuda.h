@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -40,11 +41,12 @@ struct FakeTensorMap {
   std::vector<uint32_t> box;
 };
 
-/// A copy from the host that was enqueued.
-struct FakeCopy {
-  void* to = nullptr;
-  const void* from = nullptr;
-  size_t bytes = 0;
+/// A copy from the host, or a kernel that packs weights, that was enqueued.
+struct FakeWork {
+  void* stream = nullptr;
+  size_t number = 0;  // of all work
+  bool is_copy = false;
+  std::function<void()> run;
 };
 
 /// Memory that is there without an allocation of the test's.
@@ -73,12 +75,15 @@ struct FakeCuda {
 
   // What is to happen.
   size_t copies_under_way = 0;  // from pinned memory, until somebody waits: as a device has them
+  size_t capacity = SIZE_MAX;   // bytes of the device's memory
+  int pack_result = 0;          // of waiting for the last kernel, one that packs
   std::set<void*> capturing;
   std::map<std::string, int> failures;  // the result of a function that is to fail
 
   // What has happened.
   size_t uploads = 0;  // asynchronous copies from the host
-  std::deque<FakeCopy> under_way;
+  size_t enqueued = 0;
+  std::deque<FakeWork> under_way;
   size_t most_under_way = 0;
   std::map<void*, size_t> registered;
   size_t most_registered = 0;

@@ -12,6 +12,9 @@ inline runtime::cuda::Result ResultOf(const char* function) {
   return failure == failures.end() ? runtime::cuda::kSuccess : failure->second;
 }
 
+/// Behind all that is enqueued in the stream (fake_cuda_streams.cpp).
+void EnqueueFakeWork(void* stream, bool is_copy, std::function<void()> run);
+
 }  // namespace etc::test
 
 /// At the beginning of a function.

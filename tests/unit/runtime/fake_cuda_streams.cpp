@@ -1,23 +1,27 @@
-// The part of the stand-in for the driver that has streams, events, and copies from the host that
-// may stay under way.
+// The part of the stand-in for the driver that has streams, events, and work that may stay under
+// way: copies from the host, and kernels that pack weights.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "fake_cuda.h"
 #include "fake_cuda_failures.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/weights/pack_kernel.h"
 
 namespace {
 
-using etc::test::FakeCopy;
+using etc::test::EnqueueFakeWork;
 using etc::test::FakeCuda;
+using etc::test::FakeWork;
 namespace cuda = etc::runtime::cuda;
 
 FakeCuda& state = *etc_fake_cuda();
 
-/// What has to be done before it: so many copies of all.
+/// What has to be done before it: the work of its stream up to that number.
 struct Event {
-  size_t copies = 0;
+  void* stream = nullptr;
+  size_t number = 0;
 };
 
 bool IsPinned(const void* data) {
@@ -28,18 +32,39 @@ bool IsPinned(const void* data) {
   });
 }
 
-/// The device has read the host's memory only now.
-void Finish(size_t most_under_way) {
-  while (state.under_way.size() > most_under_way) {
-    const FakeCopy& copy = state.under_way.front();
-    std::memcpy(copy.to, copy.from, copy.bytes);
-    state.under_way.pop_front();
+/// Does the work of a stream up to a number, in its order. The host's memory is read only now.
+void FinishStream(void* stream, size_t number) {
+  for (auto work = state.under_way.begin();
+       work != state.under_way.end() && work->number <= number;) {
+    if (work->stream != stream) {
+      ++work;
+      continue;
+    }
+    work->run();
+    work = state.under_way.erase(work);
   }
 }
 
-size_t Finished() { return state.uploads - state.under_way.size(); }
+size_t CopiesUnderWay() {
+  return static_cast<size_t>(std::count_if(state.under_way.begin(), state.under_way.end(),
+                                           [](const FakeWork& work) { return work.is_copy; }));
+}
+
+/// Copies go one after the other, in the order of all streams. Kernels end as late as their streams
+/// allow: before the next copy of the same one.
+void FinishCopies(size_t most_under_way) {
+  while (CopiesUnderWay() > most_under_way) {
+    const auto first = std::find_if(state.under_way.begin(), state.under_way.end(),
+                                    [](const FakeWork& work) { return work.is_copy; });
+    FinishStream(first->stream, first->number);
+  }
+}
 
 }  // namespace
+
+void etc::test::EnqueueFakeWork(void* stream, bool is_copy, std::function<void()> run) {
+  state.under_way.push_back({stream, ++state.enqueued, is_copy, std::move(run)});
+}
 
 extern "C" {
 
@@ -57,13 +82,14 @@ cuda::Result cuMemHostUnregister(void* data) {
   --state.pinned;
   return cuda::kSuccess;
 }
-cuda::Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t bytes, void*) {
+cuda::Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t bytes,
+                                  void* stream) {
   FAIL_IF_ASKED
   ++state.uploads;
-  state.under_way.push_back({reinterpret_cast<void*>(to), from, bytes});
-  state.most_under_way = std::max(state.most_under_way, state.under_way.size());
+  EnqueueFakeWork(stream, true, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  state.most_under_way = std::max(state.most_under_way, CopiesUnderWay());
   if (state.copies_under_way == 0 || !IsPinned(from)) {
-    Finish(0);
+    FinishCopies(0);
   }
   return cuda::kSuccess;
 }
@@ -84,9 +110,11 @@ cuda::Result cuStreamQuery(void*) {
   return cuda::kSuccess;
 }
 cuda::Result cuStreamSynchronize(void* stream) {
-  Finish(0);
+  FinishStream(stream, state.enqueued);
   state.synchronized.push_back(stream);
-  return cuda::kSuccess;
+  const bool is_last = !state.launches.empty() && state.launches.back().stream == stream &&
+                       state.launches.back().entry == etc::runtime::kPackKernelName;
+  return is_last ? state.pack_result : cuda::kSuccess;
 }
 cuda::Result cuEventCreate(void** event, unsigned) {
   FAIL_IF_ASKED
@@ -94,17 +122,23 @@ cuda::Result cuEventCreate(void** event, unsigned) {
   *event = new Event;
   return cuda::kSuccess;
 }
-cuda::Result cuEventRecord(void* event, void*) {
-  static_cast<Event*>(event)->copies = state.uploads;
+cuda::Result cuEventRecord(void* event, void* stream) {
+  *static_cast<Event*>(event) = {stream, state.enqueued};
   return cuda::kSuccess;
 }
 cuda::Result cuEventQuery(void* event) {
   FAIL_IF_ASKED
-  Finish(state.copies_under_way);
-  return static_cast<Event*>(event)->copies <= Finished() ? cuda::kSuccess : cuda::kNotReady;
+  FinishCopies(state.copies_under_way);
+  const auto& asked = *static_cast<Event*>(event);
+  const bool is_done =
+      std::none_of(state.under_way.begin(), state.under_way.end(), [&](const FakeWork& work) {
+        return work.stream == asked.stream && work.number <= asked.number;
+      });
+  return is_done ? cuda::kSuccess : cuda::kNotReady;
 }
 cuda::Result cuEventSynchronize(void* event) {
-  Finish(state.uploads - static_cast<Event*>(event)->copies);
+  const auto& asked = *static_cast<Event*>(event);
+  FinishStream(asked.stream, asked.number);
   return cuda::kSuccess;
 }
 cuda::Result cuEventElapsedTime(float* milliseconds, void*, void*) {

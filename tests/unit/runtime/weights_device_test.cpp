@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,6 +79,166 @@ TEST_CASE("a parameter of many pieces arrives whole") {
   CHECK(std::memcmp(fake.allocations.begin()->first, packed.data(), packed.size() * 2) == 0);
 }
 
+/// `table` and `tied`, [2, 4096, 2048] of bf16, in swizzled tiles: several pieces for each stream.
+json LargeManifest() {
+  json manifest = WeightsManifest(DeviceManifest());
+  for (size_t i = 0; i < 2; ++i) {
+    json& param = manifest["graphs"][0]["params"][i];
+    param["shape"] = {2, 4096, 2048};
+    param["dtype"] = "bf16";
+    param["layout"] = {{"tile", {8, 32}}, {"swizzle", true}};
+  }
+  return manifest;
+}
+
+/// A program, its checkpoint, and what the threads make of it.
+struct Large {
+  explicit Large(const char* dtype = "BF16")
+      : fake(OpenFakeCuda()),
+        program(WriteArtifact(dir, LargeManifest(), "gather_small gather_large")) {
+    const std::string bytes = Random(4096 * 2048 * (std::string(dtype) == "F32" ? 4 : 2));
+    file = SafetensorsWriter()
+               .Add("rows.0", dtype, {4096, 2048}, bytes)
+               .Add("rows.1", dtype, {4096, 2048}, std::string(bytes.rbegin(), bytes.rend()))
+               .File();
+    etc_weights_options options{};
+    options.struct_size = sizeof(options);
+    options.pack_on_host = 1;
+    const Loaded loaded(program, file, &options);
+    REQUIRE(loaded.text == "");
+    expected = There();
+    REQUIRE(fake.launches.empty());
+    REQUIRE(fake.libraries == 0);
+  }
+  static std::string Random(size_t bytes) {
+    std::string text(bytes, '\0');
+    uint64_t state = 1;
+    for (char& byte : text) {
+      state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+      byte = static_cast<char>(state >> 56);
+    }
+    return text;
+  }
+  /// The only memory of the device.
+  std::string There() const {
+    REQUIRE(fake.allocations.size() == 1);
+    const auto& [data, bytes] = *fake.allocations.begin();
+    return {static_cast<const char*>(data), bytes};
+  }
+  void CheckNothingRemains() const {
+    CHECK(fake.allocations.empty());
+    CHECK(fake.libraries == 0);
+    CHECK(fake.pinned == 0);
+    CHECK(fake.events == 0);
+    CHECK(fake.streams == 0);
+  }
+
+  FakeCuda& fake;
+  TempDir dir;
+  Program program;
+  std::string file;
+  std::string expected;
+};
+
+TEST_CASE("the device packs what threads would, whatever is late") {
+  for (const char* dtype : {"BF16", "F16", "F32"}) {
+    for (const size_t under_way : {0, 1, 5}) {
+      CAPTURE(dtype);
+      CAPTURE(under_way);
+      Large large(dtype);
+      large.fake.copies_under_way = under_way;
+      {
+        const Loaded loaded(large.program, large.file);
+        REQUIRE(loaded.text == "");
+        CHECK((large.There() == large.expected));
+        CHECK(large.fake.launches.size() >= 8);
+        CHECK(large.fake.launches[0].entry == "etc_pack_weights");
+        CHECK(large.fake.libraries == 0);
+      }
+      large.CheckNothingRemains();
+    }
+  }
+}
+
+TEST_CASE("a device that copies only has no kernel") {
+  DeviceProgram device;
+  const Loaded loaded(device.program, TwoTensors());
+  CHECK(loaded.text == "");
+  CHECK(device.fake.launches.empty());
+}
+
+struct Log {
+  Log() {
+    etc_set_log([](void* user, etc_log_level,
+                   const char* text) { static_cast<Log*>(user)->text += std::string(text) + "\n"; },
+                this);
+  }
+  ~Log() { etc_set_log(nullptr, nullptr); }
+  std::string text;
+};
+
+TEST_CASE("threads pack where the device cannot") {
+  const auto check = [](Large* large, const char* reason) {
+    Log log;
+    {
+      const Loaded loaded(large->program, large->file);
+      REQUIRE(loaded.text == "");
+      CHECK((large->There() == large->expected));
+      CHECK(large->fake.launches.empty());
+      CHECK(log.text.find("weights are packed on the host: ") != std::string::npos);
+      CHECK_MESSAGE(log.text.find(reason) != std::string::npos, log.text);
+    }
+    large->CheckNothingRemains();
+  };
+  Large small;
+  small.fake.capacity = small.expected.size() + (size_t{1} << 20);
+  check(&small, "cuMemAlloc");
+  Large without_compiler;
+  without_compiler.fake.failures["cuLibraryLoadData"] = 221;
+  check(&without_compiler, "cuLibraryLoadData");
+}
+
+TEST_CASE("a kernel that fails ends the load and leaves nothing") {
+  Large large;
+  large.fake.failures["cuLaunchKernelEx"] = 700;
+  {
+    const Loaded loaded(large.program, large.file);
+    CHECK(loaded.status == ETC_ERROR_DEVICE);
+    CHECK(loaded.text.find("cuLaunchKernelEx") != std::string::npos);
+  }
+  large.CheckNothingRemains();
+  large.fake.failures.clear();
+  large.fake.pack_result = 700;
+  {
+    const Loaded loaded(large.program, large.file);
+    CHECK(loaded.status == ETC_ERROR_DEVICE);
+    CHECK(loaded.text.find("cuStreamSynchronize") != std::string::npos);
+  }
+  large.CheckNothingRemains();
+}
+
+TEST_CASE("a progress function stops a load that the device packs") {
+  Large large;
+  etc_weights_options options{};
+  options.struct_size = sizeof(options);
+  options.progress = [](void*, int64_t, int64_t) -> int32_t { return 1; };
+  {
+    const Loaded loaded(large.program, large.file, &options);
+    CHECK(loaded.status == ETC_ERROR_CANCELLED);
+  }
+  large.CheckNothingRemains();
+}
+
+TEST_CASE("a caller of an earlier version has no word on packing") {
+  Large large;
+  etc_weights_options options{};
+  options.struct_size = offsetof(etc_weights_options, pack_on_host);
+  options.pack_on_host = 1;  // behind the end of the caller's struct
+  const Loaded loaded(large.program, large.file, &options);
+  CHECK(loaded.text == "");
+  CHECK_FALSE(large.fake.launches.empty());
+}
+
 /// Pieces of one parameter, each filled with bytes of its own.
 struct Pieces {
   static constexpr size_t kBytes = 4096;
@@ -106,7 +268,9 @@ void Send(Pieces* pieces, size_t buffers, size_t threads) {
   const runtime::cuda::Driver* driver = nullptr;
   REQUIRE(runtime::cuda::OpenDriver(&driver).Ok());
   const std::vector<void*> memory = {pieces->device.data()};
-  runtime::PinnedRing ring(*driver, memory);
+  const runtime::WeightPlan plan;
+  const runtime::DevicePacker packer(*driver, plan, memory);
+  runtime::PinnedRing ring(*driver, memory, packer);
   REQUIRE(ring.Reserve(buffers, Pieces::kBytes).Ok());
   std::atomic<size_t> next{0};
   std::vector<std::thread> team;
