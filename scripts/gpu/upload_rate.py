@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import command
+from cuda_calls import Allocator, Driver
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
 
@@ -128,51 +129,6 @@ def write_checkpoint(folder, program, config, dtype="BF16"):
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {
         tensor: name for name, shard in zip(names, shards) for tensor, _ in shard}}))
     (folder / "config.json").write_text(config.read_text())
-
-
-class Driver:
-    """The few calls of libcuda that plain copies need."""
-
-    def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        self.call("cuInit", 0)
-        self.context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), 0)
-        self.use()
-
-    def use(self):
-        """For the calls of this thread."""
-        self.call("cuCtxSetCurrent", self.context)
-
-    def call(self, name, *words):
-        result = getattr(self.cuda, name)(*words)
-        if result:
-            raise RuntimeError(f"{name} gives {result}")
-
-    def pinned(self, size):
-        data = ctypes.c_void_p()
-        self.call("cuMemHostAlloc", ctypes.byref(data), ctypes.c_size_t(size), 0)
-        return data
-
-    def device(self, size):
-        data = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
-        return data
-
-    def stream(self):
-        stream = ctypes.c_void_p()
-        self.call("cuStreamCreate", ctypes.byref(stream), 1)
-        return stream
-
-    def copy(self, to, source, size, piece, streams=(None,)):
-        """Seconds of copies of a piece each, in one stream after the other."""
-        begin = time.perf_counter()
-        for number, at in enumerate(range(0, size, piece)):
-            self.call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to.value + at),
-                      ctypes.c_void_p(source + at), ctypes.c_size_t(piece),
-                      streams[number % len(streams)])
-        self.call("cuCtxSynchronize")
-        return time.perf_counter() - begin
 
 
 def plain_rate(driver, size=256 * MB):
@@ -291,30 +247,6 @@ def load(options):
     print(json.dumps({"bytes": size, "first": times[0], "again": times[2], "closed": times[1]}))
 
 
-class Allocator(ctypes.Structure):
-    """etc_allocator, of the driver's memory; `sizes` has what is there now, in its order."""
-
-    ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p)
-    RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)
-    _fields_ = [("struct_size", ctypes.c_size_t), ("user", ctypes.c_void_p), ("allocate", ALLOCATE),
-                ("release", RELEASE)]
-
-    def __init__(self, driver):
-        super().__init__(struct_size=ctypes.sizeof(Allocator))
-        self.sizes = {}
-        self.allocate = self.ALLOCATE(lambda user, size, device, stream: self.give(driver, size))
-        self.release = self.RELEASE(lambda user, data, size, device: self.take(driver, data))
-
-    def give(self, driver, size):
-        data = driver.device(size).value
-        self.sizes[data] = size
-        return data
-
-    def take(self, driver, data):
-        del self.sizes[data]
-        driver.call("cuMemFree_v2", ctypes.c_uint64(data))
-
-
 def compare(options):
     """What the host and the device make of the same weights, parameter by parameter."""
     import numpy as np
@@ -368,23 +300,29 @@ def first_token(options):
                       "decoder": made - loaded, "token": end - made}))
 
 
-def fresh(options, *words):
+def fresh(options, *words, **environment):
     """What a process of its own says last, and the seconds that it took."""
     begin = time.perf_counter()
     done = subprocess.run([sys.executable, "-B", __file__, "--one", ",".join(map(str, words))],
-                          stdout=subprocess.PIPE, text=True, check=True)
+                          stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **environment})
     said, _, last = done.stdout.rpartition("{")
     return said.strip(), json.loads("{" + last), time.perf_counter() - begin
+
+
+def loader_rate(options, artifact, folder, plain, threads, way, **environment):
+    said, found, _ = fresh(options, "load", artifact, folder, threads, way, **environment)
+    rates = [found["bytes"] / found[which] / 1e9 for which in ("first", "again")]
+    print(f"packing on the {way}, {threads or 'default'} threads: first {rates[0]:.1f} GB/s "
+          f"({rates[0] / plain:.0%} of plain), again {rates[1]:.1f} ({rates[1] / plain:.0%}); closing "
+          f"the checkpoint {found['closed'] * 1e3:.0f} ms\n  {said}", flush=True)
 
 
 def loader_rates(options, artifact, folder, plain):
     for threads in options.threads:
         for way in ("host", "device"):
-            said, found, _ = fresh(options, "load", artifact, folder, threads, way)
-            rates = [found["bytes"] / found[which] / 1e9 for which in ("first", "again")]
-            print(f"packing on the {way}, {threads or 'default'} threads: first {rates[0]:.1f} GB/s "
-                  f"({rates[0] / plain:.0%} of plain), again {rates[1]:.1f} ({rates[1] / plain:.0%}); closing "
-                  f"the checkpoint {found['closed'] * 1e3:.0f} ms\n  {said}", flush=True)
+            loader_rate(options, artifact, folder, plain, threads, way)
+    print("without what the driver keeps of compiled kernels:")
+    loader_rate(options, artifact, folder, plain, 0, "device", CUDA_CACHE_DISABLE="1")
 
 
 def alike(options, artifact, folder, name):

@@ -23,7 +23,7 @@ using runtime::Checkpoint;
 using runtime::WeightPiece;
 using runtime::WeightPlan;
 
-manifest::Expr Number(int64_t value) {
+manifest::Expr Extent(int64_t value) {
   manifest::Expr number;
   number.value = value;
   return number;
@@ -55,7 +55,7 @@ struct Table {
     param.name = "table";
     param.sources = {"table"};
     param.dtype = dtypes.to;
-    param.shape = {Number(rows), Number(columns)};
+    param.shape = {Extent(rows), Extent(columns)};
     param.tile = tile;
     graph.params = {param};
   }
@@ -79,26 +79,26 @@ std::vector<char> PackedByThreads(const WeightPlan& plan, int64_t most) {
 }
 
 /// Aligned as a device's memory is.
-struct Memory {
-  explicit Memory(int64_t bytes)
+struct DeviceRoom {
+  explicit DeviceRoom(int64_t bytes)
       : data(static_cast<char*>(
             std::aligned_alloc(256, (static_cast<size_t>(bytes) + 256) / 256 * 256))) {
     std::memset(data, '?', static_cast<size_t>(bytes));
   }
-  ~Memory() { std::free(data); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  ~DeviceRoom() { std::free(data); }
+  DeviceRoom(const DeviceRoom&) = delete;
+  DeviceRoom& operator=(const DeviceRoom&) = delete;
   char* data;
 };
 
 std::vector<char> PackedByKernel(const WeightPlan& plan, int64_t most) {
   const auto bytes = static_cast<size_t>(plan.params[0].Bytes());
-  const Memory memory(static_cast<int64_t>(bytes));
+  const DeviceRoom memory(static_cast<int64_t>(bytes));
   std::vector<char> scratch;
   for (WeightPiece& piece : runtime::CutIntoPieces(plan, most)) {
     REQUIRE(runtime::IsForDevice(plan, piece));
     piece.is_raw = true;
-    const Memory place(piece.read_bytes);
+    const DeviceRoom place(piece.read_bytes);
     CHECK(runtime::FillPiece(plan, piece, &scratch, place.data).Ok());
     runtime::PackJob job = runtime::MakePackJob(plan, piece);
     job.from = place.data;

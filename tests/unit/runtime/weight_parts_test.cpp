@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "runtime/weights/device_packer.h"
 #include "runtime/weights/pieces.h"
 #include "runtime/weights_manifest.h"
 
@@ -72,6 +73,24 @@ std::vector<float> Filled(const WeightPlan& plan, int64_t most) {
   return memory;
 }
 
+/// The same through what the packing kernel does.
+std::vector<float> FilledByDevice(const WeightPlan& plan, int64_t most) {
+  std::vector<float> memory(static_cast<size_t>(plan.params.at(0).elements), -1);
+  std::vector<char> scratch;
+  for (runtime::WeightPiece& piece : runtime::CutIntoPieces(plan, most)) {
+    piece.is_raw = true;
+    std::vector<float> place(static_cast<size_t>(piece.elements));
+    CHECK(runtime::FillPiece(plan, piece, &scratch, reinterpret_cast<char*>(place.data())).Ok());
+    runtime::PackJob job = runtime::MakePackJob(plan, piece);
+    job.from = place.data();
+    job.to = reinterpret_cast<char*>(memory.data()) + piece.at;
+    for (uint32_t unit = 0; unit < job.units; ++unit) {
+      runtime::PackUnit(job, unit);
+    }
+  }
+  return memory;
+}
+
 /// Element by element, row-major.
 std::vector<float> Expected(int64_t rank, int64_t axis) {
   const int64_t layers = axis == 0 ? kLayers / kRanks : kLayers;
@@ -122,6 +141,8 @@ TEST_CASE("a rank's part is packed as a tensor of its own") {
     CHECK(packed != plain);
     CHECK(Filled(plan, 64) == packed);
     CHECK(Filled(plan, 1 << 20) == packed);
+    CHECK(FilledByDevice(plan, 64) == packed);
+    CHECK(FilledByDevice(plan, 1 << 20) == packed);
   }
 }
 
