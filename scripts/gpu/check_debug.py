@@ -2,9 +2,11 @@
 """Runs programs with debug checks over good and bad index tensors: a good one must run, and a bad
 one must end with the message that names the tensor, the index and the values.
 
-    check_debug.py [--etc ETC] [--arch sm_90a|host] [--folder FOLDER]
+    check_debug.py [--etc ETC] [--arch sm_90a|host] [--folder FOLDER] [--devices 0,1] [--only NAME]
+                   [--compiler WORDS]
 
-FOLDER keeps the artifacts, and those that are there already are used.
+FOLDER keeps the artifacts, and those that are there already are used. The two ranks of the program with a
+mesh share device 0, or have --devices.
 """
 
 import argparse
@@ -29,6 +31,16 @@ MODEL = {
     "ids": [7, 4095],
     "pos": [100, 255],
     "page_table": [3, 9, 0, 15, 8, 1, 12, 4],
+}
+ROWS = 50
+# Rows go to the place of their number at rank 1. Behind those of rank 0 stand those of rank 1: whom each
+# row notifies, the other rank, and which element, that of its number.
+OVER_RANKS = {
+    "place": list(range(ROWS)),
+    "to": [1] * ROWS,
+    "turn": [1] * (2 * ROWS),
+    "hop": [0] * (2 * ROWS),
+    "ids": [r * 7 % ROWS for r in range(2 * ROWS)],
 }
 
 
@@ -61,6 +73,20 @@ def model_cases():
     yield changed(MODEL, "ids", 1, 4096), "parameter %ids: [1] is 4096, outside of 0..4096"
 
 
+def rank_cases():
+    yield OVER_RANKS, None
+    yield (changed(OVER_RANKS, "place", 33, ROWS),
+           f"rank 0: @send, task [33]: index 1 of %slots at rank 1 is {ROWS}, outside of 0..{ROWS}")
+    yield (changed(OVER_RANKS, "to", 7, -1), "rank 0: @send, task [7]: the rank of %slots is -1, outside of 0..2")
+    # Of rank 1 alone: rank 0 waits in vain for what is left out.
+    yield (changed(OVER_RANKS, "hop", ROWS + 4, 60),
+           f"rank 1: index 0 of event %here at rank 0 is 64, outside of 0..{ROWS}")
+    yield (changed(OVER_RANKS, "turn", ROWS + 4, 2), "rank 1: the rank of event %here is 2, outside of 0..2")
+    # Rank 1 begins no task, and rank 0 waits for it in vain.
+    yield (changed(OVER_RANKS, "ids", ROWS + 20, 99),
+           f"rank 1: parameter %ids: [0, 20] is 99, outside of 0..{ROWS}")
+
+
 PROGRAMS = [
     ("lookup", "tests/gpu/debug_checks.etir", ["--schedule", "static"],
      {"batch": BATCH, "num_pages": PAGES}, lookup_cases),
@@ -69,6 +95,7 @@ PROGRAMS = [
     ("qwen3", "ir-examples/qwen3.etir",
      ["-D", "num_hidden_layers=2", "-D", "vocab_size=4096", "-D", "intermediate_size=1024"],
      {"batch": 2, "max_pages": 4, "num_pages": 16}, model_cases),
+    ("over_ranks", "tests/gpu/debug_checks_of_ranks.etir", ["--watchdog", "2"], {"n": ROWS}, rank_cases),
 ]
 
 
@@ -80,7 +107,7 @@ def compile_program(options, folder, name, source, flags):
     binary = folder / (name + (".so" if options.arch == "host" else ".cubin"))
     if not binary.exists():
         result = run([options.etc, "compile", source, "--arch", options.arch, "--debug-checks",
-                      "--no-proofs", "-o", str(binary)] + flags)
+                      "--no-proofs", "-o", str(binary)] + flags + options.compiler.split())
         if result.returncode != 0:
             sys.exit(result.stderr)
     return binary
@@ -88,6 +115,8 @@ def compile_program(options, folder, name, source, flags):
 
 def check_case(options, folder, binary, dims, tensors, expected):
     command = [options.etc, "run", str(binary), "--debug-checks"]
+    if binary.stem == "over_ranks":
+        command += ["--sms", "3"] + (["--devices", options.devices] if options.arch != "host" else [])
     for name, value in dims.items():
         command += ["--dim", f"{name}={value}"]
     for name, values in tensors.items():
@@ -109,11 +138,16 @@ def main():
     parser.add_argument("--etc", default=os.environ.get("ETC", "build/release/src/driver/etc"))
     parser.add_argument("--arch", default="sm_90a", choices=["sm_90a", "host"])
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--devices", default="0,0", help="of the two ranks")
+    parser.add_argument("--only", choices=[name for name, *_ in PROGRAMS])
+    parser.add_argument("--compiler", default="", help="words for etc, such as `--compiler nvcc`")
     options = parser.parse_args()
     ok = True
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.folder or Path(scratch)).resolve()
         for name, source, flags, dims, cases in PROGRAMS:
+            if options.only not in (None, name):
+                continue
             binary = compile_program(options, folder, name, source, flags)
             for tensors, expected in cases():
                 ok &= check_case(options, Path(scratch), binary, dims, tensors, expected)

@@ -205,7 +205,7 @@ class RegionWalk : BodyScope, BodyVisitor {
 
   /// What `+=` reads is in bounds if what it writes is.
   void OnElement(const BodyElement& accessed) override {
-    const auto& [use, tensor, indices, range] = accessed;
+    const auto& [use, tensor, indices, range, peer] = accessed;
     for (size_t i = 0;
          reader_ != nullptr && use != BodyElement::Use::ReadToAdd && i < indices.size(); ++i) {
       CheckIndex(tensor, i, indices[i], exact_);

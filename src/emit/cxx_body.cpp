@@ -136,7 +136,7 @@ class BodyWriter {
       base = fmt::format("dims.peers.At({}, {})", base, CxxExpr(scope_, peer));
     }
     std::string target = fmt::format("{}[{}]", base, CxxOffset(scope_, id, indices));
-    std::string guard = scope_.Guard(id, indices);
+    std::string guard = scope_.Guard(id, indices, peer);
     std::string head = guard.empty() ? "" : fmt::format("if ({}) ", guard);
     std::string element = KindOf(tensor.type) == ValueKind::Float
                               ? CxxNarrow(tensor.type, kind, value)

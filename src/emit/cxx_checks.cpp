@@ -123,7 +123,7 @@ class PreconditionScope : public CxxScope {
     auto index = indices_.find(symbol);
     return index == indices_.end() ? around_.Scalar(symbol) : index->second;
   }
-  std::string Guard(TensorId id, const std::vector<ExprId>& indices) const override {
+  std::string Guard(TensorId id, const std::vector<ExprId>& indices, ExprId) const override {
     std::string guard;
     for (size_t axis = 0; axis < indices.size(); ++axis) {
       guard += fmt::format("{}{}.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", checks_,
@@ -207,15 +207,23 @@ CheckedScope::CheckedScope(const RaisedKernel& raised, ArgsNames names, const Ra
   }
 }
 
-std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices) const {
+std::string CheckedScope::Guard(TensorId id, const std::vector<ExprId>& indices,
+                                ExprId peer) const {
   std::string guard;
+  auto hold = [&](MessageId message, ExprId value, const std::string& extent,
+                  const std::string& values) {
+    guard += fmt::format("{}args.checks.Inside({}, {}, {}{})", guard.empty() ? "" : " && ", message,
+                         CxxExpr(*this, value), extent, values);
+  };
+  if (from_data_.contains(peer)) {
+    hold(says_.peers.at(id), peer, "dims.peers.ranks", coordinates_);
+  }
+  const auto& says = peer ? says_.remote_indices : says_.indices;
+  const std::string values = coordinates_ + (peer ? ", " + CxxExpr(*this, peer) : "");
   for (size_t axis = 0; axis < indices.size(); ++axis) {
-    if (!from_data_.contains(indices[axis])) {
-      continue;
+    if (from_data_.contains(indices[axis])) {
+      hold(says.at({id, axis}), indices[axis], Extent(id, axis), values);
     }
-    guard += fmt::format("{}args.checks.Inside({}, {}, {}{})", guard.empty() ? "" : " && ",
-                         says_.indices.at({id, axis}), CxxExpr(*this, indices[axis]),
-                         Extent(id, axis), coordinates_);
   }
   return guard;
 }

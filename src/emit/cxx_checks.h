@@ -14,7 +14,8 @@ class CheckedScope : public DeviceScope {
  public:
   CheckedScope(const RaisedKernel& raised, ArgsNames names, const RaisedDevice& device);
 
-  std::string Guard(TensorId tensor, const std::vector<ExprId>& indices) const override;
+  std::string Guard(TensorId tensor, const std::vector<ExprId>& indices,
+                    ExprId peer) const override;
   std::string Checked(TensorId tensor, const std::vector<ExprId>& indices,
                       std::string value) const override;
   std::string RankCheck(const TopK& topk) const override;

@@ -293,7 +293,7 @@ std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector
   std::string value =
       fmt::format("{}({})", kind == ValueKind::Float ? "ToFloat" : CxxType(kind), element);
   value = scope.Checked(tensor, indices, std::move(value));
-  std::string guard = scope.Guard(tensor, indices);
+  std::string guard = scope.Guard(tensor, indices, {});
   return guard.empty() ? value : fmt::format("({} ? {} : {}(0))", guard, value, CxxType(kind));
 }
 

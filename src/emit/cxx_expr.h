@@ -26,8 +26,9 @@ class CxxScope {
   virtual std::string Scalar(SymbolId symbol) const;
 
   /// What must hold for an access at `indices`, as a C++ condition; empty when all is proved or
-  /// promised. An access where it does not hold is not made.
-  virtual std::string Guard(TensorId /*tensor*/, const std::vector<ExprId>& /*indices*/) const {
+  /// promised. An access where it does not hold is not made. With a peer, the element is its.
+  virtual std::string Guard(TensorId /*tensor*/, const std::vector<ExprId>& /*indices*/,
+                            ExprId /*peer*/) const {
     return "";
   }
   /// The value of an element that was read, `value`, held against what is promised of it.

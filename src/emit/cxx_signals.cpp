@@ -149,13 +149,20 @@ void SignalWriter::WriteSpan(const RaisedSignal& signal) {
 std::string SignalWriter::InsideOf(const RaisedSignal& signal,
                                    const std::vector<std::string>& indices) const {
   const Event& event = scope_.module().events[signal.ref.event];
-  std::string inside = indices.empty() ? "true" : "";
-  for (size_t i = 0; i < indices.size(); ++i) {
-    inside +=
-        fmt::format("{}OpenChecks(params.event_memory).Inside({}, {}, {})", i == 0 ? "" : " && ",
-                    signal.says.indices[i], indices[i], CxxExpr(scope_, event.dims[i].extent));
+  std::string inside, peer;
+  auto hold = [&](MessageId message, const std::string& value, const std::string& extent) {
+    inside += fmt::format("{}OpenChecks(params.event_memory).Inside({}, {}, {}{})",
+                          inside.empty() ? "" : " && ", message, value, extent, peer);
+  };
+  if (signal.ref.peer) {
+    std::string rank = CxxExpr(scope_, signal.ref.peer);
+    hold(signal.says.peer, rank, "dims.peers.ranks");
+    peer = ", " + rank;
   }
-  return inside;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    hold(signal.says.indices[i], indices[i], CxxExpr(scope_, event.dims[i].extent));
+  }
+  return inside.empty() ? "true" : inside;
 }
 
 }  // namespace etc

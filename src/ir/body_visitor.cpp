@@ -55,7 +55,7 @@ void BodyVisitor::VisitStmt(StmtId id, const Assign& assign) {
   if (assign.adds) {
     OnElement({Use::ReadToAdd, assign.tensor, assign.indices, range});
   }
-  OnElement({Use::Write, assign.tensor, assign.indices, range});
+  OnElement({Use::Write, assign.tensor, assign.indices, range, assign.peer});
 }
 
 void BodyVisitor::VisitStmt(StmtId id, const TopK& topk) {

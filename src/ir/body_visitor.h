@@ -32,6 +32,7 @@ struct BodyElement {
   TensorId tensor;
   const std::vector<ExprId>& indices;
   SourceRange range;  // of the expression that reads, or the statement that writes
+  ExprId peer = {};   // whose element it is; absent: that of the own rank
 
   bool IsWrite() const { return use == Use::Write; }
 };

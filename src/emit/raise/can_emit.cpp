@@ -132,16 +132,14 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   return ok;
 }
 
-/// What a device does of a mesh: a rank whose check failed would go on and reach into its peers.
-bool RanksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
-  if (!module.mesh) {
-    return true;
-  }
+/// A rank whose check failed begins no launch and may leave notifies out, so its peers must be able
+/// to give up.
+bool RanksFit(const Module& module, Diagnostics& diagnostics) {
   for (const Kernel& kernel : module.kernels) {
-    if (HasChecks(kernel)) {
-      diagnostics.Error(
-          DiagnosticKind::Unsupported, module.symbols[module.mesh->size].range,
-          fmt::format("a program with a mesh has no debug checks on {}", Spelling(arch)));
+    if (module.mesh && HasChecks(kernel) && !kernel.watchdog) {
+      diagnostics.Error(DiagnosticKind::Unsupported, module.symbols[module.mesh->size].range,
+                        "a program with a mesh has debug checks only with a watchdog, "
+                        "`--watchdog N`: ranks would wait without end for one whose check failed");
       return false;
     }
   }
@@ -233,7 +231,7 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   if (arch == Arch::Host) {
     return ok && HasNoFlags(module, diagnostics);
   }
-  return RanksFit(module, arch, diagnostics) && KernelsAgree(module, diagnostics) &&
+  return RanksFit(module, diagnostics) && KernelsAgree(module, diagnostics) &&
          BoxesFit(module, arch, diagnostics) && BlocksFit(module, arch, diagnostics) && ok;
 }
 

@@ -45,8 +45,10 @@ struct ElementMessages {
 struct BodyMessages {
   bool tasks = false;  // each message says of which task it is
   std::map<TensorAxis, MessageId> indices = {};
-  std::map<TensorId, ElementMessages> elements = {};  // of computed parameters
-  std::map<const TopK*, MessageId> ranks = {};        // of too few elements
+  std::map<TensorAxis, MessageId> remote_indices = {};  // of an element at a peer
+  std::map<TensorId, MessageId> peers = {};             // whose element it is
+  std::map<TensorId, ElementMessages> elements = {};    // of computed parameters
+  std::map<const TopK*, MessageId> ranks = {};          // of too few elements
   std::map<ExprId, MessageId> divisors = {};
   std::map<ExprId, MessageId> shifts = {};
 };
@@ -54,6 +56,7 @@ struct BodyMessages {
 /// What checks of the elements that a wait or a notify names say.
 struct SignalMessages {
   std::vector<MessageId> indices = {};
+  MessageId peer = 0;   // of a notify at a peer
   MessageId count = 0;  // of a wait
 };
 

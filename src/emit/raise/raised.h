@@ -231,8 +231,8 @@ struct RaisedDevice {
   std::map<TensorId, std::array<int64_t, 2>> boxes = {};  // rows and columns, of parameters
   std::optional<Steps> steps = {};  // of a generated body; absent: one thread runs a task
   int64_t scratch_bytes = 0;        // of the locals in these steps
-  std::set<ExprId> from_data = {};  // the indices, and the bounds of `topk`, that debug checks hold
-                                    // against extents, as their values depend on elements
+  std::set<ExprId> from_data = {};  // the indices, peers and bounds of `topk` that debug checks
+                                    // hold against extents, as their values depend on elements
   BodyMessages says = {};           // where these checks are printed
 };
 

@@ -35,7 +35,10 @@ class Tracer : BodyVisitor {
   void OnLetPair(const LetPair& pair) override {
     data_.insert({pair.value, pair.index});  // both are found among elements
   }
-  void OnElement(const BodyElement& element) override { Note(element.indices); }
+  void OnElement(const BodyElement& element) override {
+    Note({element.peer});
+    Note(element.indices);
+  }
 
   bool DependsOnData(ExprId expr) const {
     return bool{FindExpr(module_, expr, [&](const Expr& e) {

@@ -92,11 +92,18 @@ class BodyWorder : BodyVisitor {
     if (computed && !element.IsWrite() && !says_.elements.contains(element.tensor)) {
       says_.elements[element.tensor] = WordElement(tensor);
     }
+    if (raised_.from_data.contains(element.peer)) {
+      says_.peers[element.tensor] = AddMessage(
+          texts_,
+          fmt::format("{}: the rank of %{} is {{}}, outside of 0..{{}}", name_, tensor.name));
+    }
+    auto& indices = element.peer ? says_.remote_indices : says_.indices;
+    const char* where = element.peer ? " at rank {}" : "";
     for (size_t axis = 0; axis < element.indices.size(); ++axis) {
       if (raised_.from_data.contains(element.indices[axis])) {
-        says_.indices[{element.tensor, axis}] =
-            AddMessage(texts_, fmt::format("{}: index {} of %{} is {{}}, outside of 0..{{}}", name_,
-                                           axis, tensor.name));
+        indices[{element.tensor, axis}] =
+            AddMessage(texts_, fmt::format("{}: index {} of %{}{} is {{}}, outside of 0..{{}}",
+                                           name_, axis, tensor.name, where));
       }
     }
   }
@@ -153,10 +160,16 @@ class SignalWorder {
         continue;
       }
       const Event& event = module_.events[signal.ref.event];
+      const char* where = "";
+      if (signal.ref.peer) {
+        where = " at rank {}";
+        signal.says.peer = AddMessage(
+            texts_, fmt::format("the rank of event %{} is {{}}, outside of 0..{{}}", event.name));
+      }
       for (size_t i = 0; i < signal.ref.indices.size(); ++i) {
-        signal.says.indices.push_back(AddMessage(
-            texts_,
-            fmt::format("index {} of event %{} is {{}}, outside of 0..{{}}", i, event.name)));
+        signal.says.indices.push_back(
+            AddMessage(texts_, fmt::format("index {} of event %{}{} is {{}}, outside of 0..{{}}", i,
+                                           event.name, where)));
       }
       if (waits) {
         signal.says.count = AddMessage(
