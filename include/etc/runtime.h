@@ -391,6 +391,8 @@ typedef struct etc_group_info {
   size_t struct_size;
   int32_t ranks;
   int32_t own_rank; /* of a group with a process for each rank; else -1 */
+  int32_t device;   /* of the own rank, by its number at the driver; -1 on the host and where
+                       own_rank is */
 } etc_group_info;
 ETC_API etc_status etc_group_describe(const etc_group* group, etc_group_info* info);
 
@@ -411,6 +413,11 @@ ETC_API etc_status etc_group_launch(etc_group* group, void* const* streams);
 /* Waits for what was launched on these streams, and does what etc_instance_check does for each rank
  * of this process. */
 ETC_API etc_status etc_group_synchronize(etc_group* group, void* const* streams);
+/* Of a group with a process for each rank: gives all of them the `bytes` bytes of each, those of
+ * rank 0 first, so `all` has room for as many of each rank. All ranks call this with the same
+ * number of bytes, else it is ETC_ERROR_GROUP on each. It is for results, not for speed: the bytes
+ * go over the connections. */
+ETC_API etc_status etc_group_gather(etc_group* group, const void* own, int64_t bytes, void* all);
 
 /* ---- Profiles: what each SM did when (programs compiled with `--profile`) ---- */
 

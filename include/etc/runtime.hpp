@@ -322,6 +322,10 @@ class Group {
   void Synchronize(void* const* streams = nullptr) {
     ThrowUnlessOk(etc_group_synchronize(get(), streams));
   }
+  /// `all` has room for `bytes` of each rank.
+  void Gather(const void* own, int64_t bytes, void* all) {
+    ThrowUnlessOk(etc_group_gather(get(), own, bytes, all));
+  }
 
  private:
   explicit Group(etc_group* group) : group_(group) {}

@@ -137,11 +137,16 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
       run, "--device", options.device,
       "Where to run [host for a source, else what the artifact is for]",
       {{"host", RunDevice::Host}, {"gpu", RunDevice::Gpu}});
-  run->add_option("--devices", options.devices,
-                  "The GPU of each rank; one that is named twice is shared, for tests [0,1,..]")
-      ->delimiter(',')
-      ->check(Between(0, 1024))
-      ->type_name("N,N..");
+  CLI::Option* devices =
+      run->add_option("--devices", options.devices,
+                      "The GPU of each rank; one that is named twice is shared, for tests [0,1,..]")
+          ->delimiter(',')
+          ->check(Between(0, 1024))
+          ->type_name("N,N..");
+  run->add_flag("--join", options.join,
+                "Run one rank, as the environment of torchrun, mpirun or srun says which, with a "
+                "process for each other; rank 0 prints")
+      ->excludes(devices);
   run->add_option("--sms", options.sms, "SMs, or threads on the host [all]")
       ->check(Between(1, 1024))
       ->type_name("N");

@@ -79,6 +79,7 @@ struct RunOptions {
   std::vector<std::string> outputs;  // name=file
   std::optional<RunDevice> device;
   std::vector<int32_t> devices;  // of each rank; empty: rank 0 on device 0, and so on
+  bool join = false;             // one rank here, and a process for each other
   uint64_t seed = 0;
   double scale = 1.0;
   int32_t sms = 0;

@@ -34,7 +34,7 @@ class RunJob {
       : options_(options), session_(options.source.diagnostics) {}
 
   ExitCode Run() {
-    ReportFailures([&] { (void)Phases(); }, session_.diagnostics());
+    ReportFailures([&] { PhasesOfRank(); }, session_.diagnostics());
     return session_.Finish(checks_passed_ ? ExitCode::Ok : ExitCode::InputWrong);
   }
 
@@ -87,7 +87,21 @@ class RunJob {
       launcher->PoisonWorkspace(kPoison);
     }
     Results results = Launch(*launcher, *run, reference);
-    return Write(*outputs, *run, *launcher, results) && WriteProfile(*launcher);
+    // Where each rank has a process, all know the same, and rank 0 tells it.
+    return own_rank_.value_or(0) != 0 ||
+           (Write(*outputs, *run, *launcher, results) && WriteProfile(*launcher));
+  }
+
+  /// Says of a failure whose it is, where each rank has a process.
+  void PhasesOfRank() {
+    try {
+      (void)Phases();
+    } catch (const Error& error) {
+      if (!own_rank_ || std::string_view(error.what()).starts_with("rank ")) {
+        throw;
+      }
+      throw Error(error.status(), fmt::format("rank {}: {}", *own_rank_, error.what()));
+    }
   }
 
   /// Nothing after an error.
@@ -98,7 +112,16 @@ class RunJob {
         Refuse(fmt::format("`--devices`: `@{}` has no ranks", graph.name));
         return nullptr;
       }
+      if (options_.join) {
+        Refuse(fmt::format("`--join`: `@{}` has no ranks", graph.name));
+        return nullptr;
+      }
       return std::make_unique<Execution>(program, graph.name, sms);
+    }
+    if (options_.join) {
+      Group group = Group::Join(program, nullptr, graph.name.c_str());
+      own_rank_ = group.Describe().own_rank;
+      return std::make_unique<GroupExecution>(program, graph, std::move(group), sms);
     }
     auto ranks = RanksOf(graph, dims, session_.diagnostics());
     if (!ranks) {
@@ -194,7 +217,7 @@ class RunJob {
   std::optional<Results> RunReference(const Program& program, const GraphView& graph,
                                       const RunTensors& run) {
     if (!graph.mesh.empty()) {
-      return RunJoined(program, graph, run);
+      return RunJoined(graph, run);
     }
     std::optional<Program> host;
     if (!IsForHost(program)) {
@@ -216,8 +239,7 @@ class RunJob {
     return execution.Fetch();
   }
 
-  std::optional<Results> RunJoined(const Program& program, const GraphView& graph,
-                                   const RunTensors& run) {
+  std::optional<Results> RunJoined(const GraphView& graph, const RunTensors& run) {
     if (written_ == nullptr) {
       Refuse("`--check` of a program with a mesh needs its source");
       return std::nullopt;
@@ -234,11 +256,10 @@ class RunJob {
       return std::nullopt;
     }
     Progress progress("the reference runs");
-    const GroupExecution parts(program, graph, static_cast<int32_t>(ranks), 1,
-                               DevicesOf(program, static_cast<int32_t>(ranks)));
+    const Shards shards(graph, static_cast<int32_t>(ranks));
     std::vector<TensorData> tensors;
     for (const TensorData& tensor : run.tensors) {
-      tensors.push_back(parts.Parts(tensor));
+      tensors.push_back(shards.Parts(tensor));
     }
     Execution execution(*joined, graph.name, 1);
     auto view = SelectGraph(*joined, graph.name, session_.diagnostics());
@@ -334,6 +355,7 @@ class RunJob {
   std::unique_ptr<Module> written_;  // of a source with a mesh: in front of the passes
   std::string report_;
   bool checks_passed_ = true;
+  std::optional<int32_t> own_rank_;  // where each rank has a process
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace etc::runtime {
 
 /// The version of what processes of a group tell each other.
-inline constexpr uint32_t kGroupProtocol = 1;
+inline constexpr uint32_t kGroupProtocol = 2;
 
 /// Until when something may take.
 class Deadline {
@@ -40,6 +40,7 @@ struct Message {
     kPeer = 4,      // a rank to another one
     kExchange = 5,  // to all others, who do the same
     kGoodbye = 6,   // the sender reaches for nothing any more
+    kData = 7,      // as an exchange, but of what callers bring
   };
   uint32_t kind = 0;
   uint32_t version = kGroupProtocol;

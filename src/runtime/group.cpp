@@ -1,6 +1,7 @@
 #include "runtime/group.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -83,7 +84,11 @@ Group::~Group() {
 }
 
 int32_t Group::own_rank() const {
-  return members_.size() == ranks() ? -1 : static_cast<int32_t>(members_.front().rank);
+  return others_ == nullptr ? -1 : static_cast<int32_t>(members_.front().rank);
+}
+
+int32_t Group::own_device() const {
+  return own_rank() < 0 || places_.empty() ? -1 : static_cast<int32_t>(places_.front().device);
 }
 
 Status Group::Rank(int32_t rank, etc_instance** instance) {
@@ -99,6 +104,34 @@ Status Group::Rank(int32_t rank, etc_instance** instance) {
   }
   return Fail(ETC_ERROR_NOT_FOUND, "rank ", rank, " is of another process: this one is rank ",
               own_rank());
+}
+
+Status Group::Gather(const void* own, int64_t bytes, void* all) {
+  constexpr size_t kPiece = 1 << 19;  // what a connection takes as one message
+  if (others_ == nullptr) {
+    return Fail(ETC_ERROR_ARGUMENT, "all ranks are in this process, which has their results");
+  }
+  if (bytes < 0) {
+    return Fail(ETC_ERROR_ARGUMENT, "`bytes` is ", bytes);
+  }
+  std::vector<std::string> parts;
+  ETC_RETURN_IF_BAD(others_->Gather(std::to_string(bytes), &parts));
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    if (parts[rank] != parts.front()) {
+      return Fail(ETC_ERROR_GROUP, "rank ", rank, " gathers ", parts[rank], " bytes, but rank 0 ",
+                  parts.front());
+    }
+  }
+  const auto size = static_cast<size_t>(bytes);
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t piece = std::min(kPiece, size - at);
+    ETC_RETURN_IF_BAD(
+        others_->Gather(std::string(static_cast<const char*>(own) + at, piece), &parts));
+    for (size_t rank = 0; rank < parts.size(); ++rank) {
+      std::memcpy(static_cast<char*>(all) + rank * size + at, parts[rank].data(), piece);
+    }
+  }
+  return {};
 }
 
 /// What each rank is about to launch.

@@ -39,8 +39,10 @@ class Group {
   ~Group();
 
   size_t ranks() const { return memory_.peers().ranks(); }
-  /// The only rank of this process, if it has no other; else -1.
+  /// The rank of this process, where each rank has one; else -1.
   int32_t own_rank() const;
+  /// That of this rank, on a GPU; else -1.
+  int32_t own_device() const;
 
   Status Rank(int32_t rank, etc_instance** instance);
   /// Makes sure that all ranks have the same sizes, and memory for them.
@@ -50,6 +52,8 @@ class Group {
   Status Launch(void* const* streams);
   /// Waits for the launches of every rank of this process. Gives the first failure of all.
   Status Synchronize(void* const* streams);
+  /// Gives `bytes` bytes of each rank to all, of a group with a process for each.
+  Status Gather(const void* own, int64_t bytes, void* all);
 
  private:
   /// A rank of this process.

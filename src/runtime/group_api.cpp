@@ -94,10 +94,10 @@ etc_status etc_group_join(const etc_program* program, const char* graph,
 etc_status etc_group_describe(const etc_group* group, etc_group_info* info) {
   return Guard([&]() -> Status {
     ETC_NEED(group, info);
-    return GiveSized(
-        "info",
-        etc_group_info{0, static_cast<int32_t>(group->group->ranks()), group->group->own_rank()},
-        info);
+    return GiveSized("info",
+                     etc_group_info{0, static_cast<int32_t>(group->group->ranks()),
+                                    group->group->own_rank(), group->group->own_device()},
+                     info);
   });
 }
 
@@ -128,5 +128,15 @@ etc_status etc_group_synchronize(etc_group* group, void* const* streams) {
   return Guard([&]() -> Status {
     ETC_NEED(group);
     return group->group->Synchronize(streams);
+  });
+}
+
+etc_status etc_group_gather(etc_group* group, const void* own, int64_t bytes, void* all) {
+  return Guard([&]() -> Status {
+    ETC_NEED(group);
+    if (bytes > 0) {
+      ETC_NEED(own, all);
+    }
+    return group->group->Gather(own, bytes, all);
   });
 }

@@ -113,7 +113,7 @@ Status Rendezvous::Join(const RendezvousOptions& options, std::unique_ptr<Rendez
   }
   std::unique_ptr<Rendezvous> made(new Rendezvous(options));
   if (options.ranks > 1) {
-    ETC_RETURN_IF_BAD(options.rank == 0 ? made->Gather() : made->Find());
+    ETC_RETURN_IF_BAD(options.rank == 0 ? made->GatherRanks() : made->Find());
   }
   *rendezvous = std::move(made);
   return {};
@@ -172,7 +172,7 @@ Status Rendezvous::FindAbsent(std::vector<size_t>* absent, std::vector<pollfd>* 
 }
 
 /// Rank 0: gathers all others and says where each is, or why none goes on.
-Status Rendezvous::Gather() {
+Status Rendezvous::GatherRanks() {
   const Deadline deadline(options_.timeout);
   Descriptor listener;
   if (Status status = Listen(&options_.at, &listener); !status.Ok()) {

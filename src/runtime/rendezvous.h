@@ -37,7 +37,13 @@ class Rendezvous {
 
   /// Gives what each rank brings. All ranks call it equally often, and it waits for all. Behind an
   /// error there is no other exchange: who has come is told that others did not.
-  Status Exchange(const std::string& own, std::vector<std::string>* all);
+  Status Exchange(const std::string& own, std::vector<std::string>* all) {
+    return Exchange(Message::kExchange, own, all);
+  }
+  /// The same of data, which Look does not give.
+  Status Gather(const std::string& own, std::vector<std::string>* all) {
+    return Exchange(Message::kData, own, all);
+  }
   /// What some rank has brought that waits for this one in an exchange, in `found`; null where none
   /// does. An error where a rank is gone. Does not wait.
   Status Look(const std::string** found);
@@ -50,7 +56,8 @@ class Rendezvous {
  private:
   explicit Rendezvous(RendezvousOptions options);
 
-  Status Gather();
+  Status Exchange(Message::Kind kind, const std::string& own, std::vector<std::string>* all);
+  Status GatherRanks();
   Status Find();
   Status ConnectPeers(const Descriptor& listener, const std::vector<uint16_t>& ports,
                       const std::string& session, const Deadline& deadline);

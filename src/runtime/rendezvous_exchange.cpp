@@ -42,7 +42,8 @@ Status Rendezvous::ReceiveFrom(size_t rank) {
   if (message != nullptr && message->kind == Message::kRefusal) {
     return Break(Fail(ETC_ERROR_GROUP, message->text));
   }
-  if (message != nullptr && message->kind != Message::kExchange) {
+  if (message != nullptr && message->kind != Message::kExchange &&
+      message->kind != Message::kData) {
     return Break(Fail(ETC_ERROR_GROUP, "rank ", rank, " says what makes no sense"));
   }
   if (message == nullptr && peer.connection.state() != Connection::State::Open && !peer.has_left) {
@@ -77,7 +78,8 @@ Status Rendezvous::Look(const std::string** found) {
 
 Status Rendezvous::CheckThatNobodyIsLost() { return ReceiveAll(); }
 
-Status Rendezvous::Exchange(const std::string& own, std::vector<std::string>* all) {
+Status Rendezvous::Exchange(Message::Kind kind, const std::string& own,
+                            std::vector<std::string>* all) {
   const Deadline deadline(options_.timeout);
   ETC_RETURN_IF_BAD(ReceiveAll());
   all->assign(ranks(), {});
@@ -92,7 +94,7 @@ Status Rendezvous::Exchange(const std::string& own, std::vector<std::string>* al
       return Break(Fail(ETC_ERROR_GROUP, "rank ", peer, " has left the group"));
     }
     // Who is gone is found below, by what it does not say.
-    (void)connection.Send({.kind = Message::kExchange, .number = number, .text = own}, deadline);
+    (void)connection.Send({.kind = kind, .number = number, .text = own}, deadline);
   }
   std::vector<bool> has_come(ranks());
   has_come[rank()] = true;
@@ -109,7 +111,7 @@ Status Rendezvous::Exchange(const std::string& own, std::vector<std::string>* al
         return Break(Fail(ETC_ERROR_GROUP, "rank ", peer, " has left the group"));
       }
       if (const Message* message = connection.Front(); message != nullptr) {
-        if (message->number != number) {
+        if (message->number != number || message->kind != kind) {
           return Break(Fail(ETC_ERROR_GROUP, "rank ", peer, " says what makes no sense"));
         }
         (*all)[peer] = message->text;
@@ -124,9 +126,11 @@ Status Rendezvous::Exchange(const std::string& own, std::vector<std::string>* al
       return ReceiveAll();  // somebody may have given up since
     }
     if (deadline.HasPassed()) {
-      return Break(Fail(ETC_ERROR_GROUP, NamesOf(missing), missing.size() == 1 ? " has" : " have",
-                        " not come within ", SecondsOf(options_.timeout), " to where rank ", rank(),
-                        " waits: to a reserve or a launch with other sizes"));
+      return Break(
+          Fail(ETC_ERROR_GROUP, NamesOf(missing), missing.size() == 1 ? " has" : " have",
+               " not come within ", SecondsOf(options_.timeout), " to where rank ", rank(),
+               " waits: to a ",
+               kind == Message::kData ? "gather" : "reserve or a launch with other sizes"));
     }
     // Others are watched, too: one that is gone ends the wait.
     for (size_t peer = 0; peer < ranks(); ++peer) {

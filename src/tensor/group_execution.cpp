@@ -36,85 +36,118 @@ struct Division {
 
 }  // namespace
 
-GroupExecution::GroupExecution(const Program& program, const GraphView& graph, int32_t ranks,
-                               int32_t sms, const std::vector<int32_t>& devices)
-    : group_(devices.empty() ? Group(program, ranks, graph.name.c_str())
-                             : Group(program, devices, graph.name.c_str())) {
-  for (int32_t rank = 0; rank < ranks; ++rank) {
-    std::optional<int32_t> device;
-    if (!devices.empty()) {
-      device = devices[static_cast<size_t>(rank)];
-    }
-    ranks_.push_back(
-        std::make_unique<Execution>(program, graph.name, sms, group_.Rank(rank), device));
-  }
+Shards::Shards(const GraphView& graph, int32_t ranks) : ranks_(ranks) {
   for (const etc_param_info& param : graph.params) {
     if (param.has_shard != 0) {
-      shards_[param.name] = static_cast<size_t>(param.shard);
+      axes_[param.name] = static_cast<size_t>(param.shard);
     }
   }
 }
 
-std::optional<size_t> GroupExecution::ShardOf(const std::string& param) const {
-  auto found = shards_.find(param);
-  return found == shards_.end() ? std::nullopt : std::optional(found->second);
+std::optional<size_t> Shards::AxisOf(const std::string& param) const {
+  auto found = axes_.find(param);
+  return found == axes_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void GroupExecution::SetDim(const std::string& name, int64_t value) {
-  for (auto& rank : ranks_) {
-    rank->SetDim(name, value);
-  }
-}
-
-std::vector<int64_t> GroupExecution::Shape(const std::string& param, int32_t rank) {
-  std::vector<int64_t> shape = instance().Shape(param, rank);
-  if (auto axis = ShardOf(param)) {
-    shape[*axis] *= static_cast<int64_t>(ranks_.size());
+std::vector<int64_t> Shards::WholeShape(const std::string& param,
+                                        std::vector<int64_t> shape) const {
+  if (auto axis = AxisOf(param)) {
+    shape[*axis] *= ranks_;
   }
   return shape;
 }
 
-TensorData GroupExecution::PartOf(const TensorData& tensor, int64_t rank) const {
-  auto axis = ShardOf(tensor.name);
-  TensorData part = tensor;
-  auto ranks = static_cast<int64_t>(ranks_.size());
-  if (axis && *axis < tensor.shape.size() && tensor.shape[*axis] % ranks == 0) {
-    Division division(tensor, *axis, ranks);
-    part.shape[*axis] /= ranks;
+TensorData Shards::PartOf(const TensorData& whole, int64_t rank) const {
+  auto axis = AxisOf(whole.name);
+  TensorData part = whole;
+  if (axis && *axis < whole.shape.size() && whole.shape[*axis] % ranks_ == 0) {
+    Division division(whole, *axis, ranks_);
+    part.shape[*axis] /= ranks_;
     part.bytes.resize(division.runs * division.run_bytes);
-    division.ForRuns(static_cast<size_t>(rank), [&](size_t whole, size_t mine) {
-      std::memcpy(part.bytes.data() + mine, tensor.bytes.data() + whole, division.run_bytes);
+    division.ForRuns(static_cast<size_t>(rank), [&](size_t from, size_t mine) {
+      std::memcpy(part.bytes.data() + mine, whole.bytes.data() + from, division.run_bytes);
     });
   }
   return part;
 }
 
-TensorData GroupExecution::Parts(const TensorData& tensor) const {
-  TensorData all = PartOf(tensor, 0);
-  for (size_t rank = 1; rank < ranks_.size(); ++rank) {
-    const TensorData part = PartOf(tensor, static_cast<int64_t>(rank));
+TensorData Shards::Parts(const TensorData& whole) const {
+  TensorData all = PartOf(whole, 0);
+  for (int64_t rank = 1; rank < ranks_; ++rank) {
+    const TensorData part = PartOf(whole, rank);
     all.bytes.insert(all.bytes.end(), part.bytes.begin(), part.bytes.end());
   }
-  all.shape.insert(all.shape.begin(), static_cast<int64_t>(ranks_.size()));
+  all.shape.insert(all.shape.begin(), ranks_);
   all.tile = {};
   return all;
 }
 
+Bytes Shards::Whole(const TensorData& whole, const Bytes& parts) const {
+  const size_t part = parts.size() / static_cast<size_t>(ranks_);
+  auto axis = AxisOf(whole.name);
+  Bytes bytes(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(part));
+  if (axis) {
+    Division division(whole, *axis, ranks_);
+    bytes.resize(parts.size());
+    for (size_t rank = 0; rank < static_cast<size_t>(ranks_); ++rank) {
+      division.ForRuns(rank, [&](size_t to, size_t mine) {
+        std::memcpy(bytes.data() + to, parts.data() + rank * part + mine, division.run_bytes);
+      });
+    }
+  }
+  return bytes;
+}
+
+GroupExecution::GroupExecution(const Program& program, const GraphView& graph, int32_t ranks,
+                               int32_t sms, const std::vector<int32_t>& devices)
+    : group_(devices.empty() ? Group(program, ranks, graph.name.c_str())
+                             : Group(program, devices, graph.name.c_str())),
+      shards_(graph, ranks) {
+  for (int32_t rank = 0; rank < ranks; ++rank) {
+    std::optional<int32_t> device;
+    if (!devices.empty()) {
+      device = devices[static_cast<size_t>(rank)];
+    }
+    members_.push_back(
+        {rank, std::make_unique<Execution>(program, graph.name, sms, group_.Rank(rank), device)});
+  }
+}
+
+GroupExecution::GroupExecution(const Program& program, const GraphView& graph, Group joined,
+                               int32_t sms)
+    : group_(std::move(joined)), shards_(graph, group_.Describe().ranks) {
+  const etc_group_info info = group_.Describe();
+  const int32_t own = info.own_rank;
+  const auto device = info.device < 0 ? std::nullopt : std::optional(info.device);
+  members_.push_back(
+      {own, std::make_unique<Execution>(program, graph.name, sms, group_.Rank(own), device)});
+}
+
+void GroupExecution::SetDim(const std::string& name, int64_t value) {
+  for (Member& member : members_) {
+    member.execution->SetDim(name, value);
+  }
+}
+
+std::vector<int64_t> GroupExecution::Shape(const std::string& param, int32_t rank) {
+  return shards_.WholeShape(param, instance().Shape(param, rank));
+}
+
 void GroupExecution::Bind(const TensorData& tensor) {
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-    ranks_[rank]->Bind(parts_.emplace_back(PartOf(tensor, static_cast<int64_t>(rank))));
+  for (Member& member : members_) {
+    member.execution->Bind(parts_.emplace_back(shards_.PartOf(tensor, member.rank)));
   }
 }
 
 void GroupExecution::PoisonWorkspace(unsigned char byte) {
-  for (auto& rank : ranks_) {
-    rank->PoisonWorkspace(byte);
+  for (Member& member : members_) {
+    member.execution->PoisonWorkspace(byte);
   }
 }
 
 double GroupExecution::Launch() {
-  for (auto& rank : ranks_) {
-    rank->Refill();
+  for (Member& member : members_) {
+    member.execution->Refill();
   }
   auto start = std::chrono::steady_clock::now();
   group_.Launch();
@@ -125,28 +158,24 @@ double GroupExecution::Launch() {
 
 Results GroupExecution::Fetch() {
   Results all;
-  for (auto& rank : ranks_) {
-    for (const auto& [name, bytes] : rank->Fetch()) {
+  for (Member& member : members_) {
+    for (const auto& [name, bytes] : member.execution->Fetch()) {
       all[name].insert(all[name].end(), bytes.begin(), bytes.end());
     }
+  }
+  if (static_cast<int64_t>(members_.size()) == shards_.ranks()) {
+    return all;
+  }
+  for (auto& [name, bytes] : all) {
+    Bytes parts(bytes.size() * static_cast<size_t>(shards_.ranks()));
+    group_.Gather(bytes.data(), static_cast<int64_t>(bytes.size()), parts.data());
+    bytes = std::move(parts);
   }
   return all;
 }
 
 Bytes GroupExecution::Whole(const TensorData& tensor, const Bytes& results) {
-  size_t part = results.size() / ranks_.size();
-  auto axis = ShardOf(tensor.name);
-  Bytes whole(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(part));
-  if (axis) {
-    Division division(tensor, *axis, static_cast<int64_t>(ranks_.size()));
-    whole.resize(results.size());
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      division.ForRuns(rank, [&](size_t to, size_t mine) {
-        std::memcpy(whole.data() + to, results.data() + rank * part + mine, division.run_bytes);
-      });
-    }
-  }
-  return whole;
+  return shards_.Whole(tensor, results);
 }
 
 std::optional<int32_t> RanksOf(const GraphView& graph, const std::map<std::string, int64_t>& dims,

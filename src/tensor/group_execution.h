@@ -1,4 +1,5 @@
-// Launches one graph of a program with a mesh on all ranks of a group.
+// Launches one graph of a program with a mesh on all ranks of a group, or on the one of this
+// process.
 #pragma once
 
 #include <deque>
@@ -13,16 +14,41 @@
 
 namespace etc {
 
-/// The tensors are those of all ranks together: what is sharded is divided among the ranks, and
-/// each has a copy of the rest.
+/// How the tensors of a graph are divided among its ranks: what is sharded along an axis, and each
+/// rank has a copy of the rest.
+class Shards {
+ public:
+  Shards(const GraphView& graph, int32_t ranks);
+
+  int64_t ranks() const { return ranks_; }
+  /// Of all ranks together, by that of one.
+  std::vector<int64_t> WholeShape(const std::string& param, std::vector<int64_t> shape) const;
+  TensorData PartOf(const TensorData& whole, int64_t rank) const;
+  /// The parts of all ranks, one behind the other: what a tensor with one more axis in front, for
+  /// the ranks, holds.
+  TensorData Parts(const TensorData& whole) const;
+  /// The whole tensor, of its parts one behind the other.
+  Bytes Whole(const TensorData& whole, const Bytes& parts) const;
+
+ private:
+  std::optional<size_t> AxisOf(const std::string& param) const;
+
+  int64_t ranks_;
+  std::map<std::string, size_t> axes_;  // by parameter
+};
+
+/// The tensors are those of all ranks together. With a process for each rank, all processes make
+/// the same calls.
 class GroupExecution : public Launcher {
  public:
   /// `sms` of each rank; 0 for all. On GPUs, `devices` has that of each rank. The program must
   /// outlive the execution.
   GroupExecution(const Program& program, const GraphView& graph, int32_t ranks, int32_t sms,
                  const std::vector<int32_t>& devices);
+  /// Of a rank that has joined the others.
+  GroupExecution(const Program& program, const GraphView& graph, Group joined, int32_t sms);
 
-  Instance& instance() override { return ranks_.front()->instance(); }
+  Instance& instance() override { return members_.front().execution->instance(); }
   void SetDim(const std::string& name, int64_t value) override;
   std::vector<int64_t> Shape(const std::string& param, int32_t rank) override;
   void Bind(const TensorData& tensor) override;
@@ -31,18 +57,17 @@ class GroupExecution : public Launcher {
   Results Fetch() override;
   Bytes Whole(const TensorData& tensor, const Bytes& results) override;
 
-  /// The parts of all ranks, one behind the other: what a tensor with one more axis in front, for
-  /// the ranks, holds.
-  TensorData Parts(const TensorData& tensor) const;
-
  private:
-  std::optional<size_t> ShardOf(const std::string& param) const;
-  TensorData PartOf(const TensorData& tensor, int64_t rank) const;
+  /// A rank of this process.
+  struct Member {
+    int64_t rank;
+    std::unique_ptr<Execution> execution;
+  };
 
   Group group_;
-  std::vector<std::unique_ptr<Execution>> ranks_;
-  std::map<std::string, size_t> shards_;  // the axis, by parameter
-  std::deque<TensorData> parts_;          // that are bound
+  Shards shards_;
+  std::vector<Member> members_;
+  std::deque<TensorData> parts_;  // that are bound
 };
 
 /// How many ranks a graph with a mesh is to run on: what the dims say, or the only number that it

@@ -176,6 +176,7 @@ class GroupInfo(ctypes.Structure):
         ("struct_size", ctypes.c_size_t),
         ("ranks", ctypes.c_int32),
         ("own_rank", ctypes.c_int32),
+        ("device", ctypes.c_int32),
     ]
 
 

@@ -6,6 +6,7 @@ import struct
 import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from .group import Group
 from .memory import product
 from .program import Program
 from .ranks import Ranks
@@ -110,12 +111,14 @@ class Decoder:
     `logprobs`, `scored` has those of the last step by sequence.
 
     Of a program with a mesh, `weights` are those of each rank, and rank r runs on device r or on
-    `devices[r]` (`etcrt.ranks.load_weights`). All ranks choose the same tokens, and the first one
-    tells them."""
+    `devices[r]` (`etcrt.ranks.load_weights`). With a `group` that has a process for each rank, they
+    are those of the own one, and every process makes the same calls. All ranks choose the same
+    tokens, and the first one of a process tells them."""
 
     def __init__(self, program: Program, weights: Union[Weights, Sequence[Weights]],
                  config: Dict[str, Any], batch: int, positions: int, sms: int = 0,
-                 sampling: Sequence[Sampling] = (), devices: Optional[Sequence[int]] = None):
+                 sampling: Sequence[Sampling] = (), devices: Optional[Sequence[int]] = None,
+                 group: Optional[Group] = None):
         self._params = program.params()
         self._sequences: Sequence[int] = ()  # whose pages the page table has
         self._next: List[int] = []  # the position of the token that each is to take
@@ -139,7 +142,7 @@ class Decoder:
         if self._pages > limit:
             raise ValueError(f"{positions} positions are more than the program's {limit * page}")
         loaded = [weights] if isinstance(weights, Weights) else weights
-        self._ranks = Ranks(program, loaded, devices)
+        self._ranks = Ranks(program, loaded, devices, group)
         self._first = self._ranks.all[0]
         self._run, self._buffers = self._first.run, self._first.buffers
         self._set_dim("max_pages", self._pages)

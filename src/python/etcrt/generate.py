@@ -4,6 +4,8 @@ The program is a decode step of the library's models (ir-examples/qwen3.etir and
 with the folder's config.json. Prompts go through it token by token, or where the program takes
 several new tokens of a sequence, in pieces as large as it takes. Each new token is the one with the
 largest logit, or in a program that was compiled with `-D sampling=true` one that is drawn.
+
+With --join, a process runs one rank of a program with a mesh, as torchrun, mpirun or srun start it.
 """
 
 import argparse
@@ -15,6 +17,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from ._library import Error
 from .decoder import MOST_STEPS, Decoder, Piece, Sampling
+from .group import Group
 from .program import Program
 from .ranks import load_weights
 from .weights import Checkpoint
@@ -172,6 +175,11 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--devices", type=device_numbers,
                         help="of a program that was compiled with -D tp=N: the GPU of each rank, "
                              "0,1,.. by default")
+    parser.add_argument("--join", action="store_true",
+                        help="run one rank here, with a process for each of the others, as the "
+                             "environment of torchrun, mpirun or srun says; rank 0 prints")
+    parser.add_argument("--join-timeout", type=float, default=30.0, metavar="SECONDS",
+                        help="how long ranks wait for each other, 30 by default")
     parser.add_argument("--quiet", action="store_true", help="no timings")
     return parser.parse_args(arguments)
 
@@ -195,7 +203,37 @@ def _tokenizer(folder: Path) -> Any:
     return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
-def _run(options: argparse.Namespace) -> None:
+class _Outlet:
+    """What is printed of the texts: by rank 0, where each rank has a process."""
+
+    def __init__(self, options: argparse.Namespace, tokenizer: Any, tells: bool):
+        self.times: List[float] = []
+        self._tokenizer, self._tells = tokenizer, tells
+        self._scores, self._one = options.logprobs, len(options.prompts) == 1
+        self._printer = _Printer(tokenizer)
+
+    def add(self, decoder: Decoder, i: int, token: int) -> None:
+        self.times.append(time.perf_counter())
+        if not self._tells:
+            return
+        if self._scores:
+            scored = decoder.scored[i]
+            print(json.dumps({"prompt": i, "token": token, "text": self._tokenizer.decode([token]),
+                              "logprob": scored.logprob, "best": scored.best}), flush=True)
+        elif self._one:
+            self._printer.add(token)
+
+    def end(self, made: Sequence[Sequence[int]]) -> None:
+        if not self._tells or self._scores:
+            return
+        if self._one:
+            print()
+            return
+        for tokens in made:
+            print(json.dumps(self._tokenizer.decode(tokens), ensure_ascii=False))
+
+
+def _run(options: argparse.Namespace, group: Optional[Group], program: Program) -> None:
     config = json.loads((options.folder / "config.json").read_text())
     prefix = "language_model." if "text_config" in config else ""
     config = config.get("text_config", config)
@@ -206,34 +244,20 @@ def _run(options: argparse.Namespace) -> None:
         raise ValueError("a prompt has no tokens")
     sampling = _sampling(options, len(prompts))
     begin = time.perf_counter()
-    program = Program(options.program)
-    weights = load_weights(program, Checkpoint(options.folder), options.devices, prefix)
+    weights = load_weights(program, Checkpoint(options.folder), options.devices, prefix, group)
     loaded = time.perf_counter()
     positions = max(map(len, prompts)) + options.max_tokens
     decoder = Decoder(program, weights, config, len(prompts), positions, options.sms, sampling,
-                      options.devices)
+                      options.devices, group)
     if options.logprobs and not decoder.scores:
         raise ValueError("--logprobs: the program was compiled without `-D logprobs=N`")
-    printer = _Printer(tokenizer)
-    times: List[float] = []
-
-    def on_token(i: int, token: int) -> None:
-        times.append(time.perf_counter())
-        if options.logprobs:
-            scored = decoder.scored[i]
-            print(json.dumps({"prompt": i, "token": token, "text": tokenizer.decode([token]),
-                              "logprob": scored.logprob, "best": scored.best}), flush=True)
-        elif len(prompts) == 1:
-            printer.add(token)
-
+    tells = group is None or group.own_rank == 0
+    outlet = _Outlet(options, tokenizer, tells)
     made = generate(decoder, prompts, options.max_tokens, end_tokens(options.folder, config),
-                    on_token, 1 if options.logprobs else options.ahead)
-    if len(prompts) == 1 and not options.logprobs:
-        print()
-    elif not options.logprobs:
-        for tokens in made:
-            print(json.dumps(tokenizer.decode(tokens), ensure_ascii=False))
-    if not options.quiet and times:
+                    lambda i, token: outlet.add(decoder, i, token), 1 if options.logprobs else options.ahead)
+    outlet.end(made)
+    times = outlet.times
+    if not options.quiet and times and tells:
         count = max(map(len, made))
         rest = (times[-1] - times[0]) * 1e3 / max(count - 1, 1)
         print(f"{sum(each.bytes() for each in weights) / 1e9:.2f} GB loaded in {loaded - begin:.2f} s, first token after "
@@ -243,10 +267,17 @@ def _run(options: argparse.Namespace) -> None:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Exit code 0, or 1 with a message."""
+    group: Optional[Group] = None
     try:
-        _run(_parse(arguments))
+        options = _parse(arguments)
+        program = Program(options.program)
+        if options.join:
+            group = Group.join(program, timeout=options.join_timeout)
+        _run(options, group, program)
     except (Error, OSError, ValueError, KeyError, json.JSONDecodeError) as error:
-        what = f"config.json has no {error}" if isinstance(error, KeyError) else error
+        what = f"config.json has no {error}" if isinstance(error, KeyError) else str(error)
+        if group and not what.startswith("rank "):
+            what = f"rank {group.own_rank}: {what}"
         print(f"etc-generate: error: {what}", file=sys.stderr)
         return 1
     return 0

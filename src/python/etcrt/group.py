@@ -58,6 +58,7 @@ class Group:
         call("etc_group_describe", self.handle, ctypes.byref(info))
         self.ranks: int = info.ranks
         self.own_rank: Optional[int] = None if info.own_rank < 0 else info.own_rank
+        self.device: Optional[int] = None if info.device < 0 else info.device  # of the own rank, of a GPU
         own = range(info.ranks) if info.own_rank < 0 else [info.own_rank]
         self.members: List[Runtime] = [self._member(rank) for rank in own]
 

@@ -1,7 +1,7 @@
-"""The ranks of a decode step, all in this process, with the memory of each."""
+"""The ranks of a decode step in this process, all of them or one, with the memory of each."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable, Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from ._library import Error, call
 from .group import Group
@@ -27,32 +27,50 @@ def number_of_ranks(program: Program, devices: Optional[Sequence[int]] = None) -
     return least
 
 
+class _Member(NamedTuple):
+    """A rank of this process; None: the program has no mesh."""
+
+    rank: Optional[int]
+    place: Place
+
+
 def load_weights(program: Program, checkpoint: Checkpoint, devices: Optional[Sequence[int]] = None,
-                 prefix: str = "") -> List[Weights]:
+                 prefix: str = "", group: Optional[Group] = None) -> List[Weights]:
     """Those of each rank, on its device: rank 0 on device 0, and so on, or on `devices`. Of a program
-    without a mesh one. All ranks load at the same time."""
-    ranks = number_of_ranks(program, devices)
-    places = _places(program, ranks, devices)
+    without a mesh one, and of a `group` with a process for each rank that of the own rank. All ranks
+    of this process load at the same time."""
+    members = _members(program, devices, group)
+    ranks = group.ranks if group else len(members)
 
-    def load(rank: int) -> Weights:
+    def load(member: _Member) -> Weights:
+        member.place.use()
+        if member.rank is None:
+            return Weights(program, checkpoint, prefix=prefix)
         try:
-            places[rank].use()
-            return Weights(program, checkpoint, prefix=prefix, rank=rank, ranks=ranks)
+            return Weights(program, checkpoint, prefix=prefix, rank=member.rank, ranks=ranks)
         except Error as error:
-            raise Error(error.status, f"rank {rank}: {error}" if ranks else str(error)) from None
+            raise Error(error.status, f"rank {member.rank}: {error}") from None
 
-    with ThreadPoolExecutor(len(places)) as pool:
-        return list(pool.map(load, range(len(places))))
+    with ThreadPoolExecutor(len(members)) as pool:
+        return list(pool.map(load, members))
 
 
-def _places(program: Program, ranks: int, devices: Optional[Sequence[int]]) -> List[Place]:
-    if program.target() == "host":
+def _members(program: Program, devices: Optional[Sequence[int]], group: Optional[Group]) -> List[_Member]:
+    on_host = program.target() == "host"
+    if group:
+        if devices is not None or group.own_rank is None:
+            raise ValueError("a group with a process for each rank says where its rank is")
+        return [_Member(group.own_rank, Place(not on_host, group.device))]
+    ranks = number_of_ranks(program, devices)
+    if on_host:
         if devices is not None:
             raise ValueError("the program runs on the host, so its ranks have no devices")
-        return [Place(False)] * max(ranks, 1)
-    if devices is None:
-        return [Place(True, rank) for rank in range(ranks)] or [Place(True)]
-    return [Place(True, device) for device in devices]
+        places = [Place(False)] * max(ranks, 1)
+    elif devices is None:
+        places = [Place(True, rank) for rank in range(ranks)] or [Place(True)]
+    else:
+        places = [Place(True, device) for device in devices]
+    return [_Member(rank if ranks else None, place) for rank, place in enumerate(places)]
 
 
 class Rank:
@@ -86,23 +104,22 @@ class Rank:
 
 
 class Ranks:
-    """All ranks, which are launched together; of a program without a mesh one."""
+    """All ranks of this process, which are launched together; of a program without a mesh one."""
 
     def __init__(self, program: Program, weights: Sequence[Weights],
-                 devices: Optional[Sequence[int]] = None):
-        count = number_of_ranks(program, devices)
-        places = _places(program, count, devices)
-        if len(weights) != len(places):
-            raise ValueError(f"weights of {len(weights)} ranks for {len(places)}")
-        self._on_device = places[0].on_device
-        self._group: Optional[Group] = None
-        if count:
-            on = [place.device for place in places if place.device is not None]
-            self._group = Group(program, devices=on) if self._on_device else Group(program, count)
-        else:
-            places[0].use()
+                 devices: Optional[Sequence[int]] = None, group: Optional[Group] = None):
+        members = _members(program, devices, group)
+        if len(weights) != len(members):
+            raise ValueError(f"weights of {len(weights)} ranks for {len(members)}")
+        self._on_device = members[0].place.on_device
+        self._group = group
+        if group is None and members[0].rank is not None:
+            on = [member.place.device for member in members if member.place.device is not None]
+            self._group = Group(program, devices=on) if on else Group(program, len(members))
+        elif group is None:
+            members[0].place.use()
         runs = self._group.members if self._group else [Runtime(program)]
-        self.all = [Rank(run, place) for run, place in zip(runs, places)]
+        self.all = [Rank(run, member.place) for run, member in zip(runs, members)]
         for rank, loaded in zip(self.all, weights):
             rank.run.bind_weights(loaded)
 

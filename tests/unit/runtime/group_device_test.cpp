@@ -261,6 +261,7 @@ TEST_CASE("ranks with a process each reach each other's memory by its handle") {
     fake.block_words = kBlockWords;
     REQUIRE(group.Describe().ranks == 2);
     REQUIRE(group.Describe().own_rank == rank);
+    REQUIRE(group.Describe().device == rank);
     REQUIRE(FailureOf([&] { (void)group.Rank(1 - rank); }).text ==
             "rank " + std::to_string(1 - rank) + " is of another process: this one is rank " +
                 std::to_string(rank));
@@ -280,6 +281,15 @@ TEST_CASE("ranks with a process each reach each other's memory by its handle") {
       REQUIRE(fake.allocations.at(reinterpret_cast<void*>(launch.block[kBegun])) == 2 << 20);
     }
     group.Synchronize();
+    for (const size_t bytes : {size_t{0}, size_t{3}, size_t{1} << 19, (size_t{3} << 19) + 1}) {
+      const std::string own_bytes(bytes, static_cast<char>('a' + rank));
+      std::string of_all(2 * bytes, ' ');
+      group.Gather(own_bytes.data(), static_cast<int64_t>(bytes), of_all.data());
+      REQUIRE(of_all == std::string(bytes, 'a') + std::string(bytes, 'b'));
+    }
+    char unused[4] = {};
+    REQUIRE(FailureOf([&] { group.Gather(unused, 1 + rank, unused); }).text ==
+            "rank 1 gathers 2 bytes, but rank 0 1");
   });
   CHECK(fake.launches.size() == 2);
   CHECK(fake.imported.empty());

@@ -109,6 +109,30 @@ TEST_CASE("ranks find each other and exchange what they have") {
   }
 }
 
+TEST_CASE("what callers bring is no proposal, and no two ranks do different things") {
+  std::vector<Outcome> all = JoinAll(OptionsOf(2, milliseconds(5000)));
+  REQUIRE(all[0].rendezvous != nullptr);
+  std::thread ahead([&] {
+    std::vector<std::string> said;
+    CHECK(all[1].rendezvous->Gather("one", &said).Ok());
+    CHECK(said == std::vector<std::string>{"zero", "one"});
+  });
+  std::this_thread::sleep_for(milliseconds(50));
+  const std::string* found = nullptr;
+  CHECK(all[0].rendezvous->Look(&found).Ok());
+  CHECK(found == nullptr);
+  std::vector<std::string> said;
+  CHECK(all[0].rendezvous->Gather("zero", &said).Ok());
+  ahead.join();
+  ForEach(2, [&](size_t rank) {
+    std::vector<std::string> others;
+    const Status status = rank == 0 ? all[0].rendezvous->Gather("data", &others)
+                                    : all[1].rendezvous->Exchange("proposal", &others);
+    CHECK(status.code == ETC_ERROR_GROUP);
+    CHECK(status.message.ends_with("says what makes no sense"));
+  });
+}
+
 TEST_CASE("ranks that do not come are named on all others") {
   std::vector<RendezvousOptions> options = OptionsOf(5, milliseconds(1500));
   const std::string text =
@@ -165,7 +189,7 @@ TEST_CASE("another version of the protocol is said to both") {
   Connection other = Stranger(options[0].at, Header(7, Message::kHello, 3) + "new");
   rank.join();
   CHECK(zero.message ==
-        "a process speaks version 7 of the protocol of groups, and rank 0 version 1: they have "
+        "a process speaks version 7 of the protocol of groups, and rank 0 version 2: they have "
         "different versions of libetcrt");
   for (const Deadline deadline(milliseconds(5000)); !deadline.HasPassed();) {
     other.Receive();
