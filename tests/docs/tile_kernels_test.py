@@ -24,7 +24,8 @@ WHOLE = {
     "SendParts": OVER_RANKS,
     **dict.fromkeys(("ManyRowsForPeers", "ManyRowsWithParts"), '"gemm_rs '),
     **dict.fromkeys(("SendRows", "OwnManyRows", "ManyRowsOfPeers"), '"ag_gemm '),
-    **dict.fromkeys(("SendRowsToExperts", "SendFound", "AddFound"), '"moe_ranks '),
+    **dict.fromkeys(("SendRowsToOthers", "SendFoundBack", "AddFound"), '"moe_ranks 33 2"'),
+    **dict.fromkeys(("SendRowsToExperts", "SendFound"), '"moe_ranks 33 2+together"'),
 }
 
 

@@ -1,5 +1,6 @@
 """moe_ranks.etir: the experts of one layer, of which ranks have rows and experts each. The variant is the
-number of ranks; in that of `2+idle` all rows go to experts of the first rank."""
+number of ranks; in that of `2+idle` all rows go to experts of the first rank, and in that of `2+together`
+the rows of all ranks are multiplied together."""
 
 import numpy as np
 
@@ -27,5 +28,6 @@ def make(tokens, rng, variant="2"):
         normed = settle_tokens(CONFIG, h, norm, router)
     layer = {name: from_bf16(tensor) for name, tensor in bits.items()}
     out = from_bf16(h) + experts.mixture(CONFIG, router, layer, normed)[0]
+    options = ["-D", f"tp={ranks}", *(["-D", "rank_by_rank=false"] if way == "together" else [])]
     return Case({"tokens": tokens}, dict(h=h, norm=norm, **bits),
-                {"out": Expectation(out, np.uint16, 5e-3)}, options=["-D", f"tp={ranks}"])
+                {"out": Expectation(out, np.uint16, 5e-3)}, options=options)

@@ -4,11 +4,14 @@
 //   SendRowsToExperts  task (to, b): row b of x, at rank `to`, if that has an expert of the row
 //   SendFound          task (to, b, c): `columns` sums of what the own experts found for row b of
 //                      rank `to`, there, if they have a choice of the row
+//   SendRowsToOthers   task (i, to): of the i-th `rows` rows of x those that rank `to` has experts
+//                      of, there, if it is another; a rank has the rows of the d-th behind at d
+//   SendFoundBack      task (b, c): what SendFound sends, of the rows of the d-th rank behind alone
 //   AddFound           task (b, c): the sums of the ranks that have experts of row b, by rank,
 //                      and the residual stream
 //
-// The rows of rank r stand behind those of the ranks before it, at every rank. A choice of another
-// rank's expert has a slot behind z (ListExperts). A thread has 16 bytes.
+// But for SendRowsToOthers, the rows of rank r stand behind those of the ranks before it, at every
+// rank. A choice of another rank's expert has a slot behind z (ListExperts). A thread has 16 bytes.
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -57,10 +60,73 @@ struct SendRowsToExperts {
   }
 };
 
-/// Config: columns. Args: z f32 [slots, N], slot i32 [B * ranks, top], weight f32 [B * ranks, top],
-/// found symmetric f32 [ranks, B, N]; N and `columns` are multiples of 4.
+/// Config: own, rows. Args: x bf16 [B, K], chosen i32 [B, top], sent symmetric bf16 [ranks, B, K];
+/// K is a multiple of 8. The epilogue warp does all of it, as in SendRows.
 template <class Config, class Args>
-struct SendFound {
+struct SendRowsToOthers {
+  static constexpr int kRun = 8;       // elements of a load
+  static constexpr int kInFlight = 8;  // loads of a lane
+  static constexpr int kDepth = int(Args::x_1);
+  static constexpr int kTop = int(Args::chosen_1);
+  static_assert(kDepth % kRun == 0, "rows begin at multiples of 16 bytes");
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = 0;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
+
+  ETC_DEVICE SendRowsToOthers(Consumer& consumer, const Args&) { consumer.Begin(); }
+  ETC_DEVICE void Run(Consumer&, const Args&, int, int) {}
+
+  class Reduction {
+   public:
+    using Exists = void;
+    static constexpr bool kExists = true;
+    static constexpr int kPartialsBytes = 0;
+
+    /// The consumers have waited for the choices, and until all peers have begun the launch.
+    ETC_DEVICE Reduction(EpilogueWarp& epilogue_warp, const Args&) { epilogue_warp.WaitBegin(); }
+
+    ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int i, int to) {
+      const auto& peers = args.dims.peers;
+      if (to == peers.rank) {
+        return;
+      }
+      const i64 behind = (peers.rank + peers.ranks - to) % peers.ranks;
+      bf16* rows = peers.At(args.sent.own, to) + behind * args.x_0 * kDepth;
+      const i64 begin = i64(i) * Config::rows;
+      const i64 end = args.x_0 - begin < Config::rows ? args.x_0 : begin + Config::rows;
+#pragma unroll 1
+      for (i64 b = begin; b < end; ++b) {
+        if ((RanksOfRow<kTop, int(Config::own)>(args.chosen, b) >> to & 1) != 0) {
+          Copy(epilogue_warp, rows + b * kDepth, args.x + b * kDepth);
+        }
+      }
+    }
+
+   private:
+    static ETC_DEVICE void Copy(const EpilogueWarp& epilogue_warp, bf16* to, const bf16* from) {
+      constexpr int kRuns = kDepth / kRun;
+#pragma unroll 1
+      for (int begin = epilogue_warp.lane; begin < kRuns; begin += kInFlight * 32) {
+        Vec4 words[kInFlight];
+#pragma unroll
+        for (int n = 0; n < kInFlight; ++n) {
+          words[n] = LoadGlobalIf(from + (begin + n * 32) * kRun, begin + n * 32 < kRuns);
+        }
+#pragma unroll
+        for (int n = 0; n < kInFlight; ++n) {
+          if (begin + n * 32 < kRuns) {
+            StoreGlobal(to + (begin + n * 32) * kRun, words[n]);
+          }
+        }
+      }
+    }
+  };
+};
+
+/// Sends what was found for a row to the rank whose it is.
+template <class Config, class Args>
+struct FoundSender {
   static constexpr int kOutputs = int(Args::z_1);
   static constexpr int kTop = int(Args::slot_1);
   static constexpr int kColumns = int(Config::columns);
@@ -69,13 +135,10 @@ struct SendFound {
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 0;
 
-  static ETC_DEVICE void Load(Loader&, const Args&, int, int, int) {}
-
-  ETC_DEVICE SendFound(Consumer&, const Args&) {}
-
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int to, int b, int c) {
-    i64 rows = args.found_1;
-    i64 row = i64(to) * rows + b;
+ protected:
+  /// `row` is where the choices of the row stand in slot and weight.
+  static ETC_DEVICE void Send(const Consumer& consumer, const Args& args, i64 to, i64 row, int b,
+                              int c) {
     u32 slots[kTop];
     float weights[kTop];
     bool any = false;
@@ -90,7 +153,7 @@ struct SendFound {
       return;
     }
     const auto& peers = args.dims.peers;
-    float* out = peers.At(args.found.own, to) + (peers.rank * rows + b) * kOutputs;
+    float* out = peers.At(args.found.own, to) + (peers.rank * args.found_1 + b) * kOutputs;
     int end = min((c + 1) * kColumns, kOutputs);
     for (int n = c * kColumns + consumer.thread * 4; n < end; n += Consumer::kThreads * 4) {
       Vec4 z[kTop];
@@ -110,6 +173,32 @@ struct SendFound {
       StoreGlobal(out + n, Vec4{FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
                                 FloatToBits(sums[3])});
     }
+  }
+};
+
+/// Config: columns. Args: z f32 [slots, N], slot i32 [B * ranks, top], weight f32 [B * ranks, top],
+/// found symmetric f32 [ranks, B, N]; N and `columns` are multiples of 4.
+template <class Config, class Args>
+struct SendFound : FoundSender<Config, Args> {
+  static ETC_DEVICE void Load(Loader&, const Args&, int, int, int) {}
+
+  ETC_DEVICE SendFound(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int to, int b, int c) {
+    this->Send(consumer, args, to, i64(to) * args.found_1 + b, b, c);
+  }
+};
+
+/// The same with slot i32 [B, top], weight f32 [B, top] and the scalar d.
+template <class Config, class Args>
+struct SendFoundBack : FoundSender<Config, Args> {
+  static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
+
+  ETC_DEVICE SendFoundBack(Consumer&, const Args&) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int c) {
+    const auto& peers = args.dims.peers;
+    this->Send(consumer, args, (peers.rank + args.scalars.d) % peers.ranks, b, b, c);
   }
 };
 
