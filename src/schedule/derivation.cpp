@@ -176,7 +176,7 @@ class Derivation {
   }
 
   /// A loader follows its own waits only, not those that others do before its consumers': what it
-  /// reads it waits for as another call of the iteration does.
+  /// reads it waits for as another call of the iteration does, else for all of it.
   void WaitInLoader(const Dependence& dependence) {
     const ProgramCall& to = program_.calls[dependence.to];
     const std::vector<Argument> written = WrittenBy(program_.calls[dependence.from]);
@@ -189,8 +189,10 @@ class Derivation {
     for (PlannedEvent& planned : plan_.events) {
       bool whole = planned.from == dependence.from && IsOfAllTasks(planned);
       auto same = std::find_if(planned.waits.begin(), planned.waits.end(), [&](const auto& wait) {
-        return CommonRepeats(program_.calls[wait.call], to) == to.repeats.size() &&
-               !wait.from_initial && !wait.guard && !wait.first_only;
+        const ProgramCall& other = program_.calls[wait.call];
+        return CommonRepeats(other, to) == to.repeats.size() &&
+               other.repeats.size() == to.repeats.size() && !wait.from_initial && !wait.guard &&
+               !wait.first_only;
       });
       if (whole && same != planned.waits.end()) {
         PlannedWait wait = *same;
@@ -201,6 +203,8 @@ class Derivation {
         return;
       }
     }
+    waits_.Add(dependence, {}, waits_.OfAll(dependence, IsOnOneRank(dependence)), false);
+    ApplyEvents();
   }
 
   std::vector<Argument> WrittenBy(const ProgramCall& call) const {
