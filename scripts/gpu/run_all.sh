@@ -57,6 +57,9 @@ check "debug checks" "$python" -B scripts/gpu/check_debug.py --etc "$ETC"
 check "compute-sanitizer" scripts/gpu/check_races.sh
 check "ranks" scripts/gpu/check_ranks.sh
 check "ranks that fail" "$python" -B scripts/gpu/check_faults.py
+if [ "$(nvidia-smi -L | wc -l)" -gt 1 ]; then
+  check "commands of one rank" env ETC_DEVICE= "$python" -B tests/python/processes_test.py
+fi
 
 if "${PYTHON:-python3}" -c "import torch, transformers" 2>/dev/null; then
   check "the decode step against PyTorch" scripts/gpu/check_decode.sh

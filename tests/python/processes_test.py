@@ -1,5 +1,5 @@
-"""`etc run --join` and `etc-generate --join`: a process for each rank, on the host target. $ETC compiles,
-$ETCRT is the runtime library."""
+"""`etc run --join` and `etc-generate --join`: a process for each rank, on the host target, or with $ETC_DEVICE,
+options of `etc compile`, on two GPUs. $ETC compiles, $ETCRT is the runtime library."""
 
 import json
 import os
@@ -14,11 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "src" / "python"), str(ROOT / "tests" / "sampling")]
 
-from steps_test import Model  # noqa: E402
+from steps_test import DEVICE, SMS, TARGET, Model  # noqa: E402
 
 ETC = os.environ["ETC"]
+ON_HOST = DEVICE is None
 EXAMPLES = ROOT / "ir-examples"
 LIMIT = 120  # seconds for a process
+FEW_SMS = ["--sms", 2] if ON_HOST else []
 
 # A tokenizer whose tokens are numbers, in the place of the package.
 TOKENIZERS = '''
@@ -47,8 +49,8 @@ class Processes:
 
     def __init__(self, command, ranks, started=None, **environment):
         common = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_PORT": str(free_port()), **environment}
-        common.pop("LOCAL_RANK", None)
-        self.all = [subprocess.Popen([*map(str, command(rank))], env={**common, "RANK": str(rank)},
+        self.all = [subprocess.Popen([*map(str, command(rank))],
+                                     env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                     for rank in range(ranks if started is None else started)]
 
@@ -85,8 +87,8 @@ class RunTest(unittest.TestCase):
     @classmethod
     def compiled(cls, name, *options, watchdog=20):
         path = cls.folder / f"{name}{len(options)}.{watchdog}.etca"
-        subprocess.run([ETC, "compile", EXAMPLES / f"{name}.etir", "--arch", "host", "--no-proofs",
-                        "--watchdog", str(watchdog), *options, "-o", path], check=True)
+        subprocess.run([ETC, "compile", EXAMPLES / f"{name}.etir", *TARGET, "--no-proofs", "--watchdog",
+                        str(watchdog), *options, "-o", path], check=True)
         return path
 
     def together(self, command, ranks, **more):
@@ -95,8 +97,10 @@ class RunTest(unittest.TestCase):
 
     def test_ranks_print_and_write_what_one_process_does(self):
         for name, ranks, size in (("all_reduce", 2, "n=777"), ("mlp_tp", 4, "rows=3"), ("mlp_tp", 1, "rows=1")):
+            if ranks > 2 and not ON_HOST:
+                continue
             with self.subTest(name=name, ranks=ranks):
-                words = [ETC, "run", self.artifacts[name], "--dim", size, "--sms", 2, "--seed", 5]
+                words = [ETC, "run", self.artifacts[name], "--dim", size, *FEW_SMS, "--seed", 5]
                 y, joined_y = (self.folder / f"{name}.{ranks}.{how}.npy" for how in ("one", "joined"))
                 alone = subprocess.run(map(str, [*words, "--dim", f"tp={ranks}"]), capture_output=True,
                                        text=True, check=True).stdout
@@ -108,14 +112,15 @@ class RunTest(unittest.TestCase):
                 self.assertEqual(joined_y.read_bytes(), y.read_bytes())
 
     def test_each_process_checks_each_launch_of_a_source(self):
+        place = [] if ON_HOST else ["--device", "gpu", *TARGET]
         ended = self.together(lambda rank: [ETC, "run", EXAMPLES / "all_reduce.etir", "--dim", "n=65", "--dim",
-                                            "tp=2", "--sms", 2, "--check", "--repeat", 3, "--join"], 2)
+                                            "tp=2", *FEW_SMS, *place, "--check", "--repeat", 3, "--join"], 2)
         self.assertEqual([code for code, _, _ in ended], [0, 0])
         self.assertRegex(ended[0][1], r"%y: .* 0 of 130 mismatch: ok\n3 launches")
         self.assertEqual(ended[1][1], "")
 
     def test_an_error_is_said_with_the_rank(self):
-        words = [ETC, "run", self.artifacts["all_reduce"], "--sms", 2, "--join"]
+        words = [ETC, "run", self.artifacts["all_reduce"], *FEW_SMS, "--join"]
         ended = self.together(lambda rank: [*words, "--dim", f"n={777 + rank}"], 2)
         self.assertEqual([code for code, _, _ in ended], [2, 2])
         for _, out, errors in ended:
@@ -133,7 +138,7 @@ class RunTest(unittest.TestCase):
             self.assertIn("rank 1 has another artifact", errors)
 
     def test_a_process_that_dies_ends_the_others(self):
-        words = [ETC, "run", self.artifacts["all_reduce"], "--dim", "n=4096", "--sms", 1, "--repeat", 1000000,
+        words = [ETC, "run", self.artifacts["all_reduce"], "--dim", "n=4096", *FEW_SMS, "--repeat", 1000000,
                  "--join"]
         with Processes(lambda rank: words, 2) as processes:
             time.sleep(3)
@@ -169,13 +174,13 @@ class GenerateTest(Model):
         super().setUpClass()
         (cls.path / "tokenizer.json").write_text("{}")
         (cls.path / "tokenizers.py").write_text(TOKENIZERS)
-        cls.programs = {ranks: cls.path / f"drawing{ranks}.etca" for ranks in (2, 4)}
+        cls.programs = {ranks: cls.path / f"drawing{ranks}.etca" for ranks in ((2, 4) if ON_HOST else (2,))}
         for ranks, _ in cls.programs.items():
             cls.compiled(f"drawing{ranks}", "-D", f"tp={ranks}", "-D", "sampling=true", "--watchdog", "60")
 
     def words(self, ranks, *more):
         return [sys.executable, "-B", "-m", "etcrt.generate", self.programs[ranks], self.path, "5 17 900", "1000",
-                "--max-tokens", 9, "--sms", 1, "--temperature", 0.8, "--seed", 11, "--quiet", *more]
+                "--max-tokens", 9, "--sms", min(SMS, 1), "--temperature", 0.8, "--seed", 11, "--quiet", *more]
 
     def together(self, command, ranks, **more):
         paths = os.pathsep.join([str(ROOT / "src" / "python"), str(self.path)])
@@ -200,7 +205,7 @@ class GenerateTest(Model):
                   "weights = load_weights(group.program, etcrt.Checkpoint(sys.argv[2]), group=group)\n"
                   "config = json.load(open(sys.argv[2] + '/config.json'))\n"
                   "ways = [Sampling(temperature=1.0, seed=seed) for seed in (3, 4)]\n"
-                  "decoder = Decoder(group.program, weights, config, 2, 64, 1, ways, group=group)\n"
+                  f"decoder = Decoder(group.program, weights, config, 2, 64, {min(SMS, 1)}, ways, group=group)\n"
                   "print(generate(decoder, [[5, 17], [900]], 8, [], lambda i, token: None), sum(w.bytes() for w in weights))\n")
         ended = self.together(lambda rank: [sys.executable, "-B", "-c", script, self.programs[2], self.path], 2)
         self.assertEqual([(code, errors) for code, _, errors in ended], [(0, ""), (0, "")])
