@@ -6,7 +6,7 @@ file(GLOB_RECURSE kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/kernels CONFIGUR
      ${PROJECT_SOURCE_DIR}/kernels/*.cuh ${PROJECT_SOURCE_DIR}/kernels/*.etir
      ${PROJECT_SOURCE_DIR}/kernels/tuning/*.json)
 list(SORT kernel_headers)
-set(text_names ${kernel_headers} host_prelude.h host_peers.h host_watchdog.h host_profile.h host_queue.h host_counted_queue.h bandwidth.etir)
+set(text_names ${kernel_headers} host_prelude.h host_peers.h host_watchdog.h host_profile.h host_queue.h host_counted_queue.h host_cta_events.h host_cta_watchdog.h bandwidth.etir)
 list(TRANSFORM kernel_headers PREPEND ${PROJECT_SOURCE_DIR}/kernels/)
 set(text_files ${kernel_headers} ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_prelude.h
     ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_peers.h
@@ -14,6 +14,8 @@ set(text_files ${kernel_headers} ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_prelude.h
     ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_profile.h
     ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_queue.h
     ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_counted_queue.h
+    ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_cta_events.h
+    ${CMAKE_CURRENT_SOURCE_DIR}/emit/host_cta_watchdog.h
     ${CMAKE_CURRENT_SOURCE_DIR}/bench/bandwidth.etir)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/builtin_texts.cpp)

@@ -152,6 +152,10 @@ class CudaWriter {
       out.Line("");
       out.Open(fmt::format("ETC_DEVICE void {}, i64 sm, i64 sms) {{", head));
       WriteDeclarations(out, scope);
+      if (scope.raised().cta_counters > 0) {
+        out.Line(fmt::format("[[maybe_unused]] const CtaEvents cta_events(events, {});",
+                             scope.raised().block_bytes));
+      }
       WriteWalk(out, scope, role, arch_);
       out.Close();
     };

@@ -89,6 +89,10 @@ void WritePersistent(TextWriter& out, const RaisedKernel& raised, const std::str
     out.Line(fmt::format("{}::CtaTickets::Init();", space));
   }
   WriteOpenProfile(out, kernel);
+  if (raised.cta_counters > 0) {
+    out.Line(fmt::format("etc::CtaEvents(events, {}).Clear({});", raised.block_bytes,
+                         raised.cta_counters));
+  }
   out.Line(fmt::format("{}::CtaMemory block;", space));
   out.Open("if (block.IsHelper()) {");
   out.Open("if (block.IsLoader()) {");

@@ -98,6 +98,9 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope) {
           tensor.symmetric ? "symmetric" : "workspace", CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];
+      if (!event.first) {
+        continue;  // `via none`
+      }
       out.Line(fmt::format("[[maybe_unused]] const i64 e_{} = {};", event.name,
                            CxxExpr(scope, event.first)));
     }

@@ -70,7 +70,8 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
   for (const RaisedSignal& signal : signals) {
     const EventRef& ref = signal.ref;
     const Event& event = module.events[ref.event];
-    ETC_CHECK(event.realisation == Realisation::Counter);
+    const bool shared = event.realisation == Realisation::Shared;
+    ETC_CHECK(shared || event.realisation == Realisation::Counter);
     std::string loops, flat = "0LL", names, values;
     std::vector<std::string> indices;
     if (signal.one_thread) {
@@ -119,7 +120,9 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
     const std::string counter = fmt::format("e_{} + {}, u32({})", event.name, flat, count);
     const std::string events =
         ref.peer ? fmt::format("EventsAt(events, dims.peers, {})", CxxExpr(scope_, ref.peer))
-                 : (event.symmetric ? "Symmetric(events)" : "events");
+        : event.symmetric ? "Symmetric(events)"
+        : shared          ? "cta_events"
+                          : "events";
     if (place == nullptr) {
       out_.Line(fmt::format("{}{}.NotifyOne({}, {});", loops, events, role_, counter));
     } else if (!signal.watched) {

@@ -97,6 +97,10 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
       "inline void Consume(const Params& params, const Events& events, Consumer& consumer, "
       "i64 sm, i64 sms) {");
   WriteDeclarations(out, kernel_scope);
+  if (raised.cta_counters > 0) {
+    out.Line(fmt::format("u32 cta_counters[{}] = {{}};", raised.cta_counters));
+    out.Line("const CtaEvents cta_events{events, cta_counters};");
+  }
   WriteWalk(out, kernel_scope, Role::Consumer, Arch::Host);
   out.Close();
   out.Line("}");

@@ -8,6 +8,20 @@
 
 namespace etc {
 
+std::string_view Spelling(Realisation realisation) {
+  switch (realisation) {
+    case Realisation::Unset:
+      break;
+    case Realisation::Counter:
+      return "counter";
+    case Realisation::Shared:
+      return "shared";
+    case Realisation::None:
+      return "none";
+  }
+  ETC_CHECK(!"an event that is not realised");
+}
+
 Module::Module() {
   sms = symbols.Add({"sms", SymbolKind::Sms, {}, {}, {}, {}, {}});
   rank = symbols.Add({"rank", SymbolKind::Rank, {}, {}, {}, {}, {}});

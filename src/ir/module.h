@@ -92,7 +92,16 @@ constexpr int64_t kFlagHeaderBytes = 256;
 int64_t BytesPerElement(const Tensor& tensor);
 
 /// How an event is realised; Unset before scheduling.
-enum class Realisation : uint8_t { Unset, Counter };
+enum class Realisation : uint8_t {
+  Unset,
+  Counter,  // counters in global memory: tasks of any SM notify and wait
+  Shared,  // counters in the shared memory of each CTA: whoever notifies an element or waits for it
+           // is on one SM
+  None,    // that SM's own order of tasks, and a barrier of the threads that run them
+};
+
+/// `counter`, `shared`, `none`: the word behind `via`.
+std::string_view Spelling(Realisation realisation);
 
 struct EventDim {
   SymbolId var;  // named when the count depends on it
@@ -107,7 +116,7 @@ struct Event {
   ExprId count;
   Realisation realisation = Realisation::Unset;
   SourceRange range;
-  ExprId first = {};  // of a kernel: the number of its first counter
+  ExprId first = {};  // of a kernel: the number of its first counter, among those of its memory
   bool trigger = false;
   bool symmetric = false;  // peers may notify it
 };

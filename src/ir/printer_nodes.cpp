@@ -36,8 +36,10 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
   std::string first = event.first ? " at " + text_.Expr(event.first) : "";
   names_.Declare(decl.event);
   const char* word = event.trigger ? "trigger" : event.symmetric ? "event symmetric" : "event";
-  layout_.Line(fmt::format("{} {}{}{}{};", word, names_.Of(decl.event), head,
-                           event.realisation == Realisation::Counter ? " via counter" : "", first));
+  std::string via = event.realisation == Realisation::Unset
+                        ? ""
+                        : fmt::format(" via {}", Spelling(event.realisation));
+  layout_.Line(fmt::format("{} {}{}{}{};", word, names_.Of(decl.event), head, via, first));
 }
 
 void NodePrinter::Print(const CallNode& call, SourceRange range) {

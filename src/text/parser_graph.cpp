@@ -103,6 +103,17 @@ void Parser::BufferNode(std::vector<NodeId>& body) {
   body.push_back(module_->AddNode(BufferDecl{tensor}, RangeFrom(begin)));
 }
 
+Realisation Parser::RealisationWord() {
+  if (AcceptWord("none")) {
+    return Realisation::None;
+  }
+  if (Accept(TokenKind::KeywordShared)) {
+    return Realisation::Shared;
+  }
+  Expect(TokenKind::KeywordCounter);
+  return Realisation::Counter;
+}
+
 void Parser::EventNode(std::vector<NodeId>& body) {
   Token word = Take();
   uint32_t begin = word.range.begin;
@@ -129,9 +140,9 @@ void Parser::EventNode(std::vector<NodeId>& body) {
     event.count = Expression();
   }
   if (Accept(TokenKind::KeywordVia)) {
-    Expect(TokenKind::KeywordCounter);
-    event.realisation = Realisation::Counter;
-    event.first = Accept(TokenKind::KeywordAt) ? Expression() : ExprId{};
+    event.realisation = RealisationWord();
+    bool counts = event.realisation != Realisation::None;
+    event.first = counts && Accept(TokenKind::KeywordAt) ? Expression() : ExprId{};
   }
   EventId id = Declare(name, std::move(event));
   ExpectSemicolon();

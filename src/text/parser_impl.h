@@ -231,6 +231,7 @@ class Parser {
   // Graphs and kernels.
   void GraphNode(std::vector<NodeId>& body);
   void BufferNode(std::vector<NodeId>& body);
+  Realisation RealisationWord();
   void EventNode(std::vector<NodeId>& body);
   void CallStatement(std::vector<NodeId>& body);
   void RepeatNode(std::vector<NodeId>& body, void (Parser::*node)(std::vector<NodeId>&));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/events_of_sm.h"
 #include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
@@ -84,6 +85,12 @@ class GraphChecks {
     }
     const Event& event = module_.events[decl.event];
     CheckEvent(module_, event, exprs_, diagnostics_);
+    if (place_ == Place::Graph && IsOfSm(event)) {
+      diagnostics_.Error(DiagnosticKind::Via, event.range,
+                         fmt::format("`%{}` is `via {}` in a graph, but only a kernel says which "
+                                     "SM runs a task",
+                                     event.name, Spelling(event.realisation)));
+    }
     if (event.first && place_ == Place::Graph) {
       Misplaced(module_.RangeOf(event.first),
                 "an event has a place among the counters in a kernel only");
@@ -364,6 +371,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   CheckSchedule(module, kernel, diagnostics);
   CheckQueues(module, kernel, diagnostics);
   CheckCounters(module, kernel, diagnostics);
+  CheckVia(module, kernel, diagnostics);
   for (const Check& check : kernel.checks) {
     CheckLaunchCheck(module, check, exprs, diagnostics);
   }

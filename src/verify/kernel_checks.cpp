@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "analysis/events_of_sm.h"
 #include "analysis/samples.h"
 #include "ir/checked.h"
 #include "ir/evaluate.h"
@@ -163,12 +164,14 @@ struct Counters {
   ExprId places = {};  // of a queue, beside
 };
 
-/// In the order in which they are numbered: those of events, then the tickets of dispatches.
-std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel) {
+/// The counters of one memory in the order in which they are numbered: those of events, then in
+/// global memory the tickets of dispatches.
+std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel, Realisation via) {
   std::vector<Counters> all;
   for (NodeId id : kernel.declarations) {
     const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
-    if (declaration != nullptr && module.events[declaration->event].first) {
+    if (declaration != nullptr && module.events[declaration->event].first &&
+        module.events[declaration->event].realisation == via) {
       const Event& event = module.events[declaration->event];
       Counters& mine = all.emplace_back(Counters{"`%" + event.name + "`", event.first, 1, {}});
       for (const EventDim& dim : event.dims) {
@@ -178,7 +181,7 @@ std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel) {
   }
   for (const ShareSite& site : DispatchesOf(module, kernel)) {
     const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);
-    if (dispatch.tickets) {
+    if (dispatch.tickets && via == Realisation::Counter) {
       all.push_back({"a dispatch", dispatch.tickets, DispatchCounters(module, dispatch),
                      IterationsOf(module, site), dispatch.capacity});
     }
@@ -186,10 +189,9 @@ std::vector<Counters> CountersOf(const Module& module, const Kernel& kernel) {
   return all;
 }
 
-}  // namespace
-
-void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
-  const std::vector<Counters> all = CountersOf(module, kernel);
+void CheckCountersOf(const Module& module, const Kernel& kernel, Realisation via,
+                     Diagnostics& diagnostics) {
+  const std::vector<Counters> all = CountersOf(module, kernel, via);
   for (const Sizes& sizes : SampleSizes(module, kernel.where)) {
     auto value = [&](ExprId id) {
       return id ? EvaluateInt(module, id, sizes.dims, sizes.ranges) : std::optional<int64_t>(0);
@@ -218,6 +220,66 @@ void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diag
       next = end.value_or(next);
     }
   }
+}
+
+/// Whether the counters of a CTA fit into the shared memory of a launch.
+void CheckCtaCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  const Event* first = nullptr;
+  for (NodeId id : kernel.declarations) {
+    const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
+    if (declaration == nullptr ||
+        module.events[declaration->event].realisation != Realisation::Shared) {
+      continue;
+    }
+    const Event& event = module.events[declaration->event];
+    first = first == nullptr ? &event : first;
+    if (!MostCounters(module, kernel, event)) {
+      diagnostics.Error(DiagnosticKind::Via, event.range,
+                        fmt::format("`%{}` is `via shared`, but no bound of its number of elements "
+                                    "is known",
+                                    event.name));
+      return;
+    }
+  }
+  auto counters = CtaCounters(module, kernel);
+  if (first == nullptr || (counters && *counters <= kernel.shared_bytes / kCtaCounterBytes)) {
+    return;
+  }
+  diagnostics.Error(
+      DiagnosticKind::Via, first->range,
+      counters
+          ? fmt::format("events of `@{}` are `via shared`, but their {} counters take {} bytes "
+                        "of the {} that a launch has in shared memory",
+                        kernel.name, *counters, *counters * kCtaCounterBytes, kernel.shared_bytes)
+          : fmt::format("events of `@{}` are `via shared`, but no bound of their number of "
+                        "counters is known",
+                        kernel.name));
+}
+
+}  // namespace
+
+void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  CheckCountersOf(module, kernel, Realisation::Counter, diagnostics);
+  CheckCountersOf(module, kernel, Realisation::Shared, diagnostics);
+}
+
+void CheckVia(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  for (NodeId id : kernel.declarations) {
+    const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
+    if (declaration == nullptr || !IsOfSm(module.events[declaration->event])) {
+      continue;
+    }
+    const Event& event = module.events[declaration->event];
+    auto obstacle = FindViaObstacle(module, kernel, declaration->event, event.realisation);
+    if (obstacle) {
+      diagnostics
+          .Error(DiagnosticKind::Via, obstacle->range,
+                 fmt::format("`%{}` is `via {}`, but {}", event.name, Spelling(event.realisation),
+                             obstacle->why))
+          .notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
+    }
+  }
+  CheckCtaCounters(module, kernel, diagnostics);
 }
 
 namespace {

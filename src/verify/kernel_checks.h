@@ -29,6 +29,10 @@ void CheckAhead(const Dispatch& dispatch, Diagnostics& diagnostics);
 /// dispatch behind all of these and behind those of the dispatches before it.
 void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 
+/// What events inside of an SM need that the text shows, and room for their counters in the shared
+/// memory of a launch. That their tasks run on one SM is proved (src/analysis/proofs).
+void CheckVia(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+
 /// The slices that a check is of, and what it says of them.
 void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
                  Diagnostics& diagnostics);

@@ -68,6 +68,9 @@
 //   - Triggers stand in queues (queue_checks.cpp): each pushes the tasks of one case, a box, that
 //     have its indices for their first coordinates; tasks of cases in front of it arrive there,
 //     each at one element in its own iteration. A queue binds no flagged buffers.
+//   - An event that is `via shared` or `via none` (analysis/events_of_sm.h) stands in a kernel of
+//     shares whose tasks no data count, and no data decide its elements. Its counters fit into
+//     shared memory. `via none` orders what the consumers of an SM do, and no other role.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds flagged buffers
 //     only to operands that an implementation takes flagged.
 //   - A loader has at least one slot on its way.

@@ -61,6 +61,7 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, const Ker
   ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
+  ProveVia(prover, relations);
   if (kernel != nullptr) {
     ProveQueues(prover, relations, *kernel);
   }

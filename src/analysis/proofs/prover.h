@@ -74,6 +74,9 @@ void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read)
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
 void ProveOrder(Prover& prover, const EventRelations& relations);
+/// Proves that what an event inside of an SM orders runs on one SM. What is open is an error, too:
+/// who waits on another SM would wait without end, or not at all.
+void ProveVia(Prover& prover, const EventRelations& relations);
 /// Of a program of all ranks: proves that what is written or notified at a peer is there before
 /// the peer's launch ends.
 void ProveReceived(Prover& prover, const EventRelations& relations,

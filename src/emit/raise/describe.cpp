@@ -28,6 +28,10 @@ class Describer {
     }
     Parameters("flagged", raised_.flagged);
     Parameters("computed in the launch", raised_.computed);
+    if (raised_.cta_counters > 0) {
+      Line(1, fmt::format("{} counters of an SM's own events from byte {} of shared memory on",
+                          raised_.cta_counters, raised_.block_bytes));
+    }
     if (raised_.flags_begin) {
       Line(1, fmt::format("flags from byte {} of {} on", *raised_.flags_begin,
                           raised_.symmetric_flags ? "symmetric memory" : "the workspace"));

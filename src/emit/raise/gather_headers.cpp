@@ -76,9 +76,15 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
     names.push_back(raised.arch == Arch::Host ? "host_counted_queue.h"
                                               : "engine/counted_queue.cuh");
   }
+  if (raised.has_cta_counters) {
+    names.push_back(raised.arch == Arch::Host ? "host_cta_events.h" : "engine/cta_events.cuh");
+  }
   if (raised.has_watchdog) {
     names.push_back("engine/stalled.cuh");
     names.push_back(raised.arch == Arch::Host ? "host_watchdog.h" : "engine/watchdog.cuh");
+    if (raised.has_cta_counters && raised.arch == Arch::Host) {
+      names.push_back("host_cta_watchdog.h");
+    }
   }
   if (raised.has_profile) {
     names.push_back("engine/profile_record.cuh");

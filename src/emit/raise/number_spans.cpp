@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "analysis/events_of_sm.h"
 #include "emit/raise/known_values.h"
 #include "emit/raise/passes.h"
 #include "ir/printer.h"
@@ -169,6 +170,10 @@ void NumberSpans(RaisedModule& raised) {
     if (kernel.kernel.profile) {
       kernel.block_bytes = std::max<int64_t>(0, kernel.block_bytes - kProfileSharedBytes) / 16 * 16;
       Numberer(kernel).Run();
+    }
+    if (kernel.cta_counters > 0) {
+      int64_t counters = kernel.cta_counters * kCtaCounterBytes;
+      kernel.block_bytes = std::max<int64_t>(0, kernel.block_bytes - counters) / 16 * 16;
     }
   }
 }

@@ -35,6 +35,9 @@ void PlaceSignals(RaisedModule& raised) {
     }
     auto place = [&](const std::vector<EventRef>& refs, std::vector<RaisedSignal>& to) {
       for (const EventRef& ref : refs) {
+        if (module.events[ref.event].realisation == Realisation::None) {
+          continue;  // the barrier behind the waits is enough
+        }
         // Only the thread that waited for a tensor may read it.
         bool reads =
             ReadsTensor(module, ref) || ReadsTensor(module, module.events[ref.event].count);

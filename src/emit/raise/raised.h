@@ -277,6 +277,7 @@ struct RaisedKernel {
   std::map<NodeId, RaisedShare> shares = {};
   std::vector<RaisedSpan> spans = {};  // of a kernel with a profile
   int64_t block_bytes = 0;             // of the shared memory, what a CTA has for its roles
+  int64_t cta_counters = 0;            // of events inside of an SM, behind these bytes
   bool moves = false;  // a share begins behind the tasks that data gave to those in front of it
   std::set<NodeId> preloading = {};   // the shares and repeats that the loader walks
   std::set<NodeId> dispatching = {};  // the cases of dispatches, and the repeats around them
@@ -300,6 +301,7 @@ struct RaisedModule {
   bool has_dispatches = false;             // whether some kernel has one,
   bool has_queues = false;                 // one that is a queue,
   bool has_counted_queues = false;         // and one that counts its pushes
+  bool has_cta_counters = false;           // whether some kernel has events inside of an SM
   bool has_watchdog = false;               // whether launches of some kernel end that stand still
   bool has_profile = false;                // whether launches of some kernel leave a profile behind
   MessageTexts check_texts = {};           // what debug checks say, and what the watchdog says: the

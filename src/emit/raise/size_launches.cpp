@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/events_of_sm.h"
 #include "emit/raise/passes.h"
 #include "ir/evaluate.h"
 
@@ -26,6 +27,9 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
       (tensor.symmetric ? raised.symmetric : raised.buffers).push_back(std::move(place));
     } else if (const auto* counters = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[counters->event];
+      if (IsOfSm(event)) {
+        continue;
+      }
       RaisedPlace place{event.first, 1, {}};
       for (const EventDim& dim : event.dims) {
         place.extents.push_back(dim.extent);
@@ -45,6 +49,8 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
 void SizeLaunches(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     SizeMemory(raised.module, kernel);
+    kernel.cta_counters = CtaCounters(raised.module, kernel.kernel).value();
+    raised.has_cta_counters |= kernel.cta_counters > 0;
     for (RaisedLaunch& launch : kernel.launches) {
       const RaisedShare& share = kernel.shares.at(launch.share);
       if (!share.reads_ranges && share.loops == 0) {

@@ -1,5 +1,7 @@
 // What each role of a CTA does in the walk over a kernel's shares.
 
+#include <algorithm>
+
 #include "emit/raise/passes.h"
 #include "ir/loader_reads.h"
 #include "ir/walk.h"
@@ -43,10 +45,14 @@ bool FollowsData(const RaisedKernel& kernel) {
 }
 
 /// Whether the waits of a task may stand in the middle of it: where nobody looks at how long they
-/// take, and there is a class to say where they do.
-bool HandsWaits(const Kernel& kernel, const Share& share, const Impl* impl) {
-  return impl != nullptr && !impl->header.empty() && !share.waits.empty() && !kernel.profile &&
-         !kernel.watchdog && !HasChecks(kernel);
+/// take, there is a class to say where they do, and each is for a counter, which a warp can look at
+/// by itself. `via none` needs the barrier of all consumers.
+bool HandsWaits(const Module& module, const Kernel& kernel, const Share& share, const Impl* impl) {
+  bool counted = std::none_of(share.waits.begin(), share.waits.end(), [&](const EventRef& wait) {
+    return module.events[wait.event].realisation == Realisation::None;
+  });
+  return impl != nullptr && !impl->header.empty() && !share.waits.empty() && counted &&
+         !kernel.profile && !kernel.watchdog && !HasChecks(kernel);
 }
 
 }  // namespace
@@ -74,7 +80,8 @@ void WalkRoles(RaisedModule& raised) {
           kernel.loaders_read_flags |= raised.module.tensors[argument].flagged;
         }
       }
-      each.hands_waits = raised.arch != Arch::Host && HandsWaits(kernel.kernel, each.share, impl);
+      each.hands_waits =
+          raised.arch != Arch::Host && HandsWaits(raised.module, kernel.kernel, each.share, impl);
       bool preloads = impl != nullptr && (!impl->preloaded.empty() || !impl->fetched.empty());
       DivideRoles(each, preloads, kernel.kernel.schedule == ScheduleKind::Kernels);
       if (preloads) {
