@@ -70,7 +70,11 @@ bool AddWatchdog(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// follows from the tasks of each share, its waits and its notifies.
 bool AddProfile(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
-/// Chooses how each event is realised.
+/// Has a share begin where the share before it begins, if its tasks follow those of that one row by
+/// row and no SM has two: neither is later for it, and what is between them stays on the SM.
+bool JoinRows(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
+/// Chooses how each event is realised that does not say so, and numbers the counters of all.
 bool RealiseEvents(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
 }  // namespace etc

@@ -55,6 +55,9 @@ const std::vector<Pass>& AllPasses() {
       {"add-watchdog", "how long a launch may stand still before it ends", AddWatchdog},
       // Behind hoist-events and flag-in-data, which say how often an SM waits and notifies.
       {"add-profile", "launches that write down when each role of an SM did what", AddProfile},
+      // Behind hoist-events and flag-in-data, which leave the events that a share waits for, and
+      // before realise-events, which looks where tasks run.
+      {"join-rows", "shares that follow each other row by row begin on one SM", JoinRows},
       // Last: hoisting changes how often an event is signalled, which a realisation may depend on.
       {"realise-events", "how each event is realised", RealiseEvents},
   };

@@ -1,6 +1,7 @@
 #include "ir/evaluate.h"
 #include "ir/queue.h"
 #include "ir/rewrite.h"
+#include "schedule/choose_via.h"
 #include "schedule/lower.h"
 #include "schedule/name_value.h"
 
@@ -19,11 +20,13 @@ ExprId LinesOf(Module& module, ExprId capacity) {
 
 bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
   for (KernelId each : module.kernels.Ids()) {
+    ChooseVia(module, each);
     Kernel& kernel = module.kernels[each];
-    ExprId next = MakeInt(module, 0);
+    ExprId next = MakeInt(module, 0), next_of_cta = next;
     for (NodeId id : kernel.declarations) {
       const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
-      if (declaration == nullptr) {
+      if (declaration == nullptr ||
+          module.events[declaration->event].realisation == Realisation::None) {
         continue;
       }
       ExprId counters = MakeInt(module, 1);
@@ -32,9 +35,9 @@ bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
         counters = MakeMul(module, counters, dim.extent);
       }
       Event& event = module.events[declaration->event];
-      event.realisation = Realisation::Counter;
-      event.first = NameValue(module, kernel, "counters_before_" + event.name, next);
-      next = MakeAdd(module, event.first, counters);
+      ExprId& begin = event.realisation == Realisation::Shared ? next_of_cta : next;
+      event.first = NameValue(module, kernel, "counters_before_" + event.name, begin);
+      begin = MakeAdd(module, event.first, counters);
     }
     for (const ShareSite& site : DispatchesOf(module, kernel)) {
       const auto dispatch =
