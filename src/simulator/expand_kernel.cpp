@@ -281,10 +281,23 @@ class Expander {
     return static_cast<uint32_t>(play_.program.signals.size() - 1);
   }
 
+  double LatencyOf(EventId event) const {
+    switch (module_.events[event].realisation) {
+      case Realisation::None:
+        return 0;
+      case Realisation::Shared:
+        return target_.cta_signal;
+      case Realisation::Unset:
+      case Realisation::Counter:
+        break;
+    }
+    return target_.signal.counter;
+  }
+
   uint32_t NotifiedElement(EventId event, int64_t element) {
     auto [found, is_new] = elements_.try_emplace({event, element}, kNoSignal);
     if (is_new) {
-      found->second = NewSignal(target_.signal.counter);
+      found->second = NewSignal(LatencyOf(event));
     }
     last_element_[event] = found->second;
     return found->second;
