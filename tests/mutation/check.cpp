@@ -30,7 +30,8 @@ bool AreOthers(const std::set<DiagnosticKind>& errors) {
       DiagnosticKind::Bounds,      DiagnosticKind::EventCount,    DiagnosticKind::EventRange,
       DiagnosticKind::EventOrder,  DiagnosticKind::EventCycle,    DiagnosticKind::EventUnused,
       DiagnosticKind::BoundsProof, DiagnosticKind::CountProof,    DiagnosticKind::OrderProof,
-      DiagnosticKind::Race,        DiagnosticKind::IterationRace, DiagnosticKind::Coverage};
+      DiagnosticKind::Race,        DiagnosticKind::IterationRace, DiagnosticKind::Coverage,
+      DiagnosticKind::Via,         DiagnosticKind::ViaProof};
   return !std::all_of(errors.begin(), errors.end(),
                       [](DiagnosticKind kind) { return kOurs.contains(kind); });
 }

@@ -79,8 +79,9 @@ struct Queue {
 struct ConcreteProgram {
   std::vector<Step> steps;
   std::vector<Queue> queues;
-  std::vector<Task> tasks;      // in program order
-  std::vector<int64_t> needed;  // by element of an event: its count
+  std::vector<Task> tasks;       // in program order
+  std::vector<int64_t> needed;   // by element of an event: its count
+  std::vector<bool> of_sm = {};  // by element: its notifies count for their own SM alone
   std::vector<std::string> element_names;
   std::vector<std::string> cell_tensors;  // what a cell belongs to
   std::vector<bool> cell_given;           // holds something when the launch starts

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/events_of_sm.h"
+
 namespace etc::mutation {
 namespace {
 
@@ -40,6 +42,7 @@ void EventElements::Declare(EventId id) {
   }
   counted_.resize(owners_.size());
   program_.needed.resize(owners_.size());
+  program_.of_sm.resize(owners_.size(), IsOfSm(event));
 }
 
 void EventElements::Need(size_t element) {

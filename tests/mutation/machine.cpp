@@ -74,8 +74,16 @@ void Machine::Append(size_t t, size_t sm) {
   }
 }
 
+size_t Machine::CounterOf(size_t element, size_t sm) const {
+  return program_.of_sm.empty() || !program_.of_sm[element]
+             ? element
+             : program_.needed.size() * (sm + 1) + element;
+}
+
 Machine::State Machine::Initial() const {
-  return {std::vector<size_t>(ops_.size(), 0), std::vector<int64_t>(program_.needed.size(), 0)};
+  bool own = std::find(program_.of_sm.begin(), program_.of_sm.end(), true) != program_.of_sm.end();
+  size_t counters = program_.needed.size() * (own ? ops_.size() + 1 : 1);
+  return {std::vector<size_t>(ops_.size(), 0), std::vector<int64_t>(counters, 0)};
 }
 
 bool Machine::CanStep(const State& state, size_t sm) const {
@@ -83,13 +91,13 @@ bool Machine::CanStep(const State& state, size_t sm) const {
     return false;
   }
   const Op& op = ops_[sm][state.next[sm]];
-  return op.kind != Kind::Wait || state.counted[op.id] >= program_.needed[op.id];
+  return op.kind != Kind::Wait || state.counted[CounterOf(op.id, sm)] >= program_.needed[op.id];
 }
 
 void Machine::Step(State& state, size_t sm) const {
   const Op& op = ops_[sm][state.next[sm]++];
   if (op.kind == Kind::Notify) {
-    state.counted[op.id] += op.times;
+    state.counted[CounterOf(op.id, sm)] += op.times;
   }
 }
 

@@ -23,7 +23,8 @@ namespace etc::mutation {
 
 class Machine {
  public:
-  /// `sms` of kOwnSm gives each task an SM of its own, and one SM no task.
+  /// `sms` of kOwnSm gives each task an SM of its own, and one SM no task: not for a program with
+  /// events inside of an SM, which say that tasks share one.
   static constexpr int64_t kOwnSm = 0;
   Machine(const ConcreteProgram& program, int64_t sms);
 
@@ -50,12 +51,13 @@ class Machine {
   };
   struct State {
     std::vector<size_t> next;      // by SM
-    std::vector<int64_t> counted;  // by element
+    std::vector<int64_t> counted;  // by element, and behind these by SM and element
   };
 
   using Place = std::pair<size_t, size_t>;  // an SM and a position on it
 
   void Append(size_t task, size_t sm);
+  size_t CounterOf(size_t element, size_t sm) const;
   State Initial() const;
   bool CanStep(const State& state, size_t sm) const;
   void Step(State& state, size_t sm) const;

@@ -85,6 +85,8 @@ class Campaign {
                   {}};
         if (options_.dynamic) {
           MakeDynamic(base, number);
+        } else if (number % 20 == 19) {
+          ScheduleAtOnePlace(base);
         } else if (options_.queues || number % 5 == 4) {
           Schedule(base, options_.queues        ? ScheduleKind::Dynamic
                          : number / 20 % 2 == 0 ? ScheduleKind::Drain

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "analysis/events_of_sm.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"
@@ -180,6 +183,37 @@ class Collector : public MutationCollector {
       AddInside("an extent of an event", dim.extent);
     }
     SetOfDispatch(false);
+    AddVia(id);
+  }
+
+  /// An event that is carried inside of an SM, where its tasks are or are not on one.
+  void AddVia(EventId id) {
+    if (!module_.events[id].first || module_.events[id].trigger) {
+      return;
+    }
+    Add("carry an event inside of an SM",
+        [id](Module& m) { m.events[id].realisation = Realisation::Shared; });
+    Add("carry an event inside of an SM", [id](Module& m) {
+      m.events[id].realisation = Realisation::None;
+      m.events[id].first = {};
+    });
+  }
+
+  /// Where the tasks of a share run, which decides about events inside of an SM.
+  void AddFirst(NodeId id, const Share& share) {
+    bool own = std::any_of(module_.events.begin(), module_.events.end(), IsOfSm);
+    if (!own || !share.first) {
+      return;
+    }
+    auto shift = [id](int64_t by) {
+      return [id, by](Module& m) {
+        ExprId first = std::get<Share>(m.nodes[id]).first;
+        ExprId moved = MakeAdd(m, first, MakeInt(m, by));
+        std::get<Share>(m.nodes[id]).first = moved;
+      };
+    };
+    Add("begin a share on the next SM", shift(1));
+    Add("begin a share two SMs on", shift(2));
   }
 
   /// Two buffers of a workspace at one place.
@@ -236,6 +270,7 @@ class Collector : public MutationCollector {
       coords.push_back(axis.var);
       AddAxis("a task range", axis);
     }
+    AddFirst(id, share);
     auto refs = [id](std::vector<EventRef> Share::*list) {
       return [id, list](Module& m) { return &(std::get<Share>(m.nodes[id]).*list); };
     };

@@ -97,7 +97,7 @@ class Judging {
     FindUndefined();
     FindConflicts();
     // One SM waits soonest for what stands behind, own SMs order least; between them for certainty.
-    for (int64_t sms : {int64_t{1}, int64_t{2}, int64_t{3}, Machine::kOwnSm}) {
+    for (int64_t sms : {int64_t{1}, int64_t{2}, int64_t{3}, MostSms()}) {
       Launch(sms);
     }
     if (max_states_ > 0 && HasDraws(program_)) {
@@ -109,6 +109,18 @@ class Judging {
 
  private:
   void Add(Wrong wrong, const std::string& text) { verdict_.wrong.emplace(wrong, text + where_); }
+
+  /// An SM for each task; or, where tasks must share one, for each place of a task and one more.
+  int64_t MostSms() const {
+    if (std::find(program_.of_sm.begin(), program_.of_sm.end(), true) == program_.of_sm.end()) {
+      return Machine::kOwnSm;
+    }
+    int64_t places = 0;
+    for (const Step& step : program_.steps) {
+      places = std::max(places, step.first + step.tasks);
+    }
+    return places + 1;
+  }
 
   void CheckCounts() {
     std::vector<int64_t> notified(program_.needed.size(), 0);

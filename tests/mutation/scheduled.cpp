@@ -5,15 +5,20 @@
 #include "check.h"
 #include "ir/lower_slices.h"
 #include "ir/printer.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "random.h"
+#include "schedule/lower.h"
 #include "schedule/passes.h"
 
 namespace etc::mutation {
 namespace {
 
-void Lower(Base& base, const std::string& name, ScheduleKind kind,
-           const std::function<void(Module&)>& prepare) {
+/// `place` changes the kernel before its events are realised.
+void Lower(
+    Base& base, const std::string& name, ScheduleKind kind,
+    const std::function<void(Module&)>& prepare,
+    const std::function<void(Module&)>& place = [](Module&) {}) {
   CheckResult check = Check(base.text, base.constants);
   Diagnostics diagnostics;
   bool ok = check.Accepted();
@@ -24,6 +29,9 @@ void Lower(Base& base, const std::string& name, ScheduleKind kind,
   ScheduleOptions schedule;
   schedule.schedule = kind;
   for (const Pass& pass : StaticPipeline(schedule)) {
+    if (pass.run == RealiseEvents) {
+      place(*check.module);
+    }
     ok = ok && pass.run(*check.module, schedule, diagnostics);
   }
   if (ok) {
@@ -40,6 +48,19 @@ void Schedule(Base& base, ScheduleKind kind) {
         : kind == ScheduleKind::Dynamic ? "a queue"
                                         : "scheduled",
         kind, [](Module&) {});
+}
+
+void ScheduleAtOnePlace(Base& base) {
+  Lower(
+      base, "at one place", ScheduleKind::Static, [](Module&) {},
+      [](Module& module) {
+        for (NodeId id : module.nodes.Ids()) {
+          if (std::holds_alternative<Share>(module.nodes[id])) {
+            ExprId zero = MakeInt(module, 0);
+            std::get<Share>(module.nodes[id]).first = zero;
+          }
+        }
+      });
 }
 
 void ScheduleHybrid(Base& base, uint64_t seed) {
