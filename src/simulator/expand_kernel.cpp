@@ -6,6 +6,7 @@
 
 #include "ir/loader_reads.h"
 #include "ir/queue.h"
+#include "simulator/play_signals.h"
 #include "simulator/prepared_share.h"
 #include "simulator/step_costs.h"
 
@@ -26,7 +27,8 @@ class Expander {
         calls_(calls),
         edges_(edges),
         grain_(grain),
-        sizes_{dims, RangesOf(module, kernel)} {
+        sizes_{dims, RangesOf(module, kernel)},
+        signals_(module, target, play_.program) {
     play_.program.machine = MachineOf(target);
     for (const ShareSite& site : SharesOf(module, kernel)) {
       if (site.dispatch) {
@@ -131,7 +133,7 @@ class Expander {
     size_t first_task = play_.program.tasks.size();
     AddTasks(call, prepared, step_id);
     SetWaits(prepared, first_task);
-    first_task_.push_back(first_task);
+    signals_.AddStep(first_task);
     std::vector<uint32_t> joins;
     std::vector<uint32_t> waits = SharedWaits(call, prepared, step_id, joins);
     for (size_t i = first_task; i < play_.program.tasks.size(); ++i) {
@@ -170,7 +172,7 @@ class Expander {
   void SetWaits(const PreparedShare& prepared, size_t begin) {
     SetElements(prepared, prepared.waits, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
-                  AddOnce(task.waits, AwaitedElement(event, element));
+                  AddOnce(task.waits, signals_.Awaited(event, element));
                 });
   }
 
@@ -179,13 +181,13 @@ class Expander {
   void SetNotifies(const PreparedShare& prepared, size_t begin) {
     SetElements(prepared, prepared.notifies, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
-                  AddOnce(task.notifies, NotifiedElement(event, element));
+                  AddOnce(task.notifies, signals_.Notified(event, element));
                 });
     std::vector<SimTask>& tasks = play_.program.tasks;
     auto sms = static_cast<size_t>(target_.sms);
     size_t last = !prepared.ahead && tasks.size() - begin > sms ? tasks.size() - sms : begin;
     prepared.leave_notifies.Visit(slots_, [&](EventId event, int64_t element) {
-      uint32_t signal = NotifiedElement(event, element);
+      uint32_t signal = signals_.Notified(event, element);
       for (size_t i = last; i < tasks.size(); ++i) {
         AddOnce(tasks[i].notifies, signal);
       }
@@ -270,50 +272,6 @@ class Expander {
     });
   }
 
-  static void AddOnce(std::vector<uint32_t>& signals, uint32_t signal) {
-    if (signal != kNoSignal && std::find(signals.begin(), signals.end(), signal) == signals.end()) {
-      signals.push_back(signal);
-    }
-  }
-
-  uint32_t NewSignal(double latency) {
-    play_.program.signals.push_back({latency});
-    return static_cast<uint32_t>(play_.program.signals.size() - 1);
-  }
-
-  double LatencyOf(EventId event) const {
-    switch (module_.events[event].realisation) {
-      case Realisation::None:
-        return 0;
-      case Realisation::Shared:
-        return target_.cta_signal;
-      case Realisation::Unset:
-      case Realisation::Counter:
-        break;
-    }
-    return target_.signal.counter;
-  }
-
-  uint32_t NotifiedElement(EventId event, int64_t element) {
-    auto [found, is_new] = elements_.try_emplace({event, element}, kNoSignal);
-    if (is_new) {
-      found->second = NewSignal(LatencyOf(event));
-    }
-    last_element_[event] = found->second;
-    return found->second;
-  }
-
-  /// Where nobody has notified the element, the round that does is not played: the one before it
-  /// stands for it.
-  uint32_t AwaitedElement(EventId event, int64_t element) {
-    auto found = elements_.find({event, element});
-    if (found != elements_.end()) {
-      return found->second;
-    }
-    auto last = last_element_.find(event);
-    return last == last_element_.end() ? kNoSignal : last->second;
-  }
-
   /// Whether both calls work on parts of one tensor that is streamed: what one has found, the other
   /// takes up when its own part is done.
   bool ArePartsOfOne(size_t a, size_t b) const {
@@ -327,10 +285,10 @@ class Expander {
                                     uint32_t step, std::vector<uint32_t>& joins) {
     std::vector<uint32_t> waits;
     if (launch_before_) {
-      AddOnce(waits, EndOf(*launch_before_, target_.launch_signal));
+      AddOnce(waits, signals_.EndOf(*launch_before_, target_.launch_signal));
     }
     auto add = [&](EventId event, int64_t element) {
-      AddOnce(waits, AwaitedElement(event, element));
+      AddOnce(waits, signals_.Awaited(event, element));
     };
     prepared.range_waits.Visit(slots_, add);
     if (!waits.empty() && !prepared.range_waits.IsEmpty()) {
@@ -358,9 +316,9 @@ class Expander {
           IsReadBehindWait(module_, module_.devices[prepared.share->callee],
                            module_.devices[prepared.share->callee].params[i], argument.tensor);
       for (uint32_t writer : writers->steps) {
-        uint32_t signal =
-            EndOf(writer, edge->mechanism == Mechanism::FlagInData ? target_.signal.flag_in_data
-                                                                   : target_.signal.counter);
+        uint32_t signal = signals_.EndOf(writer, edge->mechanism == Mechanism::FlagInData
+                                                     ? target_.signal.flag_in_data
+                                                     : target_.signal.counter);
         bool at_end =
             ArePartsOfOne(play_.program.steps[writer].call, play_.program.steps[step].call);
         AddOnce(at_end ? joins : waits, signal);
@@ -381,20 +339,6 @@ class Expander {
     }
   }
 
-  /// That all tasks of a step have ended.
-  uint32_t EndOf(uint32_t step, double latency) {
-    auto [found, is_new] = ends_.try_emplace({step, latency}, kNoSignal);
-    if (is_new) {
-      found->second = NewSignal(latency);
-      std::vector<SimTask>& tasks = play_.program.tasks;
-      size_t end = step + 1 < first_task_.size() ? first_task_[step + 1] : tasks.size();
-      for (size_t i = first_task_[step]; i < end && tasks[i].step == step; ++i) {
-        tasks[i].notifies.push_back(found->second);
-      }
-    }
-    return found->second;
-  }
-
   const Module& module_;
   const Kernel& kernel_;
   const Target& target_;
@@ -409,13 +353,10 @@ class Expander {
   std::map<std::pair<EventId, int64_t>, uint32_t> triggers_;
   std::vector<PreparedShare> prepared_;
   std::map<size_t, int64_t> rounds_;  // of each call, so far
-  std::map<std::pair<EventId, int64_t>, uint32_t> elements_;
-  std::map<EventId, uint32_t> last_element_;
   SliceWriters writers_;
-  std::map<std::pair<uint32_t, double>, uint32_t> ends_;
-  std::vector<size_t> first_task_;  // of each step
   std::optional<uint32_t> launch_before_;
   KernelPlay play_;
+  PlaySignals signals_;
 };
 
 }  // namespace

@@ -1,0 +1,62 @@
+#include "simulator/play_signals.h"
+
+#include <algorithm>
+
+namespace etc {
+
+void AddOnce(std::vector<uint32_t>& signals, uint32_t signal) {
+  if (signal != kNoSignal && std::find(signals.begin(), signals.end(), signal) == signals.end()) {
+    signals.push_back(signal);
+  }
+}
+
+uint32_t PlaySignals::New(double latency) {
+  program_.signals.push_back({latency});
+  return static_cast<uint32_t>(program_.signals.size() - 1);
+}
+
+double PlaySignals::LatencyOf(EventId event) const {
+  switch (module_.events[event].realisation) {
+    case Realisation::None:
+      return 0;
+    case Realisation::Shared:
+      return target_.cta_signal;
+    case Realisation::Unset:
+    case Realisation::Counter:
+      break;
+  }
+  return target_.signal.counter;
+}
+
+uint32_t PlaySignals::Notified(EventId event, int64_t element) {
+  auto [found, is_new] = elements_.try_emplace({event, element}, kNoSignal);
+  if (is_new) {
+    found->second = New(LatencyOf(event));
+  }
+  last_element_[event] = found->second;
+  return found->second;
+}
+
+uint32_t PlaySignals::Awaited(EventId event, int64_t element) const {
+  auto found = elements_.find({event, element});
+  if (found != elements_.end()) {
+    return found->second;
+  }
+  auto last = last_element_.find(event);
+  return last == last_element_.end() ? kNoSignal : last->second;
+}
+
+uint32_t PlaySignals::EndOf(uint32_t step, double latency) {
+  auto [found, is_new] = ends_.try_emplace({step, latency}, kNoSignal);
+  if (is_new) {
+    found->second = New(latency);
+    std::vector<SimTask>& tasks = program_.tasks;
+    size_t end = step + 1 < first_task_.size() ? first_task_[step + 1] : tasks.size();
+    for (size_t i = first_task_[step]; i < end && tasks[i].step == step; ++i) {
+      tasks[i].notifies.push_back(found->second);
+    }
+  }
+  return found->second;
+}
+
+}  // namespace etc
