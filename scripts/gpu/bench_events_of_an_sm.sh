@@ -55,4 +55,4 @@ for name in none shared counter counter_of_others; do
   artifacts="$artifacts $folder/$name.cubin"
 done
 # shellcheck disable=SC2086  # a list of files
-timeout 300 "$ETC" bench $artifacts --source "$folder/none.etir" --dim rows="$rows" --launches 200
+timeout 300 "$ETC" bench $artifacts --dim rows="$rows" --launches 200
