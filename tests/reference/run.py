@@ -26,9 +26,10 @@ EXAMPLES = ROOT / "ir-examples"
 PROGRAMS = {"mistral": "llama"}  # where the program has another name
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
 OWN_PROGRAMS = ("moe_route", "biased_experts")  # of tests/programs, no examples
+GOLDEN_PROGRAMS = ("queue_of_data",)  # of tests/golden/run
 NAMES = ("row_sum", "softmax", "norm_quantise", "cholesky", "mlp", "attention", "arcee", "qwen2", "qwen3", "llama", "mistral", "gemma3",
          "moe_routing", "gemm", "gemm_chain", "moe_layer", "qwen3_moe", "all_reduce", "mlp_tp", "gemm_rs", "ag_gemm", "moe_ranks", "qwen3_by_hand",
-         "llama_by_hand", *OWN_PROGRAMS)
+         "llama_by_hand", *OWN_PROGRAMS, *GOLDEN_PROGRAMS)
 
 
 def parse_arguments():
@@ -55,6 +56,8 @@ def source(options, case, folder):
     and branches a flat program has may follow from that."""
     is_program = options.name.endswith(BY_HAND) or options.name in OWN_PROGRAMS
     folder_of = ROOT / "tests/programs" if is_program else EXAMPLES
+    if options.name in GOLDEN_PROGRAMS:
+        folder_of = ROOT / "tests/golden/run"
     example = folder_of / f"{PROGRAMS.get(options.name, options.name)}.etir"
     if not options.strip_events:
         return example
