@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs a program with a profile, and checks what the trace says of it.
 
-    trace_test.py ETC SOURCE [--tasks N] [--sms A,B] [-- ARGUMENTS of `etc run`]
+    trace_test.py ETC SOURCE [--tasks N] [--sms A,B] [--numbered CALL:N ...] [-- ARGUMENTS of `etc run`]
 
 On every track one span follows the other. Each task of the program is there once, the same ones on any number of SMs;
-with --tasks their number is known. No wait for an element of an event ends before the last of its signals has begun,
-or, where the element is signalled by several roles at once, before the first. With --waits, each of these roles has
-waited inside of a task, and none for longer than the task took.
+with --tasks their number is known, and with --numbered the last coordinates of the tasks of a call are 0 .. N. No wait
+for an element of an event ends before the last of its signals has begun, or, where the element is signalled by several
+roles at once, before the first. With --waits, each of these roles has waited inside of a task, and none for longer than
+the task took.
 """
 
 import argparse
@@ -29,6 +30,7 @@ def parse_arguments():
     parser.add_argument("--sms", default="1,4")
     parser.add_argument("--roles", default="consumers", help="that must have spans: `consumers,loader`")
     parser.add_argument("--waits", default="", help="roles that must have waited for data: `loader`")
+    parser.add_argument("--numbered", action="append", default=[], help="@part:23")
     words, more = sys.argv[1:], []
     if "--" in words:  # argparse itself takes what follows for positionals that are not there
         more = words[words.index("--") + 1 :]
@@ -96,6 +98,15 @@ def waits_of_data(spans, tracks, roles):
             yield f"`{span['name']}` waited for longer than it took"
 
 
+def misnumbered(spans, call, count):
+    """What is wrong with the last coordinates of the tasks of a call."""
+    names = [span["name"] for span in spans if span["cat"] == "task"]
+    tasks = [re.match(re.escape(call) + r"\[([\d, ]+)\]", name) for name in names]
+    last = sorted(int(task[1].split(",")[-1]) for task in tasks if task)
+    if last != list(range(count)):
+        yield f"the last coordinates of {call} are {last} instead of 0 .. {count - 1}"
+
+
 def main():
     options = parse_arguments()
     wrong, seen = [], None
@@ -115,6 +126,8 @@ def main():
             ]
             if options.tasks is not None and len(tasks) != options.tasks:
                 wrong.append(f"on {sms} SMs: {len(tasks)} tasks instead of {options.tasks}")
+            for call, count in (word.split(":") for word in options.numbered):
+                wrong += [f"on {sms} SMs: {line}" for line in misnumbered(spans, call, int(count))]
             if seen is not None and set(tasks) != seen:
                 wrong.append(f"on {sms} SMs other tasks ran: {sorted(set(tasks) ^ seen)[:5]}")
             seen = set(tasks)
