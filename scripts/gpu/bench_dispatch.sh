@@ -1,7 +1,9 @@
 #!/bin/sh
-# bench_dispatch.sh: what a ticket, a pop, a push and an early push cost on this machine's GPU
-# (tests/gpu/bench_dispatch.cu), and then how long a decode step takes static and as a drain. ETC and
-# ETCRT name the compiler and the runtime library that are built already.
+# bench_dispatch.sh: what a ticket, a pop, a push, an early push and a counted push cost on this
+# machine's GPU (tests/gpu/bench_dispatch.cu), then how long a decode step takes static and as a
+# drain, and then whether 100,000 launches of a queue of as many tasks as data say are equal to the
+# static kernel's in every bit (check_queues.py, with PyTorch in PYTHON). ETC and ETCRT name the
+# compiler and the runtime library that are built already.
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/gpu/build.sh
@@ -15,3 +17,4 @@ timeout 120 "$out/bench_dispatch"
   --schedules static,drain --dim batch=1 --dim max_pages=8 --dim num_pages=8
 "$ETC" bench ir-examples/moe_layer.etir --config ir-examples/configs/qwen3moe-30b-a3b.json \
   --schedules static,drain,kernels --dim tokens=1024
+timeout 1500 "${PYTHON:-python3}" -B scripts/gpu/check_queues.py --etc "$ETC" --out "$out"

@@ -1,6 +1,7 @@
 // What it costs to decide at run time who does a task (docs/dynamic.md): a ticket, a pop, a push,
-// and an early push with the pop that follows from it, for one SM alone and for all of them. One
-// thread of each CTA works, as the scheduler warp does. Times are the device's own clock.
+// an early push with the pop that follows from it, and a push of as many tasks as data say, for one
+// SM alone and for all of them. One thread of each CTA works, as the scheduler warp does. Times are
+// the device's own clock.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -39,7 +40,15 @@ ETC_DEVICE void Push(const Queue& queue, u64 entry) {
   *place = kLap | entry;
 }
 
-enum class What { Ticket, Pop, Push, EarlyPush };
+/// What CountedQueue does when a trigger is complete, beside reading the ranges: it counts the
+/// arrival, appends the tasks, and counts the push.
+ETC_DEVICE void CountedPush(const Queue& queue, u64 entry) {
+  FetchAddAcquireRelease(queue.triggers + blockIdx.x * kLine, 1);
+  Push(queue, entry);
+  FetchAddAcquireRelease(queue.head, 1);
+}
+
+enum class What { Ticket, Pop, Push, EarlyPush, CountedPush };
 
 /// Each CTA does kRounds of one thing, and says how long it took.
 template <What what>
@@ -53,6 +62,8 @@ __global__ void Measure(Queue queue, u64* nanoseconds) {
       Pop(queue);
     } else if constexpr (what == What::Push) {
       Push(queue, round);
+    } else if constexpr (what == What::CountedPush) {
+      CountedPush(queue, round);
     } else {
       // A task is popped and dispatched; it is the last producer of one that this pushes.
       const u32 owner = u32(Pop(queue) % kLap % gridDim.x);
@@ -71,7 +82,7 @@ void Time(const char* name, int ctas) {
   Buffer<u32> counters((2 + size_t(ctas)) * kLine);
   Buffer<u64> words(places);
   Buffer<u64> times(ctas);
-  std::vector<u64> full(places, what == What::Push ? 0 : kLap);
+  std::vector<u64> full(places, what == What::Push || what == What::CountedPush ? 0 : kLap);
   if (what == What::EarlyPush) {
     // Two entries for each CTA at the start: as many as are on their way all the time.
     for (size_t i = 0; i < places; ++i) {
@@ -113,6 +124,7 @@ int main() {
     Time<What::Pop>("pop", ctas);
     Time<What::Push>("push", ctas);
     Time<What::EarlyPush>("early push", ctas);
+    Time<What::CountedPush>("counted push", ctas);
   }
   return 0;
 }
