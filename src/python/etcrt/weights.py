@@ -47,7 +47,7 @@ class Weights:
 
     `progress` gets the bytes that are there and all of them, some ten times a second; when it returns
     False, the load ends with an Error. `prefix` stands before every name in the checkpoint. `threads`
-    read and pack; 0: as many as there are cores, up to 16. A GPU packs what they read, unless
+    read and pack; 0: one less than there are cores, up to 16. A GPU packs what they read, unless
     `pack_on_host` or want of memory there leave that to them."""
 
     def __init__(self, program: Program, checkpoint: Checkpoint, graph: Optional[str] = None,

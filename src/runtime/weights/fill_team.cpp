@@ -19,9 +19,10 @@ FillTeam::~FillTeam() {
 }
 
 Status FillTeam::Start() {
-  const size_t cores = std::max(std::thread::hardware_concurrency(), 1U);
+  // One core is left to the thread that waits for them, and calls the driver meanwhile.
+  const size_t others = std::max(std::thread::hardware_concurrency(), 2U) - 1;
   const size_t threads =
-      std::min(wanted_ != 0 ? wanted_ : std::min(cores, kMostByItself), pieces_.size());
+      std::min(wanted_ != 0 ? wanted_ : std::min(others, kMostByItself), pieces_.size());
   threads_.reserve(threads);
   for (size_t i = 0; i < threads; ++i) {
     {
