@@ -26,7 +26,7 @@ Target H200() {
       .flight = 0.49,
       .behind_wait = 1.83,
       .signal = {.flag_in_data = 0.61, .counter = 1.24},
-      .cta_signal = 0.05,
+      .cta_signal = 0.2,
       .launch_signal = 0.89,
       .launch_start = 0.35,
       .look = 0.1,
