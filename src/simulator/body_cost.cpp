@@ -156,16 +156,17 @@ class BodyCounter : BodyVisitor {
   }
 
   void AroundLoop(StmtId, const For&, const Inside& inside) override { Within(inside); }
-  void AroundElements(const TopK&, const Inside& inside) override {
-    Within([&] {
-      inside();
-      cost_.flops += times_;
-    });
+  void AroundElements(const TopK& topk, const Inside& inside) override {
+    Reduced(topk.body, inside);
   }
-  void AroundReduction(const Reduce&, const Inside& inside) override {
+  void AroundReduction(const Reduce& reduce, const Inside& inside) override {
+    Reduced(reduce.body, inside);
+  }
+  /// To count integers is index arithmetic.
+  void Reduced(ExprId body, const Inside& inside) {
     Within([&] {
       inside();
-      cost_.flops += times_;
+      cost_.flops += IsFloat(body) ? times_ : 0;
     });
   }
 

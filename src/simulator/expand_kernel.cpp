@@ -309,12 +309,20 @@ class Expander {
         continue;
       }
       writers->was_read = true;
-      if (!by_data || kernel_.schedule == ScheduleKind::Kernels) {
-        continue;
-      }
       bool loader =
           IsReadBehindWait(module_, module_.devices[prepared.share->callee],
                            module_.devices[prepared.share->callee].params[i], argument.tensor);
+      if (kernel_.schedule == ScheduleKind::Kernels) {
+        // The loader of a launch waits for the end of the one before, too.
+        if (loader && launch_before_) {
+          play_.program.steps[step].loads_behind =
+              signals_.EndOf(*launch_before_, target_.launch_signal);
+        }
+        continue;
+      }
+      if (!by_data) {
+        continue;
+      }
       for (uint32_t writer : writers->steps) {
         uint32_t signal = signals_.EndOf(writer, edge->mechanism == Mechanism::FlagInData
                                                      ? target_.signal.flag_in_data
