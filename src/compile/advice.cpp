@@ -9,7 +9,7 @@
 
 #include "compile/tuning.h"
 #include "emit/builtin_headers.h"
-#include "expand/loader_options.h"
+#include "expand/kernel_options.h"
 #include "schedule/choice_cost.h"
 #include "support/files.h"
 
@@ -53,6 +53,7 @@ std::optional<std::set<std::string>> OpenIn(const Module& module, const std::str
     }
     if (graph.name == function && graph.generics.empty()) {
       open->emplace(kLoader);
+      open->emplace(kSchedule);
     }
   }
   return open;
@@ -141,7 +142,7 @@ std::optional<Advise> Adviser(const Module& module, const SourceOptions& options
     auto costs = std::make_shared<ChoiceCosts>(*open, *options.target, advise);
     advise = [open, costs, tuned = advise](const Question& question) -> std::optional<Answer> {
       auto answer = tuned ? tuned(question) : std::nullopt;
-      bool has_rule = question.parameter == kLoader;  // which is by the same costs
+      bool has_rule = IsOfKernel(question.parameter);  // which is by the same costs
       return answer || has_rule ? answer : costs->Best(question);
     };
   }

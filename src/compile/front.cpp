@@ -12,6 +12,7 @@
 #include "compile/pipeline.h"
 #include "compile/sizes.h"
 #include "expand/expand.h"
+#include "expand/kernel_options.h"
 #include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "support/files.h"
@@ -58,9 +59,12 @@ bool Flatten(Module& module, const SourceOptions& options, Session& session,
     return false;
   }
   const Target& target = *options.target;
-  bool ok = Expand(module, {{target.sms, target.shared_bytes}, *advise, decisions},
-                   session.diagnostics());
+  std::vector<Decision> mine;
+  std::vector<Decision>& made = decisions != nullptr ? *decisions : mine;
+  bool ok =
+      Expand(module, {{target.sms, target.shared_bytes}, *advise, &made}, session.diagnostics());
   session.SetExpansions(module.expansions);
+  session.SetSchedules(TunedSchedules(made));
   return ok;
 }
 

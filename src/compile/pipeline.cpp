@@ -134,12 +134,14 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
       return ReportUnknownPass(name, session.diagnostics());
     }
   }
+  ScheduleOptions schedule = options.schedule;
+  schedule.tuned = session.schedules();
   bool each = kVerifyEach || options.verify_each;
   Module verified = module;
   for (const Pass& pass : passes) {
     bool ok = timer.Time(std::string(pass.name), [&] {
-      return InOrderFor(pass, module, options.schedule, session.diagnostics()) &&
-             pass.run(module, options.schedule, session.diagnostics());
+      return InOrderFor(pass, module, schedule, session.diagnostics()) &&
+             pass.run(module, schedule, session.diagnostics());
     });
     if (!ok) {
       return false;

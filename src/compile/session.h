@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compile/exit_code.h"
+#include "expand/tuned_schedule.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
@@ -33,6 +34,10 @@ class Session {
   /// The copies of texts that the module has: errors in them say for which calls.
   void SetExpansions(std::vector<Expansion> expansions) { expansions_ = std::move(expansions); }
 
+  /// What a tuning says of schedules, for the passes over the module.
+  void SetSchedules(std::vector<TunedSchedule> schedules) { schedules_ = std::move(schedules); }
+  const std::vector<TunedSchedule>& schedules() const { return schedules_; }
+
   /// Renders the diagnostics to stderr, once, and yields the exit code that the gravest asks for.
   /// `otherwise` is the exit code where there is no error.
   [[nodiscard]] ExitCode Finish(ExitCode otherwise = ExitCode::Ok);
@@ -45,6 +50,7 @@ class Session {
   std::unique_ptr<SourceFile> source_;
   std::vector<std::string> imports_;
   std::vector<Expansion> expansions_;
+  std::vector<TunedSchedule> schedules_;
 };
 
 /// The exit code for a kind of error.

@@ -7,11 +7,12 @@
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
 #include "driver/scheduled_program.h"
-#include "expand/loader_options.h"
+#include "expand/kernel_options.h"
 #include "report/choices_report.h"
 #include "report/explain_report.h"
 #include "schedule/choice_cost.h"
 #include "schedule/lower.h"
+#include "schedule/schedule_cost.h"
 #include "support/files.h"
 
 namespace etc {
@@ -58,6 +59,24 @@ class Explanation {
   const ExplainOptions& options_;
 };
 
+/// What the schedule is, and not that somebody left it to the simulator.
+ExplainedChoice ExplainSchedule(const Decision& decision, const ScheduleCosts& costs,
+                                const ExplainOptions& options) {
+  Decision resolved = decision;
+  const std::optional<ScheduleKind> asked = options.lowering.schedule.schedule;
+  const std::string by_rule(Spelling(ScheduleKind::Auto));
+  if (asked && *asked != ScheduleKind::Auto) {
+    resolved.answer = {std::string(Spelling(*asked)), Decider::Pin, {}};
+  } else if (asked && decision.answer.by == Decider::Pin) {
+    resolved.answer = decision.passed_over.value_or(Answer{by_rule, Decider::Formula, {}});
+  }
+  resolved.answer = costs.Resolved(resolved);
+  std::erase_if(resolved.question.options,
+                [](const Option& option) { return !ScheduleOption(option); });
+  std::vector<double> us = costs.Of(resolved);
+  return {std::move(resolved), std::move(us)};
+}
+
 /// What operators leave open, in place of what the kernels take.
 ExitCode ExplainChoices(const ExplainOptions& options, Session& session) {
   auto open = LoadOpen(options.source, session);
@@ -66,6 +85,7 @@ ExitCode ExplainChoices(const ExplainOptions& options, Session& session) {
     return session.Finish();
   }
   ChoiceCosts costs(*open, *options.source.target, Decided(*decisions));
+  ScheduleCosts schedules(*open, *options.source.target, Decided(*decisions));
   std::vector<ExplainedChoice> choices;
   std::set<std::string> seen;  // calls that do not differ ask once
   for (const Decision& decision : *decisions) {
@@ -73,9 +93,14 @@ ExitCode ExplainChoices(const ExplainOptions& options, Session& session) {
     // The text of a kernel's schedule has its loader, with reasons.
     bool wanted =
         question.parameter != kLoader && (options.graph.empty() || decision.graph == options.graph);
-    if (wanted &&
-        seen.insert(question.function + "." + question.parameter + " " + Describe(question))
-            .second) {
+    if (!wanted ||
+        !seen.insert(question.function + "." + question.parameter + " " + Describe(question))
+             .second) {
+      continue;
+    }
+    if (question.parameter == kSchedule) {
+      choices.push_back(ExplainSchedule(decision, schedules, options));
+    } else {
       choices.push_back({decision, costs.Of(question)});
     }
   }

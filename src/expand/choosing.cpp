@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
-#include "expand/loader_options.h"
+#include "expand/kernel_options.h"
 #include "ir/printer.h"
+#include "ir/schedules.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -43,15 +45,38 @@ void Choosing::Enter(const Graph& graph) {
   }
 }
 
-void Choosing::DecideLoaders(const Graph& graph) {
-  Callee callee{SourceName(graph), graph.generics, graph.params, graph.range};
+void Choosing::DecideKernels(const Graph& graph) {
+  const Callee callee{SourceName(graph), graph.generics, graph.params, graph.range};
   for (const Range& one : ranges_) {
-    const Option* option =
-        Settle(callee, {}, one, LoaderQuestion(module_, graph, one.ends), graph.range);
-    auto throttle = option != nullptr ? LoaderThrottle(*option) : std::nullopt;
+    DecideSchedule(callee, graph, one);
+    const Option* loader = Settle(callee, std::optional<Answer>{}, one,
+                                  LoaderQuestion(module_, graph, one.ends), graph.range);
+    auto throttle = loader != nullptr ? LoaderThrottle(*loader) : std::nullopt;
     if (throttle) {
       module_.loader_advice.push_back({SourceName(graph), one.where, *throttle});
     }
+  }
+}
+
+/// Nothing where its calls say several.
+void Choosing::DecideSchedule(const Callee& callee, const Graph& graph, const Range& range) {
+  const std::set<ScheduleKind> said = SchedulesOf(module_, graph);
+  if (said.size() != 1) {
+    return;
+  }
+  Question question = ScheduleQuestion(module_, graph, range.ends);
+  std::optional<Answer> pinned;
+  if (*said.begin() != ScheduleKind::Auto) {
+    pinned = Answer{std::string(Spelling(*said.begin())), Decider::Pin, {}};
+  }
+  auto is_it = [&](const Option& option) { return option.name == pinned->option; };
+  // What the text says and the program may not have is reported by choose-schedule.
+  if (pinned && std::none_of(question.options.begin(), question.options.end(), is_it)) {
+    return;
+  }
+  std::optional<Answer> passed_over = pinned && advise_ ? advise_(question) : std::nullopt;
+  if (Settle(callee, std::move(pinned), range, std::move(question), graph.range) != nullptr) {
+    made_.back().passed_over = std::move(passed_over);
   }
 }
 
@@ -250,10 +275,14 @@ std::optional<Answer> Choosing::Pinned(const Callee& callee, const CallNode& cal
 
 const Option* Choosing::Settle(const Callee& callee, const CallNode& call, const Range& range,
                                Question question, SourceRange call_range) {
-  std::optional<Answer> answer = Pinned(callee, call, range, question);
-  if (answer && answer->option.empty()) {
-    return nullptr;
-  }
+  std::optional<Answer> pinned = Pinned(callee, call, range, question);
+  return pinned && pinned->option.empty()
+             ? nullptr
+             : Settle(callee, std::move(pinned), range, std::move(question), call_range);
+}
+
+const Option* Choosing::Settle(const Callee& callee, std::optional<Answer> answer,
+                               const Range& range, Question question, SourceRange call_range) {
   if (!answer && advise_) {
     answer = advise_(question);
   }

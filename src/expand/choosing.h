@@ -21,9 +21,9 @@ class Choosing {
   /// What follows is about the calls of this graph.
   void Enter(const Graph& graph);
 
-  /// Decides how far the loaders of the graph's kernels run ahead, of which the module gets what a
-  /// tuning says.
-  void DecideLoaders(const Graph& graph);
+  /// Decides the schedules of the graph's kernels, and how far their loaders run ahead, of which
+  /// the module gets what a tuning says. All calls of the graph are at hand.
+  void DecideKernels(const Graph& graph);
 
   /// The value of a choice of the callee: one number, or an expression over the ends of the range.
   /// `values` has the parameters before it. An absent id after an error.
@@ -72,10 +72,13 @@ class Choosing {
   };
 
   Question Ask(const Callee& callee, const Substitution& values, const Range& range) const;
+  void DecideSchedule(const Callee& callee, const Graph& graph, const Range& range);
   std::optional<Answer> Pinned(const Callee& callee, const CallNode& call, const Range& range,
                                const Question& question);
   /// The answer, which is one of the options; reports one that is not.
   const Option* Settle(const Callee& callee, const CallNode& call, const Range& range,
+                       Question question, SourceRange call_range);
+  const Option* Settle(const Callee& callee, std::optional<Answer> pinned, const Range& range,
                        Question question, SourceRange call_range);
   std::vector<int64_t> Legal(SymbolId choice, const Substitution& values, const Range& range);
   /// Over the upper ends, for the ranges of these numbers.

@@ -53,7 +53,8 @@ struct Decision {
   std::string graph;
   std::vector<Where> where;  // the range; empty for all sizes
   SourceRange call;
-  SourceRange callee;  // its name, where it is defined
+  SourceRange callee;                      // its name, where it is defined
+  std::optional<Answer> passed_over = {};  // of a schedule: what would hold if the text said none
 };
 
 /// `B = 1..3, K = 2048, N = 1024`

@@ -64,10 +64,11 @@ class Expander {
   }
 
   bool Run() {
-    if (!changes_) {
-      return true;
-    }
     size_t before = diagnostics_.error_count();
+    if (!changes_) {
+      DecideKernels();
+      return diagnostics_.error_count() == before;
+    }
     module_.applications.clear();
     PutLets();
     DecideParams();
@@ -76,11 +77,11 @@ class Expander {
     for (size_t i = 0; i < module_.items.size(); ++i) {
       if (const auto* graph = std::get_if<GraphId>(&module_.items[i]); graph && Stays(i)) {
         choosing_.Enter(module_.graphs[*graph]);
-        choosing_.DecideLoaders(module_.graphs[*graph]);
         std::vector<NodeId> body = Block(module_.graphs[*graph].body, true);
         body.insert(body.begin(), buffers_.begin(), buffers_.end());
         buffers_.clear();
         module_.graphs[*graph].body = std::move(body);
+        choosing_.DecideKernels(module_.graphs[*graph]);
         TakeLayouts(module_, module_.graphs[*graph].body, imported_devices_);
         made[i] = std::exchange(made_, {});
       }
@@ -103,6 +104,16 @@ class Expander {
   }
 
  private:
+  /// Those of all graphs of a flat module.
+  void DecideKernels() {
+    for (const Item& item : module_.items) {
+      if (const auto* graph = std::get_if<GraphId>(&item)) {
+        choosing_.Enter(module_.graphs[*graph]);
+        choosing_.DecideKernels(module_.graphs[*graph]);
+      }
+    }
+  }
+
   /// A function of which each call may get a copy of its own.
   bool IsGeneric(const Device& device) const {
     return !device.generics.empty() || HasConditionalScalars(module_, device.scalars);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "expand/kernel_options.h"
 
 namespace etc {
 namespace {
@@ -50,6 +53,40 @@ std::string OptionsText(const ExplainedChoice& choice) {
   return text + (order.size() > kMost ? fmt::format(", and {} more", order.size() - kMost) : "");
 }
 
+/// The ranges of one option after the other as one range, where they are of one dimension.
+struct Stretch {
+  std::string option;
+  std::map<std::string, Interval> range;
+};
+
+/// Where the ranges of a schedule have several: which for which sizes.
+std::string StretchesText(const std::vector<const ExplainedChoice*>& rows) {
+  std::vector<Stretch> stretches;
+  for (const ExplainedChoice* row : rows) {
+    const std::string& option = row->decision.answer.option;
+    const auto& range = row->decision.question.range;
+    if (stretches.empty() || stretches.back().option != option || range.size() != 1) {
+      stretches.push_back({option, range});
+    } else {
+      Interval& ends = stretches.back().range.begin()->second;
+      ends = {std::min(ends.lo, range.begin()->second.lo),
+              std::max(ends.hi, range.begin()->second.hi)};
+    }
+  }
+  auto is_first = [&](const Stretch& stretch) {
+    return stretch.option == stretches.front().option;
+  };
+  if (std::all_of(stretches.begin(), stretches.end(), is_first)) {
+    return "";
+  }
+  std::string text = "  changes      ";
+  for (const Stretch& stretch : stretches) {
+    text += fmt::format("{}{} for {}", &stretch == &stretches.front() ? "" : ", ", stretch.option,
+                        RangeText(stretch.range));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string ChoicesText(const std::vector<ExplainedChoice>& choices, const Target& target) {
@@ -57,19 +94,24 @@ std::string ChoicesText(const std::vector<ExplainedChoice>& choices, const Targe
       "what a launch takes with each option on {} SMs of an {}, as the simulator has it\n",
       target.sms, target.product);
   std::string last;
+  std::vector<const ExplainedChoice*> schedules;  // of one graph
   for (const ExplainedChoice& choice : choices) {
     const Question& question = choice.decision.question;
     std::string head =
         fmt::format("@{} {}{}", question.function, question.parameter, ShapeText(question.shape));
     if (head != last) {
+      text += StretchesText(std::exchange(schedules, {}));
       text += "\n" + head + "\n";
       last = head;
     }
     text += fmt::format("  {:<12} {:<9} by {:<8} {}\n", RangeText(question.range),
                         choice.decision.answer.option, Spelling(choice.decision.answer.by),
                         OptionsText(choice));
+    if (question.parameter == kSchedule) {
+      schedules.push_back(&choice);
+    }
   }
-  return choices.empty() ? "nothing is left open\n" : text;
+  return choices.empty() ? "nothing is left open\n" : text + StretchesText(schedules);
 }
 
 std::string ChoicesJson(const std::vector<ExplainedChoice>& choices, const Target& target) {

@@ -1,80 +1,42 @@
-// One kernel or launches, for each range of sizes by what the simulator says of both.
+// One kernel or launches, for each range of sizes by a tuning or by what the simulator says of
+// both.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
+#include "ir/evaluate.h"
 #include "ir/peers.h"
-#include "schedule/kernel_builder.h"
+#include "ir/schedules.h"
 #include "schedule/lower.h"
-#include "simulator/kernel_cost.h"
-#include "simulator/sizes.h"
+#include "schedule/schedule_cost.h"
 
 namespace etc {
 namespace {
-
-/// Launches are taken where they are quicker by more than this: at batch 32 to 128 of Qwen3-8B and
-/// 32B the model is wrong by 1 to 4 % about which of the two is quicker.
-constexpr double kMargin = 0.04;
-
-/// Whether the model knows how long the calls take: it does not of bodies that are compiled as they
-/// are written.
-bool IsKnown(const KernelCost& cost) {
-  return std::none_of(cost.calls.begin(), cost.calls.end(),
-                      [](const CallCost& call) { return call.generated; });
-}
-
-class ScheduleChoice {
- public:
-  ScheduleChoice(const Module& module, GraphId graph, const ScheduleOptions& options)
-      : module_(module), graph_(graph), options_(options) {}
-
-  ScheduleKind Run() const {
-    double one = 0;
-    double launches = 0;
-    for (bool largest : {false, true}) {
-      auto persistent = CostAs(ScheduleKind::Static, largest);
-      auto separate = CostAs(ScheduleKind::Kernels, largest);
-      if (!persistent || !separate || !IsKnown(*persistent)) {
-        return ScheduleKind::Static;
-      }
-      one += persistent->times.Sum();
-      launches += separate->times.Sum();
-    }
-    return launches < one * (1 - kMargin) ? ScheduleKind::Kernels : ScheduleKind::Static;
-  }
-
- private:
-  /// Of the graph under a schedule, with all passes that change what the model looks at.
-  std::optional<KernelCost> CostAs(ScheduleKind kind, bool largest) const {
-    Module trial = module_;
-    std::erase_if(trial.items, [&](const Item& item) {
-      const auto* id = std::get_if<GraphId>(&item);
-      return id != nullptr && *id != graph_;
-    });
-    ScheduleOptions options = options_;
-    options.schedule = kind;
-    options.remarks = false;
-    Diagnostics diagnostics;  // a graph that does not lower is reported where it must
-    bool ok = kind == ScheduleKind::Kernels ? LowerKernels(trial, options, diagnostics)
-                                            : LowerStatic(trial, options, diagnostics) &&
-                                                  HoistEvents(trial, options, diagnostics) &&
-                                                  FlagInData(trial, options, diagnostics);
-    if (!ok || trial.kernels.size() == 0) {
-      return std::nullopt;
-    }
-    const Kernel& kernel = trial.kernels[KernelId{static_cast<uint32_t>(trial.kernels.size() - 1)}];
-    return CostOf(trial, kernel, TypicalSizes(trial, kernel, largest), *options_.target);
-  }
-
-  const Module& module_;
-  GraphId graph_;
-  const ScheduleOptions& options_;
-};
 
 /// Whether nobody has said how any call of the graph gets to the SMs.
 bool IsAuto(const Module& module, const Graph& graph, const ScheduleOptions& options) {
   return options.schedule ? *options.schedule == ScheduleKind::Auto
                           : SchedulesOf(module, graph) == std::set{ScheduleKind::Auto};
+}
+
+/// What a tuning says of the graph. Of a program with a mesh it says the same for each number of
+/// ranks.
+std::optional<ScheduleKind> Tuned(const Module& module, const Graph& graph,
+                                  const ScheduleOptions& options) {
+  const DimRanges ranges = RangesOf(module, graph.where);
+  for (const TunedSchedule& tuned : options.tuned) {
+    const DimRanges wanted = RangesOf(module, tuned.where);
+    bool holds = std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+      auto found = ranges.find(one.first);
+      return found != ranges.end() && found->second == one.second;
+    });
+    if (holds && tuned.graph == SourceName(graph)) {
+      return tuned.kind;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -92,12 +54,12 @@ bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics&
   }
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
-    if (id != nullptr && module.graphs[*id].specialisations.empty() &&
-        IsAuto(module, module.graphs[*id], options)) {
-      ScheduleKind kind =
-          module.mesh ? ScheduleKind::Static : ScheduleChoice(module, *id, options).Run();
-      module.graphs[*id].schedule = kind;
+    if (id == nullptr || !module.graphs[*id].specialisations.empty() ||
+        !IsAuto(module, module.graphs[*id], options)) {
+      continue;
     }
+    auto tuned = Tuned(module, module.graphs[*id], options);
+    module.graphs[*id].schedule = tuned ? *tuned : ScheduleByCost(module, *id, options);
   }
   return true;
 }

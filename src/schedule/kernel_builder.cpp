@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/schedules.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
 #include "support/unique_name.h"
@@ -131,35 +132,6 @@ std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef
   }
   waits = std::move(others);
   return common;
-}
-
-namespace {
-
-/// Adds the schedules of the calls in `nodes`.
-void CollectSchedules(const Module& module, const std::vector<NodeId>& nodes,
-                      std::optional<ScheduleKind> around, std::set<ScheduleKind>& kinds) {
-  for (NodeId id : nodes) {
-    std::visit(
-        Overloaded{
-            [&](const CallNode& call) {
-              kinds.insert(call.schedule.value_or(around.value_or(ScheduleKind::Auto)));
-            },
-            [&](const Repeat& repeat) { CollectSchedules(module, repeat.body, around, kinds); },
-            [&](const Region& region) {
-              CollectSchedules(module, region.body, region.schedule, kinds);
-            },
-            [](const OneOf<BufferDecl, EventDecl, Share, Dispatch> auto&) {},
-        },
-        module.nodes[id]);
-  }
-}
-
-}  // namespace
-
-std::set<ScheduleKind> SchedulesOf(const Module& module, const Graph& graph) {
-  std::set<ScheduleKind> kinds;
-  CollectSchedules(module, graph.body, graph.schedule, kinds);
-  return kinds;
 }
 
 bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options) {

@@ -67,9 +67,6 @@ class KernelBuilder {
 std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef>& waits,
                                       const std::vector<SymbolId>& coords);
 
-/// The schedules of the calls of the graph: `auto` where nobody says one.
-std::set<ScheduleKind> SchedulesOf(const Module& module, const Graph& graph);
-
 /// Whether all calls of the graph are to be launches of their own.
 bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options);
 

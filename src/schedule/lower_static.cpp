@@ -107,9 +107,11 @@ class Lowering : KernelBuilder {
     return ok;
   }
 
+  /// What `auto` became is the graph's own.
   ScheduleKind ScheduleOf(const CallNode& call, std::optional<ScheduleKind> around) const {
     std::optional<ScheduleKind> said = call.schedule ? call.schedule : around;
-    return options_.schedule.value_or(said.value_or(ScheduleKind::Static));
+    ScheduleKind kind = options_.schedule.value_or(said.value_or(ScheduleKind::Auto));
+    return kind == ScheduleKind::Auto ? graph_.schedule.value_or(ScheduleKind::Static) : kind;
   }
 
   static bool IsDispatched(ScheduleKind kind) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "expand/tuned_schedule.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 #include "target/target.h"
@@ -18,6 +19,7 @@ inline constexpr int64_t kWatchdogSeconds = 4;
 
 struct ScheduleOptions {
   std::optional<ScheduleKind> schedule;  // overrides what the source says
+  std::vector<TunedSchedule> tuned;      // what a tuning says where neither does
   const Target* target = &DefaultTarget();
   int64_t consumer_warps = 8;
   std::optional<int64_t> shared_bytes;  // dynamic shared memory of a CTA: all that there is

@@ -12,9 +12,10 @@
 #include "bench/tensors.h"
 #include "compile/advice.h"
 #include "compile/front.h"
-#include "expand/loader_options.h"
+#include "expand/kernel_options.h"
 #include "ir/requirements.h"
 #include "schedule/choice_cost.h"
+#include "schedule/schedule_cost.h"
 #include "support/progress.h"
 #include "tensor/program_view.h"
 #include "tune/variants.h"
@@ -52,6 +53,9 @@ class Tuner : public TrialBench {
     }
     TuneResult result;
     result.coordinates = Coordinates(*decisions);
+    if (result.coordinates.empty()) {
+      return ReportNothingOpen();
+    }
     Variants variants(open_, graph_, where_, Advice(), job_.source, job_.target, stop_, session_);
     coordinates_ = &result.coordinates;
     variants_ = &variants;
@@ -156,12 +160,20 @@ class Tuner : public TrialBench {
         return true;
       }
     }
-    session_.diagnostics().Error(DiagnosticKind::CommandLine, {},
-                                 decisions.empty()
-                                     ? "nothing is left open in the program"
-                                     : "`--dim` names no size of each dimension that the graph is "
-                                       "specialised for");
+    if (decisions.empty()) {
+      (void)ReportNothingOpen();
+    } else {
+      session_.diagnostics().Error(DiagnosticKind::CommandLine, {},
+                                   "`--dim` names no size of each dimension that the graph is "
+                                   "specialised for");
+    }
     return false;
+  }
+
+  std::nullopt_t ReportNothingOpen() {
+    session_.diagnostics().Error(DiagnosticKind::CommandLine, {},
+                                 "nothing is left open in the program");
+    return std::nullopt;
   }
 
   bool IsInRange(const Decision& decision) const {
@@ -171,6 +183,7 @@ class Tuner : public TrialBench {
   /// What is open in the range, with the options that the simulator does not tell apart.
   std::vector<Coordinate> Coordinates(const std::vector<Decision>& decisions) {
     ChoiceCosts costs(open_, *job_.source.target, Advice());
+    ScheduleCosts schedules(open_, *job_.source.target, Advice());
     std::vector<Coordinate> coordinates;
     for (const Decision& decision : decisions) {
       const Question& question = decision.question;
@@ -184,7 +197,8 @@ class Tuner : public TrialBench {
           std::any_of(coordinates.begin(), coordinates.end(), same)) {
         continue;
       }
-      Coordinate coordinate{question, Near(question, decision.answer.option, costs)};
+      Coordinate coordinate{
+          question, Near(question, decision.answer.option, Estimates(decision, costs, schedules))};
       if (coordinate.options.size() > 1) {
         coordinates.push_back(std::move(coordinate));
       }
@@ -192,12 +206,17 @@ class Tuner : public TrialBench {
     return coordinates;
   }
 
+  /// The simulator is too coarse for what is on its way, so each throttle is tried.
+  static std::vector<double> Estimates(const Decision& decision, ChoiceCosts& costs,
+                                       const ScheduleCosts& schedules) {
+    const Question& question = decision.question;
+    return question.parameter == kLoader     ? std::vector<double>(question.options.size())
+           : question.parameter == kSchedule ? schedules.Of(decision)
+                                             : costs.Of(question);
+  }
+
   std::vector<std::string> Near(const Question& question, const std::string& now,
-                                ChoiceCosts& costs) const {
-    // The simulator is too coarse for what is on its way, so each throttle is tried.
-    std::vector<double> times = question.parameter == kLoader
-                                    ? std::vector<double>(question.options.size())
-                                    : costs.Of(question);
+                                const std::vector<double>& times) const {
     double least = *std::min_element(times.begin(), times.end());
     std::vector<size_t> order;
     for (size_t i = 0; i < times.size(); ++i) {

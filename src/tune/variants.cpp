@@ -8,6 +8,7 @@
 #include "compile/backend.h"
 #include "compile/pipeline.h"
 #include "expand/expand.h"
+#include "expand/kernel_options.h"
 #include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "support/parallel.h"
@@ -78,10 +79,12 @@ void Variants::Emit(Draft& draft) const {
     }
   }
   const Target& machine = *source_.target;
-  ExpandOptions expand{{machine.sms, machine.shared_bytes}, draft.advise};
+  std::vector<Decision> decisions;
+  ExpandOptions expand{{machine.sms, machine.shared_bytes}, draft.advise, &decisions};
   if (!Expand(module, expand, diagnostics)) {
     return;
   }
+  draft.session.SetSchedules(TunedSchedules(decisions));
   std::erase_if(module.items, [&](const Item& item) {
     const auto* id = std::get_if<GraphId>(&item);
     return id != nullptr && module.graphs[*id].name != graph_;

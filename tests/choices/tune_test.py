@@ -26,6 +26,7 @@ graph @g(%x: f32[batch, 64], %w: f32[48, 64], %v: f32[32, 48], %y: out f32[batch
   call @linear(%h, %v, %y);
 }
 """
+SCHEDULES = ("auto", "static", "kernels", "drain", "dynamic")
 KEPT = {"target": "h200", "function": "gate_up", "shape": {}, "range": {}, "choose": {"rows": 4}}
 
 
@@ -40,11 +41,16 @@ def main():
         assert run.returncode == 0, run.stderr
         assert re.fullmatch(r"\d+\.\d+ ms as it was, \d+\.\d+ ms now \(-?\d+\.\d % less\)\n", run.stdout), run.stdout
         steps = run.stderr.splitlines()
-        assert len(steps) in (2, 4), run.stderr  # two coordinates, one or two rounds
-        assert steps[0].startswith("[############............] 1 of 2  @linear rows, B = 1..2, K = 64, N = 48: "), steps[0]
+        assert len(steps) in (3, 6), run.stderr  # three coordinates, one or two rounds
+        assert steps[0].startswith("[########................] 1 of 3  @linear rows, B = 1..2, K = 64, N = 48: "), steps[0]
+        assert steps[2].startswith("[########################] 3 of 3  @g schedule, batch = 1..2: "), steps[2]
         entries = json.loads(out.read_text())["entries"]
         assert entries[0] == KEPT, entries
         for entry in entries[1:]:
+            if entry["function"] == "g":
+                assert entry["range"] == {"batch": [1, 2]}, entry
+                assert entry["choose"]["schedule"] in SCHEDULES, entry
+                continue
             assert entry["function"] == "linear" and entry["range"] == {"B": [1, 2]}, entry
             assert entry["choose"]["rows"] in (4, 8, 16), entry  # 8 where a round takes back the one before
         check = subprocess.run([etc, "check", path, "--tuning", out], capture_output=True, text=True)
@@ -53,7 +59,7 @@ def main():
         limited = subprocess.run(tune + ["--launches", "300000", "--time", "3"], capture_output=True, text=True)
         assert limited.returncode == 0 and limited.stdout.startswith("stopped: "), limited
 
-        # The interrupt comes behind the first of two coordinates. The launches of the second take
+        # The interrupt comes behind the first of three coordinates. The launches of the second take
         # seconds, so that it comes before their end on a busy machine, too.
         process = subprocess.Popen(tune + ["--launches", "50000"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "expand/kernel_options.h"
+
 namespace etc {
 namespace {
 
@@ -53,6 +55,47 @@ TEST_CASE("an entry is for ranges inside of its own, its shape and its target") 
   other = Asked(1, 8);
   other.shape["D"] = 128;  // the entry says nothing of it
   CHECK(Find(tuning, "h200", other, ""));
+}
+
+TEST_CASE("an entry has the schedule of a kernel beside its loader") {
+  Question loader = Asked(1, 8);
+  loader.function = "decode";
+  loader.parameter = kLoader;
+  Question schedule = loader;
+  schedule.parameter = kSchedule;
+  Tuning tuning;
+  Set(tuning, "h200", loader, "in_flight 3 interval 0");
+  Set(tuning, "h200", schedule, "kernels");
+  REQUIRE(tuning.entries.size() == 1);
+  Diagnostics diagnostics;
+  auto read = ParseTuning(TuningText(tuning), "t.json", diagnostics);
+  REQUIRE(read);
+  CHECK(Find(*read, "h200", schedule, "")->option == "kernels");
+  CHECK(Find(*read, "h200", loader, "")->option == "in_flight 3 interval 0");
+}
+
+TEST_CASE("what a tuning says of schedules is for the passes") {
+  auto decided = [](const std::string& option, Decider by) {
+    Decision decision;
+    decision.graph = "decode";
+    decision.question.parameter = kSchedule;
+    for (ScheduleKind kind : {ScheduleKind::Auto, ScheduleKind::Static, ScheduleKind::Kernels}) {
+      decision.question.options.push_back(
+          {std::string(Spelling(kind)), static_cast<int64_t>(kind)});
+    }
+    decision.answer = {option, by, {}};
+    return decision;
+  };
+  CHECK(TunedSchedules({decided("auto", Decider::Formula)}).empty());
+  CHECK(TunedSchedules({decided("auto", Decider::Tuning)}).empty());
+  CHECK(TunedSchedules({decided("kernels", Decider::Pin)}).empty());
+  Decision pinned = decided("static", Decider::Pin);
+  pinned.passed_over = Answer{"kernels", Decider::Tuning, {}};
+  CHECK(TunedSchedules({pinned}).size() == 1);  // `--schedule=auto` goes over the text
+  auto tuned = TunedSchedules({decided("kernels", Decider::Library)});
+  REQUIRE(tuned.size() == 1);
+  CHECK(tuned[0].graph == "decode");
+  CHECK(tuned[0].kind == ScheduleKind::Kernels);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// What the simulator says of a graph under each schedule.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "expand/decisions.h"
+#include "ir/module.h"
+#include "schedule/passes.h"
+#include "simulator/kernel_cost.h"
+
+namespace etc {
+
+/// What a graph takes as the kernel, or the launches, that a schedule makes of it, at the least or
+/// the largest sizes of its range and at some 1000 of what no range says. Of experts each is chosen
+/// as often. The graph is specialised and has its events. Nothing where it does not lower.
+std::optional<KernelCost> CostAs(const Module& module, GraphId graph, ScheduleKind kind,
+                                 bool largest, const ScheduleOptions& options);
+
+/// What `auto` makes of the graph: launches where they are quicker by more than the simulator may
+/// be wrong, else one static kernel. A program with a mesh cannot have launches.
+ScheduleKind ScheduleByCost(const Module& module, GraphId graph, const ScheduleOptions& options);
+
+/// Estimates of the schedules that are left open, with all else as it is decided.
+class ScheduleCosts {
+ public:
+  /// `open` is the module in front of expansion, with its constants set.
+  ScheduleCosts(const Module& open, const Target& target, const Advise& decided);
+
+  /// Microseconds at the largest sizes of the decision's range for each of its options; infinite
+  /// where the program does not lower so. That of `auto` is the one of what it becomes.
+  [[nodiscard]] std::vector<double> Of(const Decision& decision) const;
+
+  /// What becomes of an answer: of `auto` the schedule that the simulator takes.
+  [[nodiscard]] Answer Resolved(const Decision& decision) const;
+
+ private:
+  /// The specialised graph of the range, or an absent id.
+  [[nodiscard]] GraphId Find(const Decision& decision) const;
+
+  Module module_;
+  ScheduleOptions options_;
+  bool right_ = false;
+};
+
+}  // namespace etc
