@@ -28,6 +28,7 @@ def make(tokens, rng, variant="2"):
         normed = settle_tokens(CONFIG, h, norm, router)
     layer = {name: from_bf16(tensor) for name, tensor in bits.items()}
     out = from_bf16(h) + experts.mixture(CONFIG, router, layer, normed)[0]
-    options = ["-D", f"tp={ranks}", *(["-D", "rank_by_rank=false"] if way == "together" else [])]
+    by_rank = str(way != "together").lower()
+    options = ["-D", f"tp={ranks}", "-D", f"rank_by_rank={by_rank}"]
     return Case({"tokens": tokens}, dict(h=h, norm=norm, **bits),
                 {"out": Expectation(out, np.uint16, 5e-3)}, options=options)
