@@ -1,6 +1,7 @@
 // Terms, and what is known of each when it is made.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "analysis/sets/task_scope.h"
@@ -9,6 +10,10 @@
 
 namespace etc {
 namespace {
+
+/// Only bounds are known of a product of what has this depth. Indices that data decide have less of
+/// it, and each question about a deeper polynomial would be one about all of its products.
+constexpr int kDeepProduct = 3;
 
 std::string Text(const PwAff& value) {
   char* text = isl_pw_aff_to_str(value.get());
@@ -83,9 +88,15 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
   return Add(std::move(term), key, [&](const PwAff& p) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
-    Set facts = MultipleFacts(a, b, p) & MultipleFacts(b, a, p);
+    bool is_related = DepthOf({a, b}) < kDeepProduct;
+    Set facts = is_related ? MultipleFacts(a, b, p) & MultipleFacts(b, a, p) : All();
     if (!x.lo || *x.lo < 0 || !y.lo || *y.lo < 0) {
       return facts;
+    }
+    if (!is_related) {
+      auto most = x.hi && y.hi ? CheckedMul(*x.hi, *y.hi) : std::nullopt;
+      facts = Le(Constant(0), p);
+      return most ? facts & Le(p, Constant(*most)) : facts;
     }
     // Between the bounds of one factor times the other: (a - x.lo) * b >= 0, and so on.
     auto bound = [&](std::optional<int64_t> limit, const PwAff& other, bool below) {
@@ -156,6 +167,11 @@ PwAff Unknowns::Any(const std::string& text, const Facts& facts) {
 
 PwAff Unknowns::Add(Term term, const std::string& operation, const Facts& facts) {
   term.global = IsGlobal(term);
+  bool is_data = term.kind == Term::Kind::Element || term.kind == Term::Kind::Any;
+  term.depth = is_data ? 1 : DepthOf(term.args);
+  if (term.kind == Term::Kind::Product && term.depth > 0) {
+    ++term.depth;
+  }
   std::string key = term.global ? operation : scope_ + ": " + operation;
   if (auto known = by_key_.find(key); known != by_key_.end()) {
     return Param(terms_[known->second].name);
@@ -167,6 +183,18 @@ PwAff Unknowns::Add(Term term, const std::string& operation, const Facts& facts)
   by_name_[term.name] = terms_.size();
   terms_.push_back(std::move(term));
   return value;
+}
+
+/// 0 where data have no part in it.
+int Unknowns::DepthOf(const std::vector<PwAff>& args) const {
+  int depth = 0;
+  for (const PwAff& arg : args) {
+    for (const std::string& name : Involved(arg)) {
+      const Term* part = Find(name);
+      depth = std::max(depth, part == nullptr ? 0 : part->depth);
+    }
+  }
+  return depth;
 }
 
 /// Whether the term is a function of the dimensions, through other such terms or not.

@@ -30,6 +30,7 @@ struct Term {
   bool stable = false;
   bool promised = false;  // Element: of an input, and each value of the facts is allowed
   bool global = false;    // a function of the dimensions
+  int depth = 0;          // how many products of it are factors of each other, 1 for data itself
   std::string text;       // for messages: `%ids[…]`, `a / b`
   // Element: what is promised of elements of which this many leading indices are equal
   size_t slice = 0;
@@ -170,6 +171,7 @@ class Unknowns {
  private:
   void AddRequirements(const std::set<SymbolId>& used);
   bool IsGlobal(const Term& term) const;
+  int DepthOf(const std::vector<PwAff>& args) const;
   Set Close(const Set& set, bool variables) const;
   const Set& FactsOf(const std::vector<std::string>& names) const;
   PwAff Add(Term term, const std::string& operation, const Facts& facts);
