@@ -39,7 +39,8 @@ def parse_arguments():
     parser.add_argument("--model", default="Qwen3MoE-30B-A3B", help="whose config.json")
     parser.add_argument("--tokens", type=command.words, default=command.words("1,8,32,128,512,1024,4096"))
     parser.add_argument("--routings", type=command.words, default=list(ROUTINGS))
-    parser.add_argument("--schedules", type=command.words, default=["static", "drain", "kernels"])
+    parser.add_argument("--schedules", type=command.words, default=["static", "drain", "kernels"],
+                        help="each may have the name of a tuning file behind it: kernels:tiled.json")
     parser.add_argument("--copies", type=int, default=4, help="of the weights")
     parser.add_argument("--no-baseline", action="store_true", help="leave PyTorch out")
     parser.add_argument("--vllm", action="store_true", help="with vLLM's layer, where vLLM is installed")
@@ -253,9 +254,10 @@ def line(row, names):
 
 
 def compiled(schedule, options):
-    artifact = Path(options.out) / f"{options.model.lower()}-layer-{schedule}.etca"
+    artifact = Path(options.out) / f"{options.model.lower()}-layer-{schedule.replace('/', '-')}.etca"
     config = decode_model.config_file(options.model)
-    words = ["--config", config, "--schedule", schedule]
+    schedule, _, tuning = schedule.partition(":")
+    words = ["--config", config, "--schedule", schedule, *(["--tuning", tuning] if tuning else [])]
     return etcrt.Program(str(command.compile_program(options.etc, LAYER, artifact, *words)))
 
 
