@@ -54,6 +54,15 @@ double TimeOnGpu(LaunchOnce launch) {
   return milliseconds;
 }
 
+/// A number that the user gave: only the instance knows how many its device has.
+void SetSms(Instance& instance, int32_t sms) {
+  try {
+    instance.SetSms(sms);
+  } catch (const Error& error) {
+    throw error.status() == ETC_ERROR_ARGUMENT ? Error(ETC_ERROR_NO_DEVICE, error.what()) : error;
+  }
+}
+
 }  // namespace
 
 Execution::Execution(const Program& program, const std::string& graph, int32_t sms)
@@ -67,7 +76,7 @@ Execution::Execution(const Program& program, const std::string& graph, int32_t s
       device_(device),
       device_workspace_(nullptr, [](void* data) { etc_device_free(data); }),
       instance_(std::move(instance)) {
-  instance_.SetSms(sms);
+  SetSms(instance_, sms);
 }
 
 Execution::~Execution() = default;

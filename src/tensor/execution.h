@@ -12,7 +12,8 @@ namespace etc {
 
 class Execution : public Launcher {
  public:
-  /// `sms` is 0 for all. The program must outlive the execution.
+  /// `sms` is 0 for all; ETC_ERROR_NO_DEVICE where the device has fewer. The program must outlive
+  /// the execution.
   Execution(const Program& program, const std::string& graph, int32_t sms);
   /// Of an instance of the graph, which is on a device other than the current one where it says so.
   Execution(const Program& program, const std::string& graph, int32_t sms, Instance instance,

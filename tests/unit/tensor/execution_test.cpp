@@ -7,6 +7,7 @@
 
 #include "runtime/artifact.h"
 #include "runtime/fake_session.h"
+#include "tensor/program_view.h"
 
 namespace etc::test {
 namespace {
@@ -47,6 +48,16 @@ TEST_CASE("each launch on a GPU starts with a workspace of poison, where it is a
     CHECK(zeros.data == last.data);
   }
   CHECK(fake.allocations.empty());
+}
+
+TEST_CASE("more SMs than the device has are an error of the user, and not of the compiler") {
+  (void)OpenFakeCuda();
+  const TempDir dir;
+  const Program program(WriteArtifact(dir, DeviceManifest(), "gather_small gather_large"));
+  Diagnostics diagnostics;
+  ReportFailures([&] { const Execution execution(program, "gather", 133); }, diagnostics);
+  CHECK(RenderText(diagnostics, nullptr) ==
+        "etc: error: the number of SMs is 133, but must be in 0..132 [device]\n");
 }
 
 }  // namespace
