@@ -84,6 +84,11 @@ char* Shared(const char* name, uint32_t address, int bytes) {
 
 char* SharedStore(const char* name, uint32_t address, int bytes) {
   char* memory = Shared(name, address, bytes);
+  for (uint32_t word = address / 8; word * 8 < address + uint32_t(bytes); ++word) {
+    if (CurrentBlock().barriers[word].valid) {
+      Fail("%s of %d bytes at %u, where a barrier is", name, bytes, address);
+    }
+  }
   MarkWritten(machine->current(), address, bytes);
   machine->Preempt();
   return memory;

@@ -167,8 +167,10 @@ class Numberer {
 void NumberSpans(RaisedModule& raised) {
   for (RaisedKernel& kernel : raised.kernels) {
     kernel.block_bytes = kernel.kernel.shared_bytes;
-    if (kernel.kernel.profile) {
+    if (raised.has_profile) {  // the headers are common to all kernels: each says when it waits
       kernel.block_bytes = std::max<int64_t>(0, kernel.block_bytes - kProfileSharedBytes) / 16 * 16;
+    }
+    if (kernel.kernel.profile) {
       Numberer(kernel).Run();
     }
     if (kernel.cta_counters > 0) {
