@@ -7,6 +7,7 @@
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
 #include "ir/peers.h"
+#include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/kernel_builder.h"
@@ -31,7 +32,8 @@ class Lowering : KernelBuilder {
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);
     kernel_ = &kernel;
     ExprId first = MakeInt(module_, 0);
-    if (!LowerBlock(graph_.body, graph_.schedule, first, kernel.declarations, kernel.body)) {
+    if (!LowerBlock(graph_.body, graph_.schedule, first, kernel.declarations, kernel.body) ||
+        !ok_) {
       return std::nullopt;
     }
     InlineSingleUses(module_, kernel);
@@ -62,7 +64,7 @@ class Lowering : KernelBuilder {
       }
     };
     auto dispatch = [&](const CallNode& call, SourceRange range, ScheduleKind kind) {
-      Share share = LowerCase(call);
+      Share share = LowerCase(call, range);
       bool queued = kind == ScheduleKind::Dynamic;
       if (queued ? !drain.cases.empty() || !queue.Takes(share) : !queue.IsEmpty()) {
         close();
@@ -177,7 +179,7 @@ class Lowering : KernelBuilder {
                                      module_.devices[call.callee].name, graph_.name));
       return false;
     }
-    Share share = LowerCase(call);
+    Share share = LowerCase(call, range);
     if (iterations_.empty()) {
       first = NameValue(module_, *kernel_, "first_" + module_.devices[call.callee].name, first);
     }
@@ -188,7 +190,7 @@ class Lowering : KernelBuilder {
   }
 
   /// All tasks of a call with what they wait for and notify, wherever they run.
-  Share LowerCase(const CallNode& call) {
+  Share LowerCase(const CallNode& call, SourceRange range) {
     Share share = CopyCall(call);
     auto lower_edges = [&](const std::vector<Edge>& edges) {
       std::vector<EventRef> refs;
@@ -206,14 +208,14 @@ class Lowering : KernelBuilder {
     share.waits = lower_edges(call.waits);
     share.notifies = lower_edges(call.notifies);
     share.awaits_peers = ReachesPeers(module_, share);
-    WaitForRanges(call, share);
+    WaitForRanges(call, range, share);
     return share;
   }
 
   /// Where task ranges are read from what the launch computes, all waits that do not depend on the
   /// task come before that: verification says that they are enough. Where a loader reads such
   /// tensors, those for the calls that write them do.
-  void WaitForRanges(const CallNode& call, Share& share) {
+  void WaitForRanges(const CallNode& call, SourceRange range, Share& share) {
     bool computed = false;
     std::vector<SymbolId> vars;
     for (const Axis& axis : share.axes) {
@@ -231,7 +233,7 @@ class Lowering : KernelBuilder {
     } else if (std::set<EventId> events = EventsForLoader(call); !events.empty()) {
       std::vector<EventRef> common = TakeCommonWaits(module_, share.waits, vars);
       for (EventRef& wait : share.waits) {
-        WaitForAll(wait, vars);
+        WaitForAll(call, range, wait, vars);
       }
       for (EventRef& wait : common) {
         (events.contains(wait.event) ? share.range_waits : share.waits).push_back(std::move(wait));
@@ -241,25 +243,59 @@ class Lowering : KernelBuilder {
 
   /// What a loader has read behind a wait, the consumers take over once, by an object for all tasks
   /// of a share. So nothing is left to wait for in front of a single task, and what would be is
-  /// waited for as a whole.
-  void WaitForAll(EventRef& wait, std::vector<SymbolId> vars) const {
+  /// waited for as a whole, in the iterations in which tasks wait.
+  void WaitForAll(const CallNode& call, SourceRange range, EventRef& wait,
+                  std::vector<SymbolId> vars) {
     for (const Axis& axis : wait.axes) {
       vars.push_back(axis.var);
     }
-    auto follows = [&](ExprId id) {
-      return id && FindExpr(module_, id, [&](const Expr& expr) {
-               const auto* ref = std::get_if<SymbolRef>(&expr);
-               return ref != nullptr &&
-                      std::find(vars.begin(), vars.end(), ref->symbol) != vars.end();
-             });
-    };
+    bool of_iteration = false;
     for (EventIndex& index : wait.indices) {
-      if (follows(index.lo) || follows(index.hi)) {
+      if (Follows(index.lo, vars) || Follows(index.hi, vars)) {
         index = {{}, {}, true};
       }
+      of_iteration |= FollowsIteration(index.lo) || FollowsIteration(index.hi);
     }
     wait.axes.clear();
-    wait.guard = {};
+    const ExprId guard = std::exchange(wait.guard, {});
+    for (ExprId condition : ConditionsOf(guard)) {
+      if (!Follows(condition, vars)) {
+        wait.guard =
+            wait.guard ? module_.AddExpr(Binary{BinaryOp::And, wait.guard, condition}) : condition;
+      } else if (of_iteration && FollowsIteration(condition)) {
+        ok_ = false;  // without the condition, the element may be none that there is
+        diagnostics_.Error(
+            DiagnosticKind::Unsupported, range,
+            fmt::format("what the loader of `@{}` reads it reads once for all tasks, which so have "
+                        "one wait, but `{}` depends on the task and the iteration",
+                        module_.devices[call.callee].name, Print(module_, condition)));
+      }
+    }
+  }
+
+  bool Follows(ExprId id, const std::vector<SymbolId>& vars) const {
+    return id && FindExpr(module_, id, [&](const Expr& expr) {
+             const auto* ref = std::get_if<SymbolRef>(&expr);
+             return ref != nullptr &&
+                    std::find(vars.begin(), vars.end(), ref->symbol) != vars.end();
+           });
+  }
+
+  bool FollowsIteration(ExprId id) const {
+    return std::any_of(iterations_.begin(), iterations_.end(),
+                       [&](const Axis& repeat) { return Follows(id, {repeat.var}); });
+  }
+
+  /// What all must hold.
+  std::vector<ExprId> ConditionsOf(ExprId guard) const {
+    const auto* both = guard ? std::get_if<Binary>(&module_.exprs[guard]) : nullptr;
+    if (both == nullptr || both->op != BinaryOp::And) {
+      return guard ? std::vector{guard} : std::vector<ExprId>();
+    }
+    std::vector<ExprId> all = ConditionsOf(both->left);
+    const std::vector<ExprId> more = ConditionsOf(both->right);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
   }
 
   /// The kernel's events that calls notify which write what the call's loader reads.
@@ -301,6 +337,7 @@ class Lowering : KernelBuilder {
   }
 
   Kernel* kernel_ = nullptr;      // what is being built
+  bool ok_ = true;                // no error in a wait
   std::vector<Axis> iterations_;  // of the repeats around the next node, which no value may follow
 };
 

@@ -71,8 +71,8 @@ class Conversion {
   std::optional<TaskExpr> Of(const AstExpr& expr) const {
     switch (isl_ast_expr_get_type(expr.get())) {
       case isl_ast_expr_int: {
-        Val value(isl_ast_expr_get_val(expr.get()));
-        return TaskExpr{TaskExpr::Kind::Number, isl_val_get_num_si(value.get())};
+        auto value = ToInt(Val(isl_ast_expr_get_val(expr.get())));
+        return value ? std::optional(TaskExpr{TaskExpr::Kind::Number, *value}) : std::nullopt;
       }
       case isl_ast_expr_id: {
         isl_id* id = isl_ast_expr_get_id(expr.get());
