@@ -16,6 +16,7 @@ void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnosti
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+void CheckRangeWaits(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);

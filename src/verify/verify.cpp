@@ -53,6 +53,10 @@
 //   - A preloaded operand that is a buffer of i32 is read behind a wait: the call waits for an
 //   event that
 //     each writer of it notifies; in a kernel, under `ranges`, or the buffer is flagged.
+// Ranges of tasks (range_waits.cpp)
+//   - A share whose ranges are read from what another share of the kernel writes waits under
+//   `ranges`,
+//     or one in front of it does.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
 //     `repeat`. A repeat's bounds are constant integers.
@@ -232,7 +236,10 @@ void CheckParts(const Module& module, const Module& joined, bool devices,
       }
     });
   };
-  ForEachProgram(module, check_program, check_program);
+  ForEachProgram(module, check_program, [&](const Kernel& kernel) {
+    check_program(kernel);
+    checks.push_back([&](Diagnostics& found) { CheckRangeWaits(module, kernel, found); });
+  });
   auto check_flow = [&](const auto& program) {
     checks.push_back([&](Diagnostics& found) { CheckEventFlow(joined, program, found); });
   };

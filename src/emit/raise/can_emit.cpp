@@ -9,6 +9,7 @@
 #include "emit/raise/callees.h"
 #include "emit/raise/graph_dims.h"
 #include "ir/evaluate.h"
+#include "ir/loader_reads.h"
 
 namespace etc {
 
@@ -132,6 +133,37 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   return ok;
 }
 
+/// What a loader has read behind a wait, the consumers take over once, by an object for all tasks
+/// of a share. Waits of single tasks ask for an object for each, which would take it again and wait
+/// for it without end.
+bool LoadersReadOnce(const Module& module, Arch arch, Diagnostics& diagnostics) {
+  bool ok = true;
+  for (const Kernel& kernel : module.kernels) {
+    for (const ShareSite& site : SharesOf(module, kernel)) {
+      const Share& share = std::get<Share>(module.nodes[site.share]);
+      const Device& device = module.devices[share.callee];
+      const Impl* impl = FindImpl(device, Spelling(arch));
+      for (size_t i = 0; impl != nullptr && !share.waits.empty() && i < share.args.size(); ++i) {
+        if (!IsReadBehindWait(module, device, device.params[i], share.args[i].tensor)) {
+          continue;
+        }
+        diagnostics
+            .Error(
+                DiagnosticKind::Impl, share.waits.front().range,
+                fmt::format("each task of `@{}` waits here by itself, but its loader reads `%{}` "
+                            "once for all tasks of the share: the wait must hold for all of "
+                            "them, under `enter`",
+                            device.name, module.tensors[share.args[i].tensor].name))
+            .notes.push_back(
+                {module.RangeOf(site.share), fmt::format("`@{}` runs here", device.name)});
+        ok = false;
+        break;
+      }
+    }
+  }
+  return ok;
+}
+
 /// A rank whose check failed begins no launch and may leave notifies out, so its peers must be able
 /// to give up.
 bool RanksFit(const Module& module, Diagnostics& diagnostics) {
@@ -234,7 +266,8 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
     return ok && HasNoFlags(module, diagnostics);
   }
   return RanksFit(module, diagnostics) && KernelsAgree(module, diagnostics) &&
-         BoxesFit(module, arch, diagnostics) && BlocksFit(module, arch, diagnostics) && ok;
+         BoxesFit(module, arch, diagnostics) && BlocksFit(module, arch, diagnostics) &&
+         LoadersReadOnce(module, arch, diagnostics) && ok;
 }
 
 }  // namespace etc
