@@ -120,7 +120,11 @@ Status HostBinary::Open() {
   if (Status status = WriteWhole(file.number(), image_); !status.Ok()) {
     return Fail(status.code, "cannot open binary `", name_, "`: ", status.message);
   }
-  fcntl(file.number(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  if (fcntl(file.number(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
+      0) {
+    return Fail(ETC_ERROR_BINARY, "cannot open binary `", name_,
+                "`: its copy in memory cannot be sealed: ", std::strerror(errno));
+  }
   path_ = PathOf(file.number());
   errno = 0;
   handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -148,7 +152,7 @@ DeviceBinary::~DeviceBinary() { Close(); }
 
 void DeviceBinary::Close() {
   for (cuda::Library library : libraries_) {
-    driver_->cuLibraryUnload(library);
+    driver_->Note(driver_->cuLibraryUnload(library), "cuLibraryUnload");
   }
   libraries_.clear();
 }
@@ -165,7 +169,8 @@ Status DeviceBinary::Open(const cuda::Driver& driver) {
                      "cuLibraryLoadData");
     if (!status.Ok()) {
       Close();
-      return Fail(ETC_ERROR_BINARY, "cannot load binary `", name_, "`: ", status.message);
+      return Fail(status.code == ETC_ERROR_OUT_OF_MEMORY ? status.code : ETC_ERROR_BINARY,
+                  "cannot load binary `", name_, "`: ", status.message);
     }
     libraries_.push_back(library);
   }
@@ -180,9 +185,17 @@ Status DeviceBinary::FindEntry(const cuda::Driver& driver, const std::string& na
   }
   for (cuda::Library library : libraries_) {
     cuda::Kernel kernel = nullptr;
-    if (driver.cuLibraryGetKernel(&kernel, library, name.c_str()) == cuda::kSuccess) {
-      return driver.Check(driver.cuKernelGetFunction(function, kernel), "cuKernelGetFunction");
+    const cuda::Result result = driver.cuLibraryGetKernel(&kernel, library, name.c_str());
+    if (result == cuda::kNotFound) {
+      continue;  // another one may have it
     }
+    Status status = driver.Check(result, "cuLibraryGetKernel");
+    if (status.Ok()) {
+      status = driver.Check(driver.cuKernelGetFunction(function, kernel), "cuKernelGetFunction");
+    }
+    return status.Ok()
+               ? status
+               : Fail(status.code, "entry `", name, "` of binary `", name_, "`: ", status.message);
   }
   return Fail(ETC_ERROR_BINARY, "binary `", name_, "` has no entry `", name, "`");
 }

@@ -4,6 +4,9 @@
 
 #include <map>
 #include <mutex>
+#include <new>
+
+#include "runtime/log.h"
 
 namespace etc::runtime::cuda {
 namespace {
@@ -76,6 +79,17 @@ Status Driver::Check(Result result, const char* call) const {
               " failed: ", name, " (", text, ")");
 }
 
+void Driver::Note(Result result, const char* call) const noexcept {
+  if (result == kSuccess) {
+    return;
+  }
+  try {
+    LogInfo("goes on behind a failure: ", Check(result, call).message);
+  } catch (const std::bad_alloc&) {
+    // There is no memory for the text either.
+  }
+}
+
 Status OpenDriver(const Driver** driver) {
   static std::once_flag once;
   static Driver opened;
@@ -104,8 +118,8 @@ Status ContextOf(const Driver& driver, int number, Context* context) {
   if (primary == nullptr) {
     Device device = 0;
     ETC_RETURN_IF_BAD(driver.Check(driver.cuDeviceGet(&device, number), "cuDeviceGet"));
-    ETC_RETURN_IF_BAD(driver.Check(driver.cuDevicePrimaryCtxRetain(&primary, device),
-                                   "cuDevicePrimaryCtxRetain"));
+    ETC_RETURN_IF_BAD(driver.CheckMade(driver.cuDevicePrimaryCtxRetain(&primary, device),
+                                       "cuDevicePrimaryCtxRetain", &primary));
   }
   *context = primary;
   return {};

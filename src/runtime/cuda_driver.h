@@ -27,6 +27,7 @@ using GraphExec = struct GraphExecHandle*;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
+inline constexpr Result kNotFound = 500;
 inline constexpr Result kNotReady = 600;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 
@@ -225,8 +226,11 @@ struct Driver {
   /// Good for kSuccess, else an error that names the call and what the driver says of it.
   Status Check(Result result, const char* call) const;
 
-  /// The same of a call that makes something: after a failure `made` is null, whatever the driver
-  /// has left there, so that it is made anew.
+  /// For what gives something back, where a failure has nobody to be told: the log has it.
+  void Note(Result result, const char* call) const noexcept;
+
+  /// The same as Check of a call that makes something: after a failure `made` is null, whatever the
+  /// driver has left there, so that it is made anew.
   template <class Handle>
   Status CheckMade(Result result, const char* call, Handle* made) const {
     if (result != kSuccess) {

@@ -24,7 +24,7 @@ struct etc_timer {
   ~etc_timer() {
     for (cuda::Event event : {start, stop}) {
       if (event != nullptr) {
-        driver->cuEventDestroy_v2(event);
+        driver->Note(driver->cuEventDestroy_v2(event), "cuEventDestroy");
       }
     }
   }
@@ -132,9 +132,12 @@ etc_status etc_host_alloc(int64_t bytes, void** data) {
     Device device;
     ETC_RETURN_IF_BAD(CheckBytes(bytes));
     ETC_RETURN_IF_BAD(Current(&device));
-    return device.driver->Check(
+    const Status status = device.driver->Check(
         device.driver->cuMemHostAlloc(data, static_cast<size_t>(std::max<int64_t>(bytes, 1)), 0),
         "cuMemHostAlloc");
+    return status.Ok() ? status
+                       : Fail(status.code, "cannot allocate ", bytes,
+                              " bytes of pinned memory: ", status.message);
   });
 }
 
@@ -230,8 +233,8 @@ etc_status etc_timer_create(etc_timer** timer) {
     auto created = std::make_unique<etc_timer>();
     created->driver = device.driver;
     for (cuda::Event* event : {&created->start, &created->stop}) {
-      ETC_RETURN_IF_BAD(device.driver->Check(
-          device.driver->cuEventCreate(event, cuda::kEventDefault), "cuEventCreate"));
+      ETC_RETURN_IF_BAD(device.driver->CheckMade(
+          device.driver->cuEventCreate(event, cuda::kEventDefault), "cuEventCreate", event));
     }
     *timer = created.release();
     return {};

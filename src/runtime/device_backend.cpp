@@ -82,7 +82,7 @@ class DeviceBackend : public Backend {
       : driver_(driver), context_(context), device_(device), sharers_(sharers) {}
   ~DeviceBackend() override {
     if (own_stream_ != nullptr) {
-      driver_.cuStreamDestroy_v2(own_stream_);
+      driver_.Note(driver_.cuStreamDestroy_v2(own_stream_), "cuStreamDestroy");
     }
   }
 
@@ -125,13 +125,13 @@ class DeviceBackend : public Backend {
                       : AllocateByDriver(bytes, data);
   }
   void Free(void* data, int64_t bytes) override {
-    const cuda::ScopedContext scope(driver_, context_);
-    if (allocator_) {
-      driver_.cuCtxSynchronize();  // as cuMemFree does
-      allocator_->release(allocator_->user, data, bytes, device_);
-    } else if (scope.status().Ok()) {
-      driver_.cuMemFree_v2(Address(data));
+    if (!allocator_) {
+      FreeShared(data, bytes);
+      return;
     }
+    const cuda::ScopedContext scope(driver_, context_);
+    driver_.Note(driver_.cuCtxSynchronize(), "cuCtxSynchronize");  // as cuMemFree does
+    allocator_->release(allocator_->user, data, bytes, device_);
   }
   /// Never the caller's, of which nobody knows whether the access of peers reaches it.
   Status AllocateShared(int64_t bytes, void** data) override {
@@ -142,7 +142,7 @@ class DeviceBackend : public Backend {
   void FreeShared(void* data, int64_t /*bytes*/) override {
     const cuda::ScopedContext scope(driver_, context_);
     if (scope.status().Ok()) {
-      driver_.cuMemFree_v2(Address(data));
+      driver_.Note(driver_.cuMemFree_v2(Address(data)), "cuMemFree");
     }
   }
   /// In whole pages of the device: a peer would see what else is in them.
@@ -156,7 +156,7 @@ class DeviceBackend : public Backend {
     Status status =
         driver_.Check(driver_.cuIpcGetMemHandle(&made, Address(*data)), "cuIpcGetMemHandle");
     if (!status.Ok()) {
-      driver_.cuMemFree_v2(Address(*data));
+      driver_.Note(driver_.cuMemFree_v2(Address(*data)), "cuMemFree");
       *data = nullptr;
       return status;
     }
@@ -182,7 +182,7 @@ class DeviceBackend : public Backend {
   void CloseImported(void* data, int64_t /*bytes*/) override {
     const cuda::ScopedContext scope(driver_, context_);
     if (scope.status().Ok()) {
-      driver_.cuIpcCloseMemHandle(Address(data));
+      driver_.Note(driver_.cuIpcCloseMemHandle(Address(data)), "cuIpcCloseMemHandle");
     }
   }
   Status Zero(void* data, int64_t bytes, void* stream) override {
@@ -214,8 +214,10 @@ class DeviceBackend : public Backend {
   Status Write(void* data, int64_t bytes, const void* from) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
-    return driver_.Check(driver_.cuMemcpyHtoD_v2(Address(data), from, static_cast<size_t>(bytes)),
-                         "cuMemcpyHtoD");
+    ETC_RETURN_IF_BAD(driver_.Check(
+        driver_.cuMemcpyHtoD_v2(Address(data), from, static_cast<size_t>(bytes)), "cuMemcpyHtoD"));
+    // The driver may return with a small copy still on its way.
+    return driver_.Check(driver_.cuStreamSynchronize(nullptr), "cuStreamSynchronize");
   }
   Status Drain() override {
     const cuda::ScopedContext scope(driver_, context_);

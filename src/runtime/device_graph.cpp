@@ -26,10 +26,11 @@ class DeviceGraph : public LaunchGraph {
   ~DeviceGraph() override {
     const cuda::ScopedContext scope(driver_, context_);
     if (executable_ != nullptr) {
-      driver_.cuGraphExecDestroy(executable_);  // of one that runs: when it has ended
+      // Of one that runs: when it has ended.
+      driver_.Note(driver_.cuGraphExecDestroy(executable_), "cuGraphExecDestroy");
     }
     if (graph_ != nullptr) {
-      driver_.cuGraphDestroy(graph_);
+      driver_.Note(driver_.cuGraphDestroy(graph_), "cuGraphDestroy");
     }
   }
   DeviceGraph(const DeviceGraph&) = delete;

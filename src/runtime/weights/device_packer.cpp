@@ -44,7 +44,7 @@ DevicePacker::~DevicePacker() {
     (void)FreeDeviceMemory(places_);
   }
   if (library_ != nullptr) {
-    driver_.cuLibraryUnload(library_);
+    driver_.Note(driver_.cuLibraryUnload(library_), "cuLibraryUnload");
   }
 }
 

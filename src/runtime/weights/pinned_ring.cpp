@@ -26,16 +26,16 @@ size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 PinnedRing::~PinnedRing() {
   for (cuda::Stream stream : streams_) {
     if (stream != nullptr) {
-      driver_.cuStreamSynchronize(stream);
-      driver_.cuStreamDestroy_v2(stream);
+      driver_.Note(driver_.cuStreamSynchronize(stream), "cuStreamSynchronize");
+      driver_.Note(driver_.cuStreamDestroy_v2(stream), "cuStreamDestroy");
     }
   }
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i].copied != nullptr) {
-      driver_.cuEventDestroy_v2(buffers_[i].copied);
+      driver_.Note(driver_.cuEventDestroy_v2(buffers_[i].copied), "cuEventDestroy");
     }
     if (buffers_[i].is_pinned) {
-      driver_.cuMemHostUnregister(begin_ + i * stride_);
+      driver_.Note(driver_.cuMemHostUnregister(begin_ + i * stride_), "cuMemHostUnregister");
     }
   }
   if (mapping_ != nullptr) {

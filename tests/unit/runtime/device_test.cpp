@@ -201,6 +201,14 @@ TEST_CASE("failures of the driver") {
     CHECK(load.status == ETC_ERROR_BINARY);
     CHECK(load.text == "cannot load binary `" + gather.dir.File("gather.cubin") +
                            "`: cuLibraryLoadData failed: CUDA_ERROR_FAKE (as the test wants it)");
+    fake.failures = {{"cuLibraryLoadData", 2}};
+    CHECK(FailureOf([&] { const Instance instance(gather.program); }).status ==
+          ETC_ERROR_OUT_OF_MEMORY);
+    fake.failures = {{"cuLibraryGetKernel", 700}};
+    const Failure entry = FailureOf([&] { const Instance instance(gather.program); });
+    CHECK(entry.status == ETC_ERROR_DEVICE);
+    CHECK(entry.text == "entry `gather_small` of binary `" + gather.dir.File("gather.cubin") +
+                            "`: cuLibraryGetKernel failed: CUDA_ERROR_FAKE (as the test wants it)");
     fake.failures.clear();
 
     Instance instance(gather.program);
@@ -221,6 +229,28 @@ TEST_CASE("failures of the driver") {
   }
   CHECK(fake.allocations.empty());
   CHECK(fake.context_depth == 0);
+}
+
+TEST_CASE("memory that cannot be given back is told to the log") {
+  FakeCuda& fake = OpenFakeCuda();
+  std::vector<std::string> lines;
+  DeviceGather gather;
+  {
+    Instance instance(gather.program);
+    gather.Bind(instance, 4, 8);
+    instance.Launch();
+    fake.failures["cuMemFree_v2"] = 700;
+    etc_set_log(
+        [](void* user, etc_log_level, const char* text) {
+          static_cast<std::vector<std::string>*>(user)->emplace_back(text);
+        },
+        &lines);
+  }
+  etc_set_log(nullptr, nullptr);
+  const std::string line =
+      "goes on behind a failure: cuMemFree failed: CUDA_ERROR_FAKE (as the test wants it)";
+  CHECK(std::count(lines.begin(), lines.end(), line) == 2);  // the workspace and the events
+  fake.failures.clear();
 }
 
 TEST_CASE("an entry that the cubin lacks") {

@@ -154,6 +154,18 @@ TEST_CASE("timers give the time and their events back") {
   CHECK(fake.events == 0);
   fake.failures["cuEventCreate"] = 1;
   CHECK(etc_timer_create(&timer) == ETC_ERROR_DEVICE);
+  CHECK(fake.events == 0);
+}
+
+TEST_CASE("a device whose context could not be made current once is tried anew") {
+  FakeCuda& fake = OpenFakeCuda();
+  fake.devices = 8;
+  fake.failures["cuDevicePrimaryCtxRetain"] = 2;
+  CHECK(etc_device_use(7) == ETC_ERROR_OUT_OF_MEMORY);
+  fake.failures.clear();
+  CHECK(etc_device_use(7) == ETC_OK);
+  CHECK(fake.primaries == 1);
+  CHECK(etc_device_use(0) == ETC_OK);
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ cuda::Result cuDeviceTotalMem_v2(size_t* bytes, cuda::Device) {
 cuda::Result cuDevicePrimaryCtxRetain(void** context, cuda::Device device) {
   ++state.primaries;
   *context = &primaries[device];
+  *context = &state;  // the driver leaves something there when it fails
+  FAIL_IF_ASKED
   return cuda::kSuccess;
 }
 cuda::Result cuCtxGetCurrent(void** context) {
@@ -151,7 +153,8 @@ cuda::Result cuLibraryUnload(void*) {
 }
 cuda::Result cuLibraryGetKernel(void** kernel, void* library, const char* name) {
   if (static_cast<std::string*>(library)->find(name) == std::string::npos) {
-    return cuda::kInvalidValue;
+    return cuda::kNotFound;
+  FAIL_IF_ASKED
   }
   *kernel = &entries.emplace_back(name);
   return cuda::kSuccess;
@@ -183,6 +186,7 @@ cuda::Result cuMemAlloc_v2(cuda::DevicePointer* address, size_t bytes) {
 cuda::Result cuMemFree_v2(cuda::DevicePointer address) {
   const auto found = state.allocations.find(Pointer(address));
   if (found == state.allocations.end()) {
+  FAIL_IF_ASKED
     return cuda::kInvalidValue;
   }
   state.capacity += found->second;
