@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -64,6 +65,12 @@ Status MapExported(const std::string& handle, int64_t bytes, void** data) {
   const Descriptor file(open(handle.c_str(), O_RDWR | O_CLOEXEC));
   if (file.fd() < 0) {
     return SystemFailure(ETC_ERROR_GROUP, "cannot open " + handle);
+  }
+  // Beyond its end, a mapping has pages that end the process.
+  struct stat state {};
+  if (fstat(file.fd(), &state) != 0 || state.st_size < bytes) {
+    return Fail(ETC_ERROR_GROUP, handle, " has ", static_cast<int64_t>(state.st_size),
+                " bytes, but the memory of a rank has ", bytes);
   }
   return Map(file.fd(), bytes, data);
 }

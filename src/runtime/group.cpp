@@ -128,6 +128,10 @@ Status Group::Gather(const void* own, int64_t bytes, void* all) {
     ETC_RETURN_IF_BAD(
         others_->Gather(std::string(static_cast<const char*>(own) + at, piece), &parts));
     for (size_t rank = 0; rank < parts.size(); ++rank) {
+      if (parts[rank].size() != piece) {
+        return Fail(ETC_ERROR_GROUP, "rank ", rank, " sends ", parts[rank].size(), " bytes of ",
+                    piece);
+      }
       std::memcpy(static_cast<char*>(all) + rank * size + at, parts[rank].data(), piece);
     }
   }
@@ -172,6 +176,10 @@ Status Group::Agree(const std::vector<Proposal>& all) const {
     const Proposal& own = all[rank];
     if (own.dims.empty()) {
       return OfRank(rank, own.status);
+    }
+    if (own.dims.size() != graph.dims.size()) {
+      return Fail(ETC_ERROR_GROUP, "rank ", rank, " has ", own.dims.size(), " dims of ",
+                  graph.dims.size());
     }
     if (own.dims[size] != static_cast<int64_t>(ranks())) {
       return Fail(ETC_ERROR_DIM, "rank ", rank, ": dim `", graph.dims[size].name, "` is ",

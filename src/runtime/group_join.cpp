@@ -36,6 +36,9 @@ Introduction ReadIntroduction(const std::string& text) {
   introduction.graph = reader.Text();
   introduction.device = reader.Text();
   introduction.device_is_given = reader.Number() != 0;
+  if (introduction.status.Ok()) {
+    introduction.status = reader.CheckWhole();
+  }
   return introduction;
 }
 

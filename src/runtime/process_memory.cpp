@@ -80,6 +80,7 @@ class ProcessMemory : public PeerMemory {
       WireReader reader(all[rank]);
       status = reader.Outcome();
       handles->push_back(reader.Text());
+      status = status.Ok() ? reader.CheckWhole() : std::move(status);
     }
     if (!status.Ok()) {
       FreeOwn(*memory);
@@ -129,7 +130,9 @@ Status MeetOthers(Rendezvous& others, const Status& own) {
   std::vector<std::string> all;
   ETC_RETURN_IF_BAD(others.Exchange(writer.Take(), &all));
   for (const std::string& one : all) {
-    ETC_RETURN_IF_BAD(WireReader(one).Outcome());
+    WireReader reader(one);
+    ETC_RETURN_IF_BAD(reader.Outcome());
+    ETC_RETURN_IF_BAD(reader.CheckWhole());
   }
   return {};
 }

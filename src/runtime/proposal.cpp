@@ -27,8 +27,7 @@ Status FromWire(const std::string& text, Proposal* proposal) {
   proposal->has_memory = reader.Number() != 0;
   proposal->was_captured = reader.Number() != 0;
   proposal->has_failed = reader.Number() != 0;
-  return reader.IsWhole() ? Status{}
-                          : Fail(ETC_ERROR_GROUP, "a rank is in another call of the group");
+  return reader.CheckWhole();
 }
 
 }  // namespace etc::runtime

@@ -70,7 +70,12 @@ class WireReader {
     const auto code = static_cast<etc_status>(Number());
     return {code, Text()};
   }
-  bool IsWhole() const { return !is_bad_ && text_.empty(); }
+  /// That all of the text was read, and no more: else its writer meant something else.
+  Status CheckWhole() const {
+    return !is_bad_ && text_.empty()
+               ? Status{}
+               : Fail(ETC_ERROR_GROUP, "a rank is in another call of the group");
+  }
 
  private:
   bool Has(uint64_t bytes) {

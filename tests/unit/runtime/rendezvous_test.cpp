@@ -15,7 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/artifact.h"
+#include "runtime/exported_memory.h"
 #include "runtime/launch_environment.h"
+#include "runtime/peer_memory.h"
+#include "runtime/proposal.h"
 
 namespace etc::test {
 namespace {
@@ -131,6 +135,27 @@ TEST_CASE("what callers bring is no proposal, and no two ranks do different thin
     CHECK(status.code == ETC_ERROR_GROUP);
     CHECK(status.message.ends_with("says what makes no sense"));
   });
+}
+
+TEST_CASE("an outcome of another call of the group is none") {
+  std::vector<Outcome> all = JoinAll(OptionsOf(2, milliseconds(5000)));
+  REQUIRE(all[0].rendezvous != nullptr);
+  ForEach(2, [&](size_t rank) {
+    std::vector<std::string> said;
+    const Status status = rank == 0 ? MeetOthers(*all[0].rendezvous, {})
+                                    : all[1].rendezvous->Exchange(ToWire(Proposal{}), &said);
+    CHECK(status.message == (rank == 0 ? "a rank is in another call of the group" : ""));
+  });
+}
+
+TEST_CASE("memory of another process that ends too early is not mapped") {
+  const TempDir dir;
+  dir.Write("short", std::string(100, 'x'));
+  void* data = nullptr;
+  const Status status = MapExported(dir.File("short"), 4096, &data);
+  CHECK(status.code == ETC_ERROR_GROUP);
+  CHECK(status.message == dir.File("short") + " has 100 bytes, but the memory of a rank has 4096");
+  CHECK(data == nullptr);
 }
 
 TEST_CASE("ranks that do not come are named on all others") {
