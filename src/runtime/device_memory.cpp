@@ -75,8 +75,12 @@ Status AllocateDeviceMemory(int64_t bytes, void** data) {
     return AllocateByCaller(*allocator, place, bytes, data);
   }
   cuda::DevicePointer address = 0;
-  ETC_RETURN_IF_BAD(place.driver->Check(
-      place.driver->cuMemAlloc_v2(&address, static_cast<size_t>(bytes)), "cuMemAlloc"));
+  if (const Status status = place.driver->Check(
+          place.driver->cuMemAlloc_v2(&address, static_cast<size_t>(bytes)), "cuMemAlloc");
+      !status.Ok()) {
+    return Fail(status.code, "cannot allocate ", bytes, " bytes on device ", place.device, ": ",
+                status.message);
+  }
   *data = reinterpret_cast<void*>(address);
   return {};
 }

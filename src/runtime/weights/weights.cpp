@@ -119,8 +119,8 @@ Status Weights::Allocate(const WeightPlan& plan, std::vector<void*>* memory) {
         return Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot allocate ", bytes, " bytes for parameter `",
                     plan.params[i].param->name, "`");
       }
-    } else {
-      ETC_RETURN_IF_BAD(AllocateDeviceMemory(bytes, &data));
+    } else if (Status status = AllocateDeviceMemory(bytes, &data); !status.Ok()) {
+      return Fail(status.code, "parameter `", plan.params[i].param->name, "`: ", status.message);
     }
     allocations_.push_back(data);
     bytes_ += plan.params[i].Bytes();
