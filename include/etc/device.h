@@ -51,7 +51,9 @@ ETC_API etc_status etc_stream_synchronize(void* stream);
 
 /* A recording is one CUDA graph of the work that was enqueued on a stream from begin to end. The
  * work does not run while it is recorded, and runs at each launch. The stream must not be the
- * default one. Each begin needs its end. */
+ * default one. Each begin needs its end, in the same thread and with the stream's device current.
+ * Several streams may be recorded at once, also of several devices. A launch may come with another
+ * device current, and takes a stream of the recording's own. */
 typedef struct etc_recording etc_recording;
 ETC_API etc_status etc_recording_begin(void* stream);
 ETC_API etc_status etc_recording_end(void* stream, etc_recording** recording);

@@ -186,6 +186,7 @@ struct Memcpy3D {
   F(cuStreamBeginCapture_v2, Stream, int)                                                     \
   F(cuStreamEndCapture, Stream, Graph*)                                                       \
   F(cuStreamIsCapturing, Stream, int*)                                                        \
+  F(cuThreadExchangeStreamCaptureMode, int*)                                                  \
   F(cuStreamSynchronize, Stream)                                                              \
   F(cuStreamQuery, Stream)                                                                    \
   F(cuIpcGetMemHandle, IpcHandle*, DevicePointer)                                             \
@@ -207,7 +208,6 @@ struct Memcpy3D {
 
 /// Of these a driver may lack some: cuGraphAddDependencies_v2 came with 12.3.
 #define ETC_CUDA_GRAPH_FUNCTIONS(F)                                                                \
-  F(cuThreadExchangeStreamCaptureMode, int*)                                                       \
   F(cuGraphCreate, Graph*, unsigned)                                                               \
   F(cuGraphAddKernelNode_v2, GraphNode*, Graph, const GraphNode*, size_t, const KernelNodeParams*) \
   F(cuGraphAddDependencies_v2, Graph, const GraphNode*, const GraphNode*, const GraphEdge*,        \
@@ -270,6 +270,26 @@ class ScopedContext {
  private:
   const Driver& driver_;
   Status status_;
+};
+
+/// Lets the thread do, for a scope, what a capture would forbid it: that of another stream in the
+/// same thread, or one elsewhere in the process.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver)
+      : driver_(driver), relaxed_(driver_.cuThreadExchangeStreamCaptureMode(&mode_) == kSuccess) {}
+  ~RelaxedCapture() {
+    if (relaxed_) {
+      driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+    }
+  }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Driver& driver_;
+  int mode_ = kCaptureRelaxed;
+  bool relaxed_;
 };
 
 }  // namespace etc::runtime::cuda

@@ -3,21 +3,6 @@
 namespace etc::runtime {
 namespace {
 
-/// Lets the thread do, for a scope, what a capture elsewhere in the process would forbid it.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const cuda::Driver& driver) : driver_(driver) {
-    driver_.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
-  ~RelaxedCapture() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  const cuda::Driver& driver_;
-  int mode_ = cuda::kCaptureRelaxed;
-};
-
 class DeviceGraph : public LaunchGraph {
  public:
   DeviceGraph(const cuda::Driver& driver, cuda::Context context,
@@ -66,9 +51,9 @@ class DeviceGraph : public LaunchGraph {
   Status Finish() override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());
-    const RelaxedCapture relaxed(driver_);
-    return driver_.Check(driver_.cuGraphInstantiateWithFlags(&executable_, graph_, 0),
-                         "cuGraphInstantiate");
+    const cuda::RelaxedCapture relaxed(driver_);
+    return driver_.CheckMade(driver_.cuGraphInstantiateWithFlags(&executable_, graph_, 0),
+                             "cuGraphInstantiate", &executable_);
   }
 
   Status Set(size_t index, const LaunchRequest& request, std::vector<uint64_t>& block) override {

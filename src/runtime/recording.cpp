@@ -5,6 +5,7 @@
 #include "runtime/c_api.h"
 #include "runtime/cuda_driver.h"
 
+using etc::runtime::Fail;
 using etc::runtime::Guard;
 using etc::runtime::Status;
 
@@ -12,11 +13,13 @@ namespace cuda = etc::runtime::cuda;
 
 struct etc_recording {
   const cuda::Driver* driver = nullptr;
+  cuda::Context context = nullptr;  // of the device that it was recorded on
   cuda::GraphExec graph = nullptr;
 
   ~etc_recording() {
     if (graph != nullptr) {
-      driver->cuGraphExecDestroy(graph);
+      const cuda::ScopedContext scope(*driver, context);
+      driver->Note(driver->cuGraphExecDestroy(graph), "cuGraphExecDestroy");
     }
   }
 };
@@ -29,6 +32,16 @@ Status Open(const cuda::Driver** driver) {
   cuda::Device device = 0;
   ETC_RETURN_IF_BAD(cuda::OpenDriver(driver));
   return cuda::CurrentContext(**driver, &context, &device);
+}
+
+/// The thread may have another recording under way, of a rank on another device.
+Status Instantiate(const cuda::Driver& driver, cuda::Device device, cuda::Graph graph,
+                   cuda::GraphExec* made) {
+  const cuda::RelaxedCapture relaxed(driver);
+  Status status = driver.CheckMade(driver.cuGraphInstantiateWithFlags(made, graph, 0),
+                                   "cuGraphInstantiate", made);
+  return status.Ok() ? status
+                     : Fail(status.code, "the recording on device ", device, ": ", status.message);
 }
 
 cuda::Stream AsStream(void* stream) { return static_cast<cuda::Stream>(stream); }
@@ -83,14 +96,15 @@ etc_status etc_recording_end(void* stream, etc_recording** recording) {
     ETC_NEED(stream, recording);
     const cuda::Driver* driver = nullptr;
     cuda::Graph graph = nullptr;
-    ETC_RETURN_IF_BAD(Open(&driver));
+    cuda::Device device = 0;
+    auto made = std::make_unique<etc_recording>();
+    ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
+    ETC_RETURN_IF_BAD(cuda::CurrentContext(*driver, &made->context, &device));
+    made->driver = driver;
     ETC_RETURN_IF_BAD(
         driver->Check(driver->cuStreamEndCapture(AsStream(stream), &graph), "cuStreamEndCapture"));
-    auto made = std::make_unique<etc_recording>();
-    made->driver = driver;
-    const Status status = driver->Check(driver->cuGraphInstantiateWithFlags(&made->graph, graph, 0),
-                                        "cuGraphInstantiate");
-    driver->cuGraphDestroy(graph);
+    const Status status = Instantiate(*driver, device, graph, &made->graph);
+    driver->Note(driver->cuGraphDestroy(graph), "cuGraphDestroy");
     ETC_RETURN_IF_BAD(status);
     *recording = made.release();
     return {};
@@ -100,6 +114,8 @@ etc_status etc_recording_end(void* stream, etc_recording** recording) {
 etc_status etc_recording_launch(etc_recording* recording, void* stream) {
   return Guard([&]() -> Status {
     ETC_NEED(recording);
+    const cuda::ScopedContext scope(*recording->driver, recording->context);
+    ETC_RETURN_IF_BAD(scope.status());
     return recording->driver->Check(
         recording->driver->cuGraphLaunch(recording->graph, AsStream(stream)), "cuGraphLaunch");
   });

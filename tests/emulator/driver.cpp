@@ -1,7 +1,7 @@
 // A libcuda.so.1 whose devices are the emulated ones: the functions that the runtime looks up. A
 // binary is a shared object that nvcc.sh.in made of an emitted program. Launches on a stream of its
 // own wait until somebody asks for what they do; all other work is done when a call returns, so
-// events are in name only.
+// events are in name only. A stream that is captured keeps its launches for graphs.
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
@@ -26,9 +26,10 @@ using namespace etc::runtime::cuda;
 
 namespace {
 
-constexpr Result kNotFound = 500;
 constexpr Result kNotSupported = 801;
 constexpr Result kInvalidImage = 200;
+constexpr Result kInvalidHandle = 400;
+constexpr Result kCaptureUnsupported = 900;
 
 char* Memory(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
@@ -40,15 +41,6 @@ char pack_library;
 char pack_kernel;
 
 bool IsText(const void* image) { return std::memcmp(image, ELFMAG, SELFMAG) != 0; }
-
-/// All units, one by one: no thread of the kernel has to do with another.
-void EnqueuePacking(Stream stream, const etc::runtime::PackJob& job) {
-  etc::emulator::Enqueue(stream, 1, 1, 0, [job] {
-    for (uint32_t unit = 0; unit < job.units; ++unit) {
-      etc::runtime::PackUnit(job, unit);
-    }
-  });
-}
 
 Elf64_Ehdr HeaderOf(const void* image) {
   Elf64_Ehdr header;
@@ -81,11 +73,63 @@ constexpr int kMostDevices = 64;
 char contexts[kMostDevices];
 thread_local std::vector<Context> current = {nullptr};  // the last one is
 
+Device CurrentDevice() { return Device(reinterpret_cast<char*>(current.back()) - contexts); }
+
+// A stream is the address of the number of its device.
+bool IsOfCurrentDevice(Stream stream) {
+  return stream == nullptr || *reinterpret_cast<Device*>(stream) == CurrentDevice();
+}
+
+struct Work {
+  int blocks = 1;
+  int threads = 1;
+  size_t shared_bytes = 0;
+  std::function<void()> kernel;
+};
+
 // Of streams, whoever runs them.
 std::mutex launches_mutex;
+std::map<Stream, std::vector<Work>> captured;  // what the streams have enqueued that are captured
+thread_local int captures = 0;                 // that this thread has begun
+thread_local int capture_mode = 0;             // what captures allow the thread: nothing unsafe
+
+/// A graph and what it is instantiated to.
+std::vector<Work>* AsGraph(void* graph) { return static_cast<std::vector<Work>*>(graph); }
+
+/// Whether captures of the thread forbid it what may wait for other streams or allocates.
+bool IsForbidden() { return captures > 0 && capture_mode != kCaptureRelaxed; }
+
+bool IsCaptured(Stream stream) {
+  const std::lock_guard lock(launches_mutex);
+  return captured.count(stream) != 0;
+}
+
+/// Enqueues the work, or records it.
+void Put(Stream stream, Work work) {
+  const std::lock_guard lock(launches_mutex);
+  const auto recording = captured.find(stream);
+  if (recording != captured.end()) {
+    recording->second.push_back(std::move(work));
+  } else {
+    etc::emulator::Enqueue(stream, work.blocks, work.threads, work.shared_bytes,
+                           std::move(work.kernel));
+  }
+}
+
+/// All units, one by one: no thread of the kernel has to do with another.
+void EnqueuePacking(Stream stream, const etc::runtime::PackJob& job) {
+  Put(stream, {1, 1, 0, [job] {
+                 for (uint32_t unit = 0; unit < job.units; ++unit) {
+                   etc::runtime::PackUnit(job, unit);
+                 }
+               }});
+}
 
 /// Runs what is enqueued.
 Result Flush() {
+  if (IsForbidden()) {
+    return kCaptureUnsupported;
+  }
   const std::lock_guard lock(launches_mutex);
   return etc::emulator::RunAll();
 }
@@ -103,13 +147,17 @@ Result cuInit(unsigned) { return kSuccess; }
 Result cuGetErrorName(Result result, const char** name) {
   *name = result == cudaErrorLaunchFailure ? "CUDA_ERROR_LAUNCH_FAILED"
           : result == kNotSupported        ? "CUDA_ERROR_NOT_SUPPORTED"
+          : result == kInvalidHandle       ? "CUDA_ERROR_INVALID_HANDLE"
+          : result == kCaptureUnsupported  ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
                                            : "an emulated error";
   return kSuccess;
 }
 Result cuGetErrorString(Result result, const char** text) {
   *text = result == cudaErrorLaunchFailure ? "the emulator says above what is wrong"
-          : result == kNotSupported        ? "the emulated device records no launches"
-                                           : "no text";
+          : result == kNotSupported  ? "the emulated device times no stream and exports no memory"
+          : result == kInvalidHandle ? "the stream is of another device than the context"
+          : result == kCaptureUnsupported ? "operation not permitted when stream is capturing"
+                                          : "no text";
   return kSuccess;
 }
 Result cuDriverGetVersion(int* version) {
@@ -178,7 +226,7 @@ Result cuCtxPopCurrent_v2(Context* context) {
   return kSuccess;
 }
 Result cuCtxGetDevice(Device* device) {
-  *device = Device(reinterpret_cast<char*>(current.back()) - contexts);
+  *device = CurrentDevice();
   return kSuccess;
 }
 Result cuCtxEnablePeerAccess(Context, unsigned) { return kSuccess; }
@@ -241,13 +289,18 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int, s
 }
 
 Result cuMemAlloc_v2(DevicePointer* address, size_t bytes) {
+  if (IsForbidden()) {
+    return kCaptureUnsupported;
+  }
   void* memory = etc::emulator::Allocate(bytes);
   *address = reinterpret_cast<DevicePointer>(memory);
   return memory != nullptr ? kSuccess : kOutOfMemory;
 }
 Result cuMemFree_v2(DevicePointer address) {
   const Result result = Flush();
-  etc::emulator::Release(Memory(address));
+  if (result != kCaptureUnsupported) {
+    etc::emulator::Release(Memory(address));
+  }
   return result;
 }
 Result cuMemHostAlloc(void** data, size_t bytes, unsigned) {
@@ -275,7 +328,11 @@ Result cuMemcpyDtoH_v2(void* to, DevicePointer from, size_t bytes) {
   std::memcpy(to, Memory(from), bytes);
   return result;
 }
-Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream) {
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
+  if (IsCaptured(stream)) {
+    Put(stream, {1, 1, 0, [=] { std::memcpy(Memory(to), Memory(from), bytes); }});
+    return kSuccess;
+  }
   const Result result = Flush();
   std::memcpy(Memory(to), Memory(from), bytes);
   return result;
@@ -292,8 +349,7 @@ Result cuMemcpy3DAsync_v2(const Memcpy3D* copy, Stream) {
 }
 Result cuMemsetD8Async(DevicePointer address, unsigned char byte, size_t bytes, Stream stream) {
   if (stream != nullptr) {  // behind its launches, which may wait for those of other streams
-    const std::lock_guard lock(launches_mutex);
-    etc::emulator::Enqueue(stream, 1, 1, 0, [=] { std::memset(Memory(address), byte, bytes); });
+    Put(stream, {1, 1, 0, [=] { std::memset(Memory(address), byte, bytes); }});
     return kSuccess;
   }
   const Result result = Flush();
@@ -328,29 +384,68 @@ Result cuDeviceCanAccessPeer(int* can, Device, Device) {
 }
 
 Result cuStreamCreate(Stream* stream, unsigned) {
-  *stream = reinterpret_cast<Stream>(new char);  // nothing but a name
+  *stream = reinterpret_cast<Stream>(new Device(CurrentDevice()));
   return kSuccess;
 }
 Result cuStreamDestroy_v2(Stream stream) {
-  delete reinterpret_cast<char*>(stream);
+  delete reinterpret_cast<Device*>(stream);
   return kSuccess;
 }
-Result cuStreamBeginCapture_v2(Stream, int) { return kNotSupported; }
-Result cuStreamEndCapture(Stream, Graph*) { return kNotSupported; }
-Result cuStreamIsCapturing(Stream, int* state) {
-  *state = kCaptureNone;
+Result cuStreamBeginCapture_v2(Stream stream, int) {
+  const std::lock_guard lock(launches_mutex);
+  ++captures;
+  return captured.emplace(stream, std::vector<Work>()).second ? kSuccess : kInvalidValue;
+}
+Result cuStreamEndCapture(Stream stream, Graph* graph) {
+  const std::lock_guard lock(launches_mutex);
+  auto recording = captured.extract(stream);
+  if (recording.empty()) {
+    return kInvalidValue;
+  }
+  --captures;
+  *graph = reinterpret_cast<Graph>(new std::vector<Work>(std::move(recording.mapped())));
   return kSuccess;
 }
-Result cuStreamSynchronize(Stream) { return Flush(); }
-Result cuStreamQuery(Stream) { return Flush(); }
+Result cuStreamIsCapturing(Stream stream, int* state) {
+  *state = IsCaptured(stream) ? 1 : kCaptureNone;
+  return kSuccess;
+}
+Result cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(capture_mode, *mode);
+  return kSuccess;
+}
+Result cuStreamSynchronize(Stream stream) {
+  return IsCaptured(stream) ? kCaptureUnsupported : Flush();
+}
+Result cuStreamQuery(Stream stream) { return IsCaptured(stream) ? kCaptureUnsupported : Flush(); }
 // What another process runs has no part in the launches of this one.
 Result cuIpcGetMemHandle(IpcHandle*, DevicePointer) { return kNotSupported; }
 Result cuIpcOpenMemHandle_v2(DevicePointer*, IpcHandle, unsigned) { return kNotSupported; }
 Result cuIpcCloseMemHandle(DevicePointer) { return kNotSupported; }
-Result cuGraphInstantiateWithFlags(GraphExec*, Graph, unsigned long long) { return kNotSupported; }
-Result cuGraphLaunch(GraphExec, Stream) { return kNotSupported; }
-Result cuGraphDestroy(Graph) { return kNotSupported; }
-Result cuGraphExecDestroy(GraphExec) { return kNotSupported; }
+Result cuGraphInstantiateWithFlags(GraphExec* made, Graph graph, unsigned long long) {
+  if (IsForbidden()) {
+    return kCaptureUnsupported;
+  }
+  *made = reinterpret_cast<GraphExec>(new std::vector<Work>(*AsGraph(graph)));
+  return kSuccess;
+}
+Result cuGraphLaunch(GraphExec graph, Stream stream) {
+  if (!IsOfCurrentDevice(stream)) {
+    return kInvalidHandle;
+  }
+  for (const Work& work : *AsGraph(graph)) {
+    Put(stream, work);
+  }
+  return stream == nullptr ? Flush() : kSuccess;
+}
+Result cuGraphDestroy(Graph graph) {
+  delete AsGraph(graph);
+  return kSuccess;
+}
+Result cuGraphExecDestroy(GraphExec graph) {
+  delete AsGraph(graph);
+  return kSuccess;
+}
 
 Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* data, const uint64_t* shape,
                               const uint64_t* strides, const uint32_t* box, const uint32_t*, int,
@@ -374,33 +469,39 @@ Result cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* data, co
 }
 
 Result cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
+  if (!IsOfCurrentDevice(config->stream)) {
+    return kInvalidHandle;
+  }
   if (function == reinterpret_cast<Function>(&pack_kernel)) {
-    const std::lock_guard lock(launches_mutex);
     EnqueuePacking(config->stream, *static_cast<const etc::runtime::PackJob*>(parameters[0]));
     return kSuccess;
   }
   const auto entry = reinterpret_cast<void (*)(void**, std::function<void()>*)>(function);
   std::function<void()> kernel;
   entry(parameters, &kernel);
-  {
-    const std::lock_guard lock(launches_mutex);
-    etc::emulator::Enqueue(config->stream, int(config->grid_x), int(config->block_x),
-                           config->shared_bytes, std::move(kernel));
-  }
+  Put(config->stream,
+      {int(config->grid_x), int(config->block_x), config->shared_bytes, std::move(kernel)});
   return config->stream == nullptr ? Flush() : kSuccess;
 }
 
+// An event is the address of the stream that it was recorded on.
 Result cuEventCreate(Event* event, unsigned) {
-  *event = nullptr;
+  *event = reinterpret_cast<Event>(new Stream(nullptr));
   return kSuccess;
 }
-Result cuEventRecord(Event, Stream) { return Flush(); }
+Result cuEventRecord(Event event, Stream stream) {
+  *reinterpret_cast<Stream*>(event) = stream;
+  return IsCaptured(stream) ? kSuccess : Flush();
+}
 Result cuEventSynchronize(Event) { return kSuccess; }
 Result cuEventQuery(Event) { return kSuccess; }
-Result cuEventElapsedTime(float* milliseconds, Event, Event) {
+Result cuEventElapsedTime(float* milliseconds, Event begin, Event) {
   *milliseconds = 0;
+  return *reinterpret_cast<Stream*>(begin) == nullptr ? kSuccess : kNotSupported;
+}
+Result cuEventDestroy_v2(Event event) {
+  delete reinterpret_cast<Stream*>(event);
   return kSuccess;
 }
-Result cuEventDestroy_v2(Event) { return kSuccess; }
 
 }  // extern "C"

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
 import etcrt  # noqa: E402
 from etcrt.decoder import Sampling, _llama3_scaled, rotary_frequencies  # noqa: E402
 from etcrt.generate import generate  # noqa: E402
+from etcrt.ranks import Ranks  # noqa: E402
 
 SCALE = """etir 1;
 dim n in 1..64;
@@ -295,6 +297,53 @@ class GenerateTest(unittest.TestCase):
         np.testing.assert_allclose(frequencies, [1.0, 1e-5 / 32])
         with self.assertRaises(ValueError):
             rotary_frequencies({"head_dim": 4, "rope_theta": 1.0, "rope_scaling": {"type": "odd"}})
+
+
+class RecordingTest(unittest.TestCase):
+    """Recordings of several ranks, of which some fail."""
+
+    class Queue:
+        def __init__(self, log, rank, end=None):
+            self.log, self.rank, self.failure = log, rank, end
+
+        def begin(self):
+            self.log.append(("begin", self.rank))
+
+        def end(self):
+            self.log.append(("end", self.rank))
+            if self.failure:
+                raise self.failure
+            return lambda: self.log.append(("launch", self.rank))
+
+    def recorded(self, enqueue, *ends):
+        log = []
+        ranks = Ranks.__new__(Ranks)
+        ranks._on_device = True
+        ranks.all = [SimpleNamespace(queue=self.Queue(log, rank, end)) for rank, end in enumerate(ends)]
+        try:
+            launch = ranks.recorded(enqueue)
+        except (RuntimeError, ValueError) as error:
+            return log, error
+        launch()
+        return log, None
+
+    def test_all_ranks_are_launched(self):
+        log, error = self.recorded(lambda: None, None, None)
+        self.assertIsNone(error)
+        self.assertEqual(log, [(what, rank) for what in ("begin", "end", "launch") for rank in range(2)])
+
+    def test_each_recording_that_began_ends(self):
+        refused = etcrt.Error(etcrt.Status.DEVICE, "cuGraphInstantiate failed")
+        log, error = self.recorded(lambda: None, refused, None)
+        self.assertEqual(log[2:], [("end", 0), ("end", 1)])
+        self.assertEqual((str(error), error.status), ("rank 0: cuGraphInstantiate failed", etcrt.Status.DEVICE))
+
+    def test_the_first_failure_is_told(self):
+        def enqueue():
+            raise ValueError("nothing was enqueued")
+        log, error = self.recorded(enqueue, None, etcrt.Error(etcrt.Status.DEVICE, "the capture is broken"))
+        self.assertEqual(log[2:], [("end", 0), ("end", 1)])
+        self.assertEqual(str(error), "nothing was enqueued")
 
 
 if __name__ == "__main__":

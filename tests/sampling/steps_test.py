@@ -206,7 +206,6 @@ class RanksTest(Model):
         one = self.texts(self.decoder(self.compiled("one"), sampling=()), 1, 6)
         self.assertEqual(self.texts(self.decoder(self.compiled("two", "-D", "tp=2"), sampling=()), 1, 6), one)
 
-    @unittest.skipIf(os.environ.get("ETC_EMULATOR_SMS"), "the emulated device records nothing")
     def test_steps_of_two_ranks_follow_each_other(self):
         program = self.compiled("drawing", "-D", "tp=2", "-D", "sampling=true")
         alone = self.texts(self.decoder(program), 1, 12)

@@ -153,13 +153,23 @@ class Ranks:
         if not self._on_device:
             return enqueue
         begun: List[Queue] = []
+        graphs: List[Callable[[], None]] = []
+        failure: Optional[BaseException] = None
         try:
             for rank in self.all:
                 rank.queue.begin()
                 begun.append(rank.queue)
             enqueue()
-        finally:
-            graphs = [queue.end() for queue in begun]
+        except BaseException as error:
+            failure = error
+        for rank, queue in enumerate(begun):  # each of them, whatever has failed before
+            try:
+                graphs.append(queue.end())
+            except Error as error:
+                whose = f"rank {rank}: " if len(self.all) > 1 else ""
+                failure = failure or Error(error.status, f"{whose}{error}")
+        if failure:
+            raise failure
 
         def launch() -> None:
             for graph in graphs:

@@ -141,6 +141,40 @@ TEST_CASE("a recording is launched as one graph, and gives everything back") {
   CHECK(fake.streams == 0);
 }
 
+TEST_CASE("streams of two devices are recorded at once, and launched from anywhere") {
+  FakeCuda& fake = OpenFakeCuda();
+  fake.devices = 2;
+  void* streams[2] = {};
+  etc_recording* recordings[2] = {};
+  for (int32_t device : {0, 1}) {
+    REQUIRE(etc_device_use(device) == ETC_OK);
+    REQUIRE(etc_stream_create(&streams[device]) == ETC_OK);
+    REQUIRE(etc_recording_begin(streams[device]) == ETC_OK);
+  }
+  for (int32_t device : {0, 1}) {
+    REQUIRE(etc_device_use(device) == ETC_OK);
+    CHECK(etc_recording_end(streams[device], &recordings[device]) == ETC_OK);
+  }
+  CHECK(fake.capture_mode == 0);
+  for (int32_t device : {0, 1}) {
+    CHECK(etc_recording_launch(recordings[device], streams[device]) == ETC_OK);
+    etc_recording_free(recordings[device]);
+  }
+  CHECK(fake.graphs == 0);
+  CHECK(fake.graph_launches.size() == 2);
+
+  REQUIRE(etc_recording_begin(streams[1]) == ETC_OK);
+  fake.failures["cuGraphInstantiateWithFlags"] = 1;
+  CHECK(etc_recording_end(streams[1], &recordings[1]) == ETC_ERROR_DEVICE);
+  CHECK(std::string(etc_last_error()) ==
+        "the recording on device 1: cuGraphInstantiate failed: CUDA_ERROR_FAKE (as the test wants "
+        "it)");
+  for (int32_t device : {0, 1}) {
+    CHECK(etc_stream_free(streams[device]) == ETC_OK);
+  }
+  REQUIRE(etc_device_use(0) == ETC_OK);
+}
+
 TEST_CASE("timers give the time and their events back") {
   FakeCuda& fake = OpenFakeCuda();
   etc_timer* timer = nullptr;

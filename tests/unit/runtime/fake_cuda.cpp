@@ -56,6 +56,8 @@ Found Find(cuda::DevicePointer address) {
 
 }  // namespace
 
+int etc::test::CurrentFakeDevice() { return DeviceOf(state.current); }
+
 extern "C" {
 
 FakeCuda* etc_fake_cuda() { return &state; }
@@ -100,10 +102,10 @@ cuda::Result cuDeviceTotalMem_v2(size_t* bytes, cuda::Device) {
   return cuda::kSuccess;
 }
 cuda::Result cuDevicePrimaryCtxRetain(void** context, cuda::Device device) {
-  ++state.primaries;
-  *context = &primaries[device];
   *context = &state;  // the driver leaves something there when it fails
   FAIL_IF_ASKED
+  ++state.primaries;
+  *context = &primaries[device];
   return cuda::kSuccess;
 }
 cuda::Result cuCtxGetCurrent(void** context) {
@@ -152,9 +154,9 @@ cuda::Result cuLibraryUnload(void*) {
   return cuda::kSuccess;
 }
 cuda::Result cuLibraryGetKernel(void** kernel, void* library, const char* name) {
+  FAIL_IF_ASKED
   if (static_cast<std::string*>(library)->find(name) == std::string::npos) {
     return cuda::kNotFound;
-  FAIL_IF_ASKED
   }
   *kernel = &entries.emplace_back(name);
   return cuda::kSuccess;
@@ -184,9 +186,9 @@ cuda::Result cuMemAlloc_v2(cuda::DevicePointer* address, size_t bytes) {
   return cuda::kSuccess;
 }
 cuda::Result cuMemFree_v2(cuda::DevicePointer address) {
+  FAIL_IF_ASKED
   const auto found = state.allocations.find(Pointer(address));
   if (found == state.allocations.end()) {
-  FAIL_IF_ASKED
     return cuda::kInvalidValue;
   }
   state.capacity += found->second;
@@ -321,6 +323,9 @@ cuda::Result cuDeviceGetUuid_v2(cuda::Uuid* uuid, cuda::Device device) {
 cuda::Result cuLaunchKernelEx(const cuda::LaunchConfig* config, void* function, void** params,
                               void**) {
   FAIL_IF_ASKED
+  if (!etc::test::IsOfCurrentDevice(config->stream)) {
+    return etc::test::kInvalidHandle;
+  }
   const auto* words = static_cast<const uint64_t*>(params[0]);
   state.launches.push_back(
       {*static_cast<std::string*>(function),

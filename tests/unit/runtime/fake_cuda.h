@@ -78,6 +78,7 @@ struct FakeCuda {
   size_t capacity = SIZE_MAX;   // bytes of the device's memory
   int pack_result = 0;          // of waiting for the last kernel, one that packs
   std::set<void*> capturing;
+  std::map<void*, int> device_of;       // of streams that were made
   std::map<std::string, int> failures;  // the result of a function that is to fail
 
   // What has happened.

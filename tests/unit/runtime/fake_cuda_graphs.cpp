@@ -83,6 +83,7 @@ cuda::Result cuGraphAddDependencies_v2(void* graph, void* const* from, void* con
   return cuda::kSuccess;
 }
 cuda::Result cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
+  *executable = &state;  // the driver leaves something there when it fails
   FAIL_IF_ASKED
   constexpr cuda::Result kCaptureUnsupported = 900;
   if (!state.capturing.empty() && state.capture_mode != cuda::kCaptureRelaxed) {
@@ -107,6 +108,9 @@ cuda::Result cuGraphExecKernelNodeSetParams_v2(void* executable, void* node,
 }
 cuda::Result cuGraphLaunch(void* executable, void* stream) {
   FAIL_IF_ASKED
+  if (!etc::test::IsOfCurrentDevice(stream)) {
+    return etc::test::kInvalidHandle;
+  }
   state.graph_launches.emplace_back(executable, stream);
   if (AsGraph(executable)->nodes.empty()) {
     return cuda::kSuccess;

@@ -98,10 +98,12 @@ cuda::Result cuStreamCreate(void** stream, unsigned) {
   FAIL_IF_ASKED
   ++state.streams;
   *stream = new char;
+  state.device_of[*stream] = etc::test::CurrentFakeDevice();
   return cuda::kSuccess;
 }
 cuda::Result cuStreamDestroy_v2(void* stream) {
   --state.streams;
+  state.device_of.erase(stream);
   delete static_cast<char*>(stream);
   return cuda::kSuccess;
 }
@@ -117,9 +119,9 @@ cuda::Result cuStreamSynchronize(void* stream) {
   return is_last ? state.pack_result : cuda::kSuccess;
 }
 cuda::Result cuEventCreate(void** event, unsigned) {
+  *event = &state;  // the driver leaves something there when it fails
   FAIL_IF_ASKED
   ++state.events;
-  *event = &state;  // the driver leaves something there when it fails
   *event = new Event;
   return cuda::kSuccess;
 }
