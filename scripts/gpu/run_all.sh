@@ -59,6 +59,7 @@ check "ranks" scripts/gpu/check_ranks.sh
 check "ranks that fail" "$python" -B scripts/gpu/check_faults.py
 if [ "$(nvidia-smi -L | wc -l)" -gt 1 ]; then
   check "commands of one rank" env ETC_DEVICE= "$python" -B tests/python/processes_test.py
+  check "both ways of an all-to-all" "$python" -B scripts/gpu/check_all_to_all.py -- --device gpu
 fi
 
 if "${PYTHON:-python3}" -c "import torch, transformers" 2>/dev/null; then
