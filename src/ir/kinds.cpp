@@ -110,7 +110,8 @@ class KindFinder {
   /// Of a constant or a `let`.
   ValueKind KindOfNamed(SymbolId symbol) {
     if (module_.symbols[symbol].kind == SymbolKind::Const) {
-      return Find(module_.symbols[symbol].value);
+      ExprId value = module_.symbols[symbol].value;
+      return value ? Find(value) : ValueKind::Int;  // of the target, which is chosen later
     }
     for (const Stmt& stmt : module_.stmts) {
       if (const auto* let = std::get_if<Let>(&stmt); let != nullptr && let->symbol == symbol) {

@@ -27,6 +27,14 @@ TEST_CASE("overrides replace constants, and derived constants follow") {
         "etir 1;\nconst n = 8;\nconst twice = 2 * n;\nconst eps = 1.0;\nconst wide = false;\n");
 }
 
+TEST_CASE("a constant that is made of a limit of the target is replaced") {
+  Parsed parsed = ParseText("etir 1;\nconst n = min(4, target_sms);\n");
+  REQUIRE(parsed.module);
+  Diagnostics diagnostics;
+  CHECK(OverrideConstants(*parsed.module, {{"n", int64_t{8}, "-D", true}}, diagnostics));
+  CHECK(Print(*parsed.module) == "etir 1;\nconst n = 8;\n");
+}
+
 TEST_CASE("wrong overrides are errors of their origin") {
   Parsed parsed = ParseText(kText);
   REQUIRE(parsed.module);
