@@ -2,7 +2,8 @@
 // embedding of q and k, the append of k and v to the cache, and one split's part of the softmax.
 // SplitKvAttention makes all splits, and AttentionCombine joins them. Or ButLastSplitAttention
 // makes all but the last, and FusedSplitAttention that one, beside them, and joins the others to
-// it.
+// it. So do the two of sequences that have as many splits as their lengths ask for
+// (parts_of_sequences.cuh).
 //
 // Config: may have qk_norm and eps (RMS norm of each head with the weights q_norm and k_norm).
 // Args: qkv [B, (H + 2 KV) D], pos [B], inv_freq [D / 2]; k_cache, v_cache and page_table as
@@ -11,7 +12,9 @@
 // that may be there: window (the splits are those of the last so many positions, and no others are
 // read), scale (of the scores; else 1 / sqrt(D)), norm_offset (added to the weights of the norms).
 // Task (b, h, s), of FusedSplitAttention (b, h): KV head h, with its group of query heads, and
-// split s of the positions before pos[b]. The last split has pos[b] too, and appends it.
+// split s of the positions before pos[b]. The last split has pos[b] too, and appends it. Where data
+// count the splits, s is the number of the split's record, and FusedSplitAttention has an s as
+// well, which says nothing.
 //
 // The loader brings the cached keys and values through the ring, ahead of every wait: the launch
 // writes position pos[b] of each sequence only, and that one is taken from qkv. A slot has the keys
@@ -24,6 +27,7 @@
 #include "engine/roles.cuh"
 #include "tile/attention/attention_shape.cuh"
 #include "tile/attention/head.cuh"
+#include "tile/attention/parts_of_sequences.cuh"
 #include "tile/attention/split_records.cuh"
 #include "tile/attention/warp_records.cuh"
 
@@ -36,6 +40,7 @@ template <class Config, class Args, Splits kSplits>
 struct SplitAttention {
   static constexpr bool kLast = kSplits == Splits::Last;
   using Shape = AttentionShape<Args, int(Args::partial_1), 16384>;
+  using Parts = PartsOfSequences<Args>;
   using Pages = typename Shape::Pages;
   using Blocks = typename Shape::Blocks;
   using Tile = typename Shape::Tile;
@@ -78,6 +83,15 @@ struct SplitAttention {
     }
   }
 
+  /// The loader's side where it waits for the numbers of splits first. Task ranges are read from
+  /// them, too, so nothing writes them again, and the loader hands nothing over.
+  struct Source {
+    ETC_DEVICE Source(Loader&, const Args&) {}
+    ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s) {
+      SplitAttention::Load(loader, args, b, h, s);
+    }
+  };
+
   ETC_DEVICE SplitAttention(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int h, int s = 0) {
@@ -116,11 +130,18 @@ struct SplitAttention {
       }
     }
     state.MergeLanes();
-    auto partial = args.partial + (i64(b) * Shape::kHeads + h * kGroup) * args.partial_2 * kRecord;
+    const int row = Parts::kByLength ? 0 : b;
+    auto partial =
+        args.partial + (i64(row) * Shape::kHeads + h * kGroup) * args.partial_2 * kRecord;
     if constexpr (!kLast) {
       StorePart(consumer, args, state, partial + i64(s) * kRecord);
     } else {
-      Join(consumer, args, state, partial, i64(b) * args.out_1 + h * kGroup * kDim);
+      int count = int(args.partial_2);
+      if constexpr (Parts::kByLength) {
+        partial = partial + i64(Parts::First(args, b)) * kRecord;
+        count = Parts::Count(args, b);
+      }
+      Join(consumer, args, state, partial, count, i64(b) * args.out_1 + h * kGroup * kDim);
     }
   }
 
@@ -134,12 +155,16 @@ struct SplitAttention {
     ETC_DEVICE Split(const Args& args, int b, int s) {
       int splits = int(args.partial_2) + (kSplits == Splits::All ? 0 : 1);
       s = kLast ? splits - 1 : s;
+      if constexpr (Parts::kByLength) {
+        splits = max(1, Parts::Count(args, b));
+        s = kLast ? Parts::Count(args, b) : s - Parts::First(args, b);
+      }
       position = args.pos[b];
       int first = AttentionWindow<Args>::First(args, position);
       int chunk = (position - first + splits - 1) / splits;
       begin = min(position, first + s * chunk);
       end = min(position, begin + chunk);
-      appends = kSplits != Splits::AllButLast && s == splits - 1;
+      appends = kLast || (kSplits == Splits::All && s == splits - 1);
     }
     /// The end of the positions that share a slot with p, the first of them.
     ETC_DEVICE int SlotEnd(int p) const {
@@ -310,10 +335,10 @@ struct SplitAttention {
   /// With the records of the other splits, which are on their way while the warps are joined.
   template <class Pointer>
   static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const State& state,
-                              Pointer partial, i64 out) {
+                              Pointer partial, int count, i64 out) {
     ForElements(consumer, state, [&](Element element, int head) {
-      SplitRecords<kDim, Pointer> others(partial + head * args.partial_2 * kRecord,
-                                         int(args.partial_2), element.d);
+      SplitRecords<kDim, Pointer, Parts::kAtOnce> others(partial + head * args.partial_2 * kRecord,
+                                                         count, element.d);
       Joined joined = JoinWarps(consumer, element);
       others.Join(joined.top, joined.sum[0], joined.weight);
       StoreElement(args.out, out + head * kDim + element.d,

@@ -9,14 +9,15 @@
 
 namespace etc {
 
-template <int kDim, class Pointer>
+/// kAtOnce of the records are on their way at once.
+template <int kDim, class Pointer, int kAtOnce>
 class SplitRecords {
  public:
   ETC_DEVICE SplitRecords(Pointer records, int count, int d)
       : records_(records), count_(count), d_(d) {}
   /// Adds to the thread's own sum, and to the weight; `top` is in units of log2.
   ETC_DEVICE void Join(float& top, float& sum, float& weight) const {
-#pragma unroll 1
+#pragma unroll kAtOnce
     for (int s = 0; s < count_; ++s) {
       Pointer record = records_ + s * (kDim + 2);
       float score = record[kDim] * kLog2E;
@@ -35,8 +36,8 @@ class SplitRecords {
 
 /// The same of flagged records. A batch of them is fetched at once, the first as soon as this is
 /// made. They are few, so each thread fetches all that it needs: to share it would take longer.
-template <int kDim>
-class SplitRecords<kDim, Flagged<float>> {
+template <int kDim, int kAtOnce>
+class SplitRecords<kDim, Flagged<float>, kAtOnce> {
  public:
   ETC_DEVICE SplitRecords(Flagged<float> records, int count, int d)
       : records_(records), count_(count), d_(d) {
