@@ -38,7 +38,7 @@ check "streaming reads" "$ETC" run src/bench/bandwidth.etir --device gpu --dim n
 # on concurrency by its absence, many find it by its presence.
 for sms in 1 7 132; do
   for size in 1 2 5; do
-    for name in row_sum mlp attention qwen3 llama moe_routing; do
+    for name in row_sum mlp attention attention_by_length qwen3 llama moe_routing; do
       check "$name of size $size on $sms SMs" \
         "$python" tests/reference/run.py "$ETC" "$name" "$size" --sms "$sms" -- --device gpu
     done
