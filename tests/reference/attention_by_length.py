@@ -2,7 +2,7 @@
 
 The cached positions of the variants: `none` has none, `even` as many of each sequence, `borders` such
 about a page and about a part. Else one sequence has 3000 and the others about 100. With `few` parts (-D
-parts=6) each has many pages.
+parts=6) each has many pages; with a `window` (-D sliding_window=1000) the last 1000 positions attend.
 """
 
 import numpy as np
@@ -12,7 +12,8 @@ from decoder import PAGE_SIZE, check_cache, rms_norm, rotate, sequence
 from tensors import Case, Expectation, from_bf16, random_bf16, to_bf16
 
 DIM = "batch"
-HEADS, KV_HEADS, HEAD_DIM, EPS = 8, 2, 64, 1e-6
+HEADS, KV_HEADS, HEAD_DIM, EPS, WINDOW = 8, 2, 64, 1e-6, 1000
+OPTIONS = {"few": ("-D", "parts=6"), "window": ("-D", f"sliding_window={WINDOW}")}
 
 
 def cached_positions(batch, variant, rng):
@@ -28,9 +29,10 @@ def cached_positions(batch, variant, rng):
     return cached
 
 
-def attend(q, k, v, caches, pages, position):
+def attend(q, k, v, caches, pages, position, window):
     """What each head of one sequence finds."""
-    keys, values = (from_bf16(sequence(cache, pages))[:, :position] for cache in caches)
+    first = max(0, position + 1 - window)
+    keys, values = (from_bf16(sequence(cache, pages))[:, first:position] for cache in caches)
     out = np.empty_like(q)
     for head in range(HEADS):
         h = head // (HEADS // KV_HEADS)
@@ -62,7 +64,8 @@ def make(batch, rng, variant=None):
     angles = pos[:, None, None] * inv_freq.astype(np.float64)
     q = rotate(rms_norm(q, from_bf16(norms["q_norm"]), EPS), angles)
     k = rotate(rms_norm(k, from_bf16(norms["k_norm"]), EPS), angles)
-    out = np.stack([attend(*each, caches, pages, position)
+    window = WINDOW if variant == "window" else int(pos.max()) + 1
+    out = np.stack([attend(*each, caches, pages, position, window)
                     for *each, pages, position in zip(q, k, v, page_table, pos)])
 
     inputs = dict(qkv=qkv, inv_freq=inv_freq, pos=pos, page_table=page_table, k_cache=caches[0],
@@ -73,7 +76,7 @@ def make(batch, rng, variant=None):
     return Case({"batch": batch, "max_pages": max_pages, "num_pages": num_pages}, inputs,
                 {"out": Expectation(out.reshape(batch, -1), np.uint16, 5e-3, 5e-2)},
                 checks=checks, checked=("k_cache", "v_cache"),
-                options=("-D", "parts=6") if variant == "few" else ())
+                options=OPTIONS.get(variant, ()))
 
 
 def check_new_rows(name, before, pos, page_table, new):
