@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "emit/raise/graph_dims.h"
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
+#include "ir/walk.h"
 
 namespace etc {
 
@@ -133,9 +135,22 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   return ok;
 }
 
+/// Whether the ranges of a share's tasks are read from the tensor: then nothing writes it again
+/// while its tasks run.
+bool RangesRead(const Module& module, const Share& share, TensorId tensor) {
+  auto reads = [&](ExprId bound) {
+    return bound && FindExpr(module, bound, [&](const Expr& expr) {
+             const auto* load = std::get_if<Load>(&expr);
+             return load != nullptr && load->tensor == tensor;
+           });
+  };
+  return std::any_of(share.axes.begin(), share.axes.end(),
+                     [&](const Axis& axis) { return reads(axis.lo) || reads(axis.hi); });
+}
+
 /// What a loader has read behind a wait, the consumers take over once, by an object for all tasks
 /// of a share. Waits of single tasks ask for an object for each, which would take it again and wait
-/// for it without end.
+/// for it without end. Of what task ranges are read from, too, nothing is taken over.
 bool LoadersReadOnce(const Module& module, Arch arch, Diagnostics& diagnostics) {
   bool ok = true;
   for (const Kernel& kernel : module.kernels) {
@@ -144,7 +159,9 @@ bool LoadersReadOnce(const Module& module, Arch arch, Diagnostics& diagnostics) 
       const Device& device = module.devices[share.callee];
       const Impl* impl = FindImpl(device, Spelling(arch));
       for (size_t i = 0; impl != nullptr && !share.waits.empty() && i < share.args.size(); ++i) {
-        if (!IsReadBehindWait(module, device, device.params[i], share.args[i].tensor)) {
+        const TensorId tensor = share.args[i].tensor;
+        if (!IsReadBehindWait(module, device, device.params[i], tensor) ||
+            RangesRead(module, share, tensor)) {
           continue;
         }
         diagnostics
@@ -153,7 +170,7 @@ bool LoadersReadOnce(const Module& module, Arch arch, Diagnostics& diagnostics) 
                 fmt::format("each task of `@{}` waits here by itself, but its loader reads `%{}` "
                             "once for all tasks of the share: the wait must hold for all of "
                             "them, under `enter`",
-                            device.name, module.tensors[share.args[i].tensor].name))
+                            device.name, module.tensors[tensor].name))
             .notes.push_back(
                 {module.RangeOf(site.share), fmt::format("`@{}` runs here", device.name)});
         ok = false;
