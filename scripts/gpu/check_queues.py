@@ -5,12 +5,16 @@ same tokens.
 
 All launches are in CUDA graphs that draw their tokens themselves. Of every ten launches nine have random
 routings, and one sends all tokens to the same experts; with one expert for each token, to a single one.
-How many experts were used, the least and the most, stands beside the result. $ETCRT names libetcrt.
-Needs PyTorch.
+How many experts were used, the least and the most, stands beside the result. Each stage says when it
+begins. A group of 50 launches of each kernel that takes longer than --stall seconds counts as one that
+hangs: the script says how many launches were done, and ends with 3. After --seconds, what is left of the
+launches of a case is left out, and its line says how many were done. $ETCRT names libetcrt. Needs PyTorch.
 """
 
 import argparse
+import os
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -32,7 +36,29 @@ def parse_arguments():
     parser.add_argument("--out", default="build/check_queues", help="folder for artifacts")
     parser.add_argument("--launches", type=int, default=100_000, help="of each program")
     parser.add_argument("--tokens", type=command.integers, default=[1, 17, 128])
+    parser.add_argument("--seconds", type=float, default=100, help="for the launches of a case, at most")
+    parser.add_argument("--stall", type=float, default=20, help="seconds for 50 launches of each kernel")
     return parser.parse_args()
+
+
+BEGAN = time.monotonic()
+HANGS = 3  # how the script ends then
+
+
+def say(text):
+    print(f"[{time.monotonic() - BEGAN:6.1f} s] {text}", flush=True)
+
+
+def finish(seconds, what):
+    """Waits for the work of the GPU so far, and ends the process where that takes longer."""
+    done = torch.cuda.Event()
+    done.record()
+    until = time.monotonic() + seconds
+    while not done.query():
+        if time.monotonic() > until:
+            say(f"HANGS  {what}: nothing for {seconds:.0f} s")
+            os._exit(HANGS)  # a context whose kernel hangs cannot be torn down
+        time.sleep(0.001)
 
 
 def random(*shape):
@@ -82,15 +108,30 @@ class Routed:
         for index in range(IN_GRAPH):
             self.step(index % 10 == 9)
 
-    def check(self, launches):
+    def check(self, launches, seconds, stall):
+        """How many launches differ, and of how many."""
+        for schedule, runtime in self.runtimes.items():
+            runtime.launch()
+            finish(stall, f"the first launch, {schedule}")
+        for launch in range(4):
+            self.step(launch == 3)
+            finish(stall, f"launch {launch + 2} of both")
+        say("       a few launches are done; captures")
         replay = captured(self.steps)
         self.wrong.zero_()
-        for _ in range(-(-launches // IN_GRAPH)):
+        until = time.monotonic() + seconds
+        next_word = time.monotonic() + 10
+        done = 0
+        while done < launches and time.monotonic() < until:
             replay()
-        torch.cuda.synchronize()
+            finish(stall, f"a group behind {done} launches")
+            done += IN_GRAPH
+            if time.monotonic() > next_word:
+                say(f"       {done} launches")
+                next_word += 10
         if not all(out.abs().sum() > 0 for out in self.outs.values()):
             raise RuntimeError("a kernel wrote nothing")
-        return self.wrong.item()
+        return self.wrong.item(), done
 
     def times(self):
         runs = {
@@ -109,15 +150,17 @@ def main():
         for schedule in ("static", "dynamic"):
             artifact = Path(options.out) / f"moe-routing-{chosen}-{schedule}.etca"
             words = ["--schedule", schedule, "-D", f"num_experts_per_tok={chosen}"]
+            say(f"compiles {artifact.name}")
             programs[schedule] = etcrt.Program(str(command.compile_program(options.etc, SOURCE, artifact, *words)))
         for tokens in options.tokens:
+            say(f"{tokens} tokens, {chosen} of {EXPERTS} experts each")
             routed = Routed(programs, tokens, chosen)
-            wrong = routed.check(options.launches)
+            wrong, done = routed.check(options.launches, options.seconds, options.stall)
             failed += wrong > 0
             times = ", ".join(f"{name} {time:.1f} us" for name, time in routed.times().items())
-            print(f"{'FAILED' if wrong else 'ok    '} {tokens:4} tokens, {chosen} of {EXPERTS} experts each, "
-                  f"{routed.least.item()} to {routed.most.item()} used: "
-                  f"{wrong} of {options.launches} launches differ; {times}", flush=True)
+            say(f"{'FAILED' if wrong else 'ok    '} {tokens:4} tokens, {chosen} of {EXPERTS} experts each, "
+                f"{routed.least.item()} to {routed.most.item()} used: "
+                f"{wrong} of {done} launches differ; {times}")
     return 1 if failed else 0
 
 
