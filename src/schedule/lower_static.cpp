@@ -266,9 +266,10 @@ class Lowering : KernelBuilder {
         ok_ = false;  // without the condition, the element may be none that there is
         diagnostics_.Error(
             DiagnosticKind::Unsupported, range,
-            fmt::format("what the loader of `@{}` reads it reads once for all tasks, which so have "
-                        "one wait, but `{}` depends on the task and the iteration",
-                        module_.devices[call.callee].name, Print(module_, condition)));
+            fmt::format(
+                "the loader of `@{}` reads once for all of its tasks, so they have one wait, "
+                "but `{}` depends on the task and the iteration",
+                module_.devices[call.callee].name, Print(module_, condition)));
       }
     }
   }
