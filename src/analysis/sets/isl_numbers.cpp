@@ -4,8 +4,6 @@
 // others.
 #include "analysis/sets/isl_numbers.h"
 
-#include <gmp.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +13,8 @@
 #include <new>
 #include <numeric>
 #include <utility>
+
+#include "analysis/sets/small_numbers.h"
 
 namespace etc {
 namespace {
@@ -137,34 +137,24 @@ void UseBlocksForNumbers() {
 // Where isl is linked as an archive.
 #ifdef ETC_SMALL_NUMBERS
 
+void GiveWord(mpz_ptr to) {
+  if constexpr (kIsSanitized) {
+    _mpz_realloc(to, 1);
+  } else {
+    to->_mp_d = static_cast<mp_limb_t*>(TakeBlock());
+    to->_mp_alloc = 1;
+  }
+}
+
 namespace {
 
 using Number = mpz_ptr;
 using Given = mpz_srcptr;
 
-/// Whether the number takes one word at most: its size is that of its magnitude in words, and
-/// negative where the number is.
-bool IsSmall(Given a) { return static_cast<unsigned>(a->_mp_size) + 1U <= 2U; }
-bool AreSmall(Given a, Given b) { return IsSmall(a) && IsSmall(b); }
-mp_limb_t MagnitudeOf(Given a) { return a->_mp_size == 0 ? 0 : *a->_mp_d; }
-
-void Put(Number to, int sign, mp_limb_t magnitude) {
-  if (to->_mp_alloc == 0) [[unlikely]] {  // as `mpz_init` leaves it
-    if constexpr (kIsSanitized) {
-      _mpz_realloc(to, 1);
-    } else {
-      to->_mp_d = static_cast<mp_limb_t*>(TakeBlock());
-      to->_mp_alloc = 1;
-    }
-  }
-  *to->_mp_d = magnitude;
-  to->_mp_size = sign;
-}
-
 /// Of two magnitudes with their signs. False where it takes more than a word.
 bool PutSum(Number to, int sign_a, mp_limb_t a, int sign_b, mp_limb_t b) {
   if (sign_a == 0 || sign_b == 0) {
-    sign_a == 0 ? Put(to, sign_b, b) : Put(to, sign_a, a);
+    sign_a == 0 ? PutWord(to, sign_b, b) : PutWord(to, sign_a, a);
     return true;
   }
   if (sign_a == sign_b) {
@@ -172,15 +162,15 @@ bool PutSum(Number to, int sign_a, mp_limb_t a, int sign_b, mp_limb_t b) {
     if (__builtin_add_overflow(a, b, &sum)) {
       return false;
     }
-    Put(to, sign_a, sum);
+    PutWord(to, sign_a, sum);
     return true;
   }
   if (a == b) {
     to->_mp_size = 0;
   } else if (a > b) {
-    Put(to, sign_a, a - b);
+    PutWord(to, sign_a, a - b);
   } else {
-    Put(to, sign_b, b - a);
+    PutWord(to, sign_b, b - a);
   }
   return true;
 }
@@ -218,10 +208,8 @@ extern "C" {
 ETC_OF_GMP(void, set, (Number to, Given a)) {
   if (!IsSmall(a)) {
     Real_set(to, a);
-  } else if (a->_mp_size == 0) {
-    to->_mp_size = 0;
   } else {
-    Put(to, a->_mp_size, *a->_mp_d);
+    CopyNumber(to, a);
   }
 }
 
@@ -229,7 +217,7 @@ ETC_OF_GMP(void, set_si, (Number to, long a)) {
   if (a == 0) {
     to->_mp_size = 0;
   } else {
-    Put(to, a < 0 ? -1 : 1, Magnitude(a));
+    PutWord(to, a < 0 ? -1 : 1, Magnitude(a));
   }
 }
 
@@ -254,7 +242,7 @@ ETC_OF_GMP(void, mul, (Number to, Given a, Given b)) {
   } else if (a->_mp_size == 0 || b->_mp_size == 0) {
     to->_mp_size = 0;
   } else if (!__builtin_mul_overflow(*a->_mp_d, *b->_mp_d, &product)) {
-    Put(to, a->_mp_size * b->_mp_size, product);
+    PutWord(to, a->_mp_size * b->_mp_size, product);
   } else {
     Real_mul(to, a, b);
   }
@@ -278,7 +266,7 @@ ETC_OF_GMP(void, divexact, (Number to, Given a, Given b)) {
   } else if (a->_mp_size == 0) {
     to->_mp_size = 0;
   } else {
-    Put(to, a->_mp_size * b->_mp_size, *a->_mp_d / *b->_mp_d);
+    PutWord(to, a->_mp_size * b->_mp_size, *a->_mp_d / *b->_mp_d);
   }
 }
 
@@ -325,7 +313,7 @@ ETC_OF_GMP(void, gcd, (Number to, Given a, Given b)) {
     return;
   }
   mp_limb_t divisor = std::gcd(MagnitudeOf(a), MagnitudeOf(b));
-  Put(to, divisor == 0 ? 0 : 1, divisor);
+  PutWord(to, divisor == 0 ? 0 : 1, divisor);
 }
 
 ETC_OF_GMP(void, lcm, (Number to, Given a, Given b)) {
@@ -336,7 +324,7 @@ ETC_OF_GMP(void, lcm, (Number to, Given a, Given b)) {
     to->_mp_size = 0;
   } else if (!__builtin_mul_overflow(*a->_mp_d / std::gcd(*a->_mp_d, *b->_mp_d), *b->_mp_d,
                                      &multiple)) {
-    Put(to, 1, multiple);
+    PutWord(to, 1, multiple);
   } else {
     Real_lcm(to, a, b);
   }
