@@ -96,10 +96,15 @@ void BodyScope::CheckIndex(TensorId tensor, size_t axis, ExprId index, bool exac
     reader_->on_index(call_, {Kind::Element, tensor, axis, index, true});
     return;
   }
-  PwAff value = task_.converter.Int(index);
-  PwAff extent = task_.converter.Int(module_.tensors[tensor].shape[axis]);
-  reader_->on_index(call_, {Kind::Element, tensor, axis, index, false, value, unknowns_.Constant(0),
-                            extent, &scope_, exact});
+  IndexUse use{Kind::Element, tensor, axis, index, false};
+  use.value = task_.converter.Int(index);
+  use.least = unknowns_.Constant(0);
+  use.extent = task_.converter.Int(module_.tensors[tensor].shape[axis]);
+  use.scope = &scope_;
+  use.exact = exact;
+  auto values = intervals_.Of(index);
+  use.at_least = values && values->lo >= 0;
+  reader_->on_index(call_, use);
 }
 
 /// The values of scalar parameters are in the ranges that the device function declares.

@@ -40,6 +40,7 @@ struct IndexUse {
   const Set* scope = nullptr;  // where the access happens
   bool exact = false;          // of `scope`
   ExprId operation = {};       // Divisor, Places: what has the value as its operand
+  bool at_least = false;       // its variables' ranges show that it is no less than the least
 };
 
 /// What a proof looks at while the body of task 1 is read.

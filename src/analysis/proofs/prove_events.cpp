@@ -82,9 +82,11 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
     ++prover.report.bounds.proved;
     return;
   }
-  Set outside = use.kind == IndexUse::Kind::Divisor
-                    ? Eq(use.value, unknowns.Constant(0))
-                    : Lt(use.value, use.least) | Le(use.extent, use.value);
+  Set outside = use.kind == IndexUse::Kind::Divisor ? Eq(use.value, unknowns.Constant(0))
+                                                    : Le(use.extent, use.value);
+  if (use.kind != IndexUse::Kind::Divisor && !use.at_least) {
+    outside = Lt(use.value, use.least) | outside;
+  }
   // Mostly the ranges of the variables in it say enough.
   if (IsEmpty(outside) || IsEmpty(unknowns.CloseVariables(outside))) {
     ++prover.report.bounds.proved;

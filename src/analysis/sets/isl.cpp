@@ -78,16 +78,51 @@ bool HasGrown(const Set& joined, const Set& set) {
   return fewer && HasStrides(set) && !IsSubset(PiecesNotIn(joined, set), set);
 }
 
-}  // namespace
-
-bool IsSubset(const Set& a, const Set& b) {
-  Set aligned(isl_set_align_params(b.copy(), isl_set_get_space(a.get())));
-  return isl_set_is_subset(a.get(), aligned.get()) == isl_bool_true;
+/// What `of_forms` makes of two values with one affine form each, and `of_pieces` of any others.
+template <class OfForms, class OfPieces>
+auto Combine(const PwAff& a, const PwAff& b, const OfForms& of_forms, const OfPieces& of_pieces) {
+  if (isl_pw_aff_isa_aff(a.get()) != isl_bool_true ||
+      isl_pw_aff_isa_aff(b.get()) != isl_bool_true) {
+    return of_pieces(a.copy(), b.copy());
+  }
+  isl_aff* first = isl_pw_aff_as_aff(a.copy());
+  isl_aff* second = isl_pw_aff_as_aff(b.copy());
+  first = isl_aff_align_params(first, isl_aff_get_domain_space(second));
+  second = isl_aff_align_params(second, isl_aff_get_domain_space(first));
+  return of_forms(first, second);
 }
 
-bool IsSubset(const Map& a, const Map& b) {
-  Map aligned(isl_map_align_params(b.copy(), isl_map_get_space(a.get())));
-  return isl_map_is_subset(a.get(), aligned.get()) == isl_bool_true;
+/// A sum, difference or product of two forms as a value.
+template <isl_aff* (*of_forms)(isl_aff*, isl_aff*)>
+isl_pw_aff* Value(isl_aff* a, isl_aff* b) {
+  return isl_pw_aff_from_aff(of_forms(a, b));
+}
+
+}  // namespace
+
+Set Eq(const PwAff& a, const PwAff& b) {
+  return Set(Combine(a, b, isl_aff_eq_set, isl_pw_aff_eq_set));
+}
+
+// As isl does, with the parameters of the smaller value first.
+Set Le(const PwAff& a, const PwAff& b) {
+  return Set(Combine(b, a, isl_aff_ge_set, isl_pw_aff_ge_set));
+}
+
+Set Lt(const PwAff& a, const PwAff& b) {
+  return Set(Combine(b, a, isl_aff_gt_set, isl_pw_aff_gt_set));
+}
+
+PwAff operator+(const PwAff& a, const PwAff& b) {
+  return PwAff(Combine(a, b, Value<isl_aff_add>, isl_pw_aff_add));
+}
+
+PwAff operator-(const PwAff& a, const PwAff& b) {
+  return PwAff(Combine(a, b, Value<isl_aff_sub>, isl_pw_aff_sub));
+}
+
+PwAff operator*(const PwAff& a, const PwAff& b) {
+  return PwAff(Combine(a, b, Value<isl_aff_mul>, isl_pw_aff_mul));
 }
 
 bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {

@@ -2,12 +2,11 @@
 // cones. Most sets that are asked about have a point that bounds of single variables show, at a
 // tenth of the cost. Where isl is linked as an archive, the linker brings its search here
 // (`--wrap`, see CMakeLists.txt), and isl itself has what bounds leave open.
-#include <gmp.h>
-#include <isl/mat.h>
 #include <isl/set.h>
 #include <isl/val.h>
 #include <isl/vec.h>
 
+#include "analysis/sets/isl_constraints.h"
 #include "analysis/sets/point_search.h"
 
 extern "C" {
@@ -16,32 +15,10 @@ extern "C" {
 // there is no point, and else 1 and a value of each variable.
 isl_vec* RealSampleVec(isl_basic_set* set) asm("__real_isl_basic_set_sample_vec");
 isl_vec* WrapSampleVec(isl_basic_set* set) asm("__wrap_isl_basic_set_sample_vec");
-int isl_mat_get_element(isl_mat* matrix, int row, int column, mpz_t* value);
 }
 
 namespace etc {
 namespace {
-
-/// Adds the rows of a matrix, which it frees. False where a number takes more than a word.
-bool AddRows(PointSearch& search, isl_mat* matrix, bool equalities) {
-  isl_size rows = isl_mat_rows(matrix), columns = isl_mat_cols(matrix);
-  bool fits = rows >= 0 && columns > 0;
-  std::vector<int64_t> row(fits ? static_cast<size_t>(columns) : 0);
-  mpz_t value;
-  mpz_init(value);
-  for (int i = 0; fits && i < rows; ++i) {
-    for (int j = 0; fits && j < columns; ++j) {
-      fits = isl_mat_get_element(matrix, i, j, &value) >= 0 && mpz_fits_slong_p(value) != 0;
-      row[static_cast<size_t>(j)] = mpz_get_si(value);
-    }
-    if (fits) {
-      search.Add(row, equalities);
-    }
-  }
-  mpz_clear(value);
-  isl_mat_free(matrix);
-  return fits;
-}
 
 /// A point of a set without parameters, as PointSearch has it.
 std::optional<std::vector<int64_t>> FindPoint(isl_basic_set* set) {
@@ -49,13 +26,15 @@ std::optional<std::vector<int64_t>> FindPoint(isl_basic_set* set) {
   if (variables <= 0) {
     return std::nullopt;
   }
-  auto rows = [&](auto matrix) {
-    return matrix(set, isl_dim_cst, isl_dim_param, isl_dim_set, isl_dim_div);
-  };
+  auto constraints = ConstraintsOf(set);
+  if (!constraints) {
+    return std::nullopt;
+  }
   PointSearch search(static_cast<size_t>(variables));
-  bool fits = AddRows(search, rows(isl_basic_set_equalities_matrix), true) &&
-              AddRows(search, rows(isl_basic_set_inequalities_matrix), false);
-  return fits ? search.Find() : std::nullopt;
+  for (size_t i = 0; i < constraints->rows(); ++i) {
+    search.Add(constraints->row(i), i < constraints->equalities);
+  }
+  return search.Find();
 }
 
 isl_vec* ToVector(isl_ctx* ctx, const std::vector<int64_t>& point) {

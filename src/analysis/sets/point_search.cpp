@@ -68,6 +68,25 @@ std::optional<std::vector<int64_t>> PointSearch::Find() {
   return state == State::Open && Holds(point) ? std::optional(std::move(point)) : std::nullopt;
 }
 
+void PointSearch::NarrowBounds() {
+  is_empty_ = fits_ && Narrow() == State::Empty;  // bounds hold however far they were narrowed
+}
+
+bool PointSearch::IsAtLeast0(std::span<const int64_t> row, int64_t sign) const {
+  int64_t least = sign * row[0];
+  for (size_t i = 1; i < row.size(); ++i) {
+    const Bounds& bounds = bounds_[i - 1];
+    int64_t coefficient = sign * row[i], product = 0;
+    int64_t bound = coefficient > 0 ? bounds.lo : bounds.hi;
+    bool is_bounded = bound != kUnbounded && bound != -kUnbounded;
+    if (coefficient != 0 && (!is_bounded || __builtin_mul_overflow(bound, coefficient, &product) ||
+                             __builtin_add_overflow(least, product, &least))) {
+      return is_empty_;
+    }
+  }
+  return is_empty_ || least >= 0;
+}
+
 bool PointSearch::Holds(const std::vector<int64_t>& point) const {
   return std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
     int64_t sum = row.constant;

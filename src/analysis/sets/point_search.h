@@ -25,6 +25,12 @@ class PointSearch {
   /// no point. Nothing where bounds do not tell. To be called once.
   std::optional<std::vector<int64_t>> Find();
 
+  /// Narrows the bounds of variables by all constraints, in the place of `Find`.
+  void NarrowBounds();
+  /// Whether the sum of a row, times 1 or -1, is at least 0 wherever the constraints hold, as far
+  /// as the bounds show that. The row may leave out variables at the end.
+  bool IsAtLeast0(std::span<const int64_t> row, int64_t sign) const;
+
  private:
   static constexpr int64_t kUnbounded = INT64_MAX;
 
@@ -47,6 +53,7 @@ class PointSearch {
   void Ask(size_t variable);
 
   bool fits_ = true;
+  bool is_empty_ = false;  // certainly
   std::vector<Bounds> bounds_;
   std::vector<Row> rows_;                     // each sum is at least 0
   std::vector<std::vector<size_t>> rows_of_;  // those with the variable in them

@@ -66,12 +66,20 @@ void Unknowns::AddRequirements(const std::set<SymbolId>& used) {
 }
 
 PwAff Unknowns::Constant(int64_t value) const {
-  return PwAff(isl_pw_aff_val_on_domain(All().copy(), isl_val_int_from_si(ctx(), value)));
+  PwAff& constant = constants_[value];
+  if (!constant) {
+    constant = PwAff(isl_pw_aff_val_on_domain(All().copy(), isl_val_int_from_si(ctx(), value)));
+  }
+  return constant;
 }
 
 PwAff Unknowns::Param(const std::string& name) const {
-  return PwAff(
-      isl_pw_aff_param_on_domain_id(All().copy(), isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  PwAff& param = params_[name];
+  if (!param) {
+    param = PwAff(
+        isl_pw_aff_param_on_domain_id(All().copy(), isl_id_alloc(ctx(), name.c_str(), nullptr)));
+  }
+  return param;
 }
 
 Set Unknowns::All() const { return Set(isl_set_universe(isl_space_params_alloc(ctx(), 0))); }

@@ -185,6 +185,9 @@ class Unknowns {
   const Module& module_;
   const CallProgram& program_;
   IslContext& context_;
+  // Those that were asked for.
+  mutable std::map<std::string, PwAff> params_;
+  mutable std::map<int64_t, PwAff> constants_;
   Set sizes_;
   Set unused_;               // the ranges of the other dimensions
   std::set<TensorId> once_;  // buffers that are written once

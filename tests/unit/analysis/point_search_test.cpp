@@ -105,6 +105,49 @@ TEST_CASE("a gap that only all bounds together show stays open") {
   CHECK_FALSE(Find({{{-1, 2, -2, 0}, true}}));
 }
 
+TEST_CASE("what bounds say of a sum holds at all points") {
+  std::mt19937 random(5);
+  auto number = [&](int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(random);
+  };
+  size_t shown = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Constraint> constraints = InBox();
+    for (int64_t i = number(0, 3); i > 0; --i) {
+      constraints.push_back(
+          {{number(-9, 9), number(-3, 3), number(-3, 3), number(-3, 3)}, number(0, 2) == 0});
+    }
+    PointSearch search(kVariables);
+    for (const Constraint& each : constraints) {
+      search.Add(each.row, each.equality);
+    }
+    search.NarrowBounds();
+    Constraint sum{{number(-5, 9), number(-2, 2), number(-2, 2), number(-2, 2)}, false};
+    for (int64_t sign : {-1, 1}) {
+      if (search.IsAtLeast0(sum.row, sign)) {
+        ++shown;
+        std::vector<Constraint> below = constraints;
+        below.push_back(
+            {{-sign * sum.row[0] - 1, -sign * sum.row[1], -sign * sum.row[2], -sign * sum.row[3]},
+             false});
+        CHECK_FALSE(HasPoint(below));
+      }
+    }
+  }
+  CHECK(shown > 500);
+}
+
+TEST_CASE("sums of variables without bounds, or of more than a word, are not shown") {
+  PointSearch search(kVariables);
+  search.Add(std::vector<int64_t>{-(int64_t{1} << 62), 1, 0, 0}, false);
+  search.NarrowBounds();
+  CHECK(search.IsAtLeast0(std::vector<int64_t>{0, 1, 0, 0}, 1));
+  CHECK(search.IsAtLeast0(std::vector<int64_t>{0, 1}, 1));
+  CHECK_FALSE(search.IsAtLeast0(std::vector<int64_t>{0, 1, 0, 0}, -1));
+  CHECK_FALSE(search.IsAtLeast0(std::vector<int64_t>{0, 1, 1, 0}, 1));
+  CHECK_FALSE(search.IsAtLeast0(std::vector<int64_t>{0, 8, 0, 0}, 1));
+}
+
 TEST_CASE("variables without bounds are next to 0") {
   CHECK(Find({{{5, 0, -1, 0}, false}}) == std::vector<int64_t>{0, 0, 0});
   CHECK(Find({{{-5, 0, -1, 0}, false}}) == std::vector<int64_t>{0, -5, 0});
