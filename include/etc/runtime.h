@@ -347,9 +347,10 @@ ETC_API etc_status etc_instance_set_replay(etc_instance* instance, int32_t repla
 ETC_API etc_status etc_instance_launch(etc_instance* instance, void* stream);
 
 /* Waits for `stream`; ETC_ERROR_VALUE, with the tensor, the index and the values, if a debug check
- * failed in a launch since the last call, or ETC_ERROR_TIMEOUT, with the task and the event that it
- * waited for, if the watchdog ended one. Until then the launches behind the failure do nothing.
- * Good at once for a program with neither. A host launch asks by itself. */
+ * failed in a launch since the last call, or data asked for more tasks than a queue has places, or
+ * ETC_ERROR_TIMEOUT, with the task and the event that it waited for, if the watchdog ended one.
+ * Until then the launches behind a failed check or an ended launch do nothing. Good at once for a
+ * program with no check, watchdog or dynamic schedule. A host launch asks by itself. */
 ETC_API etc_status etc_instance_check(etc_instance* instance, void* stream);
 
 /* ---- Groups: the ranks of a program with a mesh ---- */

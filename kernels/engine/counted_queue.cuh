@@ -14,7 +14,8 @@ namespace etc {
 /// of the head. What arrives behind a push is released, and acquired by who completes the trigger:
 /// so tasks have their places in the order in which triggers lead from one to the other.
 struct CountedQueue : Queue {
-  static constexpr u32 kEnd = 0xffffffffu;  // in a place: no task comes here
+  static constexpr u32 kEnd = 0xffffffffu;   // in a place: no task comes here
+  static constexpr u32 kLeftOut = 1u << 30;  // in the record: the number of this failure
 
   i64 places;
   i64 pushes;
@@ -53,7 +54,7 @@ struct CountedQueue : Queue {
   ETC_DEVICE bool Arrive(i64 counter, u32 count) const { return Count(counter) == count - 1; }
 
   /// Appends tasks whose numbers follow each other, or none. More than there are places for break
-  /// what is asked of data: they are left out.
+  /// what is asked of data: they are left out, and the launch says so.
   ETC_DEVICE void Push(i64 first, i64 tasks) const {
     if (tasks > 0) {
       const i64 begin = scheduler.Take(events, head + 1, u32(tasks));
@@ -61,6 +62,11 @@ struct CountedQueue : Queue {
         StoreRelaxed(Place(u32(begin + i)), u32(first + i) + 1);
       }
       __syncwarp();
+#ifndef ETC_DEBUG_CHECKS  // which say what is wrong with the data, perhaps a little later
+      if (begin + tasks > places && scheduler.lane == 0) {
+        RecordLeftOut(begin + tasks);
+      }
+#endif
     }
     if (Count(head - 1) == u32(pushes) - 1) {
       MarkEnd();
@@ -72,6 +78,17 @@ struct CountedQueue : Queue {
   ETC_DEVICE u32 Count(i64 counter) const {
     const u32 before = scheduler.lane == 0 ? FetchAddAcquireRelease(events.Counter(counter), 1) : 0;
     return __shfl_sync(0xffffffffu, before, 0);
+  }
+
+  /// The first failure of all stays, as those of debug checks do.
+  ETC_DEVICE void RecordLeftOut(i64 asked) const {
+    u32* header = events.header;
+    if (FetchAddAcquireRelease(header + 2, 1) == 0) {
+      header[3] = kLeftOut;
+      i64* values = reinterpret_cast<i64*>(header + 4);
+      values[0] = asked;
+      values[1] = places;
+    }
   }
 
   /// Each SM takes one ticket behind the last task.

@@ -4,7 +4,8 @@
 namespace etc {
 
 struct CountedQueue : Queue {
-  static constexpr u32 kEnd = 0xffffffffu;  // in a place: no task comes here
+  static constexpr u32 kEnd = 0xffffffffu;   // in a place: no task comes here
+  static constexpr u32 kLeftOut = 1u << 30;  // in the record: the number of this failure
 
   i64 places;
   i64 pushes;
@@ -38,12 +39,15 @@ struct CountedQueue : Queue {
   }
 
   /// Appends tasks whose numbers follow each other, or none. More than there are places for break
-  /// what is asked of data: they are left out.
+  /// what is asked of data: they are left out, and the launch says so.
   void Push(i64 first, i64 tasks) const {
     if (tasks > 0) {
       const i64 begin = Add(head + 1, u32(tasks));
       for (i64 i = 0; i < tasks && begin + i < places; ++i) {
         Fill(begin + i, u32(first + i) + 1);
+      }
+      if (begin + tasks > places) {
+        RecordLeftOut(begin + tasks);
       }
     }
     if (Count(head - 1) == u32(pushes) - 1) {
@@ -55,6 +59,16 @@ struct CountedQueue : Queue {
   }
 
  private:
+  /// The first failure of all stays, as those of debug checks do.
+  void RecordLeftOut(i64 asked) const {
+    u32* header = events.Header();
+    if (FetchAddAcquireRelease(header + 2, 1) == 0) {
+      header[3] = kLeftOut;
+      i64* values = reinterpret_cast<i64*>(header + 4);
+      values[0] = asked;
+      values[1] = places;
+    }
+  }
   /// What the counter was, before one more.
   u32 Count(i64 counter) const {
     return std::atomic_ref<u32>(events.counters[counter * Events::kStride])

@@ -47,7 +47,21 @@ std::string FillIn(std::string text, const CheckRecord& record) {
 
 }  // namespace
 
+bool MayFail(const manifest::Manifest& manifest) {
+  return manifest.debug_checks || manifest.watchdog ||
+         std::any_of(manifest.graphs.begin(), manifest.graphs.end(), [](const auto& graph) {
+           return std::any_of(graph.kernels.begin(), graph.kernels.end(),
+                              [](const auto& kernel) { return kernel.schedule == "dynamic"; });
+         });
+}
+
 Status FailureOf(const manifest::Manifest& manifest, const CheckRecord& record) {
+  if (record.check == kLeftOut) {
+    return Fail(ETC_ERROR_VALUE, "data ask for ", record.values[0],
+                " tasks of a queue, which has places for ", record.values[1],
+                ": some are left out. A tensor that says how many tasks there are breaks what is "
+                "declared of it; --debug-checks says which");
+  }
   const bool is_wait = (record.check & kWaitBit) != 0;
   const uint32_t number = record.check & ~kWaitBit;
   const auto& texts = is_wait ? manifest.watchdog : manifest.debug_checks;

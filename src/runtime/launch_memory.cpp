@@ -24,6 +24,9 @@ void LaunchMemory::BindEvents(void* data, int64_t counters) {
   events_ = {data, counters, 0};
 }
 
+LaunchMemory::LaunchMemory(Backend& backend, const manifest::Manifest& manifest)
+    : backend_(backend), manifest_(manifest), may_fail_(MayFail(manifest)) {}
+
 LaunchMemory::~LaunchMemory() {
   Release(&workspace_);
   Release(&events_);
@@ -129,7 +132,7 @@ Status LaunchMemory::ZeroEvents(void* stream) {
 }
 
 Status LaunchMemory::CheckFailures(void* stream) {
-  if ((!manifest_.debug_checks && !manifest_.watchdog) || events_.data == nullptr) {
+  if (!may_fail_ || events_.data == nullptr) {
     return {};
   }
   CheckRecord record{};

@@ -22,8 +22,7 @@ class LaunchMemory {
   static constexpr int64_t kMaxEventCounters = int64_t{1} << 32;
 
   /// The manifest has the texts of what leaves failures in the event memory, if anything does.
-  LaunchMemory(Backend& backend, const manifest::Manifest& manifest)
-      : backend_(backend), manifest_(manifest) {}
+  LaunchMemory(Backend& backend, const manifest::Manifest& manifest);
   LaunchMemory(const LaunchMemory&) = delete;
   LaunchMemory& operator=(const LaunchMemory&) = delete;
   ~LaunchMemory();
@@ -80,6 +79,7 @@ class LaunchMemory {
 
   Backend& backend_;
   const manifest::Manifest& manifest_;
+  const bool may_fail_;
   Memory bound_;
   Memory workspace_;
   bool workspace_is_zeroed_ = false;  // the bound one, or the own
