@@ -6,6 +6,7 @@
 #include "arch/common/types.cuh"
 #include "arch/sm90/launch.cuh"
 #include "arch/sm90/memory.cuh"
+#include "engine/checks.cuh"
 #include "engine/queue.cuh"
 
 namespace etc {
@@ -64,7 +65,7 @@ struct CountedQueue : Queue {
       __syncwarp();
 #ifndef ETC_DEBUG_CHECKS  // which say what is wrong with the data, perhaps a little later
       if (begin + tasks > places && scheduler.lane == 0) {
-        RecordLeftOut(begin + tasks);
+        Checks{events.header}.Fail(kLeftOut, begin + tasks, places);
       }
 #endif
     }
@@ -78,17 +79,6 @@ struct CountedQueue : Queue {
   ETC_DEVICE u32 Count(i64 counter) const {
     const u32 before = scheduler.lane == 0 ? FetchAddAcquireRelease(events.Counter(counter), 1) : 0;
     return __shfl_sync(0xffffffffu, before, 0);
-  }
-
-  /// The first failure of all stays, as those of debug checks do.
-  ETC_DEVICE void RecordLeftOut(i64 asked) const {
-    u32* header = events.header;
-    if (FetchAddAcquireRelease(header + 2, 1) == 0) {
-      header[3] = kLeftOut;
-      i64* values = reinterpret_cast<i64*>(header + 4);
-      values[0] = asked;
-      values[1] = places;
-    }
   }
 
   /// Each SM takes one ticket behind the last task.

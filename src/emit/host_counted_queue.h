@@ -47,7 +47,7 @@ struct CountedQueue : Queue {
         Fill(begin + i, u32(first + i) + 1);
       }
       if (begin + tasks > places) {
-        RecordLeftOut(begin + tasks);
+        Checks{events.Header()}.Fail(kLeftOut, begin + tasks, places);
       }
     }
     if (Count(head - 1) == u32(pushes) - 1) {
@@ -59,16 +59,6 @@ struct CountedQueue : Queue {
   }
 
  private:
-  /// The first failure of all stays, as those of debug checks do.
-  void RecordLeftOut(i64 asked) const {
-    u32* header = events.Header();
-    if (FetchAddAcquireRelease(header + 2, 1) == 0) {
-      header[3] = kLeftOut;
-      i64* values = reinterpret_cast<i64*>(header + 4);
-      values[0] = asked;
-      values[1] = places;
-    }
-  }
   /// What the counter was, before one more.
   u32 Count(i64 counter) const {
     return std::atomic_ref<u32>(events.counters[counter * Events::kStride])

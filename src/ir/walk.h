@@ -202,6 +202,18 @@ inline bool ReadsTensor(const Module& module, const std::vector<Axis>& axes) {
   });
 }
 
+/// Whether the ranges of the axes are read from the tensor.
+inline bool ReadsTensor(const Module& module, const std::vector<Axis>& axes, TensorId tensor) {
+  auto reads = [&](ExprId bound) {
+    return bool{FindExpr(module, bound, [&](const Expr& expr) {
+      const auto* load = std::get_if<Load>(&expr);
+      return load != nullptr && load->tensor == tensor;
+    })};
+  };
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return reads(axis.lo) || reads(axis.hi); });
+}
+
 /// Whether a wait can come before the first task of an SM: it does not depend on the task, whose
 /// coordinates are `coords`, and reads no tensor that a wait before it, which does, may be for.
 inline bool IsCommonWait(const Module& module, const EventRef& wait,

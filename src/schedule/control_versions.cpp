@@ -22,19 +22,6 @@ struct Use {
 };
 using Uses = std::map<TensorId, std::vector<Use>>;
 
-bool IsReadByRange(const Module& module, const Device& device, TensorId param) {
-  bool reads = false;
-  for (const Axis& axis : device.tasks) {
-    for (ExprId bound : {axis.lo, axis.hi}) {
-      VisitExprs(module, bound, [&](ExprId id) {
-        const auto* load = std::get_if<Load>(&module.exprs[id]);
-        reads |= load != nullptr && load->tensor == param;
-      });
-    }
-  }
-  return reads;
-}
-
 /// The uses of all buffers, in program order. What stands in two repeats is as if in none.
 void CollectUses(const Module& module, const std::vector<NodeId>& nodes, NodeId repeat,
                  Uses& uses) {
@@ -45,7 +32,7 @@ void CollectUses(const Module& module, const std::vector<NodeId>& nodes, NodeId 
       for (size_t i = 0; i < call->args.size(); ++i) {
         uses[call->args[i].tensor].push_back({id, i, repeat,
                                               module.tensors[device.params[i]].access,
-                                              IsReadByRange(module, device, device.params[i])});
+                                              ReadsTensor(module, device.tasks, device.params[i])});
       }
     } else if (const auto* inner = std::get_if<Repeat>(&node)) {
       CollectUses(module, inner->body, repeat ? NodeId{} : id, uses);

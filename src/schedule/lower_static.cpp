@@ -251,18 +251,18 @@ class Lowering : KernelBuilder {
     }
     bool of_iteration = false;
     for (EventIndex& index : wait.indices) {
-      if (Follows(index.lo, vars) || Follows(index.hi, vars)) {
+      if (Mentions(module_, index.lo, vars) || Mentions(module_, index.hi, vars)) {
         index = {{}, {}, true};
       }
-      of_iteration |= FollowsIteration(index.lo) || FollowsIteration(index.hi);
+      of_iteration |= MentionsIteration(index.lo) || MentionsIteration(index.hi);
     }
     wait.axes.clear();
     const ExprId guard = std::exchange(wait.guard, {});
     for (ExprId condition : ConditionsOf(guard)) {
-      if (!Follows(condition, vars)) {
+      if (!Mentions(module_, condition, vars)) {
         wait.guard =
             wait.guard ? module_.AddExpr(Binary{BinaryOp::And, wait.guard, condition}) : condition;
-      } else if (of_iteration && FollowsIteration(condition)) {
+      } else if (of_iteration && MentionsIteration(condition)) {
         ok_ = false;  // without the condition, the element may be none that there is
         diagnostics_.Error(
             DiagnosticKind::Unsupported, range,
@@ -274,17 +274,9 @@ class Lowering : KernelBuilder {
     }
   }
 
-  bool Follows(ExprId id, const std::vector<SymbolId>& vars) const {
-    return id && FindExpr(module_, id, [&](const Expr& expr) {
-             const auto* ref = std::get_if<SymbolRef>(&expr);
-             return ref != nullptr &&
-                    std::find(vars.begin(), vars.end(), ref->symbol) != vars.end();
-           });
-  }
-
-  bool FollowsIteration(ExprId id) const {
+  bool MentionsIteration(ExprId id) const {
     return std::any_of(iterations_.begin(), iterations_.end(),
-                       [&](const Axis& repeat) { return Follows(id, {repeat.var}); });
+                       [&](const Axis& repeat) { return Mentions(module_, id, {repeat.var}); });
   }
 
   /// What all must hold.

@@ -2,8 +2,7 @@
 // role of every SM reads them, and waits under `ranges` before it does.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
+#include <vector>
 
 #include "analysis/program.h"
 #include "ir/walk.h"
@@ -12,31 +11,14 @@
 namespace etc {
 namespace {
 
-std::set<TensorId> ReadByRanges(const Module& module, const Share& share) {
-  std::set<TensorId> read;
-  auto collect = [&](ExprId bound) {
-    if (bound) {
-      VisitExprs(module, bound, [&](ExprId id) {
-        if (const auto* load = std::get_if<Load>(&module.exprs[id])) {
-          read.insert(load->tensor);
-        }
-      });
-    }
-  };
-  for (const Axis& axis : share.axes) {
-    collect(axis.lo);
-    collect(axis.hi);
-  }
-  return read;
-}
-
-/// A call of the program that writes one of the tensors, or null.
+/// A call of the program that writes what the ranges are read from, or null.
 const ProgramCall* WriterOf(const Module& module, const CallProgram& program,
-                            const std::set<TensorId>& tensors, TensorId* written) {
+                            const std::vector<Axis>& axes, TensorId* written) {
   for (const ProgramCall& call : program.calls) {
     for (size_t i = 0; i < call.args.size(); ++i) {
       bool writes = module.tensors[call.device->params[i]].access != Access::In;
-      if (writes && tensors.contains(call.args[i].tensor) && MayHaveTasks(module, program, call)) {
+      if (writes && ReadsTensor(module, axes, call.args[i].tensor) &&
+          MayHaveTasks(module, program, call)) {
         *written = call.args[i].tensor;
         return &call;
       }
@@ -61,8 +43,7 @@ void CheckRangeWaits(const Module& module, const Kernel& kernel, Diagnostics& di
     }
     TensorId written;
     const ProgramCall* writer =
-        share.pushed_by ? nullptr
-                        : WriterOf(module, program, ReadByRanges(module, share), &written);
+        share.pushed_by ? nullptr : WriterOf(module, program, share.axes, &written);
     if (writer != nullptr) {
       const std::string& name = module.tensors[written].name;
       Diagnostic& error = diagnostics.Error(

@@ -54,9 +54,8 @@
 //   event that
 //     each writer of it notifies; in a kernel, under `ranges`, or the buffer is flagged.
 // Ranges of tasks (range_waits.cpp)
-//   - A share whose ranges are read from what another share of the kernel writes waits under
-//   `ranges`,
-//     or one in front of it does.
+//   - Of shares whose ranges are read from what another one of the kernel writes, each waits under
+//     `ranges`, or one in front of it does.
 // Graphs and kernels (graphs.cpp)
 //   - Calls and regions stand in graphs, shares in kernels; events are declared outside of
 //     `repeat`. A repeat's bounds are constant integers.

@@ -7,8 +7,7 @@
 //   ring slot          a box of each, 64 k deep
 //   MMA                wgmma m64nNk16, N = kColumns; a thread has kRows * kColumns / 256 sums
 //
-// The consumers give back a slot when the instructions behind it are issued, so that the tensor
-// cores always have a group waiting. Each warp stores its own rows, by way of scratch: whole lines
+// Each warp stores its own rows, by way of scratch: whole lines
 // of 128 bytes. Meanwhile the ring fills with the next task's boxes, and the warpgroups, which wait
 // for nothing of each other but slots, drift apart until one multiplies while the other stores. So
 // what the tile must wait for before it is stored, each warp waits for by itself.
@@ -21,6 +20,7 @@
 #include "arch/sm90/wgmma_shared.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
+#include "tile/gemm/ring_products.cuh"
 
 namespace etc {
 
@@ -114,13 +114,8 @@ class ManyRowsTile {
   }
 
   static ETC_DEVICE void Multiply(Consumer& consumer, float (&sums)[kBlocks][kColumns / 2]) {
-    Ring used = consumer.ring;  // the oldest slot that instructions may still read
     u32 rows = FirstRow(consumer, 0) * kRowBytes;
-#pragma unroll 1
-    for (int step = 0; step < kSteps; ++step) {
-      u32 slot = consumer.WaitAddress();
-      consumer.ring.Advance();
-      WgmmaFence();
+    MultiplySlots<kSteps>(consumer, [&](u32 slot, int step) {
 #pragma unroll
       for (int k = 0; k < kStep; k += 16) {
         u64 w = WgmmaDescriptor(slot + kXBytes + k * 2);
@@ -130,20 +125,7 @@ class ManyRowsTile {
           WgmmaShared<kColumns>::Multiply(sums[block], x, w, step > 0 || k > 0);
         }
       }
-      WgmmaCommit();
-      if (step > 0) {
-        WgmmaWait<1>();
-        GiveBack(consumer, used);
-      }
-    }
-    WgmmaWait<0>();
-    GiveBack(consumer, used);
-  }
-
-  /// The tensor cores no longer read the slot.
-  static ETC_DEVICE void GiveBack(const Consumer& consumer, Ring& used) {
-    BarrierArriveWarp(used.Empty(), consumer.lane);
-    used.Advance();
+    });
   }
 
   /// Stores this warp's 16 of the 64 rows of a block, those that exist.

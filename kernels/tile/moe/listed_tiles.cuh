@@ -25,6 +25,7 @@
 #include "arch/sm90/wgmma_shared.cuh"
 #include "engine/layout.cuh"
 #include "engine/roles.cuh"
+#include "tile/gemm/ring_products.cuh"
 #include "tile/gemm/weights.cuh"
 #include "tile/moe/used_experts.cuh"
 
@@ -121,15 +122,8 @@ class ListedTile {
     }
   }
 
-  /// A slot is given back when the instructions behind it are issued, so that the tensor cores
-  /// always have a group waiting.
   static ETC_DEVICE void Multiply(Consumer& consumer, int first, float (&sums)[kColumns / 2]) {
-    Ring used = consumer.ring;  // the oldest slot that instructions may still read
-#pragma unroll 1
-    for (int step = 0; step < kSteps; ++step) {
-      u32 slot = consumer.WaitAddress();
-      consumer.ring.Advance();
-      WgmmaFence();
+    MultiplySlots<kSteps>(consumer, [&](u32 slot, int step) {
 #pragma unroll
       for (int k = 0; k < kStep; k += 16) {
         u32 tile = slot + kBoxBytes + k / kTileColumns * kTileRows * kTileColumns * 2;
@@ -137,20 +131,7 @@ class ListedTile {
             sums, WgmmaDescriptor(slot + first * kStep * 2 + k * 2),
             WgmmaTileDescriptor(tile + k % kTileColumns * 2, kGroupBytes), step > 0 || k > 0);
       }
-      WgmmaCommit();
-      if (step > 0) {
-        WgmmaWait<1>();
-        GiveBack(consumer, used);
-      }
-    }
-    WgmmaWait<0>();
-    GiveBack(consumer, used);
-  }
-
-  /// The tensor cores no longer read the slot.
-  static ETC_DEVICE void GiveBack(const Consumer& consumer, Ring& used) {
-    BarrierArriveWarp(used.Empty(), consumer.lane);
-    used.Advance();
+    });
   }
 };
 

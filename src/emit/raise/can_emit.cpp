@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -135,22 +134,10 @@ bool BlocksFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   return ok;
 }
 
-/// Whether the ranges of a share's tasks are read from the tensor: then nothing writes it again
-/// while its tasks run.
-bool RangesRead(const Module& module, const Share& share, TensorId tensor) {
-  auto reads = [&](ExprId bound) {
-    return bound && FindExpr(module, bound, [&](const Expr& expr) {
-             const auto* load = std::get_if<Load>(&expr);
-             return load != nullptr && load->tensor == tensor;
-           });
-  };
-  return std::any_of(share.axes.begin(), share.axes.end(),
-                     [&](const Axis& axis) { return reads(axis.lo) || reads(axis.hi); });
-}
-
 /// What a loader has read behind a wait, the consumers take over once, by an object for all tasks
 /// of a share. Waits of single tasks ask for an object for each, which would take it again and wait
-/// for it without end. Of what task ranges are read from, too, nothing is taken over.
+/// for it without end. Of what task ranges are read from, too, nothing is taken over, as nothing
+/// writes it again while the tasks run.
 bool LoadersReadOnce(const Module& module, Arch arch, Diagnostics& diagnostics) {
   bool ok = true;
   for (const Kernel& kernel : module.kernels) {
@@ -161,7 +148,7 @@ bool LoadersReadOnce(const Module& module, Arch arch, Diagnostics& diagnostics) 
       for (size_t i = 0; impl != nullptr && !share.waits.empty() && i < share.args.size(); ++i) {
         const TensorId tensor = share.args[i].tensor;
         if (!IsReadBehindWait(module, device, device.params[i], tensor) ||
-            RangesRead(module, share, tensor)) {
+            ReadsTensor(module, share.axes, tensor)) {
           continue;
         }
         diagnostics

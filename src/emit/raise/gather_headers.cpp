@@ -60,7 +60,7 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
                   [](const RaisedKernel& kernel) { return !kernel.maps.empty(); })) {
     names.push_back("arch/sm90/tensor_copy.cuh");
   }
-  if (raised.has_checks) {
+  if (raised.has_checks || raised.has_counted_queues) {
     names.push_back("engine/checks.cuh");
   }
   if (raised.has_task_ranges && raised.arch != Arch::Host) {
