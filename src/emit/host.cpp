@@ -122,6 +122,12 @@ void WriteKernel(TextWriter& out, const RaisedKernel& raised) {
     out.Line("etc::Events events(params.event_memory, sms);");
     if (raised.module.mesh) {
       out.Line("events.sleepers = params.begun + etc::Peers::kSleepers;");
+      if (kernel.watchdog) {
+        out.Line("events.computing = &etc::computing_threads;");
+      }
+    }
+    if (kernel.watchdog) {
+      out.Line("etc::EnterLaunch(events);");
     }
     out.Line(
         fmt::format("etc::kernel_{}::Consume(params, events, consumer, sm, sms);", kernel.name));

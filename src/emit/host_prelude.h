@@ -194,7 +194,8 @@ struct Events {
   u32* counters;
   u32* sleepers;  // how many threads sleep: the last word of the header
   u32 sms;
-  int looks;  // before a thread sleeps
+  int looks;                 // before a thread sleeps
+  u32* computing = nullptr;  // of a mesh with a watchdog: computing_threads
 
   /// A thread that waits for one which has no core must give it its own.
   Events(void* memory, int sms)

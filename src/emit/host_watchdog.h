@@ -8,7 +8,30 @@ namespace etc {
 /// a GPU. As long as one computes, something happens.
 inline u32* IdleThreads(const Events& events) { return events.Header() + 1; }
 
-inline void LeaveLaunch(const Events& events) { AddRelease(IdleThreads(events), 1); }
+/// How many threads compute, of the launches of all ranks in this process: what a rank waits for
+/// may take a peer long.
+inline u32 computing_threads = 0;
+
+inline void CountComputing(const Events& events, u32 change) {
+  if (events.computing != nullptr) {
+    AddRelease(events.computing, change);
+  }
+}
+inline void Rest(const Events& events) {
+  AddRelease(IdleThreads(events), 1);
+  CountComputing(events, ~0u);
+}
+inline void Resume(const Events& events) {
+  CountComputing(events, 1);
+  AddRelease(IdleThreads(events), ~0u);
+}
+inline void EnterLaunch(const Events& events) { CountComputing(events, 1); }
+inline void LeaveLaunch(const Events& events) { Rest(events); }
+
+inline bool NothingHappens(const Events& events) {
+  return LoadAcquire(IdleThreads(events)) == events.sms &&
+         (events.computing == nullptr || LoadAcquire(events.computing) == 0);
+}
 
 /// Waits until the word is one that `suffices`, and says whether it is: a thread that sleeps asks
 /// `gives_up` now and then, of what `seen(word)` says has come.
@@ -25,17 +48,17 @@ bool AwaitWatched(const Events& events, u32* word, Suffices suffices, Stalled wa
     }
     Pause();
   }
-  AddRelease(IdleThreads(events), 1);
+  Rest(events);
   bool came = false;
   while (!(came = complete())) {
     events.SleepWhile(word, value, &kLook);
     wait.seen = seen(value);
-    wait.Look(Nanoseconds(), LoadAcquire(IdleThreads(events)) == events.sms);
+    wait.Look(Nanoseconds(), NothingHappens(events));
     if (gives_up(wait)) {
       break;
     }
   }
-  AddRelease(IdleThreads(events), ~0u);
+  Resume(events);
   return came;
 }
 

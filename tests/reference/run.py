@@ -24,8 +24,6 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "ir-examples"
 PROGRAMS = {"mistral": "llama"}  # where the program has another name
-# In seconds. A rank that has nothing to do waits for one whose tasks take long where sanitizers watch.
-WATCHDOG = "60"
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
 OWN_PROGRAMS = ("moe_route", "biased_experts")  # of tests/programs, no examples
 GOLDEN_PROGRAMS = ("queue_of_data",)  # of tests/golden/run
@@ -82,7 +80,7 @@ def program(options, case, folder):
     if options.seeds == 1 and not options.schedule:
         return words
     artifact = str(folder / "program.etca")
-    command = [options.etc, "compile", *words, "--arch", "host", "--debug-checks", "--watchdog", WATCHDOG]
+    command = [options.etc, "compile", *words, "--arch", "host", "--debug-checks", "--watchdog", "60"]
     if options.schedule:
         command += ["--schedule", options.schedule]
     subprocess.run([*command, "-o", artifact], check=True)
@@ -91,7 +89,7 @@ def program(options, case, folder):
 
 def command(options, case, words, folder):
     """The command line of the run, and the files it writes by output."""
-    words = [options.etc, "run", *words, "--sms", str(options.sms), "--watchdog", WATCHDOG]
+    words = [options.etc, "run", *words, "--sms", str(options.sms)]
     for name, value in case.dims.items():
         words += ["--dim", f"{name}={value}"]
     for name, tensor in case.inputs.items():
