@@ -54,6 +54,11 @@ struct Conflicts::State {
       for (const TaskEdge& edge : call.notifies) {
         add(EdgeReads(unknowns, call, edge, false));
       }
+      for (const auto* edges : {&call.after_waits, &call.after_arrivals}) {
+        for (const TaskEdge& edge : *edges) {
+          add(EdgeReads(unknowns, call, edge, true));
+        }
+      }
     }
     Converter converter(unknowns);
     Set iterations = BindIterations(converter, call, 2);

@@ -19,10 +19,14 @@ std::set<TensorId> ControlTensors(const Module& module, const CallProgram& progr
       VisitExprs(module, axis.lo, add);
       VisitExprs(module, axis.hi, add);
     }
-    for (const auto* edges : {&call.waits, &call.notifies}) {
+    for (const auto* edges :
+         {&call.waits, &call.notifies, &call.after_waits, &call.after_arrivals}) {
       for (const TaskEdge& edge : *edges) {
         VisitExprs(module, *edge.ref, add);
       }
+    }
+    for (const TaskEdge& arrival : call.after_arrivals) {
+      VisitExprs(module, module.events[arrival.ref->event].count, add);
     }
   }
   return tensors;

@@ -78,6 +78,11 @@ class Search {
         return ViaObstacle{ref.range, "every SM waits for it under `ranges`"};
       }
     }
+    for (const EventRef& ref : share.after_waits) {
+      if (ref.event == event_) {
+        return ViaObstacle{ref.range, "the scheduler warp waits for it under `after`"};
+      }
+    }
     for (const auto* refs : Lists(share)) {
       for (const EventRef& ref : *refs) {
         if (ref.event == event_ && ReadsTensor(module_, ref)) {

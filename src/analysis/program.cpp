@@ -8,11 +8,13 @@
 namespace etc {
 namespace {
 
+/// What a program is of: of events, of triggers, or of events with calls for who arrives.
+enum class ProgramOf : uint8_t { Events, Triggers, Arrivals };
+
 class Builder {
  public:
-  /// `pushes`: of triggers, not of events.
-  Builder(const Module& module, CallProgram& program, bool pushes = false)
-      : module_(module), program_(program), pushes_(pushes) {}
+  Builder(const Module& module, CallProgram& program, ProgramOf of = ProgramOf::Events)
+      : module_(module), program_(program), of_(of) {}
 
   void Block(const std::vector<NodeId>& nodes) {
     for (NodeId id : nodes) {
@@ -32,7 +34,7 @@ class Builder {
     program_.flagged = program_.flagged || tensor.flagged;
   }
   void Add(SourceRange, const EventDecl& decl) {
-    if (module_.events[decl.event].trigger == pushes_) {
+    if (module_.events[decl.event].trigger == (of_ == ProgramOf::Triggers)) {
       program_.events.push_back(decl.event);
     }
   }
@@ -84,7 +86,7 @@ class Builder {
       coords.push_back(axis.var);
     }
     mine.pushed = share.pushed_by.has_value();
-    if (pushes_) {
+    if (of_ == ProgramOf::Triggers) {
       if (ArriveByPush(module_, share)) {  // the elements stand for the tasks that they push
         size_t given = std::min(share.axes.size(), GivenBy(*share.pushed_by));
         coords.resize(given);
@@ -95,8 +97,11 @@ class Builder {
         AddRef(*share.pushed_by, coords, range, mine.waits);
       }
       AddRefs(share.arrivals, coords, range, mine.notifies);
+      AddRefs(share.after_arrivals, coords, range, mine.notifies);
       return Push(std::move(mine));
     }
+    AddRefs(share.after_waits, coords, range, mine.after_waits);
+    AddRefs(share.after_arrivals, coords, range, mine.after_arrivals);
     AddRefs(share.range_waits, coords, range, mine.waits);
     for (TaskEdge& wait : mine.waits) {
       wait.common = true;
@@ -108,6 +113,15 @@ class Builder {
     AddRefs(share.waits, coords, range, mine.waits);
     AddRefs(share.notifies, coords, range, mine.notifies);
     AddRefs(share.leave_notifies, coords, range, mine.notifies);
+    if (of_ == ProgramOf::Arrivals && !share.after_arrivals.empty()) {
+      ProgramCall arriving = mine;
+      arriving.arriving = true;
+      arriving.args.clear();
+      arriving.waits = arriving.after_waits;
+      arriving.notifies.clear();
+      Push(std::move(mine));
+      return Push(std::move(arriving));
+    }
     Push(std::move(mine));
   }
 
@@ -165,7 +179,7 @@ class Builder {
 
   const Module& module_;
   CallProgram& program_;
-  bool pushes_;
+  ProgramOf of_;
   NodeId node_;      // the one being added
   NodeId dispatch_;  // around it, or an absent id
   SourceRange statement_;
@@ -221,7 +235,7 @@ std::vector<CallProgram> MakeCallPrograms(const Module& module, const Graph& gra
 
 namespace {
 
-CallProgram MakeProgram(const Module& module, const Kernel& kernel, bool pushes) {
+CallProgram MakeProgram(const Module& module, const Kernel& kernel, ProgramOf of) {
   CallProgram program;
   program.name = kernel.name;
   program.of_ranks = IsOfAllRanks(module);
@@ -230,7 +244,7 @@ CallProgram MakeProgram(const Module& module, const Kernel& kernel, bool pushes)
   program.params = kernel.params;
   program.launches = kernel.schedule == ScheduleKind::Kernels;
   program.ranges = RangesOf(module, kernel);
-  Builder builder(module, program, pushes);
+  Builder builder(module, program, of);
   builder.Block(kernel.declarations);
   builder.Block(kernel.body);
   return program;
@@ -239,11 +253,15 @@ CallProgram MakeProgram(const Module& module, const Kernel& kernel, bool pushes)
 }  // namespace
 
 CallProgram MakeCallProgram(const Module& module, const Kernel& kernel) {
-  return MakeProgram(module, kernel, false);
+  return MakeProgram(module, kernel, ProgramOf::Events);
 }
 
 CallProgram MakePushProgram(const Module& module, const Kernel& kernel) {
-  return MakeProgram(module, kernel, true);
+  return MakeProgram(module, kernel, ProgramOf::Triggers);
+}
+
+CallProgram MakeArrivalProgram(const Module& module, const Kernel& kernel) {
+  return MakeProgram(module, kernel, ProgramOf::Arrivals);
 }
 
 }  // namespace etc

@@ -46,6 +46,11 @@ struct ProgramCall {
   std::vector<ExprId> scalars;
   std::vector<TaskEdge> waits;
   std::vector<TaskEdge> notifies;
+  // Of a case of a queue, not in a program of pushes: what whoever is given a task waits for before
+  // it reads where the task arrives, and these arrivals.
+  std::vector<TaskEdge> after_waits;
+  std::vector<TaskEdge> after_arrivals;
+  bool arriving = false;  // who is given the tasks of the call in front, and arrives for them
   std::vector<EnclosingRepeat> repeats;  // the outermost first
   SourceRange range;
   SourceRange statement;  // of the outermost repeat or region around it, else its own
@@ -96,5 +101,9 @@ CallProgram MakeCallProgram(const Module& module, const Kernel& kernel);
 /// The same of what SMs are given, not of what is done: a task that is pushed waits for its
 /// trigger, and whatever arrives there notifies it. `events` are the triggers.
 CallProgram MakePushProgram(const Module& module, const Kernel& kernel);
+/// The kernel with one more call behind each that has arrivals under `after`, with the same tasks:
+/// it stands for who is given these. It touches no tensor but those that say where it arrives, and
+/// waits for nothing else than it says under `after`.
+CallProgram MakeArrivalProgram(const Module& module, const Kernel& kernel);
 
 }  // namespace etc

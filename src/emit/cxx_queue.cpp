@@ -183,9 +183,24 @@ void WriteArrivals(TextWriter& out, const KernelScope& scope,
   for (const RaisedArrival& arrival : arrivals) {
     const Event& trigger = module.events[arrival.ref.event];
     ETC_CHECK(trigger.realisation == Realisation::Counter);
-    std::string flat = "0LL", given;
+    std::string flat = "0LL", given, loops, names, values;
+    for (const Axis& axis : arrival.ref.axes) {
+      loops += CxxFor(scope, axis);
+    }
+    if (arrival.ref.guard) {
+      loops += fmt::format("if ({}) ", CxxExpr(scope, arrival.ref.guard));
+    }
     for (size_t i = 0; i < arrival.ref.indices.size(); ++i) {
       std::string value = CxxExpr(scope, arrival.ref.indices[i].lo);
+      if (!arrival.says.empty()) {
+        loops += fmt::format("if (OpenChecks(params.event_memory).Inside({}, {}, {})) ",
+                             arrival.says[i], value, CxxExpr(scope, trigger.dims[i].extent));
+      }
+      if (trigger.dims[i].var) {
+        names += fmt::format("{}i64 {}", names.empty() ? "" : ", ",
+                             CxxName(module, trigger.dims[i].var));
+        values += (values.empty() ? "" : ", ") + value;
+      }
       flat = i == 0 ? value
                     : fmt::format("({}) * {} + {}", flat, CxxExpr(scope, trigger.dims[i].extent),
                                   value);
@@ -193,8 +208,12 @@ void WriteArrivals(TextWriter& out, const KernelScope& scope,
         given += (given.empty() ? "" : ", ") + value;
       }
     }
-    out.Open(fmt::format("if (queue.Arrive(e_{} + {}, u32({}))) {{", trigger.name, flat,
-                         CxxExpr(scope, trigger.count)));
+    std::string count = CxxExpr(scope, trigger.count);
+    if (!names.empty()) {
+      count = fmt::format("[&]({}) {{ return {}; }}({})", names, count, values);
+    }
+    out.Open(fmt::format("{}if (queue.Arrive(e_{} + {}, u32({}))) {{", loops, trigger.name, flat,
+                         count));
     out.Line(fmt::format("push_{}({});", scope.raised().shares.at(arrival.pushes).tickets->place,
                          given));
     out.Close();

@@ -54,6 +54,8 @@ class QueueWriter {
 inline bool TasksArrive(const RaisedShare& share) {
   return !share.arrivals.empty() && !share.tickets->by_push;
 }
+/// Whether each task arrives somewhere later, where data say.
+inline bool TasksArriveAfter(const RaisedShare& share) { return !share.after_arrivals.empty(); }
 /// What the task of a case arrives at whose coordinates are there, or what a push of its tasks
 /// does.
 void WriteArrivals(TextWriter& out, const KernelScope& scope,

@@ -71,6 +71,15 @@ void RoleTasks::WriteBeforeRanges(const RaisedShare& share) {
   WriteChecks(share.range_checks);
 }
 
+/// The waits that must precede reading where a task arrives from tensors.
+void RoleTasks::WriteAfterWaits(const RaisedShare& share) {
+  if (!share.after_waits.empty()) {
+    WriteWaits(share.after_waits, share.place);
+    out_.Line(fmt::format("{}.Sync();", NameOf(role_)));
+    spans_.Skip();
+  }
+}
+
 /// By the consumers of each SM, of all elements: others may be as far as their tasks.
 void RoleTasks::WriteChecks(const std::vector<RaisedCheck>& checks) {
   if (role_ != Role::Consumer || checks.empty()) {

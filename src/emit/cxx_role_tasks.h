@@ -32,6 +32,8 @@ class RoleTasks {
   /// The waits that must precede reading the ranges of the tasks, or what the loader is to copy,
   /// from tensors.
   void WriteBeforeRanges(const RaisedShare& share);
+  /// Of the role that takes tasks: the waits that must precede reading where a task arrives.
+  void WriteAfterWaits(const RaisedShare& share);
   /// The loop over the SM's tasks, behind `task`, the number of the first one.
   void Write(const RaisedShare& share, const Device& device, TaskLoop& loop);
 

@@ -60,7 +60,8 @@ class WalkWriter {
       }
       return;
     }
-    if (role_ == Role::Scheduler && share.tickets->pushed && !TasksArrive(share)) {
+    if (role_ == Role::Scheduler && share.tickets->pushed && !TasksArrive(share) &&
+        !TasksArriveAfter(share)) {
       return;
     }
     std::string guard = role_ == Role::EpilogueWarp
@@ -81,18 +82,26 @@ class WalkWriter {
       return;
     }
     loop.WriteFirst([&] { WriteTaskArrivals(share); });
-    bool behind = arrives_behind_ && share.tickets->pushed && TasksArrive(share);
+    const bool pushed = arch_ == Arch::Host && share.tickets && share.tickets->pushed;
+    const bool arrives = pushed && TasksArrive(share);
+    const bool behind = pushed && ((arrives && arrives_behind_) || TasksArriveAfter(share));
     if (behind) {
       out_.Line("const i64 taken = task;");
-    } else if (arch_ == Arch::Host && share.tickets && share.tickets->pushed) {
-      WriteTaken(share, loop, "task");
+    }
+    if (arrives && !arrives_behind_) {
+      WriteTaken(share, loop, "task", [&] { WriteArrivals(out_, scope_, share.arrivals); });
     }
     out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
     WriteArguments(out_, scope_, share, PartIn(share));
     tasks_.Write(share, device, loop);
     out_.Close();
     if (behind) {
-      WriteTaken(share, loop, "taken");
+      WriteTaken(share, loop, "taken", [&] {
+        if (arrives && arrives_behind_) {
+          WriteArrivals(out_, scope_, share.arrivals);
+        }
+        WriteAfter(share);
+      });
     }
     if (share.tickets && !share.tickets->pushed && !guard.empty()) {
       out_.Reopen("} else {");
@@ -136,7 +145,10 @@ class WalkWriter {
     const RaisedTickets& tickets = share.tickets.value();
     if (tickets.pushed) {
       loop.WriteFirst([] {});
-      WriteTaken(share, loop, "task");
+      WriteTaken(share, loop, "task", [&] {
+        WriteArrivals(out_, scope_, share.arrivals);
+        WriteAfter(share);
+      });
     } else if (!TasksArrive(share)) {
       out_.Line(
           fmt::format("scheduler.Hand(events, {}, tasks, {});", loop.Counter(), tickets.ahead));
@@ -152,20 +164,33 @@ class WalkWriter {
 
   /// What the task arrives at whose coordinates are there.
   void WriteTaskArrivals(const RaisedShare& share) {
-    for (const Axis& axis : share.share.axes) {  // a trigger may ask for none of them
-      out_.Line(fmt::format("(void){};", CxxName(module_, axis.var)));
-    }
+    WriteUses(share);
     WriteArrivals(out_, scope_, share.arrivals);
   }
 
-  /// What a task arrives at that has been taken from the queue, whose number is the variable
-  /// `task`.
-  void WriteTaken(const RaisedShare& share, TaskLoop& loop, const std::string& task) {
-    if (TasksArrive(share)) {
-      out_.Open(fmt::format("if ({} < tasks) {{", task));
-      loop.WriteCoordinates(task);
-      WriteTaskArrivals(share);
-      out_.Close();
+  /// A trigger may ask for none of the coordinates.
+  void WriteUses(const RaisedShare& share) {
+    for (const Axis& axis : share.share.axes) {
+      out_.Line(fmt::format("(void){};", CxxName(module_, axis.var)));
+    }
+  }
+
+  /// What a task does that has been taken from the queue, whose number is the variable `task`.
+  template <class F>
+  void WriteTaken(const RaisedShare& share, TaskLoop& loop, const std::string& task,
+                  const F& arrive) {
+    out_.Open(fmt::format("if ({} < tasks) {{", task));
+    loop.WriteCoordinates(task);
+    WriteUses(share);
+    arrive();
+    out_.Close();
+  }
+
+  /// What it arrives at where data say, behind the waits for these.
+  void WriteAfter(const RaisedShare& share) {
+    if (TasksArriveAfter(share)) {
+      tasks_.WriteAfterWaits(share);
+      WriteArrivals(out_, scope_, share.after_arrivals);
     }
   }
 
@@ -191,7 +216,7 @@ class WalkWriter {
   Role role_;
   Arch arch_;
   // On the host one thread pushes and runs tasks, so a pushed task arrives behind its notifies
-  // where a push may wait for them.
+  // where a push may wait for them. What stands under `after` always does.
   bool arrives_behind_ = false;
   RoleTasks tasks_;
 };

@@ -47,7 +47,7 @@ ETC_FIELDS(Check, tensor, slice, leading, indices, value_lo, value_hi, distinct,
            counts_slice, range)
 ETC_FIELDS(Share, axes, first, throttle, range_waits, range_checks, awaits_peers, enter_waits,
            enter_checks, waits, task_checks, callee, args, scalars, notifies, leave_notifies,
-           pushed_by, arrivals)
+           pushed_by, arrivals, after_waits, after_arrivals)
 ETC_FIELDS(Dispatch, ahead, ahead_range, capacity, tickets, cases)
 ETC_FIELDS(Symbol, name, kind, range, bound, lo, hi, multiple, type, present)
 ETC_FIELDS(Tensor, name, kind, access, type, shape, value_lo, value_hi, offset, range, tile,

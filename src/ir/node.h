@@ -160,6 +160,10 @@ struct Share {
   // Of a case of a queue:
   std::optional<EventRef> pushed_by;  // `on %due[i]`; absent: its tasks are there from the start
   std::vector<EventRef> arrivals;     // `arrive %due[i];`, when a task of it is dispatched
+  // `after { wait %e; arrive %due[%t[i]]; }`: what a task arrives at where tensors say, and what
+  // whoever is given it waits for before it reads them. The task itself does not wait for these.
+  std::vector<EventRef> after_waits;
+  std::vector<EventRef> after_arrivals;
 };
 
 /// In kernels only: shares whose tasks go to the SM that takes them first.
@@ -179,7 +183,7 @@ struct Share {
 /// others are pushed: what an SM is given arrives at triggers, and the arrival that completes an
 /// element appends all tasks whose coordinates it names to the queue, which SMs take from in its
 /// order. The task itself waits for its events. The queue has C places for each iteration, behind
-/// the counters of its cases and two more.
+/// the counters of its cases and two more. Arrivals under `after` come later, and data say where.
 struct Dispatch {
   int64_t ahead = 1;
   SourceRange ahead_range = {};

@@ -120,6 +120,14 @@ void NodePrinter::Print(const Share& share, SourceRange range) {
   } else {
     Signals("arrive", share.arrivals);
   }
+  if (!share.after_arrivals.empty()) {
+    layout_.Before(
+        (share.after_waits.empty() ? share.after_arrivals : share.after_waits).front().range);
+    layout_.Open("after");
+    Signals("wait", share.after_waits);
+    Signals("arrive", share.after_arrivals);
+    layout_.Close({});
+  }
   SignalBlock("ranges", "wait", share.range_waits, share.range_checks);
   SignalBlock("enter", "wait", share.enter_waits, share.enter_checks, share.awaits_peers);
   Signals("wait", share.waits);

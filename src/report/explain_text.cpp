@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
+#include "ir/walk.h"
 #include "report/explain_report.h"
 
 namespace etc {
@@ -57,6 +59,7 @@ class TextWriter {
       if (call.generated) {
         text += "    has no implementation: predicted as if tuned, which a generated body is not\n";
       }
+      text += PushText(kernel, call.share);
       for (size_t e = 0; e < call.edges.size(); ++e) {
         const EdgeCost& edge = call.edges[e];
         text += fmt::format("    %{} by {}: {}\n", report_.module.tensors[edge.tensor].name,
@@ -67,6 +70,50 @@ class TextWriter {
   }
 
  private:
+  /// Of a case that is pushed where data decide what its tasks wait for: how precisely.
+  std::string PushText(const Kernel& kernel, NodeId id) const {
+    const Module& module = report_.module;
+    const auto& share = std::get<Share>(module.nodes[id]);
+    if (!share.pushed_by) {
+      return "";
+    }
+    const std::string trigger = module.events[share.pushed_by->event].name;
+    std::set<EventId> chosen;  // events of which data choose elements
+    bool updated = false;
+    auto choose = [&](const std::vector<EventRef>& refs) {
+      for (const EventRef& ref : refs) {
+        if (ReadsTensor(module, ref)) {
+          chosen.insert(ref.event);
+        }
+      }
+    };
+    for (const ShareSite& site : SharesOf(module, kernel)) {
+      const auto& other = std::get<Share>(module.nodes[site.share]);
+      choose(other.notifies);
+      choose(other.leave_notifies);
+      updated |=
+          std::any_of(other.after_arrivals.begin(), other.after_arrivals.end(),
+                      [&](const EventRef& ref) { return ref.event == share.pushed_by->event; });
+    }
+    choose(share.waits);
+    if (updated) {
+      return fmt::format("    pushed by %{}: a task arrives at the elements that data say\n",
+                         trigger);
+    }
+    for (const auto* waits : {&share.range_waits, &share.enter_waits, &share.waits}) {
+      for (const EventRef& wait : *waits) {
+        if (chosen.contains(wait.event)) {
+          return fmt::format(
+              "    pushed by %{}, later than need be: it counts all tasks in front, but data "
+              "decide "
+              "which of them a task waits for by %{}\n",
+              trigger, module.events[wait.event].name);
+        }
+      }
+    }
+    return "";
+  }
+
   /// The limits that set the time, the longest first, down to half a percent.
   static std::string LimitsText(const Times& times) {
     std::vector<std::string> parts;

@@ -351,8 +351,8 @@ class Flagger {
     auto is_dropped = [&](const EventRef& ref) { return dropped.contains(ref.event); };
     for (const ShareSite& site : sites_) {
       Share& share = std::get<Share>(module_.nodes[site.share]);
-      for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
-                         &share.leave_notifies}) {
+      for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.after_waits,
+                         &share.notifies, &share.leave_notifies}) {
         std::erase_if(*refs, is_dropped);
       }
     }

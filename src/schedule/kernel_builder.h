@@ -1,6 +1,7 @@
 // Makes a kernel of a graph: what the schedules have in common.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -39,6 +40,11 @@ class KernelBuilder {
   /// The share of all tasks of a call, without events and without a first SM.
   Share CopyCall(const CallNode& call);
   EventRef CopyRef(const EventRef& ref, const Substitution& symbols);
+  /// The tensor of the graph that the kernel's is a copy of.
+  TensorId OriginalOf(TensorId mine) const {
+    auto is_mine = [&](const auto& copied) { return copied.second.tensor == mine; };
+    return std::find_if(tensors_.begin(), tensors_.end(), is_mine)->first;
+  }
   /// The kernel's copy of an event of the graph.
   EventId CopyOf(EventId event) const { return events_.at(event); }
 

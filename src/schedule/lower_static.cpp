@@ -51,8 +51,15 @@ class Lowering : KernelBuilder {
     bool ok = true;
     // The calls of the schedule `drain`, or of `dynamic`, that follow each other up to here.
     Dispatch drain;
-    QueueBuilder queue(module_, RangesOf(module_, graph_.where), iterations_,
-                       [&](Event trigger) { return AddTrigger(std::move(trigger), declarations); });
+    QueueBuilder queue(
+        module_, RangesOf(module_, graph_.where),
+        {iterations_, [&](Event trigger) { return AddTrigger(std::move(trigger), declarations); },
+         [&](EventId event) { return CountNotifies(event); },
+         [&](TensorId tensor) {
+           std::set<EventId> events;
+           CollectNotified(graph_.body, {OriginalOf(tensor)}, events);
+           return events;
+         }});
     SourceRange open_range;
     auto close = [&] {
       if (!queue.IsEmpty()) {
@@ -305,6 +312,22 @@ class Lowering : KernelBuilder {
       CollectNotified(graph_.body, read, events);
     }
     return events;
+  }
+
+  /// How many clauses of the graph notify the kernel's event.
+  size_t CountNotifies(EventId event) const {
+    size_t count = 0;
+    VisitNodes(module_, graph_.body, [&](NodeId id) {
+      const auto* call = std::get_if<CallNode>(&module_.nodes[id]);
+      for (size_t i = 0; call != nullptr && i < call->notifies.size(); ++i) {
+        const std::vector<EventRef>& refs = call->notifies[i].refs;
+        count +=
+            static_cast<size_t>(std::count_if(refs.begin(), refs.end(), [&](const EventRef& ref) {
+              return CopyOf(ref.event) == event;
+            }));
+      }
+    });
+    return count;
   }
 
   void CollectNotified(const std::vector<NodeId>& nodes, const std::set<TensorId>& written,

@@ -4,42 +4,26 @@
 #include <utility>
 
 #include "analysis/most_tasks.h"
+#include "analysis/same_elements.h"
 #include "analysis/shapes.h"
 #include "ir/queue.h"
 #include "ir/rewrite.h"
 #include "ir/task_count.h"
-#include "ir/walk.h"
+#include "schedule/queue_edges.h"
 
 namespace etc {
 namespace {
-
-/// Whether the index is the value of the axis and nothing else.
-bool Is(const Module& module, const EventIndex& index, const Axis& axis) {
-  return index.lo && !index.hi && IsSymbol(module, index.lo, axis.var);
-}
 
 bool SameExtent(const Module& module, const Axis& a, const Axis& b, const DimRanges& ranges) {
   return bool{a.lo} == bool{b.lo} && (!a.lo || SameSize(module, a.lo, b.lo, ranges)) &&
          SameSize(module, a.hi, b.hi, ranges);
 }
 
-/// Calls `visit` with each pair of a notify and a wait of one event.
-template <class F>
-void VisitEdges(const Share& producer, const Share& share, const F& visit) {
-  for (const auto* notifies : {&producer.notifies, &producer.leave_notifies}) {
-    for (const EventRef& notify : *notifies) {
-      for (const auto* waits : {&share.range_waits, &share.enter_waits, &share.waits}) {
-        for (const EventRef& wait : *waits) {
-          if (notify.event == wait.event) {
-            visit(notify, wait);
-          }
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
+
+std::string QueueBuilder::DueName(const Share& share) const {
+  return module_.devices[share.callee].name + "_due";
+}
 
 bool QueueBuilder::IsPushed(NodeId node) const {
   return std::get<Share>(module_.nodes[node]).pushed_by.has_value();
@@ -48,7 +32,7 @@ bool QueueBuilder::IsPushed(NodeId node) const {
 std::vector<Axis> QueueBuilder::ArrivingAxes(const Share& producer) const {
   std::vector<Axis> axes = producer.axes;
   if (!IsBox(module_, producer.axes)) {
-    axes.resize(producer.pushed_by->indices.size() - iterations_.size());
+    axes.resize(producer.pushed_by->indices.size() - around_.iterations.size());
   }
   return axes;
 }
@@ -87,8 +71,8 @@ std::vector<size_t> QueueBuilder::CommonAxes(const Share& producer, const Share&
     VisitEdges(producer, share, [&](const EventRef& notify, const EventRef& wait) {
       std::erase_if(candidates, [&](size_t candidate) {
         for (size_t i = 0; i < wait.indices.size(); ++i) {
-          if (Is(module_, wait.indices[i], axis) &&
-              Is(module_, notify.indices[i], arriving[candidate])) {
+          if (IsValueOf(module_, wait.indices[i], axis) &&
+              IsValueOf(module_, notify.indices[i], arriving[candidate])) {
             return false;
           }
         }
@@ -137,14 +121,33 @@ void QueueBuilder::Add(Share share, SourceRange range) {
   std::vector<Producer> producers = ProducersOf(share);
   auto count = ArrivalsOf(producers);
   auto most = count ? MostTasksOf(module_, share, ranges_) : std::nullopt;
-  if (most) {
+  if (auto updates = most ? UpdatesOf(share) : std::nullopt) {
+    updates->trigger.range = range;
+    updates->on.event = around_.declare(std::move(updates->trigger));
+    for (Update& each : updates->updates) {
+      Share& mine = std::get<Share>(module_.nodes[each.node]);
+      each.arrival.event = updates->on.event;
+      mine.after_arrivals.push_back(std::move(each.arrival));
+      for (EventRef& wait : each.waits) {
+        bool known = std::any_of(
+            mine.after_waits.begin(), mine.after_waits.end(), [&](const EventRef& other) {
+              return other.event == wait.event && SameElements(module_, other, wait);
+            });
+        if (!known) {
+          mine.after_waits.push_back(std::move(wait));
+        }
+      }
+    }
+    capacity_ = capacity_ ? MakeAdd(module_, capacity_, *most) : *most;
+    share.pushed_by = std::move(updates->on);
+  } else if (most) {
     Event trigger;
-    trigger.name = module_.devices[share.callee].name + "_due";
+    trigger.name = DueName(share);
     trigger.trigger = true;
     trigger.range = range;
     trigger.count = *count;
     EventRef on;
-    for (const Axis& axis : iterations_) {
+    for (const Axis& axis : around_.iterations) {
       trigger.dims.push_back({{}, axis.hi});
       on.indices.push_back({MakeRef(module_, axis.var), {}});
     }
@@ -154,7 +157,7 @@ void QueueBuilder::Add(Share share, SourceRange range) {
       trigger.dims.push_back({{}, share.axes[i].hi});
       on.indices.push_back({MakeRef(module_, share.axes[i].var), {}});
     }
-    on.event = arrive.event = declare_(std::move(trigger));
+    on.event = arrive.event = around_.declare(std::move(trigger));
     for (const Producer& each : producers) {
       EventRef mine = arrive;
       for (size_t axis : each.axes) {

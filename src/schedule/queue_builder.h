@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,16 @@ namespace etc {
 /// Makes one queue of the calls that follow each other, case by case.
 class QueueBuilder {
  public:
-  /// `iterations`: of the repeats around the queue. `declare` adds a trigger to the kernel.
-  QueueBuilder(Module& module, DimRanges ranges, std::vector<Axis> iterations,
-               std::function<EventId(Event)> declare)
-      : module_(module),
-        ranges_(std::move(ranges)),
-        iterations_(std::move(iterations)),
-        declare_(std::move(declare)) {}
+  /// What the queue is made in.
+  struct Around {
+    std::vector<Axis> iterations;             // of the repeats
+    std::function<EventId(Event)> declare;    // adds a trigger to the kernel
+    std::function<size_t(EventId)> notifies;  // how many clauses of the graph notify an event
+    std::function<std::set<EventId>(TensorId)> announces;  // notified by what writes the tensor
+  };
+
+  QueueBuilder(Module& module, DimRanges ranges, Around around)
+      : module_(module), ranges_(std::move(ranges)), around_(std::move(around)) {}
 
   /// Whether the queue can take the case as its next one. If not, a later queue can: to be there
   /// from the start, a case must not wait for one that is pushed; to be pushed, the sizes must
@@ -41,9 +45,36 @@ class QueueBuilder {
     std::vector<size_t> axes;
   };
 
+  /// A case in front, and where its tasks arrive for the new one when data say so.
+  struct Update {
+    NodeId node;
+    EventRef arrival;             // of no event yet
+    std::vector<EventRef> waits;  // for what says where they arrive, and how many do
+  };
+  /// What a trigger counts that has an element for each value that data choose among.
+  struct Updates {
+    Event trigger;
+    EventRef on;
+    std::vector<Update> updates;
+  };
+  /// A notify and a wait of one event, by whose elements data connect a case with the new one.
+  struct ChosenEdge {
+    NodeId node;
+    const EventRef* notify;
+    const EventRef* wait;
+  };
+
+  /// Absent where the trigger is to count all tasks of the cases in front.
+  std::optional<Updates> UpdatesOf(const Share& share) const;
+  std::optional<ChosenEdge> ChosenEdgeTo(const Share& share) const;
+  std::optional<std::vector<size_t>> PlacesIn(const ChosenEdge& edge, const Share& share) const;
+  std::optional<Update> UpdateBy(NodeId node, const Share& share, const ChosenEdge& chosen,
+                                 const Updates& updates, ExprId& count) const;
+  bool AddWaits(const Share& share, const EventRef& arrival, ExprId count, Update& update) const;
   std::vector<Producer> ProducersOf(const Share& share) const;
   std::vector<size_t> CommonAxes(const Share& producer, const Share& share) const;
   bool IsPushed(NodeId node) const;
+  std::string DueName(const Share& share) const;
   /// The axes whose coordinates are known of what arrives for the case: of a task all; of a push,
   /// where it stands for as many tasks as data say, those of its trigger.
   std::vector<Axis> ArrivingAxes(const Share& producer) const;
@@ -53,8 +84,7 @@ class QueueBuilder {
 
   Module& module_;
   DimRanges ranges_;
-  std::vector<Axis> iterations_;
-  std::function<EventId(Event)> declare_;
+  Around around_;
   std::vector<NodeId> cases_;
   ExprId capacity_;  // absent while nothing is pushed
 };

@@ -6,6 +6,8 @@
 
 #include "ir/loader_reads.h"
 #include "ir/queue.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "simulator/play_signals.h"
 #include "simulator/prepared_share.h"
 #include "simulator/step_costs.h"
@@ -211,6 +213,10 @@ class Expander {
       return;
     }
     SetElements(prepared, prepared.arrivals, begin, arrive);
+    SetElements(prepared, prepared.after_arrivals, begin, arrive);
+    if (prepared.after_arrivals.DependsOnData()) {
+      ArriveEverywhere(prepared, arrive);
+    }
     SetElements(prepared, prepared.pushed_by, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
                   SimTrigger& trigger = triggers[triggers_.at({event, element})];
@@ -218,6 +224,33 @@ class Expander {
                     trigger.first = static_cast<uint32_t>(&task - play_.program.tasks.data());
                   }
                 });
+  }
+
+  /// Where data say at which elements tasks arrive, the last of them stands for all, at each.
+  template <class F>
+  void ArriveEverywhere(const PreparedShare& prepared, const F& arrive) {
+    for (const EventRef& ref : prepared.share->after_arrivals) {
+      if (!ReadsTensor(module_, ref)) {
+        continue;
+      }
+      std::vector<EventRef> all{ref};
+      all.front().axes.clear();
+      all.front().guard = {};
+      for (EventIndex& index : all.front().indices) {
+        std::vector<SymbolId> vars;
+        for (const auto* axes : {&prepared.share->axes, &ref.axes}) {
+          for (const Axis& axis : *axes) {
+            vars.push_back(axis.var);
+          }
+        }
+        bool iteration = !ReadsTensor(module_, index.lo) && !Mentions(module_, index.lo, vars);
+        index = iteration ? index : EventIndex{{}, {}, true};
+      }
+      EventElements(module_, all, sizes_, slots_)
+          .Visit(slots_, [&](EventId event, int64_t element) {
+            arrive(play_.program.tasks.back(), event, element);
+          });
+    }
   }
 
   /// Of tasks whose number data decide: each element pushes as many, and the first of them arrives

@@ -13,6 +13,7 @@ PreparedShare::PreparedShare(const Module& module, const Share& of, std::optiona
       notifies(module, of.notifies, sizes, slots),
       leave_notifies(module, of.leave_notifies, sizes, slots),
       arrivals(module, of.arrivals, sizes, slots),
+      after_arrivals(module, of.after_arrivals, sizes, slots),
       pushed_by(module, pushed, sizes, slots) {
   for (const Axis& axis : of.axes) {
     axes.emplace_back(CompiledExpr(module, axis.lo, sizes, slots),

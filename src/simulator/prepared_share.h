@@ -43,7 +43,8 @@ struct PreparedShare {
   std::optional<int64_t> ahead;  // where it is a case
   CompiledExpr first;
   std::vector<std::pair<CompiledExpr, CompiledExpr>> axes;
-  EventElements range_waits, enter_waits, waits, notifies, leave_notifies, arrivals, pushed_by;
+  EventElements range_waits, enter_waits, waits, notifies, leave_notifies, arrivals;
+  EventElements after_arrivals, pushed_by;
   std::vector<std::vector<CompiledExpr>> indices;  // of each argument
 };
 

@@ -258,6 +258,8 @@ class Parser {
   void ShareBlock(Share& share, std::string_view what);
   void ShareBody(Share& share);
   void RunLine(Share& share);
+  void Arrivals(std::vector<EventRef>& refs);
+  void AfterBlock(Share& share);
   std::vector<EventRef> Signals(TokenKind keyword);
   std::vector<EventRef> SignalBlock(TokenKind keyword, TokenKind signal);
   ScheduleKind ScheduleWord();

@@ -24,8 +24,9 @@ void Parser::LaunchNode(std::vector<NodeId>& body) {
 
 /// A launch begins when the one before it has ended: besides what it runs it says what is checked.
 void Parser::CheckLaunch(const Share& share, uint32_t begin) {
-  for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.arrivals,
-                           &share.notifies, &share.leave_notifies}) {
+  for (const auto* refs :
+       {&share.range_waits, &share.enter_waits, &share.waits, &share.arrivals, &share.after_waits,
+        &share.after_arrivals, &share.notifies, &share.leave_notifies}) {
     if (!refs->empty() && !panicking_) {
       diagnostics_.Error(DiagnosticKind::Syntax, refs->front().range,
                          "a launch has no events: it begins when the one before it has ended");
@@ -133,11 +134,7 @@ void Parser::ShareBody(Share& share) {
     Take();
     Expect(TokenKind::LeftBrace);
   }
-  while (Peek().text == "arrive") {
-    Take();
-    share.arrivals.push_back(Ref());
-    ExpectSemicolon();
-  }
+  Arrivals(share.arrivals);
   if (by_push) {
     SourceRange brace = Expect(TokenKind::RightBrace).range;
     if (share.arrivals.empty() && !panicking_) {
@@ -154,6 +151,7 @@ void Parser::ShareBody(Share& share) {
             : "data or other coordinates say how many of these tasks there are: what pushes them "
               "arrives, `pushed { arrive … }`");
   }
+  AfterBlock(share);
   WaitBlock(TokenKind::KeywordRanges, share.range_waits, share.range_checks, nullptr);
   WaitBlock(TokenKind::KeywordEnter, share.enter_waits, share.enter_checks, &share.awaits_peers);
   share.waits = Signals(TokenKind::KeywordWait);
@@ -161,6 +159,29 @@ void Parser::ShareBody(Share& share) {
   RunLine(share);
   share.notifies = Signals(TokenKind::KeywordNotify);
   share.leave_notifies = SignalBlock(TokenKind::KeywordLeave, TokenKind::KeywordNotify);
+}
+
+void Parser::Arrivals(std::vector<EventRef>& refs) {
+  while (Peek().text == "arrive") {
+    Take();
+    refs.push_back(Ref());
+    ExpectSemicolon();
+  }
+}
+
+/// `after { wait %e; arrive %due[%t[i]]; }`, or nothing. `after` is a word here only.
+void Parser::AfterBlock(Share& share) {
+  if (Peek().text != "after") {
+    return;
+  }
+  Take();
+  Expect(TokenKind::LeftBrace);
+  share.after_waits = Signals(TokenKind::KeywordWait);
+  Arrivals(share.after_arrivals);
+  SourceRange brace = Expect(TokenKind::RightBrace).range;
+  if (share.after_arrivals.empty() && !panicking_) {
+    diagnostics_.Error(DiagnosticKind::Syntax, brace, "expected `arrive` in `after`, found `}`");
+  }
 }
 
 /// `enter { wait peers; wait %e; check %t distinct; }`, or nothing. The peers are a word where

@@ -51,8 +51,10 @@ class EventFlow {
     std::map<EventId, SourceRange> waited;
     std::set<EventId> notified;
     for (const ProgramCall& step : program_.calls) {
-      for (const TaskEdge& ref : step.waits) {
-        waited.emplace(ref.ref->event, ref.range);
+      for (const auto* waits : {&step.waits, &step.after_waits}) {
+        for (const TaskEdge& ref : *waits) {
+          waited.emplace(ref.ref->event, ref.range);
+        }
       }
       for (const TaskEdge& ref : step.notifies) {
         notified.insert(ref.ref->event);

@@ -138,8 +138,9 @@ class GraphChecks {
     if (share.pushed_by) {
       CheckRef(module_, *share.pushed_by, range, exprs_, diagnostics_);
     }
-    for (const auto* refs : {&share.arrivals, &share.range_waits, &share.enter_waits, &share.waits,
-                             &share.notifies, &share.leave_notifies}) {
+    for (const auto* refs :
+         {&share.arrivals, &share.after_waits, &share.after_arrivals, &share.range_waits,
+          &share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
       }

@@ -35,6 +35,7 @@ class QueueChecks {
       for (const EventRef& ref : ShareAt(site).arrivals) {
         CheckArrival(site, ref, begun);
       }
+      CheckAfter(site, begun);
       begun.insert(site.share);
     }
     for (const ShareSite& site : DispatchesOf(module_, kernel)) {
@@ -66,8 +67,8 @@ class QueueChecks {
   /// Waits and notifies are of events, the rest is of triggers and in queues.
   void CheckSignals(const ShareSite& site) {
     const Share& share = ShareAt(site);
-    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
-                             &share.leave_notifies}) {
+    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits,
+                             &share.after_waits, &share.notifies, &share.leave_notifies}) {
       for (const EventRef& ref : *refs) {
         if (EventOf(ref).trigger) {
           Wrong(ref.range,
@@ -90,6 +91,9 @@ class QueueChecks {
     }
     for (const EventRef& ref : share.arrivals) {
       misplaced(ref, "arrive");
+    }
+    for (const EventRef& ref : share.after_arrivals) {
+      misplaced(ref, "after");
     }
   }
 
@@ -170,7 +174,7 @@ class QueueChecks {
     }
     for (size_t i = 0; i < std::min(trigger.dims.size(), on.indices.size()); ++i) {
       const EventDim& dim = trigger.dims[i];
-      if (dim.var || !SameSize(module_, dim.extent, axes[i].hi, ranges_)) {
+      if (!SameSize(module_, dim.extent, axes[i].hi, ranges_)) {
         Wrong(module_.RangeOf(dim.extent),
               fmt::format("axis {} of `%{}` must be as long as `{}` is, {}, since it pushes tasks "
                           "of `@{}`",
@@ -183,8 +187,71 @@ class QueueChecks {
 
   /// A task arrives for cases behind its own, in its own iteration and once. So does a push.
   void CheckArrival(const ShareSite& site, const EventRef& ref, const std::set<NodeId>& begun) {
-    if (!IsInQueue(site) || !IsTrigger(ref, "arrive")) {
+    if (!IsInQueue(site) || !CheckArrives(site, ref, begun)) {
       return;
+    }
+    if (ReadsTensor(module_, EventOf(ref).count)) {
+      Wrong(ref.range,
+            fmt::format("`%{}` counts what tensors say, so tasks arrive there in `after`, "
+                        "behind the waits for these",
+                        EventOf(ref).name))
+          .notes.push_back(DeclaredHere(EventOf(ref)));
+    }
+    if (ArriveByPush(module_, ShareAt(site))) {
+      CheckPushArrival(site, ref);
+    } else if (!IsBox(module_, ShareAt(site).axes)) {
+      Wrong(ref.range, fmt::format("tasks of `@{}` arrive at a trigger, but the range of an axis "
+                                   "depends on another or on data",
+                                   NameOf(site.share)));
+    } else if (!IsPlain(site, ref)) {
+      Wrong(ref.range,
+            "a task arrives at one element of a trigger, in its own iteration of the "
+            "repeats around it");
+    }
+  }
+
+  /// What stands under `after`: whoever is given a task waits there, so it must have left what is
+  /// there from the start.
+  void CheckAfter(const ShareSite& site, const std::set<NodeId>& begun) {
+    const Share& share = ShareAt(site);
+    if (!IsInQueue(site) || share.after_arrivals.empty()) {
+      return;
+    }
+    if (!share.pushed_by || !IsBox(module_, share.axes)) {
+      Wrong(share.after_arrivals.front().range,
+            fmt::format("`after` stands in a case that a trigger pushes and whose ranges the sizes "
+                        "tell, but tasks of `@{}` are {}",
+                        NameOf(site.share),
+                        share.pushed_by ? "as many as data or other coordinates say"
+                                        : "there from the start"));
+      return;
+    }
+    for (const EventRef& ref : share.after_arrivals) {
+      if (CheckArrives(site, ref, begun) && !AreElements(site, ref)) {
+        Wrong(ref.range,
+              "a task arrives at single elements of a trigger, one for each value of `for`, in its "
+              "own iteration of the repeats around it");
+      }
+    }
+  }
+
+  /// Whether each index is one value, which a tensor may have, and those in front are the
+  /// iterations of the repeats around.
+  bool AreElements(const ShareSite& site, const EventRef& ref) const {
+    std::vector<Axis> iterations = IterationsOf(module_, site);
+    bool single = ref.indices.size() >= iterations.size();
+    for (size_t i = 0; single && i < ref.indices.size(); ++i) {
+      const EventIndex& index = ref.indices[i];
+      single = !index.all && !index.hi &&
+               (i >= iterations.size() || IsSymbol(module_, index.lo, iterations[i].var));
+    }
+    return single;
+  }
+
+  /// Whether it is a trigger, which pushes a case of this queue behind that of the task.
+  bool CheckArrives(const ShareSite& site, const EventRef& ref, const std::set<NodeId>& begun) {
+    if (!IsTrigger(ref, "arrive")) {
+      return false;
     }
     auto pushed = pushed_by_.find(ref.event);
     const auto& cases = std::get<Dispatch>(module_.nodes[site.dispatch]).cases;
@@ -206,17 +273,7 @@ class QueueChecks {
                       "for those must have left what is there from the start",
                       NameOf(site.share), EventOf(ref).name, NameOf(pushed->second)));
     }
-    if (ArriveByPush(module_, ShareAt(site))) {
-      CheckPushArrival(site, ref);
-    } else if (!IsBox(module_, ShareAt(site).axes)) {
-      Wrong(ref.range, fmt::format("tasks of `@{}` arrive at a trigger, but the range of an axis "
-                                   "depends on another or on data",
-                                   NameOf(site.share)));
-    } else if (!IsPlain(site, ref)) {
-      Wrong(ref.range,
-            "a task arrives at one element of a trigger, in its own iteration of the "
-            "repeats around it");
-    }
+    return true;
   }
 
   /// Whoever pushes the tasks of an element knows its coordinates, and not those of the tasks.

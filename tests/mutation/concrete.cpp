@@ -159,6 +159,7 @@ class Builder {
       RunBody(device, std::move(waits));
       AddPushes(share);
       AddNotifies(share.notifies);
+      AddAfter(share);
     });
     if (queue_ && program_.queues[*queue_].counted && share.pushed_by) {
       AddElements(device, share);
@@ -221,6 +222,31 @@ class Builder {
         task.trigger = element.element;
       }
     }
+  }
+
+  /// What the task before arrives at behind waits that are not its own.
+  void AddAfter(const Share& share) {
+    if (Stop() || share.after_arrivals.empty()) {
+      return;
+    }
+    std::vector<Signal> waits;
+    AddWaits(share.after_waits, Task::Runs::Once, waits);
+    std::vector<Signal> arrivals;
+    std::vector<size_t> reads;
+    accesses_.Note(&reads);
+    for (const EventRef& ref : share.after_arrivals) {
+      std::vector<Signal> signals;
+      events_.Add(ref, signals);
+      for (const Signal& signal : signals) {
+        events_.Need(signal.element);
+      }
+      arrivals.insert(arrivals.end(), signals.begin(), signals.end());
+    }
+    accesses_.Stop();
+    Task& task = AddTask(Task::Runs::Once, false, std::move(waits));
+    --task.number;  // stands behind the task
+    task.reads = std::move(reads);
+    task.arrivals = std::move(arrivals);
   }
 
   void Begin(const Device& device, const std::vector<Argument>& args,

@@ -298,6 +298,9 @@ class Exploring {
         for (const Signal& signal : task.notifies) {
           ops.push_back({Kind::Notify, signal.element, signal.times});
         }
+        for (const Signal& signal : task.body ? std::vector<Signal>() : task.arrivals) {
+          ops.push_back({Kind::Arrive, signal.element});
+        }
       }
     };
     auto all = [](const Task&) { return true; };

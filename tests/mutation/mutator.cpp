@@ -281,8 +281,12 @@ class Collector : public MutationCollector {
     AddRefs("notify", share.leave_notifies, {}, refs(&Share::leave_notifies));
     SetOfDispatch(true);
     AddRefs("arrival", share.arrivals, coords, refs(&Share::arrivals));
-    for (const EventRef& ref : share.arrivals) {
-      AddSameIteration("arrival", ref);
+    AddRefs("arrival", share.after_arrivals, coords, refs(&Share::after_arrivals));
+    AddRefs("wait", share.after_waits, coords, refs(&Share::after_waits));
+    for (const auto* arrivals : {&share.arrivals, &share.after_arrivals}) {
+      for (const EventRef& ref : *arrivals) {
+        AddSameIteration("arrival", ref);
+      }
     }
     if (share.pushed_by) {
       AddPush(id, *share.pushed_by);

@@ -13,16 +13,17 @@ class Finding {
  public:
   explicit Finding(const ConcreteProgram& program) : program_(program) {
     for (const Step& step : program.steps) {
+      SetOwners(step);
       for (size_t t = step.begin; t < step.end; ++t) {
         for (const Signal& arrival : program.tasks[t].arrivals) {
-          arrivers_[arrival.element].push_back(t);
+          arrivers_[arrival.element].push_back(owners_[t]);
           ++arrivals_[arrival.element];
         }
         // What is notified on leaving a step comes from each of its tasks.
         for (const auto* signals : {&program.tasks[t].notifies, &step.leave}) {
           for (const Signal& signal : *signals) {
             if (program.tasks[t].body || signals != &step.leave) {
-              notifiers_[signal.element].push_back(t);
+              notifiers_[signal.element].push_back(owners_[t]);
             }
           }
         }
@@ -58,6 +59,21 @@ class Finding {
   }
 
  private:
+  /// What stands beside a task, to read where it waits, notifies or arrives, is its own.
+  void SetOwners(const Step& step) {
+    std::map<int64_t, size_t> bodies;
+    for (size_t t = step.begin; t < step.end; ++t) {
+      if (program_.tasks[t].body) {
+        bodies[program_.tasks[t].number] = t;
+      }
+    }
+    for (size_t t = step.begin; t < step.end; ++t) {
+      auto body = bodies.find(program_.tasks[t].number);
+      bool beside = program_.tasks[t].runs == Task::Runs::Once && body != bodies.end();
+      owners_[t] = beside ? body->second : t;
+    }
+  }
+
   void LookAt(const Queue& queue, const Step& step) {
     for (size_t t = step.begin; t < step.end; ++t) {
       const Task& task = program_.tasks[t];
@@ -67,7 +83,9 @@ class Finding {
       for (const auto* waits : {&task.waits, &step.enter}) {
         for (const Signal& wait : *waits) {
           for (size_t other : notifiers_[wait.element]) {
-            if (IsPushedIn(queue, other) && !IsGivenBefore(other, t)) {
+            // Who arrives for a task may wait for the task itself.
+            bool own = !task.body && other == owners_[t];
+            if (!own && IsPushedIn(queue, other) && !IsGivenBefore(other, owners_[t])) {
               faults_.early = fmt::format("{} may be given out before {}", task.name,
                                           program_.tasks[other].name);
             }
@@ -121,6 +139,7 @@ class Finding {
   }
 
   const ConcreteProgram& program_;
+  std::map<size_t, size_t> owners_;                  // by task
   std::map<size_t, std::vector<size_t>> arrivers_;   // by element of a trigger: tasks
   std::map<size_t, std::vector<size_t>> pushers_;    // the same: elements, by their pushes
   std::map<size_t, int64_t> arrivals_;               // the same: of both

@@ -174,5 +174,107 @@ TEST_CASE("pushes are counted, not tasks") {
   CHECK(std::find(wrong.begin(), wrong.end(), Wrong::Count) != wrong.end());
 }
 
+/// Items that data send to bins: the event of a bin counts what the trigger does, and what counts
+/// the items arrives at each.
+struct UpdateText {
+  std::string capacity = "1 + n + 2";
+  std::string due_count = "%items[b] + 1";
+  std::string count_after = "wait %counted; arrive %add_due[b] for (b: 2);";
+  std::string move_after = "wait %counted; arrive %add_due[%bin[i]];";
+};
+
+std::vector<Wrong> WrongIn(const UpdateText& text) {
+  std::string moves = text.move_after.empty() ? "" : "after { " + text.move_after + " }";
+  return WrongIn(R"(etir 1;
+dim n in 1..2;
+device @mark(%key: i32[n] in 0..2, %bin: out i32[n]) tasks (i: n) { %bin[i] = %key[i]; }
+device @count(%bin: i32[n] in 0..2, %items: out i32[2]) tasks (one: 1) {
+  for (b: 2) %items[b] = sum(i: n) select(%bin[i] == b, 1, 0);
+}
+device @move(%bin: i32[n] in 0..2, %y: out f32[n]) tasks (i: n) { %y[i] = f32(%bin[i]); }
+device @add(%bin: i32[n] in 0..2, %items: i32[2] counts %bin, %z: out f32[2]) tasks (b: 2) {
+  %z[b] = f32(%items[b]);
+}
+kernel @k(%key: i32[n] in 0..2, %y: out f32[n], %z: out f32[2]) of @g dynamic {
+  launch consumers 8 shared 1024;
+  %bin = workspace i32[n] at 0;
+  %items = workspace i32[2] at 256;
+  event %marked count n via counter at 0;
+  event %counted count 1 via counter at 1;
+  event %arrived[b: 2] count %items[b] via counter at 2;
+  trigger %count_due count n via counter at 4;
+  trigger %move_due count 1 via counter at 5;
+  trigger %add_due[b: 2] count )" +
+                     text.due_count + R"( via counter at 6;
+  on sm {
+    dispatch queue capacity )" +
+                     text.capacity + R"( ahead 1 at 8 {
+      case (i: n) { arrive %count_due; run @mark[i](%key, %bin); notify %marked; }
+      case (one: 1) on %count_due {
+        arrive %move_due;
+        after { )" + text.count_after +
+                     R"( }
+        wait %marked;
+        run @count[one](%bin, %items);
+        notify %counted;
+      }
+      case (i: n) on %move_due {
+        )" + moves + R"(
+        wait %counted;
+        run @move[i](%bin, %y);
+        notify %arrived[%bin[i]];
+      }
+      case (b: 2) on %add_due[b] {
+        wait %counted;
+        wait %arrived[b];
+        run @add[b](%bin, %items, %z);
+      }
+    }
+  }
+})",
+                 {{}, 13, 26, 60'000, true, 6});
+}
+
+bool Has(const std::vector<Wrong>& wrong, Wrong one) {
+  return std::find(wrong.begin(), wrong.end(), one) != wrong.end();
+}
+
+TEST_CASE("a right queue in which data say where tasks arrive") {
+  CHECK(WrongIn(UpdateText{}).empty());
+}
+
+TEST_CASE("a queue with too few places for what data send") {
+  UpdateText text;
+  text.capacity = "n + 2";
+  CHECK(WrongIn(text) == Found{Wrong::Overflow});
+}
+
+TEST_CASE("items that do not arrive leave their bins where they are") {
+  UpdateText text;
+  text.move_after = "";
+  CHECK(Has(WrongIn(text), Wrong::Hang));
+}
+
+TEST_CASE("items that arrive at another bin do, too") {
+  UpdateText text;
+  text.move_after = "wait %counted; arrive %add_due[0];";
+  std::vector<Wrong> wrong = WrongIn(text);
+  CHECK(Has(wrong, Wrong::Count));
+  CHECK(Has(wrong, Wrong::Early));
+}
+
+TEST_CASE("a bin that counts its items alone may come before one of them, and without any never") {
+  UpdateText text;
+  text.due_count = "%items[b]";
+  std::vector<Wrong> wrong = WrongIn(text);
+  CHECK(Has(wrong, Wrong::Count));
+}
+
+TEST_CASE("who arrives twice completes bins too early") {
+  UpdateText text;
+  text.count_after += " arrive %add_due[b] for (b: 2);";
+  CHECK(Has(WrongIn(text), Wrong::Early));
+}
+
 }  // namespace
 }  // namespace etc::mutation

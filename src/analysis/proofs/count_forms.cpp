@@ -43,15 +43,32 @@ class CountForms {
   /// notifies the event is one notify for each element of that slice, by its value, in an iteration
   /// that the indices before decide.
   bool CountsTheChoices(EventId id, const Set& used) {
-    const Event& event = module_.events[id];
-    const auto* count = std::get_if<Load>(&module_.exprs[event.count]);
     const EdgeRelation* only = OnlyNotify(id);
-    if (count == nullptr || count->indices.empty() || only == nullptr || event.dims.empty() ||
-        only->edge->ref->guard) {
+    return only != nullptr && AreTheChoices(id, *only, module_.events[id].count, used);
+  }
+
+  /// A notify of the event and a summand of its count that is right for it in this form.
+  std::optional<CountedNotify> ChoicesAmongOthers(EventId id, const Set& used) {
+    for (ExprId summand : SummandsOf(module_, module_.events[id].count)) {
+      for (const EdgeRelation& notify : relations_.notifies) {
+        if (notify.edge->ref->event == id && AreTheChoices(id, notify, summand, used)) {
+          return CountedNotify{&notify, summand};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool AreTheChoices(EventId id, const EdgeRelation& notify, ExprId counted, const Set& used) {
+    const Event& event = module_.events[id];
+    const auto* count = std::get_if<Load>(&module_.exprs[counted]);
+    if (count == nullptr || count->indices.empty() || event.dims.empty() ||
+        notify.edge->ref->guard) {
       return false;
     }
     const auto* own = std::get_if<SymbolRef>(&module_.exprs[count->indices.back()]);
-    const EventIndex& index = only->edge->ref->indices.back();
+    const EventIndex& index = notify.edge->ref->indices.back();
     const auto* choice =
         index.all || index.hi ? nullptr : std::get_if<Load>(&module_.exprs[index.lo]);
     if (own == nullptr || own->symbol != event.dims.back().var || choice == nullptr) {
@@ -63,10 +80,9 @@ class CountForms {
       counter.push_back(element.Int(each));
     }
     auto slice = CountedSlice(unknowns_, count->tensor, counter, choice->tensor);
-    return slice && IsOneIteration(*only, used) && IsEachElement(*only, *choice, *slice);
+    return slice && IsOneIteration(notify, used) && IsEachElement(notify, *choice, *slice);
   }
 
- private:
   /// Whether all notifies of an element are in one iteration of each repeat, and each that is used
   /// has such an iteration, by its indices but the last.
   bool IsOneIteration(const EdgeRelation& notify, const Set& used) const {
@@ -191,6 +207,22 @@ PwAff Decided(const Unknowns& unknowns, const EdgeRelation& notify, const Set& k
   PwAff first(isl_set_dim_min(line.copy(), 0));
   PwAff last(isl_set_dim_max(line.copy(), 0));
   return first && last && IsEmpty(Ne(first, last)) ? first : PwAff();
+}
+
+std::vector<ExprId> SummandsOf(const Module& module, ExprId sum) {
+  const auto* binary = std::get_if<Binary>(&module.exprs[sum]);
+  if (binary == nullptr || binary->op != BinaryOp::Add) {
+    return {sum};
+  }
+  std::vector<ExprId> summands = SummandsOf(module, binary->left);
+  std::vector<ExprId> others = SummandsOf(module, binary->right);
+  summands.insert(summands.end(), others.begin(), others.end());
+  return summands;
+}
+
+std::optional<CountedNotify> CountedByForm(Unknowns& unknowns, const EventRelations& relations,
+                                           EventId event, const Set& used) {
+  return CountForms(unknowns, relations).ChoicesAmongOthers(event, used);
 }
 
 bool CountsByForm(Unknowns& unknowns, const EventRelations& relations, EventId event,

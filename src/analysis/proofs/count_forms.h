@@ -2,6 +2,7 @@
 // often a value is in a tensor.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,17 @@ PwAff Decided(const Unknowns& unknowns, const EdgeRelation& notify, const Set& k
 /// for or notifies.
 bool CountsByForm(Unknowns& unknowns, const EventRelations& relations, EventId event,
                   const Set& used);
+
+/// What is added in an expression: itself, where that is no sum.
+std::vector<ExprId> SummandsOf(const Module& module, ExprId sum);
+
+/// One of several notifies of an event, and the summand of its count that is right for it.
+struct CountedNotify {
+  const EdgeRelation* notify;
+  ExprId summand;
+};
+/// A summand that says how often a value is in a tensor, and what notifies the event as often.
+std::optional<CountedNotify> CountedByForm(Unknowns& unknowns, const EventRelations& relations,
+                                           EventId event, const Set& used);
 
 }  // namespace etc

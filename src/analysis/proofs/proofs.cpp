@@ -63,7 +63,7 @@ Outcome ProveProgram(const Module& module, const CallProgram& program, const Ker
   ProveOrder(prover, relations);
   ProveVia(prover, relations);
   if (kernel != nullptr) {
-    ProveQueues(prover, relations, *kernel);
+    ProveQueues(prover, relations, trusted, *kernel);
   }
   if (mode.joined) {
     ProveReceived(prover, relations, accesses);

@@ -36,6 +36,23 @@ class ControlReadsProof {
     }
   }
 
+  /// Of who arrives where tensors say, behind the waits for these.
+  void RunArrivals() {
+    for (const ProgramCall& call : calls_) {
+      if (!call.arriving) {
+        continue;
+      }
+      for (size_t k = 0; k < call.waits.size(); ++k) {
+        Check(call, EdgeReads(unknowns_, call, call.waits[k], true), call.waits[k].range,
+              "what it waits for under `after`", [&](size_t wait) { return wait < k; });
+      }
+      for (const TaskEdge& arrival : call.after_arrivals) {
+        Check(call, EdgeReads(unknowns_, call, arrival, true), arrival.range, "where it arrives",
+              [](size_t) { return true; });
+      }
+    }
+  }
+
  private:
   /// `counts`: which of the call's waits come before the tensors are read.
   template <class F>
@@ -74,5 +91,9 @@ class ControlReadsProof {
 }  // namespace
 
 void ProveControlReads(Prover& prover, TaskOrder& order) { ControlReadsProof(prover, order).Run(); }
+
+void ProveArrivalReads(Prover& prover, TaskOrder& order) {
+  ControlReadsProof(prover, order).RunArrivals();
+}
 
 }  // namespace etc

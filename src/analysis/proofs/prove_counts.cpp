@@ -31,25 +31,37 @@ class CountProof {
       ++prover_.report.counts.proved;
       return true;
     }
+    std::optional<CountedNotify> apart = CountedByForm(unknowns_, relations_, id, used);
+    used = apart ? WithoutData(unknowns_, used) : used;
     PwAff total = unknowns_.Constant(0);
     total = PwAff(isl_pw_aff_intersect_domain(total.copy(), used.copy()));
     PwPoly sum = ToPoly(total);
     bool affine = true;
     for (const EdgeRelation& notify : relations_.notifies) {
-      if (notify.edge->ref->event == id && !reason_) {
+      bool rest = !apart || apart->notify != &notify;
+      if (notify.edge->ref->event == id && rest && !reason_) {
         affine = AddNotifies(InPlainCoordinates(unknowns_, notify), total, sum) && affine;
       }
     }
     Converter converter = OfElement(unknowns_, event);
-    PwAff count = converter.Int(event.count);
+    std::vector<ExprId> summands{event.count};
+    if (apart) {  // the others are counted by the rest
+      summands = SummandsOf(module_, event.count);
+      std::erase(summands, apart->summand);
+    }
+    PwAff count = summands.empty() ? unknowns_.Constant(0) : converter.Int(summands.front());
+    for (size_t i = 1; i < summands.size(); ++i) {
+      count = count + converter.Int(summands[i]);
+    }
     Set differs = affine ? Coalesce(WithDecided(used & Ne(total, count))) : Set();
     // A product in the count may be affine where it is used.
     bool right = affine && IsEmpty(differs);
-    if (!reason_ && (right || IsZero(used, sum, PolyOf(converter, event.count)))) {
+    bool same = right || (!apart && IsZero(used, sum, PolyOf(converter, event.count)));
+    if (!reason_ && same) {
       ++prover_.report.counts.proved;
       return true;
     }
-    Report(event, used, total, count, differs, affine);
+    Report(event, used, total, count, differs, affine, apart ? " beside those that data say" : "");
     return false;
   }
 
@@ -222,7 +234,7 @@ class CountProof {
   }
 
   void Report(const Event& event, const Set& used, const PwAff& total, const PwAff& count,
-              const Set& differs, bool affine) {
+              const Set& differs, bool affine, const char* beside) {
     std::optional<Point> point;
     if (!reason_ && affine) {
       Set with_values =
@@ -238,8 +250,8 @@ class CountProof {
     }
     Diagnostic* error = prover_.Refuted(
         prover_.report.counts, DiagnosticKind::CountProof, event.range,
-        fmt::format("{} counts {}, but {} {} time{}{}",
-                    ElementText(event.name, event.dims.size(), *point), point->at("count@"),
+        fmt::format("{} counts {}{}, but {} {} time{}{}",
+                    ElementText(event.name, event.dims.size(), *point), point->at("count@"), beside,
                     event.trigger ? "tasks arrive there" : "is notified", point->at("total@"),
                     point->at("total@") == 1 ? "" : "s", SizesText(unknowns_, *point, nullptr, 1)));
     if (error == nullptr) {

@@ -132,40 +132,6 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   }
 }
 
-void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& relation) {
-  const Unknowns& unknowns = prover.unknowns;
-  const Event& event = unknowns.module().events[relation.edge->ref->event];
-  for (size_t i = 0; i < relation.indices.size(); ++i) {
-    prover.context.SetBudget();
-    const EdgeRelation::Index& index = relation.indices[i];
-    Set used = relation.scope & Le(index.lo, index.last);
-    Set low = used & Lt(index.lo, unknowns.Constant(0));
-    Set high = used & Le(index.extent, index.last);
-    low = low & Eq(unknowns.Param("index@"), index.lo);
-    high = high & Eq(unknowns.Param("index@"), index.last);
-    Set outside = unknowns.Close((low | high) & Eq(unknowns.Param("extent@"), index.extent));
-    if (IsEmpty(outside)) {
-      ++prover.report.bounds.proved;
-      continue;
-    }
-    auto point = FindWitness(unknowns, outside);
-    if (!point) {
-      prover.NotProved(prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
-                       fmt::format("index {} of event `%{}` is in bounds", i, event.name),
-                       ReasonOf(unknowns, outside));
-      continue;
-    }
-    Diagnostic* error = prover.Refuted(
-        prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
-        fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}, in {}{}", i, event.name,
-                    point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
-                    SizesText(unknowns, *point, &call, 1)));
-    if (error != nullptr) {
-      error->notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
-    }
-  }
-}
-
 void ReportCycle(Prover& prover, const std::vector<WaitStep>& cycle, const Point& point) {
   const Unknowns& unknowns = prover.unknowns;
   auto callee = [&](const EdgeRelation* edge) {
@@ -202,6 +168,40 @@ Map Late(const Map& pairs, size_t repeats, bool notifier_stands_before) {
 }
 
 }  // namespace
+
+void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& relation) {
+  const Unknowns& unknowns = prover.unknowns;
+  const Event& event = unknowns.module().events[relation.edge->ref->event];
+  for (size_t i = 0; i < relation.indices.size(); ++i) {
+    prover.context.SetBudget();
+    const EdgeRelation::Index& index = relation.indices[i];
+    Set used = relation.scope & Le(index.lo, index.last);
+    Set low = used & Lt(index.lo, unknowns.Constant(0));
+    Set high = used & Le(index.extent, index.last);
+    low = low & Eq(unknowns.Param("index@"), index.lo);
+    high = high & Eq(unknowns.Param("index@"), index.last);
+    Set outside = unknowns.Close((low | high) & Eq(unknowns.Param("extent@"), index.extent));
+    if (IsEmpty(outside)) {
+      ++prover.report.bounds.proved;
+      continue;
+    }
+    auto point = FindWitness(unknowns, outside);
+    if (!point) {
+      prover.NotProved(prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
+                       fmt::format("index {} of event `%{}` is in bounds", i, event.name),
+                       ReasonOf(unknowns, outside));
+      continue;
+    }
+    Diagnostic* error = prover.Refuted(
+        prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
+        fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}, in {}{}", i, event.name,
+                    point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
+                    SizesText(unknowns, *point, &call, 1)));
+    if (error != nullptr) {
+      error->notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
+    }
+  }
+}
 
 ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
                             std::set<AskedOf>& kept) {

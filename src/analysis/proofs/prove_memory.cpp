@@ -33,6 +33,11 @@ class MemoryProof {
       for (const TaskEdge& notify : call.notifies) {
         AddControlReads(EdgeReads(unknowns_, call, notify, false));
       }
+      for (const auto* edges : {&call.after_waits, &call.after_arrivals}) {
+        for (const TaskEdge& edge : *edges) {
+          AddControlReads(EdgeReads(unknowns_, call, edge, true));
+        }
+      }
     }
   }
 

@@ -11,6 +11,8 @@
 #include <algorithm>
 
 #include "analysis/most_tasks.h"
+#include "analysis/proofs/count_forms.h"
+#include "analysis/same_elements.h"
 #include "analysis/samples.h"
 #include "analysis/sets/task_pairs.h"
 #include "analysis/shapes.h"
@@ -23,9 +25,11 @@ namespace {
 
 class QueueProof {
  public:
-  QueueProof(Prover& prover, const EventRelations& relations, const Kernel& kernel)
+  QueueProof(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted,
+             const Kernel& kernel)
       : prover_(prover),
         events_(relations),
+        trusted_(trusted),
         kernel_(kernel),
         module_(prover.unknowns.module()),
         pushes_(MakePushProgram(module_, kernel)) {
@@ -35,14 +39,13 @@ class QueueProof {
   void Run() {
     Unknowns unknowns(module_, pushes_, prover_.context);
     Overlaps overlaps(unknowns);
-    Prover prover{unknowns,        prover_.context,     overlaps,
-                  prover_.report,  prover_.diagnostics, prover_.reported,
-                  prover_.remarks, prover_.graphs,      prover_.sizes_may_tell};
+    Prover prover = Of(unknowns, overlaps);
     EventRelations arrivals = MakeEventRelations(unknowns);
-    std::set<EventId> right = ProveCounts(prover, arrivals);
-    TaskOrder order(unknowns, arrivals, std::move(right));
+    right_ = ProveCounts(prover, arrivals);
+    TaskOrder order(unknowns, arrivals, right_);
     TaskOrder possible(unknowns);
-    ProveOrder(order, possible);
+    ProveOrder(events_, order, possible);
+    ProveAfter(prover, arrivals, order, possible);
     std::set<NodeId> proved;
     for (const ProgramCall& call : pushes_.calls) {
       if (call.pushed) {
@@ -55,13 +58,75 @@ class QueueProof {
   }
 
  private:
+  /// The same proof about other unknowns.
+  Prover Of(Unknowns& unknowns, Overlaps& overlaps) const {
+    return {unknowns,        prover_.context,     overlaps,
+            prover_.report,  prover_.diagnostics, prover_.reported,
+            prover_.remarks, prover_.graphs,      prover_.sizes_may_tell};
+  }
+
+  /// What stands under `after`: the elements are in bounds, what says which they are is written
+  /// before it is read, and whoever waits there waits for what comes before, or for the task
+  /// itself.
+  void ProveAfter(Prover& prover, const EventRelations& arrivals, TaskOrder& order,
+                  TaskOrder& possible) {
+    CallProgram program = MakeArrivalProgram(module_, kernel_);
+    if (program.calls.size() == pushes_.calls.size()) {
+      return;  // nothing stands there
+    }
+    for (const EdgeRelation& arrival : arrivals.notifies) {
+      const std::vector<EventRef>& after = ShareAt(pushes_.calls[arrival.call]).after_arrivals;
+      if (std::any_of(after.begin(), after.end(),
+                      [&](const EventRef& ref) { return &ref == arrival.edge->ref; })) {
+        ProveEdge(prover, pushes_.calls[arrival.call], arrival);
+      }
+    }
+    program.sizes = pushes_.sizes;
+    Unknowns unknowns(module_, program, prover_.context);
+    Overlaps overlaps(unknowns);
+    Prover of_arrivals = Of(unknowns, overlaps);
+    EventRelations relations = MakeEventRelations(unknowns);
+    TaskOrder events(unknowns, relations, trusted_);
+    ProveArrivalReads(of_arrivals, events);
+    std::erase_if(relations.waits,
+                  [&](const EdgeRelation& wait) { return !program.calls[wait.call].arriving; });
+    for (const EdgeRelation& wait : relations.waits) {
+      ProveEdge(of_arrivals, program.calls[wait.call], wait);
+    }
+    etc::ProveOrder(of_arrivals, relations);
+    size_t arriving = 0;  // calls so far that the other programs do not have
+    std::vector<size_t> places;
+    for (const ProgramCall& call : program.calls) {
+      arriving += call.arriving ? 1 : 0;
+      places.push_back(call.index - arriving);
+    }
+    for (auto* edges : {&relations.waits, &relations.notifies}) {
+      for (EdgeRelation& edge : *edges) {
+        edge.call = places[edge.call];
+      }
+    }
+    ProveOrder(relations, order, possible);
+  }
+
+  /// Whether each task arrives where it notifies, element for element, at what pushes the waiting
+  /// task where that waits: data may decide which elements these are.
+  bool ArrivesWhereItNotifies(const ProgramCall& notifier, const EventRef& notify,
+                              const ProgramCall& waiter, const EventRef& wait) const {
+    const EventRef& on = *ShareAt(waiter).pushed_by;
+    const std::vector<EventRef>& after = ShareAt(notifier).after_arrivals;
+    return right_.contains(on.event) && SameElements(module_, wait, on) &&
+           std::any_of(after.begin(), after.end(), [&](const EventRef& arrival) {
+             return arrival.event == on.event && SameElements(module_, notify, arrival);
+           });
+  }
+
   /// Whoever waits in a queue waits for what has been given out before. What is open by triggers
   /// whose counts are proved is refuted where it is open by all of them: at some sizes a wrong
-  /// count may be right.
-  void ProveOrder(TaskOrder& order, TaskOrder& possible) {
+  /// count may be right. Of `relations`, those under `after` may be for the task itself.
+  void ProveOrder(const EventRelations& relations, TaskOrder& order, TaskOrder& possible) {
     const std::vector<ProgramCall>& calls = pushes_.calls;
-    for (const EdgeRelation& wait : events_.waits) {
-      for (const EdgeRelation& notify : events_.notifies) {
+    for (const EdgeRelation& wait : relations.waits) {
+      for (const EdgeRelation& notify : relations.notifies) {
         const ProgramCall& waiter = calls[wait.call];
         const ProgramCall& notifier = calls[notify.call];
         if (notify.edge->ref->event != wait.edge->ref->event || !waiter.dispatch ||
@@ -71,12 +136,17 @@ class QueueProof {
         prover_.context.SetBudget();
         Map pairs(After(notify.elements, Map(isl_map_reverse(wait.elements.copy()))));
         pairs = InOneIteration(pairs, waiter.repeats.size());
+        if (&relations != &events_ && waiter.index == notifier.index) {
+          pairs = pairs - Map(isl_map_identity(isl_map_get_space(pairs.get())));
+        }
         pairs = Pushed(pairs, isl_dim_in, notifier);
         pairs = Pushed(pairs, isl_dim_out, waiter);
         if (IsEmpty(pairs)) {
           continue;
         }
-        if (waiter.pushed && order.Orders(notifier.index, waiter.index, pairs)) {
+        if (waiter.pushed &&
+            (ArrivesWhereItNotifies(notifier, *notify.edge->ref, waiter, *wait.edge->ref) ||
+             order.Orders(notifier.index, waiter.index, pairs))) {
           ++prover_.report.order.proved;
           continue;
         }
@@ -179,8 +249,19 @@ class QueueProof {
       needed.resize(share.pushed_by->indices.size() - call.repeats.size());
     }
     const Event& trigger = module_.events[share.pushed_by->event];
-    auto bounds = Bounds(module_, trigger.count, {}, pushes_.ranges);
-    if (bounds && bounds->lo >= 1) {
+    // An element of a tensor that is right for some arrivals is no less than nothing.
+    int64_t least = 0;
+    bool known = true;
+    for (ExprId summand : SummandsOf(module_, trigger.count)) {
+      auto bounds = Bounds(module_, summand, {}, pushes_.ranges);
+      bool counted = std::holds_alternative<Load>(module_.exprs[summand]) &&
+                     right_.contains(share.pushed_by->event);
+      known = known && (bounds || counted);
+      const int64_t lo = bounds ? bounds->lo : 0;
+      least += counted ? std::max<int64_t>(lo, 0) : lo;
+    }
+    auto whole = Bounds(module_, trigger.count, {}, pushes_.ranges);
+    if ((known && least >= 1) || (whole && whole->lo >= 1)) {
       ++prover_.report.counts.proved;
       return;
     }
@@ -253,15 +334,18 @@ class QueueProof {
 
   Prover& prover_;
   const EventRelations& events_;
+  const std::set<EventId>& trusted_;
   const Kernel& kernel_;
   const Module& module_;
   CallProgram pushes_;
+  std::set<EventId> right_ = {};  // triggers whose counts are proved
 };
 
 }  // namespace
 
-void ProveQueues(Prover& prover, const EventRelations& relations, const Kernel& kernel) {
-  QueueProof(prover, relations, kernel).Run();
+void ProveQueues(Prover& prover, const EventRelations& relations, const std::set<EventId>& trusted,
+                 const Kernel& kernel) {
+  QueueProof(prover, relations, trusted, kernel).Run();
 }
 
 }  // namespace etc

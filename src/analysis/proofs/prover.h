@@ -66,6 +66,8 @@ std::string ElementText(const Unknowns& unknowns, TensorId tensor, const Point& 
 /// computed tensors that are kept.
 ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
                             std::set<AskedOf>& kept);
+/// Proves that a wait or a notify of the call names elements in bounds.
+void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& relation);
 /// Proves that no iteration of the innermost loop writes an element that another one touches.
 void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& loops,
                      Converter& converter);
@@ -83,6 +85,8 @@ void ProveReceived(Prover& prover, const EventRelations& relations,
                    const ProgramAccesses& accesses);
 /// Proves that control tensors, which say what runs, waits and notifies, are read once written.
 void ProveControlReads(Prover& prover, TaskOrder& order);
+/// The same of what says where tasks arrive, of a program with calls for who does.
+void ProveArrivalReads(Prover& prover, TaskOrder& order);
 void ProveRaces(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
                 TaskOrder& order, Renewal& renewal);
 /// Proves that buffers which share memory hold no values at the same time.

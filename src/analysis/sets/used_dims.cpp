@@ -117,6 +117,8 @@ class Collector {
     Add(call.scalars);
     Add(call.waits);
     Add(call.notifies);
+    Add(call.after_waits);
+    Add(call.after_arrivals);
     for (const Argument& argument : call.args) {
       Add(argument.tensor);
       Add(argument.indices);

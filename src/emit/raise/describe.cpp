@@ -174,6 +174,11 @@ class Describer {
                             raised.tickets->by_push ? "each push arrives" : "arrives",
                             Print(module_, arrival.ref), module_.devices[pushed.callee].name));
       }
+      for (const RaisedArrival& arrival : raised.after_arrivals) {
+        const Share& pushed = raised_.shares.at(arrival.pushes).share;
+        Line(2, fmt::format("arrives later at {}, which pushes tasks of @{}",
+                            Print(module_, arrival.ref), module_.devices[pushed.callee].name));
+      }
     } else {
       Line(1,
            fmt::format("share ({}) from {}, run @{}", axes, Print(module_, share.first), callee));

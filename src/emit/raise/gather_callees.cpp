@@ -48,6 +48,10 @@ void GatherQueues(RaisedKernel& kernel) {
     for (const EventRef& ref : share.share.arrivals) {
       share.arrivals.push_back({ref, PushedBy(module, dispatch, ref.event), site.repeats.size()});
     }
+    for (const EventRef& ref : share.share.after_arrivals) {
+      share.after_arrivals.push_back(
+          {ref, PushedBy(module, dispatch, ref.event), site.repeats.size()});
+    }
     queue.counts_pushes = CountsPushes(module, dispatch);
   }
 }

@@ -136,8 +136,8 @@ class Collector {
     AddAxes(share.axes);
     Add(share.first);
     for (const std::vector<EventRef>* refs :
-         {&share.arrivals, &share.range_waits, &share.enter_waits, &share.waits, &share.notifies,
-          &share.leave_notifies}) {
+         {&share.arrivals, &share.after_waits, &share.after_arrivals, &share.range_waits,
+          &share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
       AddRefs(*refs);
     }
     std::for_each(share.scalars.begin(), share.scalars.end(), [&](ExprId value) { Add(value); });

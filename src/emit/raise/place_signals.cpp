@@ -45,6 +45,7 @@ void PlaceSignals(RaisedModule& raised) {
       }
     };
     for (auto& [id, each] : kernel.shares) {
+      place(each.share.after_waits, each.after_waits);
       place(each.share.range_waits, each.range_waits);
       place(each.share.enter_waits, each.enter_waits);
       place(each.share.waits, each.waits);

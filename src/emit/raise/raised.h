@@ -129,6 +129,8 @@ struct RaisedArrival {
   const EventRef& ref;
   NodeId pushes;
   size_t iterations;  // indices in front, which are those of the repeats around
+  // Where debug checks hold the indices that data decide against the extents: what they say.
+  std::vector<MessageId> says = {};
 };
 
 /// The order in which an SM takes the cases of a queue.
@@ -173,6 +175,8 @@ struct RaisedShare {
   std::vector<RaisedSignal> notifies = {};
   std::vector<RaisedSignal> leave_notifies = {};
   std::vector<RaisedArrival> arrivals = {};
+  std::vector<RaisedSignal> after_waits = {};
+  std::vector<RaisedArrival> after_arrivals = {};
   std::vector<RaisedCheck> range_checks = {};
   std::vector<RaisedCheck> enter_checks = {};
   std::vector<RaisedCheck> task_checks = {};

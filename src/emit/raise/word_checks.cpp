@@ -154,6 +154,18 @@ class SignalWorder {
  public:
   SignalWorder(const Module& module, MessageTexts& texts) : module_(module), texts_(texts) {}
 
+  /// Where tensors say at which elements tasks arrive.
+  void Word(std::vector<RaisedArrival>& arrivals) {
+    for (RaisedArrival& arrival : arrivals) {
+      const Event& trigger = module_.events[arrival.ref.event];
+      for (size_t i = 0; i < arrival.ref.indices.size(); ++i) {
+        arrival.says.push_back(AddMessage(
+            texts_,
+            fmt::format("index {} of trigger %{} is {{}}, outside of 0..{{}}", i, trigger.name)));
+      }
+    }
+  }
+
   void Word(std::vector<RaisedSignal>& signals, bool waits) {
     for (RaisedSignal& signal : signals) {
       if (!signal.checked) {
@@ -206,6 +218,10 @@ void WordChecks(RaisedModule& raised) {
           to.push_back({check, WordCheck(module, check, before, texts)});
         }
       };
+      signals.Word(share.after_waits, true);
+      if (kernel.kernel.check_accesses) {
+        signals.Word(share.after_arrivals);
+      }
       signals.Word(share.range_waits, true);
       word(share.share.range_checks, share.range_checks);
       signals.Word(share.enter_waits, true);

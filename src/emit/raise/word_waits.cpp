@@ -56,9 +56,9 @@ class WaitWorder {
     if (share.share.awaits_peers) {
       share.watched_peers = PeersMessage(share);
     }
-    for (auto* waits : {&share.range_waits, &share.enter_waits, &share.waits}) {
+    for (auto* waits : {&share.range_waits, &share.enter_waits, &share.waits, &share.after_waits}) {
       for (RaisedSignal& wait : *waits) {
-        wait.watched = Message(share, wait, waits == &share.waits);
+        wait.watched = Message(share, wait, waits == &share.waits || waits == &share.after_waits);
       }
     }
   }
