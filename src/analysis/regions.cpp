@@ -260,9 +260,13 @@ class RegionWalk : BodyScope, BodyVisitor {
 
   void CheckEdges(const ProgramCall& call) {
     is_control_ = true;
-    for (const TaskEdge& wait : call.waits) {
-      ExprId counted = module_.events[wait.ref->event].count;
-      CheckEdge(wait, reader_ != nullptr && (ReadsTensor(module_, counted) || IsPartial(counted)));
+    // Whoever arrives reads what the trigger counts.
+    for (const auto* edges : {&call.waits, &call.after_waits, &call.after_arrivals}) {
+      for (const TaskEdge& edge : *edges) {
+        ExprId counted = module_.events[edge.ref->event].count;
+        CheckEdge(edge,
+                  reader_ != nullptr && (ReadsTensor(module_, counted) || IsPartial(counted)));
+      }
     }
     for (const TaskEdge& notify : call.notifies) {
       CheckEdge(notify, false);

@@ -245,6 +245,7 @@ class Builder {
     accesses_.Stop();
     Task& task = AddTask(Task::Runs::Once, false, std::move(waits));
     --task.number;  // stands behind the task
+    task.after = true;
     task.reads = std::move(reads);
     task.arrivals = std::move(arrivals);
   }

@@ -32,6 +32,7 @@ struct Task {
   };
   Runs runs = Runs::Once;
   bool body = true;    // a task, not what is read between tasks
+  bool after = false;  // whoever is given the task, and arrives for it where data say
   int64_t number = 0;  // among the tasks of its step; of what is read between tasks, its task's
   std::string name;    // `@f[0, 3]`
   std::vector<Signal> waits;

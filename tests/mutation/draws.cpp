@@ -245,14 +245,10 @@ class Exploring {
     sm = {step};
   }
 
-  /// Behind a task of the queue what it leaves, and then the ticket for the next one.
+  /// The ticket for the next task of the queue.
   void PopNext(State& state, Sm& sm) const {
     sm.next = 0;
-    if (sm.number != Sm::kLeaves) {
-      sm.number = Sm::kLeaves;
-      sm.ran = 1;
-      return;
-    }
+    sm.number = Sm::kLeaves;
     sm.ran = 0;
     const size_t q = *program_.steps[sm.step].queue;
     if (state.taken[q] == all_pushed_[q] && !program_.queues[q].counted) {
@@ -281,6 +277,7 @@ class Exploring {
     return true;
   }
 
+  /// Behind a task of the queue the SM leaves its case, and arrives where data say.
   std::vector<Op> OpsOf(const Sm& sm) const {
     const Step& step = program_.steps[sm.step];
     std::vector<Op> ops;
@@ -298,7 +295,7 @@ class Exploring {
         for (const Signal& signal : task.notifies) {
           ops.push_back({Kind::Notify, signal.element, signal.times});
         }
-        for (const Signal& signal : task.body ? std::vector<Signal>() : task.arrivals) {
+        for (const Signal& signal : task.after ? task.arrivals : std::vector<Signal>()) {
           ops.push_back({Kind::Arrive, signal.element});
         }
       }
@@ -328,7 +325,14 @@ class Exploring {
           ops.push_back({Kind::Wait, signal.element});
         }
       }
-      append(Task::Runs::Once, [&](const Task& task) { return task.number == sm.number; });
+      auto is_here = [&](const Task& task) { return task.number == sm.number; };
+      append(Task::Runs::Once, [&](const Task& task) { return is_here(task) && !task.after; });
+      if (sm.pops) {
+        for (const Signal& signal : step.leave) {
+          ops.push_back({Kind::Notify, signal.element, signal.times});
+        }
+        append(Task::Runs::Once, [&](const Task& task) { return is_here(task) && task.after; });
+      }
     }
     return ops;
   }

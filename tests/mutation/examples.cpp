@@ -82,6 +82,8 @@ class Examples {
                     {"num_experts_per_tok", 2},
                     {"tile", 2}}),
                {{{"tokens", 1}}, {{"tokens", 2}}, {{"tokens", 5}}});
+    AddExample("../tests/golden/run/queue_updates", set({{"bins", 2}, {"width", 1}}),
+               {{{"n", 1}}, {{"n", 2}}, {{"n", 3}}});
     AddExample("../tests/programs/biased_experts",
                set({{"hidden_size", 16},
                     {"intermediate_size", 32},

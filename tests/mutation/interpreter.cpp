@@ -46,7 +46,8 @@ Value Interpreter::Eval(ExprId id) {
     return literal->value;
   }
   if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
-    return values_[ref->symbol.value];
+    const Symbol& symbol = module_.symbols[ref->symbol];
+    return symbol.kind == SymbolKind::Value ? Eval(symbol.value) : values_[ref->symbol.value];
   }
   if (const auto* load = std::get_if<Load>(&expr)) {
     return Of(*load);

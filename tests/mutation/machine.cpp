@@ -21,7 +21,7 @@ Machine::Machine(const ConcreteProgram& program, int64_t sms) : program_(program
     };
     std::vector<int64_t> ran(ops_.size(), 0);
     std::vector<bool> entered(ops_.size(), false);
-    std::vector<size_t> on_entry;
+    std::vector<size_t> on_entry, after;
     for (size_t t = step.begin; t < step.end; ++t) {
       const Task& task = program.tasks[t];
       if (task.runs == Task::Runs::OnEntry) {
@@ -37,6 +37,10 @@ Machine::Machine(const ConcreteProgram& program, int64_t sms) : program_(program
             Append(t, sm);
           }
         }
+        continue;
+      }
+      if (task.after) {
+        after.push_back(t);
         continue;
       }
       size_t sm = sm_of(task.number);
@@ -56,6 +60,9 @@ Machine::Machine(const ConcreteProgram& program, int64_t sms) : program_(program
       for (const Signal& signal : ran[sm] > 0 ? step.leave : std::vector<Signal>()) {
         ops_[sm].push_back({Kind::Notify, signal.element, signal.times * ran[sm]});
       }
+    }
+    for (size_t t : after) {
+      Append(t, sm_of(program.tasks[t].number));
     }
     before += step.tasks;
   }

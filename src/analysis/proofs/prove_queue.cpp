@@ -41,11 +41,14 @@ class QueueProof {
     Overlaps overlaps(unknowns);
     Prover prover = Of(unknowns, overlaps);
     EventRelations arrivals = MakeEventRelations(unknowns);
+    for (const EdgeRelation& arrival : arrivals.notifies) {
+      ProveEdge(prover, pushes_.calls[arrival.call], arrival);
+    }
     right_ = ProveCounts(prover, arrivals);
     TaskOrder order(unknowns, arrivals, right_);
     TaskOrder possible(unknowns);
     ProveOrder(events_, order, possible);
-    ProveAfter(prover, arrivals, order, possible);
+    ProveAfter(order, possible);
     std::set<NodeId> proved;
     for (const ProgramCall& call : pushes_.calls) {
       if (call.pushed) {
@@ -65,21 +68,12 @@ class QueueProof {
             prover_.remarks, prover_.graphs,      prover_.sizes_may_tell};
   }
 
-  /// What stands under `after`: the elements are in bounds, what says which they are is written
-  /// before it is read, and whoever waits there waits for what comes before, or for the task
-  /// itself.
-  void ProveAfter(Prover& prover, const EventRelations& arrivals, TaskOrder& order,
-                  TaskOrder& possible) {
+  /// What stands under `after`: what says where tasks arrive is written before it is read, and
+  /// whoever waits there waits for what comes before, or for the task itself.
+  void ProveAfter(TaskOrder& order, TaskOrder& possible) {
     CallProgram program = MakeArrivalProgram(module_, kernel_);
     if (program.calls.size() == pushes_.calls.size()) {
       return;  // nothing stands there
-    }
-    for (const EdgeRelation& arrival : arrivals.notifies) {
-      const std::vector<EventRef>& after = ShareAt(pushes_.calls[arrival.call]).after_arrivals;
-      if (std::any_of(after.begin(), after.end(),
-                      [&](const EventRef& ref) { return &ref == arrival.edge->ref; })) {
-        ProveEdge(prover, pushes_.calls[arrival.call], arrival);
-      }
     }
     program.sizes = pushes_.sizes;
     Unknowns unknowns(module_, program, prover_.context);
