@@ -9,8 +9,8 @@ namespace etc {
 inline u32* IdleThreads(const Events& events) { return events.Header() + 1; }
 
 /// How many threads compute, of the launches of all ranks in this process: what a rank waits for
-/// may take a peer long.
-inline u32 computing_threads = 0;
+/// may take a peer long. Not `inline`, which would join those of all artifacts.
+[[maybe_unused]] static u32 computing_threads = 0;
 
 inline void CountComputing(const Events& events, u32 change) {
   if (events.computing != nullptr) {
