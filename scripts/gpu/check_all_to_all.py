@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 
 import command  # noqa: E402
+import etc_run  # noqa: E402
 import moe_ranks  # noqa: E402
 from tensors import from_bf16  # noqa: E402
 
@@ -56,26 +57,20 @@ def are_alike(case, tokens, ranks):
     return task_rows(experts, most) == task_rows(experts, most * ranks)
 
 
-def outputs_of(case, more):
+def output_of(case, more):
     """What etc writes for a case."""
+    program = [str(ROOT / "ir-examples" / "moe_ranks.etir"), *case.options]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        words = [os.environ["ETC"], "run", ROOT / "ir-examples" / "moe_ranks.etir", *case.options, "--output",
-                 f"out={folder / 'out.npy'}", *more]
-        for dim, value in case.dims.items():
-            words += ["--dim", f"{dim}={value}"]
-        for param, tensor in case.inputs.items():
-            np.save(folder / f"{param}.npy", tensor)
-            words += ["--input", f"{param}={folder / param}.npy"]
-        subprocess.run([*map(str, words)], check=True, timeout=LIMIT)
-        return np.load(folder / "out.npy")
+        words, files = etc_run.command(os.environ["ETC"], program, case, Path(name))
+        subprocess.run([*words, *more], check=True, timeout=LIMIT)
+        return np.load(files["out"])
 
 
 def check(tokens, variant, more):
     passed, outputs = True, []
     for way, suffix in WAYS.items():
         case = moe_ranks.make(tokens, np.random.default_rng(0), variant + suffix)
-        outputs.append(outputs_of(case, more))
+        outputs.append(output_of(case, more))
         line, right = case.expected["out"].check("out", outputs[-1])
         print(f"{'ok    ' if right else 'FAILED'} {tokens} of {variant}, {way}: {line}", flush=True)
         passed &= right

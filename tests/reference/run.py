@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+import etc_run
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "ir-examples"
 PROGRAMS = {"mistral": "llama"}  # where the program has another name
@@ -87,20 +89,6 @@ def program(options, case, folder):
     return [artifact]
 
 
-def command(options, case, words, folder):
-    """The command line of the run, and the files it writes by output."""
-    words = [options.etc, "run", *words, "--sms", str(options.sms)]
-    for name, value in case.dims.items():
-        words += ["--dim", f"{name}={value}"]
-    for name, tensor in case.inputs.items():
-        np.save(folder / f"{name}.npy", tensor)
-        words += ["--input", f"{name}={folder / name}.npy"]
-    outputs = {name: folder / f"{name}.out.npy" for name in case.outputs()}
-    for name, path in outputs.items():
-        words += ["--output", f"{name}={path}"]
-    return words + options.more, outputs
-
-
 def make_case(options, seed):
     words = {"variant": options.variant, "tp": options.tp}
     words = {name: word for name, word in words.items() if word}
@@ -111,8 +99,8 @@ def make_case(options, seed):
 
 def run(options, case, words, folder):
     """Whether a run agrees with the reference."""
-    words, files = command(options, case, words, folder)
-    result = subprocess.run(words, check=False)
+    words, files = etc_run.command(options.etc, words, case, folder)
+    result = subprocess.run([*words, "--sms", str(options.sms), *options.more], check=False)
     if result.returncode != 0:
         print(f"`etc run` ended with {result.returncode}")
         return False
