@@ -146,6 +146,10 @@ kernel @k(%x: f32[2], %begin: i32[3] in 0..n + 1 monotone, %y: out f32[n], %z: o
                  {{}, 13, 26, 20'000, true, 6});
 }
 
+bool Has(const std::vector<Wrong>& wrong, Wrong one) {
+  return std::find(wrong.begin(), wrong.end(), one) != wrong.end();
+}
+
 TEST_CASE("a right queue of as many tasks as data say") { CHECK(WrongIn(DataText{}).empty()); }
 
 TEST_CASE("a queue with too few places for what data may say") {
@@ -163,15 +167,13 @@ TEST_CASE("a push that arrives nowhere leaves tasks where they are") {
 TEST_CASE("an element that nobody completes keeps SMs in the queue, whether it has tasks or not") {
   DataText text;
   text.mark_arrives = "arrive %part_due[0];";
-  std::vector<Wrong> wrong = WrongIn(text);
-  CHECK(std::find(wrong.begin(), wrong.end(), Wrong::Hang) != wrong.end());
+  CHECK(Has(WrongIn(text), Wrong::Hang));
 }
 
 TEST_CASE("pushes are counted, not tasks") {
   DataText text;
   text.total_count = "n";
-  std::vector<Wrong> wrong = WrongIn(text);
-  CHECK(std::find(wrong.begin(), wrong.end(), Wrong::Count) != wrong.end());
+  CHECK(Has(WrongIn(text), Wrong::Count));
 }
 
 /// Items that data send to bins: the event of a bin counts what the trigger does, and what counts
@@ -233,10 +235,6 @@ kernel @k(%key: i32[n] in 0..2, %y: out f32[n], %z: out f32[2]) of @g dynamic {
   }
 })",
                  {{}, 13, 26, 60'000, true, 6});
-}
-
-bool Has(const std::vector<Wrong>& wrong, Wrong one) {
-  return std::find(wrong.begin(), wrong.end(), one) != wrong.end();
 }
 
 TEST_CASE("a right queue in which data say where tasks arrive") {
