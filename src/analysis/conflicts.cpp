@@ -38,28 +38,7 @@ struct Conflicts::State {
 
   /// What the call reads of control tensors, as read in the second of two iterations.
   Regions OfControl(const ProgramCall& call, TensorId tensor, Use use) {
-    ControlReads reads;
-    auto add = [&](ControlReads more) {
-      for (auto& [read, elements] : more) {
-        auto& all = reads[read];
-        all.insert(all.end(), elements.begin(), elements.end());
-      }
-    };
-    if (use == Use::Range) {
-      add(RangeReads(unknowns, call));
-    } else {
-      for (const TaskEdge& edge : call.waits) {
-        add(EdgeReads(unknowns, call, edge, true));
-      }
-      for (const TaskEdge& edge : call.notifies) {
-        add(EdgeReads(unknowns, call, edge, false));
-      }
-      for (const auto* edges : {&call.after_waits, &call.after_arrivals}) {
-        for (const TaskEdge& edge : *edges) {
-          add(EdgeReads(unknowns, call, edge, true));
-        }
-      }
-    }
+    ControlReads reads = use == Use::Range ? RangeReads(unknowns, call) : EdgeReads(unknowns, call);
     Converter converter(unknowns);
     Set iterations = BindIterations(converter, call, 2);
     Regions regions;

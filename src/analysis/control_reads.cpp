@@ -147,6 +147,19 @@ ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEd
   return reads;
 }
 
+ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call) {
+  ControlReads reads;
+  for (const auto* edges : {&call.waits, &call.notifies, &call.after_waits, &call.after_arrivals}) {
+    for (const TaskEdge& edge : *edges) {
+      for (auto& [tensor, elements] : EdgeReads(unknowns, call, edge, edges != &call.notifies)) {
+        std::vector<std::vector<PwAff>>& all = reads[tensor];
+        all.insert(all.end(), elements.begin(), elements.end());
+      }
+    }
+  }
+  return reads;
+}
+
 std::map<TensorId, std::set<size_t>> WritersOf(const Unknowns& unknowns) {
   std::map<TensorId, std::set<size_t>> writers;
   for (const ProgramCall& call : unknowns.program().calls) {

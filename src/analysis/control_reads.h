@@ -23,6 +23,9 @@ ControlReads RangeReads(Unknowns& unknowns, const ProgramCall& call);
 ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call, const TaskEdge& edge,
                        bool wait);
 
+/// The same of all waits and notifies of the call, and of what stands under `after`.
+ControlReads EdgeReads(Unknowns& unknowns, const ProgramCall& call);
+
 /// The slice of `counted` of which this element of `counts` is promised to be the number of
 /// elements that are equal to its last index. Nothing where none is, or they do not keep their
 /// values.

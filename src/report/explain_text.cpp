@@ -105,8 +105,7 @@ class TextWriter {
         if (chosen.contains(wait.event)) {
           return fmt::format(
               "    pushed by %{}, later than need be: it counts all tasks in front, but data "
-              "decide "
-              "which of them a task waits for by %{}\n",
+              "decide which of them a task waits for by %{}\n",
               trigger, module.events[wait.event].name);
         }
       }

@@ -7,6 +7,7 @@
 #include "analysis/samples.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/share_refs.h"
 #include "ir/walk.h"
 #include "verify/arguments.h"
 #include "verify/arrays.h"
@@ -138,9 +139,7 @@ class GraphChecks {
     if (share.pushed_by) {
       CheckRef(module_, *share.pushed_by, range, exprs_, diagnostics_);
     }
-    for (const auto* refs :
-         {&share.arrivals, &share.after_waits, &share.after_arrivals, &share.range_waits,
-          &share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
+    for (const auto* refs : RefsOf(share)) {
       for (const EventRef& ref : *refs) {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
       }

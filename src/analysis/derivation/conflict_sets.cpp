@@ -32,12 +32,7 @@ ConflictSets::ConflictSets(Unknowns& unknowns)
 void ConflictSets::AddControlReads() {
   for (const ProgramCall& call : program_.calls) {
     ControlReads reads = RangeReads(unknowns_, call);
-    for (const TaskEdge& edge : call.waits) {
-      reads.merge(EdgeReads(unknowns_, call, edge, true));
-    }
-    for (const TaskEdge& edge : call.notifies) {
-      reads.merge(EdgeReads(unknowns_, call, edge, false));
-    }
+    reads.merge(EdgeReads(unknowns_, call));
     for (const ProgramCall& other : program_.calls) {
       if (other.index < call.index && Meet(other.index, call.index)) {
         reads.merge(RangeReads(unknowns_, other));

@@ -27,17 +27,7 @@ class MemoryProof {
         }
       }
       AddControlReads(RangeReads(unknowns_, call));
-      for (const TaskEdge& wait : call.waits) {
-        AddControlReads(EdgeReads(unknowns_, call, wait, true));
-      }
-      for (const TaskEdge& notify : call.notifies) {
-        AddControlReads(EdgeReads(unknowns_, call, notify, false));
-      }
-      for (const auto* edges : {&call.after_waits, &call.after_arrivals}) {
-        for (const TaskEdge& edge : *edges) {
-          AddControlReads(EdgeReads(unknowns_, call, edge, true));
-        }
-      }
+      AddControlReads(EdgeReads(unknowns_, call));
     }
   }
 

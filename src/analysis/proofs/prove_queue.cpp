@@ -71,10 +71,12 @@ class QueueProof {
   /// What stands under `after`: what says where tasks arrive is written before it is read, and
   /// whoever waits there waits for what comes before, or for the task itself.
   void ProveAfter(TaskOrder& order, TaskOrder& possible) {
-    CallProgram program = MakeArrivalProgram(module_, kernel_);
-    if (program.calls.size() == pushes_.calls.size()) {
-      return;  // nothing stands there
+    if (std::all_of(pushes_.calls.begin(), pushes_.calls.end(), [&](const ProgramCall& call) {
+          return ShareAt(call).after_arrivals.empty();
+        })) {
+      return;
     }
+    CallProgram program = MakeArrivalProgram(module_, kernel_);
     program.sizes = pushes_.sizes;
     Unknowns unknowns(module_, program, prover_.context);
     Overlaps overlaps(unknowns);

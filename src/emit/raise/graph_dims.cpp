@@ -5,6 +5,7 @@
 
 #include "emit/raise/callees.h"
 #include "ir/requirements.h"
+#include "ir/share_refs.h"
 #include "ir/walk.h"
 #include "support/diagnostics.h"
 
@@ -135,9 +136,7 @@ class Collector {
   void AddShare(const Share& share) {
     AddAxes(share.axes);
     Add(share.first);
-    for (const std::vector<EventRef>* refs :
-         {&share.arrivals, &share.after_waits, &share.after_arrivals, &share.range_waits,
-          &share.enter_waits, &share.waits, &share.notifies, &share.leave_notifies}) {
+    for (const std::vector<EventRef>* refs : RefsOf(share)) {
       AddRefs(*refs);
     }
     std::for_each(share.scalars.begin(), share.scalars.end(), [&](ExprId value) { Add(value); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "emit/raise/raised.h"
+#include "ir/share_refs.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -52,9 +53,7 @@ void VisitTexts(const RaisedKernel& raised, const E& expr) {
   auto share = [&](const Share& each) {
     std::for_each(each.axes.begin(), each.axes.end(), axis);
     one(each.first);
-    for (const auto* refs :
-         {&each.arrivals, &each.after_waits, &each.after_arrivals, &each.range_waits,
-          &each.enter_waits, &each.waits, &each.notifies, &each.leave_notifies}) {
+    for (const auto* refs : RefsOf(each)) {
       for (const EventRef& ref : *refs) {
         VisitExprs(module, ref, expr);
       }
