@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/same_expr.h"
 #include "analysis/sets/task_pairs.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -39,7 +40,7 @@ class Comparison {
   bool Same(const std::vector<Axis>& mine, const std::vector<Axis>& theirs) {
     bool same = mine.size() == theirs.size();
     for (size_t i = 0; same && i < mine.size(); ++i) {
-      same = SameBound(mine[i].lo, theirs[i].lo) && Same(mine[i].hi, theirs[i].hi);
+      same = Same(mine[i].lo, theirs[i].lo) && Same(mine[i].hi, theirs[i].hi);
       symbols_[mine[i].var] = theirs[i].var;
       axes_.push_back(mine[i].var);
     }
@@ -47,51 +48,15 @@ class Comparison {
   }
 
  private:
-  bool SameBound(ExprId mine, ExprId theirs) const {
-    return mine && theirs ? Same(mine, theirs) : !mine && !theirs;
-  }
-
   bool Same(ExprId mine, ExprId theirs) const {
-    const Expr& a = module_.exprs[mine];
-    const Expr& b = module_.exprs[theirs];
-    if (a.index() != b.index()) {
-      return false;
-    }
-    if (const auto* literal = std::get_if<IntLiteral>(&a)) {
-      return literal->value == std::get<IntLiteral>(b).value;
-    }
-    if (const auto* ref = std::get_if<SymbolRef>(&a)) {
-      auto renamed = symbols_.find(ref->symbol);
-      SymbolId symbol = renamed == symbols_.end() ? ref->symbol : renamed->second;
-      return symbol == std::get<SymbolRef>(b).symbol;
-    }
-    if (const auto* binary = std::get_if<Binary>(&a)) {
-      const auto& other = std::get<Binary>(b);
-      return binary->op == other.op && Same(binary->left, other.left) &&
-             Same(binary->right, other.right);
-    }
-    if (const auto* function = std::get_if<Call>(&a)) {
-      const auto& other = std::get<Call>(b);
-      return function->op == other.op && Same(function->args, other.args);
-    }
-    if (const auto* load = std::get_if<Load>(&a)) {
-      const auto& other = std::get<Load>(b);
+    return SameExpr(module_, mine, theirs, symbols_, [this](const Load& load, const Load& other) {
       const Argument* bound = ArgumentOf(call_, other.tensor);
       std::vector<ExprId> indices = bound == nullptr ? std::vector<ExprId>() : bound->indices;
       indices.insert(indices.end(), other.indices.begin(), other.indices.end());
-      return load->tensor == (bound == nullptr ? other.tensor : bound->tensor) &&
-             std::equal(load->indices.begin(), load->indices.end(), indices.begin(), indices.end(),
+      return load.tensor == (bound == nullptr ? other.tensor : bound->tensor) &&
+             std::equal(load.indices.begin(), load.indices.end(), indices.begin(), indices.end(),
                         [&](ExprId x, ExprId y) { return Same(x, y) || SameValue(x, y); });
-    }
-    return false;
-  }
-
-  bool Same(const std::vector<ExprId>& mine, const std::vector<ExprId>& theirs) const {
-    bool same = mine.size() == theirs.size();
-    for (size_t i = 0; same && i < mine.size(); ++i) {
-      same = Same(mine[i], theirs[i]);
-    }
-    return same;
+    });
   }
 
   bool SameValue(ExprId mine, ExprId theirs) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/same_expr.h"
+
 namespace etc {
 namespace {
 
@@ -26,41 +28,11 @@ class ElementComparison {
 
  private:
   bool Same(ExprId a, ExprId b) const {
-    if (!a || !b) {
-      return !a && !b;
-    }
-    const Expr& mine = module_.exprs[a];
-    const Expr& other = module_.exprs[b];
-    if (mine.index() != other.index()) {
-      return false;
-    }
-    if (const auto* literal = std::get_if<IntLiteral>(&mine)) {
-      return literal->value == std::get<IntLiteral>(other).value;
-    }
-    if (const auto* ref = std::get_if<SymbolRef>(&mine)) {
-      auto renamed = variables_.find(ref->symbol);
-      return (renamed == variables_.end() ? ref->symbol : renamed->second) ==
-             std::get<SymbolRef>(other).symbol;
-    }
-    if (const auto* load = std::get_if<Load>(&mine)) {
-      return load->tensor == std::get<Load>(other).tensor &&
-             Same(load->indices, std::get<Load>(other).indices);
-    }
-    if (const auto* binary = std::get_if<Binary>(&mine)) {
-      const auto& with = std::get<Binary>(other);
-      return binary->op == with.op && Same(binary->left, with.left) &&
-             Same(binary->right, with.right);
-    }
-    if (const auto* call = std::get_if<Call>(&mine)) {
-      const auto& with = std::get<Call>(other);
-      return call->op == with.op && Same(call->args, with.args);
-    }
-    return false;
-  }
-
-  bool Same(const std::vector<ExprId>& a, const std::vector<ExprId>& b) const {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [&](ExprId x, ExprId y) { return Same(x, y); });
+    return SameExpr(module_, a, b, variables_, [this](const Load& load, const Load& other) {
+      return load.tensor == other.tensor &&
+             std::equal(load.indices.begin(), load.indices.end(), other.indices.begin(),
+                        other.indices.end(), [&](ExprId x, ExprId y) { return Same(x, y); });
+    });
   }
 
   const Module& module_;
