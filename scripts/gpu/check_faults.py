@@ -2,10 +2,12 @@
 """What keeps ranks from going on together: each case must end in an error that says so, within a time,
 and ranks must work behind it. The two ranks are in this process, and then in one process each.
 
-    check_faults.py [--devices 0,1] [--watchdog SECONDS] [--limit SECONDS] [--in process|processes] [--host]
+    check_faults.py [--devices 0,1] [--ranks N] [--watchdog SECONDS] [--limit SECONDS]
+                    [--in process|processes] [--host]
 
 $ETC is the compiler and $ETCRT names libetcrt. Needs the CUDA driver, but with --host, which has processes
 on the host target. Without --devices the ranks share device 0, and with two GPUs they also have one each.
+More than two ranks have a process each, and a GPU each.
 """
 
 import argparse
@@ -23,12 +25,12 @@ from ranks import Group, all_reduce, device_count, input_floats
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = ("n", 777)
-RANKS = 2
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--devices", type=command.integers, help="of the two ranks")
+    parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--watchdog", type=int, default=2, help="seconds")
     parser.add_argument("--limit", type=float, default=30, help="seconds for one error")
     parser.add_argument("--in", dest="where", choices=["process", "processes"])
@@ -134,16 +136,17 @@ IN_ONE_PROCESS = [hung_rank, late_rank, launches_behind, larger_sizes]
 
 
 class ProcessCase:
-    """Two ranks with a process each, and what they are expected to say."""
+    """Ranks with a process each, and what they are expected to say."""
 
     def __init__(self, artifacts, devices, options):
+        self.count = options.ranks
         self.artifact, self.other_artifact = artifacts
         self.devices, self.limit, self.watchdog = devices, options.limit, options.watchdog
         self.timeout = 3.0
-        params = all_reduce(RANKS, SIZE[1])
+        params = all_reduce(self.count, SIZE[1])
         self.expected = [
             struct.pack(f"{SIZE[1]}f", *map(sum, zip(*(input_floats("x", number, rank, params)
-                                                       for rank in range(RANKS))))).hex()
+                                                       for rank in range(self.count))))).hex()
             for number in range(2)]
 
     def ask_to_join(self, processes, address=None, **others):
@@ -153,12 +156,12 @@ class ProcessCase:
             place = ({"host": True} if self.devices is None
                      else {"device": self.devices[rank % len(self.devices)]})
             words = {"artifact": str(self.artifact), "program": "all_reduce", "dim": SIZE[0],
-                     "size": SIZE[1], "results": 1, "rank": rank, "ranks": RANKS, "address": address,
+                     "size": SIZE[1], "results": 1, "rank": rank, "ranks": self.count, "address": address,
                      "timeout": self.timeout, **place, **others.get(f"rank{rank}", {})}
             process.ask("join", **words)
 
     def joined(self):
-        ranks = Ranks(RANKS)
+        ranks = Ranks(self.count)
         self.ask_to_join(ranks.all)
         for answer in ranks.answers(self.limit):
             if "error" in answer:
@@ -177,10 +180,10 @@ class ProcessCase:
                 if "error" in answer:
                     raise Wrong(f"a launch fails: {answer['error']}")
             ranks.do("synchronize")
-            if ranks.do("results") != [[self.expected[number]]] * RANKS:
+            if ranks.do("results") != [[self.expected[number]]] * self.count:
                 raise Wrong("a launch is wrong")
 
-    def both_say(self, ranks, status, pattern):
+    def all_say(self, ranks, status, pattern):
         begin = time.monotonic()
         for answer in ranks.answers(self.limit):
             check_error(answer, status, pattern)
@@ -216,22 +219,26 @@ def killed_rank(case):
         case.works(ranks)
         ranks.all[1].kill()
         for call in ("launch", "reserve", "synchronize"):
-            ranks.all[0].ask(call)
-            check_error(ranks.all[0].answer(case.limit), etcrt.Status.GROUP, "^rank 1 is gone")
+            for rank in [ranks.all[0], *ranks.all[2:]]:
+                rank.ask(call)
+                check_error(rank.answer(case.limit), etcrt.Status.GROUP, "^rank 1 is gone")
     case.next_run_works()
 
 
 def killed_in_a_launch(case):
     with case.joined() as ranks:
         case.works(ranks)
-        ranks.all[0].ask("launch")
-        ranks.all[0].ask("synchronize")
+        others = [ranks.all[0], *ranks.all[2:]]
+        for rank in others:
+            rank.ask("launch")
+            rank.ask("synchronize")
         time.sleep(case.watchdog / 2)
         ranks.all[1].kill()
-        launched, ended = ranks.all[0].answer(case.limit), ranks.all[0].answer(case.limit)
-        if "error" in launched:  # on the host the launch has ended by then
-            check_error(launched, etcrt.Status.GROUP, "^rank 1 is gone")
-        check_error(ended, etcrt.Status.GROUP, "^rank 1 is gone")
+        for rank in others:
+            launched, ended = rank.answer(case.limit), rank.answer(case.limit)
+            if "error" in launched:  # on the host the launch has ended by then
+                check_error(launched, etcrt.Status.GROUP, "^rank 1 is gone")
+            check_error(ended, etcrt.Status.GROUP, "^rank 1 is gone")
     case.next_run_works()
 
 
@@ -258,9 +265,9 @@ def rank_that_does_not_reserve(case):
 
 
 def other_artifact(case):
-    with Ranks(RANKS) as ranks:
+    with Ranks(case.count) as ranks:
         case.ask_to_join(ranks.all, rank1={"artifact": str(case.other_artifact)})
-        case.both_say(ranks, etcrt.Status.GROUP,
+        case.all_say(ranks, etcrt.Status.GROUP,
                       "^rank 1 has another artifact: its hash is [0-9a-f]{32}, but [0-9a-f]{32} on rank 0$")
     case.next_run_works()
 
@@ -270,7 +277,7 @@ def other_batch(case):
         case.works(ranks)
         ranks.all[1].do("resize", program="all_reduce", dim="n", size=778)
         ranks.ask("reserve")  # a launch of rank 0 alone would exchange nothing
-        case.both_say(ranks, etcrt.Status.DIM, "^rank 1: dim `n` is 778, but 777 on rank 0$")
+        case.all_say(ranks, etcrt.Status.DIM, "^rank 1: dim `n` is 778, but 777 on rank 0$")
         ranks.all[1].do("resize", program="all_reduce", dim="n", size=777)
         case.works(ranks)
 
@@ -283,7 +290,7 @@ def sizes_of_another_launch(case):
         ranks.all[0].ask("launch")
         time.sleep(0.5)
         ranks.all[1].ask("launch")
-        case.both_say(ranks, etcrt.Status.DIM, "^rank 1: dim `n` is 777, but 778 on rank 0$")
+        case.all_say(ranks, etcrt.Status.DIM, "^rank 1: dim `n` is 777, but 778 on rank 0$")
         ranks.all[0].do("resize", program="all_reduce", dim="n", size=777)
         case.works(ranks)
 
@@ -293,7 +300,7 @@ def rank_without_tensors(case):
     with case.joined() as ranks:
         ranks.all[0].do("bind", number=0)
         ranks.ask("again")
-        case.both_say(ranks, etcrt.Status.UNBOUND, "^rank 1: parameter `x` has no tensor$")
+        case.all_say(ranks, etcrt.Status.UNBOUND, "^rank 1: parameter `x` has no tensor$")
         case.works(ranks)
 
 
@@ -306,7 +313,7 @@ def too_little_memory(case):
         else:
             ranks.all[1].do("take_memory", left=1 << 20)
         ranks.ask("launch")
-        case.both_say(ranks, etcrt.Status.OUT_OF_MEMORY, r"^rank 1: (cannot allocate \d+ bytes|.*CUDA_ERROR_OUT_OF_MEMORY)")
+        case.all_say(ranks, etcrt.Status.OUT_OF_MEMORY, r"^rank 1: (cannot allocate \d+ bytes|.*CUDA_ERROR_OUT_OF_MEMORY)")
         if case.devices is not None:
             ranks.all[1].do("give_memory")
             case.works(ranks)
@@ -314,17 +321,17 @@ def too_little_memory(case):
 
 
 def two_of_one_rank(case):
-    with Ranks(RANKS + 1) as ranks:
+    with Ranks(case.count + 1) as ranks:
         case.ask_to_join(ranks.all, rank1={"ranks": 4}, rank2={"rank": 1, "ranks": 4},
                          rank0={"ranks": 4})
-        case.both_say(ranks, etcrt.Status.GROUP, "^two processes are rank 1$")
+        case.all_say(ranks, etcrt.Status.GROUP, "^two processes are rank 1$")
     case.next_run_works()
 
 
 def other_number_of_ranks(case):
-    with Ranks(RANKS) as ranks:
+    with Ranks(case.count) as ranks:
         case.ask_to_join(ranks.all, rank1={"ranks": 4})
-        case.both_say(ranks, etcrt.Status.GROUP, "^rank 1 is one of 4 ranks, but rank 0 one of 2$")
+        case.all_say(ranks, etcrt.Status.GROUP, "^rank 1 is one of 4 ranks, but rank 0 one of 2$")
     case.next_run_works()
 
 
@@ -346,6 +353,7 @@ IN_PROCESSES = [
     rank_that_does_not_reserve, other_artifact, other_batch, sizes_of_another_launch,
     rank_without_tensors, too_little_memory, two_of_one_rank, other_number_of_ranks,
     rank_that_ends_first]
+OF_MORE_RANKS = [processes_work, killed_rank, killed_in_a_launch, other_artifact, other_batch]
 
 
 def check(name, run):
@@ -363,14 +371,19 @@ def compile_artifacts(options, folder):
     flags = ["--arch", "host"] if options.host else options.compiler.split()
     return [command.compile_program(
         os.environ["ETC"], ROOT / "ir-examples/all_reduce.etir", Path(folder) / f"watched{seconds}.etca",
-        *([] if options.host else ["-D", "tp=2"]), "--watchdog", seconds, *flags)
+        *([] if options.host else ["-D", f"tp={options.ranks}"]), "--watchdog", seconds, *flags)
         for seconds in (options.watchdog, options.watchdog + 1)]
 
 
 def main():
     options = parse_arguments()
+    in_processes = IN_PROCESSES if options.ranks == 2 else OF_MORE_RANKS
+    if options.ranks != 2:
+        options.where = "processes"
     if options.host:
         places, options.where = [None], "processes"
+    elif options.ranks != 2:
+        places = [list(range(options.ranks))]
     else:
         places = [options.devices] if options.devices else [[0, 0]]
         if not options.devices and device_count() > 1:
@@ -379,11 +392,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         artifacts = compile_artifacts(options, folder)
         for devices in places:
-            on = "the host" if devices is None else f"{devices[0]},{devices[1]}"
+            on = "the host" if devices is None else ",".join(map(str, devices))
             for case in IN_ONE_PROCESS if options.where != "processes" else []:
                 passed.append(check(f"{case.__name__} on {on}", lambda c=case, d=devices: c(
                     Case(artifacts[0], d, options.limit))))
-            for case in IN_PROCESSES if options.where != "process" else []:
+            for case in in_processes if options.where != "process" else []:
                 passed.append(check(f"{case.__name__} on {on}", lambda c=case, d=devices: c(
                     ProcessCase(artifacts, d, options))))
     print(f"{passed.count(False)} of {len(passed)} failed")
