@@ -54,8 +54,9 @@ struct Peers {
   /// By one thread, before it waits for anything.
   ETC_DEVICE void Begin(const void* event_memory) const {
     const u32 launch = NumberOf(static_cast<const u32*>(event_memory));
+    FenceSystem();
     for (i64 peer = 0; peer < ranks; ++peer) {
-      StoreReleaseSystem(At(begun, peer) + rank * kWords, launch);
+      StoreRelaxedSystem(At(begun, peer) + rank * kWords, launch);
     }
   }
 
@@ -111,7 +112,21 @@ struct SystemEvents : Events {
       AddReleaseSystem(Counter(index), amount);
     }
   }
+  template <class Role>
+  ETC_DEVICE void NotifyReleased(const Role& role, i64 index, u32 amount) const {
+    if (role.thread == 0) {
+      AddRelaxedSystem(Counter(index), amount);
+    }
+  }
 };
+
+/// In front of several NotifyReleased.
+template <class Role>
+ETC_DEVICE void ReleaseToSystem(const Role& role) {
+  if (role.thread == 0) {
+    FenceSystem();
+  }
+}
 
 /// The own symmetric events, and those of a peer.
 ETC_DEVICE SystemEvents Symmetric(const Events& events) { return SystemEvents(events); }

@@ -124,7 +124,11 @@ void SignalWriter::Write(const std::vector<RaisedSignal>& signals, const std::st
         : shared          ? "cta_events"
                           : "events";
     if (place == nullptr) {
-      out_.Line(fmt::format("{}{}.NotifyOne({}, {});", loops, events, role_, counter));
+      if (signal.one_fence) {
+        out_.Line(fmt::format("ReleaseToSystem({});", role_));
+      }
+      out_.Line(fmt::format("{}{}.{}({}, {});", loops, events,
+                            signal.one_fence ? "NotifyReleased" : "NotifyOne", role_, counter));
     } else if (!signal.watched) {
       out_.Line(fmt::format("{}{}.WaitOne({}, {}{});", loops, events, role_, record, counter));
     } else {

@@ -70,5 +70,7 @@ inline Events EventsAt(const Events& events, const Peers& peers, i64 peer) {
   there.sleepers = peers.At(events.sleepers, peer);
   return there;
 }
+/// Each notify releases by itself.
+inline void ReleaseToSystem(const Consumer&) {}
 
 }  // namespace etc

@@ -222,6 +222,9 @@ struct Events {
     std::atomic_ref<u32>(*counter).fetch_add(amount);
     WakeSleepers(counter);
   }
+  void NotifyReleased(const Consumer& consumer, i64 index, u32 amount) const {
+    NotifyOne(consumer, index, amount);
+  }
   /// Either a sleeper sees what was stored before it sleeps, or it is seen here: all agree on one
   /// sequence of these two accesses and the sleeper's two.
   void WakeSleepers(u32* word) const {

@@ -216,10 +216,11 @@ class Describer {
     for (const auto* signals : {&raised.range_waits, &raised.enter_waits, &raised.waits,
                                 &raised.notifies, &raised.leave_notifies}) {
       for (const RaisedSignal& signal : *signals) {
-        if (signal.one_thread || signal.checked) {
-          Line(2, fmt::format("{}{}{}", Print(module_, signal.ref),
+        if (signal.one_thread || signal.checked || signal.one_fence) {
+          Line(2, fmt::format("{}{}{}{}", Print(module_, signal.ref),
                               signal.one_thread ? " by the thread that waited" : "",
-                              signal.checked ? ", checked" : ""));
+                              signal.checked ? ", checked" : "",
+                              signal.one_fence ? ", behind one fence" : ""));
         }
       }
     }

@@ -41,7 +41,7 @@ void PlaceSignals(RaisedModule& raised) {
         // Only the thread that waited for a tensor may read it.
         bool reads =
             ReadsTensor(module, ref) || ReadsTensor(module, module.events[ref.event].count);
-        to.push_back({ref, reads, checked.contains(ref.event)});
+        to.push_back({ref, reads, checked.contains(ref.event), ref.peer && !ref.axes.empty()});
       }
     };
     for (auto& [id, each] : kernel.shares) {

@@ -96,6 +96,7 @@ struct RaisedSignal {
   const EventRef& ref;
   bool one_thread;  // only the thread that waited for a tensor may read it
   bool checked;     // data decide the elements and their counts, which are held against the event
+  bool one_fence;   // of several notifies at peers, in front of all
   std::optional<size_t> span = {};           // of the kernel: what a profile makes of it
   bool guards_span = false;                  // where its guard does not hold, there is none
   SignalMessages says = {};                  // where it is checked
