@@ -48,13 +48,27 @@ class Settling {
       }
     } else if (const auto* binary = std::get_if<Binary>(&expr);
                binary != nullptr && IsComparison(binary->op)) {
-      if (std::optional<bool> holds = EvaluateBool(module_, id, {})) {
+      std::optional<bool> holds;
+      if (!AsksForLimit(id)) {
+        holds = EvaluateBool(module_, id, {});
+      }
+      if (holds) {
         Become(id, BoolLiteral{*holds});
       }
     } else if (binary != nullptr && ranks_ == 1 && IsOne(binary->right) &&
                (binary->op == BinaryOp::Mul || binary->op == BinaryOp::Div)) {
       Become(id, Expr(module_.exprs[binary->left]));
     }
+  }
+
+  /// Of a size, which a specialisation may narrow.
+  bool AsksForLimit(ExprId id) const {
+    bool asks = false;
+    VisitExprs(module_, id, [&](ExprId inner) {
+      const auto* call = std::get_if<Call>(&module_.exprs[inner]);
+      asks |= call != nullptr && KindOf(call->op) == IntrinsicKind::Limit;
+    });
+    return asks;
   }
 
   bool IsOne(ExprId id) const {

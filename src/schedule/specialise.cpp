@@ -52,8 +52,12 @@ class Specialiser {
       if (call == nullptr || !HasTasks(*call)) {
         return;
       }
-      for (const Argument& argument : call->args) {
-        live_buffers_.insert(argument.tensor);
+      const Device& callee = module_.devices[call->callee];
+      for (size_t i = 0; i < call->args.size(); ++i) {
+        live_buffers_.insert(call->args[i].tensor);
+        if (module_.tensors[callee.params[i]].symmetric) {
+          written_at_peers_.insert(call->args[i].tensor);
+        }
       }
       AddEvents(call->waits, waited);
       AddEvents(call->notifies, notified);
@@ -97,6 +101,7 @@ class Specialiser {
     }
     Tensor tensor = module_.tensors[buffer.tensor];
     folder_.Fold(tensor.shape);
+    tensor.symmetric = written_at_peers_.contains(buffer.tensor);
     TensorId mine = module_.tensors.Add(std::move(tensor));
     tensors_[buffer.tensor] = {mine, {}};
     return BufferDecl{mine};
@@ -178,6 +183,7 @@ class Specialiser {
   const std::vector<Where>& where_;
   Folder folder_;
   std::set<TensorId> live_buffers_;
+  std::set<TensorId> written_at_peers_;  // other buffers need no place in symmetric memory
   std::set<EventId> live_events_;
   TensorSubstitution tensors_;  // buffers of the source's graph to those of this one
   std::map<EventId, EventId> events_;
