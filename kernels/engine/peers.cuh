@@ -39,6 +39,14 @@ struct Peers {
   ETC_DEVICE i64 DistanceBehind(int place) const {
     return distances[(rank + 1 + place) % of_ranks];
   }
+  /// Calls body with what the own one is at each rank.
+  template <int of_ranks, class T, class Body>
+  ETC_DEVICE void ForEach(T own, Body body) const {
+#pragma unroll
+    for (int i = 0; i < of_ranks; ++i) {
+      body(Moved(own, DistanceBehind<of_ranks>(i)));
+    }
+  }
   /// What lies so many bytes behind.
   template <class T>
   static ETC_DEVICE T* Moved(T* own, i64 bytes) {

@@ -85,6 +85,33 @@ struct send : EpilogueBase {
   }
 };
 
+/// The same at the rank that owns the column, as y [rank, b, n % own]: rank r owns `own` from r own
+/// on.
+struct send_to_owner : EpilogueBase {
+  template <class Args>
+  static constexpr int kOwn = int(Args::y_2);
+  template <class Args>
+  static constexpr int kColumns = int(Args::y_0) * kOwn<Args>;
+  static constexpr int kInputs = 1;
+  template <class Args>
+  static constexpr bool kReadsPlain = false;
+
+  template <int run, class Args>
+  static ETC_DEVICE i64 Operand(const Args& args, i64, i64 n) {
+    return args.dims.peers.distances[u32(n) / u32(kOwn<Args>)];
+  }
+  template <class Args, int run>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               i64 given) {
+#ifdef ETC_WATCHED  // a wait that was given up has cut the rank off from its peers
+    given = Operand<run>(args, b, n);
+#endif
+    const auto& peers = args.dims.peers;
+    i64 at = (peers.rank * args.y_1 + b) * kOwn<Args> + u32(n) % u32(kOwn<Args>);
+    StoreRun(peers.Moved(args.y.own, given), at, sums[0]);
+  }
+};
+
 /// y = residual + sum; both may be the same buffer.
 struct residual : EpilogueBase {
   static constexpr int kInputs = 1;

@@ -1,12 +1,13 @@
 // What the experts of each token found: y[b, n] = the sum over s of weight[b, s] * z[slot[b, s],
 // n], in the order of s, and where Args has `residual`, that and residual[b, n]. A y that is
-// symmetric, [ranks, b, n], gets it at every rank, as y[rank, b, n]; there a choice whose slot is
-// behind z is another rank's, and adds nothing.
+// symmetric, [ranks, b, n], gets it at every rank, as y[rank, b, n], or with `owned` at the rank
+// that owns the row, b % ranks, as y[rank, b / ranks, n]; there a choice whose slot is behind z is
+// another rank's, and adds nothing.
 //
 // Task (b, c): `columns` outputs of one token, a multiple of 4; each thread has 4 neighbours.
 //
-// Config: columns. Args: z f32 [slots, N], slot i32 [B, top], weight f32 [B, top]; y f32 [1, B, N],
-// symmetric f32 [ranks, B, N], or residual and y bf16 [B, N].
+// Config: columns, owned. Args: z f32 [slots, N], slot i32 [B, top], weight f32 [B, top]; y f32 [1,
+// B, N], symmetric f32 [ranks, B, N], or residual and y bf16 [B, N].
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -15,6 +16,8 @@
 #include "engine/roles.cuh"
 
 namespace etc {
+
+ETC_OPTION(CombinesForOwners, owned, bool, false);
 
 template <class Args, class = void>
 struct AddsResidual {
@@ -77,7 +80,7 @@ class CombineExperts {
         sums[2] = fmaf(weight[s], BitsToFloat(found[s].z), sums[2]);
         sums[3] = fmaf(weight[s], BitsToFloat(found[s].w), sums[3]);
       }
-      Store(args, i64(b) * kOutputs + n, sums);
+      Store(args, b, n, sums);
     }
   }
 
@@ -97,7 +100,8 @@ class CombineExperts {
     u32 low, high;
   };
   template <class A>
-  static ETC_DEVICE void Store(const A& args, i64 at, const float (&sums)[4]) {
+  static ETC_DEVICE void Store(const A& args, int b, int n, const float (&sums)[4]) {
+    i64 at = i64(b) * kOutputs + n;
     if constexpr (AddsResidual<A>::value) {
       Words old = *reinterpret_cast<const Words*>(args.residual + at);
       *reinterpret_cast<Words*>(args.y + at) =
@@ -106,7 +110,9 @@ class CombineExperts {
     } else {
       Vec4 words{FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
                  FloatToBits(sums[3])};
-      if constexpr (SendsSums<A>::value) {
+      if constexpr (CombinesForOwners<Config>::value) {
+        SendToOwner(args, b, n, words);
+      } else if constexpr (SendsSums<A>::value) {
         Send(args, at, words);
       } else {
         StoreGlobal(args.y + at, words);
@@ -114,16 +120,20 @@ class CombineExperts {
     }
   }
 
+  template <class A>
+  static ETC_DEVICE void SendToOwner(const A& args, int b, int n, Vec4 words) {
+    constexpr u32 kRanks = u32(A::y_0);
+    const auto& peers = args.dims.peers;
+    i64 place = peers.rank * args.y_1 + u32(b) / kRanks;
+    StoreGlobal(peers.At(args.y.own + place * kOutputs + n, u32(b) % kRanks), words);
+  }
+
   /// To all ranks.
   template <class A>
   static ETC_DEVICE void Send(const A& args, i64 at, Vec4 words) {
-    constexpr int kRanks = int(A::y_0);
     const auto& peers = args.dims.peers;
     float* slot = args.y.own + peers.rank * args.y_1 * kOutputs + at;
-#pragma unroll
-    for (int i = 0; i < kRanks; ++i) {
-      StoreGlobal(peers.Moved(slot, peers.template DistanceBehind<kRanks>(i)), words);
-    }
+    peers.template ForEach<int(A::y_0)>(slot, [&](float* y) { StoreGlobal(y, words); });
   }
 };
 

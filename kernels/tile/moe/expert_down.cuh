@@ -8,9 +8,9 @@
 //   activations        from L2, those of the next expert on their way: of more, registers would
 //                      have to be spilled. An expert's rows are one piece of memory
 //
-// Config: as SkinnyGemm's; the epilogue is 'residual, or 'send, which sends the sum to all ranks
-// instead. Args: x [U, B, F], used [U], n_used [1], w [E, N, F] in tiles, residual and y [B, N], or
-// y [ranks, B, N], symmetric.
+// Config: as SkinnyGemm's; the epilogue is 'residual, or instead 'send or 'send_to_owner, which
+// send the sum to all ranks or to the column's owner. Args: x [U, B, F], used [U], n_used [1], w
+// [E, N, F] in tiles, residual and y [B, N], or y as the epilogue has it, symmetric.
 #pragma once
 
 #include "tile/gemm/skinny_gemm.cuh"
@@ -87,14 +87,22 @@ struct ExpertDownOutputs {
   explicit ETC_DEVICE ExpertDownOutputs(const Args& args) : residual(args.residual), y(args.y) {}
 };
 template <class Args>
-struct ExpertDownOutputs<Args, send> {
+struct SymmetricOutputs {
   decltype(Args::y) y;
   static constexpr i64 y_0 = Args::y_0, y_2 = Args::y_2;
   i64 y_1;
   const decltype(Args::dims)& dims;
 
-  explicit ETC_DEVICE ExpertDownOutputs(const Args& args)
+  explicit ETC_DEVICE SymmetricOutputs(const Args& args)
       : y(args.y), y_1(args.y_1), dims(args.dims) {}
+};
+template <class Args>
+struct ExpertDownOutputs<Args, send> : SymmetricOutputs<Args> {
+  using SymmetricOutputs<Args>::SymmetricOutputs;
+};
+template <class Args>
+struct ExpertDownOutputs<Args, send_to_owner> : SymmetricOutputs<Args> {
+  using SymmetricOutputs<Args>::SymmetricOutputs;
 };
 
 template <class Config, class Args>

@@ -1,20 +1,23 @@
-// Adds what a GEMM left in partials, and sends the sum to all ranks: slots[rank, b, i] =
-// parts[0, b, i] + parts[1, b, i] + ..., at every rank.
+// Adds what a GEMM left in partials, parts[0, b, i] + parts[1, b, i] + ..., and sends the sum.
 //
-// Config: columns. `parts` is f32 [P, b, N], in which order they are added, and `slots` f32 [ranks,
-// b, N]; N and `columns` are multiples of 4. Task (b, c): so many columns of a row.
+//   SendParts          to all ranks: slots[rank, b, i], f32 [ranks, b, N]
+//   SendPartsToOwners  to the rank that owns the row, b % ranks: slots[rank, b / ranks, i]
+//
+// Config: columns. `parts` is f32 [P, b, N], in which order they are added; N and `columns` are
+// multiples of 4. Task (b, c): so many columns of a row.
 #pragma once
 
 #include "arch/common/types.cuh"
 #include "arch/sm90/memory.cuh"
+#include "engine/peers.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
 
-template <class Config, class Args>
-struct SendParts {
+/// `Slots` says where the sums of a row go.
+template <class Config, class Args, class Slots>
+struct SendSums {
   static constexpr int kDepth = int(Args::slots_2);
-  static constexpr int kRanks = int(Args::slots_0);
   static constexpr int kParts = int(Args::parts_0);
   static constexpr int kColumns = int(Config::columns);
   static constexpr int kRun = 4;  // of a thread
@@ -24,16 +27,12 @@ struct SendParts {
 
   static ETC_DEVICE void Load(Loader&, const Args&, int, int) {}
 
-  ETC_DEVICE SendParts(Consumer&, const Args&) {}
+  ETC_DEVICE SendSums(Consumer&, const Args&) {}
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b, int c) {
-    i64 to[kRanks];
-#pragma unroll
-    for (int i = 0; i < kRanks; ++i) {
-      to[i] = args.dims.peers.template DistanceBehind<kRanks>(i);
-    }
+    Slots slots(args, b);
     int end = c * kColumns + kColumns < kDepth ? c * kColumns + kColumns : kDepth;
-    i64 rows = args.slots_1;
+    i64 rows = args.parts_1;
     for (int i = c * kColumns + consumer.thread * kRun; i < end; i += Consumer::kThreads * kRun) {
       i64 at = i64(b) * kDepth + i;
       Vec4 parts[kParts];
@@ -49,13 +48,55 @@ struct SendParts {
       }
       Vec4 words{FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
                  FloatToBits(sums[3])};
-      float* slot = args.slots.own + args.dims.peers.rank * rows * kDepth + at;
-#pragma unroll
-      for (i64 distance : to) {
-        StoreGlobal(args.dims.peers.Moved(slot, distance), words);
-      }
+      slots.Store(args, i, words);
     }
   }
+};
+
+template <class Args>
+struct SlotsOfAll {
+  static constexpr int kRanks = int(Args::slots_0);
+  i64 to[kRanks];
+  float* row;
+
+  ETC_DEVICE SlotsOfAll(const Args& args, int b)
+      : row(args.slots.own + (args.dims.peers.rank * args.slots_1 + b) * Args::slots_2) {
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i) {
+      to[i] = args.dims.peers.template DistanceBehind<kRanks>(i);
+    }
+  }
+  ETC_DEVICE void Store(const Args& args, int i, Vec4 words) const {
+#pragma unroll
+    for (i64 distance : to) {
+      StoreGlobal(args.dims.peers.Moved(row + i, distance), words);
+    }
+  }
+};
+
+template <class Args>
+struct SlotOfOwner {
+  float* row;
+
+  ETC_DEVICE SlotOfOwner(const Args& args, int b) : row(OwnersRow(args, args.slots, b)) {}
+  ETC_DEVICE void Store(const Args&, int i, Vec4 words) const { StoreGlobal(row + i, words); }
+
+ private:
+  static ETC_DEVICE float* OwnersRow(const Args& args, AtPeers<float*> slots, int b) {
+    constexpr u32 kRanks = u32(Args::slots_0);
+    const auto& peers = args.dims.peers;
+    i64 place = peers.rank * args.slots_1 + u32(b) / kRanks;
+    return peers.At(slots.own + place * Args::slots_2, u32(b) % kRanks);
+  }
+};
+
+template <class Config, class Args>
+struct SendParts : SendSums<Config, Args, SlotsOfAll<Args>> {
+  using SendSums<Config, Args, SlotsOfAll<Args>>::SendSums;
+};
+template <class Config, class Args>
+struct SendPartsToOwners : SendSums<Config, Args, SlotOfOwner<Args>> {
+  using SendSums<Config, Args, SlotOfOwner<Args>>::SendSums;
 };
 
 }  // namespace etc
