@@ -22,6 +22,8 @@ WHOLE = {
     "ManyRowsGemm": '"gemm_chain ',
     "AddParts": OVER_RANKS,
     "SendParts": OVER_RANKS,
+    **dict.fromkeys(("AddNormOfOwner", "SendPartsToOwners"), '"qwen3 17 2 owners"'),
+    "AddPartsOfOwner": '"qwen3 3 2 owners"',
     **dict.fromkeys(("ManyRowsForPeers", "ManyRowsWithParts"), '"gemm_rs '),
     **dict.fromkeys(("SendRows", "OwnManyRows", "ManyRowsOfPeers"), '"ag_gemm '),
     **dict.fromkeys(("SendRowsToOthers", "SendFoundBack", "AddFound"), '"moe_ranks 33 2"'),
