@@ -14,6 +14,7 @@
 
 #include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
+#include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/moe/own_experts.cuh"
 

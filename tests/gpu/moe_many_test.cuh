@@ -1,0 +1,206 @@
+// The kernels of many tokens beside those of few, which do the same: each output has the same bits.
+// ChooseByWarps beside ChooseExperts, and MarkChoices and ListMarked beside ListExperts.
+#pragma once
+
+#include "support.cuh"
+#include "tile/moe/choose_by_warps.cuh"
+#include "tile/moe/choose_experts.cuh"
+#include "tile/moe/list_experts.cuh"
+#include "tile/moe/list_marked.cuh"
+#include "tile/moe/mark_choices.cuh"
+
+namespace etc::test {
+
+struct ManyOf128 {
+  static constexpr int kMostRows = 1030, kExperts = 128, kOwn = 128, kTop = 8, kSlots = 128;
+  static constexpr int kParts = 1;
+  static constexpr bool kRenormalise = true;
+};
+struct ManyOf60 {
+  static constexpr int kMostRows = 300, kExperts = 60, kOwn = 20, kTop = 1, kSlots = 16;
+  static constexpr int kParts = 2;
+  static constexpr bool kRenormalise = false;
+};
+struct ManyOf16 {
+  static constexpr int kMostRows = 300, kExperts = 16, kOwn = 16, kTop = 4, kSlots = 32;
+  static constexpr int kParts = 1;
+  static constexpr bool kRenormalise = false;
+};
+
+template <class S>
+struct ManyTokensProgram {
+  static constexpr int kTop = S::kTop;
+  static constexpr int kPlaces = S::kOwn + S::kMostRows * kTop / S::kSlots;
+  static constexpr int kTokens = 32;  // of a task of ChooseByWarps
+  static constexpr int kOwnPlaces = 3;
+
+  struct Peers {
+    i64 rank;
+  };
+  struct Dims {
+    Peers peers;
+  };
+  struct ChooseConfig {
+    static constexpr i64 top = kTop, tokens = kTokens;
+    static constexpr bool renormalise = S::kRenormalise;
+  };
+  struct ChooseArgs {
+    const float* partials;
+    static constexpr i64 partials_0 = S::kParts, partials_2 = S::kExperts;
+    i64 partials_1;
+    i32* chosen;
+    float* weight;
+  };
+  struct ListConfig {
+    static constexpr i64 experts = S::kExperts, own = S::kOwn, max_batch = S::kMostRows,
+                         places = kOwnPlaces;
+  };
+  struct MarkArgs {
+    const i32* chosen;
+    i64 chosen_0;
+    static constexpr i64 chosen_1 = kTop;
+    u32* marks;
+    Dims dims;
+  };
+  struct Lists {
+    i32* used;
+    i32* n_used;
+    i32* count;
+    i32* token;
+    i32* slot;
+  };
+  struct ListArgs : Lists {
+    const i32* chosen;
+    i64 chosen_0;
+    static constexpr i64 chosen_1 = kTop;
+    static constexpr i64 used_0 = kPlaces, token_0 = kPlaces * S::kSlots;
+    Dims dims;
+  };
+  struct ListMarkedArgs : ListArgs {
+    const u32* marks;
+    i64 marks_0;
+  };
+  using Few = ChooseExperts<ChooseConfig, ChooseArgs>;
+  using Many = ChooseByWarps<ChooseConfig, ChooseArgs>;
+  using List = ListExperts<ListConfig, ListArgs>;
+  using Mark = MarkChoices<ListConfig, MarkArgs>;
+  using ListOfMany = ListMarked<ListConfig, ListMarkedArgs>;
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes =
+      std::max({Few::kScratchBytes, Many::kScratchBytes, List::kScratchBytes, Mark::kScratchBytes,
+                ListOfMany::kScratchBytes});
+
+  ChooseArgs few, many;
+  ListArgs list;
+  MarkArgs mark;
+  ListMarkedArgs list_marked;
+
+  ETC_DEVICE void Load(Loader&) const {}
+  ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
+    int rows = int(few.partials_1);
+    int blocks = DivideUp(rows, 32);
+    Each<Many>(consumer, events, many, DivideUp(rows, kTokens), -1, 0, 0);
+    Each<Few>(consumer, events, few, rows, -1, 0, 1);
+    Each<List>(consumer, events, list, 1, 1, rows, 2);
+    Each<Mark>(consumer, events, mark, blocks, 1, rows, 3);
+    Each<ListOfMany>(consumer, events, list_marked, max(blocks, DivideUp(kPlaces, kOwnPlaces)), 3,
+                     blocks, 4);
+  }
+
+ private:
+  /// A share whose tasks wait for `count` notifies of the event `before`, and notify `after`.
+  template <class Op, class Args>
+  static ETC_DEVICE void Each(Consumer& consumer, const Events& events, const Args& args, int tasks,
+                              int before, int count, int after) {
+    if (HasTask(tasks, 0)) {
+      if (before >= 0) {
+        events.Wait(consumer, before, count);
+      }
+      consumer.Sync();
+      Op op(consumer, args);
+      Share(tasks, 0, [&](int t) {
+        op.Run(consumer, args, t);
+        events.Notify(consumer, after, 1);
+      });
+    }
+  }
+};
+
+/// Logits of which some rows are hard: equal ones, zeros of both signs, no numbers, infinite ones.
+inline std::vector<float> HardLogits(int parts, int rows, int experts) {
+  Random random(uint64_t(rows + experts));
+  std::vector<float> logits(size_t(parts) * rows * experts);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    int e = int(i) % experts;
+    switch (int(i) / experts % 7) {
+      case 0:
+        logits[i] = 1.5f;
+        break;
+      case 1:
+        logits[i] = e % 2 == 0 ? -0.0f : 0.0f;
+        break;
+      case 2:
+        logits[i] = e % 3 == 0 ? std::nanf("") : random.Value(3.0f);
+        break;
+      case 3:
+        logits[i] = e < experts - 1 ? -INFINITY : -2.0f;
+        break;
+      case 4:
+        logits[i] = float(int(random.Bits() % 4));
+        break;
+      default:
+        logits[i] = random.Value(3.0f);
+    }
+  }
+  return logits;
+}
+
+struct HostOutputs {
+  Buffer<i32> used, number, count, token, slot;
+  HostOutputs(size_t places, size_t slots, size_t choices)
+      : used(places), number(1), count(places), token(places * slots), slot(choices) {}
+  bool SameAs(const HostOutputs& other) const {
+    return SameBits(used.Read(), other.used.Read()) &&
+           SameBits(number.Read(), other.number.Read()) &&
+           SameBits(count.Read(), other.count.Read()) &&
+           SameBits(token.Read(), other.token.Read()) && SameBits(slot.Read(), other.slot.Read());
+  }
+};
+
+template <class S>
+void TestManyTokensOf(int rows, int rank, Report& report) {
+  using P = ManyTokensProgram<S>;
+  size_t choices = size_t(rows) * S::kTop, blocks = size_t(DivideUp(rows, 32));
+  Buffer<float> logits(HardLogits(S::kParts, rows, S::kExperts));
+  Buffer<i32> chosen(choices), chosen_of_many(choices);
+  Buffer<float> weight(choices), weight_of_many(choices);
+  Buffer<u32> marks(blocks * S::kOwn);
+  HostOutputs few(P::kPlaces, S::kSlots, choices), many(P::kPlaces, S::kSlots, choices);
+  auto lists = [](const HostOutputs& outputs) {
+    return typename P::Lists{outputs.used.data(), outputs.number.data(), outputs.count.data(),
+                             outputs.token.data(), outputs.slot.data()};
+  };
+  typename P::Dims dims{{rank}};
+  P program;
+  program.few = {logits.data(), rows, chosen.data(), weight.data()};
+  program.many = {logits.data(), rows, chosen_of_many.data(), weight_of_many.data()};
+  program.list = {lists(few), chosen.data(), rows, dims};
+  program.mark = {chosen.data(), rows, marks.data(), dims};
+  program.list_marked = {{lists(many), chosen.data(), rows, dims}, marks.data(), i64(blocks)};
+  Launcher<P> launcher;
+  launcher.Launch(program);
+  std::string name =
+      "many tokens, " + std::to_string(rows) + " rows, " + std::to_string(S::kExperts) + " experts";
+  report.Check(SameBits(chosen.Read(), chosen_of_many.Read()), name + ": what is chosen");
+  report.Check(SameBits(weight.Read(), weight_of_many.Read()), name + ": the weights");
+  report.Check(few.SameAs(many), name + ": the lists");
+}
+
+inline void TestManyTokens(Report& report) {
+  TestManyTokensOf<ManyOf128>(1030, 0, report);
+  TestManyTokensOf<ManyOf60>(129, 1, report);
+  TestManyTokensOf<ManyOf60>(300, 2, report);
+  TestManyTokensOf<ManyOf16>(161, 0, report);
+}
+
+}  // namespace etc::test
