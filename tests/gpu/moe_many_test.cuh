@@ -1,10 +1,13 @@
 // The kernels of many tokens beside those of few, which do the same: each output has the same bits.
-// ChooseByWarps beside ChooseExperts, and MarkChoices and ListMarked beside ListExperts.
+// ChooseByWarps beside ChooseExperts, MarkChoices and ListMarked beside ListExperts, and
+// CombineByWarps beside CombineExperts.
 #pragma once
 
 #include "support.cuh"
 #include "tile/moe/choose_by_warps.cuh"
 #include "tile/moe/choose_experts.cuh"
+#include "tile/moe/combine_by_warps.cuh"
+#include "tile/moe/combine_experts.cuh"
 #include "tile/moe/list_experts.cuh"
 #include "tile/moe/list_marked.cuh"
 #include "tile/moe/mark_choices.cuh"
@@ -13,17 +16,17 @@ namespace etc::test {
 
 struct ManyOf128 {
   static constexpr int kMostRows = 1030, kExperts = 128, kOwn = 128, kTop = 8, kSlots = 128;
-  static constexpr int kParts = 1;
+  static constexpr int kParts = 1, kOutputs = 520;
   static constexpr bool kRenormalise = true;
 };
 struct ManyOf60 {
   static constexpr int kMostRows = 300, kExperts = 60, kOwn = 20, kTop = 1, kSlots = 16;
-  static constexpr int kParts = 2;
+  static constexpr int kParts = 2, kOutputs = 132;
   static constexpr bool kRenormalise = false;
 };
 struct ManyOf16 {
   static constexpr int kMostRows = 300, kExperts = 16, kOwn = 16, kTop = 4, kSlots = 32;
-  static constexpr int kParts = 1;
+  static constexpr int kParts = 1, kOutputs = 1024;
   static constexpr bool kRenormalise = false;
 };
 
@@ -80,11 +83,27 @@ struct ManyTokensProgram {
     const u32* marks;
     i64 marks_0;
   };
+  struct CombineConfig {
+    static constexpr i64 columns = 256, tokens = 16;
+  };
+  struct CombineArgs {
+    const float* z;
+    static constexpr i64 z_1 = S::kOutputs;
+    const i32* slot;
+    i64 slot_0;
+    static constexpr i64 slot_1 = kTop;
+    const float* weight;
+    const bf16* residual;
+    bf16* y;
+  };
   using Few = ChooseExperts<ChooseConfig, ChooseArgs>;
   using Many = ChooseByWarps<ChooseConfig, ChooseArgs>;
   using List = ListExperts<ListConfig, ListArgs>;
   using Mark = MarkChoices<ListConfig, MarkArgs>;
   using ListOfMany = ListMarked<ListConfig, ListMarkedArgs>;
+  using Combine = CombineExperts<CombineConfig, CombineArgs>;
+  using CombineOfMany = CombineByWarps<CombineConfig, CombineArgs>;
+  static constexpr int kPieces = DivideUp(S::kOutputs, int(CombineConfig::columns));
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes =
       std::max({Few::kScratchBytes, Many::kScratchBytes, List::kScratchBytes, Mark::kScratchBytes,
@@ -94,6 +113,7 @@ struct ManyTokensProgram {
   ListArgs list;
   MarkArgs mark;
   ListMarkedArgs list_marked;
+  CombineArgs combine, combine_of_many;
 
   ETC_DEVICE void Load(Loader&) const {}
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
@@ -105,6 +125,8 @@ struct ManyTokensProgram {
     Each<Mark>(consumer, events, mark, blocks, 1, rows, 3);
     Each<ListOfMany>(consumer, events, list_marked, max(blocks, DivideUp(kPlaces, kOwnPlaces)), 3,
                      blocks, 4);
+    EachPiece<Combine>(consumer, combine, rows);
+    EachPiece<CombineOfMany>(consumer, combine_of_many, DivideUp(rows, int(CombineConfig::tokens)));
   }
 
  private:
@@ -123,6 +145,12 @@ struct ManyTokensProgram {
         events.Notify(consumer, after, 1);
       });
     }
+  }
+  /// A share that waits for nothing, of so many tasks for each piece of the columns.
+  template <class Op, class Args>
+  static ETC_DEVICE void EachPiece(Consumer& consumer, const Args& args, int tasks) {
+    Op op(consumer, args);
+    Share(tasks * kPieces, 0, [&](int t) { op.Run(consumer, args, t / kPieces, t % kPieces); });
   }
 };
 
@@ -176,6 +204,17 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
   Buffer<float> weight(choices), weight_of_many(choices);
   Buffer<u32> marks(blocks * S::kOwn);
   HostOutputs few(P::kPlaces, S::kSlots, choices), many(P::kPlaces, S::kSlots, choices);
+  Random random(uint64_t(7 * rows));
+  size_t slots = size_t(P::kPlaces) * S::kSlots;
+  std::vector<float> found(slots * S::kOutputs), weights(choices);
+  std::vector<i32> places(choices);
+  std::generate(found.begin(), found.end(), [&] { return random.Value(1.0f); });
+  std::generate(weights.begin(), weights.end(), [&] { return random.Value(1.0f); });
+  std::generate(places.begin(), places.end(), [&] { return i32(random.Bits() % slots); });
+  Buffer<float> z(found), any_weight(weights);
+  Buffer<i32> slot(places);
+  Buffer<bf16> residual(random.Bf16(size_t(rows) * S::kOutputs, 1.0f));
+  Buffer<bf16> y(size_t(rows) * S::kOutputs), y_of_many(size_t(rows) * S::kOutputs);
   auto lists = [](const HostOutputs& outputs) {
     return typename P::Lists{outputs.used.data(), outputs.number.data(), outputs.count.data(),
                              outputs.token.data(), outputs.slot.data()};
@@ -187,6 +226,9 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
   program.list = {lists(few), chosen.data(), rows, dims};
   program.mark = {chosen.data(), rows, marks.data(), dims};
   program.list_marked = {{lists(many), chosen.data(), rows, dims}, marks.data(), i64(blocks)};
+  program.combine = {z.data(), slot.data(), rows, any_weight.data(), residual.data(), y.data()};
+  program.combine_of_many = program.combine;
+  program.combine_of_many.y = y_of_many.data();
   Launcher<P> launcher;
   launcher.Launch(program);
   std::string name =
@@ -194,6 +236,7 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
   report.Check(SameBits(chosen.Read(), chosen_of_many.Read()), name + ": what is chosen");
   report.Check(SameBits(weight.Read(), weight_of_many.Read()), name + ": the weights");
   report.Check(few.SameAs(many), name + ": the lists");
+  report.Check(SameBits(y.Read(), y_of_many.Read()), name + ": the sums");
 }
 
 inline void TestManyTokens(Report& report) {
