@@ -1,6 +1,6 @@
 // The kernels of many tokens beside those of few, which do the same: each output has the same bits.
-// ChooseByWarps beside ChooseExperts, MarkChoices and ListMarked beside ListExperts, and
-// CombineByWarps beside CombineExperts.
+// ChooseByWarps beside ChooseExperts, MarkChoices and ListMarked beside ListExperts,
+// CombineByWarps beside CombineExperts, and RmsNormByWarps beside RmsNorm.
 #pragma once
 
 #include "support.cuh"
@@ -11,22 +11,24 @@
 #include "tile/moe/list_experts.cuh"
 #include "tile/moe/list_marked.cuh"
 #include "tile/moe/mark_choices.cuh"
+#include "tile/pointwise/rms_norm.cuh"
+#include "tile/pointwise/rms_norm_by_warps.cuh"
 
 namespace etc::test {
 
 struct ManyOf128 {
   static constexpr int kMostRows = 1030, kExperts = 128, kOwn = 128, kTop = 8, kSlots = 128;
-  static constexpr int kParts = 1, kOutputs = 520;
+  static constexpr int kParts = 1, kOutputs = 520, kDepth = 2048;
   static constexpr bool kRenormalise = true;
 };
 struct ManyOf60 {
   static constexpr int kMostRows = 300, kExperts = 60, kOwn = 20, kTop = 1, kSlots = 16;
-  static constexpr int kParts = 2, kOutputs = 132;
+  static constexpr int kParts = 2, kOutputs = 132, kDepth = 132;
   static constexpr bool kRenormalise = false;
 };
 struct ManyOf16 {
   static constexpr int kMostRows = 300, kExperts = 16, kOwn = 16, kTop = 4, kSlots = 32;
-  static constexpr int kParts = 1, kOutputs = 1024;
+  static constexpr int kParts = 1, kOutputs = 1024, kDepth = 2564;
   static constexpr bool kRenormalise = false;
 };
 
@@ -96,6 +98,17 @@ struct ManyTokensProgram {
     const bf16* residual;
     bf16* y;
   };
+  struct NormConfig {
+    static constexpr float eps = 1e-6f;
+    static constexpr i64 rows = 16;
+  };
+  struct NormArgs {
+    const bf16* x;
+    i64 x_0;
+    static constexpr i64 x_1 = S::kDepth;
+    const bf16* norm;
+    bf16* y;
+  };
   using Few = ChooseExperts<ChooseConfig, ChooseArgs>;
   using Many = ChooseByWarps<ChooseConfig, ChooseArgs>;
   using List = ListExperts<ListConfig, ListArgs>;
@@ -103,17 +116,20 @@ struct ManyTokensProgram {
   using ListOfMany = ListMarked<ListConfig, ListMarkedArgs>;
   using Combine = CombineExperts<CombineConfig, CombineArgs>;
   using CombineOfMany = CombineByWarps<CombineConfig, CombineArgs>;
+  using Norm = RmsNorm<NormConfig, NormArgs>;
+  using NormOfMany = RmsNormByWarps<NormConfig, NormArgs>;
   static constexpr int kPieces = DivideUp(S::kOutputs, int(CombineConfig::columns));
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes =
       std::max({Few::kScratchBytes, Many::kScratchBytes, List::kScratchBytes, Mark::kScratchBytes,
-                ListOfMany::kScratchBytes});
+                ListOfMany::kScratchBytes, Norm::kScratchBytes});
 
   ChooseArgs few, many;
   ListArgs list;
   MarkArgs mark;
   ListMarkedArgs list_marked;
   CombineArgs combine, combine_of_many;
+  NormArgs norm, norm_of_many;
 
   ETC_DEVICE void Load(Loader&) const {}
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
@@ -125,6 +141,9 @@ struct ManyTokensProgram {
     Each<Mark>(consumer, events, mark, blocks, 1, rows, 3);
     Each<ListOfMany>(consumer, events, list_marked, max(blocks, DivideUp(kPlaces, kOwnPlaces)), 3,
                      blocks, 4);
+    Each<Norm>(consumer, events, norm, rows, -1, 0, 5);
+    Each<NormOfMany>(consumer, events, norm_of_many, DivideUp(rows, int(NormConfig::rows)), -1, 0,
+                     6);
     EachPiece<Combine>(consumer, combine, rows);
     EachPiece<CombineOfMany>(consumer, combine_of_many, DivideUp(rows, int(CombineConfig::tokens)));
   }
@@ -226,6 +245,10 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
   program.list = {lists(few), chosen.data(), rows, dims};
   program.mark = {chosen.data(), rows, marks.data(), dims};
   program.list_marked = {{lists(many), chosen.data(), rows, dims}, marks.data(), i64(blocks)};
+  Buffer<bf16> x(random.Bf16(size_t(rows) * S::kDepth, 2.0f)), norm(random.Bf16(S::kDepth, 1.0f));
+  Buffer<bf16> n(size_t(rows) * S::kDepth), n_of_many(size_t(rows) * S::kDepth);
+  program.norm = {x.data(), rows, norm.data(), n.data()};
+  program.norm_of_many = {x.data(), rows, norm.data(), n_of_many.data()};
   program.combine = {z.data(), slot.data(), rows, any_weight.data(), residual.data(), y.data()};
   program.combine_of_many = program.combine;
   program.combine_of_many.y = y_of_many.data();
@@ -237,6 +260,7 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
   report.Check(SameBits(weight.Read(), weight_of_many.Read()), name + ": the weights");
   report.Check(few.SameAs(many), name + ": the lists");
   report.Check(SameBits(y.Read(), y_of_many.Read()), name + ": the sums");
+  report.Check(SameBits(n.Read(), n_of_many.Read()), name + ": the norm");
 }
 
 inline void TestManyTokens(Report& report) {
