@@ -17,17 +17,17 @@
 namespace etc::test {
 
 struct ManyOf128 {
-  static constexpr int kMostRows = 1030, kExperts = 128, kOwn = 128, kTop = 8, kSlots = 128;
+  static constexpr int kMostRows = 1030, kExperts = 128, kTop = 8, kSlots = 128;
   static constexpr int kParts = 1, kOutputs = 520, kDepth = 2048;
   static constexpr bool kRenormalise = true;
 };
 struct ManyOf60 {
-  static constexpr int kMostRows = 300, kExperts = 60, kOwn = 20, kTop = 1, kSlots = 16;
+  static constexpr int kMostRows = 300, kExperts = 60, kTop = 1, kSlots = 16;
   static constexpr int kParts = 2, kOutputs = 132, kDepth = 132;
   static constexpr bool kRenormalise = false;
 };
 struct ManyOf16 {
-  static constexpr int kMostRows = 300, kExperts = 16, kOwn = 16, kTop = 4, kSlots = 32;
+  static constexpr int kMostRows = 300, kExperts = 16, kTop = 4, kSlots = 32;
   static constexpr int kParts = 1, kOutputs = 1024, kDepth = 2564;
   static constexpr bool kRenormalise = false;
 };
@@ -35,16 +35,10 @@ struct ManyOf16 {
 template <class S>
 struct ManyTokensProgram {
   static constexpr int kTop = S::kTop;
-  static constexpr int kPlaces = S::kOwn + S::kMostRows * kTop / S::kSlots;
+  static constexpr int kPlaces = S::kExperts + S::kMostRows * kTop / S::kSlots;
   static constexpr int kTokens = 32;  // of a task of ChooseByWarps
   static constexpr int kOwnPlaces = 3;
 
-  struct Peers {
-    i64 rank;
-  };
-  struct Dims {
-    Peers peers;
-  };
   struct ChooseConfig {
     static constexpr i64 top = kTop, tokens = kTokens;
     static constexpr bool renormalise = S::kRenormalise;
@@ -57,7 +51,7 @@ struct ManyTokensProgram {
     float* weight;
   };
   struct ListConfig {
-    static constexpr i64 experts = S::kExperts, own = S::kOwn, max_batch = S::kMostRows,
+    static constexpr i64 experts = S::kExperts, own = S::kExperts, max_batch = S::kMostRows,
                          places = kOwnPlaces;
   };
   struct MarkArgs {
@@ -65,7 +59,7 @@ struct ManyTokensProgram {
     i64 chosen_0;
     static constexpr i64 chosen_1 = kTop;
     u32* marks;
-    Dims dims;
+    static constexpr i64 marks_1 = S::kExperts;
   };
   struct Lists {
     i32* used;
@@ -79,11 +73,11 @@ struct ManyTokensProgram {
     i64 chosen_0;
     static constexpr i64 chosen_1 = kTop;
     static constexpr i64 used_0 = kPlaces, token_0 = kPlaces * S::kSlots;
-    Dims dims;
   };
   struct ListMarkedArgs : ListArgs {
     const u32* marks;
     i64 marks_0;
+    static constexpr i64 marks_1 = S::kExperts;
   };
   struct CombineConfig {
     static constexpr i64 columns = 256, tokens = 16;
@@ -215,13 +209,13 @@ struct HostOutputs {
 };
 
 template <class S>
-void TestManyTokensOf(int rows, int rank, Report& report) {
+void TestManyTokensOf(int rows, Report& report) {
   using P = ManyTokensProgram<S>;
   size_t choices = size_t(rows) * S::kTop, blocks = size_t(DivideUp(rows, 32));
   Buffer<float> logits(HardLogits(S::kParts, rows, S::kExperts));
   Buffer<i32> chosen(choices), chosen_of_many(choices);
   Buffer<float> weight(choices), weight_of_many(choices);
-  Buffer<u32> marks(blocks * S::kOwn);
+  Buffer<u32> marks(blocks * S::kExperts);
   HostOutputs few(P::kPlaces, S::kSlots, choices), many(P::kPlaces, S::kSlots, choices);
   Random random(uint64_t(7 * rows));
   size_t slots = size_t(P::kPlaces) * S::kSlots;
@@ -238,13 +232,12 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
     return typename P::Lists{outputs.used.data(), outputs.number.data(), outputs.count.data(),
                              outputs.token.data(), outputs.slot.data()};
   };
-  typename P::Dims dims{{rank}};
   P program;
   program.few = {logits.data(), rows, chosen.data(), weight.data()};
   program.many = {logits.data(), rows, chosen_of_many.data(), weight_of_many.data()};
-  program.list = {lists(few), chosen.data(), rows, dims};
-  program.mark = {chosen.data(), rows, marks.data(), dims};
-  program.list_marked = {{lists(many), chosen.data(), rows, dims}, marks.data(), i64(blocks)};
+  program.list = {lists(few), chosen.data(), rows};
+  program.mark = {chosen.data(), rows, marks.data()};
+  program.list_marked = {{lists(many), chosen.data(), rows}, marks.data(), i64(blocks)};
   Buffer<bf16> x(random.Bf16(size_t(rows) * S::kDepth, 2.0f)), norm(random.Bf16(S::kDepth, 1.0f));
   Buffer<bf16> n(size_t(rows) * S::kDepth), n_of_many(size_t(rows) * S::kDepth);
   program.norm = {x.data(), rows, norm.data(), n.data()};
@@ -264,10 +257,10 @@ void TestManyTokensOf(int rows, int rank, Report& report) {
 }
 
 inline void TestManyTokens(Report& report) {
-  TestManyTokensOf<ManyOf128>(1030, 0, report);
-  TestManyTokensOf<ManyOf60>(129, 1, report);
-  TestManyTokensOf<ManyOf60>(300, 2, report);
-  TestManyTokensOf<ManyOf16>(161, 0, report);
+  TestManyTokensOf<ManyOf128>(1030, report);
+  TestManyTokensOf<ManyOf60>(129, report);
+  TestManyTokensOf<ManyOf60>(300, report);
+  TestManyTokensOf<ManyOf16>(161, report);
 }
 
 }  // namespace etc::test

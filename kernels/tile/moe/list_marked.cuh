@@ -8,33 +8,23 @@
 //   slot of a choice    the expert's first one, and the bits before the token's in its column
 //   tokens of a place   a warp goes through the column of its expert, a block to a lane
 //
-// Config: experts, own, places, max_batch. Args: chosen i32 [B, top], marks u32 [W, own], used i32
-// [P], n_used i32 [1], count i32 [P], token i32 [P * G], slot i32 [B, top].
+// Config: places, max_batch. Args: chosen i32 [B, top], marks u32 [W, E], used i32 [P], n_used i32
+// [1], count i32 [P], token i32 [P * G], slot i32 [B, top].
 #pragma once
 
 #include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
-#include "tile/moe/own_experts.cuh"
+#include "tile/moe/block_of_choices.cuh"
+#include "tile/moe/marked_column.cuh"
 
 namespace etc {
 
-/// The sum of the values of the lanes up to this one.
-ETC_DEVICE int SumUpToLane(int lane, int value) {
-#pragma unroll
-  for (int offset = 1; offset < 32; offset *= 2) {
-    int other = __shfl_sync(0xffffffffu, value, (lane - offset) & 31);
-    value += lane >= offset ? other : 0;
-  }
-  return value;
-}
-
 template <class Config, class Args>
 class ListMarked {
-  using Own = OwnExperts<Config>;
   static constexpr int kTop = int(Args::chosen_1);
-  static constexpr int kExperts = Own::kNumber;
+  static constexpr int kExperts = int(Args::marks_1);
   static constexpr int kPlaces = int(Args::used_0);
   static constexpr int kOwnPlaces = int(Config::places);       // of a task
   static constexpr int kSlots = int(Args::token_0) / kPlaces;  // of a place
@@ -43,7 +33,6 @@ class ListMarked {
   static constexpr int kGroups = kExperts < kThreads ? kThreads / kExperts : 1;  // for an expert
   static constexpr int kBlocks = DivideUp(kMostBlocks, kGroups);                 // of a group
   static constexpr int kInFlight = kBlocks < 32 ? kBlocks : 32;                  // of these
-  static constexpr int kChunks = kMostBlocks < 128 ? DivideUp(kMostBlocks, 32) : 4;
 
   struct Scratch {
     int tokens[kGroups][kExperts];   // of an expert, in the blocks of a group
@@ -70,9 +59,10 @@ class ListMarked {
     consumer.Sync();
     AssignPlaces(consumer, scratch);
     consumer.Sync();
-    choices.ForEach(consumer, [&](int i, int expert) {
-      i64 at = i64(t) * 32 * kTop + i;
-      args.slot[at] = SlotOf(scratch, expert - Own::First(args), i / kTop);
+    choices.ForEach(consumer, [&](int i, int e) {
+      u32 earlier = scratch.marks[e] & ((1u << i / kTop) - 1);
+      args.slot[i64(t) * 32 * kTop + i] =
+          scratch.first[e] * kSlots + scratch.before[e] + __popc(earlier);
     });
 #pragma unroll 1
     for (int i = consumer.warp; i < kOwnPlaces; i += Consumer::kWarps) {
@@ -88,10 +78,6 @@ class ListMarked {
  private:
   int turn_ = 0;
 
-  static ETC_DEVICE const u32* MarksOf(const Args& args, int w, int e) {
-    return args.marks + i64(w) * kExperts + e;
-  }
-
   /// The threads of an expert take its blocks by turns.
   static ETC_DEVICE void Count(const Consumer& consumer, const Args& args, Scratch& scratch,
                                int t) {
@@ -106,7 +92,7 @@ class ListMarked {
 #pragma unroll
         for (int j = 0; j < kInFlight; ++j) {
           int w = first + j * kGroups;
-          LoadRelaxedIf(marks[j], MarksOf(args, w, e), w < blocks);
+          LoadRelaxedIf(marks[j], args.marks + i64(w) * kExperts + e, w < blocks);
         }
 #pragma unroll
         for (int j = 0; j < kInFlight; ++j) {
@@ -154,24 +140,16 @@ class ListMarked {
     }
   }
 
-  /// Of the own block's token i.
-  static ETC_DEVICE int SlotOf(const Scratch& scratch, int e, int i) {
-    if (!Own::Has(e)) {
-      return kPlaces * kSlots;
-    }
-    return scratch.first[e] * kSlots + scratch.before[e] +
-           __popc(scratch.marks[e] & ((1u << i) - 1));
-  }
-
   /// By a warp.
   static ETC_DEVICE void StorePlace(const Consumer& consumer, const Args& args,
                                     const Scratch& scratch, int u) {
     int e = ExpertOf(consumer, scratch, u);
     int rank = 0, count = 0;  // the first one of its tokens, and how many they are
     if (e < kExperts) {
+      MarkedColumn<kExperts, kMostBlocks> column{args.marks + e, int(args.marks_0)};
       rank = (u - scratch.first[e]) * kSlots;
       count = min(kSlots, scratch.number[e] - rank);
-      StoreTokens(consumer, args, e, args.token + i64(u) * kSlots, rank, count);
+      column.Store(consumer, args.token + i64(u) * kSlots, rank, count);
     }
 #pragma unroll 1
     for (int j = count + consumer.lane; j < kSlots; j += 32) {
@@ -192,42 +170,6 @@ class ListMarked {
       e += __popc(__ballot_sync(0xffffffffu, other < kExperts && scratch.first[other + 1] <= u));
     }
     return e;
-  }
-
-  /// Those of expert e whose rank in its list is at least `rank` and below `rank + count`.
-  static ETC_DEVICE void StoreTokens(const Consumer& consumer, const Args& args, int e, i32* to,
-                                     int rank, int count) {
-    int blocks = int(args.marks_0);
-    int before = 0;
-#pragma unroll 1
-    for (int first = consumer.lane; first - consumer.lane < blocks; first += kChunks * 32) {
-      u32 marks[kChunks] = {};
-#pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        int w = first + chunk * 32;
-        LoadRelaxedIf(marks[chunk], MarksOf(args, w, e), w < blocks);
-      }
-#pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) {
-        int number = __popc(marks[chunk]);
-        int end = before + SumUpToLane(consumer.lane, number);
-        before = __shfl_sync(0xffffffffu, end, 31);
-        StoreBlock(to, marks[chunk], (first + chunk * 32) * 32, end - number - rank, count);
-      }
-    }
-  }
-
-  /// The tokens of a block from `token` on that are marked, of which the first has slot j.
-  static ETC_DEVICE void StoreBlock(i32* to, u32 marks, int token, int j, int count) {
-    if (j >= count) {
-      return;
-    }
-#pragma unroll 1
-    for (; marks != 0; marks &= marks - 1, ++j) {
-      if (j >= 0 && j < count) {
-        to[j] = token + __popc(~marks & (marks - 1));
-      }
-    }
   }
 };
 

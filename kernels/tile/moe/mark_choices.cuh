@@ -1,24 +1,22 @@
 // Which tokens of each block of 32 go to which expert, where one task would have too many to list.
 //
-// Task (w): marks [W, own] gets at [w, e] a bit for each token of block w, bit i of token 32 w + i,
-// which is set where the token has the expert e among its choices, chosen [B, top]. Of ranks that
-// have `own` of the experts each, e counts from a rank's first one.
+// Task (w): marks [W, E] gets at [w, e] a bit for each token of block w, bit i of token 32 w + i,
+// which is set where the token has the expert e among its choices, chosen [B, top].
 //
-// Config: experts, own. Args: chosen i32 [B, top], marks u32 [W, own].
+// Config: none. Args: chosen i32 [B, top], marks u32 [W, E].
 #pragma once
 
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/shared_add.cuh"
 #include "engine/roles.cuh"
-#include "tile/moe/own_experts.cuh"
+#include "tile/moe/block_of_choices.cuh"
 
 namespace etc {
 
 template <class Config, class Args>
 class MarkChoices {
   static constexpr int kTop = int(Args::chosen_1);
-  using Own = OwnExperts<Config>;
-  static constexpr int kExperts = Own::kNumber;
+  static constexpr int kExperts = int(Args::marks_1);
   static constexpr int kThreads = Consumer::kThreads;
 
  public:
@@ -38,12 +36,8 @@ class MarkChoices {
       marks[e] = 0;
     }
     consumer.Sync();
-    choices.ForEach(consumer, [&](int i, int expert) {
-      int e = expert - Own::First(args);
-      if (Own::Has(e)) {
-        AddShared(SharedAddress(marks + e), 1u << i / kTop);
-      }
-    });
+    choices.ForEach(consumer,
+                    [&](int i, int e) { AddShared(SharedAddress(marks + e), 1u << i / kTop); });
     consumer.Sync();
 #pragma unroll 1
     for (int e = consumer.thread; e < kExperts; e += kThreads) {

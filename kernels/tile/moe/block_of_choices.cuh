@@ -7,24 +7,6 @@
 
 namespace etc {
 
-/// The experts that a rank lists: `own` of `experts`, counted from its first one. Config: experts,
-/// own.
-template <class Config>
-struct OwnExperts {
-  static constexpr int kNumber = int(Config::own);
-  static constexpr bool kIsPart = Config::own < Config::experts;
-
-  template <class Args>
-  static ETC_DEVICE int First(const Args& args) {
-    if constexpr (kIsPart) {
-      return int(args.dims.peers.rank) * kNumber;
-    } else {
-      return 0;
-    }
-  }
-  static ETC_DEVICE bool Has(int e) { return !kIsPart || (e >= 0 && e < kNumber); }
-};
-
 /// The choices of block w, of 32 tokens or those that are left, on their way at once. None where
 /// there is no such block.
 template <int top>
