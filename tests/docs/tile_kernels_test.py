@@ -27,7 +27,6 @@ WHOLE = {
     **dict.fromkeys(("ManyRowsForPeers", "ManyRowsWithParts"), '"gemm_rs '),
     **dict.fromkeys(("SendRows", "OwnManyRows", "ManyRowsOfPeers"), '"ag_gemm '),
     **dict.fromkeys(("SendRowsToOthers", "SendFoundBack", "AddFound"), '"moe_ranks 33 2"'),
-    **dict.fromkeys(("GatherTokens", "TiledGateUp", "TiledDown"), '"moe_layer 300 --variant skewed" ${tiled}'),
     **dict.fromkeys(("SendRowsToExperts", "SendFound"), '"moe_ranks 33 2+together"'),
 }
 

@@ -79,16 +79,11 @@ void PerformMultiply(void* const* lanes, uint32_t /*mask*/) {
 std::array<float, 16> GatherRow(uint64_t descriptor, uint32_t row) {
   const uint32_t start = uint32_t(descriptor & 0x3fff) * 16;
   const uint32_t atom_stride = uint32_t(descriptor >> 32 & 0x3fff) * 16;
-  const uint64_t mode = descriptor >> 62;
-  if (mode != 1 && mode != 2) {
-    Fail("wgmma with an operand in shared memory that is not swizzled by 128 or 64 bytes");
-  }
-  const uint32_t row_bytes = mode == 1 ? 128 : 64;
   const Block& block = machine->current().warp.block;
   std::array<float, 16> k;
   for (uint32_t piece = 0; piece < 2; ++piece) {
-    uint32_t address = start + row / 8 * atom_stride + row % 8 * row_bytes + piece * 16;
-    address ^= (address >> 7 & (row_bytes / 16 - 1)) << 4;
+    uint32_t address = start + row / 8 * atom_stride + row % 8 * 128 + piece * 16;
+    address ^= (address >> 7 & 7) << 4;
     const char* memory = Shared("wgmma", address, 16);
     if (const uint16_t writer = block.writers[address / kGranule]; writer != 0) {
       Fail("wgmma reads shared memory at %u, which thread %d wrote without a WgmmaSharedFence",

@@ -6,6 +6,7 @@
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
 #include "moe_lists_test.cuh"
+#include "moe_many_test.cuh"
 #include "moe_test.cuh"
 #include "post_norm_test.cuh"
 #include "sampling_test.cuh"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
       {"flagged", TestFlagged},
       {"moe", TestMoe},
       {"moe_lists", TestMoeLists},
+      {"moe_many", TestManyTokens},
   };
   Report report;
   for (int i = 1; i < argc; ++i) {

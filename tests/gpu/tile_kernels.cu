@@ -4,6 +4,7 @@
 #include "attention_test.cuh"
 #include "flagged_test.cuh"
 #include "moe_lists_test.cuh"
+#include "moe_many_test.cuh"
 #include "moe_test.cuh"
 #include "post_norm_test.cuh"
 #include "sampling_test.cuh"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   TestFlagged(report);
   TestMoe(report);
   TestMoeLists(report);
+  TestManyTokens(report);
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
     TimeAll(report);

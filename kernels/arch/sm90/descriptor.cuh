@@ -16,14 +16,4 @@ ETC_DEVICE u64 WgmmaDescriptor(u32 shared) {
   return swizzle_128_bytes | atom_stride | ignored_stride | (shared & 0x3ffff) / 16;
 }
 
-// The same of an operand in tiles of 8 columns by 32 k, rows of 64 bytes, as `layout tile(8, 32,
-// swizzle)` stores them: the 16 bytes j of row i stand at (j ^ i / 2 % 4) * 16 of a tile, which
-// begins at a multiple of 512 bytes. The next 8 columns begin `stride` bytes behind. `shared` is
-// the start of the tile that has the 16 k, plus twice the first of them in it.
-ETC_DEVICE u64 WgmmaTileDescriptor(u32 shared, u32 stride) {
-  constexpr u64 swizzle_64_bytes = u64(2) << 62;
-  constexpr u64 ignored_stride = u64(1) << 16;
-  return swizzle_64_bytes | u64(stride / 16) << 32 | ignored_stride | (shared & 0x3ffff) / 16;
-}
-
 }  // namespace etc
