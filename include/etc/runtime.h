@@ -207,7 +207,7 @@ typedef struct etc_param_info {
   int64_t array;              /* of an array of tensors, how many: the first extent; else 0 */
   const char* const* sources; /* what it is called in a checkpoint, in their order (weights.h) */
   int32_t source_count;
-  int32_t has_shard; /* whether each rank has a part of it */
+  int32_t has_shard; /* whether each rank has a part of it: etc_program_part */
   int32_t shard;     /* the axis that is divided; else 0 */
 } etc_param_info;
 
@@ -238,6 +238,13 @@ ETC_API etc_status etc_program_dim(const etc_program* program, const char* graph
                                    etc_dim_info* info);
 ETC_API etc_status etc_program_param(const etc_program* program, const char* graph, int32_t index,
                                      etc_param_info* info);
+/* Which of how many equal parts of the axis `shard` a rank of so many has of a parameter of a graph
+ * with a mesh. There is one for each rank, or a number that divides that of the ranks: then ranks
+ * that follow each other have the same part, each a copy of its own. Part 0 of 1 is all of the
+ * parameter. ETC_ERROR_DIM where the graph is not for so many ranks. */
+ETC_API etc_status etc_program_part(const etc_program* program, const char* graph,
+                                    const char* param, int32_t rank, int32_t ranks, int32_t* part,
+                                    int32_t* parts);
 ETC_API etc_status etc_program_kernel(const etc_program* program, const char* graph, int32_t index,
                                       etc_kernel_info* info);
 

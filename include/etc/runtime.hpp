@@ -112,6 +112,14 @@ class Program {
     ThrowUnlessOk(etc_program_param(get(), graph, index, &info));
     return info;
   }
+  /// Which part of a parameter a rank of so many has, and how many parts there are.
+  std::pair<int32_t, int32_t> Part(const char* graph, const std::string& param, int32_t rank,
+                                   int32_t ranks) const {
+    std::pair<int32_t, int32_t> part;
+    ThrowUnlessOk(
+        etc_program_part(get(), graph, param.c_str(), rank, ranks, &part.first, &part.second));
+    return part;
+  }
   etc_kernel_info Kernel(const char* graph, int32_t index) const {
     etc_kernel_info info{};
     info.struct_size = sizeof(info);

@@ -77,7 +77,8 @@ typedef struct etc_weights_options {
  * program. Fills it in the parameters' layouts and dtypes: f32, f16 and bf16 become one another, to
  * the nearest. Parameters with the same tensors and layout share memory. Returns when all is there.
  * Of a graph with a mesh, it loads the parts of one rank: along the axis that the parameter shards,
- * rank r of n has elements r/n to (r + 1)/n of the tensor. Each rank's weights are loaded with its
+ * rank r of n has elements r/n to (r + 1)/n of the tensor, or where ranks share parts those of its
+ * part (etc_program_part). Each rank's weights are loaded with its
  * device current, and bound to its instance.
  * `options` may be null. ETC_ERROR_CHECKPOINT where a tensor is missing or does not fit: the text
  * names the first one and how many others there are. */

@@ -9,7 +9,7 @@ from etcrt._library import Tensor, call
 
 F32 = 0
 INPUTS = 8  # sets of inputs, by turns
-HIDDEN, UNITS = 48, 96  # of mlp_tp.etir
+HIDDEN, UNITS = 48, 128  # of mlp_tp.etir
 SHARD, WHOLE, OUT = "shard", "whole", "out"  # of an input: whether all ranks have the same
 
 

@@ -4,24 +4,17 @@ import ctypes
 
 import torch
 
-import decode_model
 import etcrt
 from etcrt._library import call, library
 
-# Of what a rank has a part, along which axis.
-SHARDED = {
-    **{name: -1 for name in ("o_proj", "down_proj")},
-    **{name: -2 for name in ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head")},
-    **{name: -1 for name in ("q_bias", "k_bias", "v_bias")},
-    **{name: 2 for name in ("k_cache", "v_cache")},
-    **{f"own_{name}_proj": 1 for name in ("gate", "up", "down")},
-}
 
-
-def part(name, tensor, rank, ranks):
-    """What a rank has of a weight or a cache, on its GPU."""
-    if name in SHARDED:
-        tensor = tensor.chunk(ranks, SHARDED[name])[rank]
+def part(program, name, tensor, rank, ranks):
+    """What a rank has of a weight or a cache, on its GPU. It is row-major, or in tiles: parts are whole
+    tiles."""
+    axis = program.params()[name].shard
+    if axis is not None:
+        own, parts = program.part(name, rank, ranks)
+        tensor = tensor.chunk(parts, axis)[own]
     return tensor.to(f"cuda:{rank}").contiguous()
 
 
@@ -31,16 +24,8 @@ def name_in(program, name):
     return own if own in program.params() else name
 
 
-def part_of_tiles(program, name, tensor, rank, ranks):
-    """What a rank has of a weight that is packed already: parts are whole tiles."""
-    axis = SHARDED.get(name)
-    if axis is not None:
-        tensor = tensor.chunk(ranks, axis - 2 if axis < 0 and name in program.tiles() else axis)[rank]
-    return tensor.to(f"cuda:{rank}").contiguous()
-
-
 def packed_part(program, name, tensor, rank, ranks):
-    mine = part(name, tensor, rank, ranks)
+    mine = part(program, name, tensor, rank, ranks)
     if name not in program.tiles():
         return mine
     with torch.cuda.device(mine.device):
@@ -84,8 +69,8 @@ class RanksDecoder:
                 "ids": torch.zeros(batch, dtype=torch.int32, device=device),
                 "pos": torch.zeros(batch, dtype=torch.int32, device=device),
                 "page_table": page_table.to(device),
-                "k_cache": part("k_cache", k_cache, rank, ranks),
-                "v_cache": part("v_cache", v_cache, rank, ranks),
+                "k_cache": part(program, "k_cache", k_cache, rank, ranks),
+                "v_cache": part(program, "v_cache", v_cache, rank, ranks),
                 "logits": torch.empty(runtime.shape("logits"), dtype=torch.float32, device=device),
                 "token": torch.empty(batch, dtype=torch.int32, device=device),
             }
@@ -116,6 +101,18 @@ class RanksDecoder:
 
     def state(self):
         return [mine[name] for mine in self.parts for name in ("k_cache", "v_cache")]
+
+    def has_equal_caches(self):
+        """Whether ranks that share a part of a cache have the same bits in it."""
+        ranks, program = len(self.parts), self.runtimes[0].program
+        for name in ("k_cache", "v_cache"):
+            first = {}
+            for rank, mine in enumerate(self.parts):
+                own = program.part(name, rank, ranks)[0]
+                bits = mine[name].view(torch.int16)
+                if not torch.equal(first.setdefault(own, bits).to(bits.device), bits):
+                    return False
+        return True
 
     def poison(self):
         for mine in self.parts:

@@ -136,7 +136,7 @@ class Joining {
     tensor.tile.clear();
     tensor.sources.clear();
     tensor.shard.reset();
-    tensor.swizzled = tensor.symmetric = tensor.array = false;
+    tensor.in_parts = tensor.swizzled = tensor.symmetric = tensor.array = false;
     tensor.counts = {};
   }
 

@@ -87,6 +87,7 @@ class RunJob {
       launcher->PoisonWorkspace(kPoison);
     }
     Results results = Launch(*launcher, *run, reference);
+    CheckAlike(*launcher, *run, results);
     // Where each rank has a process, all know the same, and rank 0 tells it.
     return own_rank_.value_or(0) != 0 ||
            (Write(*outputs, *run, *launcher, results) && WriteProfile(*launcher));
@@ -217,7 +218,7 @@ class RunJob {
   std::optional<Results> RunReference(const Program& program, const GraphView& graph,
                                       const RunTensors& run) {
     if (!graph.mesh.empty()) {
-      return RunJoined(graph, run);
+      return RunJoined(program, graph, run);
     }
     std::optional<Program> host;
     if (!IsForHost(program)) {
@@ -239,7 +240,8 @@ class RunJob {
     return execution.Fetch();
   }
 
-  std::optional<Results> RunJoined(const GraphView& graph, const RunTensors& run) {
+  std::optional<Results> RunJoined(const Program& program, const GraphView& graph,
+                                   const RunTensors& run) {
     if (written_ == nullptr) {
       Refuse("`--check` of a program with a mesh needs its source");
       return std::nullopt;
@@ -256,7 +258,7 @@ class RunJob {
       return std::nullopt;
     }
     Progress progress("the reference runs");
-    const Shards shards(graph, static_cast<int32_t>(ranks));
+    const Shards shards(program, graph, static_cast<int32_t>(ranks));
     std::vector<TensorData> tensors;
     for (const TensorData& tensor : run.tensors) {
       tensors.push_back(shards.Parts(tensor));
@@ -314,6 +316,19 @@ class RunJob {
       if (last || !comparison.passes) {
         report_ +=
             (last ? "" : fmt::format("launch {}: ", launch)) + Describe(tensor.name, comparison);
+      }
+    }
+  }
+
+  /// Ranks that share a part have the same results.
+  void CheckAlike(Launcher& launcher, const RunTensors& run, const Results& results) {
+    for (const TensorData& tensor : run.tensors) {
+      if (tensor.access == ETC_IN) {
+        continue;
+      }
+      std::string unequal = launcher.Unequal(tensor, results.at(tensor.name));
+      if (!unequal.empty()) {
+        session_.diagnostics().Error(DiagnosticKind::Mismatch, {}, std::move(unequal));
       }
     }
   }

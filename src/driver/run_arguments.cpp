@@ -8,6 +8,7 @@
 #include "compile/sizes.h"
 #include "ir/printer.h"
 #include "ir/requirements.h"
+#include "ir/shard.h"
 #include "support/files.h"
 #include "tensor/program_view.h"
 #include "tensor/tensor_data.h"
@@ -110,9 +111,7 @@ class ArgumentCheck {
       std::vector<std::optional<int64_t>> extents;
       for (size_t i = 0; i < tensor.shape.size(); ++i) {
         // A file holds what all ranks have together.
-        bool sharded = tensor.shard == i;
-        ExprId extent =
-            sharded ? std::get<Binary>(module_.exprs[tensor.shape[i]]).left : tensor.shape[i];
+        ExprId extent = tensor.shard == i ? WholeExtent(module_, tensor) : tensor.shape[i];
         extents.push_back(EvaluateInt(module_, extent, sizes_));
       }
       CheckNpyHeader(file->second, tensor.name, Spelling(tensor.type), extents, diagnostics_);

@@ -14,6 +14,7 @@
 #include "emit/raise/raise.h"
 #include "ir/printer.h"
 #include "ir/requirements.h"
+#include "ir/shard.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -82,6 +83,13 @@ class ManifestWriter {
   const std::set<std::string>& Features() const { return features_; }
 
  private:
+  /// Whether ranks share parts of the parameter, at some number of them.
+  bool HasSharedParts(const Tensor& tensor) const {
+    return tensor.in_parts &&
+           !std::all_of(module_.mesh->values.begin(), module_.mesh->values.end(),
+                        [&](int64_t ranks) { return PartsAt(module_, tensor, ranks) == ranks; });
+  }
+
   Json Dims(const RaisedKernel& kernel) const {
     Json out = Json::array();
     for (SymbolId id : kernel.dims) {
@@ -145,6 +153,10 @@ class ManifestWriter {
       }
       if (tensor.shard) {
         param["shard"] = *tensor.shard;
+        if (HasSharedParts(tensor)) {
+          features_.insert("shared_parts");
+          param["shard_parts"] = sizes_.Expr(PartsOf(module_, tensor));
+        }
       }
       if (tensor.distinct) {
         features_.insert("distinct");

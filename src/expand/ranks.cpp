@@ -1,9 +1,11 @@
 #include "expand/ranks.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ir/evaluate.h"
+#include "ir/shard.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -15,10 +17,11 @@ class Settling {
       : module_(module), size_(module.mesh->size), ranks_(module.mesh->values.front()) {}
 
   void Run() {
-    for (ExprId id : module_.exprs.Ids()) {  // operands come before what is made of them
+    const std::map<TensorId, ExprId> parts = Parts();  // of one part, no quotient is left
+    for (ExprId id : module_.exprs.Ids()) {            // operands come before what is made of them
       Settle(id);
     }
-    if (ranks_ == 1) {
+    if (SettleParts(parts) && ranks_ == 1) {
       ForgetMesh();
     }
   }
@@ -31,6 +34,8 @@ class Settling {
         Become(id, IntLiteral{ranks_});
       } else if (ref->symbol == module_.rank && ranks_ == 1) {
         Become(id, IntLiteral{0});
+      } else if (ExprId named = Named(id); settled_.contains(named)) {
+        Become(id, Expr(module_.exprs[named]));
       }
       return;
     }
@@ -45,6 +50,14 @@ class Settling {
     } else if (call != nullptr && KindOf(call->op) == IntrinsicKind::Choice) {
       if (const auto* condition = std::get_if<BoolLiteral>(&module_.exprs[call->args[0]])) {
         Become(id, Expr(module_.exprs[call->args[condition->value ? 1 : 2]]));
+      }
+    } else if (call != nullptr && (call->op == Intrinsic::Min || call->op == Intrinsic::Max)) {
+      std::optional<int64_t> value;
+      if (!AsksForLimit(id)) {
+        value = EvaluateInt(module_, id, {});
+      }
+      if (value) {
+        Become(id, IntLiteral{*value});
       }
     } else if (const auto* binary = std::get_if<Binary>(&expr);
                binary != nullptr && IsComparison(binary->op)) {
@@ -69,6 +82,35 @@ class Settling {
       asks |= call != nullptr && KindOf(call->op) == IntrinsicKind::Limit;
     });
     return asks;
+  }
+
+  /// What names of the text stand for.
+  ExprId Named(ExprId id) const {
+    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
+    const bool named = ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Let &&
+                       module_.symbols[ref->symbol].value;
+    return named ? Named(module_.symbols[ref->symbol].value) : id;
+  }
+
+  /// Of each tensor that is divided in so many.
+  std::map<TensorId, ExprId> Parts() const {
+    std::map<TensorId, ExprId> parts;
+    for (TensorId id : module_.tensors.Ids()) {
+      if (module_.tensors[id].in_parts) {
+        parts.emplace(id, PartsOf(module_, module_.tensors[id]));
+      }
+    }
+    return parts;
+  }
+
+  /// As many parts as ranks are what a shard has without them. Whether there are no other ones.
+  bool SettleParts(const std::map<TensorId, ExprId>& parts) {
+    bool all = true;
+    for (const auto& [tensor, number] : parts) {
+      module_.tensors[tensor].in_parts = EvaluateInt(module_, Named(number), {}) != ranks_;
+      all = all && !module_.tensors[tensor].in_parts;
+    }
+    return all;
   }
 
   bool IsOne(ExprId id) const {

@@ -68,7 +68,8 @@ struct Tensor {
   bool flagged = false;              // Buffer of a kernel: words of data that are their own flag
   bool symmetric = false;            // Buffer, or Param of a device: peers may write it
   std::optional<size_t> shard = {};  // Param of a graph: the axis of which each rank has a part,
-                                     // and whose extent is a quotient by the number of ranks
+                                     // and whose extent is a quotient by the number of parts
+  bool in_parts = false;  // of that: `shard n in p`, so many, which ranks share; else one for each
   // Param of integers, what the caller promises of its elements:
   bool distinct = false;               // no two are equal
   bool monotone = false;               // along the last axis, none is less than the one before

@@ -5,6 +5,7 @@
 
 #include "ir/printer.h"
 #include "ir/printer_impl.h"
+#include "ir/shard.h"
 #include "support/diagnostics.h"
 #include "support/unique_name.h"
 
@@ -217,8 +218,9 @@ std::string ExprPrinter::Type(const Tensor& tensor) const {
                                                          tensor.swizzled ? ", swizzle" : "");
   auto extent = [&](size_t i) {
     bool named = !tensor.indices.empty() && tensor.indices[i];
-    if (tensor.shard == i) {  // of the quotient the number of all elements is what was written
-      return "shard " + Expr(std::get<Binary>(module_.exprs[tensor.shape[i]]).left);
+    if (tensor.shard == i) {
+      std::string parts = tensor.in_parts ? " in " + Expr(PartsOf(module_, tensor)) : "";
+      return "shard " + Expr(WholeExtent(module_, tensor)) + parts;
     }
     return named ? OneAxis({tensor.indices[i], {}, tensor.shape[i]}) : Expr(tensor.shape[i]);
   };

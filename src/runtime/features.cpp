@@ -41,6 +41,7 @@ constexpr Feature kFeatures[] = {
     {"arrays", [](const Param& param) { return param.array; }, nullptr},
     {"tiles", [](const Param& param) { return param.tile.has_value(); }, nullptr},
     {"swizzle", [](const Param& param) { return param.tile && param.tile->swizzle; }, nullptr},
+    {"shared_parts", [](const Param& param) { return param.parts.has_value(); }, nullptr},
     {"sources", [](const Param& param) { return !param.sources.empty(); }, nullptr},
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
     {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},

@@ -82,6 +82,7 @@ struct Param {
   std::optional<Tile> tile;      // row-major without
   bool array = false;            // each element of the first axis has an address of its own
   std::optional<int64_t> shard;  // the axis of which each rank has a part
+  std::optional<Expr> parts;     // of that axis, where ranks share them; else one for each rank
   /// Names of tensors in a checkpoint, of which the first that is there counts. A name has places,
   /// `{l}`, for the indices of the leading axes.
   std::vector<std::string> sources;

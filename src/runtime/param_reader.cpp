@@ -5,6 +5,8 @@
 #include "runtime/dtype.h"
 #include "runtime/expr_reader.h"
 #include "runtime/names.h"
+#include "runtime/parts.h"
+#include "runtime/symmetric_memory.h"
 
 namespace etc::runtime {
 namespace {
@@ -194,6 +196,24 @@ Status ReadShard(const JsonObject& object, const manifest::Graph& graph, Param* 
   return graph.mesh ? Status{} : Bad(*value, "is given, but the graph has no `mesh`");
 }
 
+Status ReadParts(const JsonObject& object, const manifest::Graph& graph, Param* param) {
+  const JsonValue* value = object.Find("shard_parts");
+  if (value == nullptr) {
+    return {};
+  }
+  if (!param->shard) {
+    return Bad(*value, "is given, but the parameter has no `shard`");
+  }
+  ETC_RETURN_IF_BAD(ReadExpr(*value, graph, 1, kMostRanks, &param->parts.emplace()));
+  for (const int64_t ranks : graph.mesh->values) {
+    int64_t parts = 0;
+    if (Status status = CountParts(graph, *param, ranks, &parts); !status.Ok()) {
+      return Bad(*value, Cat("is wrong: ", status.message));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
@@ -212,6 +232,7 @@ Status ReadParam(const JsonValue& value, manifest::Graph* graph) {
   ETC_RETURN_IF_BAD(ReadLayout(object, &param));
   ETC_RETURN_IF_BAD(ReadSources(object, &param));
   ETC_RETURN_IF_BAD(ReadShard(object, *graph, &param));
+  ETC_RETURN_IF_BAD(ReadParts(object, *graph, &param));
   ETC_RETURN_IF_BAD(object.CheckKeys());
   graph->params.push_back(std::move(param));
   return {};

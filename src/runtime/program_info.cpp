@@ -5,7 +5,9 @@
 
 #include "etc/runtime.h"
 #include "runtime/c_api.h"
+#include "runtime/group.h"
 #include "runtime/handles.h"
+#include "runtime/parts.h"
 #include "runtime/sized.h"
 
 namespace etc::runtime {
@@ -145,6 +147,30 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
                                     param->shard ? 1 : 0,
                                     static_cast<int32_t>(param->shard.value_or(0))},
                      info);
+  });
+}
+
+etc_status etc_program_part(const etc_program* program, const char* graph, const char* param,
+                            int32_t rank, int32_t ranks, int32_t* part, int32_t* parts) {
+  return Guard([&]() -> Status {
+    ETC_NEED(program, param, part, parts);
+    const manifest::Graph* found = nullptr;
+    ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
+    ETC_RETURN_IF_BAD(CheckRanks(*found, ranks));
+    if (rank < 0 || rank >= ranks) {
+      return Fail(ETC_ERROR_ARGUMENT, "there is no rank ", rank, ": there are ", ranks,
+                  ", counted from 0");
+    }
+    const auto named = std::find_if(found->params.begin(), found->params.end(),
+                                    [&](const manifest::Param& one) { return one.name == param; });
+    if (named == found->params.end()) {
+      return Fail(ETC_ERROR_NOT_FOUND, "graph `", found->name, "` has no parameter `", param, "`");
+    }
+    int64_t count = 0;
+    ETC_RETURN_IF_BAD(CountParts(*found, *named, ranks, &count));
+    *part = static_cast<int32_t>(PartOf(rank, ranks, count));
+    *parts = static_cast<int32_t>(count);
+    return {};
   });
 }
 

@@ -14,27 +14,41 @@
 
 namespace etc {
 
-/// How the tensors of a graph are divided among its ranks: what is sharded along an axis, and each
-/// rank has a copy of the rest.
+/// How the tensors of a graph are divided among its ranks: what is sharded in parts along an axis,
+/// of which ranks that follow each other may have the same one, and each rank has a copy of the
+/// rest.
 class Shards {
  public:
-  Shards(const GraphView& graph, int32_t ranks);
+  /// The graph is one of the program's.
+  Shards(const Program& program, const GraphView& graph, int32_t ranks);
 
   int64_t ranks() const { return ranks_; }
-  /// Of all ranks together, by that of one.
+  /// Of all parts together, by that of one.
   std::vector<int64_t> WholeShape(const std::string& param, std::vector<int64_t> shape) const;
   TensorData PartOf(const TensorData& whole, int64_t rank) const;
-  /// The parts of all ranks, one behind the other: what a tensor with one more axis in front, for
-  /// the ranks, holds.
+  /// What all ranks have, one behind the other: what a tensor with one more axis in front, for the
+  /// ranks, holds.
   TensorData Parts(const TensorData& whole) const;
-  /// The whole tensor, of its parts one behind the other.
-  Bytes Whole(const TensorData& whole, const Bytes& parts) const;
+  /// The whole tensor, of what all ranks have, one behind the other. Of those that share a part,
+  /// the first one counts.
+  Bytes Whole(const TensorData& whole, const Bytes& results) const;
+  /// Says of such results in which element ranks that share a part differ; else empty.
+  std::string Unequal(const TensorData& whole, const Bytes& results) const;
 
  private:
-  std::optional<size_t> AxisOf(const std::string& param) const;
+  struct Axis {
+    size_t number = 0;
+    int64_t parts = 1;
+    std::vector<size_t> part_of;  // a rank
+
+    size_t FirstWith(size_t part) const;  // of the ranks
+  };
+
+  /// Null where each rank has all of it.
+  const Axis* AxisOf(const std::string& param) const;
 
   int64_t ranks_;
-  std::map<std::string, size_t> axes_;  // by parameter
+  std::map<std::string, Axis> axes_;  // by parameter
 };
 
 /// The tensors are those of all ranks together. With a process for each rank, all processes make
@@ -56,6 +70,7 @@ class GroupExecution : public Launcher {
   double Launch() override;
   Results Fetch() override;
   Bytes Whole(const TensorData& tensor, const Bytes& results) override;
+  std::string Unequal(const TensorData& tensor, const Bytes& results) override;
 
  private:
   /// A rank of this process.

@@ -42,6 +42,8 @@ class Launcher {
   virtual Results Fetch() = 0;
   /// The whole tensor, of its results.
   virtual Bytes Whole(const TensorData& tensor, const Bytes& results) = 0;
+  /// Says in what ranks differ that should have the same; empty where nothing does.
+  virtual std::string Unequal(const TensorData& tensor, const Bytes& results) = 0;
 };
 
 }  // namespace etc

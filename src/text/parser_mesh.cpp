@@ -1,6 +1,8 @@
 // What is said of ranks: the mesh, peers, and what is divided or symmetric.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "text/parser_impl.h"
 
 namespace etc {
@@ -40,7 +42,8 @@ void Parser::MeshItem() {
   module_->mesh = std::move(mesh);
 }
 
-/// `[t: n, 4]`: an axis without a name has an empty token. Of `shard n` each rank has a part.
+/// `[t: n, 4]`: an axis without a name has an empty token. Of `shard n` each rank has a part, of
+/// `shard n in p` one of so many.
 std::vector<ExprId> Parser::Extents(std::vector<Token>& names, Tensor& tensor) {
   std::vector<ExprId> extents;
   Expect(TokenKind::LeftBracket);
@@ -54,12 +57,15 @@ std::vector<ExprId> Parser::Extents(std::vector<Token>& names, Tensor& tensor) {
     }
     SourceRange word = Take().range;
     ExprId all = BracketedExpression();
+    ExprId parts = Accept(TokenKind::KeywordIn) ? BracketedExpression() : ExprId{};
     if (panicking_ || !MayShard(word, tensor)) {
       return;
     }
     tensor.shard = extents.size();
-    ExprId ranks = Add(SymbolRef{module_->mesh->size}, word.begin);
-    extents.push_back(Add(Binary{BinaryOp::Div, all, ranks}, word.begin, Height(all) + 1));
+    tensor.in_parts = bool(parts);
+    parts = parts ? parts : Add(SymbolRef{module_->mesh->size}, word.begin);
+    extents.push_back(Add(Binary{BinaryOp::Div, all, parts}, word.begin,
+                          std::max(Height(all), Height(parts)) + 1));
   });
   return extents;
 }

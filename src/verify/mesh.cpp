@@ -6,6 +6,7 @@
 
 #include "ir/peers.h"
 #include "ir/printer.h"
+#include "ir/shard.h"
 #include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/wording.h"
@@ -142,10 +143,36 @@ class MeshChecks {
     for (TensorId param : params) {
       const Tensor& tensor = module_.tensors[param];
       CheckTensor(tensor);
+      Parts(tensor);
       if (tensor.symmetric) {
         PeerError(tensor.range, fmt::format("`%{}` is {}, of which peers know nothing; a buffer "
                                             "may be symmetric",
                                             tensor.name, Describe(tensor)));
+      }
+    }
+  }
+
+  /// Each part belongs to as many ranks as any other.
+  void Parts(const Tensor& tensor) {
+    if (!tensor.in_parts || Find(PartsOf(module_, tensor), module_.rank)) {
+      return;
+    }
+    const ExprId id = PartsOf(module_, tensor);
+    const bool literal = std::holds_alternative<IntLiteral>(module_.exprs[id]);
+    const std::string text =
+        fmt::format("the number of parts of `%{}`, `{}`", tensor.name, Print(module_, id));
+    for (int64_t ranks : mesh_.values) {
+      std::optional<int64_t> parts = PartsAt(module_, tensor, ranks);
+      if (!parts) {
+        Error(module_.RangeOf(id), fmt::format("{}, is not made of constants and `{}` alone", text,
+                                               module_.symbols[mesh_.size].name));
+        return;
+      }
+      if (*parts < 1 || ranks % *parts != 0) {
+        Error(module_.RangeOf(id), fmt::format("{}{}, does not divide {} rank{}", text,
+                                               literal ? "" : fmt::format(" = {}", *parts), ranks,
+                                               ranks == 1 ? "" : "s"));
+        return;
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/shard.h"
 #include "ir/walk.h"
 #include "verify/wording.h"
 
@@ -245,19 +246,19 @@ void CheckFlagged(const Module& module, const Tensor& tensor, Diagnostics& diagn
   }
 }
 
-/// The ranks have equal parts. For one number of ranks: the extent is a quotient by it.
+/// The parts are equal. For one number of ranks.
 void CheckShard(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
-  ExprId extent = tensor.shape[*tensor.shard];
-  const auto& quotient = std::get<Binary>(module.exprs[extent]);
-  auto ranks = EvaluateInt(module, quotient.right, {});
-  if (ranks && !IsMultiple(module, quotient.left, *ranks)) {
-    auto constant = EvaluateInt(module, quotient.left, {});
-    bool literal = std::holds_alternative<IntLiteral>(module.exprs[quotient.left]);
-    diagnostics.Error(DiagnosticKind::Mesh, module.RangeOf(extent),
-                      fmt::format("dimension {} of `%{}` is `{}`{}, {}a multiple of {} ranks",
-                                  *tensor.shard, tensor.name, Print(module, quotient.left),
+  const ExprId whole = WholeExtent(module, tensor);
+  auto parts = EvaluateInt(module, PartsOf(module, tensor), {});
+  if (parts && !IsMultiple(module, whole, *parts)) {
+    auto constant = EvaluateInt(module, whole, {});
+    bool literal = std::holds_alternative<IntLiteral>(module.exprs[whole]);
+    diagnostics.Error(DiagnosticKind::Mesh, module.RangeOf(tensor.shape[*tensor.shard]),
+                      fmt::format("dimension {} of `%{}` is `{}`{}, {}a multiple of {} {}",
+                                  *tensor.shard, tensor.name, Print(module, whole),
                                   constant && !literal ? fmt::format(" = {}", *constant) : "",
-                                  constant ? "not " : "not at every size ", *ranks));
+                                  constant ? "not " : "not at every size ", *parts,
+                                  tensor.in_parts ? "parts" : "ranks"));
   }
 }
 

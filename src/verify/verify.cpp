@@ -12,7 +12,8 @@
 //   - Only symmetric buffers and events are written or notified at peers. Tasks read and wait for
 //     what their own rank has.
 //   - A share of a kernel that reaches into peers waits for them.
-//   - The extent of a sharded axis is a multiple of each number of ranks.
+//   - The extent of a sharded axis is a multiple of the number of its parts. That is known for each
+//     number of ranks, and divides it.
 // With a mesh, all that follows holds for each number of ranks, and the event flow is that of all
 // ranks together.
 // Constants (constants.cpp)

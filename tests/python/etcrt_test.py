@@ -45,6 +45,12 @@ graph @layers(%w: f32[3, 8] from "w.{i}", %y: inout f32[8]) {
 }
 """
 
+HEADS = """etir 1;
+mesh tp = 4;
+device @copy(%w: f32[1, 8], %y: out f32[8]) tasks (i: 8) { %y[i] = %w[0, i]; }
+graph @copies(%w: f32[shard 2 in 2, 8] from "w", %y: out f32[shard 32]) { call @copy(%w, %y); }
+"""
+
 
 def safetensors(tensors):
     header, data = {}, b""
@@ -88,6 +94,28 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(self.program.params()["w"],
                          etcrt.Param("in", "f32", ("2", "8"), 0, ("w.{i}",)))
         self.assertEqual(self.program.constants(), {"factor": 3.0})
+
+    def test_ranks_share_parts_of_a_checkpoint(self):
+        (self.path / "heads.etir").write_text(HEADS)
+        subprocess.run([os.environ["ETC"], "compile", self.path / "heads.etir", "--arch", "host",
+                        "-o", self.path / "heads.etca"], check=True)
+        group = etcrt.Group(self.path / "heads.etca", 4)
+        params = group.program.params()
+        self.assertEqual((params["w"].shard, params["y"].shard), (0, 0))
+        self.assertEqual([group.program.part("w", rank, 4) for rank in range(4)],
+                         [(0, 2), (0, 2), (1, 2), (1, 2)])
+        self.assertEqual(group.program.part("y", 3, 4), (3, 4))
+        w = np.random.default_rng(3).random((2, 8), dtype=np.float32)
+        checkpoint = self.checkpoint(w=w)
+        weights = [etcrt.Weights(group.program, checkpoint, rank=rank, ranks=4) for rank in range(4)]
+        found = [np.full(8, np.nan, dtype=np.float32) for _ in range(4)]
+        for member, mine, y in zip(group.members, weights, found):
+            member.bind_weights(mine)
+            member.bind(y=y)
+            member.set_sms(1)
+        group.launch()
+        group.synchronize()
+        np.testing.assert_array_equal(found, w[[0, 0, 1, 1]])
 
     def test_launch_with_numpy(self):
         x = np.random.default_rng(1).random((17, 8), dtype=np.float32)

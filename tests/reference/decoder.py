@@ -249,14 +249,15 @@ def new_tokens(batch, variant, rng):
     return np.array(counts, np.int32), contexts
 
 
-def sizes_of_ranks(config, tp, whole_experts=False):
+def sizes_of_ranks(config, tp, whole_experts=False, shared_heads=False):
     """Of a model of which each rank has heads, inner rows and tokens as the configuration counts them, or
-    whole experts in the place of inner rows."""
+    whole experts in the place of inner rows. With shared heads the model has as many KV heads as the
+    configuration, which are fewer than ranks."""
     if tp == 1:
         return {}
     inner = "moe_intermediate_size" if "num_experts" in config else "intermediate_size"
-    names = ("num_attention_heads", "num_key_value_heads", "num_experts" if whole_experts else inner,
-             "vocab_size")
+    names = ["num_attention_heads", "num_experts" if whole_experts else inner, "vocab_size"]
+    names += [] if shared_heads else ["num_key_value_heads"]
     return {name: tp * config[name] for name in names} | {"tp": tp}
 
 
@@ -264,13 +265,13 @@ def make(config_name, batch, rng, variant=None, tp=1):
     """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt", and in
     "last", where only the last row of each has logits. In "routing" the step also tells the weights of
     experts. Each of `tp` ranks has the sizes of the configuration. Variants of ranks are
-    "experts", where they have whole experts, and "idle", where none but the first rank's is chosen;
-    "experts+rows" is both."""
+    "experts", where they have whole experts, "idle", where none but the first rank's is chosen, and
+    "shared", where they share KV heads; "experts+rows" is both."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
     words = (variant or "").split("+")
-    variant = next((word for word in words if word not in ("", "experts", "idle")), None)
-    sizes = sizes_of_ranks(config, tp, "experts" in words)
+    variant = next((word for word in words if word not in ("", "experts", "idle", "shared")), None)
+    sizes = sizes_of_ranks(config, tp, "experts" in words, "shared" in words)
     config |= sizes
     if "idle" in words:
         config["idle_experts"] = range(config["num_experts"] // tp, config["num_experts"])

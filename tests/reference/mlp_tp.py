@@ -5,7 +5,7 @@ import numpy as np
 from tensors import Case, Expectation, random_f32
 
 DIM = "rows"
-HIDDEN, UNITS = 48, 96
+HIDDEN, UNITS = 48, 128
 
 
 def make(rows, rng, variant="2"):

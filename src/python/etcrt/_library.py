@@ -125,6 +125,8 @@ class ParamInfo(ctypes.Structure):
         ("array", ctypes.c_int64),
         ("sources", ctypes.POINTER(ctypes.c_char_p)),
         ("source_count", ctypes.c_int32),
+        ("has_shard", ctypes.c_int32),
+        ("shard", ctypes.c_int32),
     ]
 
 
@@ -207,6 +209,7 @@ _SIGNATURES = {
     "etc_program_graph": [_POINTER, _INT32, _TO(GraphInfo)],
     "etc_program_dim": [_POINTER, _TEXT, _INT32, _TO(DimInfo)],
     "etc_program_param": [_POINTER, _TEXT, _INT32, _TO(ParamInfo)],
+    "etc_program_part": [_POINTER, _TEXT, _TEXT, _INT32, _INT32, _TO(_INT32), _TO(_INT32)],
     "etc_pack": [_POINTER, _TEXT, _TEXT, _TO(_INT64), _INT32, _POINTER, _POINTER],
     "etc_pack_device": [_POINTER, _TEXT, _TEXT, _TO(_INT64), _INT32, _POINTER, _POINTER, _POINTER],
     "etc_instance_create": [_POINTER, _TEXT, _TO(_POINTER)],

@@ -19,13 +19,15 @@ class Tile(NamedTuple):
 
 class Param(NamedTuple):
     """A parameter: `extents` as text, one for each axis. `array`: of an array of tensors, how many
-    it has, which is the first extent; else 0. `sources`: what it is called in a checkpoint."""
+    it has, which is the first extent; else 0. `sources`: what it is called in a checkpoint. `shard`:
+    the axis of which each rank has a part (`Program.part`), if there is one."""
 
     access: str
     dtype: str
     extents: Tuple[str, ...]
     array: int = 0
     sources: Tuple[str, ...] = ()
+    shard: Optional[int] = None
 
 
 def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:
@@ -106,8 +108,18 @@ class Program:
             extents = tuple(info.extents[axis].decode() for axis in range(info.rank))
             sources = tuple(info.sources[i].decode() for i in range(info.source_count))
             params[info.name.decode()] = Param(ACCESS[info.access], DTYPES[info.dtype], extents,
-                                               info.array, sources)
+                                               info.array, sources,
+                                               info.shard if info.has_shard else None)
         return params
+
+    def part(self, name: str, rank: int, ranks: int,
+             graph: Optional[str] = None) -> Tuple[int, int]:
+        """Which of how many parts of a parameter a rank of so many has: (0, 1) where it has all. Ranks
+        that follow each other may have the same one."""
+        part, parts = ctypes.c_int32(), ctypes.c_int32()
+        call("etc_program_part", self.handle, encoded(graph), encoded(name), rank, ranks,
+             ctypes.byref(part), ctypes.byref(parts))
+        return part.value, parts.value
 
     def tiles(self, graph: Optional[str] = None) -> Dict[str, Tile]:
         """Of the parameters that are stored in tiles."""

@@ -5,6 +5,7 @@
 
 #include "runtime/dtype.h"
 #include "runtime/manifest_expr.h"
+#include "runtime/parts.h"
 
 namespace etc::runtime {
 namespace {
@@ -52,7 +53,7 @@ class Planner {
   }
 
   void Run() {
-    if (!TakeShape()) {
+    if (!TakeShape() || !CountParts()) {
       return;
     }
     const std::string& source = ChooseSource();
@@ -108,6 +109,15 @@ class Planner {
     return true;
   }
 
+  bool CountParts() {
+    if (Status status = runtime::CountParts(graph_, param_, share_.ranks, &cut_); !status.Ok()) {
+      Problem(status.message);
+      return false;
+    }
+    own_ = PartOf(share_.rank, share_.ranks, cut_);
+    return true;
+  }
+
   /// The first name whose first tensor is there; the first of all where none is.
   const std::string& ChooseSource() const {
     for (const std::string& source : param_.sources) {
@@ -131,7 +141,7 @@ class Planner {
         indices[axis] = rest % weights_.shape[axis];
         rest /= weights_.shape[axis];
         if (param_.shard == static_cast<int64_t>(axis)) {
-          indices[axis] += share_.rank * weights_.shape[axis];
+          indices[axis] += own_ * weights_.shape[axis];
         }
       }
       is_whole &= TakePart(prefix_ + FillName(source, indices), places);
@@ -139,20 +149,20 @@ class Planner {
     return is_whole;
   }
 
-  /// Of a parameter of which each rank has a part.
+  /// Of a parameter of which ranks have parts.
   void TakeRuns(size_t places) {
     whole_ = weights_.shape;
-    if (!param_.shard || share_.ranks == 1) {
+    if (cut_ == 1) {
       return;
     }
     const auto axis = static_cast<size_t>(*param_.shard);
-    whole_[axis] *= share_.ranks;
+    whole_[axis] *= cut_;
     if (axis < places) {
       return;  // the places in a name are those of all ranks: see TakeParts
     }
     const int64_t length = std::accumulate(weights_.shape.begin() + *param_.shard,
                                            weights_.shape.end(), int64_t{1}, std::multiplies<>());
-    weights_.runs = {length, share_.rank * length, share_.ranks * length};
+    weights_.runs = {length, own_ * length, cut_ * length};
   }
 
   bool TakePart(const std::string& name, size_t places) {
@@ -195,7 +205,9 @@ class Planner {
   const RankOf share_;
   WeightPlan& plan_;
   std::vector<std::optional<int64_t>> dims_;  // that of the mesh alone is known
-  std::vector<int64_t> whole_;                // the shape of all ranks' parts together
+  std::vector<int64_t> whole_;                // the shape of all parts together
+  int64_t cut_ = 1;                           // in so many parts,
+  int64_t own_ = 0;                           // of which the rank has this one
   ParamWeights weights_;
 };
 

@@ -52,6 +52,17 @@ manifest::Graph Sharded(int64_t axis, bool tiled) {
   return graph;
 }
 
+/// The same of four ranks, with as many parts.
+manifest::Graph SharedByFour(int64_t axis) {
+  manifest::Graph graph = Sharded(axis, false);
+  graph.dims = {{"tp", 4, 4, 1}};
+  graph.mesh = {0, {4}};
+  manifest::Param& param = graph.params[0];
+  param.parts = Number(kRanks);
+  param.shape[static_cast<size_t>(axis)].args[1] = Number(kRanks);
+  return graph;
+}
+
 struct Folder {
   explicit Folder(const std::string& file) {
     dir.Write("model.safetensors", file);
@@ -143,6 +154,20 @@ TEST_CASE("a rank's part is packed as a tensor of its own") {
     CHECK(Filled(plan, 1 << 20) == packed);
     CHECK(FilledByDevice(plan, 64) == packed);
     CHECK(FilledByDevice(plan, 1 << 20) == packed);
+  }
+}
+
+TEST_CASE("ranks that follow each other share a part") {
+  Folder folder(TwoTensors());
+  for (const int64_t axis : {0, 1, 2}) {
+    for (const int64_t rank : {0, 1, 2, 3}) {
+      CAPTURE(axis);
+      CAPTURE(rank);
+      const manifest::Graph graph = SharedByFour(axis);
+      const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {rank, 4});
+      REQUIRE(plan.problems.empty());
+      CHECK(Filled(plan, 4096) == Expected(rank / 2, axis));
+    }
   }
 }
 
