@@ -14,26 +14,14 @@
 
 namespace etc {
 
-/// Task b norms row b.
-struct AllRows {
-  template <class Args>
-  static ETC_DEVICE i64 RowOf(const Args&, int b) {
-    return b;
-  }
-  template <class Args>
-  static ETC_DEVICE bool Exists(const Args&, i64) {
-    return true;
-  }
-  /// Calls store(y).
-  template <class Args, class Body>
-  static ETC_DEVICE void ForEachY(const Args& args, Body store) {
-    store(args.y);
-  }
-};
+/// Four elements, to y as it is or wherever else it is.
+template <class Words>
+ETC_DEVICE void StoreNormed(bf16* y, i64 at, Words words) {
+  *reinterpret_cast<Words*>(y + at) = words;
+}
 
-/// `Rows` says which row a task norms, and where it goes.
-template <class Config, class Args, class Rows>
-struct AddNormOf {
+template <class Config, class Args>
+struct AddNorm {
   static constexpr int kDepth = int(Args::residual_1);
   static constexpr int kSplitK = int(Args::partials_0);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
@@ -47,14 +35,10 @@ struct AddNormOf {
     PrefetchNorm(consumer, args.norm, kDepth);
   }
 
-  ETC_DEVICE AddNormOf(Consumer&, const Args&) {}
+  ETC_DEVICE AddNorm(Consumer&, const Args&) {}
 
-  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int task) {
-    i64 b = Rows::RowOf(args, task);
-    if (!Rows::Exists(args, b)) {
-      return;
-    }
-    i64 row = b * kDepth;
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
+    i64 row = i64(b) * kDepth;
     // Zeros where the last round has none, or the compiler would keep the task before's.
     Words olds[kRounds] = {}, norms[kRounds] = {};
     float values[kRounds][4] = {};
@@ -62,7 +46,7 @@ struct AddNormOf {
       olds[round] = *reinterpret_cast<const Words*>(args.residual + row + k);
       norms[round] = *reinterpret_cast<const Words*>(args.norm + k);
     });
-    Add(consumer, args, i64(task) * kDepth, olds, values);
+    Add(consumer, args, row, olds, values);
     float squares = 0;
     ForRounds<kDepth>(consumer, [&](int round, int k) {
       float(&value)[4] = values[round];
@@ -82,7 +66,7 @@ struct AddNormOf {
       Unpack(norms[round], norm);
       Words result{PackBf16(value[0] * scale * norm[0], value[1] * scale * norm[1]),
                    PackBf16(value[2] * scale * norm[2], value[3] * scale * norm[3])};
-      Rows::ForEachY(args, [&](bf16* y) { *reinterpret_cast<Words*>(y + row + k) = result; });
+      StoreNormed(args.y, row + k, result);
     });
   }
 
@@ -97,14 +81,14 @@ struct AddNormOf {
   }
 
   /// The old values and all partials, of which all are fetched before the first is needed.
-  static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 partial_row,
+  static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 row,
                              const Words (&olds)[kRounds], float (&sums)[kRounds][4]) {
     i64 stride = args.partials_1 * kDepth;
     Vec4 partials[kRounds][kSplitK] = {};
     ForRounds<kDepth>(consumer, [&](int round, int k) {
 #pragma unroll
       for (int p = 0; p < kSplitK; ++p) {
-        partials[round][p] = LoadGlobal(args.partials + p * stride + partial_row + k);
+        partials[round][p] = LoadGlobal(args.partials + p * stride + row + k);
       }
     });
     ForRounds<kDepth>(consumer, [&](int round, int) {
@@ -120,11 +104,6 @@ struct AddNormOf {
   }
 
   SumOfAll sum_;
-};
-
-template <class Config, class Args>
-struct AddNorm : AddNormOf<Config, Args, AllRows> {
-  using AddNormOf<Config, Args, AllRows>::AddNormOf;
 };
 
 }  // namespace etc

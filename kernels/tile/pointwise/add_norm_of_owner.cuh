@@ -10,26 +10,65 @@
 
 namespace etc {
 
-template <int ranks>
-struct OwnedRows {
-  template <class Args>
-  static ETC_DEVICE i64 RowOf(const Args& args, int j) {
-    return i64(j) * ranks + args.dims.peers.rank;
-  }
-  template <class Args>
-  static ETC_DEVICE bool Exists(const Args& args, i64 row) {
-    return row < args.residual_0;
-  }
-  template <class Args, class Body>
-  static ETC_DEVICE void ForEachY(const Args& args, Body store) {
-    args.dims.peers.template ForEach<ranks>(args.y.own, store);
-  }
+/// What an AddNorm stores to each of so many ranks.
+template <int ranks, class Peers>
+struct AtEveryRank {
+  bf16* own;
+  const Peers& peers;
 };
+template <class Words, int ranks, class Peers>
+ETC_DEVICE void StoreNormed(const AtEveryRank<ranks, Peers>& y, i64 at, Words words) {
+  y.peers.template ForEach<ranks>(
+      y.own + at, [&](bf16* elements) { *reinterpret_cast<Words*>(elements) = words; });
+}
 
 template <class Config, class Args>
-struct AddNormOfOwner : AddNormOf<Config, Args, OwnedRows<int(Args::partials_0)>> {
-  using Base = AddNormOf<Config, Args, OwnedRows<int(Args::partials_0)>>;
-  using Base::AddNormOf;
+class AddNormOfOwner {
+  static constexpr int kRanks = int(Args::partials_0);
+
+  /// Row j of it is the j-th that the rank owns.
+  struct View {
+    static constexpr i64 residual_1 = Args::residual_1;
+    static constexpr i64 partials_0 = Args::partials_0;
+    bf16* residual;
+    const float* partials;
+    i64 partials_1;
+    const bf16* norm;
+    AtEveryRank<kRanks, decltype(Args::dims.peers)> y;
+  };
+  using Norm = AddNorm<Config, View>;
+
+ public:
+  static constexpr int kSlotBytes = 0;
+  static constexpr int kScratchBytes = Norm::kScratchBytes;
+
+  static ETC_DEVICE void Load(Loader&, const Args&, int) {}
+
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
+    PrefetchNorm(consumer, args.norm, int(Args::residual_1));
+  }
+
+  ETC_DEVICE AddNormOfOwner(Consumer& consumer, const Args& args)
+      : norm_(consumer, Seen(args, 0)) {}
+
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int j) {
+    i64 b = i64(j) * kRanks + args.dims.peers.rank;
+    if (b < args.residual_0) {
+      norm_.Run(consumer, Seen(args, (b - j) * Args::residual_1), j);
+    }
+  }
+
+ private:
+  /// With row j of the rank so many elements behind row j of all.
+  static ETC_DEVICE View Seen(const Args& args, i64 behind) {
+    return {args.residual + behind,
+            args.partials,
+            args.partials_1,
+            args.norm,
+            {args.y.own + behind, args.dims.peers}};
+  }
+
+  Norm norm_;
 };
 
 }  // namespace etc
