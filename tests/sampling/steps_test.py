@@ -206,6 +206,12 @@ class RanksTest(Model):
         one = self.texts(self.decoder(self.compiled("one"), sampling=()), 1, 6)
         self.assertEqual(self.texts(self.decoder(self.compiled("two", "-D", "tp=2"), sampling=()), 1, 6), one)
 
+    @unittest.skipIf(DEVICE is not None, "of the host, which has four ranks")
+    def test_ranks_that_share_kv_heads_make_the_text_of_one(self):
+        one = self.texts(self.decoder(self.compiled("one"), sampling=()), 1, 6)
+        four = self.decoder(self.compiled("four", "-D", "tp=4"), sampling=())
+        self.assertEqual(self.texts(four, 1, 6), one)
+
     def test_steps_of_two_ranks_follow_each_other(self):
         program = self.compiled("drawing", "-D", "tp=2", "-D", "sampling=true")
         alone = self.texts(self.decoder(program), 1, 12)
