@@ -47,6 +47,13 @@ struct Peers {
       body(Moved(own, DistanceBehind<of_ranks>(i)));
     }
   }
+  /// Of symmetric slots [of_ranks, rows, columns], the row of the own slot where row b has its sum
+  /// made: at rank b % of_ranks, which owns it, as its row b / of_ranks.
+  template <int of_ranks, class T>
+  ETC_DEVICE T* RowAtOwner(T* slots, i64 rows, i64 columns, int b) const {
+    i64 place = rank * rows + u32(b) / u32(of_ranks);
+    return At(slots + place * columns, u32(b) % u32(of_ranks));
+  }
   /// What lies so many bytes behind.
   template <class T>
   static ETC_DEVICE T* Moved(T* own, i64 bytes) {

@@ -52,20 +52,14 @@ class Settling {
         Become(id, Expr(module_.exprs[call->args[condition->value ? 1 : 2]]));
       }
     } else if (call != nullptr && (call->op == Intrinsic::Min || call->op == Intrinsic::Max)) {
-      std::optional<int64_t> value;
-      if (!AsksForLimit(id)) {
-        value = EvaluateInt(module_, id, {});
-      }
-      if (value) {
+      std::optional<int64_t> value = EvaluateInt(module_, id, {});
+      if (value && !AsksForLimit(id)) {
         Become(id, IntLiteral{*value});
       }
     } else if (const auto* binary = std::get_if<Binary>(&expr);
                binary != nullptr && IsComparison(binary->op)) {
-      std::optional<bool> holds;
-      if (!AsksForLimit(id)) {
-        holds = EvaluateBool(module_, id, {});
-      }
-      if (holds) {
+      std::optional<bool> holds = EvaluateBool(module_, id, {});
+      if (holds && !AsksForLimit(id)) {
         Become(id, BoolLiteral{*holds});
       }
     } else if (binary != nullptr && ranks_ == 1 && IsOne(binary->right) &&

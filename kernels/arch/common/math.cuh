@@ -39,6 +39,16 @@ ETC_DEVICE float GroupSum(float value) {
   return value;
 }
 
+/// The sum of the values of a warp's lanes up to this one.
+ETC_DEVICE int SumUpToLane(int lane, int value) {
+#pragma unroll
+  for (int offset = 1; offset < 32; offset *= 2) {
+    int other = __shfl_sync(0xffffffffu, value, (lane - offset) & 31);
+    value += lane >= offset ? other : 0;
+  }
+  return value;
+}
+
 /// The largest value among the lanes whose numbers differ in the bits from `lowest` on below `end`
 /// only, in each of them.
 template <int lowest, int end>

@@ -87,14 +87,11 @@ struct send : EpilogueBase {
 
 /// The same at the rank that owns the column, as y [rank, b, n % own]: rank r owns `own` from r own
 /// on.
-struct send_to_owner : EpilogueBase {
+struct send_to_owner : send {
   template <class Args>
   static constexpr int kOwn = int(Args::y_2);
   template <class Args>
   static constexpr int kColumns = int(Args::y_0) * kOwn<Args>;
-  static constexpr int kInputs = 1;
-  template <class Args>
-  static constexpr bool kReadsPlain = false;
 
   template <int run, class Args>
   static ETC_DEVICE i64 Operand(const Args& args, i64, i64 n) {

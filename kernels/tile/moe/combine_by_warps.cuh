@@ -14,6 +14,7 @@
 #include "arch/sm90/memory.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
+#include "tile/moe/combine_experts.cuh"
 
 namespace etc {
 
@@ -69,20 +70,15 @@ class CombineByWarps {
     }
   };
 
-  /// Four bf16.
-  struct alignas(8) Words {
-    u32 low, high;
-  };
-
   /// Four outputs of each piece from n on, below `last`.
   static ETC_DEVICE void Combine(const Args& args, const Choices& choices, int b, int n, int last) {
     i64 row = i64(b) * kOutputs;
-    Words old[kPieces] = {};
+    FourBf16 old[kPieces] = {};
     Vec4 found[kPieces][kTop];
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
       if (n + i * kPiece < last) {
-        old[i] = *reinterpret_cast<const Words*>(args.residual + row + n + i * kPiece);
+        old[i] = *reinterpret_cast<const FourBf16*>(args.residual + row + n + i * kPiece);
       }
     }
 #pragma unroll
@@ -97,15 +93,10 @@ class CombineByWarps {
       float sums[4] = {};
 #pragma unroll
       for (int s = 0; s < kTop; ++s) {
-        sums[0] = fmaf(choices.weights[s], BitsToFloat(found[i][s].x), sums[0]);
-        sums[1] = fmaf(choices.weights[s], BitsToFloat(found[i][s].y), sums[1]);
-        sums[2] = fmaf(choices.weights[s], BitsToFloat(found[i][s].z), sums[2]);
-        sums[3] = fmaf(choices.weights[s], BitsToFloat(found[i][s].w), sums[3]);
+        AddWeighted(sums, choices.weights[s], found[i][s]);
       }
       if (n + i * kPiece < last) {
-        *reinterpret_cast<Words*>(args.y + row + n + i * kPiece) =
-            Words{PackBf16(LowBf16(old[i].low) + sums[0], HighBf16(old[i].low) + sums[1]),
-                  PackBf16(LowBf16(old[i].high) + sums[2], HighBf16(old[i].high) + sums[3])};
+        *reinterpret_cast<FourBf16*>(args.y + row + n + i * kPiece) = Added(old[i], sums);
       }
     }
   }

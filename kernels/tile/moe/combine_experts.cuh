@@ -19,6 +19,22 @@ namespace etc {
 
 ETC_OPTION(CombinesForOwners, owned, bool, false);
 
+/// Of four neighbouring outputs.
+ETC_DEVICE void AddWeighted(float (&sums)[4], float weight, Vec4 found) {
+  sums[0] = fmaf(weight, BitsToFloat(found.x), sums[0]);
+  sums[1] = fmaf(weight, BitsToFloat(found.y), sums[1]);
+  sums[2] = fmaf(weight, BitsToFloat(found.z), sums[2]);
+  sums[3] = fmaf(weight, BitsToFloat(found.w), sums[3]);
+}
+
+struct alignas(8) FourBf16 {
+  u32 low, high;
+};
+ETC_DEVICE FourBf16 Added(FourBf16 old, const float (&sums)[4]) {
+  return {PackBf16(LowBf16(old.low) + sums[0], HighBf16(old.low) + sums[1]),
+          PackBf16(LowBf16(old.high) + sums[2], HighBf16(old.high) + sums[3])};
+}
+
 template <class Args, class = void>
 struct AddsResidual {
   static constexpr bool value = false;
@@ -75,10 +91,7 @@ class CombineExperts {
       float sums[4] = {};
 #pragma unroll
       for (int s = 0; s < kTop; ++s) {
-        sums[0] = fmaf(weight[s], BitsToFloat(found[s].x), sums[0]);
-        sums[1] = fmaf(weight[s], BitsToFloat(found[s].y), sums[1]);
-        sums[2] = fmaf(weight[s], BitsToFloat(found[s].z), sums[2]);
-        sums[3] = fmaf(weight[s], BitsToFloat(found[s].w), sums[3]);
+        AddWeighted(sums, weight[s], found[s]);
       }
       Store(args, b, n, sums);
     }
@@ -95,37 +108,25 @@ class CombineExperts {
     }
   }
 
-  /// Four bf16.
-  struct alignas(8) Words {
-    u32 low, high;
-  };
   template <class A>
   static ETC_DEVICE void Store(const A& args, int b, int n, const float (&sums)[4]) {
     i64 at = i64(b) * kOutputs + n;
     if constexpr (AddsResidual<A>::value) {
-      Words old = *reinterpret_cast<const Words*>(args.residual + at);
-      *reinterpret_cast<Words*>(args.y + at) =
-          Words{PackBf16(LowBf16(old.low) + sums[0], HighBf16(old.low) + sums[1]),
-                PackBf16(LowBf16(old.high) + sums[2], HighBf16(old.high) + sums[3])};
+      FourBf16 old = *reinterpret_cast<const FourBf16*>(args.residual + at);
+      *reinterpret_cast<FourBf16*>(args.y + at) = Added(old, sums);
     } else {
       Vec4 words{FloatToBits(sums[0]), FloatToBits(sums[1]), FloatToBits(sums[2]),
                  FloatToBits(sums[3])};
       if constexpr (CombinesForOwners<Config>::value) {
-        SendToOwner(args, b, n, words);
+        float* row =
+            args.dims.peers.template RowAtOwner<int(A::y_0)>(args.y.own, args.y_1, kOutputs, b);
+        StoreGlobal(row + n, words);
       } else if constexpr (SendsSums<A>::value) {
         Send(args, at, words);
       } else {
         StoreGlobal(args.y + at, words);
       }
     }
-  }
-
-  template <class A>
-  static ETC_DEVICE void SendToOwner(const A& args, int b, int n, Vec4 words) {
-    constexpr u32 kRanks = u32(A::y_0);
-    const auto& peers = args.dims.peers;
-    i64 place = peers.rank * args.y_1 + u32(b) / kRanks;
-    StoreGlobal(peers.At(args.y.own + place * kOutputs + n, u32(b) % kRanks), words);
   }
 
   /// To all ranks.

@@ -163,13 +163,7 @@ class ListExperts {
     for (int i = 0; i < kOwn; ++i) {
       own += places(first + i);
     }
-    int before = own;
-#pragma unroll
-    for (int offset = 1; offset < 32; offset *= 2) {
-      int other = __shfl_sync(0xffffffffu, before, (consumer.lane - offset) & 31);
-      before += consumer.lane >= offset ? other : 0;
-    }
-    before -= own;
+    int before = SumUpToLane(consumer.lane, own) - own;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       if (first + i < kExperts) {

@@ -1,21 +1,12 @@
 // The tokens of one expert, from the marks that MarkChoices leaves.
 #pragma once
 
+#include "arch/common/math.cuh"
 #include "arch/sm90/memory.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
-
-/// The sum of the values of the lanes up to this one.
-ETC_DEVICE int SumUpToLane(int lane, int value) {
-#pragma unroll
-  for (int offset = 1; offset < 32; offset *= 2) {
-    int other = __shfl_sync(0xffffffffu, value, (lane - offset) & 31);
-    value += lane >= offset ? other : 0;
-  }
-  return value;
-}
 
 /// A column of marks [blocks, experts], bit i of word w for token 32 w + i. A warp goes through it,
 /// a block to a lane.

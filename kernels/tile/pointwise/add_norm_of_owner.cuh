@@ -39,13 +39,13 @@ class AddNormOfOwner {
   using Norm = AddNorm<Config, View>;
 
  public:
-  static constexpr int kSlotBytes = 0;
+  static constexpr int kSlotBytes = Norm::kSlotBytes;
   static constexpr int kScratchBytes = Norm::kScratchBytes;
 
   static ETC_DEVICE void Load(Loader&, const Args&, int) {}
 
-  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
-    PrefetchNorm(consumer, args.norm, int(Args::residual_1));
+  static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int j) {
+    Norm::Prefetch(consumer, Seen(args, 0), j);
   }
 
   ETC_DEVICE AddNormOfOwner(Consumer& consumer, const Args& args)

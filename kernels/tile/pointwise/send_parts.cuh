@@ -9,7 +9,6 @@
 
 #include "arch/common/types.cuh"
 #include "arch/sm90/memory.cuh"
-#include "engine/peers.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
@@ -78,16 +77,10 @@ template <class Args>
 struct SlotOfOwner {
   float* row;
 
-  ETC_DEVICE SlotOfOwner(const Args& args, int b) : row(OwnersRow(args, args.slots, b)) {}
+  ETC_DEVICE SlotOfOwner(const Args& args, int b)
+      : row(args.dims.peers.template RowAtOwner<int(Args::slots_0)>(args.slots.own, args.slots_1,
+                                                                    Args::slots_2, b)) {}
   ETC_DEVICE void Store(const Args&, int i, Vec4 words) const { StoreGlobal(row + i, words); }
-
- private:
-  static ETC_DEVICE float* OwnersRow(const Args& args, AtPeers<float*> slots, int b) {
-    constexpr u32 kRanks = u32(Args::slots_0);
-    const auto& peers = args.dims.peers;
-    i64 place = peers.rank * args.slots_1 + u32(b) / kRanks;
-    return peers.At(slots.own + place * Args::slots_2, u32(b) % kRanks);
-  }
 };
 
 template <class Config, class Args>
