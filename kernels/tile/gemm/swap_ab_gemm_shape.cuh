@@ -7,10 +7,12 @@
 //   k of a ring slot   256 with split k, else 128; a rest is as if zeros stood behind it
 //
 //   largest batch      16      32      64      128
-//   kColumns (N)       16 *    32      64      128       * 32 without split k
-//   k of a stage       128     128     64 **   64        128 with two blocks of rows, ** without
-//   split k bytes of stages    32 KB   48 KB   64 KB   80 KB     3 to 5 stages in as many bytes k
-//   of a step        64, or 32 with two blocks of rows, whose sums take most registers
+//   kColumns (N)       16 *    32      64      128
+//   k of a stage       128     128     64 **   64        128 with two blocks of rows
+//   bytes of stages    32 KB   48 KB   64 KB   80 KB     3 to 5 stages in as many bytes
+//   k of a step        64, or 32 with two blocks of rows, whose sums take most registers
+//
+//   * 32 without split k   ** 128 without split k
 #pragma once
 
 #include "arch/common/types.cuh"
