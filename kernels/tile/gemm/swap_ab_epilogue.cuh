@@ -20,6 +20,23 @@ class SwapAbEpilogue {
   using Activations = SwapAbActivations<Config, Args>;
 
  public:
+  /// Ends a task with what its main loop has summed up.
+  static ETC_DEVICE void End(Consumer& consumer, const Args& args, const Activations& x, int m,
+                             int p, const float (&sums)[Shape::kBlocks][kColumns / 2]) {
+    if constexpr (Shape::kSplits) {
+      float ends[kEndColumns / 2];
+      Exchange(consumer, x, sums[0], ends);
+      consumer.Sync();
+      Store(consumer, args, x.group, m, p, 0, ends);
+    } else {
+#pragma unroll
+      for (int block = 0; block < Shape::kBlocks; ++block) {
+        Store(consumer, args, x.group, m, p, block, sums[block]);
+      }
+    }
+  }
+
+ private:
   /// Columns whose sums a thread ends with.
   static constexpr int kEndColumns = Shape::kSplits ? kColumns / 2 : kColumns;
 
@@ -129,7 +146,6 @@ class SwapAbEpilogue {
     }
   }
 
- private:
   /// What the epilogue adds, of column `lane / 4` of every 8, two neighbours of its row at a time.
   struct Residuals {
     static constexpr bool kAny = IsSame<Epilogue, residual>::value;

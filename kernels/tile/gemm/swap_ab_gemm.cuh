@@ -70,17 +70,7 @@ class SwapAbGemm {
       loop_.x.FetchFirst(args);
     }
     loop_.Multiply(consumer, args, p, sums);
-    if constexpr (Shape::kSplits) {
-      float ends[Epilogue::kEndColumns / 2];
-      Epilogue::Exchange(consumer, loop_.x, sums[0], ends);
-      consumer.Sync();
-      Epilogue::Store(consumer, args, loop_.x.group, m, p, 0, ends);
-    } else {
-#pragma unroll
-      for (int block = 0; block < Shape::kBlocks; ++block) {
-        Epilogue::Store(consumer, args, loop_.x.group, m, p, block, sums[block]);
-      }
-    }
+    Epilogue::End(consumer, args, loop_.x, m, p, sums);
   }
 
  private:

@@ -74,20 +74,9 @@ class ListedGemm {
   /// A task's first columns.
   template <int kColumns>
   ETC_DEVICE void Multiply(Consumer& consumer, const View& view, int m) {
-    using Epilogue = SwapAbEpilogue<GemmConfig, View, kColumns>;
     float sums[Shape::kBlocks][kColumns / 2] = {};
     loop_.Multiply(consumer, view, 0, sums);
-    if constexpr (Shape::kSplits) {
-      float ends[Epilogue::kEndColumns / 2];
-      Epilogue::Exchange(consumer, loop_.x, sums[0], ends);
-      consumer.Sync();
-      Epilogue::Store(consumer, view, loop_.x.group, m, 0, 0, ends);
-    } else {
-#pragma unroll
-      for (int block = 0; block < Shape::kBlocks; ++block) {
-        Epilogue::Store(consumer, view, loop_.x.group, m, 0, block, sums[block]);
-      }
-    }
+    SwapAbEpilogue<GemmConfig, View, kColumns>::End(consumer, view, loop_.x, m, 0, sums);
   }
 
   /// On their way: nothing waits for them here.
