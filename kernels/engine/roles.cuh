@@ -314,6 +314,27 @@ ETC_DEVICE void RunTask(Kernel& kernel, [[maybe_unused]] const Await& await, Con
   }
 }
 
+/// Whether a kernel's loader waits for what its tasks wait for at the place where it needs that:
+/// Load then has an optional last parameter, which all lanes call with the Loader.
+template <class Kernel, class = void>
+struct AwaitsLoads {
+  static constexpr bool value = false;
+};
+template <class Kernel>
+struct AwaitsLoads<Kernel, typename Kernel::LoadAwaitsItself> {
+  static constexpr bool value = true;
+};
+template <class Kernel, class Await, class Args, class... Coordinates>
+ETC_DEVICE void LoadTask(const Await& await, Loader& loader, const Args& args,
+                         Coordinates... task) {
+  if constexpr (AwaitsLoads<Kernel>::value) {
+    Kernel::Load(loader, args, int(task)..., await);
+  } else {
+    await(loader);
+    Kernel::Load(loader, args, int(task)...);
+  }
+}
+
 // A kernel's Prefetch is optional; the argument of type int prefers the overload that calls it.
 template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Coordinates... task)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/cxx_body.h"
 #include "support/diagnostics.h"
 
@@ -27,6 +29,10 @@ namespace {
 /// no peers would compile and write to the own rank alone.
 bool IsAtPeers(const RaisedDevice& device, const Tensor& param) {
   return device.impl != nullptr && param.symmetric;
+}
+bool IsFetched(const RaisedDevice& device, TensorId param) {
+  return device.impl != nullptr &&
+         std::ranges::find(device.impl->fetched, param) != device.impl->fetched.end();
 }
 std::string AtPeersType(const std::string& type) { return fmt::format("AtPeers<{}>", type); }
 
@@ -67,6 +73,9 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const RaisedDevice& ra
       out.Line(fmt::format("int {}_slice;", tensor.name));
       out.Line(fmt::format("static constexpr int {0}_box_0 = {1}, {0}_box_1 = {2};", tensor.name,
                            box->second[0], box->second[1]));
+    }
+    if (IsFetched(raised_device, id)) {
+      out.Line(fmt::format("bool {}_computed;", tensor.name));
     }
   }
   if (!device.scalars.empty()) {
@@ -137,6 +146,9 @@ void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare
       out.Line(fmt::format("args.{}_map = &params.maps[{}];", param.name, map->second));
       out.Line(fmt::format("args.{}_slice = {};", param.name,
                            SliceNumber(scope, argument.tensor, argument.indices)));
+    }
+    if (IsFetched(callee, device.params[i])) {
+      out.Line(fmt::format("args.{}_computed = {};", param.name, raised.fetched.contains(i)));
     }
     for (size_t axis = 0; axis < param.shape.size(); ++axis) {
       if (!scope.raised().tensors.at(device.params[i]).extents[axis]) {

@@ -104,16 +104,25 @@ void RoleTasks::WriteLoads(const RaisedShare& share, const Device& device, TaskL
   if (behind) {
     out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
   }
-  if (share.fetches) {
+  bool fetches = !share.fetched.empty();
+  if (fetches) {
     WriteFetchWaits(share.enter_waits, share);
   }
   loop.Open(loop.Step());
-  if (share.fetches) {
+  bool hands_waits = fetches && share.hands_waits && !share.waits.empty();
+  if (hands_waits) {
+    out_.Open("const auto await = [&](auto& loader) {");
+  }
+  if (fetches) {
     WriteFetchWaits(share.waits, share);
   }
-  out_.Line(behind
-                ? fmt::format("source.Load(loader, args{});", loop.Coordinates())
-                : fmt::format("Impl_{}::Load(loader, args{});", device.name, loop.Coordinates()));
+  if (hands_waits) {
+    out_.Close("};");
+  }
+  std::string arguments = "loader, args" + loop.Coordinates();
+  out_.Line(behind        ? fmt::format("source.Load({});", arguments)
+            : hands_waits ? fmt::format("LoadTask<Impl_{}>(await, {});", device.name, arguments)
+                          : fmt::format("Impl_{}::Load({});", device.name, arguments));
   spans_.EndTask(share);
   loop.Close();
 }

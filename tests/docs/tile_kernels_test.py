@@ -24,7 +24,7 @@ WHOLE = {
     "SendParts": OVER_RANKS,
     **dict.fromkeys(("AddNormOfOwner", "SendPartsToOwners"), '"qwen3 17 2 owners"'),
     "AddPartsOfOwner": '"qwen3 3 2 owners"',
-    **dict.fromkeys(("ManyRowsForPeers", "ManyRowsWithParts"), '"gemm_rs '),
+    **dict.fromkeys(("ManyRowsForPeers", "ManyRowsCopiedToPeers", "ManyRowsWithParts"), '"gemm_rs '),
     **dict.fromkeys(("SendRows", "OwnManyRows", "ManyRowsOfPeers"), '"ag_gemm '),
     **dict.fromkeys(("SendRowsToOthers", "SendFoundBack", "AddFound"), '"moe_ranks 33 2"'),
     **dict.fromkeys(("SendRowsToExperts", "SendFound"), '"moe_ranks 33 2+together"'),

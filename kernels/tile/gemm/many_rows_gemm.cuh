@@ -26,7 +26,7 @@ struct ManyRowsGemm {
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int, int i, int j,
                       const Await&... await) {
     auto place = Tile::PlaceOf(args.y, int(args.y_0), i * Tile::kRows, j * Tile::kColumns);
-    Tile::Run(consumer, place, typename Tile::NoParts(), await...);
+    Tile::Run(consumer, place, await...);
   }
 };
 

@@ -1,15 +1,15 @@
 // GEMM of many rows whose tiles (many_rows_tile.cuh) are divided among ranks. m are the rows of a
-// rank, and the q-th of its peers is the q-th behind it.
+// rank, and the q-th of its peers is the q-th behind it. Kernels, their tasks and operands:
 //
-//   ManyRowsForPeers   task (q, g, i, j)   x [ranks m, K], y [peers, m, N]: rows of that peer,
+//   ManyRowsForPeers        (q, g, i, j)   x [ranks m, K], y [peers, m, N]: rows of that peer,
 //   which
 //                                          are stored there, among the parts of all others
-//   ManyRowsWithParts  task (g, i, j)      x [ranks m, K], y [m, N]: the own rows and the parts of
-//   the
-//                                          peers, parts [peers, m, N]
-//   OwnManyRows        task (g, i, j)      x [m, K], y [ranks m, N]: the own rows
-//   ManyRowsOfPeers    task (q, g, i, j)   x [peers, m, K], y [ranks m, N]: rows that the peer has
-//   sent
+//   ManyRowsCopiedToPeers   (q, g, i, j)   the same by way of made [peers, m, N]
+//   ManyRowsWithParts       (g, i, j)      x [ranks m, K], y [m, N]: the own rows and the parts of
+//                                          the peers, parts [peers, m, N]
+//   OwnManyRows             (g, i, j)      x [m, K], y [ranks m, N]: the own rows
+//   ManyRowsOfPeers         (q, g, i, j)   x [peers, m, K], y [ranks m, N]: rows that the peer has
+//                                          sent
 //
 // All are bf16; i and j say which rows and columns, as in many_rows_gemm.cuh.
 #pragma once
@@ -18,6 +18,7 @@
 #include "engine/peers.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/many_rows_tile.cuh"
+#include "tile/pointwise/copy_rows.cuh"
 
 namespace etc {
 
@@ -43,8 +44,8 @@ struct ManyRowsOverRanks {
   }
 };
 
-/// A part may take long to get there. The consumers do not wait for that: the epilogue warp, which
-/// has nothing else to do, notifies behind their stores.
+/// The consumers store a tile at the peer. They do not wait until it is there: the epilogue warp
+/// notifies behind their stores.
 template <class Config, class Args>
 struct ManyRowsForPeers : ManyRowsOverRanks<Args> {
   using Base = ManyRowsOverRanks<Args>;
@@ -61,10 +62,8 @@ struct ManyRowsForPeers : ManyRowsOverRanks<Args> {
   template <class... Await>
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int q, int, int i, int j,
                       const Await&... await) {
-    bf16* parts = args.dims.peers.At(args.y.own, Base::template Behind<kPeers>(args, q));
-    auto place = Base::PlaceOf(parts, (kPeers - 1 - q) * args.y_1, args.y_1, i, j);
     consumer.AcquirePartials();
-    Tile::Run(consumer, place, typename Tile::NoParts(), await...);
+    Tile::Run(consumer, AtPeer(args, q, i, j), await...);
     consumer.CommitPartials();
   }
 
@@ -80,6 +79,47 @@ struct ManyRowsForPeers : ManyRowsOverRanks<Args> {
       epilogue_warp.ReleasePartials(0);
     }
   };
+
+ protected:
+  static ETC_DEVICE auto AtPeer(const Args& args, int q, int i, int j) {
+    bf16* parts = args.dims.peers.At(args.y.own, Base::template Behind<kPeers>(args, q));
+    return Base::PlaceOf(parts, (kPeers - 1 - q) * args.y_1, args.y_1, i, j);
+  }
+};
+
+/// The consumers store a tile in `made`, and the epilogue warp, which has nothing else to do,
+/// copies it to the peer. So the products go on where all SMs end their tiles at about the same
+/// time, and a link takes longer for them than the stores of a tile.
+template <class Config, class Args>
+struct ManyRowsCopiedToPeers : ManyRowsForPeers<Config, Args> {
+  using Base = ManyRowsForPeers<Config, Args>;
+  using Base::Base;
+  using typename Base::Tile;
+
+  template <class... Await>
+  ETC_DEVICE void Run(Consumer& consumer, const Args& args, int q, int, int i, int j,
+                      const Await&... await) {
+    consumer.AcquirePartials();
+    Tile::Run(consumer, Made(args, q, i, j), await...);
+    consumer.CommitPartials();
+  }
+
+  struct Reduction : Base::Reduction {
+    using Base::Reduction::Reduction;
+    ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int q, int, int i, int j) {
+      auto made = Made(args, q, i, j);
+      epilogue_warp.WaitPartials();
+      CopyRows<Tile::kColumns, Tile::kOutputs>(epilogue_warp.lane, made.outputs,
+                                               Base::AtPeer(args, q, i, j).outputs,
+                                               min(made.rows, Tile::kRows), made.columns);
+      epilogue_warp.ReleasePartials(0);
+    }
+  };
+
+ private:
+  static ETC_DEVICE auto Made(const Args& args, int q, int i, int j) {
+    return Base::PlaceOf(args.made, q * args.y_1, args.y_1, i, j);
+  }
 };
 
 template <class Config, class Args>
@@ -87,19 +127,28 @@ struct ManyRowsWithParts : ManyRowsOverRanks<Args> {
   using Base = ManyRowsOverRanks<Args>;
   using Base::Base;
   using typename Base::Tile;
+  using LoadAwaitsItself = void;
 
-  static ETC_DEVICE void Load(Loader& loader, const Args& args, int, int i, int j) {
+  /// The product goes on while parts are on their way.
+  template <class... Await>
+  static ETC_DEVICE void Load(Loader& loader, const Args& args, int, int i, int j,
+                              const Await&... await) {
+    if (args.x_computed) {
+      (await(loader), ...);
+    }
     Tile::Load(loader, args, args.x_slice, int(Base::Own(args) * args.y_0) + i * Tile::kRows,
                j * Tile::kColumns);
+    if (!args.x_computed) {
+      (await(loader), ...);
+    }
+    Tile::LoadParts(loader, args, i * Tile::kRows, j * Tile::kColumns);
   }
 
   template <class... Await>
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int, int i, int j,
                       const Await&... await) {
-    i64 first = i64(i * Tile::kRows) * Tile::kOutputs + j * Tile::kColumns;
-    typename Tile::template Parts<int(Args::parts_0)> parts{args.parts + first,
-                                                            args.parts_1 * Tile::kOutputs};
-    Tile::Run(consumer, Base::PlaceOf(args.y, 0, args.y_0, i, j), parts, await...);
+    auto place = Base::PlaceOf(args.y, 0, args.y_0, i, j);
+    Tile::template Run<int(Args::parts_0)>(consumer, place, await...);
   }
 };
 
@@ -117,7 +166,7 @@ struct OwnManyRows : ManyRowsOverRanks<Args> {
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int, int i, int j,
                       const Await&... await) {
     auto place = Base::PlaceOf(args.y, Base::Own(args) * args.x_0, args.x_0, i, j);
-    Tile::Run(consumer, place, typename Tile::NoParts(), await...);
+    Tile::Run(consumer, place, await...);
   }
 };
 
@@ -136,7 +185,7 @@ struct ManyRowsOfPeers : ManyRowsOverRanks<Args> {
                       const Await&... await) {
     i64 owner = Base::template Behind<int(Args::x_0)>(args, q);
     auto place = Base::PlaceOf(args.y, owner * args.x_1, args.x_1, i, j);
-    Tile::Run(consumer, place, typename Tile::NoParts(), await...);
+    Tile::Run(consumer, place, await...);
   }
 };
 

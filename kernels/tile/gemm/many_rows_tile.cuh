@@ -11,6 +11,8 @@
 // of 128 bytes. Meanwhile the ring fills with the next task's boxes, and the warpgroups, which wait
 // for nothing of each other but slots, drift apart until one multiplies while the other stores. So
 // what the tile must wait for before it is stored, each warp waits for by itself.
+//
+// Other summands of a tile (`parts`) follow its operands through the ring, in boxes of [kRows, 64].
 #pragma once
 
 #include "arch/common/types.cuh"
@@ -79,33 +81,46 @@ class ManyRowsTile {
             kOutputs - first_column};
   }
 
-  /// Multiplies, and stores the sums and what `parts` adds to them. Each warp calls `await` before
-  /// it reads parts or stores anything.
-  template <class Parts, class... Await>
-  static ETC_DEVICE void Run(Consumer& consumer, const Place& place, const Parts& parts,
-                             const Await&... await) {
+  /// The boxes of args.parts, bf16 [parts, rows, kOutputs], that a tile from this row and column on
+  /// adds, behind those of its operands.
+  static ETC_DEVICE void LoadParts(Loader& loader, const Args& args, int row, int column) {
+    static_assert(Args::parts_box_0 == kRows && Args::parts_box_1 == kStagedColumns,
+                  "a box of `parts` has the rows of a tile and 64 columns");
+#pragma unroll 1
+    for (int part = 0; part < int(Args::parts_0); ++part) {
+#pragma unroll 1
+      for (int stage = 0; stage < kStages; stage += kPartStages) {
+        int boxes = min(kPartStages, kStages - stage);
+        u32 slot = loader.Acquire();
+        loader.Expect(boxes * kXBytes);
+#pragma unroll 1
+        for (int box = 0; box < boxes; ++box) {
+          TensorCopyElected(slot + box * kXBytes, args.parts_map,
+                            column + (stage + box) * kStagedColumns, row, args.parts_slice + part,
+                            loader.ring.Full());
+        }
+        loader.Advance();
+      }
+    }
+  }
+
+  /// Multiplies, adds so many parts, one after the other, and stores the sums. Each warp calls
+  /// `await` before it stores anything.
+  template <int parts = 0, class... Await>
+  static ETC_DEVICE void Run(Consumer& consumer, const Place& place, const Await&... await) {
     float sums[kBlocks][kColumns / 2];
     Multiply(consumer, sums);
+#pragma unroll 1
+    for (int part = 0; part < parts; ++part) {
+      AddPart(consumer, sums);
+    }
     ConsumerWarp warp(consumer);
     (await(warp), ...);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      Store(consumer, place, FirstRow(consumer, block), sums[block], parts);
+      Store(consumer, place, FirstRow(consumer, block), sums[block]);
     }
   }
-
-  /// Nothing is added to the sums.
-  struct NoParts {
-    static constexpr int kNumber = 0;
-  };
-  /// Other summands of each output, in bf16, one matrix behind the other: `first` is at the place
-  /// of the first output.
-  template <int number>
-  struct Parts {
-    static constexpr int kNumber = number;
-    const bf16* first;
-    i64 distance;
-  };
 
  private:
   /// The first row of a block of this warp's warpgroup.
@@ -129,18 +144,14 @@ class ManyRowsTile {
   }
 
   /// Stores this warp's 16 of the 64 rows of a block, those that exist.
-  template <class Parts>
   static ETC_DEVICE void Store(const Consumer& consumer, const Place& place, int first_row,
-                               float (&sums)[kColumns / 2], const Parts& parts) {
+                               const float (&sums)[kColumns / 2]) {
     int lane = consumer.lane;
     u32 staged = SharedAddress(consumer.scratch) + consumer.warp * 2 * kStagedBytes;
     LanePlace mine(place, first_row + consumer.warp % 4 * 16, lane);
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) {
       u32 shared = staged + stage % 2 * kStagedBytes;
-      if constexpr (Parts::kNumber > 0) {
-        AddParts(parts, mine, lane, stage, shared, sums);
-      }
       __syncwarp();  // what was there before has been read
 #pragma unroll
       for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
@@ -164,6 +175,9 @@ class ManyRowsTile {
   }
 
   static constexpr int kStages = DivideUp(kColumns, kStagedColumns);
+  // Boxes of a part in a slot: as many as fit, in the fewest slots.
+  static constexpr int kPartSlots = DivideUp(kStages, kSlotBytes / kXBytes);
+  static constexpr int kPartStages = DivideUp(kStages, kPartSlots);
   static constexpr int kRounds = 4;  // of a stage: lines of four rows each
   /// How many times 8 columns are staged at once.
   static constexpr ETC_DEVICE int PiecesOf(int stage) {
@@ -190,40 +204,39 @@ class ManyRowsTile {
     }
   };
 
-  /// Adds the parts of a stage, each by way of shared memory from lines to where the tensor cores
-  /// left the sums. Meanwhile the other warpgroup multiplies.
-  template <class Parts>
-  static ETC_DEVICE void AddParts(const Parts& parts, const LanePlace& place, int lane, int stage,
-                                  u32 shared, float (&sums)[kColumns / 2]) {
-    constexpr int at_once = kRounds / 2;  // as registers allow
-    const bf16* from = parts.first + place.first;
+  /// Adds a part's boxes, which are staged as outputs are. Meanwhile the other warpgroup
+  /// multiplies.
+  static ETC_DEVICE void AddPart(Consumer& consumer, float (&sums)[kBlocks][kColumns / 2]) {
 #pragma unroll
-    for (int number = 0; number < Parts::kNumber; ++number) {
-      __syncwarp();  // what was there before has been read
+    for (int stage = 0; stage < kStages; stage += kPartStages) {
+      u32 slot = consumer.WaitAddress();
+      u32 read = 0;
 #pragma unroll
-      for (int first = 0; first < kRounds; first += at_once) {
-        Vec4 lines[at_once];
+      for (int box = 0; box < kPartStages && stage + box < kStages; ++box) {
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          lines[i] = LoadGlobalIf(from + number * parts.distance + LanePlace::At(first + i, stage),
-                                  place.Has(first + i, stage));
-        }
-#pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          StoreShared(InPlace(shared, (first + i) * 4 + lane / 8, lane % 8), lines[i]);
+        for (int block = 0; block < kBlocks; ++block) {
+          int row = FirstRow(consumer, block) + consumer.warp % 4 * 16;
+          u32 rows = slot + box * kXBytes + row * kRowBytes;
+          read ^= AddBox(consumer.lane, rows, stage + box, sums[block]);
         }
       }
-      __syncwarp();
+      consumer.Release(read);
+    }
+  }
+  /// Adds 16 rows of a box; gives something made of all that was read.
+  static ETC_DEVICE u32 AddBox(int lane, u32 rows, int stage, float (&sums)[kColumns / 2]) {
+    u32 read = 0;
 #pragma unroll
-      for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
-        Vec4 part = LoadMatrices(InPlace(shared, lane % 16, piece + lane / 16));
-        float* sum = sums + (stage * 8 + piece) * 4;
-        Add(part.x, sum), Add(part.y, sum + 2);
-        if (piece + 1 < PiecesOf(stage)) {
-          Add(part.z, sum + 4), Add(part.w, sum + 6);
-        }
+    for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
+      Vec4 part = LoadMatrices(InPlace(rows, lane % 16, piece + lane / 16));
+      read ^= part.x;
+      float* sum = sums + (stage * 8 + piece) * 4;
+      Add(part.x, sum), Add(part.y, sum + 2);
+      if (piece + 1 < PiecesOf(stage)) {
+        Add(part.z, sum + 4), Add(part.w, sum + 6);
       }
     }
+    return read;
   }
   /// Two neighbours.
   static ETC_DEVICE void Add(u32 pair, float* sum) {

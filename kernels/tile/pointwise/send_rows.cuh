@@ -10,19 +10,16 @@
 #pragma once
 
 #include "arch/common/types.cuh"
-#include "arch/sm90/memory.cuh"
 #include "engine/peers.cuh"
 #include "engine/roles.cuh"
+#include "tile/pointwise/copy_rows.cuh"
 
 namespace etc {
 
 template <class Config, class Args>
 struct SendRows {
-  static constexpr int kRun = 8;       // elements of a load
-  static constexpr int kInFlight = 8;  // loads of a lane
   static constexpr int kPeers = int(Args::slots_0);
   static constexpr int kDepth = int(Args::x_1);
-  static_assert(kDepth % kRun == 0, "rows begin at multiples of 16 bytes");
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = 0;
 
@@ -42,25 +39,12 @@ struct SendRows {
 
     ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int q, int i, int p) {
       i64 first = i64(i) * Config::block + i64(p) * Config::rows;
-      i64 rows = args.x_0 - first < Config::rows ? args.x_0 - first : Config::rows;
       i64 peer = (args.dims.peers.rank + kPeers - q) % (kPeers + 1);
       const bf16* from = args.x + first * kDepth;
       bf16* to = args.dims.peers.At(args.slots.own, peer) + (q * args.x_0 + first) * kDepth;
-      i64 runs = rows * (kDepth / kRun);  // none behind the last row
-#pragma unroll 1
-      for (i64 begin = epilogue_warp.lane; begin < runs; begin += kInFlight * 32) {
-        Vec4 words[kInFlight];
-#pragma unroll
-        for (int n = 0; n < kInFlight; ++n) {
-          words[n] = LoadGlobalIf(from + (begin + n * 32) * kRun, begin + n * 32 < runs);
-        }
-#pragma unroll
-        for (int n = 0; n < kInFlight; ++n) {
-          if (begin + n * 32 < runs) {
-            StoreGlobal(to + (begin + n * 32) * kRun, words[n]);
-          }
-        }
-      }
+      // Fewer, or none, behind the last row.
+      int rows = int(args.x_0 - first < Config::rows ? args.x_0 - first : Config::rows);
+      CopyRows<kDepth, kDepth>(epilogue_warp.lane, from, to, rows);
     }
   };
 };

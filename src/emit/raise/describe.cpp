@@ -206,8 +206,9 @@ class Describer {
     if (raised_.preloading.contains(id)) {
       Line(2, "the loader preloads" + (raised.throttle ? ", throttled" : std::string()));
     }
-    if (raised.fetches) {
-      Line(2, "the loader waits for each task before it copies");
+    for (size_t operand : raised.fetched) {
+      Line(2, fmt::format("the loader waits for each task before it copies %{}",
+                          module_.tensors[share.args[operand].tensor].name));
     }
     for (size_t operand : raised.behind_wait) {
       Line(2, fmt::format("the loader reads %{} behind its wait",

@@ -46,10 +46,12 @@ void MapTensors(RaisedModule& raised) {
           share.maps[i] = NumberOf(kernel, {argument, box->second[0], box->second[1]});
         }
         const std::vector<TensorId>& fetched = callee.impl->fetched;
-        share.fetches |= std::find(fetched.begin(), fetched.end(), param) != fetched.end() &&
-                         IsComputed(raised.module.tensors[argument]);
+        if (std::find(fetched.begin(), fetched.end(), param) != fetched.end() &&
+            IsComputed(raised.module.tensors[argument])) {
+          share.fetched.insert(i);
+        }
       }
-      kernel.fetches |= share.fetches;
+      kernel.fetches |= !share.fetched.empty();
     }
     kernel.unused_words = kernel.maps.empty() ? 0 : (8 - WordsOf(kernel) % 8) % 8;
   }

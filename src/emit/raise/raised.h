@@ -160,7 +160,8 @@ struct RaisedShare {
   bool moves_others = false;               // every role counts its tasks, since shares behind it
                                            // begin where they end
   std::set<size_t> behind_wait = {};       // operands that its loader reads behind its waits
-  bool fetches = false;  // the loader waits for each task, for the operands that it copies then
+  std::set<size_t> fetched = {};  // operands that the launch computes: the loader waits for each
+                                  // task before it copies them
   std::map<size_t, size_t> maps = {};  // of operands with boxes, the kernel's tensor maps
   bool one_object = false;   // an implementation's object serves all tasks of an SM, else one each
   bool hands_waits = false;  // an implementation may wait for its tasks' events itself

@@ -22,7 +22,7 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
     part.walks = scheduler ? share.tickets.has_value() : knows_ranges && (preloads || !loader);
     part.skips = loader && !preloads && share.tickets;
     part.waits_first = share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
-                       (loader && (!share.behind_wait.empty() || share.fetches));
+                       (loader && (!share.behind_wait.empty() || !share.fetched.empty()));
     part.after_launches = launch && loader;
     part.reads_flags = !loader && !scheduler;
   }
