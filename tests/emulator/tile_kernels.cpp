@@ -18,29 +18,9 @@
 int main(int argc, char** argv) {
   using namespace etc::test;
   const std::map<std::string, void (*)(Report&)> tests = {
-      {"argmax", TestArgMax},
-      {"norm_gate", TestNormGate},
-      {"post_norm", TestPostNorm},
-      {"stream_max", TestStreamMax},
-      {"sampling", TestSampling},
-      {"gemms", TestGemms},
-      {"gemms_in_tiles", TestGemmsInTiles},
-      {"ragged_gemms", TestRaggedGemms},
-      {"single_gemms", TestSingleGemms},
-      {"swap_ab_gemms", TestSwapAbGemms},
-      {"large_swap_ab_gemms", TestLargeSwapAbGemms},
-      {"split_k", TestSplitKProjections},
-      {"large_split_k", TestLargeSplitKProjections},
-      {"attentions", TestAttentions},
-      {"attention_sizes", TestAttentionSizes},
-      {"attention_windows", TestAttentionWindows},
-      {"attention_rows", TestRows},
-      {"attention_rows_windows", TestRowsWindows},
-      {"flagged", TestFlagged},
-      {"large_flagged", TestLargeFlagged},
-      {"moe", TestMoe},
-      {"moe_lists", TestMoeLists},
-      {"moe_many", TestManyTokens},
+#define TILE_TEST(name, header, function) {#name, function},
+#include "tile_tests.def"
+#undef TILE_TEST
   };
   Report report;
   for (int i = 1; i < argc; ++i) {

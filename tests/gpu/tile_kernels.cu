@@ -1,53 +1,40 @@
 // Runs every tile kernel inside a minimal persistent kernel against a CPU reference in double; with
 // `--time` it also prints what they reach. Exit status 1 when a check failed.
-#include "attention_rows_test.cuh"
-#include "attention_test.cuh"
-#include "flagged_test.cuh"
-#include "moe_lists_test.cuh"
-#include "moe_many_test.cuh"
-#include "moe_test.cuh"
-#include "post_norm_test.cuh"
-#include "sampling_test.cuh"
-#include "skinny_gemm_test.cuh"
-#include "small_ops_test.cuh"
-#include "split_k_test.cuh"
-#include "swap_ab_gemm_test.cuh"
-#include "swap_ab_timing.cuh"
-#include "timing.cuh"
+#include <chrono>
+
+#include "support.cuh"
+
+namespace etc::test {
+#define TILE_TEST(name, header, function) void Run##function(Report& report);
+#include "tile_tests.def"
+#undef TILE_TEST
+void TimeKernels(Report& report);
+
+namespace {
+
+void RunGroup(Report& report, const char* name, void (*run)(Report&)) {
+  const Report before = report;
+  const auto start = std::chrono::steady_clock::now();
+  run(report);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::printf("%-24s %5d passed, %d failed, %5.1f s\n", name, report.passed - before.passed,
+              report.failed - before.failed, took.count());
+}
+
+}  // namespace
+}  // namespace etc::test
 
 int main(int argc, char** argv) {
   using namespace etc::test;
   // A line at a time, so that what was printed before a time limit is seen.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Report report;
-  TestArgMax(report);
-  TestNormGate(report);
-  TestPostNorm(report);
-  TestStreamMax(report);
-  TestSampling(report);
-  TestGemms(report);
-  TestGemmsInTiles(report);
-  TestRaggedGemms(report);
-  TestSingleGemms(report);
-  TestSwapAbGemms(report);
-  TestLargeSwapAbGemms(report);
-  TestSplitKProjections(report);
-  TestLargeSplitKProjections(report);
-  TestAttentions(report);
-  TestAttentionSizes(report);
-  TestAttentionWindows(report);
-  TestRows(report);
-  TestRowsWindows(report);
-  TestFlagged(report);
-  TestLargeFlagged(report);
-  TestMoe(report);
-  TestMoeLists(report);
-  TestManyTokens(report);
+#define TILE_TEST(name, header, function) RunGroup(report, #name, Run##function);
+#include "tile_tests.def"
+#undef TILE_TEST
   std::printf("%d checks passed, %d failed\n", report.passed, report.failed);
   if (argc > 1 && std::string(argv[1]) == "--time") {
-    TimeAll(report);
-    TimeProjections<32>();
-    TimeProjections<128>();
+    TimeKernels(report);
   }
   return report.failed == 0 ? 0 : 1;
 }
