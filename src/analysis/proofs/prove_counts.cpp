@@ -12,6 +12,20 @@
 namespace etc {
 namespace {
 
+/// The elements of an event that some task waits for or notifies.
+Set UsedElements(const Unknowns& unknowns, const EventRelations& relations, EventId id) {
+  Set used = unknowns.All() - unknowns.All();
+  for (const auto* group : {&relations.waits, &relations.notifies}) {
+    for (const EdgeRelation& edge : *group) {
+      if (edge.edge->ref->event != id) {
+        continue;
+      }
+      used = used | ProjectOut(edge.set, VariablesOf(unknowns, edge));
+    }
+  }
+  return Coalesce(used);
+}
+
 class CountProof {
  public:
   CountProof(Prover& prover, const EventRelations& relations)
@@ -26,7 +40,7 @@ class CountProof {
     reason_.reset();
     decided_.clear();
     elements_ = event.dims.size();
-    Set used = Used(id);
+    Set used = UsedElements(unknowns_, relations_, id);
     if (CountsByForm(unknowns_, relations_, id, used)) {
       ++prover_.report.counts.proved;
       return true;
@@ -66,20 +80,6 @@ class CountProof {
   }
 
  private:
-  /// The elements that some task waits for or notifies.
-  Set Used(EventId id) {
-    Set used = unknowns_.All() - unknowns_.All();
-    for (const auto* group : {&relations_.waits, &relations_.notifies}) {
-      for (const EdgeRelation& edge : *group) {
-        if (edge.edge->ref->event != id) {
-          continue;
-        }
-        used = used | ProjectOut(edge.set, VariablesOf(unknowns_, edge));
-      }
-    }
-    return Coalesce(used);
-  }
-
   /// Whether an element decides the data that its notifies depend on, which then is a number like
   /// the sizes. Remembers the variables of which that data is.
   bool DecidesData(const EdgeRelation& notify) {
@@ -287,6 +287,17 @@ std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations) {
     }
   }
   return right;
+}
+
+void ProveCountsBeside(Prover& prover, const EventRelations& relations,
+                       const EventRelations& proved) {
+  for (EventId event : prover.unknowns.program().events) {
+    prover.context.SetBudget();
+    if (!IsEmpty(UsedElements(prover.unknowns, relations, event) -
+                 UsedElements(prover.unknowns, proved, event))) {
+      CountProof(prover, relations).Run(event);
+    }
+  }
 }
 
 }  // namespace etc

@@ -84,6 +84,10 @@ class QueueProof {
     EventRelations relations = MakeEventRelations(unknowns);
     TaskOrder events(unknowns, relations, trusted_);
     ProveArrivalReads(of_arrivals, events);
+    EventRelations of_tasks = relations;
+    std::erase_if(of_tasks.waits,
+                  [&](const EdgeRelation& wait) { return program.calls[wait.call].arriving; });
+    ProveCountsBeside(of_arrivals, relations, of_tasks);
     std::erase_if(relations.waits,
                   [&](const EdgeRelation& wait) { return !program.calls[wait.call].arriving; });
     for (const EdgeRelation& wait : relations.waits) {

@@ -75,6 +75,9 @@ void ProveIterations(Prover& prover, const ProgramCall& call, const BodyLoops& l
 void ProveOwnRead(Prover& prover, const ProgramCall& call, const BodyRead& read);
 /// The events whose counts are right.
 std::set<EventId> ProveCounts(Prover& prover, const EventRelations& relations);
+/// The counts of events that tasks wait for or notify at elements which those of `proved` do not.
+void ProveCountsBeside(Prover& prover, const EventRelations& relations,
+                       const EventRelations& proved);
 void ProveOrder(Prover& prover, const EventRelations& relations);
 /// Proves that what an event inside of an SM orders runs on one SM. What is open is an error, too:
 /// who waits on another SM would wait without end, or not at all.
