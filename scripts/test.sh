@@ -12,7 +12,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 case "$*" in
   "") level=quick minutes=40 ;;
-  --all) level=all minutes=110 ;;
+  --all) level=all minutes=100 ;;
   --exhaustive) level=exhaustive minutes=600 ;;
   *) echo "usage: $0 [--all | --exhaustive]" >&2; exit 2 ;;
 esac
@@ -118,10 +118,11 @@ else
 
   # Of the address sanitizer's tests, other sizes of a model take the same paths through the compiler,
   # and more SMs and derived events through what it emits; the thread sanitizer runs these.
-  count "address sanitizer build" build_jointly asan
   if [ "$level" = all ]; then
+    count "address sanitizer build" build_jointly asan etc_quick_tests mutate
     run_tests asan -LE 'sizes|exhaustive'
   else
+    count "address sanitizer build" build_jointly asan
     run_tests asan -LE sizes -E 'sms132|reference.*derived'
   fi
 

@@ -44,17 +44,18 @@ def parse_arguments():
     return parser.parse_args(words, argparse.Namespace(more=more))
 
 
-def task_rows(experts, rows):
-    """The weight rows of a task for so many rows at once: `listed_rows` of moe_lists.etir."""
+def splits_sums(experts, rows):
+    """Whether tasks split sums over k for so many rows at once: those of places of up to 32 slots, by
+    `slots_for` and `listed_rows` of moe_lists.etir."""
     top = moe_ranks.CONFIG["num_experts_per_tok"]
-    return 64 if 2 * -(-rows * top // experts) <= 64 else 128
+    return 8 * -(-rows * top // experts) <= 32
 
 
 def are_alike(case, tokens, ranks):
-    """Whether tasks of both ways have as many rows, of the largest size of the range."""
+    """Whether tasks of both ways split sums, or those of neither, at the largest size of the range."""
     most = next(size for size in LARGEST if tokens <= size)
     experts = len(case.inputs["router"])
-    return task_rows(experts, most) == task_rows(experts, most * ranks)
+    return splits_sums(experts, most) == splits_sums(experts, most * ranks)
 
 
 def output_of(case, more):

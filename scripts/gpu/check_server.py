@@ -202,7 +202,8 @@ async def watch(server, readings):
 async def load(server, options, state):
     """What there is to complain of. `state` is what an earlier command has left, or where to leave it."""
     vocabulary = json.loads(vllm_setup.config_file(options.model).read_text())["vocab_size"]
-    connector = aiohttp.TCPConnector(limit=0)
+    # The server closes a connection that was idle for 5 s. A request that is sent just then fails.
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=2)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(None)) as session:
         await server.ready(session)
         complaints = [reason for reason in [vllm_setup.why_left_alone(server.said())] if reason]

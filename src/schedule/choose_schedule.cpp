@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/evaluate.h"
 #include "ir/peers.h"
 #include "ir/schedules.h"
 #include "schedule/lower.h"
 #include "schedule/schedule_cost.h"
+#include "support/parallel.h"
 
 namespace etc {
 namespace {
@@ -52,14 +54,24 @@ bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics&
         .notes.push_back({{}, std::string(WhyNotOverRanks(asked))});
     return false;
   }
+  std::vector<GraphId> left;  // to the simulator
   for (const Item& item : module.items) {
     const auto* id = std::get_if<GraphId>(&item);
     if (id == nullptr || !module.graphs[*id].specialisations.empty() ||
         !IsAuto(module, module.graphs[*id], options)) {
       continue;
     }
-    auto tuned = Tuned(module, module.graphs[*id], options);
-    module.graphs[*id].schedule = tuned ? *tuned : ScheduleByCost(module, *id, options);
+    if (auto tuned = Tuned(module, module.graphs[*id], options)) {
+      module.graphs[*id].schedule = *tuned;
+    } else {
+      left.push_back(*id);
+    }
+  }
+  std::vector<ScheduleKind> kinds(left.size());
+  ForEachInParallel(left.size(),
+                    [&](size_t i) { kinds[i] = ScheduleByCost(module, left[i], options); });
+  for (size_t i = 0; i < left.size(); ++i) {
+    module.graphs[left[i]].schedule = kinds[i];
   }
   return true;
 }

@@ -32,12 +32,22 @@ bool Lower(Module& module, const ScheduleOptions& options, Diagnostics& diagnost
          FlagInData(module, options, diagnostics);
 }
 
-}  // namespace
+/// A graph in one schedule, as a kernel of a module of its own.
+struct Trial {
+  Module module;
+  KernelId kernel;
 
-std::optional<KernelCost> CostAs(const Module& module, GraphId graph, ScheduleKind kind,
-                                 bool largest, const ScheduleOptions& options) {
-  Module trial = module;
-  std::erase_if(trial.items, [&](const Item& item) {
+  KernelCost Cost(bool largest, const Target& target) const {
+    const Kernel& one = module.kernels[kernel];
+    return CostOf(module, one, TypicalSizes(module, one, largest), target);
+  }
+};
+
+/// Absent where the graph does not lower so.
+std::optional<Trial> Try(const Module& module, GraphId graph, ScheduleKind kind,
+                         const ScheduleOptions& options) {
+  Trial trial{module, KernelId{static_cast<uint32_t>(module.kernels.size())}};
+  std::erase_if(trial.module.items, [&](const Item& item) {
     const auto* id = std::get_if<GraphId>(&item);
     return id != nullptr && *id != graph;
   });
@@ -45,29 +55,29 @@ std::optional<KernelCost> CostAs(const Module& module, GraphId graph, ScheduleKi
   with.schedule = kind;
   with.remarks = false;
   Diagnostics diagnostics;  // a graph that does not lower is reported where it must
-  size_t kernels_before = trial.kernels.size();
-  if (!Lower(trial, with, diagnostics) || trial.kernels.size() == kernels_before) {
+  if (!Lower(trial.module, with, diagnostics) ||
+      trial.module.kernels.size() == module.kernels.size()) {
     return std::nullopt;
   }
-  const Kernel& kernel = trial.kernels[KernelId{static_cast<uint32_t>(kernels_before)}];
-  return CostOf(trial, kernel, TypicalSizes(trial, kernel, largest), *options.target);
+  return trial;
 }
 
+}  // namespace
+
 ScheduleKind ScheduleByCost(const Module& module, GraphId graph, const ScheduleOptions& options) {
-  double one = 0;
-  double launches = 0;
-  for (bool largest : {false, true}) {
-    auto persistent =
-        module.mesh ? std::nullopt : CostAs(module, graph, ScheduleKind::Static, largest, options);
-    auto separate = persistent && IsKnown(*persistent)
-                        ? CostAs(module, graph, ScheduleKind::Kernels, largest, options)
-                        : std::nullopt;
-    if (!separate) {
-      return ScheduleKind::Static;
-    }
-    one += persistent->times.Sum();
-    launches += separate->times.Sum();
+  auto persistent = module.mesh ? std::nullopt : Try(module, graph, ScheduleKind::Static, options);
+  if (!persistent) {
+    return ScheduleKind::Static;
   }
+  const KernelCost least = persistent->Cost(false, *options.target);
+  auto separate =
+      IsKnown(least) ? Try(module, graph, ScheduleKind::Kernels, options) : std::nullopt;
+  if (!separate) {
+    return ScheduleKind::Static;
+  }
+  double one = least.times.Sum() + persistent->Cost(true, *options.target).times.Sum();
+  double launches = separate->Cost(false, *options.target).times.Sum() +
+                    separate->Cost(true, *options.target).times.Sum();
   return launches < one * (1 - kMargin) ? ScheduleKind::Kernels : ScheduleKind::Static;
 }
 
@@ -101,12 +111,13 @@ std::vector<double> ScheduleCosts::Of(const Decision& decision) const {
   std::vector<double> times;
   for (const Option& option : decision.question.options) {
     const std::optional<ScheduleKind> kind = ScheduleOption(option);
-    std::optional<KernelCost> cost;
+    std::optional<Trial> trial;
     if (graph) {
-      cost = CostAs(module_, graph, kind ? *kind : ScheduleByCost(module_, graph, options_), true,
-                    options_);
+      trial =
+          Try(module_, graph, kind ? *kind : ScheduleByCost(module_, graph, options_), options_);
     }
-    times.push_back(cost ? cost->times.Sum() : std::numeric_limits<double>::infinity());
+    times.push_back(trial ? trial->Cost(true, *options_.target).times.Sum()
+                          : std::numeric_limits<double>::infinity());
   }
   return times;
 }

@@ -1,7 +1,6 @@
 // What the simulator says of a graph under each schedule.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "expand/decisions.h"
@@ -11,14 +10,10 @@
 
 namespace etc {
 
-/// What a graph takes as the kernel, or the launches, that a schedule makes of it, at the least or
-/// the largest sizes of its range and at some 1000 of what no range says. Of experts each is chosen
-/// as often. The graph is specialised and has its events. Nothing where it does not lower.
-std::optional<KernelCost> CostAs(const Module& module, GraphId graph, ScheduleKind kind,
-                                 bool largest, const ScheduleOptions& options);
-
 /// What `auto` makes of the graph: launches where they are quicker by more than the simulator may
-/// be wrong, else one static kernel. A program with a mesh cannot have launches.
+/// be wrong, else one static kernel. Both are played at the least and the largest sizes of the
+/// graph's range, at some 1000 of what no range says, and with each expert chosen as often. The
+/// graph is specialised and has its events. A program with a mesh cannot have launches.
 ScheduleKind ScheduleByCost(const Module& module, GraphId graph, const ScheduleOptions& options);
 
 /// Estimates of the schedules that are left open, with all else as it is decided.

@@ -267,7 +267,12 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
         });
         double places = static_cast<double>(sizes.Of(axis.hi) - sizes.Of(axis.lo));
         if (is_place && places > 0) {
-          *call.tasks *= std::min(PlacesTaken(found, call.tokens_at_once) / places, 1.0);
+          double taken = PlacesTaken(found, call.tokens_at_once);
+          *call.tasks *= std::min(taken / places, 1.0);
+          double room = taken * static_cast<double>(call.tokens_at_once);
+          if (room > 0) {
+            call.filled = std::min(static_cast<double>(found.tokens * found.chosen) / room, 1.0);
+          }
         }
       }
     }
@@ -284,8 +289,8 @@ void ApplyRouting(const RoutingCost& routing, std::vector<CallCost>& calls) {
     if (routed.tasks) {
       double part = *routed.tasks / std::max(static_cast<double>(call.tasks), 1.0);
       call.working_tasks = std::llround(*routed.tasks);
-      call.fetched_bytes *= part;
-      call.flops *= part;
+      call.fetched_bytes *= part * routed.filled;
+      call.flops *= part * routed.filled;
     }
   }
 }

@@ -27,7 +27,8 @@ struct RoutedCall {
   double expert_bytes = 0;     // that it reads of one expert in an iteration
   int64_t tokens_at_once = 0;  // of one expert, in one place of a list; 0: all
   std::optional<double> tasks =
-      {};  // per iteration that have an expert; absent where values decide
+      {};             // per iteration that have an expert; absent where values decide
+  double filled = 1;  // of the tokens that these tasks could have, how many they have
 };
 
 struct RoutingCost {

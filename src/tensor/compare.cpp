@@ -46,9 +46,14 @@ Comparison CompareFloats(etc_dtype dtype, const Bytes& reference, const Bytes& a
   Comparison result;
   result.elements = elements;
   double norm = 0;
+  bool are_numbers = true;
   for (int64_t i = 0; i < elements; ++i) {
     double expected = ElementAsDouble(dtype, reference.data(), i);
     norm += std::isfinite(expected) ? expected * expected : 0;
+    are_numbers = are_numbers && !std::isnan(expected);
+  }
+  if (are_numbers && reference == actual) {  // most tensors, and quicker than by elements
+    return result;
   }
   double rms = elements == 0 ? 0 : std::sqrt(norm / static_cast<double>(elements));
   double difference = 0;

@@ -28,5 +28,5 @@ by_hand=tests/programs/qwen3_by_hand.etir
 within 1775 $by_hand check
 within 310 $by_hand compile --no-proofs --stop-after emit
 # With what it takes to derive the events.
-within 1830 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
+within 2190 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
 exit $failed

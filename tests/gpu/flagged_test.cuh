@@ -271,15 +271,17 @@ inline void TestFlagged(Report& report) {
   TestFlaggedCombine(report);
   TestFlaggedChain<1024, 8>(report);
   TestFlaggedChain<2048, 16>(report);
-  TestFlaggedChain<6144, 16>(report);  // more than registers hold
   // Warps that have fewer words than others, or none; lines with the end of a row and a start.
   TestFlaggedChain<576, 8>(report);
   TestFlaggedChain<1056, 16>(report);
-  TestFlaggedChain<6496, 16>(report);
+  TestFlaggedChain<6496, 16>(report);  // more than registers hold
   TestFlaggedChain<896, 24, true>(report);
   TestFlaggedChain<1024, 8, true>(report);
   TestFlaggedChain<2048, 24, true>(report);
   TestFlaggedChain<6144, 48, true>(report);
 }
+
+/// In a size of a large model.
+inline void TestLargeFlagged(Report& report) { TestFlaggedChain<6144, 16>(report); }
 
 }  // namespace etc::test

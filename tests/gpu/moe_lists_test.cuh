@@ -13,13 +13,19 @@
 
 namespace etc::test {
 
+template <int slots>
 struct MoeListsSizes {
-  static constexpr int kMostRows = 160, kExperts = 16, kTop = 2, kSlots = 16;
+  static constexpr int kMostRows = 160, kExperts = 16, kTop = 2, kSlots = slots;
   static constexpr int kPlaces = kExperts + kMostRows * kTop / kSlots;
   static constexpr int kDepth = 256, kInner = 768, kOutputs = 128;
 };
 
-struct MoeListsProgram : MoeListsSizes {
+template <int slots, int weight_rows>
+struct MoeListsProgram : MoeListsSizes<slots> {
+  using S = MoeListsSizes<slots>;
+  static constexpr int kMostRows = S::kMostRows, kExperts = S::kExperts, kTop = S::kTop;
+  static constexpr int kSlots = S::kSlots, kPlaces = S::kPlaces;
+  static constexpr int kDepth = S::kDepth, kInner = S::kInner, kOutputs = S::kOutputs;
   struct TilesConfig {
     static constexpr i64 rows = 64, max_batch = 128;
   };
@@ -60,7 +66,7 @@ struct MoeListsProgram : MoeListsSizes {
     i32* slot;
   };
   struct GemmConfig {
-    static constexpr i64 rows = 64, max_batch = kSlots;
+    static constexpr i64 rows = weight_rows, max_batch = kSlots;
   };
   struct UpArgs {
     const bf16* x;
@@ -115,8 +121,8 @@ struct MoeListsProgram : MoeListsSizes {
   static constexpr int kScratchBytes =
       std::max({Tiles::kScratchBytes, Choose::kScratchBytes, List::kScratchBytes, Up::kScratchBytes,
                 Down::kScratchBytes});
-  static constexpr int kUpBlocks = kInner / 32, kDownBlocks = kOutputs / 64,
-                       kPieces = kOutputs / 64;
+  static constexpr int kUpBlocks = DivideUp(kInner, weight_rows / 2),
+                       kDownBlocks = DivideUp(kOutputs, weight_rows), kPieces = kOutputs / 64;
   static constexpr int kUpTasks = kPlaces * kUpBlocks, kDownTasks = kPlaces * kDownBlocks;
 
   TilesArgs tiles;
@@ -138,11 +144,11 @@ struct MoeListsProgram : MoeListsSizes {
     }
     loader.Sync();
     if (HasTask(kUpTasks, 1)) {
-      Up::Source source(loader, up);
+      typename Up::Source source(loader, up);
       Share(kUpTasks, 1, [&](int t) { source.Load(loader, up, t / kUpBlocks, t % kUpBlocks); });
     }
     if (HasTask(kDownTasks, 2)) {
-      Down::Source source(loader, down);
+      typename Down::Source source(loader, down);
       Share(kDownTasks, 2,
             [&](int t) { source.Load(loader, down, t / kDownBlocks, t % kDownBlocks); });
     }
@@ -200,12 +206,12 @@ struct MoeListsProgram : MoeListsSizes {
 };
 
 /// The lists, as the host makes them of what was chosen.
+template <class P>
 struct HostLists {
   std::vector<i32> used, count, token, slot;
   i32 number = 0;
 
   HostLists(const std::vector<i32>& chosen, int rows) {
-    using P = MoeListsSizes;
     used.resize(P::kPlaces, 0), count.resize(P::kPlaces, 0);
     token.resize(size_t(P::kPlaces) * P::kSlots, 0), slot.resize(size_t(rows) * P::kTop);
     for (int e = 0; e < P::kExperts; ++e) {
@@ -224,8 +230,8 @@ struct HostLists {
   }
 };
 
-inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
-  using P = MoeListsProgram;
+template <class P>
+void TestMoeListsOf(int rows, bool skewed, Report& report) {
   Random random(uint64_t(70 + rows));
   std::vector<bf16> x = random.Bf16(size_t(rows) * P::kDepth, 1.0f, skewed ? 1.0f : 0.0f);
   std::vector<bf16> router = random.Bf16(size_t(P::kExperts) * P::kDepth, 0.1f);
@@ -273,8 +279,8 @@ inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
     }
     different += !SameBits(y.Read(), first);
   }
-  std::string name =
-      "listed experts, " + std::to_string(rows) + (skewed ? " rows, skewed" : " rows");
+  std::string name = "experts in " + std::to_string(P::kSlots) + " slots, " + std::to_string(rows) +
+                     (skewed ? " rows, skewed" : " rows");
   report.Check(different == 0, name + ": " + std::to_string(different) + " launches differ");
 
   std::vector<double> logits(size_t(rows) * P::kExperts);
@@ -296,7 +302,7 @@ inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
       weights[size_t(b) * P::kTop + s] = choice.weights[s];
     }
   }
-  HostLists lists(best, rows);
+  HostLists<P> lists(best, rows);
   report.Check(SameBits(chosen.Read(), best), name + ": what is chosen");
   report.CheckClose(weight.Read(), weights, weights.size(), 1e-5, 1e-6, name + ", weights");
   report.Check(SameBits(used.Read(), lists.used) && SameBits(count.Read(), lists.count) &&
@@ -329,9 +335,12 @@ inline void TestMoeListsOf(int rows, bool skewed, Report& report) {
 }
 
 inline void TestMoeLists(Report& report) {
-  TestMoeListsOf(9, false, report);
-  TestMoeListsOf(33, true, report);
-  TestMoeListsOf(150, false, report);
+  TestMoeListsOf<MoeListsProgram<16, 64>>(9, false, report);
+  TestMoeListsOf<MoeListsProgram<16, 64>>(150, false, report);
+  // Two experts have all rows: one place of each with all of its slots, and one with few.
+  TestMoeListsOf<MoeListsProgram<32, 64>>(33, true, report);
+  TestMoeListsOf<MoeListsProgram<64, 128>>(71, true, report);
+  TestMoeListsOf<MoeListsProgram<128, 256>>(150, true, report);
 }
 
 }  // namespace etc::test

@@ -23,7 +23,7 @@ struct ManyOf128 {
 };
 struct ManyOf60 {
   static constexpr int kMostRows = 300, kExperts = 60, kTop = 1, kSlots = 16;
-  static constexpr int kParts = 2, kOutputs = 132, kDepth = 132;
+  static constexpr int kParts = 2, kOutputs = 136, kDepth = 132;
   static constexpr bool kRenormalise = false;
 };
 struct ManyOf16 {
@@ -82,8 +82,9 @@ struct ManyTokensProgram {
   struct CombineConfig {
     static constexpr i64 columns = 256, tokens = 16;
   };
+  template <class Z>
   struct CombineArgs {
-    const float* z;
+    const Z* z;
     static constexpr i64 z_1 = S::kOutputs;
     const i32* slot;
     i64 slot_0;
@@ -108,8 +109,8 @@ struct ManyTokensProgram {
   using List = ListExperts<ListConfig, ListArgs>;
   using Mark = MarkChoices<ListConfig, MarkArgs>;
   using ListOfMany = ListMarked<ListConfig, ListMarkedArgs>;
-  using Combine = CombineExperts<CombineConfig, CombineArgs>;
-  using CombineOfMany = CombineByWarps<CombineConfig, CombineArgs>;
+  using Combine = CombineExperts<CombineConfig, CombineArgs<float>>;
+  using CombineOfMany = CombineByWarps<CombineConfig, CombineArgs<bf16>>;
   using Norm = RmsNorm<NormConfig, NormArgs>;
   using NormOfMany = RmsNormByWarps<NormConfig, NormArgs>;
   static constexpr int kPieces = DivideUp(S::kOutputs, int(CombineConfig::columns));
@@ -122,7 +123,8 @@ struct ManyTokensProgram {
   ListArgs list;
   MarkArgs mark;
   ListMarkedArgs list_marked;
-  CombineArgs combine, combine_of_many;
+  CombineArgs<float> combine;
+  CombineArgs<bf16> combine_of_many;
   NormArgs norm, norm_of_many;
 
   ETC_DEVICE void Load(Loader&) const {}
@@ -219,12 +221,14 @@ void TestManyTokensOf(int rows, Report& report) {
   HostOutputs few(P::kPlaces, S::kSlots, choices), many(P::kPlaces, S::kSlots, choices);
   Random random(uint64_t(7 * rows));
   size_t slots = size_t(P::kPlaces) * S::kSlots;
-  std::vector<float> found(slots * S::kOutputs), weights(choices);
+  std::vector<bf16> found = random.Bf16(slots * S::kOutputs, 1.0f);
+  std::vector<float> exact(found.size()), weights(choices);
   std::vector<i32> places(choices);
-  std::generate(found.begin(), found.end(), [&] { return random.Value(1.0f); });
+  std::transform(found.begin(), found.end(), exact.begin(), [](bf16 v) { return HostFloat(v); });
   std::generate(weights.begin(), weights.end(), [&] { return random.Value(1.0f); });
   std::generate(places.begin(), places.end(), [&] { return i32(random.Bits() % slots); });
-  Buffer<float> z(found), any_weight(weights);
+  Buffer<bf16> z_of_many(found);
+  Buffer<float> z(exact), any_weight(weights);
   Buffer<i32> slot(places);
   Buffer<bf16> residual(random.Bf16(size_t(rows) * S::kOutputs, 1.0f));
   Buffer<bf16> y(size_t(rows) * S::kOutputs), y_of_many(size_t(rows) * S::kOutputs);
@@ -243,8 +247,8 @@ void TestManyTokensOf(int rows, Report& report) {
   program.norm = {x.data(), rows, norm.data(), n.data()};
   program.norm_of_many = {x.data(), rows, norm.data(), n_of_many.data()};
   program.combine = {z.data(), slot.data(), rows, any_weight.data(), residual.data(), y.data()};
-  program.combine_of_many = program.combine;
-  program.combine_of_many.y = y_of_many.data();
+  program.combine_of_many = {z_of_many.data(),  slot.data(),     rows,
+                             any_weight.data(), residual.data(), y_of_many.data()};
   Launcher<P> launcher;
   launcher.Launch(program);
   std::string name =

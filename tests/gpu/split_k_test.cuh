@@ -187,7 +187,6 @@ inline void TestSplitKProjections(Report& report) {
   TestSplitK<SplitKProgram<1024, 32, 4>>(report, "split-K k1024", {1, 17, 32});
   TestSplitK<SplitKProgram<1024, 128, 3>>(report, "split-K k1024 of three", {65, 128});
   TestSplitK<SplitKProgram<1280, 64, 2>>(report, "split-K k1280", {33, 64});
-  TestSplitK<SplitKProgram<5120, 32, 3>>(report, "split-K k5120", {17, 32});
   TestSplitK<SplitKProgram<2048, 16, 1>>(report, "split-K of one k2048", {9, 16});
   // The last split has a rest, or nothing else.
   TestSplitK<SplitKProgram<576, 32, 3>>(report, "split-K k576", {9, 32});
@@ -197,8 +196,13 @@ inline void TestSplitKProjections(Report& report) {
   // Tasks of fewer and of more rows, and a last one with a rest.
   TestSplitK<SplitKProgram<1024, 128, 4, 32>>(report, "split-K k1024 rows32", {100, 128});
   TestSplitK<SplitKProgram<2048, 32, 3, 80>>(report, "split-K k2048 rows80", {9, 16, 32});
-  TestSplitK<SplitKProgram<2048, 128, 8, 128>>(report, "split-K k2048 rows128", {100, 128});
   TestSplitK<SplitKProgram<2560, 128, 4, 160>>(report, "split-K k2560 rows160", {33, 128});
+}
+
+/// In sizes of large models, whose splits and tasks are like those of the others.
+inline void TestLargeSplitKProjections(Report& report) {
+  TestSplitK<SplitKProgram<5120, 32, 3>>(report, "split-K k5120", {17, 32});
+  TestSplitK<SplitKProgram<2048, 128, 8, 128>>(report, "split-K k2048 rows128", {100, 128});
 }
 
 }  // namespace etc::test

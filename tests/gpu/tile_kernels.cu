@@ -30,13 +30,16 @@ int main(int argc, char** argv) {
   TestRaggedGemms(report);
   TestSingleGemms(report);
   TestSwapAbGemms(report);
+  TestLargeSwapAbGemms(report);
   TestSplitKProjections(report);
+  TestLargeSplitKProjections(report);
   TestAttentions(report);
   TestAttentionSizes(report);
   TestAttentionWindows(report);
   TestRows(report);
   TestRowsWindows(report);
   TestFlagged(report);
+  TestLargeFlagged(report);
   TestMoe(report);
   TestMoeLists(report);
   TestManyTokens(report);

@@ -1,7 +1,6 @@
 """moe_ranks.etir: the experts of one layer, of which ranks have rows and experts each. The variant is the
 number of ranks; with `+idle` all rows go to experts of the first rank, and with `+together` the rows of all
-ranks are multiplied together. With `+many` there are 64 experts: from 129 to 512 rows of each of two ranks the
-tiles of both ways then have other sizes, and split their sums in other places."""
+ranks are multiplied together. With `+many` there are 64 experts, whose places have fewer slots."""
 
 import numpy as np
 

@@ -12,19 +12,40 @@
 
 namespace etc {
 
-template <class Config, class Args>
+/// Of a task's first kColumns columns.
+template <class Config, class Args, int kColumns = SwapAbGemmShape<Config, Args>::kColumns>
 class SwapAbEpilogue {
   using Shape = SwapAbGemmShape<Config, Args>;
   using Epilogue = typename Shape::Epilogue;
   using Activations = SwapAbActivations<Config, Args>;
 
  public:
+  /// Ends a task with what its main loop has summed up.
+  static ETC_DEVICE void End(Consumer& consumer, const Args& args, const Activations& x, int m,
+                             int p, const float (&sums)[Shape::kBlocks][kColumns / 2]) {
+    if constexpr (Shape::kSplits) {
+      float ends[kEndColumns / 2];
+      Exchange(consumer, x, sums[0], ends);
+      consumer.Sync();
+      Store(consumer, args, x.group, m, p, 0, ends);
+    } else {
+#pragma unroll
+      for (int block = 0; block < Shape::kBlocks; ++block) {
+        Store(consumer, args, x.group, m, p, block, sums[block]);
+      }
+    }
+  }
+
+ private:
+  /// Columns whose sums a thread ends with.
+  static constexpr int kEndColumns = Shape::kSplits ? kColumns / 2 : kColumns;
+
   /// Adds the sums of both warpgroups: each ends half of the columns. By way of the last stage,
   /// which is free, until the caller's next barrier.
   static ETC_DEVICE void Exchange(Consumer& consumer, const Activations& x,
-                                  const float (&sums)[Shape::kColumns / 2],
-                                  float (&ends)[Shape::kEndColumns / 2]) {
-    constexpr int half = Shape::kColumns / 4;  // a thread's sums of half of the columns
+                                  const float (&sums)[kColumns / 2],
+                                  float (&ends)[kEndColumns / 2]) {
+    constexpr int half = kColumns / 4;  // a thread's sums of half of the columns
     static_assert(half * 4 * Shape::kGroupThreads <= Shape::kStageBytes,
                   "a stage holds what is exchanged");
     u32 mine = x.Last() + consumer.thread % Shape::kGroupThreads * 16;
@@ -53,13 +74,13 @@ class SwapAbEpilogue {
   /// The epilogue of this warp's pair of a block, if it has one. Results of 16 bits change places
   /// between lanes, so that a store takes two neighbours, and residuals do before they are added.
   static ETC_DEVICE void Store(const Consumer& consumer, const Args& args, int group, int m, int p,
-                               int block, const float (&sums)[Shape::kEndColumns / 2]) {
+                               int block, const float (&sums)[kEndColumns / 2]) {
     int in_block = Shape::PairInBlock(consumer);
     int pair = Shape::kFirstPair + m * Shape::kPairs + block * Shape::kBlockPairs + in_block;
     if (in_block >= Shape::PairsOf(block) || (!Shape::kEven && pair >= Shape::kAllPairs)) {
       return;
     }
-    int first_column = Shape::kSplits ? group * Shape::kEndColumns : 0;
+    int first_column = Shape::kSplits ? group * kEndColumns : 0;
     Residuals residuals;
     residuals.Load(consumer, args, pair, first_column);
     using Y = typename ElementOf<decltype(Args::y)>::type;
@@ -73,7 +94,7 @@ class SwapAbEpilogue {
       bias[1] = ToFloat(from[row + 8]);
     }
 #pragma unroll
-    for (int j = 0; j < Shape::kEndColumns / 8; ++j) {
+    for (int j = 0; j < kEndColumns / 8; ++j) {
       int first = first_column + j * 8;
       float value[4] = {sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]};
       if constexpr (Shape::kBias) {
@@ -125,18 +146,17 @@ class SwapAbEpilogue {
     }
   }
 
- private:
   /// What the epilogue adds, of column `lane / 4` of every 8, two neighbours of its row at a time.
   struct Residuals {
     static constexpr bool kAny = IsSame<Epilogue, residual>::value;
-    u32 words[kAny ? Shape::kEndColumns / 8 : 1][2];
+    u32 words[kAny ? kEndColumns / 8 : 1][2];
 
     template <class A>
     ETC_DEVICE void Load(const Consumer& consumer, const A& args, int pair, int first) {
       if constexpr (kAny) {
         int lane = Opaque(consumer.lane);
 #pragma unroll
-        for (int j = 0; j < Shape::kEndColumns / 8; ++j) {
+        for (int j = 0; j < kEndColumns / 8; ++j) {
           int b = first + j * 8 + lane / 4;
           i64 n = i64(pair) * Shape::kPairOutputs + lane % 4 * 2;
           const bf16* from = args.residual + b * args.residual_1 + n;

@@ -2,7 +2,7 @@
 // with float sums. The weights stream through the ring once and go to the tensor cores from
 // registers, 64 rows of them at a time; the activations are the N side, staged in shared memory.
 //
-// Config: rows (weight rows in a task: a multiple of 16 up to 240), max_batch (the largest x_0, up
+// Config: rows (weight rows in a task: a multiple of 16 up to 256), max_batch (the largest x_0, up
 // to 128); may have epilogue, weights and bias, as SkinnyGemm has, and first, the output with which
 // the tasks begin. With split_k (without epilogue) task (m, p) has of the P = ceil(K / 256) pieces
 // of k those from p * P / split_k to those of p + 1, and y is f32 [split_k, b, n].
@@ -70,17 +70,7 @@ class SwapAbGemm {
       loop_.x.FetchFirst(args);
     }
     loop_.Multiply(consumer, args, p, sums);
-    if constexpr (Shape::kSplits) {
-      float ends[Shape::kEndColumns / 2];
-      Epilogue::Exchange(consumer, loop_.x, sums[0], ends);
-      consumer.Sync();
-      Epilogue::Store(consumer, args, loop_.x.group, m, p, 0, ends);
-    } else {
-#pragma unroll
-      for (int block = 0; block < Shape::kBlocks; ++block) {
-        Epilogue::Store(consumer, args, loop_.x.group, m, p, block, sums[block]);
-      }
-    }
+    Epilogue::End(consumer, args, loop_.x, m, p, sums);
   }
 
  private:

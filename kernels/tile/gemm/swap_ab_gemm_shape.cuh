@@ -7,10 +7,12 @@
 //   k of a ring slot   256 with split k, else 128; a rest is as if zeros stood behind it
 //
 //   largest batch      16      32      64      128
-//   kColumns (N)       16 *    32      64      128       * 32 without split k
-//   k of a stage       128     128     64      64        128 with two blocks of rows
+//   kColumns (N)       16 *    32      64      128
+//   k of a stage       128     128     64 **   64        128 with two blocks of rows
 //   bytes of stages    32 KB   48 KB   64 KB   80 KB     3 to 5 stages in as many bytes
 //   k of a step        64, or 32 with two blocks of rows, whose sums take most registers
+//
+//   * 32 without split k   ** 128 without split k
 #pragma once
 
 #include "arch/common/types.cuh"
@@ -53,8 +55,8 @@ struct SwapAbGemmShape {
   static_assert(!kGated || !GemmBias<Config>::value, "a gated epilogue adds no bias");
 
   static constexpr int kRows = int(Config::rows);
-  static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 240,
-                "`rows` is a multiple of 16 from 16 to 240");
+  static_assert(kRows % 16 == 0 && kRows >= 16 && kRows <= 256,
+                "`rows` is a multiple of 16 from 16 to 256");
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
   static constexpr int kGroupThreads = 128;
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
@@ -103,7 +105,7 @@ struct SwapAbGemmShape {
 
   // A stage is one unit of all columns, or two where they are few: fewer barriers. Of several
   // blocks each reads the whole chunk.
-  static constexpr int kUnits = kColumns <= 32 || kBlocks > 1 ? 2 : 1;
+  static constexpr int kUnits = kColumns <= (kSplits ? 32 : 64) || kBlocks > 1 ? 2 : 1;
   static constexpr int kUnitBytes = kColumns * kUnit * 2;
   static constexpr int kStageBytes = kUnits * kUnitBytes;
   static constexpr int kChunkStages = kChunkUnits / kUnits;
@@ -128,9 +130,6 @@ struct SwapAbGemmShape {
   static constexpr int kAtomBytes = 1024;
   static constexpr int kScratchBytes = kAtomBytes + kStagings * kStages * kStageBytes;
   static constexpr int kFirstBarrier = 4;  // a hardware barrier for each warpgroup
-
-  // Columns whose sums a thread ends with.
-  static constexpr int kEndColumns = kSplits ? kColumns / 2 : kColumns;
 
   /// Where in a block this warp's pair is; a block may have fewer.
   static ETC_DEVICE int PairInBlock(const Consumer& consumer) {

@@ -20,10 +20,11 @@ class SwapAbMainLoop {
 
   ETC_DEVICE SwapAbMainLoop(const Consumer& consumer, const Args& args) : x(consumer, args) {}
 
-  /// The sums of a task, or of this warpgroup's part of k. While a step is multiplied, the next
-  /// one's weights are loaded.
+  /// The sums of a task's first columns, or of this warpgroup's part of k. While a step is
+  /// multiplied, the next one's weights are loaded.
+  template <int kSums>
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int p,
-                           float (&sums)[Shape::kBlocks][Shape::kColumns / 2]) {
+                           float (&sums)[Shape::kBlocks][kSums]) {
     u32 weights[2][Shape::kStepTiles * 2][4];
     int lane = Opaque(consumer.lane);
     int pair = Shape::PairInBlock(consumer);
@@ -65,9 +66,9 @@ class SwapAbMainLoop {
       WgmmaWait<0>();
     }
 #pragma unroll
-    for (int i = 0; i < Shape::kBlocks * Shape::kColumns / 2; ++i) {
+    for (int i = 0; i < Shape::kBlocks * kSums; ++i) {
       // Not read any earlier.
-      Pin(sums[i / (Shape::kColumns / 2)][i % (Shape::kColumns / 2)]);
+      Pin(sums[i / kSums][i % kSums]);
     }
   }
 
@@ -78,8 +79,9 @@ class SwapAbMainLoop {
   }
 
   /// Multiplies a step of a stage.
+  template <int kSums>
   static ETC_DEVICE void Issue(u32 stage, int step, u32 (&weights)[Shape::kStepTiles * 2][4],
-                               float (&sums)[Shape::kColumns / 2]) {
+                               float (&sums)[kSums]) {
 #pragma unroll
     for (int i = 0; i < Shape::kStepTiles * 8; ++i) {
       Pin(weights[i / 4][i % 4]);  // not made any later
@@ -89,7 +91,7 @@ class SwapAbMainLoop {
     for (int i = 0; i < Shape::kStepTiles * 2; ++i) {
       int k = (step * Shape::kStepTiles * 2 + i) * 16;
       u32 columns = stage + k / Shape::kUnit * Shape::kUnitBytes + k % Shape::kUnit * 2;
-      Wgmma<Shape::kColumns>::Multiply(sums, weights[i], WgmmaDescriptor(columns));
+      Wgmma<2 * kSums>::Multiply(sums, weights[i], WgmmaDescriptor(columns));
     }
     WgmmaCommit();
   }

@@ -26,6 +26,9 @@ template <class Config, class Args>
 struct SwapAbActivations<ListedConfig<Config>, Args> {
   using Shape = SwapAbGemmShape<ListedConfig<Config>, Args>;
   static constexpr int kTaskStages = Shape::kChunks * Shape::kChunkStages;
+  /// A task that has no more columns fetches and multiplies so many. With choices of experts that
+  /// are even, nearly all tasks do.
+  static constexpr int kFewColumns = Shape::kRoundColumns;
   /// Whether what is fetched ahead is of the task and the next one alone.
   static constexpr bool kLooksAhead = kTaskStages + 1 >= Shape::kStages;
 
@@ -73,7 +76,9 @@ struct SwapAbActivations<ListedConfig<Config>, Args> {
       stage = Behind(stage);
     }
   }
-  /// Before a task is multiplied: the one behind it has these rows.
+  /// Before a task is multiplied: how many columns it has.
+  ETC_DEVICE int Number() const { return int(rows_.number); }
+  /// Then: the one behind it has these rows.
   ETC_DEVICE void SetNext(const Rows& rows) { next_ = rows; }
 
   /// Starts to bring the next activations, to a stage.
@@ -90,8 +95,10 @@ struct SwapAbActivations<ListedConfig<Config>, Args> {
 #pragma unroll
       for (int round = 0; round < Shape::kRounds; ++round) {
         u32 piece = stage + piece_ + unit * Shape::kUnitBytes + round * Shape::kRoundColumns * 128;
-        CopyPiece(piece, from + i64(rows_.row[round]) * Shape::kDepth + unit * Shape::kUnit,
-                  has && Column(round) < int(rows_.number));
+        if (round == 0 || int(rows_.number) > kFewColumns) {
+          CopyPiece(piece, from + i64(rows_.row[round]) * Shape::kDepth + unit * Shape::kUnit,
+                    has && Column(round) < int(rows_.number));
+        }
       }
     }
     CopyCommit();

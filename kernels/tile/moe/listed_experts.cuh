@@ -2,16 +2,15 @@
 // the tokens of each place, wherever their rows stand in x, and down of a place's slots.
 //
 //   task (u, m)        `rows` weight rows of the expert at place u, for the tokens of its slots: a
-//   task
-//                      of a SwapAbGemm, whose shape says the rest
-//   largest batch      the slots of a place
+//                      task of a SwapAbGemm, whose shape says the rest
+//   largest batch      the slots of a place; of a place with few tokens, few columns are fetched
+//                      and multiplied
 //   places             those from n_used on have none, and their tasks do nothing; an expert with
-//   more
-//                      tokens than slots has several
+//                      more tokens than slots has several
 //
 // Config: as SwapAbGemm's; max_batch is the number of slots. Args of ListedGateUp: x [B, K], used
 // [P], n_used [1], count [P], token [P * G], w_gate and w_up [E, F, K] in tiles, y [P * G, F]. Of
-// ListedDown: x [P * G, K], used, n_used, count, w [E, N, K] in tiles, y f32 [P * G, N].
+// ListedDown: x [P * G, K], used, n_used, count, w [E, N, K] in tiles, y f32 or bf16 [P * G, N].
 #pragma once
 
 #include "arch/sm90/launch.cuh"
@@ -29,12 +28,12 @@ class ListedGemm {
   using GemmConfig = ListedConfig<Config>;
   using Gemm = SwapAbGemm<GemmConfig, View>;
   using Shape = SwapAbGemmShape<GemmConfig, View>;
-  using Epilogue = SwapAbEpilogue<GemmConfig, View>;
   using Loop = SwapAbMainLoop<GemmConfig, View>;
   using Activations = SwapAbActivations<GemmConfig, View>;
   using Rows = typename Activations::Rows;
   static constexpr int kTasks = DivideUp(Shape::kAllPairs, Shape::kPairs);  // of a place
   static_assert(Shape::kColumns == View::kSlots, "the slots of a place are the columns of a task");
+  static constexpr int kFewColumns = Activations::kFewColumns;
 
  public:
   static constexpr int kSlotBytes = Shape::kSlotBytes;
@@ -55,28 +54,30 @@ class ListedGemm {
       consumer.Sync();
       loop_.x.Begin(view, RowsOf(args, u));
     }
+    view.x_0 = loop_.x.Number();
     fetched_ = (u * kTasks + m + int(GridSize())) / kTasks;
     loop_.x.SetNext(RowsOf(args, fetched_));
-    view.x_0 = int(LoadRelaxed(reinterpret_cast<const u32*>(args.count) + u));
-    float sums[Shape::kBlocks][Shape::kColumns / 2] = {};
-    loop_.Multiply(consumer, view, 0, sums);
-    if constexpr (Shape::kSplits) {
-      float ends[Shape::kEndColumns / 2];
-      Epilogue::Exchange(consumer, loop_.x, sums[0], ends);
-      consumer.Sync();
-      Epilogue::Store(consumer, view, loop_.x.group, m, 0, 0, ends);
-    } else {
-#pragma unroll
-      for (int block = 0; block < Shape::kBlocks; ++block) {
-        Epilogue::Store(consumer, view, loop_.x.group, m, 0, block, sums[block]);
+    if constexpr (kFewColumns < Shape::kColumns) {
+      if (view.x_0 <= kFewColumns) {
+        Multiply<kFewColumns>(consumer, view, m);
+        return;
       }
     }
+    Multiply<Shape::kColumns>(consumer, view, m);
   }
 
  private:
   Loop loop_;
   int number_;
   int fetched_ = -1;  // the place whose rows are fetched ahead
+
+  /// A task's first columns.
+  template <int kColumns>
+  ETC_DEVICE void Multiply(Consumer& consumer, const View& view, int m) {
+    float sums[Shape::kBlocks][kColumns / 2] = {};
+    loop_.Multiply(consumer, view, 0, sums);
+    SwapAbEpilogue<GemmConfig, View, kColumns>::End(consumer, view, loop_.x, m, 0, sums);
+  }
 
   /// On their way: nothing waits for them here.
   ETC_DEVICE Rows RowsOf(const Args& args, int u) const {
@@ -128,7 +129,7 @@ struct ListedDownView {
   const bf16* w;
   static constexpr i64 w_tile_0 = Args::w_tile_0, w_tile_1 = Args::w_tile_1;
   static constexpr bool w_swizzle = SwizzledW<Args>::value;
-  float* y;
+  decltype(Args::y) y;
   static constexpr i64 y_1 = kOutputs;
 
   ETC_DEVICE ListedDownView(const Args& args, int expert, int place)

