@@ -28,8 +28,16 @@ class RegionWalk : BodyScope, BodyVisitor {
                [this](const BodyLoops& loops) { reader_->on_loop(call_, loops, task_.converter); }),
         own_(unknowns, [this](const BodyRead& read) { AddUnwritten(read); }),
         regions_(unknowns, TaskNames(call, 1)),
-        unwritten_(unknowns, TaskNames(call, 1)),
-        ahead_(ReadAhead(module_, call)) {
+        unwritten_(unknowns, TaskNames(call, 1)) {
+    for (const Impl& impl : call.device->impls) {
+      for (TensorId param : impl.preloaded) {
+        const Argument* argument = ArgumentOf(call, param);
+        if (argument == nullptr ||
+            !IsReadBehindWait(module_, *call.device, param, argument->tensor)) {
+          ahead_.insert(param);
+        }
+      }
+    }
     if (reader_ != nullptr) {
       CheckRange(call);
     }
@@ -314,25 +322,12 @@ class RegionWalk : BodyScope, BodyVisitor {
   BodyWrites::Sides* sides_ = nullptr;  // of the innermost `if`
   RegionList regions_;
   RegionList unwritten_;
-  bool is_control_ = false;  // what is read now is not read by a body
-  std::set<TensorId> ahead_;
+  bool is_control_ = false;           // what is read now is not read by a body
+  std::set<TensorId> ahead_;          // parameters that a loader reads ahead of every wait
   std::optional<CallRegions> known_;  // without reading the body
 };
 
 }  // namespace
-
-std::set<TensorId> ReadAhead(const Module& module, const ProgramCall& call) {
-  std::set<TensorId> ahead;
-  for (const Impl& impl : call.device->impls) {
-    for (TensorId param : impl.preloaded) {
-      const Argument* argument = ArgumentOf(call, param);
-      if (argument == nullptr || !IsReadBehindWait(module, *call.device, param, argument->tensor)) {
-        ahead.insert(param);
-      }
-    }
-  }
-  return ahead;
-}
 
 CallRegions RegionsOf(Unknowns& unknowns, const ProgramCall& call,
                       const std::set<TensorId>& tensors, const BodyReader* reader) {

@@ -72,9 +72,6 @@ struct BodyReader {
   std::function<void(const ProgramCall&, const CallRegions&)> on_end;  // of a call
 };
 
-/// The parameters of the function that a loader of the call reads ahead of every wait.
-std::set<TensorId> ReadAhead(const Module& module, const ProgramCall& call);
-
 /// What the tasks of one call access of some tensors. Without a reader, nothing else in the body is
 /// looked at.
 CallRegions RegionsOf(Unknowns& unknowns, const ProgramCall& call,

@@ -60,8 +60,8 @@ std::string TextOfInput(const Module& module, TensorId id) {
     return fmt::format("{} of {}", id.value, fmt::ptr(&module));
   }
   bool ranged = tensor.value_lo && tensor.value_hi;
-  return fmt::format("%{} {} {} {} {} {}", tensor.name, static_cast<int>(tensor.type),
-                     tensor.distinct, tensor.monotone, ranged ? Print(module, tensor.value_lo) : "",
+  return fmt::format("%{} {} {} {} {}", tensor.name, tensor.distinct, tensor.monotone,
+                     ranged ? Print(module, tensor.value_lo) : "",
                      ranged ? Print(module, tensor.value_hi) : "");
 }
 
@@ -139,9 +139,6 @@ GraphProofs::Found GraphProofs::Wait(const Module& kernels, const std::string& g
 KnownBodies::KnownBodies(ProvedProgram& graph, Unknowns& unknowns)
     : graph_(graph),
       unknowns_(unknowns),
-      same_sizes_(graph.program.sizes.empty() && unknowns.program().sizes.empty() &&
-                  graph.program.of_ranks == unknowns.program().of_ranks &&
-                  IsPlainlyEqual(graph.unknowns.sizes(), unknowns.sizes())),
       written_before_(WrittenBy(graph.unknowns.module(), graph.program)),
       written_(WrittenBy(unknowns.module(), unknowns.program())) {}
 
@@ -149,7 +146,7 @@ std::optional<BodyProof> KnownBodies::Find(const ProgramCall& call) {
   for (const auto& [number, proof] : graph_.bodies) {
     const ProgramCall& known = graph_.program.calls[number];
     Names names;
-    if (!same_sizes_ || known.callee != call.callee || !HasSameArguments(known, call) ||
+    if (known.callee != call.callee || !HasSameArguments(known, call) ||
         !HasSameTasks(known, call, names)) {
       continue;
     }
@@ -163,15 +160,8 @@ std::optional<BodyProof> KnownBodies::Find(const ProgramCall& call) {
   return std::nullopt;
 }
 
+/// Tasks of one set are at the same sizes.
 bool KnownBodies::HasSameTasks(const ProgramCall& known, const ProgramCall& call, Names& names) {
-  auto is_equal = [](const EnclosingRepeat& a, const EnclosingRepeat& b) {
-    return a.iterations == b.iterations;
-  };
-  if (known.axes.size() != call.axes.size() ||
-      !std::equal(known.repeats.begin(), known.repeats.end(), call.repeats.begin(),
-                  call.repeats.end(), is_equal)) {
-    return false;
-  }
   Set tasks = TaskScope(graph_.unknowns, known, 1).domain;
   return !OnData(graph_.unknowns, tasks) &&
          IsPlainlyEqual(unknowns_.Adopt(graph_.unknowns, tasks, names),
@@ -207,7 +197,7 @@ bool KnownBodies::IsSameIndex(const Argument& known, const Argument& argument) c
 bool KnownBodies::IsSameArgument(TensorId known, TensorId tensor) const {
   const Tensor& before = graph_.unknowns.module().tensors[known];
   const Tensor& now = unknowns_.module().tensors[tensor];
-  return before.type == now.type && StartsEmpty(before) == StartsEmpty(now) &&
+  return StartsEmpty(before) == StartsEmpty(now) &&
          written_before_.contains(known) == written_.contains(tensor) &&
          graph_.unknowns.FlatAxesOf(known) == nullptr && unknowns_.FlatAxesOf(tensor) == nullptr;
 }
@@ -221,7 +211,6 @@ std::optional<std::vector<AccessRegion>> KnownBodies::Adopt(
   if (!AreAffine(graph_.unknowns, before) || !AreAffine(unknowns_, now)) {
     return std::nullopt;
   }
-  std::set<TensorId> ahead = ReadAhead(module, call);
   std::vector<AccessRegion> adopted;
   for (const AccessRegion& region : regions) {
     size_t a = 0;
@@ -231,7 +220,6 @@ std::optional<std::vector<AccessRegion>> KnownBodies::Adopt(
     TensorId param = call.device->params[a];
     AccessRegion mine = region;
     mine.tensor = call.args[a].tensor;
-    mine.ahead = !region.write && ahead.contains(param);
     mine.set = unknowns_.Adopt(graph_.unknowns, region.set, names);
     if (!AreEqual(before[a], now[a])) {
       mine.set = Moved(unknowns_, mine.set, module.tensors[param].shape.size(), before[a], now[a]);

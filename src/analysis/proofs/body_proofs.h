@@ -97,7 +97,6 @@ class KnownBodies {
 
   ProvedProgram& graph_;
   Unknowns& unknowns_;
-  bool same_sizes_;
   std::set<TensorId> written_before_;  // by calls of the graph
   std::set<TensorId> written_;         // by calls of the kernel
 };

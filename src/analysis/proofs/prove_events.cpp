@@ -191,7 +191,8 @@ class BodyRecord {
     }
     const ProofReport& now = prover_.report;
     auto is_known = [](const AccessRegion& region) { return bool{region.set}; };
-    if (now.NotProved() == before_->NotProved() && now.Refuted() == before_->Refuted() &&
+    // Where anything is refuted, nothing of the program is handed on.
+    if (now.NotProved() == before_->NotProved() &&
         std::all_of(regions.all.begin(), regions.all.end(), is_known) &&
         std::all_of(regions.unwritten.begin(), regions.unwritten.end(), is_known)) {
       prover_.found->emplace(call.index,

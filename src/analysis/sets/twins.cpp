@@ -7,14 +7,19 @@ namespace etc {
 
 namespace {
 
-/// The set with the names of its parameters as `name_of` has them.
+/// The set with the names of its parameters as `name_of` has them; null where one has none, as the
+/// budget is spent.
 template <class NameOf>
 Set Named(const Set& set, const NameOf& name_of) {
   Set renamed(isl_set_drop_unused_params(set.copy()));
   isl_size count = isl_set_dim(renamed.get(), isl_dim_param);
   for (isl_size i = 0; i < count; ++i) {
     auto at = static_cast<unsigned>(i);
-    std::string name = name_of(isl_set_get_dim_name(renamed.get(), isl_dim_param, at));
+    const char* old = isl_set_get_dim_name(renamed.get(), isl_dim_param, at);
+    std::string name = old == nullptr ? "" : name_of(old);
+    if (name.empty()) {
+      return {};
+    }
     renamed =
         Set(isl_set_set_dim_id(renamed.copy(), isl_dim_param, at,
                                isl_id_alloc(isl_set_get_ctx(set.get()), name.c_str(), nullptr)));
@@ -28,7 +33,11 @@ PwAff Named(const PwAff& value, const NameOf& name_of) {
   isl_size count = isl_pw_aff_dim(renamed.get(), isl_dim_param);
   for (isl_size i = 0; i < count; ++i) {
     auto at = static_cast<unsigned>(i);
-    std::string name = name_of(isl_pw_aff_get_dim_name(renamed.get(), isl_dim_param, at));
+    const char* old = isl_pw_aff_get_dim_name(renamed.get(), isl_dim_param, at);
+    std::string name = old == nullptr ? "" : name_of(old);
+    if (name.empty()) {
+      return {};
+    }
     renamed = PwAff(isl_pw_aff_set_dim_id(
         renamed.copy(), isl_dim_param, at,
         isl_id_alloc(isl_pw_aff_get_ctx(value.get()), name.c_str(), nullptr)));
@@ -135,11 +144,15 @@ std::string Unknowns::AdoptedName(const Unknowns& other, const std::string& name
   for (PwAff& arg : term.args) {
     arg = Named(arg, [&](const char* inner) { return AdoptedName(other, inner, names); });
   }
+  auto name_of = [&](const PwAff& value) {
+    std::vector<std::string> involved = Involved(value);
+    return involved.empty() ? "" : involved[0];
+  };
   PwAff value = Add(std::move(term), [&](const PwAff& made) {
-    names[name] = Involved(made)[0];
+    names[name] = name_of(made);
     return Adopt(other, other.FactsAbout(name), names);
   });
-  return names[name] = Involved(value)[0];
+  return names[name] = name_of(value);
 }
 
 bool Unknowns::IsSince(size_t mark, const std::string& name) const {

@@ -1,0 +1,462 @@
+// What is taken over from the proof of a graph when its kernel is proved.
+#include "analysis/proofs/body_proofs.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/proofs/graph_proofs.h"
+#include "proving.h"
+#include "schedule/passes.h"
+
+namespace etc {
+namespace {
+
+/// A graph, and a kernel of it that waits for nothing.
+constexpr const char* kProgram = R"(etir 1;
+dim n in 1..4080;
+dim m in 1..8;
+dim p in 1..8;
+device @copy(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 8)) {
+  for (r: 8) { let i = t * 8 + r; if (i < n) %y[i] = %x[i]; }
+}
+device @other(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 8)) {
+  for (r: 8) { let i = t * 8 + r; if (i < n) %y[i] = %x[i] + 1.0; }
+}
+device @pick(%x: f32[n], %ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[%ids[t]]; }
+device @add(%a: f32[n], %b: f32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %a[t] + %b[t]; }
+device @scale(%x: f32[n], %y: out f32[n], by: int) tasks (t: n) { %y[t] = %x[t] * by; }
+device @mark(%x: f32[n], %y: out i32[n]) tasks (t: n) { %y[t] = 0; }
+device @some(%x: f32[n], %c: i32[1] in 0..n + 1, %y: out f32[n]) tasks (t: %c[0]) { %y[t] = %x[t]; }
+device @rows(%x: f32[n * 4], %y: out f32[n]) tasks (t: n) { %y[t] = %x[t * 4]; }
+device @flat(%x: f32[n * m], %y: out f32[n]) tasks (t: n) { %y[t] = %x[t * m]; }
+device @ends(%x: f32[n * m], %y: out f32[m]) tasks (t: m) { %y[t] = %x[t]; }
+device @few(%y: out f32[m]) tasks (t: p) { %y[0] = 1.0; }
+graph @g(%w: f32[4, n], %ids: i32[n] in 0..n, %y: inout f32[4, n], %c: i32[1] in 0..n + 1,
+         %i: inout i32[n], %f: f32[n * m], %z: inout f32[n], %q: inout f32[m]) {
+  %t = buffer f32[4, n];
+  %u = buffer f32[4, n];
+  %v = buffer f32[n];
+  %o = buffer f32[4, n];
+  event %copied[l: 4] count ceildiv(n, 8);
+  event %picked[l: 4] count n;
+  repeat l in 0..4 {
+    call @copy(%w[l], %t[l]) notify (t) => %copied[l];
+    call @pick(%t[l], %ids, %u[l]) wait (t) => %copied[l] notify (t) => %picked[l];
+    call @add(%t[l], %u[l], %y[l]) wait (t) => %picked[l];
+  }
+  // calls
+}
+kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n, %y: inout f32[4, n], %c: i32[1] in 0..n + 1,
+          %i: inout i32[n], %f: f32[n * m], %z: inout f32[n], %q: inout f32[m]) of @g static {
+  launch consumers 8 shared 232448;
+  %t = workspace f32[4, n] at 0;
+  %u = workspace f32[4, n] at 65536;
+  %v = workspace f32[n] at 131072;
+  %o = workspace f32[4, n] at 196608;
+  on sm {
+    repeat l in 0..4 {
+      share (t: ceildiv(n, 8)) from 0 { run @copy[t](%w[l], %t[l]); }
+      share (t: n) from 0 { run @pick[t](%t[l], %ids, %u[l]); }
+      share (t: n) from 0 { run @add[t](%t[l], %u[l], %y[l]); }
+    }
+    // shares
+  }
+}
+)";
+
+/// Where calls and shares are added.
+constexpr const char* kCalls = "// calls";
+constexpr const char* kShares = "// shares";
+
+/// A module, and the half of it that has graphs or kernels.
+struct Halves {
+  std::shared_ptr<const Module> graphs;
+  std::shared_ptr<const Module> kernels;
+};
+
+template <class Kept>
+std::shared_ptr<const Module> Without(const Module& module) {
+  auto half = std::make_shared<Module>(module);
+  std::erase_if(half->items, [](const Item& item) { return std::holds_alternative<Kept>(item); });
+  return half;
+}
+
+std::unique_ptr<Module> Read(const std::string& text) {
+  SourceFile source("t.etir", text);
+  Diagnostics diagnostics;
+  auto module = Parse(source, diagnostics);
+  INFO(RenderText(diagnostics, &source));
+  REQUIRE(module != nullptr);
+  REQUIRE(Verify(*module, diagnostics));
+  return module;
+}
+
+Halves Split(const std::string& text) {
+  auto module = Read(text);
+  return {Without<KernelId>(*module), Without<GraphId>(*module)};
+}
+
+std::string Summary(const ProofReport& report, const Diagnostics& diagnostics) {
+  std::string text = RenderText(diagnostics, nullptr);
+  for (const ProofGroup& group : kProofGroups) {
+    const ProofTally& tally = report.*group.tally;
+    text +=
+        fmt::format("{}: {} {} {}\n", group.name, tally.proved, tally.refuted, tally.not_proved);
+  }
+  for (const auto* facts : {&report.assumptions, &report.not_proved}) {
+    for (const std::string& fact : *facts) {
+      text += fact + "\n";
+    }
+  }
+  return text;
+}
+
+struct Compared {
+  ProofReport alone;
+  std::string text_alone;
+  std::string text_behind;
+};
+
+/// The kernels, proved without the graphs and behind them.
+Compared ProveBoth(const Halves& halves) {
+  auto proofs = MakeGraphProofs(halves.graphs);
+  Diagnostics of_graphs;
+  ProofReport graphs = ProveGraphs(*proofs, true, of_graphs, 1);
+  INFO(RenderText(of_graphs, nullptr));
+  REQUIRE(!of_graphs.HasErrors());
+  Compared compared;
+  Diagnostics alone;
+  compared.alone = Prove(*halves.kernels, true, alone, &graphs, 1);
+  compared.text_alone = Summary(compared.alone, alone);
+  Diagnostics behind;
+  ProofReport report = ProveKernels(
+      *halves.kernels, *proofs, [&] { return &graphs; }, true, behind, 1);
+  compared.text_behind = Summary(report, behind);
+  return compared;
+}
+
+const Graph& GraphOf(const Module& module) { return *module.graphs.begin(); }
+const Kernel& KernelOf(const Module& module) { return *module.kernels.begin(); }
+
+/// The regions of each call of a graph, as a proof hands them on.
+void ReadBodies(ProvedProgram& graph) {
+  std::set<TensorId> written = WrittenBy(graph.unknowns.module(), graph.program);
+  for (const ProgramCall& call : graph.program.calls) {
+    graph.bodies[call.index] = {RegionsOf(graph.unknowns, call, written), 1, 2, 3};
+  }
+}
+
+/// Sets of one scope have the same terms, whoever made them.
+void CheckSame(const std::vector<AccessRegion>& found, const std::vector<AccessRegion>& read) {
+  REQUIRE(found.size() == read.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    CHECK(found[i].tensor == read[i].tensor);
+    CHECK(found[i].write == read[i].write);
+    CHECK(found[i].ahead == read[i].ahead);
+    CHECK(found[i].exact == read[i].exact);
+    CHECK(IsSubset(found[i].set, read[i].set));
+    CHECK(IsSubset(read[i].set, found[i].set));
+  }
+}
+
+/// Whether the body of each of the kernel's calls is known by the graph's.
+std::vector<bool> Known(const Module& module) {
+  ProvedProgram graph(module, MakeCallProgram(module, GraphOf(module)));
+  ReadBodies(graph);
+  CallProgram program = MakeCallProgram(module, KernelOf(module));
+  Unknowns unknowns(module, program, graph.context);
+  KnownBodies bodies(graph, unknowns);
+  std::set<TensorId> written = WrittenBy(module, program);
+  std::vector<bool> known;
+  for (const ProgramCall& call : program.calls) {
+    CallRegions read = RegionsOf(unknowns, call, written);
+    auto found = bodies.Find(call);
+    known.push_back(found.has_value());
+    if (found) {
+      CHECK(found->bounds == 1);
+      CHECK(found->iterations == 2);
+      CHECK(found->coverage == 3);
+      CheckSame(found->regions.all, read.all);
+      CheckSame(found->regions.unwritten, read.unwritten);
+    }
+  }
+  return known;
+}
+
+struct Change {
+  std::string what, by;
+};
+
+struct Case {
+  std::string name;
+  std::vector<Change> changes;
+  std::vector<bool> known;  // of the kernel's calls
+};
+
+const Case kCases[] = {
+    {"the same", {}, {true, true, true}},
+    {"another slice",
+     {{"run @copy[t](%w[l], %t[l])", "run @copy[t](%w[3 - l], %t[l])"},
+      {"run @add[t](%t[l], %u[l], %y[l])", "run @add[t](%t[0], %u[l], %y[3 - l])"}},
+     {true, true, true}},
+    {"the whole of a tensor for a slice",
+     {{kCalls, "call @other(%w[0], %o[2]);"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%w[1], %v); }"}},
+     {true, true, true, true}},
+    {"a slice for the whole of a tensor",
+     {{kCalls, "call @other(%w[0], %v);"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%w[1], %o[2]); }"}},
+     {true, true, true, true}},
+    {"another function",
+     {{"run @copy[t](%w[l], %t[l])", "run @other[t](%w[l], %t[l])"}},
+     {false, true, true}},
+    {"other tasks",
+     {{"share (t: ceildiv(n, 8)) from 0", "share (t: ceildiv(n, 8) + 1) from 0"}},
+     {false, true, true}},
+    {"other iterations",
+     {{"repeat l in 0..4 {\n      share", "repeat l in 0..3 {\n      share"}},
+     {false, false, false}},
+    {"a repeat more around",
+     {{"repeat l in 0..4 {\n      share", "repeat k in 0..1 { repeat l in 0..4 {\n      share"},
+      {"run @add[t](%t[l], %u[l], %y[l]); }", "run @add[t](%t[l], %u[l], %y[l]); } }"}},
+     {false, false, false}},
+    {"a dimension more",
+     {{kShares, "share (t: p) from 0 { run @few[t](%q); }"}},
+     {false, false, false, false}},
+    {"an input of which less is known",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,", "kernel @g(%w: f32[4, n], %ids: i32[n],"}},
+     {true, false, true}},
+    {"an input that is in another range",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+       "kernel @g(%w: f32[4, n], %ids: i32[n] in -1..n,"}},
+     {true, false, true}},
+    {"an input in a range up to another end",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+       "kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n + 1,"}},
+     {true, false, true}},
+    {"an input of distinct values",
+     {{"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+       "graph @g(%w: f32[4, n], %ids: i32[n] in 0..n distinct,"}},
+     {true, false, true}},
+    {"an input of ascending values",
+     {{"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+       "graph @g(%w: f32[4, n], %ids: i32[n] in 0..n monotone,"}},
+     {true, false, true}},
+    {"another input",
+     {{"run @pick[t](%t[l], %ids, %u[l])", "run @pick[t](%t[l], %more, %u[l])"},
+      {"kernel @g(", "kernel @g(%more: i32[n] in 0..n, "}},
+     {true, false, true}},
+    {"an input that the launch may change",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in",
+       "kernel @g(%w: f32[4, n], %ids: inout i32[n] in"},
+      {"graph @g(%w: f32[4, n], %ids: i32[n] in", "graph @g(%w: f32[4, n], %ids: inout i32[n] in"}},
+     {true, false, true}},
+    {"an input whose values depend on others",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n",
+       "kernel @g(%w: f32[4, n], %ids: i32[i: n] in 0..i + 1"},
+      {"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n",
+       "graph @g(%w: f32[4, n], %ids: i32[i: n] in 0..i + 1"}},
+     {true, false, true}},
+    {"slices of an input",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in", "kernel @g(%w: f32[4, n], %ids: i32[4, n] in"},
+      {"graph @g(%w: f32[4, n], %ids: i32[n] in", "graph @g(%w: f32[4, n], %ids: i32[4, n] in"},
+      {"call @pick(%t[l], %ids, %u[l])", "call @pick(%t[l], %ids[l], %u[l])"},
+      {"run @pick[t](%t[l], %ids, %u[l])", "run @pick[t](%t[l], %ids[l], %u[l])"}},
+     {true, false, true}},
+    {"a slice of what is an input of its own in the kernel",
+     {{"graph @g(%w: f32[4, n], %ids: i32[n] in", "graph @g(%w: f32[4, n], %ids: i32[4, n] in"},
+      {"call @pick(%t[l], %ids, %u[l])", "call @pick(%t[l], %ids[l], %u[l])"}},
+     {true, false, true}},
+    {"a slice in the kernel of what is an input of its own",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in", "kernel @g(%w: f32[4, n], %ids: i32[4, n] in"},
+      {"run @pick[t](%t[l], %ids, %u[l])", "run @pick[t](%t[l], %ids[l], %u[l])"}},
+     {true, false, true}},
+    {"one tensor for two parameters",
+     {{"run @add[t](%t[l], %u[l], %y[l])", "run @add[t](%t[l], %t[l], %y[l])"}},
+     {true, true, false}},
+    {"two tensors for parameters that had one",
+     {{"call @add(%t[l], %u[l], %y[l])", "call @add(%t[l], %t[l], %y[l])"}},
+     {true, true, false}},
+    {"a tensor that calls write for one that none writes",
+     {{kCalls, "call @other(%w[0], %z);"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%y[0], %z); }"}},
+     {true, true, true, false}},
+    {"a tensor that the caller fills for a buffer",
+     {{kCalls, "call @other(%t[0], %z) wait (t) => %copied[0];"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%y[0], %z); }"}},
+     {true, true, true, false}},
+    {"scalars",
+     {{kCalls, "call @scale(%w[0], %z, 3);"},
+      {kShares, "share (t: n) from 0 { run @scale[t](%w[0], %z, 3); }"}},
+     {true, true, true, false}},
+    {"integers that are stored",
+     {{kCalls, "call @mark(%w[0], %i);"},
+      {kShares, "share (t: n) from 0 { run @mark[t](%w[0], %i); }"}},
+     {true, true, true, false}},
+    {"integers that the launch computes",
+     {{kCalls,
+       "call @mark(%w[0], %m) notify (t) => %marked; call @pick(%w[0], %m, %z) wait (t) => "
+       "%marked;"},
+      {"%o = buffer", "event %marked count n; %m = buffer i32[n]; %o = buffer"},
+      {"%o = workspace", "%m = workspace i32[n] at 327680; %o = workspace"},
+      {kShares,
+       "share (t: n) from 0 { run @mark[t](%w[0], %m); } share (t: n) from 0 { run "
+       "@pick[t](%w[0], %m, %z); }"}},
+     {true, true, true, false, false}},
+    {"an input that counts another",
+     {{"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+       "kernel @g(%k: i32[4] in 0..n, %w: f32[4, n], %ids: i32[n] in 0..n counts %k,"},
+      {"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+       "graph @g(%k: i32[4] in 0..n, %w: f32[4, n], %ids: i32[n] in 0..n counts %k,"}},
+     {true, false, true}},
+    {"tasks that data decide",
+     {{kCalls, "call @some(%w[0], %c, %z);"},
+      {kShares, "share (t: %c[0]) from 0 { run @some[t](%w[0], %c, %z); }"}},
+     {true, true, true, false}},
+    {"a constant times the rows",
+     {{"%f: f32[n * m], %z: inout f32[n], %q: inout f32[m]) of",
+       "%f: f32[n * 4], %z: inout f32[n], %q: inout f32[m]) of"},
+      {"%f: f32[n * m], %z: inout f32[n], %q: inout f32[m]) {",
+       "%f: f32[n * 4], %z: inout f32[n], %q: inout f32[m]) {"},
+      {kCalls, "call @rows(%f, %z);"},
+      {kShares, "share (t: n) from 0 { run @rows[t](%f, %z); }"}},
+     {true, true, true, true}},
+    {"a flat axis",
+     {{kCalls, "call @flat(%f, %z);"}, {kShares, "share (t: n) from 0 { run @flat[t](%f, %z); }"}},
+     {true, true, true, false}},
+    {"an axis that is flat in the graph",
+     {{kCalls, "call @flat(%f, %z);"},
+      {kShares,
+       "share (t: n) from 0 { run @flat[t](%f, %z); } share (t: m) from 0 { run @ends[t](%f, %q); "
+       "}"}},
+     {true, true, true, false, false}},
+    {"an axis that is flat in the kernel",
+     {{kCalls, "call @flat(%f, %z); call @ends(%f, %q);"},
+      {kShares, "share (t: n) from 0 { run @flat[t](%f, %z); }"}},
+     {true, true, true, false}},
+    {"slices that are no affine functions",
+     {{kCalls, "call @other(%w[m / (n + m)], %z);"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%w[m / (n + m)], %z); }"}},
+     {true, true, true, false}},
+    {"a slice that is no affine function in the graph",
+     {{kCalls, "call @other(%w[m / (n + m)], %z);"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%w[0], %z); }"}},
+     {true, true, true, false}},
+    {"a slice that is no affine function in the kernel",
+     {{kCalls, "call @other(%w[0], %z);"},
+      {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%w[m / (n + m)], %z); }"}},
+     {true, true, true, false}},
+};
+
+std::string Changed(const std::vector<Change>& changes) {
+  std::string text = kProgram;
+  for (const Change& change : changes) {
+    text = Replace(text, change.what, change.by);
+  }
+  return text;
+}
+
+TEST_CASE("a body is known where the same would be asked of it") {
+  for (const Case& each : kCases) {
+    INFO(each.name);
+    auto module = Read(Changed(each.changes));
+    CHECK(Known(*module) == each.known);
+  }
+}
+
+TEST_CASE("the proof behind that of a graph says what the proof alone says") {
+  for (const Case& each : kCases) {
+    Compared compared = ProveBoth(Split(Changed(each.changes)));
+    INFO(each.name);
+    CHECK(compared.alone.Refuted() > 0);
+    CHECK(compared.text_behind == compared.text_alone);
+  }
+}
+
+TEST_CASE("kernels that the passes make are proved alike") {
+  for (const char* name : {"row_sum.etir", "mlp.etir", "attention.etir", "moe_routing.etir"}) {
+    auto module = Read(ReadExample(name));
+    Halves halves{std::make_shared<Module>(*module), nullptr};
+    Diagnostics diagnostics;
+    for (const Pass& pass : StaticPipeline()) {
+      REQUIRE(pass.run(*module, {}, diagnostics));
+    }
+    halves.kernels = std::move(module);
+    Compared compared = ProveBoth(halves);
+    INFO(name);
+    CHECK(compared.alone.bounds.proved > 0);
+    // Which rows of experts tokens fill is what `%slot` says.
+    CHECK((compared.alone.NotProved() > 0) == (name == std::string("moe_routing.etir")));
+    CHECK(compared.text_behind == compared.text_alone);
+  }
+}
+
+TEST_CASE("what is open in a graph's body is open in the kernel's") {
+  std::string less = Changed(
+      {{"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,", "graph @g(%w: f32[4, n], %ids: i32[n],"},
+       {"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+        "kernel @g(%w: f32[4, n], %ids: i32[n],"}});
+  std::string computed =
+      Changed({{"%ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[%ids[t]]; }",
+                "%ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[max(0, min(%ids[t] * "
+                "%ids[0], n - 1))]; }"}});
+  for (const std::string& text : {less, computed}) {
+    Compared compared = ProveBoth(Split(text));
+    CHECK(compared.text_behind == compared.text_alone);
+  }
+}
+
+TEST_CASE("nothing is said of kernels whose graph is wrong") {
+  Halves halves = Split(Changed({{"wait (t) => %picked[l]", "wait (t) => %picked[l] if t != 3"}}));
+  auto proofs = MakeGraphProofs(halves.graphs);
+  Diagnostics of_graphs;
+  (void)ProveGraphs(*proofs, true, of_graphs, 1);
+  CHECK(of_graphs.HasErrors());
+  Diagnostics behind;
+  ProofReport report = ProveKernels(
+      *halves.kernels, *proofs, []() -> const ProofReport* { return nullptr; }, true, behind, 1);
+  CHECK(behind.all().empty());
+  CHECK(report.Refuted() == 0);
+}
+
+TEST_CASE("the program of a graph is that of the kernel's sizes") {
+  Halves halves = Split(kProgram);
+  CallProgram any = MakeCallProgram(*halves.graphs, GraphOf(*halves.graphs));
+  CallProgram few = any;
+  SymbolId n;
+  for (SymbolId id : halves.graphs->symbols.Ids()) {
+    n = halves.graphs->symbols[id].name == "n" ? id : n;
+  }
+  few.ranges[n] = {1, 16};
+  GraphProofs proofs(halves.graphs);
+  proofs.Announce({&any, &few});
+  auto of_any = std::make_shared<ProvedProgram>(*halves.graphs, any);
+  auto of_few = std::make_shared<ProvedProgram>(*halves.graphs, few);
+  proofs.Put(0, of_any);
+  proofs.Put(1, of_few);
+  CHECK(proofs.Wait(*halves.kernels, "g", any.ranges).proved == of_any);
+  CHECK(proofs.Wait(*halves.kernels, "g", few.ranges).proved == of_few);
+  CHECK(proofs.Wait(*halves.kernels, "h", few.ranges).proved == nullptr);
+  CHECK(!proofs.Wait(*halves.kernels, "h", few.ranges).wrong);
+  CHECK(proofs.Wait(*halves.kernels, "g", {{n, {1, 17}}}).proved == nullptr);
+}
+
+TEST_CASE("a body is not known when the budget for it is spent") {
+  auto module = Read(Changed({{"run @copy[t](%w[l], %t[l])", "run @copy[t](%w[3 - l], %t[l])"}}));
+  ProvedProgram graph(*module, MakeCallProgram(*module, GraphOf(*module)));
+  ReadBodies(graph);
+  CallProgram program = MakeCallProgram(*module, KernelOf(*module));
+  Unknowns unknowns(*module, program, graph.context);
+  KnownBodies bodies(graph, unknowns);
+  CHECK(bodies.Find(program.calls[0]));
+  graph.context.SetBudget(1);
+  CHECK(!bodies.Find(program.calls[0]));
+  graph.context.SetBudget(0);
+}
+
+}  // namespace
+}  // namespace etc
