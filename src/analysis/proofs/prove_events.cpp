@@ -190,11 +190,8 @@ class BodyRecord {
       return;
     }
     const ProofReport& now = prover_.report;
-    auto is_known = [](const AccessRegion& region) { return bool{region.set}; };
     // Where anything is refuted, nothing of the program is handed on.
-    if (now.NotProved() == before_->NotProved() &&
-        std::all_of(regions.all.begin(), regions.all.end(), is_known) &&
-        std::all_of(regions.unwritten.begin(), regions.unwritten.end(), is_known)) {
+    if (now.NotProved() == before_->NotProved()) {
       prover_.found->emplace(call.index,
                              BodyProof{regions, now.bounds.proved - before_->bounds.proved,
                                        now.iterations.proved - before_->iterations.proved,

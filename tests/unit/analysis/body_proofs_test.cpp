@@ -4,11 +4,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "analysis/proofs/graph_proofs.h"
+#include "analysis/sets/task_scope.h"
 #include "proving.h"
 #include "schedule/passes.h"
 
@@ -27,6 +30,9 @@ device @other(%x: f32[n], %y: out f32[n]) tasks (t: ceildiv(n, 8)) {
   for (r: 8) { let i = t * 8 + r; if (i < n) %y[i] = %x[i] + 1.0; }
 }
 device @pick(%x: f32[n], %ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[%ids[t]]; }
+device @spread(%x: f32[n], %ids: i32[n], %y: out f32[n]) tasks (t: ceildiv(n, 8)) {
+  for (r: 8) { let i = t * 8 + r; if (i < n) %y[%ids[i]] = %x[i]; }
+}
 device @add(%a: f32[n], %b: f32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %a[t] + %b[t]; }
 device @scale(%x: f32[n], %y: out f32[n], by: int) tasks (t: n) { %y[t] = %x[t] * by; }
 device @mark(%x: f32[n], %y: out i32[n]) tasks (t: n) { %y[t] = 0; }
@@ -329,15 +335,18 @@ const Case kCases[] = {
      {{kCalls, "call @flat(%f, %z);"}, {kShares, "share (t: n) from 0 { run @flat[t](%f, %z); }"}},
      {true, true, true, false}},
     {"an axis that is flat in the graph",
-     {{kCalls, "call @flat(%f, %z);"},
-      {kShares,
-       "share (t: n) from 0 { run @flat[t](%f, %z); } share (t: m) from 0 { run @ends[t](%f, %q); "
-       "}"}},
-     {true, true, true, false, false}},
-    {"an axis that is flat in the kernel",
      {{kCalls, "call @flat(%f, %z); call @ends(%f, %q);"},
-      {kShares, "share (t: n) from 0 { run @flat[t](%f, %z); }"}},
+      {kShares, "share (t: m) from 0 { run @ends[t](%f, %q); }"}},
      {true, true, true, false}},
+    {"an axis that is flat in the kernel",
+     {{kCalls, "call @ends(%f, %q);"},
+      {kShares,
+       "share (t: n) from 0 { run @flat[t](%f, %z); } share (t: m) from 0 { run "
+       "@ends[t](%f, %q); }"}},
+     {true, true, true, false, false}},
+    {"an axis that is flat in neither",
+     {{kCalls, "call @ends(%f, %q);"}, {kShares, "share (t: m) from 0 { run @ends[t](%f, %q); }"}},
+     {true, true, true, true}},
     {"slices that are no affine functions",
      {{kCalls, "call @other(%w[m / (n + m)], %z);"},
       {kShares, "share (t: ceildiv(n, 8)) from 0 { run @other[t](%w[m / (n + m)], %z); }"}},
@@ -395,21 +404,6 @@ TEST_CASE("kernels that the passes make are proved alike") {
   }
 }
 
-TEST_CASE("what is open in a graph's body is open in the kernel's") {
-  std::string less = Changed(
-      {{"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,", "graph @g(%w: f32[4, n], %ids: i32[n],"},
-       {"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
-        "kernel @g(%w: f32[4, n], %ids: i32[n],"}});
-  std::string computed =
-      Changed({{"%ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[%ids[t]]; }",
-                "%ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[max(0, min(%ids[t] * "
-                "%ids[0], n - 1))]; }"}});
-  for (const std::string& text : {less, computed}) {
-    Compared compared = ProveBoth(Split(text));
-    CHECK(compared.text_behind == compared.text_alone);
-  }
-}
-
 TEST_CASE("nothing is said of kernels whose graph is wrong") {
   Halves halves = Split(Changed({{"wait (t) => %picked[l]", "wait (t) => %picked[l] if t != 3"}}));
   auto proofs = MakeGraphProofs(halves.graphs);
@@ -443,6 +437,90 @@ TEST_CASE("the program of a graph is that of the kernel's sizes") {
   CHECK(proofs.Wait(*halves.kernels, "h", few.ranges).proved == nullptr);
   CHECK(!proofs.Wait(*halves.kernels, "h", few.ranges).wrong);
   CHECK(proofs.Wait(*halves.kernels, "g", {{n, {1, 17}}}).proved == nullptr);
+  CHECK(!proofs.Wait(*halves.kernels, "g", few.ranges).wrong);
+  proofs.Put(1, nullptr);
+  CHECK(proofs.Wait(*halves.kernels, "g", few.ranges).wrong);
+}
+
+const std::vector<Change> kSpread = {
+    {kCalls, "call @spread(%w[0], %ids, %z);"},
+    {kShares, "share (t: ceildiv(n, 8)) from 0 { run @spread[t](%w[0], %ids, %z); }"},
+    {"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+     "graph @g(%w: f32[4, n], %ids: i32[n] in 0..n distinct,"},
+    {"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+     "kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n distinct,"}};
+
+TEST_CASE("what is open in a graph's body is open in the kernel's") {
+  std::string less = Changed(
+      {{"graph @g(%w: f32[4, n], %ids: i32[n] in 0..n,", "graph @g(%w: f32[4, n], %ids: i32[n],"},
+       {"kernel @g(%w: f32[4, n], %ids: i32[n] in 0..n,",
+        "kernel @g(%w: f32[4, n], %ids: i32[n],"}});
+  std::string computed =
+      Changed({{"%ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[%ids[t]]; }",
+                "%ids: i32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[max(0, min(%ids[t] * "
+                "%ids[0], n - 1))]; }"}});
+  for (const std::string& text : {less, computed, Changed(kSpread)}) {
+    Compared compared = ProveBoth(Split(text));
+    CHECK(compared.text_behind == compared.text_alone);
+  }
+}
+
+TEST_CASE("what is known of variables and elements is known of those that stand for them") {
+  auto module = Read(Changed(kSpread));
+  ProvedProgram graph(*module, MakeCallProgram(*module, GraphOf(*module)));
+  ReadBodies(graph);
+  CallProgram program = MakeCallProgram(*module, KernelOf(*module));
+  Unknowns unknowns(*module, program, graph.context);
+  for (int i = 0; i < 100; ++i) {
+    unknowns.Fresh("r");
+  }
+  size_t mark = unknowns.Mark();
+  TaskScope task(unknowns, program.calls[3], 1);
+  std::map<std::string, std::string> names;
+  for (const AccessRegion& region : graph.bodies.at(3).regions.all) {
+    CHECK(unknowns.Adopt(graph.unknowns, region.set, names));
+  }
+  size_t made = 0;
+  for (const auto& [theirs, mine] : names) {
+    if (theirs.find('#') == std::string::npos) {
+      CHECK(mine == theirs);
+      continue;
+    }
+    ++made;
+    CHECK(unknowns.IsSince(mark, mine));
+    const Term* before = graph.unknowns.Find(theirs);
+    const Term* now = unknowns.Find(mine);
+    CHECK((before == nullptr) == (now == nullptr));
+    if (before != nullptr) {
+      REQUIRE(now->args.size() == 1);
+      CHECK(unknowns.Involved(now->args[0]).size() == 2);
+      for (const std::string& name : graph.unknowns.Involved(before->args[0])) {
+        std::vector<std::string> mine_too = unknowns.Involved(now->args[0]);
+        CHECK(std::find(mine_too.begin(), mine_too.end(), names.at(name)) != mine_too.end());
+      }
+    }
+    auto theirs_here = names;
+    Set facts = unknowns.Adopt(graph.unknowns, graph.unknowns.FactsAbout(theirs), theirs_here);
+    CHECK(IsSubset(facts, unknowns.FactsAbout(mine)));
+    CHECK(IsSubset(unknowns.FactsAbout(mine), facts));
+  }
+  CHECK(made == 2);  // the variable of the loop, and the element
+}
+
+TEST_CASE("the facts of a known body are counted, and it is not read again") {
+  Halves halves = Split(kProgram);
+  CallProgram program = MakeCallProgram(*halves.graphs, GraphOf(*halves.graphs));
+  auto proved = std::make_shared<ProvedProgram>(*halves.graphs, program);
+  ReadBodies(*proved);
+  proved->bodies.at(0).bounds = 100'000;
+  GraphProofs proofs(halves.graphs);
+  proofs.Announce({&program});
+  proofs.Put(0, proved);
+  ProofReport none;
+  Diagnostics diagnostics;
+  ProofReport report = ProveKernels(
+      *halves.kernels, proofs, [&] { return &none; }, true, diagnostics, 1);
+  CHECK(report.bounds.proved > 100'000);
 }
 
 TEST_CASE("a body is not known when the budget for it is spent") {
@@ -452,9 +530,18 @@ TEST_CASE("a body is not known when the budget for it is spent") {
   CallProgram program = MakeCallProgram(*module, KernelOf(*module));
   Unknowns unknowns(*module, program, graph.context);
   KnownBodies bodies(graph, unknowns);
-  CHECK(bodies.Find(program.calls[0]));
-  graph.context.SetBudget(1);
-  CHECK(!bodies.Find(program.calls[0]));
+  int known = 0;
+  for (unsigned long budget = 1; budget < 4096; budget *= 2) {
+    graph.context.SetBudget(budget);
+    if (auto found = bodies.Find(program.calls[0])) {
+      ++known;
+      for (const AccessRegion& region : found->regions.all) {
+        CHECK(region.set);
+      }
+    }
+  }
+  CHECK(known > 0);
+  CHECK(known < 12);
   graph.context.SetBudget(0);
 }
 
