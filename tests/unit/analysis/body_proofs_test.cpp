@@ -135,7 +135,7 @@ std::vector<bool> Known(const Module& module) {
 }
 
 TEST_CASE("a body is known where the same would be asked of it") {
-  for (const Case& each : kCases) {
+  for (const BodyCase& each : kBodyCases) {
     INFO(each.name);
     auto module = Read(Changed(each.changes));
     CHECK(Known(*module) == each.known);
@@ -143,7 +143,7 @@ TEST_CASE("a body is known where the same would be asked of it") {
 }
 
 TEST_CASE("the proof behind that of a graph says what the proof alone says") {
-  for (const Case& each : kCases) {
+  for (const BodyCase& each : kBodyCases) {
     Compared compared = ProveBoth(Split(Changed(each.changes)));
     INFO(each.name);
     CHECK(compared.alone.Refuted() > 0);

@@ -73,13 +73,13 @@ struct Change {
   std::string what, by;
 };
 
-struct Case {
+struct BodyCase {
   std::string name;
   std::vector<Change> changes;
   std::vector<bool> known;  // of the kernel's calls
 };
 
-inline const Case kCases[] = {
+inline const BodyCase kBodyCases[] = {
     {"the same", {}, {true, true, true}},
     {"another slice",
      {{"run @copy[t](%w[l], %t[l])", "run @copy[t](%w[3 - l], %t[l])"},
