@@ -18,15 +18,20 @@ std::vector<AccessRegion> Twins(Unknowns& unknowns, const ProgramCall& call,
   return regions;
 }
 
-ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader) {
+std::set<TensorId> WrittenBy(const Module& module, const CallProgram& program) {
   std::set<TensorId> written;
-  for (const ProgramCall& call : unknowns.program().calls) {
+  for (const ProgramCall& call : program.calls) {
     for (size_t a = 0; a < call.args.size(); ++a) {
-      if (unknowns.module().tensors[call.device->params[a]].access != Access::In) {
+      if (module.tensors[call.device->params[a]].access != Access::In) {
         written.insert(call.args[a].tensor);
       }
     }
   }
+  return written;
+}
+
+ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader) {
+  std::set<TensorId> written = WrittenBy(unknowns.module(), unknowns.program());
   ProgramAccesses accesses;
   for (const ProgramCall& call : unknowns.program().calls) {
     CallRegions regions = RegionsOf(unknowns, call, written, reader);

@@ -45,11 +45,17 @@ class RegionWalk : BodyScope, BodyVisitor {
       CheckSlices();
       CheckScalars();
       CheckEdges(call);
-      VisitBlock(call.device->body);
+      known_ = reader != nullptr ? reader->on_body(call) : std::nullopt;
+      if (!known_) {
+        VisitBlock(call.device->body);
+      }
     }
   }
 
   CallRegions Take() {
+    if (known_) {
+      return *std::move(known_);
+    }
     CallRegions regions{regions_.Take(), unwritten_.Take()};
     for (const AccessRegion& region : regions.all) {
       bool listed = empty_.contains(region.tensor);  // what is listed of it is all
@@ -316,8 +322,9 @@ class RegionWalk : BodyScope, BodyVisitor {
   BodyWrites::Sides* sides_ = nullptr;  // of the innermost `if`
   RegionList regions_;
   RegionList unwritten_;
-  bool is_control_ = false;   // what is read now is not read by a body
-  std::set<TensorId> ahead_;  // parameters that a loader reads ahead of every wait
+  bool is_control_ = false;           // what is read now is not read by a body
+  std::set<TensorId> ahead_;          // parameters that a loader reads ahead of every wait
+  std::optional<CallRegions> known_;  // without reading the body
 };
 
 }  // namespace
@@ -327,7 +334,7 @@ CallRegions RegionsOf(Unknowns& unknowns, const ProgramCall& call,
   unknowns.context().SetBudget(kStepsForCall);
   CallRegions regions = RegionWalk(unknowns, call, tensors, reader).Take();
   if (reader != nullptr) {
-    reader->on_end(call);
+    reader->on_end(call, regions);
   }
   return regions;
 }

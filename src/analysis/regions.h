@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -43,18 +44,6 @@ struct IndexUse {
   bool at_least = false;       // its variables' ranges show that it is no less than the least
 };
 
-/// What a proof looks at while the body of task 1 is read.
-struct BodyReader {
-  std::function<void(const ProgramCall&, const IndexUse&)> on_index;  // each index of an access
-  /// Each loop with independent iterations; the converter binds what its accesses are made of.
-  std::function<void(const ProgramCall&, const BodyLoops&, Converter&)> on_loop;
-  /// The integers that are stored to a tensor of the program, over `kStoredValue`.
-  std::function<void(TensorId, const Set&)> on_store;
-  /// Each read of a local or an `out` parameter, and what the task has written of it before.
-  std::function<void(const ProgramCall&, const BodyRead&)> on_own_read;
-  std::function<void(const ProgramCall&)> on_end;  // of a body
-};
-
 /// Whether the tensor holds nothing when a launch starts.
 inline bool StartsEmpty(const Tensor& tensor) {
   return tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
@@ -66,6 +55,21 @@ struct CallRegions {
   /// What a task reads of tensors that start empty, and has not written itself before; for a
   /// reader.
   std::vector<AccessRegion> unwritten;
+};
+
+/// What a proof looks at while the body of task 1 is read.
+struct BodyReader {
+  std::function<void(const ProgramCall&, const IndexUse&)> on_index;  // each index of an access
+  /// Each loop with independent iterations; the converter binds what its accesses are made of.
+  std::function<void(const ProgramCall&, const BodyLoops&, Converter&)> on_loop;
+  /// The integers that are stored to a tensor of the program, over `kStoredValue`.
+  std::function<void(TensorId, const Set&)> on_store;
+  /// Each read of a local or an `out` parameter, and what the task has written of it before.
+  std::function<void(const ProgramCall&, const BodyRead&)> on_own_read;
+  /// Begins a body. It is not read where what it accesses is known, and then nothing but its end is
+  /// told.
+  std::function<std::optional<CallRegions>(const ProgramCall&)> on_body;
+  std::function<void(const ProgramCall&, const CallRegions&)> on_end;  // of a call
 };
 
 /// What the tasks of one call access of some tensors. Without a reader, nothing else in the body is
@@ -83,6 +87,9 @@ struct ProgramAccesses {
   std::vector<std::vector<AccessRegion>> second;     // of task 2
   std::vector<std::vector<AccessRegion>> unwritten;  // `CallRegions::unwritten`, of task 2
 };
+
+/// The tensors that any call of the program writes.
+std::set<TensorId> WrittenBy(const Module& module, const CallProgram& program);
 
 ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader = nullptr);
 

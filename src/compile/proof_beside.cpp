@@ -10,14 +10,13 @@ ProofBeside::ProofBeside(std::string name, Prove prove, Session& session,
       session_(session),
       before_(std::exchange(session.diagnostics(), {})),
       report_(std::async(std::launch::async, [this, prove = std::move(prove), &in_vain, first] {
-        std::optional<ProofReport> report;
-        if (first != nullptr && !first->Report()) {
-          return report;
-        }
         PhaseTimer::Clock::time_point start = PhaseTimer::Clock::now();
-        report = prove(diagnostics_);
+        std::optional<ProofReport> report = prove(diagnostics_);
         took_ = PhaseTimer::Clock::now() - start;
-        if (diagnostics_.HasErrors()) {
+        if (first != nullptr && !first->Report()) {
+          diagnostics_ = {};
+          report.reset();
+        } else if (diagnostics_.HasErrors()) {
           in_vain = true;
           report.reset();
         }

@@ -20,8 +20,8 @@ class ProofBeside {
   /// The report, and errors where there is something wrong.
   using Prove = std::function<ProofReport(Diagnostics&)>;
 
-  /// Begins when `first` has found nothing wrong, if that is given. `in_vain` is set where there is
-  /// something wrong. All must outlive the proof.
+  /// What `first` finds wrong, if that is given, takes the place of all that this one finds.
+  /// `in_vain` is set where there is something wrong. All must outlive the proof.
   ProofBeside(std::string name, Prove prove, Session& session, std::atomic<bool>& in_vain,
               const ProofBeside* first = nullptr);
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "analysis/proofs/graph_proofs.h"
 #include "compile/backend.h"
 #include "compile/depfile.h"
 #include "compile/front.h"
@@ -54,8 +55,9 @@ class CompileJob {
     }
     if (!proving.skip) {
       // On a copy, as the passes change the module meanwhile.
-      auto prove = [this, source = std::make_shared<Module>(*module)](Diagnostics& diagnostics) {
-        return Prove(*source, options_.proofs.remarks, diagnostics, nullptr, SpareCores());
+      graph_proofs_ = MakeGraphProofs(std::make_shared<Module>(*module));
+      auto prove = [this](Diagnostics& diagnostics) {
+        return ProveGraphs(*graph_proofs_, options_.proofs.remarks, diagnostics, SpareCores());
       };
       source_proof_.emplace("prove", std::move(prove), session_, in_vain_);
     }
@@ -85,8 +87,12 @@ class CompileJob {
     }
     if (source_proof_ && !from_kernels) {
       auto prove = [this, &module](Diagnostics& diagnostics) {
-        return Prove(module, options_.proofs.remarks, diagnostics, &*source_proof_->Report(),
-                     SpareCores());
+        auto graphs = [this]() -> const ProofReport* {
+          const auto& report = source_proof_->Report();
+          return report ? &*report : nullptr;
+        };
+        return ProveKernels(module, *graph_proofs_, graphs, options_.proofs.remarks, diagnostics,
+                            SpareCores());
       };
       kernel_proof_.emplace("prove-kernels", prove, session_, in_vain_, &*source_proof_);
     }
@@ -285,9 +291,10 @@ class CompileJob {
   IncludePath include_path_{options_.source.include_dirs};
   std::optional<Emitted> emitted_;
   std::optional<CompileOutput> compiled_;
-  std::atomic<bool> in_vain_ = false;        // a proof has found something wrong
-  std::optional<ProofBeside> source_proof_;  // of the graphs
-  std::optional<ProofBeside> kernel_proof_;  // of what the passes make of them
+  std::atomic<bool> in_vain_ = false;          // a proof has found something wrong
+  std::shared_ptr<GraphProofs> graph_proofs_;  // what they say, for those of the kernels
+  std::optional<ProofBeside> source_proof_;    // of the graphs
+  std::optional<ProofBeside> kernel_proof_;    // of what the passes make of them
 };
 
 }  // namespace

@@ -97,6 +97,14 @@ GridBarriers::GridBarriers(GridCalls& grids, const HappensBefore& order)
       same_(calls_.size()),
       next_(calls_.size()),
       across_(calls_.size()) {
+  for (size_t x = 0; x < calls_.size(); ++x) {
+    std::vector<Successor>& behind = behind_.emplace_back();
+    for (size_t y = 0; y < calls_.size(); ++y) {
+      if (const Map& direct = order_.Directly(x, y)) {
+        behind.push_back({y, &direct});
+      }
+    }
+  }
   AddDirect();
   Close();
   AddThroughOne();
@@ -143,19 +151,18 @@ bool GridBarriers::OrdersIterations(const ProgramCall& x, const ProgramCall& y) 
 /// Pairs that single events order.
 void GridBarriers::AddDirect() {
   for (size_t x = 0; x < calls_.size(); ++x) {
-    for (size_t y = 0; y < calls_.size(); ++y) {
-      const Map& direct = order_.Directly(x, y);
-      if (!direct || calls_[x].repeats.size() > 1 || calls_[y].repeats.size() > 1) {
+    for (const auto& [y, direct] : behind_[x]) {
+      if (calls_[x].repeats.size() > 1 || calls_[y].repeats.size() > 1) {
         continue;
       }
       bool one_block = grids_.InOneBlock(x, y);
-      if (x < y && one_block && grids_.HasAll(x, y, Step::Same, direct)) {
+      if (x < y && one_block && grids_.HasAll(x, y, Step::Same, *direct)) {
         same_.Add(x, y);
       }
-      if (one_block && !calls_[x].repeats.empty() && grids_.HasAll(x, y, Step::Next, direct)) {
+      if (one_block && !calls_[x].repeats.empty() && grids_.HasAll(x, y, Step::Next, *direct)) {
         next_.Add(x, y);
       }
-      if (x < y && !one_block && grids_.HasAll(x, y, Step::Across, direct)) {
+      if (x < y && !one_block && grids_.HasAll(x, y, Step::Across, *direct)) {
         across_.Add(x, y);
       }
     }
@@ -183,12 +190,13 @@ void GridBarriers::AddThroughOne() {
 
 /// Whether some call stands so between all tasks of `x` and `y`.
 bool GridBarriers::AreAllThroughOne(size_t x, size_t y, Step first, Step second) {
-  for (size_t k = 0; k < calls_.size(); ++k) {
-    const Map& before = order_.Directly(x, k);
-    const Map& behind = order_.Directly(k, y);
+  for (const auto& [k, before] : behind_[x]) {
     bool stands = (first == Step::Next || x < k) && (second == Step::Next || k < y);
-    if (stands && before && behind && grids_.Links(k) && grids_.InOneBlock(x, k) &&
-        grids_.HasAllThrough(x, y, {before, first}, {behind, second})) {
+    if (!stands || !grids_.Links(k) || !grids_.InOneBlock(x, k)) {
+      continue;
+    }
+    const Map& behind = order_.Directly(k, y);
+    if (behind && grids_.HasAllThrough(x, y, {*before, first}, {behind, second})) {
       return true;
     }
   }

@@ -94,6 +94,12 @@ class GridBarriers {
     std::vector<uint64_t> bits_;
   };
 
+  /// A call of which single events order tasks behind those of another one.
+  struct Successor {
+    size_t call;
+    const Map* pairs;
+  };
+
   void AddDirect();
   void AddThroughOne();
   bool AreAllThroughOne(size_t x, size_t y, Step first, Step second);
@@ -108,6 +114,7 @@ class GridBarriers {
   GridCalls& grids_;
   const std::vector<ProgramCall>& calls_;
   const HappensBefore& order_;
+  std::vector<std::vector<Successor>> behind_;  // of each call
   Table same_;    // in one iteration of the repeat around both, or outside of repeats
   Table next_;    // in the next iteration of it
   Table across_;  // from the last iteration of one to the first of the other

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "analysis/proofs/body_proofs.h"
 #include "analysis/proofs/prove_queue.h"
 #include "analysis/proofs/prover.h"
 #include "analysis/ranks.h"
+#include "ir/equal.h"
 #include "ir/printer.h"
 
 namespace etc {
@@ -17,7 +19,7 @@ using Reported = std::set<std::pair<DiagnosticKind, uint32_t>>;
 /// A graph or a kernel, at all sizes or at those of each range.
 struct ProvedItem {
   std::vector<CallProgram> programs;
-  const Kernel* queued = nullptr;  // a kernel with queues; else null
+  const Kernel* kernel = nullptr;  // null of a graph
 };
 
 bool HasQueues(const Module& module, const Kernel& kernel) {
@@ -38,42 +40,58 @@ struct Outcome {
 /// How a module is proved.
 struct Mode {
   bool remarks;
-  const ProofReport* graphs;
-  bool joined;  // the programs are those of all ranks
+  bool joined = false;                // the programs are those of all ranks
+  bool of_kernels = false;            // what is open of them is open of graphs, too
+  GraphProofs* fills = nullptr;       // with what is found about graphs; or null
+  const GraphProofs* uses = nullptr;  // what is found about them; or null
+  /// The report of the graphs, or null where something is wrong with them.
+  std::function<const ProofReport*()> graphs = [] { return nullptr; };
 };
 
-Outcome ProveProgram(const Module& module, const CallProgram& program, const Kernel* kernel,
-                     const Mode& mode) {
-  Outcome outcome;
-  Reported reported;
-  IslContext context;
-  Unknowns unknowns(module, program, context);
-  Overlaps overlaps(unknowns);
-  Prover prover{unknowns, context,      overlaps,    outcome.report,         outcome.diagnostics,
-                reported, mode.remarks, mode.graphs, outcome.sizes_may_tell, mode.joined};
+void ProveAll(Prover& prover, const Kernel* queued, std::set<AskedOf>& kept) {
+  const CallProgram& program = prover.unknowns.program();
   if (program.open) {
-    prover.NotProved(outcome.report.races, DiagnosticKind::Race, program.range,
+    prover.NotProved(prover.report.races, DiagnosticKind::Race, program.range,
                      fmt::format("`@{}` is free of races", program.name),
                      "the bounds of a repeat have no known range");
-    return outcome;
+    return;
   }
-  EventRelations relations = MakeEventRelations(unknowns);
-  ProgramAccesses accesses = ProveBodies(prover, relations, outcome.kept);
+  EventRelations relations = MakeEventRelations(prover.unknowns);
+  ProgramAccesses accesses = ProveBodies(prover, relations, kept);
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
   ProveVia(prover, relations);
-  if (kernel != nullptr) {
-    ProveQueues(prover, relations, trusted, *kernel);
+  if (queued != nullptr) {
+    ProveQueues(prover, relations, trusted, *queued);
   }
-  if (mode.joined) {
+  if (prover.joined) {
     ProveReceived(prover, relations, accesses);
   }
-  TaskOrder order(unknowns, relations, std::move(trusted));
+  TaskOrder order(prover.unknowns, relations, std::move(trusted));
   ProveControlReads(prover, order);
-  Renewal renewal(unknowns, accesses);
+  Renewal renewal(prover.unknowns, accesses);
   ProveRaces(prover, relations, accesses, order, renewal);
   ProveMemory(prover, accesses, renewal);
   ProveCoverage(prover, accesses, renewal);
+}
+
+Outcome ProveProgram(Unknowns& unknowns, const Kernel* queued, const Mode& mode, KnownBodies* known,
+                     std::map<size_t, BodyProof>* found) {
+  Outcome outcome;
+  Reported reported;
+  Overlaps overlaps(unknowns);
+  Prover prover{unknowns,
+                unknowns.context(),
+                overlaps,
+                outcome.report,
+                outcome.diagnostics,
+                reported,
+                mode.remarks,
+                outcome.sizes_may_tell,
+                mode.joined,
+                known,
+                found};
+  ProveAll(prover, queued, outcome.kept);
   return outcome;
 }
 
@@ -113,7 +131,9 @@ void RefuteAtSmallSizes(const Module& module, const CallProgram& program, const 
   for (Env& sizes : SmallSizes(module, program)) {
     CallProgram small = program;
     small.sizes = std::move(sizes);
-    Outcome there = ProveProgram(module, small, kernel, {false, nullptr, joined});
+    IslContext context;
+    Unknowns unknowns(module, small, context);
+    Outcome there = ProveProgram(unknowns, kernel, {false, joined}, nullptr, nullptr);
     if (there.diagnostics.HasErrors()) {
       outcome.diagnostics.Add(there.diagnostics);
       for (const ProofGroup& group : kProofGroups) {
@@ -124,44 +144,85 @@ void RefuteAtSmallSizes(const Module& module, const CallProgram& program, const 
   }
 }
 
+/// A program of a graph, or of a kernel of which no graph is known.
+Outcome ProveAlone(const Module& module, const CallProgram& program, const Kernel* queued,
+                   const Mode& mode, std::shared_ptr<ProvedProgram>& kept) {
+  auto proved = std::make_shared<ProvedProgram>(module, program);
+  Outcome outcome = ProveProgram(proved->unknowns, queued, mode, nullptr, &proved->bodies);
+  if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && !mode.of_kernels) {
+    RefuteAtSmallSizes(module, program, queued, mode.joined, outcome);
+  }
+  kept = outcome.diagnostics.HasErrors() ? nullptr : std::move(proved);
+  return outcome;
+}
+
+/// A program of a kernel. Nothing where something is wrong with the graph, which is said of that.
+Outcome ProveBehind(const Module& module, const CallProgram& program, const Kernel& kernel,
+                    const Kernel* queued, const Mode& mode) {
+  auto [wrong, graph] = mode.uses->Wait(module, kernel.graph, program.ranges);
+  if (wrong) {
+    return {};
+  }
+  if (graph == nullptr) {
+    std::shared_ptr<ProvedProgram> kept;
+    return ProveAlone(module, program, queued, mode, kept);
+  }
+  std::lock_guard lock(graph->in_use);
+  graph->context.SetBudget(0);  // no bound yet
+  Unknowns unknowns(module, program, graph->context);
+  KnownBodies known(*graph, unknowns);
+  return ProveProgram(unknowns, queued, mode, &known, nullptr);
+}
+
 /// The programs of the graphs and kernels, and what is proved of each.
 std::vector<std::vector<Outcome>> ProvePrograms(const Module& module,
                                                 const std::vector<ProvedItem>& items,
                                                 const Mode& mode, size_t threads) {
   struct Work {
     const CallProgram* program;
-    const Kernel* queued;
+    const Kernel* kernel;
     Outcome* outcome;
   };
   std::vector<Work> work;
+  std::vector<const CallProgram*> programs;
   std::vector<std::vector<Outcome>> outcomes;
   for (const ProvedItem& item : items) {
     outcomes.emplace_back(item.programs.size());
     for (size_t i = 0; i < item.programs.size(); ++i) {
-      work.push_back({&item.programs[i], item.queued, &outcomes.back()[i]});
+      work.push_back({&item.programs[i], item.kernel, &outcomes.back()[i]});
+      programs.push_back(&item.programs[i]);
     }
+  }
+  if (mode.fills != nullptr) {
+    mode.fills->Announce(programs);
   }
   ForEachInParallel(
       work.size(),
       [&](size_t i) {
-        const auto& [program, queued, result] = work[i];
-        Outcome& outcome = *result;
-        outcome = ProveProgram(module, *program, queued, mode);
-        if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && mode.graphs == nullptr) {
-          RefuteAtSmallSizes(module, *program, queued, mode.joined, outcome);
+        const auto& [program, kernel, outcome] = work[i];
+        const Kernel* queued = kernel != nullptr && HasQueues(module, *kernel) ? kernel : nullptr;
+        if (mode.uses != nullptr && kernel != nullptr) {
+          *outcome = ProveBehind(module, *program, *kernel, queued, mode);
+          return;
+        }
+        std::shared_ptr<ProvedProgram> kept;
+        *outcome = ProveAlone(module, *program, queued, mode, kept);
+        if (mode.fills != nullptr) {
+          mode.fills->Put(i, std::move(kept));
         }
       },
       threads);
   return outcomes;
 }
 
-/// Adds what an earlier program has not said already.
-void Add(const Outcome& outcome, Reported& reported, ProofReport& report,
+/// Adds what has not been said already, by an earlier program or of the graphs.
+void Add(const Outcome& outcome, const ProofReport* graphs, Reported& reported, ProofReport& report,
          Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : outcome.diagnostics.all()) {
     bool known = diagnostic.severity != Severity::Remark
                      ? !reported.emplace(diagnostic.kind, diagnostic.range.begin).second
-                     : report.LeavesOpen(diagnostic.message);
+                     : report.LeavesOpen(diagnostic.message) ||
+                           (graphs != nullptr && graphs->LeavesOpen(diagnostic.message));
     if (!known) {
       diagnostics.Add(diagnostic);
     }
@@ -238,8 +299,6 @@ void AddAssumptions(const Module& module, const CallProgram& program,
 
 ProofReport ProveFlat(const Module& module, const Mode& mode, Diagnostics& diagnostics,
                       size_t threads) {
-  const bool remarks = mode.remarks;
-  const ProofReport* graphs = mode.graphs;
   ProofReport report;
   Reported reported;
   std::vector<ProvedItem> items;
@@ -248,24 +307,27 @@ ProofReport ProveFlat(const Module& module, const Mode& mode, Diagnostics& diagn
       items.push_back({MakeCallPrograms(module, module.graphs[*graph])});
     } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
       const Kernel& proved = module.kernels[*kernel];
-      items.push_back(
-          {{MakeCallProgram(module, proved)}, HasQueues(module, proved) ? &proved : nullptr});
+      items.push_back({{MakeCallProgram(module, proved)}, &proved});
     }
   }
   std::vector<std::vector<Outcome>> outcomes = ProvePrograms(module, items, mode, threads);
+  const ProofReport* graphs = mode.graphs();
+  if (mode.of_kernels && graphs == nullptr) {
+    return report;
+  }
   for (size_t i = 0; i < items.size(); ++i) {
     auto before = static_cast<std::ptrdiff_t>(report.not_proved.size());
     if (items[i].programs.empty()) {
       continue;
     }
     for (const Outcome& outcome : outcomes[i]) {
-      Add(outcome, reported, report, diagnostics);
+      Add(outcome, graphs, reported, report, diagnostics);
     }
     AddAssumptions(module, items[i].programs[0], outcomes[i], report);
     auto open = std::count_if(
         report.not_proved.begin() + before, report.not_proved.end(),
         [&](const auto& fact) { return graphs == nullptr || !graphs->LeavesOpen(fact); });
-    if (open > 0 && !remarks) {
+    if (open > 0 && !mode.remarks) {
       diagnostics.Warning(
           DiagnosticKind::NotProved, items[i].programs[0].range,
           fmt::format("{} fact{} about `@{}` {} not proved; `--remarks` says which, "
@@ -310,8 +372,10 @@ bool ProofReport::LeavesOpen(const std::string& fact) const {
 
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
                   const ProofReport* graphs, size_t threads) {
+  Mode mode{.remarks = remarks, .joined = module.mesh.has_value(), .of_kernels = graphs != nullptr};
+  mode.graphs = [graphs] { return graphs; };
   if (!module.mesh) {
-    return ProveFlat(module, {remarks, graphs, false}, diagnostics, threads);
+    return ProveFlat(module, mode, diagnostics, threads);
   }
   ProofReport report;
   Reported reported;
@@ -319,7 +383,7 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
     Diagnostics found;
     Module joined = JoinRanks(AtRanks(module, ranks), ranks);
     NameAsWritten(joined);
-    ProofReport mine = ProveFlat(joined, {remarks, graphs, true}, found, threads);
+    ProofReport mine = ProveFlat(joined, mode, found, threads);
     for (const Diagnostic& each : found.all()) {
       if (each.severity == Severity::Remark
               ? !report.LeavesOpen(each.message)
@@ -341,6 +405,27 @@ ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
     }
   }
   return report;
+}
+
+ProofReport ProveGraphs(GraphProofs& graphs, bool remarks, Diagnostics& diagnostics,
+                        size_t threads) {
+  if (graphs.module().mesh) {
+    graphs.Announce({});
+    return Prove(graphs.module(), remarks, diagnostics, nullptr, threads);
+  }
+  return ProveFlat(graphs.module(), {.remarks = remarks, .fills = &graphs}, diagnostics, threads);
+}
+
+ProofReport ProveKernels(const Module& module, const GraphProofs& graphs,
+                         const std::function<const ProofReport*()>& report, bool remarks,
+                         Diagnostics& diagnostics, size_t threads) {
+  if (module.mesh || !AreDevicesEqual(graphs.module(), module)) {
+    const ProofReport* found = report();
+    return found == nullptr ? ProofReport() : Prove(module, remarks, diagnostics, found, threads);
+  }
+  return ProveFlat(module,
+                   {.remarks = remarks, .of_kernels = true, .uses = &graphs, .graphs = report},
+                   diagnostics, threads);
 }
 
 }  // namespace etc

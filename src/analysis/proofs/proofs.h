@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "support/parallel.h"
 
 namespace etc {
+
+class GraphProofs;
 
 /// How the proofs of one group went.
 struct ProofTally {
@@ -50,5 +53,15 @@ inline constexpr ProofGroup kProofGroups[] = {
 /// is not said again. Uses so many threads at most.
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
                   const ProofReport* graphs = nullptr, size_t threads = Cores());
+
+/// The same of graphs, and of the kernels that are made of them, side by side: what was found about
+/// a body holds for both, and each kernel waits for the proof of its graph at its sizes.
+/// `report` waits for the report of the graphs, and gives null where something is wrong with them;
+/// then nothing is reported of the kernels.
+ProofReport ProveGraphs(GraphProofs& graphs, bool remarks, Diagnostics& diagnostics,
+                        size_t threads);
+ProofReport ProveKernels(const Module& module, const GraphProofs& graphs,
+                         const std::function<const ProofReport*()>& report, bool remarks,
+                         Diagnostics& diagnostics, size_t threads);
 
 }  // namespace etc

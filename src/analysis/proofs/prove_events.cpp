@@ -167,6 +167,44 @@ Map Late(const Map& pairs, size_t repeats, bool notifier_stands_before) {
   return pairs - (notifier_stands_before ? before | InOneIteration(pairs, repeats) : before);
 }
 
+/// Hands on what is proved of bodies, and takes what is known of them already.
+class BodyRecord {
+ public:
+  explicit BodyRecord(Prover& prover) : prover_(prover) {}
+
+  std::optional<CallRegions> Begin(const ProgramCall& call) {
+    if (prover_.known != nullptr) {
+      if (std::optional<BodyProof> proof = prover_.known->Find(call)) {
+        prover_.report.bounds.proved += proof->bounds;
+        prover_.report.iterations.proved += proof->iterations;
+        prover_.report.coverage.proved += proof->coverage;
+        return std::move(proof->regions);
+      }
+    }
+    before_ = prover_.report;
+    return std::nullopt;
+  }
+
+  void End(const ProgramCall& call, const CallRegions& regions) {
+    if (prover_.found == nullptr || !before_) {
+      return;
+    }
+    const ProofReport& now = prover_.report;
+    // Where anything is refuted, nothing of the program is handed on.
+    if (now.NotProved() == before_->NotProved()) {
+      prover_.found->emplace(call.index,
+                             BodyProof{regions, now.bounds.proved - before_->bounds.proved,
+                                       now.iterations.proved - before_->iterations.proved,
+                                       now.coverage.proved - before_->coverage.proved});
+    }
+    before_.reset();
+  }
+
+ private:
+  Prover& prover_;
+  std::optional<ProofReport> before_;  // the body that is being read
+};
+
 }  // namespace
 
 void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& relation) {
@@ -217,7 +255,12 @@ ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
   };
   ComputedValues values(prover.unknowns);
   reader.on_store = [&](TensorId tensor, const Set& stored) { values.Add(tensor, stored); };
-  reader.on_end = [&](const ProgramCall& call) { values.End(call); };
+  BodyRecord record(prover);
+  reader.on_body = [&](const ProgramCall& call) { return record.Begin(call); };
+  reader.on_end = [&](const ProgramCall& call, const CallRegions& regions) {
+    record.End(call, regions);
+    values.End(call);
+  };
   ProgramAccesses accesses = AccessesOf(prover.unknowns, &reader);
   kept = values.KeptPreconditions();
   for (const auto* group : {&relations.waits, &relations.notifies}) {

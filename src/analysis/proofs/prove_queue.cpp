@@ -63,9 +63,9 @@ class QueueProof {
  private:
   /// The same proof about other unknowns.
   Prover Of(Unknowns& unknowns, Overlaps& overlaps) const {
-    return {unknowns,        prover_.context,     overlaps,
-            prover_.report,  prover_.diagnostics, prover_.reported,
-            prover_.remarks, prover_.graphs,      prover_.sizes_may_tell};
+    return {unknowns,        prover_.context,       overlaps,
+            prover_.report,  prover_.diagnostics,   prover_.reported,
+            prover_.remarks, prover_.sizes_may_tell};
   }
 
   /// What stands under `after`: what says where tasks arrive is written before it is read, and

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/order/task_order.h"
+#include "analysis/proofs/body_proofs.h"
 #include "analysis/proofs/buffers.h"
 #include "analysis/proofs/computed_values.h"
 #include "analysis/proofs/proofs.h"
@@ -34,9 +35,10 @@ struct Prover {
   std::set<std::pair<DiagnosticKind, uint32_t>>&
       reported;  // errors, by kind and position: one is enough
   bool remarks;
-  const ProofReport* graphs;  // has what is open and said already; or null
-  bool& sizes_may_tell;       // about what is open
-  bool joined = false;        // of all ranks: the text has the rank in no edge and no event
+  bool& sizes_may_tell;          // about what is open
+  bool joined = false;           // of all ranks: the text has the rank in no edge and no event
+  KnownBodies* known = nullptr;  // to take over; or null
+  std::map<size_t, BodyProof>* found = nullptr;  // to hand on; or null
 
   /// Counts an unproved fact, and says so if asked.
   void NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range, std::string what,

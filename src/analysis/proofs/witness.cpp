@@ -254,7 +254,7 @@ void Prover::NotProved(ProofTally& tally, DiagnosticKind kind, SourceRange range
   if (report.LeavesOpen(text)) {
     return;
   }
-  if (remarks && (graphs == nullptr || !graphs->LeavesOpen(text))) {
+  if (remarks) {
     diagnostics.Remark(kind, range, text);
   }
   report.not_proved.push_back(std::move(text));

@@ -31,10 +31,11 @@ Set Unknowns::Close(const Set& set, bool variables) const {
 const Set& Unknowns::FactsOf(const std::vector<std::string>& names) const {
   auto [known, fresh] = joined_.try_emplace(names, sizes_);
   if (fresh || !known->second) {  // or the budget was spent
-    known->second = sizes_;
+    std::vector<Set> parts{sizes_};
     for (const std::string& name : names) {
-      known->second = known->second & facts_.at(name);
+      parts.push_back(facts_.at(name));
     }
+    known->second = Join(parts);
   }
   return known->second;
 }

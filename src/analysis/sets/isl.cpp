@@ -20,14 +20,12 @@ std::vector<isl_basic_set*> PiecesOf(const Set& set) {
   return pieces;
 }
 
-/// Each part with each piece of a set.
+/// Each part with each piece of a set; all have the same parameters.
 std::vector<Set> ProductOf(const std::vector<Set>& parts, const Set& set) {
+  std::vector<isl_basic_set*> rights = PiecesOf(set);
   std::vector<Set> product;
   for (const Set& part : parts) {
-    Set left(isl_set_align_params(part.copy(), isl_set_get_space(set.get())));
-    Set right(isl_set_align_params(set.copy(), isl_set_get_space(left.get())));
-    std::vector<isl_basic_set*> lefts = PiecesOf(left);
-    std::vector<isl_basic_set*> rights = PiecesOf(right);
+    std::vector<isl_basic_set*> lefts = PiecesOf(part);
     for (isl_basic_set* a : lefts) {
       for (isl_basic_set* b : rights) {
         product.emplace_back(isl_set_from_basic_set(
@@ -35,9 +33,32 @@ std::vector<Set> ProductOf(const std::vector<Set>& parts, const Set& set) {
       }
     }
     std::for_each(lefts.begin(), lefts.end(), isl_basic_set_free);
-    std::for_each(rights.begin(), rights.end(), isl_basic_set_free);
   }
+  std::for_each(rights.begin(), rights.end(), isl_basic_set_free);
   return product;
+}
+
+Set AlignedTo(const Set& set, const Set& other) {
+  return Set(isl_set_align_params(set.copy(), isl_set_get_space(other.get())));
+}
+
+/// The sets with the parameters of all of them, in the order in which they come.
+std::vector<Set> Aligned(const std::vector<Set>& sets) {
+  std::vector<Set> aligned;
+  if (sets.size() == 2) {
+    aligned.push_back(AlignedTo(sets[0], sets[1]));
+    aligned.push_back(AlignedTo(sets[1], aligned[0]));
+    return aligned;
+  }
+  isl_space* all = isl_set_get_space(sets.front().get());
+  for (const Set& set : sets) {
+    all = isl_space_align_params(all, isl_set_get_space(set.get()));
+  }
+  for (const Set& set : sets) {
+    aligned.emplace_back(isl_set_align_params(set.copy(), isl_space_copy(all)));
+  }
+  isl_space_free(all);
+  return aligned;
 }
 
 /// Whether some piece has a stride, or another existentially quantified variable.
@@ -172,9 +193,10 @@ Set Join(const std::vector<Set>& sets) {
     }
     return result;
   }
-  std::vector<Set> joined{sets.front()};
-  for (size_t i = 1; i < sets.size(); ++i) {
-    joined = ProductOf(joined, sets[i]);
+  std::vector<Set> aligned = Aligned(sets);
+  std::vector<Set> joined{aligned.front()};
+  for (size_t i = 1; i < aligned.size(); ++i) {
+    joined = ProductOf(joined, aligned[i]);
   }
   Set result;
   for (const Set& part : joined) {

@@ -3,6 +3,8 @@
 #include <gmp.h>
 #include <isl/mat.h>
 
+#include "analysis/sets/small_numbers.h"
+
 extern "C" {
 // Of isl, in no public header: by those, each number would be an object of its own.
 int isl_mat_get_element(isl_mat* matrix, int row, int column, mpz_t* value);
@@ -15,13 +17,17 @@ namespace {
 bool AddRows(isl_mat* matrix, Constraints& constraints) {
   isl_size rows = isl_mat_rows(matrix), columns = isl_mat_cols(matrix);
   bool fits = rows >= 0 && columns > 0;
+  if (fits) {
+    constraints.numbers.reserve(constraints.numbers.size() +
+                                static_cast<size_t>(rows) * static_cast<size_t>(columns));
+  }
   mpz_t value;
   mpz_init(value);
   for (int i = 0; fits && i < rows; ++i) {
     for (int j = 0; fits && j < columns; ++j) {
-      fits = isl_mat_get_element(matrix, i, j, &value) >= 0 && mpz_fits_slong_p(value) != 0 &&
-             mpz_get_si(value) != INT64_MIN;
-      constraints.numbers.push_back(mpz_get_si(value));
+      int64_t number = 0;
+      fits = isl_mat_get_element(matrix, i, j, &value) >= 0 && ToWord(value, number);
+      constraints.numbers.push_back(number);
     }
   }
   mpz_clear(value);

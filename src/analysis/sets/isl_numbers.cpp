@@ -175,19 +175,20 @@ bool PutSum(Number to, int sign_a, mp_limb_t a, int sign_b, mp_limb_t b) {
   return true;
 }
 
-/// Adds a product with this sign. False where anything takes more than a word.
+/// Adds a product of numbers that are not 0, with this sign. False where anything takes more than a
+/// word.
 bool AddProduct(Number to, Given a, Given b, int sign) {
   if (!IsSmall(to) || !AreSmall(a, b)) {
     return false;
   }
   sign *= a->_mp_size * b->_mp_size;
-  if (sign == 0) {
-    return true;
-  }
   mp_limb_t product = 0;
   return !__builtin_mul_overflow(*a->_mp_d, *b->_mp_d, &product) &&
          PutSum(to, to->_mp_size, MagnitudeOf(to), sign, product);
 }
+
+/// Sets a number that has no memory yet to one of one word.
+[[gnu::noinline]] void PutFirst(Number to, Given a) { PutWord(to, a->_mp_size, *a->_mp_d); }
 
 mp_limb_t Magnitude(long value) {
   return value < 0 ? -static_cast<mp_limb_t>(value) : static_cast<mp_limb_t>(value);
@@ -205,11 +206,18 @@ extern "C" {
   result Wrap_##name parameters asm("__wrap___gmpz_" #name); \
   result Wrap_##name parameters
 
+// The commonest cases of the commonest calls come first, and call nothing.
+
 ETC_OF_GMP(void, set, (Number to, Given a)) {
-  if (!IsSmall(a)) {
+  if (a->_mp_size == 0) {
+    to->_mp_size = 0;
+  } else if (!IsSmall(a)) [[unlikely]] {
     Real_set(to, a);
+  } else if (to->_mp_alloc != 0) [[likely]] {
+    *to->_mp_d = *a->_mp_d;
+    to->_mp_size = a->_mp_size;
   } else {
-    CopyNumber(to, a);
+    PutFirst(to, a);
   }
 }
 
@@ -237,24 +245,30 @@ ETC_OF_GMP(void, sub, (Number to, Given a, Given b)) {
 
 ETC_OF_GMP(void, mul, (Number to, Given a, Given b)) {
   mp_limb_t product = 0;
-  if (!AreSmall(a, b)) {
-    Real_mul(to, a, b);
-  } else if (a->_mp_size == 0 || b->_mp_size == 0) {
+  if (a->_mp_size == 0 || b->_mp_size == 0) {
     to->_mp_size = 0;
-  } else if (!__builtin_mul_overflow(*a->_mp_d, *b->_mp_d, &product)) {
-    PutWord(to, a->_mp_size * b->_mp_size, product);
+  } else if (to->_mp_alloc != 0 && AreSmall(a, b) &&
+             !__builtin_mul_overflow(*a->_mp_d, *b->_mp_d, &product)) [[likely]] {
+    to->_mp_size = a->_mp_size * b->_mp_size;
+    *to->_mp_d = product;
   } else {
     Real_mul(to, a, b);
   }
 }
 
 ETC_OF_GMP(void, addmul, (Number to, Given a, Given b)) {
+  if (a->_mp_size == 0 || b->_mp_size == 0) {
+    return;
+  }
   if (!AddProduct(to, a, b, 1)) {
     Real_addmul(to, a, b);
   }
 }
 
 ETC_OF_GMP(void, submul, (Number to, Given a, Given b)) {
+  if (a->_mp_size == 0 || b->_mp_size == 0) {
+    return;
+  }
   if (!AddProduct(to, a, b, -1)) {
     Real_submul(to, a, b);
   }
@@ -322,6 +336,8 @@ ETC_OF_GMP(void, lcm, (Number to, Given a, Given b)) {
     Real_lcm(to, a, b);
   } else if (a->_mp_size == 0 || b->_mp_size == 0) {
     to->_mp_size = 0;
+  } else if (*b->_mp_d == 1) {
+    PutWord(to, 1, *a->_mp_d);
   } else if (!__builtin_mul_overflow(*a->_mp_d / std::gcd(*a->_mp_d, *b->_mp_d), *b->_mp_d,
                                      &multiple)) {
     PutWord(to, 1, multiple);

@@ -19,20 +19,6 @@ using Row = mpz_t*;
 
 using Wide = __int128;
 
-/// The value where it is one of 63 bits, so that a sum of two products fits into two words.
-bool ToWord(mpz_srcptr number, int64_t& value) {
-  if (number->_mp_size == 0) {
-    value = 0;
-    return true;
-  }
-  if (!IsSmall(number) || *number->_mp_d > INT64_MAX) {
-    return false;
-  }
-  auto magnitude = static_cast<int64_t>(*number->_mp_d);
-  value = number->_mp_size < 0 ? -magnitude : magnitude;
-  return true;
-}
-
 /// False where it takes more than a word.
 bool PutWide(mpz_ptr to, Wide value) {
   if (value > UINT64_MAX || value < -static_cast<Wide>(UINT64_MAX)) {
@@ -46,15 +32,30 @@ bool PutWide(mpz_ptr to, Wide value) {
   return true;
 }
 
-/// Puts `m1 * a + m2 * b`; false where a number or the sum takes too much.
-bool PutCombination(mpz_ptr to, mpz_srcptr m1, mpz_srcptr a, mpz_srcptr m2, mpz_srcptr b) {
-  if (a->_mp_size == 0 && b->_mp_size == 0) {
-    to->_mp_size = 0;
+/// Factors of a combination of rows.
+struct Factors {
+  int64_t first;
+  int64_t second;
+};
+
+/// Puts a combination of two numbers; false where a number or the sum takes too much.
+bool PutCombination(mpz_ptr to, Factors factors, mpz_srcptr a, mpz_srcptr b) {
+  int64_t x = 0, y = 0, first = 0, second = 0;
+  if (!ToWord(a, x) || !ToWord(b, y)) {
+    return false;
+  }
+  int64_t sum = 0;
+  if (!__builtin_mul_overflow(factors.first, x, &first) &&
+      !__builtin_mul_overflow(factors.second, y, &second) &&
+      !__builtin_add_overflow(first, second, &sum)) [[likely]] {
+    PutWord(to,
+            sum < 0   ? -1
+            : sum > 0 ? 1
+                      : 0,
+            sum < 0 ? -static_cast<mp_limb_t>(sum) : static_cast<mp_limb_t>(sum));
     return true;
   }
-  int64_t x = 0, y = 0, f = 0, g = 0;
-  return ToWord(m1, f) && ToWord(a, x) && ToWord(m2, g) && ToWord(b, y) &&
-         PutWide(to, static_cast<Wide>(f) * x + static_cast<Wide>(g) * y);
+  return PutWide(to, static_cast<Wide>(factors.first) * x + static_cast<Wide>(factors.second) * y);
 }
 
 /// The greatest common divisor of the magnitudes, 0 of zeros alone; nothing where a number takes
@@ -108,10 +109,10 @@ ETC_OF_ISL(void, seq_cpy, (mpz_t * to, mpz_t* row, unsigned length)) {
 }
 
 ETC_OF_ISL(void, seq_neg, (mpz_t * to, mpz_t* row, unsigned length)) {
+  if (to != row) {
+    Wrap_seq_cpy(to, row, length);
+  }
   for (unsigned i = 0; i < length; ++i) {
-    if (to != row) {
-      etc::CopyNumber(to[i], row[i]);
-    }
     to[i]->_mp_size = -to[i]->_mp_size;
   }
 }
@@ -127,8 +128,17 @@ ETC_OF_ISL(int, seq_eq, (mpz_t * a, mpz_t* b, unsigned length)) {
 
 ETC_OF_ISL(void, seq_combine,
            (mpz_t * to, mpz_t m1, mpz_t* a, mpz_t m2, mpz_t* b, unsigned length)) {
+  auto stands_in = [&](mpz_t factor) { return factor >= to[0] && factor < to[length]; };
+  etc::Factors factors{};
+  if (!etc::ToWord(m1, factors.first) || !etc::ToWord(m2, factors.second) || stands_in(m1) ||
+      stands_in(m2)) {
+    Real_seq_combine(to, m1, a, m2, b, length);
+    return;
+  }
   for (unsigned i = 0; i < length; ++i) {
-    if (!etc::PutCombination(to[i], m1, a[i], m2, b[i])) {
+    if (a[i]->_mp_size == 0 && b[i]->_mp_size == 0) {
+      to[i]->_mp_size = 0;
+    } else if (!etc::PutCombination(to[i], factors, a[i], b[i])) {
       Real_seq_combine(to + i, m1, a + i, m2, b + i, 1);
     }
   }

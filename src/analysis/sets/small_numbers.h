@@ -16,6 +16,21 @@ inline bool IsSmall(mpz_srcptr a) { return static_cast<unsigned>(a->_mp_size) + 
 inline bool AreSmall(mpz_srcptr a, mpz_srcptr b) { return IsSmall(a) && IsSmall(b); }
 inline mp_limb_t MagnitudeOf(mpz_srcptr a) { return a->_mp_size == 0 ? 0 : *a->_mp_d; }
 
+/// The value where its magnitude has 63 bits at most, so that a sum of two products fits into two
+/// words; false where it has more.
+inline bool ToWord(mpz_srcptr number, int64_t& value) {
+  if (number->_mp_size == 0) {
+    value = 0;
+    return true;
+  }
+  if (!IsSmall(number) || *number->_mp_d > INT64_MAX) {
+    return false;
+  }
+  auto magnitude = static_cast<int64_t>(*number->_mp_d);
+  value = number->_mp_size < 0 ? -magnitude : magnitude;
+  return true;
+}
+
 /// A magnitude that is 0 where the sign is.
 inline void PutWord(mpz_ptr to, int sign, mp_limb_t magnitude) {
   if (to->_mp_alloc == 0) [[unlikely]] {

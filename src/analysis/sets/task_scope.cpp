@@ -79,11 +79,22 @@ Set InLaterIteration(const Unknowns& unknowns, size_t repeats) {
 }
 
 Set ProjectOut(Set set, const std::vector<std::string>& names) {
+  // Each run of neighbours at once.
+  std::vector<unsigned> positions;
   for (const std::string& name : names) {
     int position = isl_set_find_dim_by_name(set.get(), isl_dim_param, name.c_str());
     if (position >= 0) {
-      set = Set(isl_set_project_out(set.copy(), isl_dim_param, static_cast<unsigned>(position), 1));
+      positions.push_back(static_cast<unsigned>(position));
     }
+  }
+  std::sort(positions.rbegin(), positions.rend());
+  for (size_t i = 0; i < positions.size();) {
+    unsigned count = 1;
+    while (i + count < positions.size() && positions[i + count] + count == positions[i]) {
+      ++count;
+    }
+    i += count;
+    set = Set(isl_set_project_out(set.copy(), isl_dim_param, positions[i - 1], count));
   }
   return set;
 }

@@ -7,6 +7,7 @@
 #include "analysis/sets/task_scope.h"
 #include "analysis/sets/unknowns.h"
 #include "ir/checked.h"
+#include "support/diagnostics.h"
 
 namespace etc {
 namespace {
@@ -24,12 +25,38 @@ std::string Text(const PwAff& value) {
 
 }  // namespace
 
+/// What the term is of what, the same for the same arguments.
+std::string Unknowns::OperationOf(const Term& term) {
+  switch (term.kind) {
+    case Term::Kind::Quotient:
+      return fmt::format("/ {} {}", Text(term.args[0]), Text(term.args[1]));
+    case Term::Kind::CeilQuotient:
+      return fmt::format("ceil {} {}", Text(term.args[0]), Text(term.args[1]));
+    case Term::Kind::Product: {
+      std::string first = Text(term.args[0]);
+      std::string second = Text(term.args[1]);
+      bool swap = second < first;
+      return fmt::format("* {} {}", swap ? second : first, swap ? first : second);
+    }
+    case Term::Kind::Element: {
+      std::string operation = fmt::format("[] {}", term.tensor.value);
+      for (const PwAff& index : term.args) {
+        operation += " " + Text(index);
+      }
+      return operation;
+    }
+    case Term::Kind::Any:
+      return Fresh("any");
+  }
+  ETC_CHECK(!"unknown kind of term");
+}
+
 PwAff Unknowns::Quotient(const PwAff& a, const PwAff& b) {
   Term term;
   term.kind = Term::Kind::Quotient;
   term.args = {a, b};
   term.text = "a quotient by a size";
-  return Add(std::move(term), fmt::format("/ {} {}", Text(a), Text(b)), [&](const PwAff& q) {
+  return Add(std::move(term), [&](const PwAff& q) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
     Set facts = All();
@@ -46,7 +73,7 @@ PwAff Unknowns::CeilQuotient(const PwAff& a, const PwAff& b) {
   term.kind = Term::Kind::CeilQuotient;
   term.args = {a, b};
   term.text = "a quotient by a size";
-  return Add(std::move(term), fmt::format("ceil {} {}", Text(a), Text(b)), [&](const PwAff& q) {
+  return Add(std::move(term), [&](const PwAff& q) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
     Set facts = All();
@@ -77,15 +104,12 @@ Set Unknowns::MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& 
 }
 
 PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
-  std::string first = Text(a);
-  std::string second = Text(b);
-  bool swap = second < first;
+  bool swap = Text(b) < Text(a);
   Term term;
   term.kind = Term::Kind::Product;
   term.args = {swap ? b : a, swap ? a : b};
   term.text = "a product of sizes or variables";
-  std::string key = fmt::format("* {} {}", swap ? second : first, swap ? first : second);
-  return Add(std::move(term), key, [&](const PwAff& p) {
+  return Add(std::move(term), [&](const PwAff& p) {
     Bounds x = BoundsOf(a);
     Bounds y = BoundsOf(b);
     bool is_related = DepthOf({a, b}) < kDeepProduct;
@@ -116,10 +140,6 @@ PwAff Unknowns::Product(const PwAff& a, const PwAff& b) {
 PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
                         const Precondition& precondition) {
   const Tensor& declared = module_.tensors[tensor];
-  std::string key = fmt::format("[] {}", tensor.value);
-  for (const PwAff& index : indices) {
-    key += " " + Text(index);
-  }
   Term term;
   term.kind = Term::Kind::Element;
   term.args = indices;
@@ -131,7 +151,7 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
   term.distinct = precondition.distinct;
   term.monotone = precondition.monotone;
   term.related = precondition.related;
-  return Add(std::move(term), key, [&](const PwAff& value) {
+  return Add(std::move(term), [&](const PwAff& value) {
     if (stored_.contains(tensor) || !precondition.ranges.empty()) {
       Set facts = StoredFacts(tensor, value);
       for (const Precondition::Range& range : precondition.ranges) {
@@ -162,10 +182,11 @@ PwAff Unknowns::Any(const std::string& text, const Facts& facts) {
   Term term;
   term.kind = Term::Kind::Any;
   term.text = text;
-  return Add(std::move(term), Fresh("any"), facts);
+  return Add(std::move(term), facts);
 }
 
-PwAff Unknowns::Add(Term term, const std::string& operation, const Facts& facts) {
+PwAff Unknowns::Add(Term term, const Facts& facts) {
+  std::string operation = OperationOf(term);
   term.global = IsGlobal(term);
   bool is_data = term.kind == Term::Kind::Element || term.kind == Term::Kind::Any;
   term.depth = is_data ? 1 : DepthOf(term.args);

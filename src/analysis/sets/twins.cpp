@@ -5,28 +5,54 @@
 
 namespace etc {
 
-Set Unknowns::Rename(const Set& set, std::map<std::string, std::string>& names) {
+namespace {
+
+/// The set with the names of its parameters as `name_of` has them; null where one has none, as the
+/// budget is spent.
+template <class NameOf>
+Set Named(const Set& set, const NameOf& name_of) {
   Set renamed(isl_set_drop_unused_params(set.copy()));
   isl_size count = isl_set_dim(renamed.get(), isl_dim_param);
   for (isl_size i = 0; i < count; ++i) {
     auto at = static_cast<unsigned>(i);
-    std::string name = TwinOf(isl_set_get_dim_name(renamed.get(), isl_dim_param, at), names);
-    renamed = Set(isl_set_set_dim_id(renamed.copy(), isl_dim_param, at,
-                                     isl_id_alloc(ctx(), name.c_str(), nullptr)));
+    const char* old = isl_set_get_dim_name(renamed.get(), isl_dim_param, at);
+    std::string name = old == nullptr ? "" : name_of(old);
+    if (name.empty()) {
+      return {};
+    }
+    renamed =
+        Set(isl_set_set_dim_id(renamed.copy(), isl_dim_param, at,
+                               isl_id_alloc(isl_set_get_ctx(set.get()), name.c_str(), nullptr)));
   }
   return renamed;
 }
 
-PwAff Unknowns::Rename(const PwAff& value, std::map<std::string, std::string>& names) {
+template <class NameOf>
+PwAff Named(const PwAff& value, const NameOf& name_of) {
   PwAff renamed(isl_pw_aff_drop_unused_params(value.copy()));
   isl_size count = isl_pw_aff_dim(renamed.get(), isl_dim_param);
   for (isl_size i = 0; i < count; ++i) {
     auto at = static_cast<unsigned>(i);
-    std::string name = TwinOf(isl_pw_aff_get_dim_name(renamed.get(), isl_dim_param, at), names);
-    renamed = PwAff(isl_pw_aff_set_dim_id(renamed.copy(), isl_dim_param, at,
-                                          isl_id_alloc(ctx(), name.c_str(), nullptr)));
+    const char* old = isl_pw_aff_get_dim_name(renamed.get(), isl_dim_param, at);
+    std::string name = old == nullptr ? "" : name_of(old);
+    if (name.empty()) {
+      return {};
+    }
+    renamed = PwAff(isl_pw_aff_set_dim_id(
+        renamed.copy(), isl_dim_param, at,
+        isl_id_alloc(isl_pw_aff_get_ctx(value.get()), name.c_str(), nullptr)));
   }
   return renamed;
+}
+
+}  // namespace
+
+Set Unknowns::Rename(const Set& set, std::map<std::string, std::string>& names) {
+  return Named(set, [&](const char* name) { return TwinOf(name, names); });
+}
+
+PwAff Unknowns::Rename(const PwAff& value, std::map<std::string, std::string>& names) {
+  return Named(value, [&](const char* name) { return TwinOf(name, names); });
 }
 
 /// The name that stands for `name`: itself, where nothing is renamed that it is made of.
@@ -86,6 +112,47 @@ void Unknowns::KeepOlder(size_t mark, const Set& set,
       }
     }
   }
+}
+
+Set Unknowns::Adopt(const Unknowns& other, const Set& set,
+                    std::map<std::string, std::string>& names) {
+  return Named(set, [&](const char* name) { return AdoptedName(other, name, names); });
+}
+
+std::string Unknowns::AdoptedName(const Unknowns& other, const std::string& name,
+                                  std::map<std::string, std::string>& names) {
+  if (auto known = names.find(name); known != names.end()) {
+    return known->second;
+  }
+  const Term* found = other.Find(name);
+  if (found == nullptr) {
+    bool of_body = name.find('#') != std::string::npos;
+    std::string mine = of_body ? Fresh(name.substr(0, name.find('#'))) : name;
+    names[name] = mine;
+    if (of_body) {
+      facts_[mine] = Adopt(other, other.FactsAbout(name), names);
+    }
+    return mine;
+  }
+  Term term = *found;
+  if (term.tensor) {  // an input has one name in both
+    const std::string& called = other.module().tensors[term.tensor].name;
+    term.tensor =
+        *std::find_if(program_.params.begin(), program_.params.end(),
+                      [&](TensorId param) { return module_.tensors[param].name == called; });
+  }
+  for (PwAff& arg : term.args) {
+    arg = Named(arg, [&](const char* inner) { return AdoptedName(other, inner, names); });
+  }
+  auto name_of = [&](const PwAff& value) {
+    std::vector<std::string> involved = Involved(value);
+    return involved.empty() ? "" : involved[0];
+  };
+  PwAff value = Add(std::move(term), [&](const PwAff& made) {
+    names[name] = name_of(made);
+    return Adopt(other, other.FactsAbout(name), names);
+  });
+  return names[name] = name_of(value);
 }
 
 bool Unknowns::IsSince(size_t mark, const std::string& name) const {

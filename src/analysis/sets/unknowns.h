@@ -139,6 +139,12 @@ class Unknowns {
   /// them: the rest has one value in both.
   Set RenameSince(size_t mark, const Set& set, std::map<std::string, std::string>& names);
 
+  /// A set over the unknowns of another program at the same sizes, in the same context, over these:
+  /// sizes and tasks have the same names in both. Terms become those of the scope here, with what
+  /// is known of them there; those in the set must be of tensors of both programs. `names` says
+  /// what each name is called here.
+  Set Adopt(const Unknowns& other, const Set& set, std::map<std::string, std::string>& names);
+
   /// The variable that the value is; empty where it is none.
   std::string VariableOf(const PwAff& value) const;
 
@@ -174,11 +180,14 @@ class Unknowns {
   int DepthOf(const std::vector<PwAff>& args) const;
   Set Close(const Set& set, bool variables) const;
   const Set& FactsOf(const std::vector<std::string>& names) const;
-  PwAff Add(Term term, const std::string& operation, const Facts& facts);
+  std::string OperationOf(const Term& term);
+  PwAff Add(Term term, const Facts& facts);
   Set StoredFacts(TensorId tensor, const PwAff& value) const;
   Set BelowFacts(const PwAff& quotient, const PwAff& a, const PwAff& b) const;
   Set MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& product) const;
   PwAff Rename(const PwAff& value, std::map<std::string, std::string>& names);
+  std::string AdoptedName(const Unknowns& other, const std::string& name,
+                          std::map<std::string, std::string>& names);
   void KeepOlder(size_t mark, const Set& set, std::map<std::string, std::string>& names) const;
   std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
 

@@ -121,6 +121,15 @@ TEST_CASE("what is done to rows is what isl does to them") {
     RealCombine(isl_added.get(), by.get()[0], isl_added.get(), by.get()[1], second.get(),
                 isl_added.size());
     CHECK(added.All() == isl_added.All());
+    if (!a.empty()) {  // a factor that the sum replaces on the way
+      size_t at = numbers.Below(a.size());
+      NumberRow reduced(a), isl_reduced(a);
+      isl_seq_combine(reduced.get(), by.get()[0], reduced.get(), reduced.get()[at], second.get(),
+                      reduced.size());
+      RealCombine(isl_reduced.get(), by.get()[0], isl_reduced.get(), isl_reduced.get()[at],
+                  second.get(), isl_reduced.size());
+      CHECK(reduced.All() == isl_reduced.All());
+    }
 
     NumberRow results({"5", "7"});
     isl_seq_inner_product(first.get(), second.get(), first.size(), results.get());
