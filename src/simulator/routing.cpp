@@ -25,28 +25,27 @@ struct Sizes {
   int64_t Of(ExprId id) const { return id ? EvaluateInt(module, id, dims, ranges).value_or(0) : 0; }
 };
 
-/// The first `topk` of a body that chooses by index: how often a task runs it, of how many, and how
-/// many it takes.
+/// The first `topk` of a body that chooses by index: how often all tasks run it, of how many, and
+/// how many it takes.
 class ChoiceFinder : BodyVisitor {
  public:
   ChoiceFinder(const Sizes& sizes, const Device& device)
-      : BodyVisitor(sizes.module), sizes_(sizes) {
+      : BodyVisitor(sizes.module), sizes_(sizes), axes_(device.tasks) {
     VisitBlock(device.body);
   }
   int64_t times = 0, of = 0, takes = 0;
 
  private:
   void AroundLoop(StmtId, const For& loop, const Inside& inside) override {
-    int64_t outside = runs_;
-    for (const Axis& axis : loop.axes) {
-      runs_ *= std::max<int64_t>(sizes_.Of(axis.hi) - sizes_.Of(axis.lo), 0);
-    }
+    size_t outside = axes_.size();
+    axes_.insert(axes_.end(), loop.axes.begin(), loop.axes.end());
     inside();
-    runs_ = outside;
+    axes_.resize(outside);
   }
   void AroundRanks(StmtId, const TopK& topk, const Inside& inside) override {
     if (of == 0) {
-      times = runs_;
+      times =
+          TaskCountAt(sizes_.module, axes_, sizes_.dims, sizes_.ranges, kMostTokens).value_or(0);
       of = sizes_.Of(topk.axis.hi) - sizes_.Of(topk.axis.lo);
       takes = sizes_.Of(topk.rank.hi) - sizes_.Of(topk.rank.lo);
     }
@@ -54,7 +53,7 @@ class ChoiceFinder : BodyVisitor {
   }
 
   const Sizes& sizes_;
-  int64_t runs_ = 1;
+  std::vector<Axis> axes_;  // of the tasks, and of the loops around
 };
 
 /// Which parameters a body reads at an expert: at what it has read from a list, or where data give
@@ -154,7 +153,7 @@ bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const 
     ChoiceFinder choice(sizes, module.devices[share.callee]);
     if (choice.of > 1 && choice.takes > 0) {
       found->router = i;
-      found->tokens = std::min(choice.times * calls[i].tasks, kMostTokens);
+      found->tokens = choice.times;
       found->chosen = choice.takes;
       found->experts = choice.of;
       return true;
