@@ -2,8 +2,7 @@
 // rank, and the q-th of its peers is the q-th behind it. Kernels, their tasks and operands:
 //
 //   ManyRowsForPeers        (q, g, i, j)   x [ranks m, K], y [peers, m, N]: rows of that peer,
-//   which
-//                                          are stored there, among the parts of all others
+//                                          stored there, among the parts of all others
 //   ManyRowsCopiedToPeers   (q, g, i, j)   the same by way of made [peers, m, N]
 //   ManyRowsWithParts       (g, i, j)      x [ranks m, K], y [m, N]: the own rows and the parts of
 //                                          the peers, parts [peers, m, N]
