@@ -61,9 +61,7 @@ struct ManyRowsForPeers : ManyRowsOverRanks<Args> {
   template <class... Await>
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int q, int, int i, int j,
                       const Await&... await) {
-    consumer.AcquirePartials();
-    Tile::Run(consumer, AtPeer(args, q, i, j), await...);
-    consumer.CommitPartials();
+    RunTo(consumer, AtPeer(args, q, i, j), await...);
   }
 
   /// The stores are done when all warps have committed.
@@ -80,6 +78,14 @@ struct ManyRowsForPeers : ManyRowsOverRanks<Args> {
   };
 
  protected:
+  /// The epilogue warp knows when all warps have stored the tile.
+  template <class... Await>
+  static ETC_DEVICE void RunTo(Consumer& consumer, const typename Tile::Place& place,
+                               const Await&... await) {
+    consumer.AcquirePartials();
+    Tile::Run(consumer, place, await...);
+    consumer.CommitPartials();
+  }
   static ETC_DEVICE auto AtPeer(const Args& args, int q, int i, int j) {
     bf16* parts = args.dims.peers.At(args.y.own, Base::template Behind<kPeers>(args, q));
     return Base::PlaceOf(parts, (kPeers - 1 - q) * args.y_1, args.y_1, i, j);
@@ -98,9 +104,7 @@ struct ManyRowsCopiedToPeers : ManyRowsForPeers<Config, Args> {
   template <class... Await>
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int q, int, int i, int j,
                       const Await&... await) {
-    consumer.AcquirePartials();
-    Tile::Run(consumer, Made(args, q, i, j), await...);
-    consumer.CommitPartials();
+    Base::RunTo(consumer, Made(args, q, i, j), await...);
   }
 
   struct Reduction : Base::Reduction {

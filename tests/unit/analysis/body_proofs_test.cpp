@@ -32,15 +32,7 @@ std::shared_ptr<const Module> Without(const Module& module) {
   return half;
 }
 
-std::unique_ptr<Module> Read(const std::string& text) {
-  SourceFile source("t.etir", text);
-  Diagnostics diagnostics;
-  auto module = Parse(source, diagnostics);
-  INFO(RenderText(diagnostics, &source));
-  REQUIRE(module != nullptr);
-  REQUIRE(Verify(*module, diagnostics));
-  return module;
-}
+std::unique_ptr<Module> Read(const std::string& text) { return Read(SourceFile("t.etir", text)); }
 
 Halves Split(const std::string& text) {
   auto module = Read(text);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -19,13 +20,19 @@ struct Proved {
   std::string text;  // the rendered diagnostics of the proofs
 };
 
-inline Proved ProveText(const std::string& text) {
-  SourceFile source("t.etir", text);
+/// A program that parses and passes the verifier.
+inline std::unique_ptr<Module> Read(const SourceFile& source) {
   Diagnostics diagnostics;
   auto module = Parse(source, diagnostics);
   INFO(RenderText(diagnostics, &source));
   REQUIRE(module != nullptr);
   REQUIRE(Verify(*module, diagnostics));
+  return module;
+}
+
+inline Proved ProveText(const std::string& text) {
+  SourceFile source("t.etir", text);
+  auto module = Read(source);
   Diagnostics proofs;
   Proved proved;
   proved.report = Prove(*module, true, proofs);
