@@ -93,6 +93,50 @@ TEST_CASE("any number of threads fills each piece, and says so once and when it 
   }
 }
 
+TEST_CASE("threads pack whole bands of tiles") {
+  SafetensorsWriter writer;
+  for (const char* name : {"rows.0", "rows.1"}) {
+    std::vector<float> values(size_t{1200} * 1000);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(i % 65521) + static_cast<float>(name[5]);
+    }
+    writer.Add(name, "F32", {1200, 1000}, values);
+  }
+  const TempDir dir;
+  dir.Write("model.safetensors", writer.File());
+  runtime::Checkpoint checkpoint;
+  REQUIRE(checkpoint.Open(dir.File("model.safetensors")).Ok());
+  for (const etc_dtype dtype : {ETC_F32, ETC_BF16}) {
+    manifest::Param param;
+    param.name = "table";
+    param.sources = {"rows.{l}"};
+    param.dtype = dtype;
+    param.shape = {Extent(2), Extent(1200), Extent(1000)};
+    param.tile = manifest::Tile{8, 20, false};
+    manifest::Graph graph;
+    graph.params = {param};
+    const runtime::WeightPlan plan = runtime::PlanWeights(graph, checkpoint, "");
+    REQUIRE(plan.problems.empty());
+    const std::vector<WeightPiece> pieces = runtime::CutIntoPieces(plan, 1 << 22);
+    REQUIRE(pieces.size() > 2);
+    std::string expected(static_cast<size_t>(plan.params[0].Bytes()), '?');
+    std::string memory = expected;
+    std::vector<char> scratch;
+    for (const WeightPiece& piece : pieces) {
+      REQUIRE(runtime::PartElements(plan, piece) < piece.elements);
+      REQUIRE(runtime::FillPiece(plan, piece, &scratch, expected.data() + piece.At()).Ok());
+    }
+    FillTeam team(
+        plan, pieces, 3, [&](size_t piece) { return memory.data() + pieces[piece].At(); },
+        [](size_t) {});
+    REQUIRE(team.Start().Ok());
+    while (!team.WaitForEnd(milliseconds(100))) {
+    }
+    CHECK(team.status().Ok());
+    CHECK((memory == expected));
+  }
+}
+
 TEST_CASE("threads share one piece") {
   Table table(1 << 22);
   REQUIRE(table.pieces.size() == 1);
