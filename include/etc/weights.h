@@ -68,7 +68,7 @@ typedef struct etc_weights_options {
   int32_t ranks;        /* how many ranks there are; 0: the graph has no mesh */
   int64_t threads;      /* that read and pack; 0: one less than there are cores, up to 16 */
   int32_t pack_on_host; /* not 0: the threads pack, else the device does, through memory beside the
-                           weights (16 MB, more where a row of tiles has more than 4 MB) that is
+                           weights (64 MB, more where a row of tiles has more than 16 MB) that is
                            freed at the end; where it cannot, the threads do */
 } etc_weights_options;
 

@@ -6,7 +6,8 @@ pinned memory; what pinning takes, of new buffers and of the file's own pages; t
 number of threads, packing on the host and on the device, in a process that loads for the first time and
 again; and the seconds from the start of a process to its first token. Each rate is held to that of plain
 copies. Compares what host and device make of the weights, byte by byte, for the smallest model also from
-f16 and f32 of random bits; ends with 1 where they differ. Needs a GPU, $ETCRT or libetcrt on the
+f16 and f32 of random bits; ends with 1 where they differ. --brief leaves out packing on the host, pinning,
+and a driver without its cache. Needs a GPU, $ETCRT or libetcrt on the
 loader's path, and numpy; 20 GB of memory beside the page cache of the files, and twice the largest
 model's memory on the GPU.
 """
@@ -37,7 +38,7 @@ from etcrt.decoder import Decoder, Piece  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 MB = 1 << 20
 SHARD = 4 << 30
-PIECE, BUFFERS = 4 * MB, 24  # as the loader has them where the device packs
+PIECE, BUFFERS = 16 * MB, 4  # as the loader has them
 STREAMS = 4
 DTYPE_BYTES = {"BF16": 2, "F16": 2, "F32": 4}
 READ_ONLY = 8  # CU_MEMHOSTREGISTER_READ_ONLY
@@ -51,6 +52,7 @@ def parse_arguments():
     parser.add_argument("--models", type=command.words, default=["Qwen3-0.6B", "Qwen3-8B"],
                         help="the last one is loaded in all ways")
     parser.add_argument("--threads", type=command.integers, default=[4, 8, 12, 15, 0])
+    parser.add_argument("--brief", action="store_true", help="rates of packing on the device alone")
     parser.add_argument("--folder", default="/dev/shm", help="where checkpoints are written")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # what a fresh process does: load, token
     return parser.parse_args()
@@ -136,7 +138,7 @@ def plain_rate(driver, size=256 * MB):
     source, to = driver.pinned(size), driver.device(size)
     streams = [driver.stream() for _ in range(STREAMS)]
     best = 0
-    for piece in (size, 2 * MB, PIECE):
+    for piece in (size, 4 * MB, PIECE):
         for used in ((None,), streams)[:1 if piece == size else 2]:
             rate = max(size / driver.copy(to, source.value, size, piece, used) for _ in range(6)) / 1e9
             best = max(best, rate)
@@ -319,8 +321,10 @@ def loader_rate(options, artifact, folder, plain, threads, way, **environment):
 
 def loader_rates(options, artifact, folder, plain):
     for threads in options.threads:
-        for way in ("host", "device"):
+        for way in ("device",) if options.brief else ("host", "device"):
             loader_rate(options, artifact, folder, plain, threads, way)
+    if options.brief:
+        return
     print("without what the driver keeps of compiled kernels:")
     loader_rate(options, artifact, folder, plain, 0, "device", CUDA_CACHE_DISABLE="1")
 
@@ -349,7 +353,8 @@ def main():
         return 0
     driver = Driver()
     plain = plain_rate(driver)
-    pinning(driver)
+    if not options.brief:
+        pinning(driver)
     good = True
     with tempfile.TemporaryDirectory(dir=options.folder) as made:
         for model in options.models:
@@ -367,7 +372,7 @@ def main():
                 print(f"{model}: first token after {whole:.2f} s of a process: "
                       + ", ".join(f"{name} {seconds:.3f}" for name, seconds in parts.items()), flush=True)
         loader_rates(options, artifact, folder, plain)
-        for threads in (1, 4, 16):
+        for threads in () if options.brief else (1, 4, 16):
             register_file(driver, sorted(folder.glob("*.safetensors"))[0], threads)
     return 0 if good else 1
 

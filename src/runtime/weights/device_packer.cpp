@@ -14,28 +14,23 @@ constexpr int64_t kAlignment = 256;
 constexpr uint32_t kCopiedBytes = 16;  // what a thread copies at once, where it can
 constexpr unsigned kBlocksOfSm = 8;    // all the threads that an SM has
 
-Conversion ConversionOf(const WeightPlan& plan, const WeightPiece& piece) {
-  return FindConversion(piece.tensor->dtype, plan.params[piece.param].param->dtype);
-}
-
 }  // namespace
 
 bool IsForDevice(const WeightPlan& plan, const WeightPiece& piece) {
   const bool is_packed = plan.params[piece.param].tiled.has_value();
-  const bool is_converted = ConversionOf(plan, piece).kind != Conversion::Kind::Copy;
-  return (is_packed || is_converted) && std::max(piece.bytes, piece.read_bytes) <= kMostBytes;
+  const bool is_converted = piece.conversion.kind != Conversion::Kind::Copy;
+  return (is_packed || is_converted) && std::max(piece.Bytes(), piece.ReadBytes()) <= kMostBytes;
 }
 
 PackJob MakePackJob(const WeightPlan& plan, const WeightPiece& piece) {
   const auto& tiled = plan.params[piece.param].tiled;
-  const Conversion conversion = ConversionOf(plan, piece);
   PackJob job;
-  job.order = tiled ? TileOrder(*tiled) : TileOrder{1, 1, piece.bytes, false};
-  job.kind = conversion.kind;
+  job.order = tiled ? TileOrder(*tiled) : TileOrder{1, 1, piece.Bytes(), false};
+  job.kind = piece.conversion.kind;
   const bool is_wide =
       job.kind == Conversion::Kind::Copy && job.order.line_bytes % kCopiedBytes == 0;
-  job.unit_bytes = is_wide ? kCopiedBytes : static_cast<uint32_t>(conversion.to_bytes);
-  job.units = static_cast<uint32_t>(piece.bytes) / job.unit_bytes;
+  job.unit_bytes = is_wide ? kCopiedBytes : static_cast<uint32_t>(piece.conversion.to_bytes);
+  job.units = static_cast<uint32_t>(piece.Bytes()) / job.unit_bytes;
   return job;
 }
 
@@ -80,7 +75,7 @@ cuda::DevicePointer DevicePacker::Place(size_t index) const {
 Status DevicePacker::Pack(const WeightPiece& piece, size_t place, cuda::Stream stream) const {
   PackJob job = MakePackJob(plan_, piece);
   job.from = reinterpret_cast<const void*>(Place(place));
-  job.to = static_cast<char*>(memory_[piece.param]) + piece.at;
+  job.to = static_cast<char*>(memory_[piece.param]) + piece.At();
   const unsigned blocks = std::min((job.units + kPackThreads - 1) / kPackThreads, most_blocks_);
   const cuda::LaunchConfig config{blocks, 1, 1, kPackThreads, 1, 1, 0, stream, nullptr, 0};
   void* arguments[] = {&job};

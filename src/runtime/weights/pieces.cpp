@@ -8,8 +8,7 @@
 namespace etc::runtime {
 namespace {
 
-/// What is read before it is converted and packed, so that it is still in a core's cache then.
-constexpr int64_t kBlockBytes = int64_t{256} << 10;
+constexpr int64_t kPartBytes = int64_t{256} << 10;
 
 /// Elements of one band of tiles: what a piece cannot be smaller than.
 int64_t BandElements(const ParamWeights& weights) {
@@ -20,36 +19,71 @@ int64_t BandElements(const ParamWeights& weights) {
 }
 
 /// Calls `take(from, elements, behind)` for each run of neighbours in the tensor, `from` its first
-/// element there and `behind` how many elements of the piece stand in front of it.
+/// element there and `behind` how many of the elements from `first` on stand in front of it.
 template <class Take>
-void ForEachRun(const ParamWeights& weights, const WeightPiece& piece, Take take) {
+void ForEachRun(const ParamWeights& weights, int64_t first, int64_t all, Take take) {
   if (!weights.runs) {
-    take(piece.first, piece.elements, int64_t{0});
+    take(first, all, int64_t{0});
     return;
   }
   const PartRuns& runs = *weights.runs;
-  for (int64_t behind = 0; behind < piece.elements;) {
-    const int64_t element = piece.first + behind;
+  for (int64_t behind = 0; behind < all;) {
+    const int64_t element = first + behind;
     const int64_t inside = element % runs.length;
-    const int64_t elements = std::min(runs.length - inside, piece.elements - behind);
+    const int64_t elements = std::min(runs.length - inside, all - behind);
     take(runs.offset + element / runs.length * runs.stride + inside, elements, behind);
     behind += elements;
   }
 }
 
-/// Reads the elements of a piece as the checkpoint has them.
-Status ReadElements(const ParamWeights& weights, const WeightPiece& piece, int64_t element_bytes,
-                    char* to) {
-  const MappedFile& file = *piece.tensor->file;
-  const int64_t begin = piece.tensor->bytes.data() - file.bytes().data();
+int64_t ElementsOfEach(const ParamWeights& weights) {
+  return weights.elements / static_cast<int64_t>(weights.parts.size());
+}
+
+/// Reads elements of one tensor as the checkpoint has them.
+Status ReadTensor(const ParamWeights& weights, const CheckpointTensor& tensor, int64_t first,
+                  int64_t all, int64_t element_bytes, char* to) {
+  const MappedFile& file = *tensor.file;
+  const int64_t begin = tensor.bytes.data() - file.bytes().data();
   Status status;
-  ForEachRun(weights, piece, [&](int64_t from, int64_t elements, int64_t behind) {
+  ForEachRun(weights, first, all, [&](int64_t from, int64_t elements, int64_t behind) {
     if (status.Ok()) {
       status = file.Read(begin + from * element_bytes, elements * element_bytes,
                          to + behind * element_bytes);
     }
   });
   return status;
+}
+
+Status ReadElements(const ParamWeights& weights, const WeightPiece& piece, char* to) {
+  const int64_t each = ElementsOfEach(weights);
+  for (int64_t behind = 0; behind < piece.elements;) {
+    const int64_t element = piece.first + behind;
+    const int64_t inside = element % each;
+    const int64_t elements = std::min(each - inside, piece.elements - behind);
+    ETC_RETURN_IF_BAD(ReadTensor(weights, *weights.parts[static_cast<size_t>(element / each)],
+                                 inside, elements, piece.conversion.from_bytes,
+                                 to + behind * piece.conversion.from_bytes));
+    behind += elements;
+  }
+  return {};
+}
+
+int64_t DivideUp(int64_t number, int64_t by) { return (number + by - 1) / by; }
+
+/// Cuts the elements of tensors that follow each other and are of one dtype.
+void CutRun(const ParamWeights& weights, WeightPiece run, int64_t most,
+            std::vector<WeightPiece>* pieces) {
+  const int64_t band = BandElements(weights);
+  const int64_t band_bytes = band * std::max(run.conversion.from_bytes, run.conversion.to_bytes);
+  const int64_t bands = run.elements / band;
+  const int64_t count = DivideUp(bands, std::max<int64_t>(most / band_bytes, 1));
+  const int64_t step = DivideUp(bands, count) * band;
+  const int64_t end = run.first + run.elements;
+  for (; run.first < end; run.first += step) {
+    run.elements = std::min(step, end - run.first);
+    pieces->push_back(run);
+  }
 }
 
 }  // namespace
@@ -61,57 +95,52 @@ std::vector<WeightPiece> CutIntoPieces(const WeightPlan& plan, int64_t most) {
     if (weights.same_as || weights.elements == 0) {
       continue;
     }
-    const int64_t element = FindDType(weights.param->dtype)->bytes;
-    const int64_t band = BandElements(weights);
-    const int64_t each = weights.elements / static_cast<int64_t>(weights.parts.size());
-    for (size_t part = 0; part < weights.parts.size(); ++part) {
-      const int64_t read =
-          FindConversion(weights.parts[part]->dtype, weights.param->dtype).from_bytes;
-      const int64_t step = std::max<int64_t>(most / (band * std::max(read, element)), 1) * band;
-      for (int64_t first = 0; first < each; first += step) {
-        const int64_t elements = std::min(step, each - first);
-        pieces.push_back({i, weights.parts[part], first, elements,
-                          (static_cast<int64_t>(part) * each + first) * element, elements * element,
-                          elements * read, false});
+    const int64_t each = ElementsOfEach(weights);
+    for (size_t begin = 0, end = 0; begin < weights.parts.size(); begin = end) {
+      const std::string& dtype = weights.parts[begin]->dtype;
+      while (end < weights.parts.size() && weights.parts[end]->dtype == dtype) {
+        ++end;
       }
+      CutRun(weights,
+             {i, FindConversion(dtype, weights.param->dtype), static_cast<int64_t>(begin) * each,
+              static_cast<int64_t>(end - begin) * each, false},
+             most, &pieces);
     }
   }
   return pieces;
 }
 
+int64_t PartElements(const WeightPlan& plan, const WeightPiece& piece) {
+  const Conversion& conversion = piece.conversion;
+  const int64_t unit = piece.is_raw ? 1 : BandElements(plan.params[piece.param]);
+  const int64_t widest =
+      piece.is_raw ? conversion.from_bytes : std::max(conversion.from_bytes, conversion.to_bytes);
+  return std::max<int64_t>(kPartBytes / (unit * widest), 1) * unit;
+}
+
 Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<char>* scratch,
                  char* to) {
   const ParamWeights& weights = plan.params[piece.param];
-  const Conversion conversion = FindConversion(piece.tensor->dtype, weights.param->dtype);
-  const bool is_copied = conversion.kind == Conversion::Kind::Copy;
+  const bool is_copied = piece.conversion.kind == Conversion::Kind::Copy;
   if (piece.is_raw || (!weights.tiled && is_copied)) {
-    return ReadElements(weights, piece, conversion.from_bytes, to);
+    return ReadElements(weights, piece, to);
   }
-  const int64_t band = BandElements(weights);
-  const int64_t widest = std::max(conversion.from_bytes, conversion.to_bytes);
-  const int64_t step = std::max<int64_t>(kBlockBytes / (band * widest), 1) * band;
-  for (int64_t first = 0; first < piece.elements; first += step) {
-    WeightPiece block = piece;
-    block.first += first;
-    block.elements = std::min(step, piece.elements - first);
-    const auto read_bytes = static_cast<size_t>(block.elements * conversion.from_bytes);
-    const auto made_bytes = static_cast<size_t>(block.elements * conversion.to_bytes);
-    scratch->resize(read_bytes + (is_copied ? 0 : made_bytes));
-    const char* made = scratch->data();
-    ETC_RETURN_IF_BAD(ReadElements(weights, block, conversion.from_bytes, scratch->data()));
-    char* place = to + first * conversion.to_bytes;
-    if (!is_copied) {
-      char* converted = weights.tiled ? scratch->data() + read_bytes : place;
-      Convert(conversion, scratch->data(), block.elements, converted);
-      made = converted;
-    }
-    if (weights.tiled) {
-      TiledShape bands = *weights.tiled;
-      bands.bands = block.elements / band;
-      ETC_RETURN_IF_BAD(CopyOnHost(bands, Packing::Pack, made, place));
-    }
+  const auto read_bytes = static_cast<size_t>(piece.ReadBytes());
+  const auto made_bytes = static_cast<size_t>(piece.Bytes());
+  scratch->resize(read_bytes + (is_copied ? 0 : made_bytes));
+  ETC_RETURN_IF_BAD(ReadElements(weights, piece, scratch->data()));
+  const char* made = scratch->data();
+  if (!is_copied) {
+    char* converted = weights.tiled ? scratch->data() + read_bytes : to;
+    Convert(piece.conversion, scratch->data(), piece.elements, converted);
+    made = converted;
   }
-  return {};
+  if (!weights.tiled) {
+    return {};
+  }
+  TiledShape bands = *weights.tiled;
+  bands.bands = piece.elements / BandElements(weights);
+  return CopyOnHost(bands, Packing::Pack, made, to);
 }
 
 }  // namespace etc::runtime

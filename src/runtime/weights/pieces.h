@@ -1,4 +1,4 @@
-// Uploads in pieces of a few megabytes, which threads take one after the other.
+// Uploads in pieces of some megabytes, and the parts of them that threads fill.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,35 @@
 
 namespace etc::runtime {
 
-/// A run of a parameter's memory, and the elements that belong there. Those of a packed parameter
-/// are whole bands of tiles.
+/// A run of a parameter's elements, through its tensors in their order, of which all are of one
+/// dtype. Those of a packed parameter are whole bands of tiles.
 struct WeightPiece {
   size_t param = 0;  // of the plan
-  const CheckpointTensor* tensor = nullptr;
-  int64_t first = 0;  // element of the tensor, or of the rank's part of it
+  Conversion conversion;
+  int64_t first = 0;
   int64_t elements = 0;
-  int64_t at = 0;  // byte in the parameter's memory
-  int64_t bytes = 0;
-  int64_t read_bytes = 0;  // as the checkpoint has the elements
-  bool is_raw = false;     // on its way as it was read: the device does the rest
+  bool is_raw = false;  // on its way as it was read: the device does the rest
 
-  int64_t BufferBytes() const { return is_raw ? read_bytes : bytes; }
+  int64_t At() const { return first * conversion.to_bytes; }  // in the parameter's memory
+  int64_t Bytes() const { return elements * conversion.to_bytes; }
+  int64_t ReadBytes() const { return elements * conversion.from_bytes; }
+  /// Of so many elements on their way.
+  int64_t BufferBytes(int64_t of) const {
+    return of * (is_raw ? conversion.from_bytes : conversion.to_bytes);
+  }
+  int64_t BufferBytes() const { return BufferBytes(elements); }
 };
 
-/// None has more than `most` bytes, read or made, unless a band alone has.
+/// None has more than `most` bytes, read or made, unless a band alone has. The pieces of a run of
+/// tensors are about equal.
 std::vector<WeightPiece> CutIntoPieces(const WeightPlan& plan, int64_t most);
 
-/// Reads a piece and, unless it is raw, converts and packs it. `scratch` keeps its room between
-/// pieces.
+/// How many elements of a piece a thread fills at a time: so few that what it converts and packs
+/// is in its core's cache, and that no thread has to be waited for long.
+int64_t PartElements(const WeightPlan& plan, const WeightPiece& piece);
+
+/// Reads a piece or a part of one and, unless it is raw, converts and packs it. `scratch` keeps its
+/// room between calls.
 Status FillPiece(const WeightPlan& plan, const WeightPiece& piece, std::vector<char>* scratch,
                  char* to);
 

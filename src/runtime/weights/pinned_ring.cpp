@@ -5,19 +5,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
+#include <thread>
 
 #include "runtime/log.h"
 
 namespace etc::runtime {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kPage = 4096;
 
-/// Between two looks at copies under way, of which each takes some 40 us: the device has others
-/// meanwhile.
-constexpr std::chrono::microseconds kLookTime{20};
+/// How long a thread looks for room before it sleeps. A buffer of the usual size is copied within
+/// 0.3 ms, and to be woken takes a good part of that.
+constexpr std::chrono::microseconds kLookTime{200};
 
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -30,13 +32,12 @@ PinnedRing::~PinnedRing() {
       driver_.Note(driver_.cuStreamDestroy_v2(stream), "cuStreamDestroy");
     }
   }
-  for (size_t i = 0; i < buffers_.size(); ++i) {
-    if (buffers_[i].copied != nullptr) {
-      driver_.Note(driver_.cuEventDestroy_v2(buffers_[i].copied), "cuEventDestroy");
-    }
-    if (buffers_[i].is_pinned) {
-      driver_.Note(driver_.cuMemHostUnregister(begin_ + i * stride_), "cuMemHostUnregister");
-    }
+  events_.insert(events_.end(), copies_.begin(), copies_.end());
+  for (cuda::Event event : events_) {
+    driver_.Note(driver_.cuEventDestroy_v2(event), "cuEventDestroy");
+  }
+  for (size_t i = 0; i < pinned_; ++i) {
+    driver_.Note(driver_.cuMemHostUnregister(begin_ + i * buffer_bytes_), "cuMemHostUnregister");
   }
   if (mapping_ != nullptr) {
     munmap(mapping_, mapping_bytes_);
@@ -48,8 +49,10 @@ Status PinnedRing::Reserve(size_t buffers, int64_t bytes) {
     ETC_RETURN_IF_BAD(driver_.CheckMade(driver_.cuStreamCreate(&stream, cuda::kStreamNonBlocking),
                                         "cuStreamCreate", &stream));
   }
-  stride_ = RoundUp(std::max(static_cast<size_t>(bytes), size_t{1}), kPage);
-  const size_t room = buffers * stride_ + kHugePage;
+  const size_t all = PlacePieces(static_cast<size_t>(bytes));
+  ring_bytes_ = std::min(buffers, (all + buffer_bytes_ - 1) / buffer_bytes_) * buffer_bytes_;
+  room_ = ring_bytes_;
+  const size_t room = ring_bytes_ + kHugePage;
   void* mapping = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) {
     return Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot allocate ", room,
@@ -60,105 +63,144 @@ Status PinnedRing::Reserve(size_t buffers, int64_t bytes) {
   begin_ = reinterpret_cast<char*>(RoundUp(reinterpret_cast<uintptr_t>(mapping), kHugePage));
 #ifdef MADV_HUGEPAGE
   // One fault and one page to pin for each two megabytes; elsewhere there are more.
-  (void)madvise(begin_, buffers * stride_, MADV_HUGEPAGE);
+  (void)madvise(begin_, ring_bytes_, MADV_HUGEPAGE);
 #endif
-  buffers_.resize(buffers);
-  unused_ = buffers;
   return {};
 }
 
-char* PinnedRing::Take() {
-  std::unique_lock lock(mutex_);
-  freed_.wait(lock, [&] { return is_closed_ || !free_.empty() || unused_ > 0; });
-  if (is_closed_) {
-    return nullptr;
+/// Gives where the last one ends. A buffer is pinned by itself, so no piece is in two of them.
+size_t PinnedRing::PlacePieces(size_t buffer_bytes) {
+  size_t largest = kPage;
+  size_t all = 0;
+  for (const WeightPiece& piece : pieces_) {
+    const size_t bytes = RoundUp(static_cast<size_t>(piece.BufferBytes()), kPage);
+    largest = std::max(largest, bytes);
+    all += bytes;
   }
-  if (free_.empty()) {
-    return begin_ + (buffers_.size() - unused_--) * stride_;
+  buffer_bytes_ = std::max(largest, std::min(RoundUp(buffer_bytes, kPage), all));
+  size_t end = 0;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const size_t bytes = RoundUp(static_cast<size_t>(pieces_[i].BufferBytes()), kPage);
+    if (end % buffer_bytes_ + bytes > buffer_bytes_) {
+      end = RoundUp(end, buffer_bytes_);
+    }
+    slots_[i].begin = end;
+    end += bytes;
   }
-  char* buffer = free_.back();
-  free_.pop_back();
-  return buffer;
+  return end;
 }
 
-void PinnedRing::Give(const WeightPiece& piece, char* buffer) {
+bool PinnedRing::MayFill(size_t piece) const {
+  return slots_[piece].begin + static_cast<size_t>(pieces_[piece].BufferBytes()) <= room_ ||
+         is_closed_;
+}
+
+char* PinnedRing::Place(size_t piece) {
+  const Clock::time_point end = Clock::now() + kLookTime;
+  while (!MayFill(piece)) {
+    if (Clock::now() < end) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return MayFill(piece); });
+  }
+  return is_closed_ ? nullptr : DataOf(piece);
+}
+
+void PinnedRing::Give(size_t piece) {
   const std::lock_guard lock(mutex_);
-  filled_.push_back({&piece, buffer});
+  slots_[piece].is_given = true;
   given_.notify_one();
 }
 
 Status PinnedRing::Deliver(std::chrono::milliseconds time) {
-  std::deque<Given> given;
-  {
-    const std::lock_guard lock(mutex_);
-    given.swap(filled_);
-  }
-  for (const Given& each : given) {
-    ETC_RETURN_IF_BAD(Enqueue(each));
-  }
-  bool any = !given.empty();
-  ETC_RETURN_IF_BAD(FreeCopied(&any));
-  if (any) {
-    return {};
-  }
-  const std::chrono::microseconds longest = copies_.empty() ? time : kLookTime;
-  std::unique_lock lock(mutex_);
-  given_.wait_for(lock, longest, [&] { return !filled_.empty(); });
+  const Clock::time_point end = Clock::now() + time;
+  do {
+    bool any = false;
+    while (IsNextGiven()) {
+      ETC_RETURN_IF_BAD(Enqueue(next_));
+      any = true;
+    }
+    ETC_RETURN_IF_BAD(FreeCopied(&any));
+    if (any) {
+      return {};
+    }
+    if (copies_.empty()) {
+      std::unique_lock lock(mutex_);
+      given_.wait_for(lock, time, [&] { return IsNextGiven(); });
+      return {};
+    }
+    std::this_thread::yield();  // a core is left to this thread, unless the caller wants all
+  } while (Clock::now() < end);
   return {};
 }
 
-Status PinnedRing::Enqueue(const Given& given) {
-  Buffer& buffer = BufferAt(given.buffer);
-  if (buffer.copied == nullptr) {
-    ETC_RETURN_IF_BAD(
-        driver_.CheckMade(driver_.cuEventCreate(&buffer.copied, cuda::kEventDisableTiming),
-                          "cuEventCreate", &buffer.copied));
-    Pin(given.buffer, &buffer);
-  }
-  const WeightPiece& piece = *given.piece;
-  const size_t place = next_stream_;
+Status PinnedRing::Enqueue(size_t index) {
+  const WeightPiece& piece = pieces_[index];
+  const size_t place = index % kStreams;
   cuda::Stream stream = streams_[place];
-  next_stream_ = (next_stream_ + 1) % kStreams;
+  cuda::Event copied = nullptr;
+  ETC_RETURN_IF_BAD(TakeEvent(&copied));
+  copies_.push_back(copied);
+  ++next_;
+  Pin(slots_[index].begin % ring_bytes_ / buffer_bytes_);
   const cuda::DevicePointer to = piece.is_raw
                                      ? packer_.Place(place)
                                      : reinterpret_cast<cuda::DevicePointer>(memory_[piece.param]) +
-                                           static_cast<cuda::DevicePointer>(piece.at);
+                                           static_cast<cuda::DevicePointer>(piece.At());
   ETC_RETURN_IF_BAD(
-      driver_.Check(driver_.cuMemcpyHtoDAsync_v2(to, given.buffer,
+      driver_.Check(driver_.cuMemcpyHtoDAsync_v2(to, DataOf(index),
                                                  static_cast<size_t>(piece.BufferBytes()), stream),
                     "cuMemcpyHtoDAsync"));
-  copies_.push_back(given.buffer);
-  delivered_bytes_ += piece.bytes;
-  ETC_RETURN_IF_BAD(driver_.Check(driver_.cuEventRecord(buffer.copied, stream), "cuEventRecord"));
+  delivered_bytes_ += piece.Bytes();
+  ETC_RETURN_IF_BAD(driver_.Check(driver_.cuEventRecord(copied, stream), "cuEventRecord"));
   return piece.is_raw ? packer_.Pack(piece, place, stream) : Status{};
 }
 
-/// The copy of a buffer that cannot be pinned is slower, and right: the driver has taken its bytes
-/// when the call returns.
-void PinnedRing::Pin(char* data, Buffer* buffer) {
-  if (!can_pin_) {
+Status PinnedRing::TakeEvent(cuda::Event* event) {
+  if (events_.empty()) {
+    return driver_.CheckMade(driver_.cuEventCreate(event, cuda::kEventDisableTiming),
+                             "cuEventCreate", event);
+  }
+  *event = events_.back();
+  events_.pop_back();
+  return {};
+}
+
+/// Buffers get their first copies in their order. The copy of one that cannot be pinned is slower,
+/// and right: the driver has taken its bytes when the call returns.
+void PinnedRing::Pin(size_t buffer) {
+  if (!can_pin_ || buffer != pinned_) {
     return;
   }
   const Status status =
-      driver_.Check(driver_.cuMemHostRegister_v2(data, stride_, 0), "cuMemHostRegister");
-  buffer->is_pinned = can_pin_ = status.Ok();
-  if (!status.Ok()) {
+      driver_.Check(driver_.cuMemHostRegister_v2(begin_ + buffer * buffer_bytes_, buffer_bytes_, 0),
+                    "cuMemHostRegister");
+  can_pin_ = status.Ok();
+  if (can_pin_) {
+    ++pinned_;
+  } else {
     LogInfo("weights are uploaded from memory that is not pinned: ", status.message);
   }
 }
 
 Status PinnedRing::FreeCopied(bool* any) {
   while (!copies_.empty()) {
-    const cuda::Result result = driver_.cuEventQuery(BufferAt(copies_.front()).copied);
+    const cuda::Result result = driver_.cuEventQuery(copies_.front());
     if (result == cuda::kNotReady) {
       break;
     }
     ETC_RETURN_IF_BAD(driver_.Check(result, "cuEventQuery"));
     *any = true;
-    const std::lock_guard lock(mutex_);
-    free_.push_back(copies_.front());
+    events_.push_back(copies_.front());
     copies_.pop_front();
-    freed_.notify_one();
+    ++copied_;
+    if (copied_ < slots_.size()) {
+      const std::lock_guard lock(mutex_);
+      room_ = slots_[copied_].begin + ring_bytes_;
+      freed_.notify_all();
+    }
   }
   return {};
 }

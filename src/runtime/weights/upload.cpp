@@ -17,29 +17,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Pieces, and the buffers that they go through: one for each thread that fills, and a millisecond
-/// of copies under way. Between two copies a device loses the time of 140 KB, so pieces are larger
-/// where no thread works on them in its cache.
-struct Cut {
-  int64_t piece_bytes = 0;
-  size_t buffers = 0;
-};
-constexpr Cut kPackedByThreads{int64_t{2} << 20, 40};
-constexpr Cut kPackedByDevice{int64_t{4} << 20, 24};
+/// One is filled while the others are copied: with more, the copies of several streams hinder each
+/// other.
+constexpr size_t kBuffers = 4;
 constexpr std::chrono::milliseconds kProgressTime{100};
 
 int64_t BytesOf(const std::vector<WeightPiece>& pieces) {
   return std::accumulate(
       pieces.begin(), pieces.end(), int64_t{0},
-      [](int64_t bytes, const WeightPiece& piece) { return bytes + piece.bytes; });
-}
-
-int64_t LargestOf(const std::vector<WeightPiece>& pieces) {
-  int64_t largest = 0;
-  for (const WeightPiece& piece : pieces) {
-    largest = std::max(largest, piece.BufferBytes());
-  }
-  return largest;
+      [](int64_t bytes, const WeightPiece& piece) { return bytes + piece.Bytes(); });
 }
 
 /// Makes pieces raw that are more than a copy, and the packer ready for them.
@@ -49,7 +35,7 @@ Status LeaveToDevice(const WeightPlan& plan, std::vector<WeightPiece>* pieces,
   int64_t largest = 0;
   for (WeightPiece& piece : *pieces) {
     piece.is_raw = IsForDevice(plan, piece);
-    largest = std::max(largest, piece.is_raw ? piece.read_bytes : 0);
+    largest = std::max(largest, piece.is_raw ? piece.ReadBytes() : 0);
   }
   if (largest == 0) {
     return {};
@@ -61,19 +47,20 @@ Status LeaveToDevice(const WeightPlan& plan, std::vector<WeightPiece>* pieces,
 }
 
 /// Where the device cannot pack, for want of memory or of a compiler in its driver, threads do.
-std::vector<WeightPiece> CutForDevice(const WeightPlan& plan, bool pack_on_host,
-                                      DevicePacker* packer, Cut* cut) {
-  if (!pack_on_host) {
-    *cut = kPackedByDevice;
-    std::vector<WeightPiece> pieces = CutIntoPieces(plan, cut->piece_bytes);
-    const Status status = LeaveToDevice(plan, &pieces, packer);
-    if (status.Ok()) {
-      return pieces;
-    }
-    LogInfo("weights are packed on the host: ", status.message);
+std::vector<WeightPiece> CutForDevice(const WeightPlan& plan, const UploadOptions& options,
+                                      DevicePacker* packer) {
+  std::vector<WeightPiece> pieces = CutIntoPieces(plan, options.buffer_bytes);
+  if (options.pack_on_host) {
+    return pieces;
   }
-  *cut = kPackedByThreads;
-  return CutIntoPieces(plan, cut->piece_bytes);
+  const Status status = LeaveToDevice(plan, &pieces, packer);
+  if (!status.Ok()) {
+    LogInfo("weights are packed on the host: ", status.message);
+    for (WeightPiece& piece : pieces) {
+      piece.is_raw = false;
+    }
+  }
+  return pieces;
 }
 
 /// Tells the caller how far it is, not more than some ten times a second.
@@ -115,13 +102,15 @@ Status DeliverAll(FillTeam* team, PinnedRing* ring, int64_t total, Reporter* rep
 
 Status UploadToHost(const WeightPlan& plan, const std::vector<void*>& memory,
                     const UploadOptions& options) {
-  const std::vector<WeightPiece> pieces = CutIntoPieces(plan, kPackedByThreads.piece_bytes);
+  const std::vector<WeightPiece> pieces = CutIntoPieces(plan, options.buffer_bytes);
   Reporter reporter(options.progress, BytesOf(pieces));
   std::atomic<int64_t> done{0};
   FillTeam team(
       plan, pieces, options.threads,
-      [&](const WeightPiece& piece) { return static_cast<char*>(memory[piece.param]) + piece.at; },
-      [&](const WeightPiece& piece, char*) { done += piece.bytes; });
+      [&](size_t piece) {
+        return static_cast<char*>(memory[pieces[piece].param]) + pieces[piece].At();
+      },
+      [&](size_t piece) { done += pieces[piece].Bytes(); });
   ETC_RETURN_IF_BAD(team.Start());
   while (!team.WaitForEnd(kProgressTime)) {
     if (Status status = reporter.Tell(done); !status.Ok()) {
@@ -141,14 +130,13 @@ Status UploadToDevice(const WeightPlan& plan, const std::vector<void*>& memory,
   ETC_RETURN_IF_BAD(cuda::OpenDriver(&driver));
   ETC_RETURN_IF_BAD(cuda::CurrentContext(*driver, &context, &device));
   DevicePacker packer(*driver, plan, memory);
-  Cut cut;
-  const std::vector<WeightPiece> pieces = CutForDevice(plan, options.pack_on_host, &packer, &cut);
+  const std::vector<WeightPiece> pieces = CutForDevice(plan, options, &packer);
   Reporter reporter(options.progress, BytesOf(pieces));
-  PinnedRing ring(*driver, memory, packer);
-  ETC_RETURN_IF_BAD(ring.Reserve(std::min(cut.buffers, pieces.size()), LargestOf(pieces)));
+  PinnedRing ring(*driver, memory, packer, pieces);
+  ETC_RETURN_IF_BAD(ring.Reserve(kBuffers, options.buffer_bytes));
   FillTeam team(
-      plan, pieces, options.threads, [&](const WeightPiece&) { return ring.Take(); },
-      [&](const WeightPiece& piece, char* buffer) { ring.Give(piece, buffer); });
+      plan, pieces, options.threads, [&](size_t piece) { return ring.Place(piece); },
+      [&](size_t piece) { ring.Give(piece); });
   Status status = team.Start();
   if (status.Ok()) {
     status = DeliverAll(&team, &ring, BytesOf(pieces), &reporter);

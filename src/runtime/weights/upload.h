@@ -17,6 +17,7 @@ using Progress = std::function<bool(int64_t done, int64_t total)>;
 struct UploadOptions {
   size_t threads = 0;  // that read and pack; 0: as many as FillTeam has by itself
   bool pack_on_host = false;
+  int64_t buffer_bytes = int64_t{16} << 20;  // of each of those that pieces go through
   Progress progress;
 };
 

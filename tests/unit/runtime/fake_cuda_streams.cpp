@@ -24,11 +24,12 @@ struct Event {
   size_t number = 0;
 };
 
-bool IsPinned(const void* data) {
+/// Whether one registration has all of it.
+bool IsPinned(const void* data, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(data);
   return std::any_of(state.registered.begin(), state.registered.end(), [&](const auto& memory) {
     const auto begin = reinterpret_cast<uintptr_t>(memory.first);
-    return address >= begin && address < begin + memory.second;
+    return address >= begin && address + bytes <= begin + memory.second;
   });
 }
 
@@ -85,10 +86,13 @@ cuda::Result cuMemHostUnregister(void* data) {
 cuda::Result cuMemcpyHtoDAsync_v2(cuda::DevicePointer to, const void* from, size_t bytes,
                                   void* stream) {
   FAIL_IF_ASKED
+  if (IsPinned(from, 1) && !IsPinned(from, bytes)) {
+    return cuda::kInvalidValue;
+  }
   ++state.uploads;
   EnqueueFakeWork(stream, true, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
   state.most_under_way = std::max(state.most_under_way, CopiesUnderWay());
-  if (state.copies_under_way == 0 || !IsPinned(from)) {
+  if (state.copies_under_way == 0 || !IsPinned(from, bytes)) {
     FinishCopies(0);
   }
   return cuda::kSuccess;

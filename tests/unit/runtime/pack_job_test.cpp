@@ -73,7 +73,7 @@ std::vector<char> PackedByThreads(const WeightPlan& plan, int64_t most) {
   std::vector<char> memory(static_cast<size_t>(plan.params[0].Bytes()), '?');
   std::vector<char> scratch;
   for (const WeightPiece& piece : runtime::CutIntoPieces(plan, most)) {
-    CHECK(runtime::FillPiece(plan, piece, &scratch, memory.data() + piece.at).Ok());
+    CHECK(runtime::FillPiece(plan, piece, &scratch, memory.data() + piece.At()).Ok());
   }
   return memory;
 }
@@ -98,11 +98,11 @@ std::vector<char> PackedByKernel(const WeightPlan& plan, int64_t most) {
   for (WeightPiece& piece : runtime::CutIntoPieces(plan, most)) {
     REQUIRE(runtime::IsForDevice(plan, piece));
     piece.is_raw = true;
-    const DeviceRoom place(piece.read_bytes);
+    const DeviceRoom place(piece.ReadBytes());
     CHECK(runtime::FillPiece(plan, piece, &scratch, place.data).Ok());
     runtime::PackJob job = runtime::MakePackJob(plan, piece);
     job.from = place.data;
-    job.to = memory.data + piece.at;
+    job.to = memory.data + piece.At();
     for (uint32_t unit = 0; unit < job.units; ++unit) {
       runtime::PackUnit(job, unit);
     }

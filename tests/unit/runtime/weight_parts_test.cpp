@@ -78,7 +78,7 @@ std::vector<float> Filled(const WeightPlan& plan, int64_t most) {
   std::vector<float> memory(static_cast<size_t>(weights.elements), -1);
   std::vector<char> scratch;
   for (const runtime::WeightPiece& piece : runtime::CutIntoPieces(plan, most)) {
-    char* to = reinterpret_cast<char*>(memory.data()) + piece.at;
+    char* to = reinterpret_cast<char*>(memory.data()) + piece.At();
     CHECK(runtime::FillPiece(plan, piece, &scratch, to).Ok());
   }
   return memory;
@@ -94,7 +94,7 @@ std::vector<float> FilledByDevice(const WeightPlan& plan, int64_t most) {
     CHECK(runtime::FillPiece(plan, piece, &scratch, reinterpret_cast<char*>(place.data())).Ok());
     runtime::PackJob job = runtime::MakePackJob(plan, piece);
     job.from = place.data();
-    job.to = reinterpret_cast<char*>(memory.data()) + piece.at;
+    job.to = reinterpret_cast<char*>(memory.data()) + piece.At();
     for (uint32_t unit = 0; unit < job.units; ++unit) {
       runtime::PackUnit(job, unit);
     }

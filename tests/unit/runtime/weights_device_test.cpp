@@ -1,17 +1,19 @@
 // Weights on a device: through pinned buffers, many under way at once, and all of them given back.
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <chrono>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "etc/device.h"
 #include "runtime/fake_session.h"
-#include "runtime/weights/pinned_ring.h"
+#include "runtime/handles.h"
 #include "runtime/weights_manifest.h"
 
 namespace etc::test {
@@ -27,6 +29,29 @@ struct DeviceProgram {
   FakeCuda& fake;
   TempDir dir;
   Program program;
+};
+
+/// As etc_weights_load does it, through buffers of any size.
+struct LoadedThrough {
+  LoadedThrough(const Program& program, const std::string& file, int64_t buffer_bytes,
+                size_t threads, bool pack_on_host = false, size_t cut_to = SIZE_MAX) {
+    const TempDir dir;
+    dir.Write("model.safetensors", file);
+    const std::string path = dir.File("model.safetensors");
+    runtime::Checkpoint checkpoint;
+    status = checkpoint.Open(path);
+    if (status.Ok()) {
+      std::filesystem::resize_file(path, std::min(file.size(), cut_to));
+      runtime::LoadOptions options;
+      options.upload.buffer_bytes = buffer_bytes;
+      options.upload.threads = threads;
+      options.upload.pack_on_host = pack_on_host;
+      status =
+          runtime::Weights::Load(program.get()->program, nullptr, checkpoint, options, &weights);
+    }
+  }
+  runtime::Status status;
+  std::unique_ptr<runtime::Weights> weights;
 };
 
 TEST_CASE("weights arrive in device memory, and nothing of the way remains") {
@@ -68,15 +93,76 @@ TEST_CASE("a parameter of many pieces arrives whole") {
   const auto half = static_cast<std::ptrdiff_t>(plain.size() / 2);
   const std::vector<uint16_t> first(plain.begin(), plain.begin() + half);
   const std::vector<uint16_t> second(plain.begin() + half, plain.end());
-  const Loaded loaded(program, SafetensorsWriter()
-                                   .Add("rows.0", "BF16", {4096, 2048}, first)
-                                   .Add("rows.1", "BF16", {4096, 2048}, second)
-                                   .File());
-  REQUIRE(loaded.text == "");
+  const std::string file = SafetensorsWriter()
+                               .Add("rows.0", "BF16", {4096, 2048}, first)
+                               .Add("rows.1", "BF16", {4096, 2048}, second)
+                               .File();
   std::vector<uint16_t> packed(plain.size());
   program.Pack(nullptr, "table", {2, 4096, 2048}, plain.data(), packed.data());
-  REQUIRE(fake.allocations.size() == 1);
-  CHECK(std::memcmp(fake.allocations.begin()->first, packed.data(), packed.size() * 2) == 0);
+  const auto is_there = [&] {
+    REQUIRE(fake.allocations.size() == 1);
+    return std::memcmp(fake.allocations.begin()->first, packed.data(), packed.size() * 2) == 0;
+  };
+  {
+    const Loaded loaded(program, file);
+    REQUIRE(loaded.text == "");
+    CHECK(is_there());
+  }
+  for (const bool on_host : {false, true}) {
+    for (const int64_t buffer : {1, 100'000, 5'000'000}) {
+      CAPTURE(on_host);
+      CAPTURE(buffer);
+      const LoadedThrough loaded(program, file, buffer, 5, on_host);
+      REQUIRE_MESSAGE(loaded.status.Ok(), loaded.status.message);
+      CHECK(is_there());
+    }
+  }
+}
+
+/// `table` of `count` tensors [3, 5] in f32, and the same again.
+json SmallTensorsManifest(size_t count) {
+  json manifest = WeightsManifest(DeviceManifest());
+  for (size_t i = 0; i < 2; ++i) {
+    manifest["graphs"][0]["params"][i]["shape"] = {count, 3, 5};
+  }
+  return manifest;
+}
+
+TEST_CASE("tensors of one parameter are copied at once, but those of each dtype by themselves") {
+  FakeCuda& fake = OpenFakeCuda();
+  const TempDir dir;
+  constexpr size_t kTensors = 300;
+  const Program program(
+      WriteArtifact(dir, SmallTensorsManifest(kTensors), "gather_small gather_large"));
+  for (const bool mixed : {false, true}) {
+    fake.uploads = 0;
+    SafetensorsWriter writer;
+    std::vector<float> expected;
+    for (size_t i = 0; i < kTensors; ++i) {
+      const std::string name = "rows." + std::to_string(i);
+      const bool is_short = mixed && i >= 100 && i < 200;
+      if (is_short) {
+        writer.Add(name, "BF16", {3, 5},
+                   std::vector<uint16_t>(15, static_cast<uint16_t>(16256 + i)));
+      } else {
+        writer.Add(name, "F32", {3, 5}, std::vector<float>(15, static_cast<float>(i)));
+      }
+      const auto bits = static_cast<uint32_t>(16256 + i) << 16;
+      float value = static_cast<float>(i);
+      if (is_short) {
+        std::memcpy(&value, &bits, sizeof(value));
+      }
+      expected.insert(expected.end(), 15, value);
+    }
+    const Loaded loaded(program, writer.File());
+    REQUIRE(loaded.text == "");
+    REQUIRE(fake.allocations.size() == 1);
+    const auto& [data, bytes] = *fake.allocations.begin();
+    REQUIRE(bytes == expected.size() * sizeof(float));
+    CHECK(std::memcmp(data, expected.data(), bytes) == 0);
+    CHECK(fake.uploads == (mixed ? 3 : 1));
+    CHECK(fake.launches.size() == (mixed ? 1 : 0));
+  }
 }
 
 /// `table` and `tied`, [2, 4096, 2048] of bf16, in swizzled tiles: several pieces for each stream.
@@ -142,20 +228,53 @@ struct Large {
 
 TEST_CASE("the device packs what threads would, whatever is late") {
   for (const char* dtype : {"BF16", "F16", "F32"}) {
-    for (const size_t under_way : {0, 1, 5}) {
+    Large large(dtype);
+    {
+      const Loaded loaded(large.program, large.file);
+      REQUIRE(loaded.text == "");
+      CHECK((large.There() == large.expected));
+    }
+    for (const auto& [under_way, threads] : {std::pair{0, 4}, {1, 16}, {3, 1}, {3, 16}}) {
       CAPTURE(dtype);
       CAPTURE(under_way);
-      Large large(dtype);
-      large.fake.copies_under_way = under_way;
+      CAPTURE(threads);
+      large.fake.copies_under_way = static_cast<size_t>(under_way);
+      large.fake.launches.clear();
       {
-        const Loaded loaded(large.program, large.file);
-        REQUIRE(loaded.text == "");
+        const LoadedThrough loaded(large.program, large.file, 3'000'000,
+                                   static_cast<size_t>(threads));
+        REQUIRE_MESSAGE(loaded.status.Ok(), loaded.status.message);
         CHECK((large.There() == large.expected));
-        CHECK(large.fake.launches.size() >= 8);
+        CHECK(large.fake.launches.size() >= 12);
         CHECK(large.fake.launches[0].entry == "etc_pack_weights");
         CHECK(large.fake.libraries == 0);
       }
       large.CheckNothingRemains();
+    }
+  }
+}
+
+TEST_CASE("a failure in the middle ends a load whose threads wait for room, and leaves nothing") {
+  Large large;
+  large.fake.copies_under_way = 3;
+  for (const size_t threads : {1, 16}) {
+    for (const bool on_host : {false, true}) {
+      CAPTURE(threads);
+      CAPTURE(on_host);
+      const LoadedThrough cut(large.program, large.file, 1'000'000, threads, on_host,
+                              large.file.size() / 2);
+      CHECK(cut.status.code == ETC_ERROR_FILE);
+      CHECK(cut.status.message.find("it was cut to") != std::string::npos);
+      large.CheckNothingRemains();
+      for (const char* function : {"cuMemcpyHtoDAsync_v2", "cuEventQuery", "cuEventCreate"}) {
+        CAPTURE(function);
+        large.fake.failures[function] = 2;
+        const LoadedThrough failed(large.program, large.file, 1'000'000, threads, on_host);
+        CHECK_FALSE(failed.status.Ok());
+        CHECK(failed.status.message.find(std::string(function, 8)) != std::string::npos);
+        large.CheckNothingRemains();
+        large.fake.failures.clear();
+      }
     }
   }
 }
@@ -239,92 +358,26 @@ TEST_CASE("a caller of an earlier version has no word on packing") {
   CHECK_FALSE(large.fake.launches.empty());
 }
 
-/// Pieces of one parameter, each filled with bytes of its own.
-struct Pieces {
-  static constexpr size_t kBytes = 4096;
-
-  explicit Pieces(size_t count) : device(count * kBytes), list(count) {
-    for (size_t i = 0; i < count; ++i) {
-      list[i].at = static_cast<int64_t>(i * kBytes);
-      list[i].bytes = static_cast<int64_t>(kBytes);
-    }
-  }
-  static char Mark(size_t index) { return static_cast<char>(index * 7 + 1); }
-  bool Arrived() const {
-    for (size_t i = 0; i < device.size(); ++i) {
-      if (device[i] != Mark(i / kBytes)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  std::vector<char> device;
-  std::vector<runtime::WeightPiece> list;
-};
-
-/// Sends all pieces through a ring that other threads fill.
-void Send(Pieces* pieces, size_t buffers, size_t threads) {
-  const runtime::cuda::Driver* driver = nullptr;
-  REQUIRE(runtime::cuda::OpenDriver(&driver).Ok());
-  const std::vector<void*> memory = {pieces->device.data()};
-  const runtime::WeightPlan plan;
-  const runtime::DevicePacker packer(*driver, plan, memory);
-  runtime::PinnedRing ring(*driver, memory, packer);
-  REQUIRE(ring.Reserve(buffers, Pieces::kBytes).Ok());
-  std::atomic<size_t> next{0};
-  std::vector<std::thread> team;
-  for (size_t i = 0; i < threads; ++i) {
-    team.emplace_back([&] {
-      for (size_t at = next++; at < pieces->list.size(); at = next++) {
-        char* buffer = ring.Take();
-        std::memset(buffer, Pieces::Mark(at), Pieces::kBytes);
-        ring.Give(pieces->list[at], buffer);
-      }
-    });
-  }
-  while (ring.delivered_bytes() < static_cast<int64_t>(pieces->device.size())) {
-    REQUIRE(ring.Deliver(std::chrono::milliseconds(100)).Ok());
-  }
-  REQUIRE(ring.WaitForCopies().Ok());
-  for (std::thread& thread : team) {
-    thread.join();
-  }
-}
-
-TEST_CASE("a device that always has copies under way gets all of them") {
-  FakeCuda& fake = OpenFakeCuda();
-  fake.copies_under_way = 4;  // a fifth has to be enqueued before the first is done
-  Pieces pieces(200);
-  Send(&pieces, 8, 3);
-  CHECK(pieces.Arrived());
-  CHECK(fake.uploads == 200);
-  CHECK(fake.most_under_way > 4);
-  CHECK(fake.most_under_way <= 8);
-  CHECK(fake.most_registered > 4);
-  CHECK(fake.most_registered <= 8);
-  CHECK(fake.pinned == 0);
-  CHECK(fake.events == 0);
-}
-
-TEST_CASE("buffers that are not needed are never pinned") {
-  FakeCuda& fake = OpenFakeCuda();
-  Pieces pieces(3);
-  Send(&pieces, 8, 1);
-  CHECK(pieces.Arrived());
-  CHECK(fake.most_registered <= 3);
-}
-
 TEST_CASE("memory that cannot be pinned is copied all the same") {
   DeviceProgram device;
   device.fake.failures["cuMemHostRegister_v2"] = 801;
-  device.fake.copies_under_way = 4;
+  device.fake.copies_under_way = 3;
   const Loaded loaded(device.program, TwoTensors());
   REQUIRE(loaded.text == "");
   std::vector<float> there(size_t{2} * 16 * 32);
   std::memcpy(there.data(), device.fake.allocations.begin()->first, there.size() * sizeof(float));
   CHECK(there[1023] == 1511);
   CHECK(device.fake.pinned == 0);
+}
+
+TEST_CASE("all buffers may be ones that cannot be pinned") {
+  Large large;
+  large.fake.failures["cuMemHostRegister_v2"] = 801;
+  large.fake.copies_under_way = 3;
+  const LoadedThrough loaded(large.program, large.file, 1'000'000, 4);
+  REQUIRE_MESSAGE(loaded.status.Ok(), loaded.status.message);
+  CHECK((large.There() == large.expected));
+  CHECK(large.fake.pinned == 0);
 }
 
 TEST_CASE("a driver's failure ends the load and leaves nothing") {
