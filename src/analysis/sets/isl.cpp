@@ -146,11 +146,53 @@ bool HasGrown(const Set& joined, const Set& set) {
   return fewer && HasStrides(set) && !IsSubset(PiecesNotIn(joined, set), set);
 }
 
+/// Whether a value has one affine form everywhere.
+bool IsForm(const PwAff& value) { return isl_pw_aff_isa_aff(value.get()) == isl_bool_true; }
+
+/// A piece of a value, and where it is that.
+using ValuePiece = std::pair<Set, PwAff>;
+
+std::vector<ValuePiece> PiecesOf(const PwAff& value) {
+  std::vector<ValuePiece> pieces;
+  isl_pw_aff_foreach_piece(
+      value.get(),
+      [](isl_set* where, isl_aff* form, void* all) {
+        static_cast<std::vector<ValuePiece>*>(all)->emplace_back(
+            Set(where), PwAff(isl_pw_aff_from_aff(form)));
+        return isl_stat_ok;
+      },
+      &pieces);
+  return pieces;
+}
+
+/// Whether two values certainly compare so at all points of a set.
+bool HoldsOn(const Set& where, const PwAff& a, const PwAff& b,
+             Set (*compare)(const PwAff&, const PwAff&)) {
+  if (IsForm(a) && IsForm(b)) {
+    return IsSubset(where, compare(a, b));
+  }
+  for (const PwAff& value : {a, b}) {
+    if (!IsSubset(where, Set(isl_pw_aff_domain(value.copy())))) {
+      return false;
+    }
+  }
+  std::vector<ValuePiece> pieces = PiecesOf(b);
+  for (const auto& [where_a, form_a] : PiecesOf(a)) {
+    Set in_a = where & where_a;
+    for (const auto& [where_b, form_b] : pieces) {
+      Set in_both = IsEmpty(in_a) ? in_a : in_a & where_b;
+      if (!IsEmpty(in_both) && !IsSubset(in_both, compare(form_a, form_b))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// What `of_forms` makes of two values with one affine form each, and `of_pieces` of any others.
 template <class OfForms, class OfPieces>
 auto Combine(const PwAff& a, const PwAff& b, const OfForms& of_forms, const OfPieces& of_pieces) {
-  if (isl_pw_aff_isa_aff(a.get()) != isl_bool_true ||
-      isl_pw_aff_isa_aff(b.get()) != isl_bool_true) {
+  if (!IsForm(a) || !IsForm(b)) {
     return of_pieces(a.copy(), b.copy());
   }
   return of_forms(isl_pw_aff_as_aff(a.copy()), isl_pw_aff_as_aff(b.copy()));
@@ -212,9 +254,12 @@ PwAff operator*(const PwAff& a, const PwAff& b) {
 }
 
 bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {
-  bool plain = isl_pw_aff_isa_aff(a.get()) == isl_bool_true &&
-               isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
-  return plain || IsSubset(where, Eq(a, b));
+  bool plain = IsForm(a) && isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+  return plain || HoldsOn(where, a, b, Eq);
+}
+
+bool IsAtMostOn(const Set& where, const PwAff& a, const PwAff& b) {
+  return HoldsOn(where, a, b, Le);
 }
 
 Set Coalesce(const Set& set) {
