@@ -231,6 +231,10 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
     Set used = relation.scope & Le(index.lo, index.last);
     Set low = used & Lt(index.lo, unknowns.Constant(0));
     Set high = used & Le(index.extent, index.last);
+    if (IsEmpty(low) && IsEmpty(high)) {
+      ++prover.report.bounds.proved;
+      continue;
+    }
     low = low & Eq(unknowns.Param("index@"), index.lo);
     high = high & Eq(unknowns.Param("index@"), index.last);
     Set outside = unknowns.Close((low | high) & Eq(unknowns.Param("extent@"), index.extent));
