@@ -83,16 +83,19 @@ std::vector<Set> ProductOf(const std::vector<Set>& sets) {
   }
   const Placement same(joined, joined);
   auto parts_of = [&](size_t i) {
+    std::vector<isl_basic_set*> pieces = PiecesOf(sets[i]);
     std::vector<Part> parts;
-    for (isl_basic_set* piece : PiecesOf(sets[i])) {
+    parts.reserve(pieces.size());
+    for (isl_basic_set* piece : pieces) {
       parts.emplace_back(piece, placements[i]);
     }
     return parts;
   };
   std::vector<Part> parts = parts_of(0);
   for (size_t i = 1; i < sets.size(); ++i) {
-    std::vector<Part> product;
     std::vector<Part> rights = parts_of(i);
+    std::vector<Part> product;
+    product.reserve(parts.size() * rights.size());
     for (const Part& a : parts) {
       for (const Part& b : rights) {
         product.emplace_back(Intersection(joined, a, b), same);
@@ -157,8 +160,8 @@ std::vector<ValuePiece> PiecesOf(const PwAff& value) {
   isl_pw_aff_foreach_piece(
       value.get(),
       [](isl_set* where, isl_aff* form, void* all) {
-        static_cast<std::vector<ValuePiece>*>(all)->emplace_back(
-            Set(where), PwAff(isl_pw_aff_from_aff(form)));
+        static_cast<std::vector<ValuePiece>*>(all)->emplace_back(Set(where),
+                                                                 PwAff(isl_pw_aff_from_aff(form)));
         return isl_stat_ok;
       },
       &pieces);
@@ -175,6 +178,9 @@ bool HoldsOn(const Set& where, const PwAff& a, const PwAff& b,
     if (!IsSubset(where, Set(isl_pw_aff_domain(value.copy())))) {
       return false;
     }
+  }
+  if (IsEmpty(where)) {  // else isl keeps a point of it, for this question and others
+    return true;
   }
   std::vector<ValuePiece> pieces = PiecesOf(b);
   for (const auto& [where_a, form_a] : PiecesOf(a)) {

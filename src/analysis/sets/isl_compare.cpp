@@ -58,7 +58,11 @@ class FormComparison {
     for (size_t i = 0; i < row.size(); ++i) {
       auto magnitude =
           row[i] < 0 ? -static_cast<mp_limb_t>(row[i]) : static_cast<mp_limb_t>(row[i]);
-      PutWord(to[i], row[i] < 0 ? -1 : row[i] > 0 ? 1 : 0, magnitude);
+      if (row[i] == 0) {
+        to[i]->_mp_size = 0;
+      } else {
+        PutWord(to[i], row[i] < 0 ? -1 : 1, magnitude);
+      }
     }
     return isl_basic_map_finalize(isl_basic_map_simplify(made));
   }

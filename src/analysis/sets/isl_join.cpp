@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ class RowJoin {
 
   isl_basic_set* Run() {
     FindPoint();
+    rows_.reserve(a_.inequality_count + b_.inequality_count);
     for (mpz_t* row : a_.inequalities()) {
       rows_.push_back({row, &of_a_});
     }
@@ -259,6 +261,10 @@ isl_space* Behind(isl_space* first, isl_space* second) {
 }
 
 Placement::Placement(isl_space* own, isl_space* joined) : places(ParamsOf(own)) {
+  if (isl_space_has_equal_params(own, joined) == isl_bool_true) {
+    std::iota(places.begin(), places.end(), 0U);
+    return;
+  }
   is_same = places.size() == ParamsOf(joined);
   unsigned last = 0;
   for (unsigned i = 0; i < places.size(); ++i) {
