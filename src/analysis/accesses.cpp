@@ -31,10 +31,15 @@ std::set<TensorId> WrittenBy(const Module& module, const CallProgram& program) {
 }
 
 ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader) {
+  return AccessesOf(unknowns, [&](const ProgramCall&) { return reader; });
+}
+
+ProgramAccesses AccessesOf(Unknowns& unknowns,
+                           const std::function<const BodyReader*(const ProgramCall&)>& reader_of) {
   std::set<TensorId> written = WrittenBy(unknowns.module(), unknowns.program());
   ProgramAccesses accesses;
   for (const ProgramCall& call : unknowns.program().calls) {
-    CallRegions regions = RegionsOf(unknowns, call, written, reader);
+    CallRegions regions = RegionsOf(unknowns, call, written, reader_of(call));
     accesses.first.push_back(std::move(regions.all));
     accesses.second.push_back(Twins(unknowns, call, accesses.first.back()));
     accesses.unwritten.push_back(Twins(unknowns, call, std::move(regions.unwritten)));

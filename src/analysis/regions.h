@@ -92,5 +92,8 @@ struct ProgramAccesses {
 std::set<TensorId> WrittenBy(const Module& module, const CallProgram& program);
 
 ProgramAccesses AccessesOf(Unknowns& unknowns, const BodyReader* reader = nullptr);
+/// With a reader, or null, for each call.
+ProgramAccesses AccessesOf(Unknowns& unknowns,
+                           const std::function<const BodyReader*(const ProgramCall&)>& reader_of);
 
 }  // namespace etc

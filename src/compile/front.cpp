@@ -147,24 +147,25 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
 }
 
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
-                   Session& session) {
+                   Session& session, DerivedBodies& bodies) {
   Diagnostics& diagnostics = session.diagnostics();
   if (!ApplySettings(module, source, session) || !Flatten(module, source, session) ||
       !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }
   LowerSlices(module);
-  return options.skip || DeriveEventsFirst(module, options.remarks, diagnostics);
+  return options.skip || DeriveEventsFirst(module, options.remarks, diagnostics, &bodies);
 }
 
 bool CheckModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                  Session& session, std::optional<ProofReport>& report) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!PrepareModule(module, source, options, session)) {
+  std::shared_ptr<DerivedBodies> bodies = MakeDerivedBodies();
+  if (!PrepareModule(module, source, options, session, *bodies)) {
     return false;
   }
   if (!options.skip) {
-    report = Prove(module, options.remarks, diagnostics);
+    report = Prove(module, options.remarks, diagnostics, nullptr, Cores(), bodies.get());
   }
   return !diagnostics.HasErrors() && VerifyDependences(module, diagnostics);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/proofs/graph_proofs.h"
 #include "analysis/proofs/proofs.h"
 #include "compile/options.h"
 #include "compile/session.h"
@@ -37,9 +38,11 @@ namespace etc {
                                                  const std::map<std::string, int64_t>& sizes = {});
 
 /// Sets constants, expands, verifies all but dependences, and unless `options` skip the proofs
-/// derives the events that are proved. False after an error.
+/// derives the events that are proved. `bodies` gets what the proofs may take over of that. False
+/// after an error.
 [[nodiscard]] bool PrepareModule(Module& module, const SourceOptions& source,
-                                 const ProofOptions& options, Session& session);
+                                 const ProofOptions& options, Session& session,
+                                 DerivedBodies& bodies);
 
 /// `PrepareModule`, unless `options` skip them the proofs, and dependences. False after an error.
 /// `report` is empty where the proofs were skipped or did not come to pass.

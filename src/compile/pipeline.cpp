@@ -100,7 +100,8 @@ bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes
   return ok;
 }
 
-bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics) {
+bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics,
+                       DerivedBodies* bodies) {
   std::vector<GraphId> derived;
   for (const Item& item : module.items) {
     const auto* graph = std::get_if<GraphId>(&item);
@@ -111,6 +112,7 @@ bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics) {
   const Pass& pass = *FindPass("derive-events");
   ScheduleOptions options;
   options.remarks = remarks;
+  options.bodies = bodies;
   if (derived.empty() || !pass.run(module, options, diagnostics)) {
     return derived.empty();
   }

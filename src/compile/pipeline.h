@@ -21,7 +21,9 @@ namespace etc {
 
 /// Runs derive-events ahead of all other passes, on a module whose dependences nobody has verified.
 /// The graphs that it changed are verified as after any pass. `remarks`: says what was derived.
-[[nodiscard]] bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics);
+/// `bodies`: gets what was read, for the proofs; or null.
+[[nodiscard]] bool DeriveEventsFirst(Module& module, bool remarks, Diagnostics& diagnostics,
+                                     DerivedBodies* bodies = nullptr);
 
 /// Runs the passes in order on a verified module. False after an error of the input. An invalid
 /// module behind the last one is an internal error, and so is one behind each in debug builds and

@@ -42,20 +42,24 @@ class CompileJob {
 
  private:
   bool Phases() {
-    auto module = timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
+    std::shared_ptr<Module> module =
+        timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
     if (!module || options_.stop_after == StopAfter::Parse) {
       return module && WriteModule(*module);
     }
     ProofOptions proving = options_.proofs;
     proving.skip = proving.skip || options_.stop_after == StopAfter::Verify;
-    bool prepared = timer_.Time(
-        "verify", [&] { return PrepareModule(*module, options_.source, proving, session_); });
+    std::shared_ptr<DerivedBodies> bodies = MakeDerivedBodies();
+    bool prepared = timer_.Time("verify", [&] {
+      return PrepareModule(*module, options_.source, proving, session_, *bodies);
+    });
     if (!prepared) {
       return false;
     }
     if (!proving.skip) {
-      // On a copy, as the passes change the module meanwhile.
-      graph_proofs_ = MakeGraphProofs(std::make_shared<Module>(*module));
+      // The passes change a copy meanwhile.
+      graph_proofs_ = MakeGraphProofs(module, std::move(bodies));
+      module = std::make_shared<Module>(*module);
       auto prove = [this](Diagnostics& diagnostics) {
         return ProveGraphs(*graph_proofs_, options_.proofs.remarks, diagnostics, SpareCores());
       };

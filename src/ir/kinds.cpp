@@ -1,6 +1,8 @@
 #include <map>
+#include <unordered_map>
 
 #include "ir/evaluate.h"
+#include "ir/expr_kinds.h"
 
 namespace etc {
 namespace {
@@ -12,15 +14,26 @@ constexpr int kMaxDepth = 5000;
 /// chain of them, each using the one before twice, costs linear time.
 class KindFinder {
  public:
-  explicit KindFinder(const Module& module) : module_(module) {}
+  /// `found`: those of expressions, or null where they are not kept.
+  explicit KindFinder(const Module& module,
+                      std::unordered_map<uint32_t, ValueKind>* found = nullptr)
+      : module_(module), found_(found) {}
 
   ValueKind Find(ExprId id) {
     if (depth_ >= kMaxDepth) {
       return ValueKind::Error;
     }
+    if (found_ != nullptr) {
+      if (auto known = found_->find(id.value); known != found_->end()) {
+        return known->second;
+      }
+    }
     ++depth_;
     ValueKind kind = std::visit([this](const auto& expr) { return Of(expr); }, module_.exprs[id]);
     --depth_;
+    if (found_ != nullptr) {
+      (*found_)[id.value] = kind;
+    }
     return kind;
   }
 
@@ -130,6 +143,7 @@ class KindFinder {
   }
 
   const Module& module_;
+  std::unordered_map<uint32_t, ValueKind>* found_;
   std::map<SymbolId, ValueKind> known_;
   int depth_ = 0;
 };
@@ -137,5 +151,7 @@ class KindFinder {
 }  // namespace
 
 ValueKind KindOf(const Module& module, ExprId expr) { return KindFinder(module).Find(expr); }
+
+ValueKind ExprKinds::Of(ExprId expr) { return KindFinder(module_, &known_).Find(expr); }
 
 }  // namespace etc

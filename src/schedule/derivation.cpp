@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/proofs/body_proofs.h"
 #include "ir/printer.h"
 #include "schedule/computed_tables.h"
 #include "schedule/iteration_choices.h"
@@ -35,12 +36,23 @@ class Derivation {
         for_ranks_(!at_peers.empty()),
         at_peers_(std::move(at_peers)),
         plan_(module, programs_),
-        dependences_(module, programs_),
+        dependences_(module, programs_, options.bodies != nullptr),
         waits_(module, programs_, plan_, dependences_, options.target->sms) {}
 
   EventPlan& Run() {
     Block(0, program_.calls.size(), 0);
     return plan_;
+  }
+
+  /// The programs keep their places. Their events are those of the plan, which ends first.
+  void HandOn(DerivedBodies& bodies) {
+    for (CallProgram& program : programs_) {
+      for (ProgramCall& call : program.calls) {
+        call.waits.clear();
+        call.notifies.clear();
+      }
+    }
+    bodies.Put(std::move(programs_), dependences_.Bodies());
   }
 
   void Remark(const Graph& graph, Diagnostics& diagnostics) const {
@@ -384,6 +396,8 @@ DerivedEvents::DerivedEvents(Module& module, std::vector<CallProgram> programs,
       plan_(derivation_->Run()) {}
 
 DerivedEvents::~DerivedEvents() = default;
+
+void DerivedEvents::HandOn(DerivedBodies& bodies) { derivation_->HandOn(bodies); }
 
 void DerivedEvents::Remark(const Graph& graph, Diagnostics& diagnostics) const {
   derivation_->Remark(graph, diagnostics);

@@ -26,6 +26,8 @@ class DerivedEvents {
   ~DerivedEvents();
 
   EventPlan& plan() { return plan_; }
+  /// What was read of bodies for the proofs, with the programs. No events may be asked for after.
+  void HandOn(DerivedBodies& bodies);
   /// How many dependences there are, and how many needed no event.
   void Remark(const Graph& graph, Diagnostics& diagnostics) const;
 

@@ -39,6 +39,9 @@ void Derive(Module& module, Graph& graph, const ScheduleOptions& options,
     derived.plan().Remark(diagnostics);
     derived.Remark(graph, diagnostics);
   }
+  if (options.bodies != nullptr) {
+    derived.HandOn(*options.bodies);
+  }
 }
 
 /// What each call of a graph writes at peers.
@@ -81,7 +84,9 @@ bool DeriveForRanks(Module& module, GraphId id, const ScheduleOptions& options,
   TensorsOfCalls behind_waits = ReadBehindWaits(module, programs.front());
   TensorsOfCalls at_peers = WrittenAtPeers(module, programs.front());
   Module joined = JoinRanks(AtRanks(module, numbers.back()), numbers.back());
-  DerivedEvents derived(joined, MakeCallPrograms(joined, joined.graphs[id]), options,
+  ScheduleOptions of_joined = options;
+  of_joined.bodies = nullptr;  // the proofs have modules of their own
+  DerivedEvents derived(joined, MakeCallPrograms(joined, joined.graphs[id]), of_joined,
                         std::move(behind_waits), std::move(at_peers));
   const Axis ranks{
       module.rank,

@@ -14,6 +14,8 @@
 
 namespace etc {
 
+class DerivedBodies;
+
 /// How long a launch may stand still where nobody says it.
 inline constexpr int64_t kWatchdogSeconds = 4;
 
@@ -31,6 +33,7 @@ struct ScheduleOptions {
   std::optional<int64_t> watchdog_seconds = {};  // the pipeline has add-watchdog
   bool profile = false;                          // the pipeline has add-profile
   bool remarks = false;                          // say what was derived, and why
+  DerivedBodies* bodies = nullptr;               // derive-events puts there what it has read
 };
 
 /// A named pass; `run` is false when it reported an error.

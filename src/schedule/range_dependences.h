@@ -16,10 +16,12 @@ namespace etc {
 /// The dependences in all ranges of a specialisation, for events that are right in each.
 class RangeDependences {
  public:
-  RangeDependences(const Module& module, const std::vector<CallProgram>& programs)
+  /// `for_proofs`: keeps what is found of bodies.
+  RangeDependences(const Module& module, const std::vector<CallProgram>& programs,
+                   bool for_proofs = false)
       : graphs_(programs.size()) {
     ForEachInParallel(programs.size(), [&](size_t i) {
-      graphs_[i] = std::make_unique<DependenceGraph>(module, programs[i]);
+      graphs_[i] = std::make_unique<DependenceGraph>(module, programs[i], for_proofs);
       for (const ProgramCall& from : programs[i].calls) {
         for (const ProgramCall& to : programs[i].calls) {
           for (const Dependence& dependence : DependencesBetween(from, to)) {
@@ -28,6 +30,15 @@ class RangeDependences {
         }
       }
     });
+  }
+
+  /// What the proofs may take over of each program.
+  std::vector<std::shared_ptr<ReadBodies>> Bodies() const {
+    std::vector<std::shared_ptr<ReadBodies>> bodies;
+    for (const auto& graph : graphs_) {
+      bodies.push_back(graph->bodies());
+    }
+    return bodies;
   }
 
   void EventsChanged() {

@@ -5,6 +5,7 @@
 
 #include "ir/body_visitor.h"
 #include "ir/checked.h"
+#include "ir/expr_kinds.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -226,7 +227,7 @@ class BodyCounter : BodyVisitor {
   }
   void OnLetPair(const LetPair& pair) override { made_of_[pair.index] = SymbolsOf(pair.reduction); }
 
-  bool IsFloat(ExprId id) const { return IsFloating(KindOf(module_, id)); }
+  bool IsFloat(ExprId id) { return IsFloating(kinds_.Of(id)); }
 
   void OnExpr(ExprId id) override {
     bool computes = std::visit(
@@ -283,6 +284,7 @@ class BodyCounter : BodyVisitor {
   }
 
   const Module& module_;
+  ExprKinds kinds_{module_};
   const LaunchSizes& sizes_;
   Env env_, last_;                           // values in the first task and round, and in the last
   std::map<SymbolId, double> rounds_, all_;  // values of axes, in one task and in all

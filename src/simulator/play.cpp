@@ -266,10 +266,7 @@ class Player {
     if (sm.phase != Phase::Working) {
       return;
     }
-    const SimStep& step = StepAt(sm, sm.run_at);
-    auto tasks = static_cast<double>(TaskAt(sm, sm.run_at).working);
-    double full = 1 / std::max(step.work * tasks, kMoment);
-    double lost = us * (1 - sm.speed / full);
+    double lost = us * (1 - sm.speed / sm.full_speed);
     run_.busy += us - lost;
     SimTimes& times = run_.tasks[sm.tasks[sm.run_at]];
     (sm.starves || blocked ? times.starved : times.slowed) += lost;
@@ -310,8 +307,7 @@ class Player {
         Begin(sm);
       } else if (sm.phase == Phase::Starting && sm.until <= now_ + kMoment) {
         run_.tasks[sm.tasks[sm.run_at]].begun = now_;
-        sm.phase = Phase::Working;
-        sm.left = 1;
+        BeginWork(program_, sm);
       } else if (sm.phase == Phase::Working && IsThrough(sm)) {
         run_.tasks[sm.tasks[sm.run_at]].worked = now_;
         sm.phase = Phase::Joining;
@@ -325,7 +321,7 @@ class Player {
   }
 
   bool IsThrough(const Sm& sm) const {
-    double bytes = sm.left * BytesOf(sm, sm.run_at);
+    double bytes = sm.left * sm.bytes;
     return sm.left <= kLeast || sm.left <= kMoment * sm.speed || (bytes > 0 && bytes <= 4 * kBytes);
   }
 

@@ -6,21 +6,29 @@ namespace etc {
 namespace {
 
 /// What the consumers would take and do, were no byte missing.
-void SetConsumers(const SimProgram& program, Sm& sm) {
+void SetConsumers(Sm& sm) {
   sm.taken = sm.speed = sm.fetch = 0;
   sm.starves = false;
-  if (sm.phase != Phase::Working) {
-    return;
+  if (sm.phase == Phase::Working) {
+    sm.speed = sm.full_speed;
+    sm.taken = sm.full_taken;
+    sm.fetch = sm.full_fetch;
   }
-  const SimStep& step = StepAt(program, sm, sm.run_at);
-  auto tasks = static_cast<double>(TaskAt(program, sm, sm.run_at).working);
-  double work = std::max(step.work * tasks, kMoment);
-  sm.speed = 1 / work;
-  sm.taken = step.bytes * tasks / work;
-  sm.fetch = step.fetched * tasks / work;
 }
 
 }  // namespace
+
+void BeginWork(const SimProgram& program, Sm& sm) {
+  const SimStep& step = StepAt(program, sm, sm.run_at);
+  auto tasks = static_cast<double>(TaskAt(program, sm, sm.run_at).working);
+  double work = std::max(step.work * tasks, kMoment);
+  sm.phase = Phase::Working;
+  sm.left = 1;
+  sm.full_speed = 1 / work;
+  sm.full_taken = step.bytes * tasks / work;
+  sm.full_fetch = step.fetched * tasks / work;
+  sm.bytes = step.bytes * tasks;
+}
 
 void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,
               std::vector<size_t>& open) {
@@ -31,7 +39,7 @@ void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,
     Sm& sm = sms[i];
     sm.load_rate = 0;
     sm.limit = 0;
-    SetConsumers(program, sm);
+    SetConsumers(sm);
     if (sm.load_at == sm.tasks.size() || sm.load_blocked || sm.load_from > now + kMoment) {
       continue;
     }

@@ -50,11 +50,16 @@ struct Sm {
   Phase phase = Phase::Waiting;
   double until = kNever;  // end of the wait or of the start
   double left = 0;        // of the work, a part of 1
-  double taken = 0;       // bytes in a microsecond, now
-  double speed = 0;       // of the work in a microsecond, now
-  double fetch = 0;       // bytes of L2 in a microsecond at full speed
-  bool starves = false;   // the ring is empty, and less comes than it could take
-  double cta_from = 0;    // the start of the CTA, where each launch has its own
+  // At work, were no byte missing: of the work and of bytes in a microsecond, and all bytes.
+  double full_speed = 0;
+  double full_taken = 0;
+  double full_fetch = 0;
+  double bytes = 0;
+  double taken = 0;      // bytes in a microsecond, now
+  double speed = 0;      // of the work in a microsecond, now
+  double fetch = 0;      // bytes of L2 in a microsecond at full speed
+  bool starves = false;  // the ring is empty, and less comes than it could take
+  double cta_from = 0;   // the start of the CTA, where each launch has its own
   size_t cta_step = kNoSignal;
 };
 
@@ -64,6 +69,9 @@ inline const SimTask& TaskAt(const SimProgram& program, const Sm& sm, size_t at)
 inline const SimStep& StepAt(const SimProgram& program, const Sm& sm, size_t at) {
   return program.steps[TaskAt(program, sm, at).step];
 }
+
+/// The consumers of an SM begin to work on their task.
+void BeginWork(const SimProgram& program, Sm& sm);
 
 /// Sets the rates of all SMs from the moment `now` on. `open` is scratch.
 void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,

@@ -25,8 +25,8 @@ within() {  # within MILLIONS PROGRAM COMMAND [OPTION...]: of the subcommand
 }
 
 by_hand=tests/programs/qwen3_by_hand.etir
-within 1565 $by_hand check
+within 1315 $by_hand check
 within 310 $by_hand compile --no-proofs --stop-after emit
 # With what it takes to derive the events.
-within 2010 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
+within 1750 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
 exit $failed

@@ -8,10 +8,10 @@ namespace etc {
 namespace {
 
 template <class IsLooser>
-void TakeOut(const Set& where, std::vector<PwAff>& bounds, const IsLooser& is_looser) {
+void TakeOut(std::vector<PwAff>& bounds, const IsLooser& is_looser) {
   for (size_t i = bounds.size(); i-- > 0;) {
     for (size_t j = 0; j < bounds.size(); ++j) {
-      if (i != j && IsSubset(where, is_looser(bounds[i], bounds[j]))) {
+      if (i != j && is_looser(bounds[i], bounds[j])) {
         bounds.erase(bounds.begin() + static_cast<std::ptrdiff_t>(i));
         break;
       }
@@ -63,8 +63,8 @@ void AffineBounds::Add(const Set& values) {
 }
 
 void AffineBounds::Thin(const Set& where) {
-  TakeOut(where, lo, [](const PwAff& a, const PwAff& b) { return Le(a, b); });
-  TakeOut(where, last, [](const PwAff& a, const PwAff& b) { return Le(b, a); });
+  TakeOut(lo, [&](const PwAff& a, const PwAff& b) { return IsAtMostOn(where, a, b); });
+  TakeOut(last, [&](const PwAff& a, const PwAff& b) { return IsAtMostOn(where, b, a); });
 }
 
 }  // namespace etc

@@ -6,9 +6,11 @@
 #include "analysis/sets/task_pairs.h"
 
 namespace etc {
-ConflictSets::ConflictSets(Unknowns& unknowns)
-    : unknowns_(unknowns), program_(unknowns.program()), between_(unknowns, accesses_) {
-  accesses_ = AccessesOf(unknowns_);
+ConflictSets::ConflictSets(Unknowns& unknowns, ProgramAccesses accesses)
+    : unknowns_(unknowns),
+      program_(unknowns.program()),
+      accesses_(std::move(accesses)),
+      between_(unknowns, accesses_) {
   unknowns_.context().SetBudget();
   for (const ProgramCall& call : program_.calls) {
     first_domains_.push_back(Known(TaskScope(unknowns_, call, 1).domain));

@@ -32,8 +32,8 @@ struct Conflict {
 /// was found for two of these objects is kept for all pairs that have them.
 class ConflictSets {
  public:
-  /// What follows from the tasks of `unknowns`, which must outlive it.
-  explicit ConflictSets(Unknowns& unknowns);
+  /// What follows from the tasks of `unknowns`, which must outlive it, and what they access.
+  ConflictSets(Unknowns& unknowns, ProgramAccesses accesses);
 
   /// Whether some task of one call conflicts with one of the other, which costs less than to know
   /// which.

@@ -6,6 +6,7 @@
 
 #include "analysis/derivation/bounds.h"
 #include "analysis/order/task_order.h"
+#include "analysis/proofs/body_proofs.h"
 #include "analysis/sets/task_pairs.h"
 
 namespace etc {
@@ -23,8 +24,13 @@ std::optional<size_t> CarriedBy(const Dependence& dependence) {
 }  // namespace
 
 struct DependenceGraph::State {
-  State(const Module& module, const CallProgram& called)
-      : program(called), unknowns(module, called, context), conflicts(unknowns), order(unknowns) {}
+  State(const Module& module, const CallProgram& called, bool for_proofs)
+      : program(called),
+        read(std::make_shared<ReadBodies>(module, called, std::make_shared<IslContext>())),
+        context(read->context),
+        unknowns(read->unknowns),
+        conflicts(unknowns, for_proofs ? ReadAhead(*read) : AccessesOf(unknowns)),
+        order(unknowns) {}
 
   /// Whether events let all tasks of the one call wait for all of the other.
   bool IsBehindBarrier(const Dependence& d) {
@@ -152,8 +158,9 @@ struct DependenceGraph::State {
   };
 
   const CallProgram& program;
-  IslContext context;
-  Unknowns unknowns;
+  std::shared_ptr<ReadBodies> read;
+  IslContext& context;
+  Unknowns& unknowns;
   ConflictSets conflicts;
   TaskOrder order;
   std::vector<FoundNeeds> found_needs;
@@ -172,8 +179,8 @@ std::vector<Dependence> DependencesBetween(const ProgramCall& from, const Progra
   return all;
 }
 
-DependenceGraph::DependenceGraph(const Module& module, const CallProgram& program)
-    : state_(std::make_unique<State>(module, program)) {}
+DependenceGraph::DependenceGraph(const Module& module, const CallProgram& program, bool for_proofs)
+    : state_(std::make_unique<State>(module, program, for_proofs)) {}
 
 DependenceGraph::~DependenceGraph() = default;
 
@@ -257,6 +264,8 @@ std::optional<DataNeeds> DependenceGraph::NeedsInData(const Dependence& dependen
        state.conflicts.FirstDomain(dependence.from), consumers, CarriedBy(dependence)},
       Coalesce(all));
 }
+
+std::shared_ptr<ReadBodies> DependenceGraph::bodies() const { return state_->read; }
 
 DependenceGraph::Cause DependenceGraph::CauseOf(const Dependence& dependence) {
   return state_->conflicts.Of(dependence).cause;

@@ -13,6 +13,8 @@
 
 namespace etc {
 
+struct ReadBodies;
+
 /// All that may connect two tasks of which the first comes first in program order; the innermost
 /// repeats before those around them.
 std::vector<Dependence> DependencesBetween(const ProgramCall& from, const ProgramCall& to);
@@ -26,8 +28,8 @@ struct Iterations {
 
 class DependenceGraph {
  public:
-  /// Both must outlive the graph.
-  DependenceGraph(const Module& module, const CallProgram& program);
+  /// Both must outlive the graph. `for_proofs`: keeps what is found of bodies.
+  DependenceGraph(const Module& module, const CallProgram& program, bool for_proofs = false);
   ~DependenceGraph();
 
   /// The waits and notifies of the program have changed. All of its events count right.
@@ -52,6 +54,9 @@ class DependenceGraph {
 
   /// The same as one box where data decide which tasks it connects. Nothing where it is of no use.
   std::optional<DataNeeds> NeedsInData(const Dependence& dependence, const Iterations& iterations);
+
+  /// What the proofs may take over; it needs the module and the program.
+  std::shared_ptr<ReadBodies> bodies() const;
 
   using Cause = Conflict::Cause;
   Cause CauseOf(const Dependence& dependence);

@@ -51,14 +51,16 @@ bool AreAffine(const Unknowns& unknowns, const std::vector<std::vector<PwAff>>& 
   });
 }
 
-/// All that is known of the elements of an input; a text of its own of any other tensor, and where
-/// the values depend on those of others.
+/// An input whose values do not depend on those of others.
+bool IsPlainInput(const Module& module, TensorId id) {
+  const Tensor& tensor = module.tensors[id];
+  return tensor.kind == TensorKind::Param && tensor.access == Access::In && !tensor.counts &&
+         IsUniform(module, tensor);
+}
+
+/// All that is known of the elements of an input.
 std::string TextOfInput(const Module& module, TensorId id) {
   const Tensor& tensor = module.tensors[id];
-  if (tensor.kind != TensorKind::Param || tensor.access != Access::In || tensor.counts ||
-      !IsUniform(module, tensor)) {
-    return fmt::format("{} of {}", id.value, fmt::ptr(&module));
-  }
   bool ranged = tensor.value_lo && tensor.value_hi;
   return fmt::format("%{} {} {} {} {}", tensor.name, tensor.distinct, tensor.monotone,
                      ranged ? Print(module, tensor.value_lo) : "",
@@ -101,8 +103,30 @@ Set Moved(const Unknowns& unknowns, Set set, size_t rank, const std::vector<PwAf
 
 }  // namespace
 
-std::shared_ptr<GraphProofs> MakeGraphProofs(std::shared_ptr<const Module> module) {
-  return std::make_shared<GraphProofs>(std::move(module));
+std::shared_ptr<DerivedBodies> MakeDerivedBodies() { return std::make_shared<DerivedBodies>(); }
+
+std::shared_ptr<GraphProofs> MakeGraphProofs(std::shared_ptr<const Module> module,
+                                             std::shared_ptr<DerivedBodies> derived) {
+  return std::make_shared<GraphProofs>(std::move(module), std::move(derived));
+}
+
+void DerivedBodies::Put(std::vector<CallProgram> programs,
+                        std::vector<std::shared_ptr<ReadBodies>> read) {
+  std::lock_guard lock(mutex_);
+  entries_.push_back({std::move(programs), std::move(read)});
+}
+
+std::shared_ptr<ReadBodies> DerivedBodies::Take(const CallProgram& program) {
+  std::lock_guard lock(mutex_);
+  for (Entry& entry : entries_) {
+    for (std::shared_ptr<ReadBodies>& read : entry.read) {
+      if (read != nullptr && read->program.name == program.name &&
+          read->program.ranges == program.ranges) {
+        return std::exchange(read, nullptr);
+      }
+    }
+  }
+  return nullptr;
 }
 
 void GraphProofs::Announce(const std::vector<const CallProgram*>& programs) {
@@ -136,7 +160,7 @@ GraphProofs::Found GraphProofs::Wait(const Module& kernels, const std::string& g
   return {entry->proved == nullptr, entry->proved};
 }
 
-KnownBodies::KnownBodies(ProvedProgram& graph, Unknowns& unknowns)
+KnownBodies::KnownBodies(ReadBodies& graph, Unknowns& unknowns)
     : graph_(graph),
       unknowns_(unknowns),
       written_before_(WrittenBy(graph.unknowns.module(), graph.program)),
@@ -190,6 +214,8 @@ bool KnownBodies::HasSameArguments(const ProgramCall& known, const ProgramCall& 
 
 bool KnownBodies::IsSameIndex(const Argument& known, const Argument& argument) const {
   return known.indices.empty() && argument.indices.empty() &&
+         IsPlainInput(graph_.unknowns.module(), known.tensor) &&
+         IsPlainInput(unknowns_.module(), argument.tensor) &&
          TextOfInput(graph_.unknowns.module(), known.tensor) ==
              TextOfInput(unknowns_.module(), argument.tensor);
 }
@@ -202,13 +228,35 @@ bool KnownBodies::IsSameArgument(TensorId known, TensorId tensor) const {
          graph_.unknowns.FlatAxesOf(known) == nullptr && unknowns_.FlatAxesOf(tensor) == nullptr;
 }
 
+bool MayBeKnown(Unknowns& unknowns, const ProgramCall& call) {
+  const Module& module = unknowns.module();
+  if (!call.device->scalars.empty() || HasTwice(call) ||
+      OnData(unknowns, TaskScope(unknowns, call, 1).domain)) {
+    return false;
+  }
+  for (size_t a = 0; a < call.args.size(); ++a) {
+    const Argument& argument = call.args[a];
+    bool is_index = KindOf(module.tensors[call.device->params[a]].type) == ValueKind::Int;
+    bool may = is_index ? argument.indices.empty() && IsPlainInput(module, argument.tensor)
+                        : unknowns.FlatAxesOf(argument.tensor) == nullptr;
+    if (!may) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::optional<std::vector<AccessRegion>> KnownBodies::Adopt(
     const ProgramCall& known, const ProgramCall& call, const std::vector<AccessRegion>& regions,
     Names& names) {
   const Module& module = unknowns_.module();
   std::vector<std::vector<PwAff>> before = SlicesOf(graph_.unknowns, known);
   std::vector<std::vector<PwAff>> now = SlicesOf(unknowns_, call);
-  if (!AreAffine(graph_.unknowns, before) || !AreAffine(unknowns_, now)) {
+  auto is_of_call = [&](const AccessRegion& region) {
+    return graph_.unknowns.IsOfScope(region.set, ScopeName(known, 1));
+  };
+  if (!AreAffine(graph_.unknowns, before) || !AreAffine(unknowns_, now) ||
+      !std::all_of(regions.begin(), regions.end(), is_of_call)) {
     return std::nullopt;
   }
   std::vector<AccessRegion> adopted;

@@ -1,9 +1,11 @@
-// What the proofs of graphs find out about bodies holds in the kernels that are made of the graphs:
-// a kernel calls the same device functions, for the same tasks at the same sizes.
+// What is found out about bodies while the events of a graph are derived holds in the proof of the
+// graph, and what that proof finds out holds in the kernels that are made of the graph: they call
+// the same device functions, for the same tasks at the same sizes.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,27 +26,66 @@ struct BodyProof {
   int64_t coverage = 0;
 };
 
-/// A program with what is known of its unknowns, and of bodies, by the number of their call.
-struct ProvedProgram {
-  /// The module must outlive it.
-  ProvedProgram(const Module& module, CallProgram calls)
-      : program(std::move(calls)), unknowns(module, program, context) {}
-  ProvedProgram(const ProvedProgram&) = delete;
-  ProvedProgram& operator=(const ProvedProgram&) = delete;
+/// What is known of the unknowns of a program, and of bodies, by the number of their call.
+struct ReadBodies {
+  /// The module and the program must outlive it.
+  ReadBodies(const Module& module, const CallProgram& calls, std::shared_ptr<IslContext> shared)
+      : program(calls),
+        kept(std::move(shared)),
+        context(*kept),
+        unknowns(module, program, context) {}
+  ReadBodies(const ReadBodies&) = delete;
+  ReadBodies& operator=(const ReadBodies&) = delete;
 
-  const CallProgram program;
-  IslContext context;
+  const CallProgram& program;
+  const std::shared_ptr<IslContext> kept;
+  IslContext& context;
   Unknowns unknowns;
   std::map<size_t, BodyProof> bodies;
+};
+
+struct OwnProgram {
+  const CallProgram own;
+};
+
+/// A program of a graph that is proved, or is about to be.
+struct ProvedProgram : OwnProgram, ReadBodies {
+  /// The module must outlive it.
+  ProvedProgram(const Module& module, CallProgram calls,
+                std::shared_ptr<IslContext> context = std::make_shared<IslContext>())
+      : OwnProgram{std::move(calls)}, ReadBodies(module, own, std::move(context)) {}
+
   std::mutex in_use;  // of the context, by whoever proves a kernel
+};
+
+/// What the derivation of events has read of the bodies of graphs.
+class DerivedBodies {
+ public:
+  /// Of a graph in each of its ranges: `read` is over the programs. The module of the derivation is
+  /// that of the proofs.
+  void Put(std::vector<CallProgram> programs, std::vector<std::shared_ptr<ReadBodies>> read);
+  /// Those of the program at its sizes, or null. They are handed out once.
+  std::shared_ptr<ReadBodies> Take(const CallProgram& program);
+
+ private:
+  struct Entry {
+    std::vector<CallProgram> programs;
+    std::vector<std::shared_ptr<ReadBodies>> read;
+  };
+  std::mutex mutex_;
+  std::deque<Entry> entries_;
 };
 
 /// The programs of a module's graphs, which one proof fills in and that of the kernels waits for.
 class GraphProofs {
  public:
-  explicit GraphProofs(std::shared_ptr<const Module> module) : module_(std::move(module)) {}
+  explicit GraphProofs(std::shared_ptr<const Module> module,
+                       std::shared_ptr<DerivedBodies> derived = nullptr)
+      : module_(std::move(module)), derived_(std::move(derived)) {}
 
   const Module& module() const { return *module_; }
+  /// Null where no events were derived.
+  DerivedBodies* derived() const { return derived_.get(); }
 
   /// Says which programs there will be; none where nothing is handed on.
   void Announce(const std::vector<const CallProgram*>& programs);
@@ -67,17 +108,19 @@ class GraphProofs {
   };
 
   std::shared_ptr<const Module> module_;
+  std::shared_ptr<DerivedBodies> derived_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::optional<std::vector<Entry>> entries_;
 };
 
-/// What is known of the bodies of a kernel by the proof of the graph's program.
+/// What is known of the bodies of a program by those of another one: of a graph that is proved by
+/// what was read when its events were derived, of a kernel by the proof of its graph.
 class KnownBodies {
  public:
-  /// The module of the kernel says of device functions what that of the graph says. Both programs
+  /// The module of the program says of device functions what that of the graph says. Both programs
   /// have the same context, and must outlive this.
-  KnownBodies(ProvedProgram& graph, Unknowns& unknowns);
+  KnownBodies(ReadBodies& graph, Unknowns& unknowns);
 
   /// What a call of the same function was shown to do, if the same was asked about its body as it
   /// would be about that of this call: all that the answer depends on is compared. Its unknowns
@@ -95,10 +138,19 @@ class KnownBodies {
                                                  const std::vector<AccessRegion>& regions,
                                                  Names& names);
 
-  ProvedProgram& graph_;
+  ReadBodies& graph_;
   Unknowns& unknowns_;
   std::set<TensorId> written_before_;  // by calls of the graph
-  std::set<TensorId> written_;         // by calls of the kernel
+  std::set<TensorId> written_;         // by calls of the program that asks
 };
+
+/// Whether what is found about the body of a call may be known of another one at all. Its unknowns
+/// must have the scope of the call.
+bool MayBeKnown(Unknowns& unknowns, const ProgramCall& call);
+
+/// Reads all bodies of a program, and proves of them what is proved of each body by itself: what is
+/// found joins `read`, where the proof of the program finds it. What is open or wrong is for that
+/// to say.
+ProgramAccesses ReadAhead(ReadBodies& read);
 
 }  // namespace etc

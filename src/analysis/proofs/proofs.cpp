@@ -44,6 +44,7 @@ struct Mode {
   bool of_kernels = false;            // what is open of them is open of graphs, too
   GraphProofs* fills = nullptr;       // with what is found about graphs; or null
   const GraphProofs* uses = nullptr;  // what is found about them; or null
+  DerivedBodies* derived = nullptr;   // what was read while events were derived; or null
   /// The report of the graphs, or null where something is wrong with them.
   std::function<const ProofReport*()> graphs = [] { return nullptr; };
 };
@@ -147,8 +148,17 @@ void RefuteAtSmallSizes(const Module& module, const CallProgram& program, const 
 /// A program of a graph, or of a kernel of which no graph is known.
 Outcome ProveAlone(const Module& module, const CallProgram& program, const Kernel* queued,
                    const Mode& mode, std::shared_ptr<ProvedProgram>& kept) {
-  auto proved = std::make_shared<ProvedProgram>(module, program);
-  Outcome outcome = ProveProgram(proved->unknowns, queued, mode, nullptr, &proved->bodies);
+  std::shared_ptr<ReadBodies> derived =
+      mode.derived != nullptr && queued == nullptr ? mode.derived->Take(program) : nullptr;
+  auto proved = derived ? std::make_shared<ProvedProgram>(module, program, derived->kept)
+                        : std::make_shared<ProvedProgram>(module, program);
+  std::optional<KnownBodies> known;
+  if (derived) {
+    proved->context.SetBudget(0);  // no bound yet
+    known.emplace(*derived, proved->unknowns);
+  }
+  Outcome outcome =
+      ProveProgram(proved->unknowns, queued, mode, known ? &*known : nullptr, &proved->bodies);
   if (outcome.sizes_may_tell && !outcome.diagnostics.HasErrors() && !mode.of_kernels) {
     RefuteAtSmallSizes(module, program, queued, mode.joined, outcome);
   }
@@ -371,8 +381,11 @@ bool ProofReport::LeavesOpen(const std::string& fact) const {
 }
 
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
-                  const ProofReport* graphs, size_t threads) {
-  Mode mode{.remarks = remarks, .joined = module.mesh.has_value(), .of_kernels = graphs != nullptr};
+                  const ProofReport* graphs, size_t threads, DerivedBodies* derived) {
+  Mode mode{.remarks = remarks,
+            .joined = module.mesh.has_value(),
+            .of_kernels = graphs != nullptr,
+            .derived = module.mesh ? nullptr : derived};
   mode.graphs = [graphs] { return graphs; };
   if (!module.mesh) {
     return ProveFlat(module, mode, diagnostics, threads);
@@ -413,7 +426,9 @@ ProofReport ProveGraphs(GraphProofs& graphs, bool remarks, Diagnostics& diagnost
     graphs.Announce({});
     return Prove(graphs.module(), remarks, diagnostics, nullptr, threads);
   }
-  return ProveFlat(graphs.module(), {.remarks = remarks, .fills = &graphs}, diagnostics, threads);
+  return ProveFlat(graphs.module(),
+                   {.remarks = remarks, .fills = &graphs, .derived = graphs.derived()}, diagnostics,
+                   threads);
 }
 
 ProofReport ProveKernels(const Module& module, const GraphProofs& graphs,

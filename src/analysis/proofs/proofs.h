@@ -12,6 +12,7 @@
 
 namespace etc {
 
+class DerivedBodies;
 class GraphProofs;
 
 /// How the proofs of one group went.
@@ -50,9 +51,11 @@ inline constexpr ProofGroup kProofGroups[] = {
 /// Reports what is refuted as an error with a counterexample, and what is not proved as one warning
 /// for each program or, if asked, as a remark for each fact. No error means no more than that:
 /// `not_proved` has what is left. What the report of the graphs that kernels are made of has there
-/// is not said again. Uses so many threads at most.
+/// is not said again. Uses so many threads at most. `derived` has what was read of this very module
+/// while its events were derived, or is null.
 ProofReport Prove(const Module& module, bool remarks, Diagnostics& diagnostics,
-                  const ProofReport* graphs = nullptr, size_t threads = Cores());
+                  const ProofReport* graphs = nullptr, size_t threads = Cores(),
+                  DerivedBodies* derived = nullptr);
 
 /// The same of graphs, and of the kernels that are made of them, side by side: what was found about
 /// a body holds for both, and each kernel waits for the proof of its graph at its sizes.

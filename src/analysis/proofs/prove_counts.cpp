@@ -49,12 +49,13 @@ class CountProof {
     used = apart ? WithoutData(unknowns_, used) : used;
     PwAff total = unknowns_.Constant(0);
     total = PwAff(isl_pw_aff_intersect_domain(total.copy(), used.copy()));
-    PwPoly sum = ToPoly(total);
+    const PwAff none = total;
+    lengths_.clear();
     bool affine = true;
     for (const EdgeRelation& notify : relations_.notifies) {
       bool rest = !apart || apart->notify != &notify;
       if (notify.edge->ref->event == id && rest && !reason_) {
-        affine = AddNotifies(InPlainCoordinates(unknowns_, notify), total, sum) && affine;
+        affine = AddNotifies(InPlainCoordinates(unknowns_, notify), total) && affine;
       }
     }
     Converter converter = OfElement(unknowns_, event);
@@ -70,7 +71,7 @@ class CountProof {
     Set differs = affine ? Coalesce(WithDecided(used & Ne(total, count))) : Set();
     // A product in the count may be affine where it is used.
     bool right = affine && IsEmpty(differs);
-    bool same = right || (!apart && IsZero(used, sum, PolyOf(converter, event.count)));
+    bool same = right || (!apart && IsZero(used, SumOf(none), PolyOf(converter, event.count)));
     if (!reason_ && same) {
       ++prover_.report.counts.proved;
       return true;
@@ -123,7 +124,7 @@ class CountProof {
   }
 
   /// Adds how often the notify happens for an element. False when that is not affine.
-  bool AddNotifies(const EdgeRelation& notify, PwAff& total, PwPoly& sum) {
+  bool AddNotifies(const EdgeRelation& notify, PwAff& total) {
     if (!DecidesData(notify)) {
       reason_ = ReasonOf(unknowns_, notify.set);
       return false;
@@ -139,7 +140,7 @@ class CountProof {
     // Of what happens once, the box is a point.
     Set box = names.empty() ? fiber : Set(isl_set_universe(isl_set_get_space(fiber.get())));
     PwAff product = unknowns_.Constant(1);
-    PwPoly poly = ToPoly(product);
+    std::vector<PwAff> lengths;
     bool affine = true;
     auto count = static_cast<unsigned>(names.size());
     for (unsigned i = 0; i < count; ++i) {
@@ -159,7 +160,7 @@ class CountProof {
       bool constant = isl_pw_aff_is_cst(length.get()) == isl_bool_true ||
                       isl_pw_aff_is_cst(product.get()) == isl_bool_true;
       affine = affine && constant;
-      poly = PwPoly(isl_pw_qpolynomial_mul(poly.copy(), ToPoly(length).copy()));
+      lengths.push_back(length);
       if (affine) {
         product = Coalesce(product * length);
       }
@@ -168,11 +169,24 @@ class CountProof {
       reason_ = NoBox();
       return false;
     }
-    sum = PwPoly(isl_pw_qpolynomial_add(sum.copy(), poly.copy()));
+    lengths_.push_back(std::move(lengths));
     if (affine) {
       total = PwAff(isl_pw_aff_union_add(total.copy(), product.copy()));
     }
     return affine;
+  }
+
+  /// The number of all notifies, as a polynomial: `none`, and the volume of each box.
+  PwPoly SumOf(const PwAff& none) const {
+    PwPoly sum = ToPoly(none);
+    for (const std::vector<PwAff>& lengths : lengths_) {
+      PwPoly volume = ToPoly(unknowns_.Constant(1));
+      for (const PwAff& length : lengths) {
+        volume = PwPoly(isl_pw_qpolynomial_mul(volume.copy(), ToPoly(length).copy()));
+      }
+      sum = PwPoly(isl_pw_qpolynomial_add(sum.copy(), volume.copy()));
+    }
+    return sum;
   }
 
   /// Whether a set of one dimension has no hole.
@@ -272,7 +286,8 @@ class CountProof {
   Unknowns& unknowns_;
   const Module& module_;
   const EventRelations& relations_;
-  size_t elements_ = 0;  // dimensions of the event
+  size_t elements_ = 0;                      // dimensions of the event
+  std::vector<std::vector<PwAff>> lengths_;  // of the boxes of tasks that notify an element
   std::map<std::string, PwAff> decided_;
   std::optional<Reason> reason_;  // why there is no proof
 };

@@ -178,6 +178,9 @@ class BodyRecord {
         prover_.report.bounds.proved += proof->bounds;
         prover_.report.iterations.proved += proof->iterations;
         prover_.report.coverage.proved += proof->coverage;
+        if (prover_.found != nullptr) {
+          prover_.found->emplace(call.index, *proof);
+        }
         return std::move(proof->regions);
       }
     }
@@ -190,8 +193,7 @@ class BodyRecord {
       return;
     }
     const ProofReport& now = prover_.report;
-    // Where anything is refuted, nothing of the program is handed on.
-    if (now.NotProved() == before_->NotProved()) {
+    if (now.NotProved() == before_->NotProved() && now.Refuted() == before_->Refuted()) {
       prover_.found->emplace(call.index,
                              BodyProof{regions, now.bounds.proved - before_->bounds.proved,
                                        now.iterations.proved - before_->iterations.proved,
@@ -205,6 +207,19 @@ class BodyRecord {
   std::optional<ProofReport> before_;  // the body that is being read
 };
 
+/// What is looked at in each body by itself.
+void LookAtBodies(Prover& prover, BodyReader& reader) {
+  reader.on_index = [&](const ProgramCall& call, const IndexUse& use) {
+    ProveIndex(prover, call, use);
+  };
+  reader.on_loop = [&](const ProgramCall& call, const BodyLoops& loops, Converter& converter) {
+    ProveIterations(prover, call, loops, converter);
+  };
+  reader.on_own_read = [&](const ProgramCall& call, const BodyRead& read) {
+    ProveOwnRead(prover, call, read);
+  };
+}
+
 }  // namespace
 
 void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& relation) {
@@ -216,6 +231,10 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
     Set used = relation.scope & Le(index.lo, index.last);
     Set low = used & Lt(index.lo, unknowns.Constant(0));
     Set high = used & Le(index.extent, index.last);
+    if (IsEmpty(low) && IsEmpty(high)) {
+      ++prover.report.bounds.proved;
+      continue;
+    }
     low = low & Eq(unknowns.Param("index@"), index.lo);
     high = high & Eq(unknowns.Param("index@"), index.last);
     Set outside = unknowns.Close((low | high) & Eq(unknowns.Param("extent@"), index.extent));
@@ -244,15 +263,7 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
 ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
                             std::set<AskedOf>& kept) {
   BodyReader reader;
-  reader.on_index = [&](const ProgramCall& call, const IndexUse& use) {
-    ProveIndex(prover, call, use);
-  };
-  reader.on_loop = [&](const ProgramCall& call, const BodyLoops& loops, Converter& converter) {
-    ProveIterations(prover, call, loops, converter);
-  };
-  reader.on_own_read = [&](const ProgramCall& call, const BodyRead& read) {
-    ProveOwnRead(prover, call, read);
-  };
+  LookAtBodies(prover, reader);
   ComputedValues values(prover.unknowns);
   reader.on_store = [&](TensorId tensor, const Set& stored) { values.Add(tensor, stored); };
   BodyRecord record(prover);
@@ -269,6 +280,28 @@ ProgramAccesses ProveBodies(Prover& prover, const EventRelations& relations,
     }
   }
   return accesses;
+}
+
+ProgramAccesses ReadAhead(ReadBodies& read) {
+  Unknowns& unknowns = read.unknowns;
+  Overlaps overlaps(unknowns);
+  ProofReport report;
+  Diagnostics unsaid;
+  std::set<std::pair<DiagnosticKind, uint32_t>> reported;
+  bool sizes_may_tell = false;
+  Prover prover{unknowns, unknowns.context(), overlaps, report,  unsaid,      reported,
+                false,    sizes_may_tell,     false,    nullptr, &read.bodies};
+  BodyReader reader;
+  LookAtBodies(prover, reader);
+  reader.on_store = [](TensorId, const Set&) {};  // to integers, of which nothing is handed on
+  BodyRecord record(prover);
+  reader.on_body = [&](const ProgramCall& call) { return record.Begin(call); };
+  reader.on_end = [&](const ProgramCall& call, const CallRegions& regions) {
+    record.End(call, regions);
+  };
+  return AccessesOf(unknowns, [&](const ProgramCall& call) {
+    return MayBeKnown(unknowns, call) ? &reader : nullptr;
+  });
 }
 
 /// Every SM runs the calls in program order. If what notifies an element stands before what waits

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include "analysis/sets/isl_join.h"
+#include "analysis/sets/isl_layout.h"
+
 namespace etc {
 namespace {
 
 constexpr isl_size kMostParts = 64;
+
+// Steps of the budget that isl takes to bring a set to other parameters, and to make their space.
+constexpr int kStepsToAlign = 10;
+constexpr int kStepsForSpace = 6;
 
 /// The pieces of a set.
 std::vector<isl_basic_set*> PiecesOf(const Set& set) {
@@ -20,45 +27,88 @@ std::vector<isl_basic_set*> PiecesOf(const Set& set) {
   return pieces;
 }
 
-/// Each part with each piece of a set; all have the same parameters.
-std::vector<Set> ProductOf(const std::vector<Set>& parts, const Set& set) {
-  std::vector<isl_basic_set*> rights = PiecesOf(set);
-  std::vector<Set> product;
-  for (const Set& part : parts) {
-    std::vector<isl_basic_set*> lefts = PiecesOf(part);
-    for (isl_basic_set* a : lefts) {
-      for (isl_basic_set* b : rights) {
-        product.emplace_back(isl_set_from_basic_set(
-            isl_basic_set_intersect(isl_basic_set_copy(a), isl_basic_set_copy(b))));
+/// A basic set, and where its parameters stand in the space of an intersection.
+struct Part {
+  Part(isl_basic_set* piece, const Placement& places) : set(piece), placement(&places) {}
+  Part(const Part&) = delete;
+  Part(Part&& other) noexcept
+      : set(std::exchange(other.set, nullptr)), placement(other.placement) {}
+  Part& operator=(Part&&) = delete;
+  ~Part() { isl_basic_set_free(set); }
+
+  isl_basic_set* Aligned(isl_space* joined) const {
+    isl_basic_set* copy = isl_basic_set_copy(set);
+    return placement->is_same ? copy : isl_basic_set_align_params(copy, isl_space_copy(joined));
+  }
+
+  isl_basic_set* set;
+  const Placement* placement;
+};
+
+isl_basic_set* Intersection(isl_space* joined, const Part& a, const Part& b) {
+  for (const Part* part : {&a, &b}) {
+    if (isl_basic_set_plain_is_empty(part->set) == isl_bool_true) {
+      return part->Aligned(joined);
+    }
+  }
+  isl_basic_set* both = JoinRows(joined, a.set, *a.placement, b.set, *b.placement);
+  return both != nullptr ? both : isl_basic_set_intersect(a.Aligned(joined), b.Aligned(joined));
+}
+
+/// The parameters of all of them, in the order in which isl has them.
+isl_space* SpaceOf(const std::vector<Set>& sets) {
+  isl_space* all = isl_set_get_space(sets.front().get());
+  for (size_t i = 1; i < sets.size(); ++i) {
+    all = Behind(isl_set_get_space(sets[i].get()), all);
+  }
+  return all;
+}
+
+/// Each piece of each set with each of the others.
+std::vector<Set> ProductOf(const std::vector<Set>& sets) {
+  isl_space* joined = SpaceOf(sets);
+  if (joined == nullptr) {
+    return {Set()};  // the budget is spent
+  }
+  std::vector<Placement> placements;
+  placements.reserve(sets.size());
+  for (const Set& set : sets) {
+    isl_space* own = isl_set_get_space(set.get());
+    placements.emplace_back(own, joined);
+    isl_space_free(own);
+    if (!placements.back().is_same) {
+      bool is_alone = placements.size() == 1 || sets.size() > 2;
+      Spend(isl_set_get_ctx(set.get()), is_alone ? kStepsToAlign : kStepsToAlign - kStepsForSpace);
+    }
+  }
+  const Placement same(joined, joined);
+  auto parts_of = [&](size_t i) {
+    std::vector<isl_basic_set*> pieces = PiecesOf(sets[i]);
+    std::vector<Part> parts;
+    parts.reserve(pieces.size());
+    for (isl_basic_set* piece : pieces) {
+      parts.emplace_back(piece, placements[i]);
+    }
+    return parts;
+  };
+  std::vector<Part> parts = parts_of(0);
+  for (size_t i = 1; i < sets.size(); ++i) {
+    std::vector<Part> rights = parts_of(i);
+    std::vector<Part> product;
+    product.reserve(parts.size() * rights.size());
+    for (const Part& a : parts) {
+      for (const Part& b : rights) {
+        product.emplace_back(Intersection(joined, a, b), same);
       }
     }
-    std::for_each(lefts.begin(), lefts.end(), isl_basic_set_free);
+    parts = std::move(product);
   }
-  std::for_each(rights.begin(), rights.end(), isl_basic_set_free);
+  isl_space_free(joined);
+  std::vector<Set> product;
+  for (Part& part : parts) {
+    product.emplace_back(isl_set_from_basic_set(std::exchange(part.set, nullptr)));
+  }
   return product;
-}
-
-Set AlignedTo(const Set& set, const Set& other) {
-  return Set(isl_set_align_params(set.copy(), isl_set_get_space(other.get())));
-}
-
-/// The sets with the parameters of all of them, in the order in which they come.
-std::vector<Set> Aligned(const std::vector<Set>& sets) {
-  std::vector<Set> aligned;
-  if (sets.size() == 2) {
-    aligned.push_back(AlignedTo(sets[0], sets[1]));
-    aligned.push_back(AlignedTo(sets[1], aligned[0]));
-    return aligned;
-  }
-  isl_space* all = isl_set_get_space(sets.front().get());
-  for (const Set& set : sets) {
-    all = isl_space_align_params(all, isl_set_get_space(set.get()));
-  }
-  for (const Set& set : sets) {
-    aligned.emplace_back(isl_set_align_params(set.copy(), isl_space_copy(all)));
-  }
-  isl_space_free(all);
-  return aligned;
 }
 
 /// Whether some piece has a stride, or another existentially quantified variable.
@@ -99,18 +149,81 @@ bool HasGrown(const Set& joined, const Set& set) {
   return fewer && HasStrides(set) && !IsSubset(PiecesNotIn(joined, set), set);
 }
 
+/// Whether a value has one affine form everywhere.
+bool IsForm(const PwAff& value) { return isl_pw_aff_isa_aff(value.get()) == isl_bool_true; }
+
+/// A piece of a value, and where it is that.
+using ValuePiece = std::pair<Set, PwAff>;
+
+std::vector<ValuePiece> PiecesOf(const PwAff& value) {
+  std::vector<ValuePiece> pieces;
+  isl_pw_aff_foreach_piece(
+      value.get(),
+      [](isl_set* where, isl_aff* form, void* all) {
+        static_cast<std::vector<ValuePiece>*>(all)->emplace_back(Set(where),
+                                                                 PwAff(isl_pw_aff_from_aff(form)));
+        return isl_stat_ok;
+      },
+      &pieces);
+  return pieces;
+}
+
+/// Whether two values certainly compare so at all points of a set.
+bool HoldsOn(const Set& where, const PwAff& a, const PwAff& b,
+             Set (*compare)(const PwAff&, const PwAff&)) {
+  if (IsForm(a) && IsForm(b)) {
+    return IsSubset(where, compare(a, b));
+  }
+  for (const PwAff& value : {a, b}) {
+    if (!IsSubset(where, Set(isl_pw_aff_domain(value.copy())))) {
+      return false;
+    }
+  }
+  if (IsEmpty(where)) {  // else isl keeps a point of it, for this question and others
+    return true;
+  }
+  std::vector<ValuePiece> pieces = PiecesOf(b);
+  for (const auto& [where_a, form_a] : PiecesOf(a)) {
+    Set in_a = where & where_a;
+    for (const auto& [where_b, form_b] : pieces) {
+      Set in_both = IsEmpty(in_a) ? in_a : in_a & where_b;
+      if (!IsEmpty(in_both) && !IsSubset(in_both, compare(form_a, form_b))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// What `of_forms` makes of two values with one affine form each, and `of_pieces` of any others.
 template <class OfForms, class OfPieces>
 auto Combine(const PwAff& a, const PwAff& b, const OfForms& of_forms, const OfPieces& of_pieces) {
-  if (isl_pw_aff_isa_aff(a.get()) != isl_bool_true ||
-      isl_pw_aff_isa_aff(b.get()) != isl_bool_true) {
+  if (!IsForm(a) || !IsForm(b)) {
     return of_pieces(a.copy(), b.copy());
   }
-  isl_aff* first = isl_pw_aff_as_aff(a.copy());
-  isl_aff* second = isl_pw_aff_as_aff(b.copy());
+  return of_forms(isl_pw_aff_as_aff(a.copy()), isl_pw_aff_as_aff(b.copy()));
+}
+
+/// The same of forms that are brought to the same parameters.
+template <auto* of_forms>
+auto Aligned(isl_aff* first, isl_aff* second) {
   first = isl_aff_align_params(first, isl_aff_get_domain_space(second));
   second = isl_aff_align_params(second, isl_aff_get_domain_space(first));
   return of_forms(first, second);
+}
+
+template <Comparison comparison, isl_set* (*of_forms)(isl_aff*, isl_aff*)>
+Set Compare(const PwAff& a, const PwAff& b, isl_set* (*of_pieces)(isl_pw_aff*, isl_pw_aff*)) {
+  auto compare = [](isl_aff* first, isl_aff* second) {
+    isl_basic_set* rows = CompareRows(comparison, first, second);
+    if (rows == nullptr) {
+      return Aligned<of_forms>(first, second);
+    }
+    isl_aff_free(first);
+    isl_aff_free(second);
+    return isl_set_from_basic_set(rows);
+  };
+  return Set(Combine(a, b, compare, of_pieces));
 }
 
 /// A sum, difference or product of two forms as a value.
@@ -122,34 +235,37 @@ isl_pw_aff* Value(isl_aff* a, isl_aff* b) {
 }  // namespace
 
 Set Eq(const PwAff& a, const PwAff& b) {
-  return Set(Combine(a, b, isl_aff_eq_set, isl_pw_aff_eq_set));
+  return Compare<Comparison::Equal, isl_aff_eq_set>(a, b, isl_pw_aff_eq_set);
 }
 
 // As isl does, with the parameters of the smaller value first.
 Set Le(const PwAff& a, const PwAff& b) {
-  return Set(Combine(b, a, isl_aff_ge_set, isl_pw_aff_ge_set));
+  return Compare<Comparison::AtLeast, isl_aff_ge_set>(b, a, isl_pw_aff_ge_set);
 }
 
 Set Lt(const PwAff& a, const PwAff& b) {
-  return Set(Combine(b, a, isl_aff_gt_set, isl_pw_aff_gt_set));
+  return Compare<Comparison::Above, isl_aff_gt_set>(b, a, isl_pw_aff_gt_set);
 }
 
 PwAff operator+(const PwAff& a, const PwAff& b) {
-  return PwAff(Combine(a, b, Value<isl_aff_add>, isl_pw_aff_add));
+  return PwAff(Combine(a, b, Aligned<Value<isl_aff_add>>, isl_pw_aff_add));
 }
 
 PwAff operator-(const PwAff& a, const PwAff& b) {
-  return PwAff(Combine(a, b, Value<isl_aff_sub>, isl_pw_aff_sub));
+  return PwAff(Combine(a, b, Aligned<Value<isl_aff_sub>>, isl_pw_aff_sub));
 }
 
 PwAff operator*(const PwAff& a, const PwAff& b) {
-  return PwAff(Combine(a, b, Value<isl_aff_mul>, isl_pw_aff_mul));
+  return PwAff(Combine(a, b, Aligned<Value<isl_aff_mul>>, isl_pw_aff_mul));
 }
 
 bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {
-  bool plain = isl_pw_aff_isa_aff(a.get()) == isl_bool_true &&
-               isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
-  return plain || IsSubset(where, Eq(a, b));
+  bool plain = IsForm(a) && isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+  return plain || HoldsOn(where, a, b, Eq);
+}
+
+bool IsAtMostOn(const Set& where, const PwAff& a, const PwAff& b) {
+  return HoldsOn(where, a, b, Le);
 }
 
 Set Coalesce(const Set& set) {
@@ -179,11 +295,17 @@ Set operator&(const Set& a, const Set& b) { return Join({a, b}); }
 
 Set Join(const std::vector<Set>& sets) {
   isl_size parts = 1;
+  bool has_dimensions = false;
   for (const Set& set : sets) {
     if (!set) {
       return {};
     }
     parts *= isl_set_n_basic_set(set.get());
+    has_dimensions = has_dimensions || isl_set_is_params(set.get()) != isl_bool_true;
+  }
+  if (parts == 0 && !has_dimensions) {
+    Spend(isl_set_get_ctx(sets.front().get()), kStepsToAlign);
+    return Set(isl_set_empty(SpaceOf(sets)));
   }
   if (parts < 1 || parts > kMostParts) {
     Set result = sets.front();
@@ -193,11 +315,7 @@ Set Join(const std::vector<Set>& sets) {
     }
     return result;
   }
-  std::vector<Set> aligned = Aligned(sets);
-  std::vector<Set> joined{aligned.front()};
-  for (size_t i = 1; i < aligned.size(); ++i) {
-    joined = ProductOf(joined, aligned[i]);
-  }
+  std::vector<Set> joined = sets.size() == 1 ? sets : ProductOf(sets);
   Set result;
   for (const Set& part : joined) {
     if (parts == 1 || !IsEmpty(part)) {

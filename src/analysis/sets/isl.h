@@ -120,8 +120,11 @@ inline std::optional<int64_t> ToInt(const Val& value) {
 inline bool IsPlainlyEqual(const Set& a, const Set& b) {
   return isl_set_plain_is_equal(a.get(), b.get()) == isl_bool_true;
 }
-/// Whether two values are equal on a set; equal forms with a value everywhere need no isl.
+/// Whether two values are certainly equal on a set, and whether the first is no greater there:
+/// asked of each pair of pieces, where a set of all such points would take much longer. Equal forms
+/// with a value everywhere need no isl.
 bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b);
+bool IsAtMostOn(const Set& where, const PwAff& a, const PwAff& b);
 /// The same set in fewer pieces, where isl finds such. isl 0.25 joins pieces to more than their
 /// union where one has strides: of { [x] : 0 <= x <= 1 or (x mod 2 = 0 and 0 <= x <= 6) } it makes
 /// 0 <= x <= 7. So what it makes of strided pieces is taken only if it has no further point. Each

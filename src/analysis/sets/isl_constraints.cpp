@@ -2,7 +2,9 @@
 
 #include <gmp.h>
 #include <isl/mat.h>
+#include <isl/space.h>
 
+#include "analysis/sets/isl_layout.h"
 #include "analysis/sets/small_numbers.h"
 
 extern "C" {
@@ -44,9 +46,37 @@ std::optional<Constraints> Read(isl_mat* equalities, isl_mat* inequalities) {
   return fits ? std::optional(std::move(constraints)) : std::nullopt;
 }
 
+/// From its rows, where these are known.
+std::optional<Constraints> ReadInPlace(void* basic) {
+  const IslRows& rows = *IslRows::Of(basic);
+  constexpr int kStepsForMatrices = 6;
+  if (!Spend(rows.ctx, kStepsForMatrices)) {
+    return std::nullopt;
+  }
+  Constraints constraints;
+  constraints.columns =
+      1 + static_cast<size_t>(isl_space_dim(rows.space, isl_dim_all)) + rows.division_count;
+  constraints.equalities = rows.equality_count;
+  constraints.numbers.resize(constraints.columns * (rows.equality_count + rows.inequality_count));
+  int64_t* number = constraints.numbers.data();
+  for (auto part : {rows.equalities(), rows.inequalities()}) {
+    for (mpz_t* row : part) {
+      for (size_t i = 0; i < constraints.columns; ++i) {
+        if (!ToWord(row[i], *number++)) {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  return constraints;
+}
+
 }  // namespace
 
 std::optional<Constraints> ConstraintsOf(isl_basic_set* set) {
+  if (set != nullptr && IslRows::AreKnown()) {
+    return ReadInPlace(set);
+  }
   auto rows = [&](auto matrix) {
     return matrix(set, isl_dim_cst, isl_dim_param, isl_dim_set, isl_dim_div);
   };
@@ -54,6 +84,9 @@ std::optional<Constraints> ConstraintsOf(isl_basic_set* set) {
 }
 
 std::optional<Constraints> ConstraintsOf(isl_basic_map* map) {
+  if (map != nullptr && IslRows::AreKnown()) {
+    return ReadInPlace(map);
+  }
   auto rows = [&](auto matrix) {
     return matrix(map, isl_dim_cst, isl_dim_param, isl_dim_in, isl_dim_out, isl_dim_div);
   };

@@ -134,9 +134,6 @@ void UseBlocksForNumbers() {
   }
 }
 
-// Where isl is linked as an archive.
-#ifdef ETC_SMALL_NUMBERS
-
 void GiveWord(mpz_ptr to) {
   if constexpr (kIsSanitized) {
     _mpz_realloc(to, 1);
@@ -145,6 +142,9 @@ void GiveWord(mpz_ptr to) {
     to->_mp_alloc = 1;
   }
 }
+
+// Where isl is linked as an archive.
+#ifdef ETC_SMALL_NUMBERS
 
 namespace {
 

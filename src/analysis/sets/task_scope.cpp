@@ -22,6 +22,10 @@ std::string CoordinateName(size_t axis, int instance) {
   return fmt::format("t{}@{}", axis, instance);
 }
 
+std::string ScopeName(const ProgramCall& call, int instance) {
+  return fmt::format("{}@{}", call.index, instance);
+}
+
 std::vector<std::string> TaskNames(const ProgramCall& call, int instance) {
   std::vector<std::string> names = IterationNames(call, instance);
   for (size_t i = 0; i < call.axes.size(); ++i) {
@@ -130,7 +134,7 @@ ElementRange::ElementRange(Converter& converter, const EventIndex& index, const 
                     : lo + converter.unknowns().Constant(1)) {}
 
 TaskScope TaskScope::Enter(Unknowns& unknowns, const ProgramCall& call, int instance) {
-  unknowns.SetScope(fmt::format("{}@{}", call.index, instance));
+  unknowns.SetScope(ScopeName(call, instance));
   std::shared_ptr<const TaskScope>& known = unknowns.task_scopes()[{call.index, instance}];
   if (!known) {
     TaskScope made(unknowns);

@@ -13,6 +13,8 @@ namespace etc {
 std::string IterationName(size_t repeat, int instance);
 std::vector<std::string> IterationNames(const ProgramCall& call, int instance);
 std::string CoordinateName(size_t axis, int instance);
+/// What the terms of a task belong to.
+std::string ScopeName(const ProgramCall& call, int instance);
 /// The iterations, the outermost first, then the coordinates.
 std::vector<std::string> TaskNames(const ProgramCall& call, int instance);
 /// Name of an index of an element of a tensor or an event.

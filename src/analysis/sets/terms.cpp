@@ -198,6 +198,7 @@ PwAff Unknowns::Add(Term term, const Facts& facts) {
     return Param(terms_[known->second].name);
   }
   term.name = Fresh("$");
+  term.scope = scope_;
   PwAff value = Param(term.name);
   facts_[term.name] = facts(value);
   by_key_[key] = terms_.size();

@@ -86,19 +86,13 @@ Set Unknowns::RenameSince(size_t mark, const Set& set, std::map<std::string, std
   return Rename(set, names);
 }
 
-/// Has what is older than the mark, in the set and in the facts about what it is made of, stand for
-/// itself.
-void Unknowns::KeepOlder(size_t mark, const Set& set,
-                         std::map<std::string, std::string>& names) const {
+template <class Visit>
+void Unknowns::VisitKnown(const Set& set, const Visit& visit) const {
   std::vector<std::string> ahead = Involved(set);
   std::set<std::string> seen;
   for (size_t i = 0; i < ahead.size(); ++i) {
     std::string name = ahead[i];
-    if (!seen.insert(name).second) {
-      continue;
-    }
-    if (!IsSince(mark, name)) {
-      names.emplace(name, name);
+    if (!seen.insert(name).second || !visit(name)) {
       continue;
     }
     if (auto facts = facts_.find(name); facts != facts_.end()) {
@@ -112,6 +106,29 @@ void Unknowns::KeepOlder(size_t mark, const Set& set,
       }
     }
   }
+}
+
+/// Has what is older than the mark, in the set and in the facts about what it is made of, stand for
+/// itself.
+void Unknowns::KeepOlder(size_t mark, const Set& set,
+                         std::map<std::string, std::string>& names) const {
+  VisitKnown(set, [&](const std::string& name) {
+    bool is_since = IsSince(mark, name);
+    if (!is_since) {
+      names.emplace(name, name);
+    }
+    return is_since;
+  });
+}
+
+bool Unknowns::IsOfScope(const Set& set, const std::string& scope) const {
+  bool is_of_scope = true;
+  VisitKnown(set, [&](const std::string& name) {
+    const Term* term = Find(name);
+    is_of_scope = is_of_scope && (term == nullptr || term->global || term->scope == scope);
+    return is_of_scope;
+  });
+  return is_of_scope;
 }
 
 Set Unknowns::Adopt(const Unknowns& other, const Set& set,

@@ -32,6 +32,7 @@ struct Term {
   bool global = false;    // a function of the dimensions
   int depth = 0;          // how many products of it are factors of each other, 1 for data itself
   std::string text;       // for messages: `%ids[…]`, `a / b`
+  std::string scope;      // the task that it belongs to
   // Element: what is promised of elements of which this many leading indices are equal
   size_t slice = 0;
   bool distinct = false;
@@ -141,9 +142,12 @@ class Unknowns {
 
   /// A set over the unknowns of another program at the same sizes, in the same context, over these:
   /// sizes and tasks have the same names in both. Terms become those of the scope here, with what
-  /// is known of them there; those in the set must be of tensors of both programs. `names` says
-  /// what each name is called here.
+  /// is known of them there; those in the set must be of one scope there, and of tensors of both
+  /// programs. `names` says what each name is called here.
   Set Adopt(const Unknowns& other, const Set& set, std::map<std::string, std::string>& names);
+
+  /// Whether the set and what is known of its parameters is over sizes and terms of one task alone.
+  bool IsOfScope(const Set& set, const std::string& scope) const;
 
   /// The variable that the value is; empty where it is none.
   std::string VariableOf(const PwAff& value) const;
@@ -189,6 +193,10 @@ class Unknowns {
   std::string AdoptedName(const Unknowns& other, const std::string& name,
                           std::map<std::string, std::string>& names);
   void KeepOlder(size_t mark, const Set& set, std::map<std::string, std::string>& names) const;
+  /// Calls `visit` with each parameter of the set, and of what is known of those for which it gives
+  /// true.
+  template <class Visit>
+  void VisitKnown(const Set& set, const Visit& visit) const;
   std::string TwinOf(const std::string& name, std::map<std::string, std::string>& names);
 
   const Module& module_;

@@ -14,6 +14,7 @@
 #include "analysis/sets/task_scope.h"
 #include "known_bodies.h"
 #include "proving.h"
+#include "schedule/lower.h"
 #include "schedule/passes.h"
 
 namespace etc {
@@ -82,7 +83,7 @@ const Graph& GraphOf(const Module& module) { return *module.graphs.begin(); }
 const Kernel& KernelOf(const Module& module) { return *module.kernels.begin(); }
 
 /// The regions of each call of a graph, as a proof hands them on.
-void ReadBodies(ProvedProgram& graph) {
+void ReadAll(ProvedProgram& graph) {
   std::set<TensorId> written = WrittenBy(graph.unknowns.module(), graph.program);
   for (const ProgramCall& call : graph.program.calls) {
     graph.bodies[call.index] = {RegionsOf(graph.unknowns, call, written), 1, 2, 3};
@@ -105,7 +106,7 @@ void CheckSame(const std::vector<AccessRegion>& found, const std::vector<AccessR
 /// Whether the body of each of the kernel's calls is known by the graph's.
 std::vector<bool> Known(const Module& module) {
   ProvedProgram graph(module, MakeCallProgram(module, GraphOf(module)));
-  ReadBodies(graph);
+  ReadAll(graph);
   CallProgram program = MakeCallProgram(module, KernelOf(module));
   Unknowns unknowns(module, program, graph.context);
   KnownBodies bodies(graph, unknowns);
@@ -158,6 +159,86 @@ TEST_CASE("kernels that the passes make are proved alike") {
     // Which rows of experts tokens fill is what `%slot` says.
     CHECK((compared.alone.NotProved() > 0) == (name == std::string("moe_routing.etir")));
     CHECK(compared.text_behind == compared.text_alone);
+  }
+}
+
+/// Terms of one task stand in what is known of another one's.
+constexpr const char* kFlatTasks = R"(etir 1;
+dim m in 1..20;
+dim n in 1..64;
+device @scale(%x: f32[m, n], %a: out f32[m, n]) tasks (t: m * n) {
+  %a[t / n, t % n] = 0.5 * %x[t / n, t % n];
+}
+device @row(%a: f32[m, n], %s: out f32[m]) tasks (i: m) {
+  %s[i] = sum(j: n) %a[i, j];
+}
+device @share(%x: f32[m, n], %s: f32[m], %y: out f32[m, n]) tasks (t: m * n) {
+  %y[t / n, t % n] = %x[t / n, t % n] * %s[t / n];
+}
+graph @g(%x: f32[m, n], %y: out f32[m, n]) {
+  %a = buffer f32[m, n];
+  %s = buffer f32[m];
+  call @scale(%x, %a);
+  call @row(%a, %s);
+  call @share(%x, %s, %y);
+}
+)";
+
+/// A body with an index that is out of its extent, and one of which it is open.
+constexpr const char* kWrong = R"(etir 1;
+dim n in 1..1000;
+device @half(%x: f32[n], %y: out f32[n]) tasks (t: n) { %y[t] = %x[t / 2]; }
+device @next(%y: f32[n], %ids: i32[n], %z: out f32[n]) tasks (t: n) { %z[t] = %y[select(n == 777, n, t)]; }
+device @find(%z: f32[n], %ids: i32[n], %r: out f32[n]) tasks (t: n) { %r[t] = %z[%ids[t]]; }
+graph @g(%x: f32[n], %ids: i32[n], %r: out f32[n]) {
+  %y = buffer f32[n];
+  %z = buffer f32[n];
+  call @half(%x, %y);
+  call @next(%y, %ids, %z);
+  call @find(%z, %ids, %r);
+}
+)";
+
+TEST_CASE("the proof behind a derivation of events says what the proof alone says") {
+  std::vector<std::string> texts{kFlatTasks, kWrong};
+  for (const char* name : {"row_sum.etir", "mlp.etir", "attention.etir", "moe_routing.etir"}) {
+    texts.push_back(ReadExample(name));
+  }
+  for (const std::string& text : texts) {
+    INFO(text);
+    auto module = Read(text);
+    Diagnostics diagnostics;
+    std::shared_ptr<DerivedBodies> bodies = MakeDerivedBodies();
+    ScheduleOptions options;
+    REQUIRE(StripEvents(*module, options, diagnostics));
+    options.bodies = bodies.get();
+    REQUIRE(DeriveEvents(*module, options, diagnostics));
+    Diagnostics alone;
+    std::string text_alone = Summary(Prove(*module, true, alone, nullptr, 1), alone);
+    Diagnostics behind;
+    ProofReport report = Prove(*module, true, behind, nullptr, 1, bodies.get());
+    CHECK(Summary(report, behind) == text_alone);
+    CallProgram program = MakeCallProgram(*module, GraphOf(*module));
+    CHECK(bodies->Take(program) == nullptr);  // it was handed out
+  }
+}
+
+TEST_CASE("what is read while events are derived is handed on where all of it is proved") {
+  for (auto [text, known] : {std::pair{kFlatTasks, 3}, std::pair{kWrong, 1}}) {
+    auto module = Read(text);
+    Diagnostics diagnostics;
+    std::shared_ptr<DerivedBodies> bodies = MakeDerivedBodies();
+    ScheduleOptions options;
+    options.bodies = bodies.get();
+    REQUIRE(DeriveEvents(*module, options, diagnostics));
+    CallProgram program = MakeCallProgram(*module, GraphOf(*module));
+    CallProgram few = program;
+    few.ranges[SymbolId{0}] = {1, 2};
+    CHECK(bodies->Take(few) == nullptr);
+    std::shared_ptr<ReadBodies> read = bodies->Take(program);
+    REQUIRE(read != nullptr);
+    CHECK(read->bodies.size() == static_cast<size_t>(known));
+    CHECK(diagnostics.all().empty());
   }
 }
 
@@ -230,7 +311,7 @@ TEST_CASE("what is open in a graph's body is open in the kernel's") {
 TEST_CASE("what is known of variables and elements is known of those that stand for them") {
   auto module = Read(Changed(kSpread));
   ProvedProgram graph(*module, MakeCallProgram(*module, GraphOf(*module)));
-  ReadBodies(graph);
+  ReadAll(graph);
   CallProgram program = MakeCallProgram(*module, KernelOf(*module));
   Unknowns unknowns(*module, program, graph.context);
   for (int i = 0; i < 100; ++i) {
@@ -273,7 +354,7 @@ TEST_CASE("the facts of a known body are counted, and it is not read again") {
   Halves halves = Split(kProgram);
   CallProgram program = MakeCallProgram(*halves.graphs, GraphOf(*halves.graphs));
   auto proved = std::make_shared<ProvedProgram>(*halves.graphs, program);
-  ReadBodies(*proved);
+  ReadAll(*proved);
   proved->bodies.at(0).bounds = 100'000;
   GraphProofs proofs(halves.graphs);
   proofs.Announce({&program});
@@ -288,7 +369,7 @@ TEST_CASE("the facts of a known body are counted, and it is not read again") {
 TEST_CASE("a body is not known when the budget for it is spent") {
   auto module = Read(Changed({{"run @copy[t](%w[l], %t[l])", "run @copy[t](%w[3 - l], %t[l])"}}));
   ProvedProgram graph(*module, MakeCallProgram(*module, GraphOf(*module)));
-  ReadBodies(graph);
+  ReadAll(graph);
   CallProgram program = MakeCallProgram(*module, KernelOf(*module));
   Unknowns unknowns(*module, program, graph.context);
   KnownBodies bodies(graph, unknowns);
