@@ -6,11 +6,14 @@ namespace etc {
 
 bool IsReadBehindWait(const Module& module, const Device& device, TensorId param,
                       TensorId argument) {
-  return module.tensors[argument].kind == TensorKind::Buffer &&
-         module.tensors[argument].type == DType::I32 &&
-         std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
-           return std::find(impl.preloaded.begin(), impl.preloaded.end(), param) !=
-                  impl.preloaded.end();
+  const Tensor& tensor = module.tensors[argument];
+  bool computed = tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
+  return computed && std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
+           bool preloaded = std::find(impl.preloaded.begin(), impl.preloaded.end(), param) !=
+                            impl.preloaded.end();
+           bool decides = tensor.type == DType::I32 ||
+                          (tensor.type == DType::F32 && impl.preloaded.size() > 1);
+           return preloaded && decides;
          });
 }
 

@@ -6,8 +6,9 @@
 namespace etc {
 
 /// Whether an implementation's loader reads the parameter behind the waits for it, not ahead of
-/// all: it is preloaded, of i32, and bound to a buffer, which the launch itself fills. So it can
-/// say which elements of other operands are to be copied.
+/// all: it is preloaded, bound to a buffer or an output, which the launch itself fills, and of i32,
+/// or of f32 beside other preloaded operands. So it can say which elements of those are to be
+/// copied.
 bool IsReadBehindWait(const Module& module, const Device& device, TensorId param,
                       TensorId argument);
 
