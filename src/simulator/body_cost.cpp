@@ -126,16 +126,25 @@ class BodyCounter : BodyVisitor {
     return (rounds + count(last_first, last_end)) / 2;
   }
 
-  /// The axes that an expression varies with, but for those that only move an axis' bounds.
+  /// The axes that an expression varies with, but for those that only move an axis' bounds, and
+  /// those that it reduces itself.
   Symbols SymbolsOf(ExprId id) const {
-    Symbols symbols;
+    Symbols symbols, reduced;
     VisitExprs(module_, id, [&](ExprId inner) {
+      if (const auto* reduce = std::get_if<Reduce>(&module_.exprs[inner])) {
+        for (const Axis& axis : reduce->axes) {
+          reduced.insert(axis.var);
+        }
+      }
       if (const auto* ref = std::get_if<SymbolRef>(&module_.exprs[inner])) {
         if (auto found = made_of_.find(ref->symbol); found != made_of_.end()) {
           symbols.insert(found->second.begin(), found->second.end());
         }
       }
     });
+    for (SymbolId symbol : reduced) {
+      symbols.erase(symbol);
+    }
     return symbols;
   }
 
