@@ -102,6 +102,11 @@ ETC_DEVICE bool FetchMissing(Vec4& words, const u32* address) {
   return missing;
 }
 
+/// Whether any lane of a warp has this, the same for all of them. A loop that fetches what is
+/// missing ends for all lanes together: where some left it alone, the compiler would make a second,
+/// slow way of each shuffle behind it.
+ETC_DEVICE bool AnyLane(bool value) { return __any_sync(0xffffffffu, value); }
+
 /// Stores element i with the rounding of its type. Where `to` is flagged, the lanes 2j and 2j + 1
 /// store the neighbours i and i + 1 together, i even.
 template <class T>

@@ -63,12 +63,13 @@ struct AttentionCombine {
   }
 
   /// The same of flagged records, by a whole warp. All of a batch of splits is fetched at once:
-  /// each lane has its own element of every split, and the scores of one split.
+  /// each lane has its own element of every split, and the scores of one split. What is there is
+  /// joined even while something is missing, which brings the code into the instruction cache.
   static ETC_DEVICE float Join(Flagged<float> record, int splits, int d) {
     constexpr int kBatch = 16;
     constexpr u32 kAll = 0xffffffffu;
     int mine = int(threadIdx.x) % kBatch;
-    float top = -1e30f, sum = 0, weight = 0;  // finite: a whole batch of splits may be empty
+    float old_top = -1e30f, old_sum = 0, old_weight = 0;  // finite: all of a batch may be empty
 #pragma unroll 1
     for (int first = 0; first < splits; first += kBatch) {
       Flagged<float> records = record + i64(first) * kRecord;
@@ -80,37 +81,41 @@ struct AttentionCombine {
       for (int s = 0; s < kBatch; ++s) {
         values[s] = first + s < splits ? 0 : ToFlagged(0);
       }
-      bool missing = true;
-      while (missing) {
-        missing = FetchMissing(score, records.Word(mine * kRecord + kDim));
-        missing |= FetchMissing(exponentials, records.Word(mine * kRecord + kDim + 1));
+      float top, sum, weight;
+      bool missing;
+      do {
+        FetchMissing(score, records.Word(mine * kRecord + kDim));
+        FetchMissing(exponentials, records.Word(mine * kRecord + kDim + 1));
 #pragma unroll
         for (int s = 0; s < kBatch; ++s) {
-          missing |= FetchMissing(values[s], records.Word(s * kRecord + d));
+          FetchMissing(values[s], records.Word(s * kRecord + d));
         }
-      }
-      __syncwarp();
-      score = FromFlagged(score);
-      exponentials = FromFlagged(exponentials);
-      float my_top = BitsToFloat(score);
-      float old = top;
+        missing = score == 0 || exponentials == 0;
+        float my_score = BitsToFloat(FromFlagged(score));
+        float my_weight = BitsToFloat(FromFlagged(exponentials));
+        top = my_score;
 #pragma unroll
-      for (int offset = kBatch / 2; offset > 0; offset /= 2) {
-        my_top = fmaxf(my_top, __shfl_xor_sync(kAll, my_top, offset));
-      }
-      top = fmaxf(old, my_top);
-      float correction = Exp2((old - top) * kLog2E);
-      float my_factor = Exp2((BitsToFloat(score) - top) * kLog2E);
-      sum *= correction;
-      weight *= correction;
+        for (int offset = kBatch / 2; offset > 0; offset /= 2) {
+          top = fmaxf(top, __shfl_xor_sync(kAll, top, offset));
+        }
+        top = fmaxf(old_top, top);
+        float correction = Exp2((old_top - top) * kLog2E);
+        float my_factor = Exp2((my_score - top) * kLog2E);
+        sum = old_sum * correction;
+        weight = old_weight * correction;
 #pragma unroll
-      for (int s = 0; s < kBatch; ++s) {
-        float factor = __shfl_sync(kAll, my_factor, s);
-        sum = fmaf(factor, BitsToFloat(FromFlagged(values[s])), sum);
-        weight = fmaf(factor, __shfl_sync(kAll, BitsToFloat(exponentials), s), weight);
-      }
+        for (int s = 0; s < kBatch; ++s) {
+          missing |= values[s] == 0;
+          float factor = __shfl_sync(kAll, my_factor, s);
+          sum = fmaf(factor, BitsToFloat(FromFlagged(values[s])), sum);
+          weight = fmaf(factor, __shfl_sync(kAll, my_weight, s), weight);
+        }
+      } while (AnyLane(missing));
+      old_top = top;
+      old_sum = sum;
+      old_weight = weight;
     }
-    return __fdividef(sum, weight);
+    return __fdividef(old_sum, old_weight);
   }
 };
 

@@ -105,7 +105,7 @@ struct HeadWords {
       word = Places::Has(lane) ? 0 : ToFlagged(0);
     }
     bool missing = true;
-    while (missing) {
+    while (AnyLane(missing)) {
       missing = false;
 #pragma unroll
       for (int i = 0; i < 2 * kHalfWords; ++i) {

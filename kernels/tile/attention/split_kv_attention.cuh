@@ -49,16 +49,17 @@ struct SplitAttention {
   static constexpr int kGroup = Shape::kGroup;
   static constexpr int kSlotBytes = Shape::kSlotBytes;
   static constexpr int kRecord = kDim + 2;  // of `partial`
-  // So many heads are joined at once: about one element for each thread.
-  static constexpr int kRoundHeads =
-      kGroup <= 2 || Consumer::kThreads < 4 * kDim ? 2 : Consumer::kThreads / kDim / 2 * 2;
+  // So many heads are joined at once: one element or two for each thread.
+  static constexpr int kRoundHeads = kGroup <= 2 || kDim > 128 ? 2 : 4;
   static constexpr int kRounds = DivideUp(kRoundHeads * kDim, Consumer::kThreads);
   using Records = WarpRecords<kDim, kRoundHeads, kGroup>;
 
   static_assert(Pages::kPageSize % Shape::kSlotRows == 0,
                 "a page is a multiple of what a slot holds");
+  // The records take the place of the queries, and of the new key and value.
   static constexpr int kQueryBytes = Blocks::kCount * Blocks::kHeads * kDim * 2;
-  static constexpr int kScratchBytes = kQueryBytes + 2 * kDim * 4 + Records::kBytes;
+  static constexpr int kNewBytes = kQueryBytes + 2 * kDim * 4;
+  static constexpr int kScratchBytes = kNewBytes > Records::kBytes ? kNewBytes : Records::kBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
     constexpr int window = 32;  // pages that the lanes look up at once
@@ -180,7 +181,7 @@ struct SplitAttention {
   }
   static ETC_DEVICE float* NewValue(const Consumer& consumer) { return NewKey(consumer) + kDim; }
   static ETC_DEVICE Records RecordsOf(const Consumer& consumer) {
-    return {SharedAddress(NewValue(consumer) + kDim)};
+    return {SharedAddress(consumer.scratch)};
   }
 
   /// Leaves the queries in scratch; in the split that appends, the new key and value too. A warp
@@ -303,9 +304,7 @@ struct SplitAttention {
   static ETC_DEVICE void ForElements(Consumer& consumer, const State& state, const Use& use) {
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += kRoundHeads) {
-      if (first > 0) {
-        consumer.Sync();
-      }
+      consumer.Sync();  // what was in scratch is read
       RecordsOf(consumer).Store(state, consumer, first);
       consumer.Sync();
 #pragma unroll
@@ -316,6 +315,7 @@ struct SplitAttention {
         }
       }
     }
+    consumer.Sync();
   }
 
   template <class Pointer>
