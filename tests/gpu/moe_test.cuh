@@ -1,5 +1,5 @@
 // Route, ExpertGateUp and ExpertDown behind each other, as a mixture of experts has them: the
-// loader reads behind a wait which experts are used.
+// loader reads behind a wait which experts are used. Or ChosenGateUp in the place of the first two.
 #pragma once
 
 #include <set>
@@ -12,12 +12,20 @@
 
 namespace etc::test {
 
+template <int most_rows>
 struct MoeSizes {
-  static constexpr int kMostRows = 4, kExperts = 24, kTop = 3, kPlaces = kMostRows * kTop;
+  static constexpr int kMostRows = most_rows, kExperts = 40, kTop = 3, kPlaces = kMostRows * kTop;
   static constexpr int kDepth = 512, kInner = 768, kOutputs = 64;
 };
 
-struct MoeProgram : MoeSizes {
+/// With one row, each SM chooses the experts itself.
+template <int most_rows>
+struct MoeProgram : MoeSizes<most_rows> {
+  using Sizes = MoeSizes<most_rows>;
+  using Sizes::kDepth, Sizes::kExperts, Sizes::kInner, Sizes::kMostRows, Sizes::kOutputs;
+  using Sizes::kPlaces, Sizes::kTop;
+  static constexpr bool kChosen = kMostRows == 1;
+
   struct RouteConfig {
     static constexpr i64 top = kTop, own = kExperts, max_batch = kMostRows;
     static constexpr bool renormalise = true;
@@ -32,8 +40,8 @@ struct MoeProgram : MoeSizes {
     float* weight;
   };
   struct GemmConfig {
-    static constexpr i64 rows = 16, max_batch = kMostRows;
-    static constexpr bool norm = true;
+    static constexpr i64 rows = 16, max_batch = kMostRows, top = kTop, own = kExperts;
+    static constexpr bool norm = true, renormalise = true;
     static constexpr float eps = 1e-6f;
   };
   struct DownConfig {
@@ -44,9 +52,12 @@ struct MoeProgram : MoeSizes {
     i64 x_0;
     static constexpr i64 x_1 = kDepth;
     const bf16* norm;
-    const i32* used;
+    const float* logits;
+    i64 logits_0;
+    static constexpr i64 logits_1 = kExperts;
+    i32* used;
     static constexpr i64 used_0 = kPlaces;
-    const i32* n_used;
+    i32* n_used;
     const float* weight;
     static constexpr i64 weight_1 = kPlaces;
     const bf16* w_gate;
@@ -68,7 +79,8 @@ struct MoeProgram : MoeSizes {
     bf16* y;
   };
   using Routing = Route<RouteConfig, RouteArgs>;
-  using Up = ExpertGateUp<GemmConfig, UpArgs>;
+  using Up = typename Choose<kChosen, ChosenGateUp<GemmConfig, UpArgs>,
+                             ExpertGateUp<GemmConfig, UpArgs>>::type;
   using Down = ExpertDown<DownConfig, DownArgs>;
   static constexpr int kSlotBytes =
       Up::kSlotBytes > Down::kSlotBytes ? Up::kSlotBytes : Down::kSlotBytes;
@@ -83,27 +95,33 @@ struct MoeProgram : MoeSizes {
   RouteArgs route;
   UpArgs up;
   DownArgs down;
-  u32* routed;  // how many launches have: what the loader waits for
+  u32* routed;  // how many launches have their list of experts: what the loader waits for
   u32 launch;
 
-  ETC_DEVICE void Load(Loader& loader) const {
+  ETC_DEVICE void AwaitList(Loader& loader) const {
     if (loader.lane == 0) {
       while (LoadAcquire(routed) < launch) {
         PollAgain();
       }
     }
     loader.Sync();
+  }
+  ETC_DEVICE void Load(Loader& loader) const {
+    if constexpr (!kChosen) {
+      AwaitList(loader);
+    }
     if (HasTask(kUpTasks, 1)) {
-      Up::Source source(loader, up);
+      typename Up::Source source(loader, up);
       Share(kUpTasks, 1, [&](int t) { source.Load(loader, up, t / kBlocks, t % kBlocks); });
     }
     if (HasTask(kDownTasks, 1 + kUpTasks)) {
-      Down::Source source(loader, down);
+      AwaitList(loader);
+      typename Down::Source source(loader, down);
       Share(kDownTasks, 1 + kUpTasks, [&](int m) { source.Load(loader, down, m); });
     }
   }
   ETC_DEVICE void Consume(Consumer& consumer, const Events& events) const {
-    Share(1, 0, [&](int) {
+    Share(kChosen ? 0 : 1, 0, [&](int) {
       Routing op(consumer, route);
       op.Run(consumer, route, 0);
       events.Notify(consumer, 0, 1);
@@ -112,7 +130,9 @@ struct MoeProgram : MoeSizes {
       }
     });
     if (HasTask(kUpTasks, 1)) {
-      events.Wait(consumer, 0, 1);
+      if constexpr (!kChosen) {
+        events.Wait(consumer, 0, 1);
+      }
       Up op(consumer, up);
       Share(kUpTasks, 1, [&](int t) { op.Run(consumer, up, t / kBlocks, t % kBlocks); });
     }
@@ -124,14 +144,17 @@ struct MoeProgram : MoeSizes {
   }
   ETC_DEVICE void Reduce(EpilogueWarp& epilogue_warp, const Events& events) const {
     if (HasTask(kUpTasks, 1)) {
-      Up::Reduction reduction(epilogue_warp, up);
+      typename Up::Reduction reduction(epilogue_warp, up);
       Share(kUpTasks, 1, [&](int t) {
         reduction.Run(epilogue_warp, up, t / kBlocks, t % kBlocks);
         events.Notify(epilogue_warp, 1, 1);
+        if (kChosen && t == 0 && epilogue_warp.lane == 0) {
+          AddRelease(routed, 1);
+        }
       });
     }
     if (HasTask(kDownTasks, 1 + kUpTasks)) {
-      Down::Reduction reduction(epilogue_warp, down);
+      typename Down::Reduction reduction(epilogue_warp, down);
       Share(kDownTasks, 1 + kUpTasks, [&](int m) { reduction.Run(epilogue_warp, down, m); });
     }
   }
@@ -149,8 +172,9 @@ inline std::vector<bf16> InTilesOf8x32(const std::vector<bf16>& plain, int rows,
   return tiled;
 }
 
-inline void TestMoeOf(int rows, Report& report) {
-  using P = MoeProgram;
+template <int most_rows>
+void TestMoeOf(int rows, Report& report) {
+  using P = MoeProgram<most_rows>;
   Random random(uint64_t(40 + rows));
   std::vector<float> logits(size_t(rows) * P::kExperts);
   for (float& value : logits) {
@@ -221,8 +245,9 @@ inline void TestMoeOf(int rows, Report& report) {
     y.Fill(0xff);
     P program;
     program.route = {d_logits.data(), rows, d_used.data(), d_number.data(), d_weight.data()};
-    program.up = {d_x.data(),      rows,          d_norm.data(), d_used.data(), d_number.data(),
-                  d_weight.data(), d_gate.data(), d_up.data(),   act.data()};
+    program.up = {d_x.data(),    rows,          d_norm.data(),   d_logits.data(),
+                  rows,          d_used.data(), d_number.data(), d_weight.data(),
+                  d_gate.data(), d_up.data(),   act.data()};
     program.down = {act.data(),        rows,    d_used.data(), d_number.data(), d_down.data(),
                     d_residual.data(), y.data()};
     program.routed = routed.data();
@@ -234,15 +259,17 @@ inline void TestMoeOf(int rows, Report& report) {
     different += !SameBits(y.Read(), first) || !SameBits(d_used.Read(), used) ||
                  d_number.Read()[0] != i32(all.size());
   }
-  std::string name = "experts, " + std::to_string(rows) + " rows";
+  std::string name =
+      "experts, " + std::to_string(rows) + " rows of at most " + std::to_string(most_rows);
   report.Check(different == 0, name + ": " + std::to_string(different) + " launches wrong");
   report.CheckClose(first, expected, expected.size(), 0.01, 0.01 * RootMeanSquare(expected), name);
 }
 
 inline void TestMoe(Report& report) {
   for (int rows : {1, 3, 4}) {
-    TestMoeOf(rows, report);
+    TestMoeOf<4>(rows, report);
   }
+  TestMoeOf<1>(1, report);
 }
 
 }  // namespace etc::test

@@ -6,7 +6,8 @@
 //                      used experts one behind the other
 //   k of a ring slot   512 of one expert; the last of an expert may have fewer
 //   activations        from L2, those of the next expert on their way: of more, registers would
-//                      have to be spilled. An expert's rows are one piece of memory
+//                      have to be spilled. An expert's rows are one piece of memory. Of one row
+//                      those of eight experts are on their way, in the lanes that else have rows
 //
 // Config: as SkinnyGemm's; the epilogue is 'residual, or instead 'send or 'send_to_owner, which
 // send the sum to all ranks or to the column's owner. Args: x [U, B, F], used [U], n_used [1], w
@@ -25,6 +26,8 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   using Shape = SkinnyGemmShape<Config, View>;
   using X = typename Shape::X;
   static_assert(Shape::kHeld, "the activations of one expert fit into registers");
+  static constexpr bool kOneRow = int(Config::max_batch) == 1;
+  static constexpr int kColumns = 8;  // of the tensor core instruction, for rows of x
 
  public:
   using Sums = typename Base::Sums;
@@ -36,6 +39,21 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
   /// The sums of a task's rows over the slices of k that this warp has of each of `number` views.
   template <class ViewOf>
   ETC_DEVICE void SumTask(Consumer& consumer, int number, const ViewOf& view, Sums& sums) {
+    if constexpr (kOneRow) {
+#pragma unroll 1
+      for (int first = 0; first < number; first += kColumns) {
+        View places = view(first);  // as if they were rows
+        places.x_0 = min(kColumns, number - first);
+        SumPlaces(consumer, places, sums);
+      }
+    } else {
+      SumRows(consumer, number, view, sums);
+    }
+  }
+
+ private:
+  template <class ViewOf>
+  ETC_DEVICE void SumRows(Consumer& consumer, int number, const ViewOf& view, Sums& sums) {
     Vec4 x[Shape::kAllBlocks][Shape::kTiles];
     if (number > 0) {
       Start(consumer, view(0), x);
@@ -59,7 +77,55 @@ class ExpertSumLoop : SkinnyMainLoop<Config, View> {
     }
   }
 
- private:
+  /// The sums over places that each have a group of lanes for their row. What is multiplied comes
+  /// from the place's lanes, into all columns; nobody looks at those behind the first.
+  ETC_DEVICE void SumPlaces(Consumer& consumer, const View& places, Sums& sums) {
+    Vec4 x[Shape::kAllBlocks][Shape::kTiles];
+    Start(consumer, places, x);
+#pragma unroll 1
+    for (int place = 0; place < int(places.x_0); ++place) {
+      if constexpr (Shape::kFlagged) {
+        AwaitPlace(consumer, places, place, x);
+      }
+      int from = place * 4 + Base::Quad();
+#pragma unroll
+      for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+        Vec4 weights[Shape::kBlocks][2];
+        u32 read = Base::LoadWeights(consumer, chunk, weights);
+        Vec4 row[Shape::kBlocks][Shape::kTiles];
+#pragma unroll
+        for (int block = 0; block < X::Blocks(chunk); ++block) {
+          row[block][0] = FromLane(x[chunk * Shape::kBlocks + block][0], from);
+          if constexpr (Shape::kFlagged) {
+            row[block][0] = FromFlagged(row[block][0]);
+          }
+        }
+        Base::MultiplyChunk(chunk, weights, row, sums[0]);
+        consumer.Release(read);
+      }
+    }
+  }
+  /// Those of the places behind are fetched again, too, as most of them are there by then.
+  ETC_DEVICE void AwaitPlace(const Consumer& consumer, const View& places, int place,
+                             Vec4 (*x)[Shape::kTiles]) const {
+    auto is_missing = [&] {
+      bool missing = false;
+#pragma unroll
+      for (int block = 0; block < Shape::kAllBlocks; ++block) {
+        missing |= IsMissing(x[block][0]);
+      }
+      return missing && Base::Group() == place;
+    };
+    while (AnyLane(is_missing())) {
+      Base::x_.template Fetch<Shape::kAllBlocks>(consumer, places, 0, x);
+    }
+  }
+  static ETC_DEVICE Vec4 FromLane(const Vec4& words, int lane) {
+    constexpr u32 kAll = 0xffffffffu;
+    return {__shfl_sync(kAll, words.x, lane), __shfl_sync(kAll, words.y, lane),
+            __shfl_sync(kAll, words.z, lane), __shfl_sync(kAll, words.w, lane)};
+  }
+
   ETC_DEVICE void Start(const Consumer& consumer, const View& view,
                         Vec4 (*x)[Shape::kTiles]) const {
     if constexpr (Shape::kFlagged) {

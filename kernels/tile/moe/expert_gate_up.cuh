@@ -6,12 +6,18 @@
 //   places             those from n_used on have no expert: their outputs are 0, and no weight
 //   moves
 //
+// ExpertGateUp reads which experts these are. ChosenGateUp chooses them itself for its only row, of
+// the router's logits, in the loader and in the epilogue warp of each SM, and task (0, 0) writes
+// down the choice.
+//
 // Config: as SkinnyGemm's; rows is 16, the epilogue is given. Args: x [B, K], norm [K], used [U],
-// n_used [1], weight f32 [B, U], w_gate and w_up [E, F, K] in tiles, y [U, B, F].
+// n_used [1], weight f32 [B, U], w_gate and w_up [E, F, K] in tiles, y [U, B, F]. ChosenGateUp's
+// Config has top, renormalise and own as Route's, and its Args have logits f32 [B, E] besides.
 #pragma once
 
 #include "arch/sm90/runs.cuh"
 #include "tile/gemm/skinny_gemm.cuh"
+#include "tile/moe/chosen_experts.cuh"
 #include "tile/moe/used_experts.cuh"
 
 namespace etc {
@@ -23,7 +29,7 @@ struct weighted_silu_mul : EpilogueBase {
   static constexpr bool kReadsPlain = Args::kReadsPlain;
   template <int run, class Args>
   static ETC_DEVICE auto Operand(const Args& args, i64 b, i64) {
-    return ReadRun<1>(args.weight, b * Args::kPlaces + args.place);
+    return args.weight.Of(b);
   }
   template <class Args, int run, class T>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[2][run],
@@ -71,8 +77,78 @@ class ReadyMainLoop : public SkinnyMainLoop<Config, Args> {
   }
 };
 
+/// Experts that are read, as each role gets them.
 template <class Config, class Args>
-class ExpertGateUp {
+struct ListedGateUpChoice {
+  using Experts = UsedExperts<Args>;
+  static constexpr bool kReadsPlain =
+      !IsFlagged<decltype(Args::weight)>::value || !IsFlagged<decltype(Args::n_used)>::value;
+
+  /// The weight at a place, of each row.
+  struct Weight {
+    decltype(Args::weight) from;
+    int place;
+    ETC_DEVICE Weight(const Args& args, int at) : from(args.weight), place(at) {}
+    ETC_DEVICE auto Of(i64 b) const { return ReadRun<1>(from, b * Args::weight_1 + place); }
+  };
+  /// The epilogue warp's side, made once in a share.
+  struct Epilogue {
+    int number;
+    ETC_DEVICE Epilogue(const EpilogueWarp&, const Args& args)
+        : number(int(ReadWord(args.n_used, 0))) {}
+    template <class View>
+    ETC_DEVICE void SetWeight(const EpilogueWarp&, View&) const {}
+    ETC_DEVICE void Store(const EpilogueWarp&, const Args&) const {}
+  };
+};
+
+/// Experts that each SM chooses itself.
+template <class Config, class Args>
+struct OwnGateUpChoice {
+  using Experts = ChosenExperts<Config, Args>;
+  static constexpr bool kReadsPlain = !IsFlagged<decltype(Args::logits)>::value;
+
+  /// The weight of the only row.
+  struct Weight {
+    struct Operand {
+      float value;
+      ETC_DEVICE void Get(float (&values)[1]) const { values[0] = value; }
+    };
+    float value;
+    ETC_DEVICE Weight(const Args&, int) {}
+    ETC_DEVICE Operand Of(i64) const { return {value}; }
+  };
+  class Epilogue {
+    WarpChoice<Config, Args> choice_;
+    float weight_;  // of the place that is the lane
+
+   public:
+    int number;
+    ETC_DEVICE Epilogue(const EpilogueWarp& epilogue_warp, const Args& args)
+        : choice_(args, epilogue_warp.lane),
+          weight_(choice_.MyWeight(epilogue_warp.lane)),
+          number(choice_.Number()) {}
+    template <class View>
+    ETC_DEVICE void SetWeight(const EpilogueWarp&, View& view) const {
+      view.weight.value = __shfl_sync(0xffffffffu, weight_, view.place);
+    }
+    /// Writes down what was chosen, for whoever comes behind.
+    ETC_DEVICE void Store(const EpilogueWarp& epilogue_warp, const Args& args) const {
+      int lane = epilogue_warp.lane;
+      if (lane == 0) {
+        StoreWord(args.n_used, 0, u32(number));
+      }
+      int expert = choice_.Mine(lane);
+      if (lane < int(Args::used_0)) {
+        StoreWord(args.used, lane, u32(expert));
+      }
+    }
+  };
+};
+
+template <class Config, class Args, template <class, class> class ChoiceOf>
+class GateUpOfExperts {
+  using Choice = ChoiceOf<Config, Args>;
   static constexpr int kInner = int(Args::w_gate_1);
 
   /// One expert's gate and up, as a SkinnyGemm sees them.
@@ -87,11 +163,9 @@ class ExpertGateUp {
     static constexpr i64 w_up_tile_0 = Args::w_up_tile_0, w_up_tile_1 = Args::w_up_tile_1;
     static constexpr bool w_gate_swizzle = SwizzledGate<Args>::value;
     static constexpr bool w_up_swizzle = SwizzledUp<Args>::value;
-    decltype(Args::weight) weight;
+    typename Choice::Weight weight;
     int place;
-    static constexpr i64 kPlaces = Args::weight_1;
-    static constexpr bool kReadsPlain =
-        !IsFlagged<decltype(Args::weight)>::value || !IsFlagged<decltype(Args::n_used)>::value;
+    static constexpr bool kReadsPlain = Choice::kReadsPlain;
     decltype(Args::y) y;
     static constexpr i64 y_1 = kInner;
 
@@ -101,7 +175,7 @@ class ExpertGateUp {
           norm(args.norm),
           w_gate(args.w_gate + i64(expert) * kInner * x_1),
           w_up(args.w_up + i64(expert) * kInner * x_1),
-          weight(args.weight),
+          weight(args, at),
           place(at),
           y(args.y + i64(at) * args.x_0 * kInner) {}
   };
@@ -116,14 +190,14 @@ class ExpertGateUp {
   static constexpr int kSlotBytes = Gemm::kSlotBytes;
   static constexpr int kScratchBytes = Gemm::kScratchBytes;
 
-  using Source = PlaceSource<Gemm, View, Args>;
+  using Source = PlaceSource<Gemm, View, Args, typename Choice::Experts>;
 
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int u, int m) {
     Gemm::Prefetch(consumer, View(args, 0, u), m);
   }
 
   // The activations are ready before the number of experts is waited for, which comes later.
-  ETC_DEVICE ExpertGateUp(Consumer& consumer, const Args& args) : loop_(consumer) {
+  ETC_DEVICE GateUpOfExperts(Consumer& consumer, const Args& args) : loop_(consumer) {
     loop_.Start(consumer, View(args, 0, 0));
     number_ = TakeNumberOfExperts(consumer);
   }
@@ -149,11 +223,15 @@ class ExpertGateUp {
     static constexpr int kPartialsBytes = GemmReduction::kPartialsBytes;
 
     ETC_DEVICE Reduction(EpilogueWarp& epilogue_warp, const Args& args)
-        : reduction_(epilogue_warp, View(args, 0, 0)), number_(int(ReadWord(args.n_used, 0))) {}
+        : reduction_(epilogue_warp, View(args, 0, 0)), choice_(epilogue_warp, args) {}
 
     ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int u, int m) {
       View view(args, 0, u);
-      if (u < number_) {
+      choice_.SetWeight(epilogue_warp, view);
+      if (u == 0 && m == 0) {
+        choice_.Store(epilogue_warp, args);
+      }
+      if (u < choice_.number) {
         reduction_.Run(epilogue_warp, view, m);
       } else {
         StoreZeros(epilogue_warp, view, m);
@@ -176,12 +254,21 @@ class ExpertGateUp {
     }
 
     GemmReduction reduction_;
-    int number_;
+    typename Choice::Epilogue choice_;
   };
 
  private:
   MainLoop loop_;
   int number_;
+};
+
+template <class Config, class Args>
+class ExpertGateUp : public GateUpOfExperts<Config, Args, ListedGateUpChoice> {
+  using GateUpOfExperts<Config, Args, ListedGateUpChoice>::GateUpOfExperts;
+};
+template <class Config, class Args>
+class ChosenGateUp : public GateUpOfExperts<Config, Args, OwnGateUpChoice> {
+  using GateUpOfExperts<Config, Args, OwnGateUpChoice>::GateUpOfExperts;
 };
 
 }  // namespace etc

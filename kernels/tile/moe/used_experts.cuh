@@ -6,48 +6,22 @@
 // share before the loader has read the experts, so what writes them next may follow the consumers.
 #pragma once
 
-#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/wgmma.cuh"
-#include "engine/options.cuh"
 #include "engine/roles.cuh"
+#include "tile/moe/words.cuh"
 
 namespace etc {
 
-/// A word of 4 bytes, plain or flagged, that is on its way. Plain ones come from L2: another layer
-/// may have had other data at the same place.
-template <class T>
-struct ArrivingWord {
-  u32 word;
-  ETC_DEVICE void Start(const T* from, int i, bool wanted) {
-    word = wanted ? LoadRelaxed(reinterpret_cast<const u32*>(from) + i) : 0;
+/// Hands the number of experts to the consumers, in a slot that all lanes have acquired.
+ETC_DEVICE void HandNumberOfExperts(Loader& loader, u32 slot, int number) {
+  if (loader.lane == 0) {
+    StoreShared(slot, u32(number));
+    WgmmaSharedFence();  // the slot's next data come by the async proxy
   }
-  ETC_DEVICE u32 Finish(const T*, int) const { return word; }
-};
-template <class T>
-struct ArrivingWord<Flagged<T>> {
-  u32 word;
-  ETC_DEVICE void Start(Flagged<T> from, int i, bool wanted) {
-    word = wanted ? 0 : ToFlagged(0);
-    FetchMissing(word, from.Word(u32(i)));
-  }
-  ETC_DEVICE u32 Finish(Flagged<T> from, int i) {
-    while (FetchMissing(word, from.Word(u32(i)))) {
-    }
-    return FromFlagged(word);
-  }
-};
-template <class T>
-struct ArrivingWord<const T*> : ArrivingWord<T> {};
-template <class T>
-struct ArrivingWord<T*> : ArrivingWord<T> {};
-
-/// Element i, of `int` or `float` bits.
-template <class Pointer>
-ETC_DEVICE u32 ReadWord(Pointer from, int i) {
-  ArrivingWord<Pointer> arriving;
-  arriving.Start(from, i, true);
-  return arriving.Finish(from, i);
+  loader.Sync();
+  loader.Expect(0);
+  loader.Advance();
 }
 
 /// The loader's side, for all lanes. Made once in a share, after its waits.
@@ -70,17 +44,9 @@ class UsedExperts {
     number_ = int(number.Finish(args.n_used, 0));
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
-      experts_[i] = i * 32 + loader.lane < kPlaces
-                        ? int(words[i].Finish(args.used, i * 32 + loader.lane))
-                        : 0;
+      experts_[i] = int(words[i].Finish(args.used, i * 32 + loader.lane));
     }
-    if (loader.lane == 0) {
-      StoreShared(slot, u32(number_));
-      WgmmaSharedFence();  // the slot's next data come by the async proxy
-    }
-    loader.Sync();
-    loader.Expect(0);
-    loader.Advance();
+    HandNumberOfExperts(loader, slot, number_);
   }
 
   ETC_DEVICE int Number() const { return number_; }
@@ -100,8 +66,9 @@ class UsedExperts {
 };
 
 /// The loader of tasks (u, m): Gemm's task m with the expert at place u, where there is one.
-/// View(args, expert, place) is what that looks like to Gemm.
-template <class Gemm, class View, class Args>
+/// View(args, expert, place) is what that looks like to Gemm, and Experts says which experts these
+/// are.
+template <class Gemm, class View, class Args, class Experts = UsedExperts<Args>>
 class PlaceSource {
  public:
   ETC_DEVICE PlaceSource(Loader& loader, const Args& args) : experts_(loader, args) {}
@@ -112,7 +79,7 @@ class PlaceSource {
   }
 
  private:
-  UsedExperts<Args> experts_;
+  Experts experts_;
 };
 
 /// The consumers' side: how many experts are used, once in a share, by each warp.
