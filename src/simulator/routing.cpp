@@ -29,8 +29,9 @@ struct Sizes {
 /// how many it takes.
 class ChoiceFinder : BodyVisitor {
  public:
-  ChoiceFinder(const Sizes& sizes, const Device& device)
-      : BodyVisitor(sizes.module), sizes_(sizes), axes_(device.tasks) {
+  /// Around the body are the axes of the tasks, or none where all tasks choose the same.
+  ChoiceFinder(const Sizes& sizes, const Device& device, std::vector<Axis> axes)
+      : BodyVisitor(sizes.module), sizes_(sizes), axes_(std::move(axes)) {
     VisitBlock(device.body);
   }
   int64_t times = 0, of = 0, takes = 0;
@@ -56,8 +57,8 @@ class ChoiceFinder : BodyVisitor {
   std::vector<Axis> axes_;  // of the tasks, and of the loops around
 };
 
-/// Which parameters a body reads at an expert: at what it has read from a list, or where data give
-/// an expert its tasks, at a coordinate.
+/// Which parameters a body reads at an expert: at what it has read from a list or has chosen
+/// itself, or where data give an expert its tasks, at a coordinate.
 class ExpertReads : BodyVisitor {
  public:
   ExpertReads(const Sizes& sizes, const Device& device, int64_t experts)
@@ -86,6 +87,23 @@ class ExpertReads : BodyVisitor {
     }
     inside();
   }
+  /// An integer that is counted over all experts is one that the body has chosen.
+  void OnLet(const Let& let) override {
+    if (KindOf(module_, let.value) != ValueKind::Int) {
+      return;
+    }
+    VisitExprs(module_, let.value, [&](ExprId id) {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
+      const auto* reduce = std::get_if<Reduce>(&module_.exprs[id]);
+      bool counts = reduce != nullptr &&
+                    std::any_of(reduce->axes.begin(), reduce->axes.end(), [&](const Axis& axis) {
+                      return sizes_.Of(axis.hi) - sizes_.Of(axis.lo) == experts_;
+                    });
+      if (counts || (ref != nullptr && chosen_.contains(ref->symbol))) {
+        chosen_.insert(let.symbol);
+      }
+    });
+  }
   void OnElement(const BodyElement& element) override {
     const Tensor& tensor = module_.tensors[element.tensor];
     if (element.IsWrite() || tensor.kind != TensorKind::Param || tensor.shape.size() < 2) {
@@ -97,8 +115,9 @@ class ExpertReads : BodyVisitor {
       const auto* ref = std::get_if<SymbolRef>(&index);
       bool listed = load != nullptr && module_.tensors[load->tensor].value_hi &&
                     sizes_.Of(module_.tensors[load->tensor].value_hi) == experts_;
-      if (sizes_.Of(tensor.shape[axis]) == experts_ &&
-          (listed || (ref != nullptr && coordinates_.contains(ref->symbol)))) {
+      bool named =
+          ref != nullptr && (coordinates_.contains(ref->symbol) || chosen_.contains(ref->symbol));
+      if (sizes_.Of(tensor.shape[axis]) == experts_ && (listed || named)) {
         tensors.insert(element.tensor);
         if (listed) {
           places.insert(places.end(), load->indices.begin(), load->indices.end());
@@ -110,7 +129,7 @@ class ExpertReads : BodyVisitor {
   const Sizes& sizes_;
   const Module& module_;
   int64_t experts_;
-  std::set<SymbolId> coordinates_;
+  std::set<SymbolId> coordinates_, chosen_;
 };
 
 /// The same on every machine.
@@ -150,10 +169,12 @@ bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const 
                 RoutingCost* found) {
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto& share = std::get<Share>(module.nodes[calls[i].share]);
-    ChoiceFinder choice(sizes, module.devices[share.callee]);
+    const Device& device = module.devices[share.callee];
+    ChoiceFinder choice(sizes, device, device.tasks);
     if (choice.of > 1 && choice.takes > 0) {
+      bool reads_experts = !ExpertReads(sizes, device, choice.of).tensors.empty();
       found->router = i;
-      found->tokens = choice.times;
+      found->tokens = reads_experts ? ChoiceFinder(sizes, device, {}).times : choice.times;
       found->chosen = choice.takes;
       found->experts = choice.of;
       return true;
