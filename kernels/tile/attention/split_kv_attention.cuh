@@ -315,7 +315,7 @@ struct SplitAttention {
         }
       }
     }
-    consumer.Sync();
+    consumer.Sync();  // the next task's queries take the place of the records
   }
 
   template <class Pointer>

@@ -79,16 +79,19 @@ class WarpChoice {
 template <class Config, class Args>
 class ChosenExperts {
  public:
+  // The slot comes first, as there is time until the logits are known.
   ETC_DEVICE ChosenExperts(Loader& loader, const Args& args)
-      : slot_(loader.Acquire()), choice_(args, loader.lane) {
-    HandNumberOfExperts(loader, slot_, choice_.Number());
-  }
+      : ChosenExperts(loader, args, loader.Acquire()) {}
 
   ETC_DEVICE int Number() const { return choice_.Number(); }
   ETC_DEVICE int At(int place) const { return choice_.At(place); }
 
  private:
-  u32 slot_;
+  ETC_DEVICE ChosenExperts(Loader& loader, const Args& args, u32 slot)
+      : choice_(args, loader.lane) {
+    HandNumberOfExperts(loader, slot, choice_.Number());
+  }
+
   WarpChoice<Config, Args> choice_;
 };
 

@@ -97,7 +97,7 @@ struct ListedGateUpChoice {
     ETC_DEVICE Epilogue(const EpilogueWarp&, const Args& args)
         : number(int(ReadWord(args.n_used, 0))) {}
     template <class View>
-    ETC_DEVICE void SetWeight(const EpilogueWarp&, View&) const {}
+    ETC_DEVICE void SetWeight(View&) const {}
     ETC_DEVICE void Store(const EpilogueWarp&, const Args&) const {}
   };
 };
@@ -129,7 +129,7 @@ struct OwnGateUpChoice {
           weight_(choice_.MyWeight(epilogue_warp.lane)),
           number(choice_.Number()) {}
     template <class View>
-    ETC_DEVICE void SetWeight(const EpilogueWarp&, View& view) const {
+    ETC_DEVICE void SetWeight(View& view) const {
       view.weight.value = __shfl_sync(0xffffffffu, weight_, view.place);
     }
     /// Writes down what was chosen, for whoever comes behind.
@@ -138,9 +138,8 @@ struct OwnGateUpChoice {
       if (lane == 0) {
         StoreWord(args.n_used, 0, u32(number));
       }
-      int expert = choice_.Mine(lane);
       if (lane < int(Args::used_0)) {
-        StoreWord(args.used, lane, u32(expert));
+        StoreWord(args.used, lane, u32(choice_.Mine(lane)));
       }
     }
   };
@@ -227,7 +226,7 @@ class GateUpOfExperts {
 
     ETC_DEVICE void Run(EpilogueWarp& epilogue_warp, const Args& args, int u, int m) {
       View view(args, 0, u);
-      choice_.SetWeight(epilogue_warp, view);
+      choice_.SetWeight(view);
       if (u == 0 && m == 0) {
         choice_.Store(epilogue_warp, args);
       }

@@ -31,8 +31,8 @@ inline unsigned ParamsOf(isl_space* space) {
   return static_cast<unsigned>(isl_space_dim(space, isl_dim_param));
 }
 
-/// The first members of isl's `struct isl_basic_map`, as they are in 0.25. Basic sets
-/// have the same.
+/// The first members of isl's `struct isl_basic_map`, as they are in 0.25. Basic sets have the
+/// same.
 struct IslRows {
   int references;
   unsigned flags;

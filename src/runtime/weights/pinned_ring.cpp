@@ -50,7 +50,7 @@ Status PinnedRing::Reserve(size_t buffers, int64_t bytes) {
                                         "cuStreamCreate", &stream));
   }
   const size_t all = PlacePieces(static_cast<size_t>(bytes));
-  ring_bytes_ = std::min(buffers, (all + buffer_bytes_ - 1) / buffer_bytes_) * buffer_bytes_;
+  ring_bytes_ = std::min(buffers * buffer_bytes_, RoundUp(all, buffer_bytes_));
   room_ = ring_bytes_;
   const size_t room = ring_bytes_ + kHugePage;
   void* mapping = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
