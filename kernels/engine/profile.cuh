@@ -1,5 +1,5 @@
 // What the roles of a CTA do, written down by one thread of each. A record takes one store that
-// nobody waits for; what a role keeps between two records is in shared memory, not in registers.
+// nobody waits for.
 #pragma once
 
 #include "arch/common/types.cuh"
@@ -10,78 +10,58 @@
 
 namespace etc {
 
-/// Of one role.
+/// Of one role. All its threads count the records, as one register of the warp serves them all.
 struct Recorder {
   int role;
+  ProfileRecord* next;
+  i32 room;  // in records; less than zero where some had none
 
   template <class Role>
   ETC_DEVICE Recorder(const Role& self, int which, void* profile, i64 records, i64 sm)
-      : role(which) {
-    if (self.thread == 0) {
-      const u64 first = u64(RecordsOf(ProfileOf(profile, records, sm), records, which));
-      StoreState({u32(first), u32(first >> 32), u32(records), Ticks()});
-    }
+      : role(which),
+        next(RecordsOf(ProfileOf(profile, records, sm), records, which)),
+        room(i32(records)) {
+    Skip(self);
   }
 
   /// The next span begins now, and not where the one in front of it has ended.
   template <class Role>
-  ETC_DEVICE void Skip(const Role& self) const {
-    if (self.thread == 0) {
-      StoreShared(ProfileState::Begun(role), Ticks());
-    }
+  ETC_DEVICE void Skip(const Role& self) {
+    EndSignal(self, ProfileRecord::kNothing);
   }
-  /// A wait or a notify ends now, and the next span begins. When that was takes no register.
+  /// A wait or a notify ends now, and the next span begins.
   template <class Role>
-  ETC_DEVICE void EndSignal(const Role& self, u64 what) const {
-    if (self.thread == 0) {
-      Vec4 next = LoadState();
-      Store(next, Ticks(), what);
-      StoreState(next);
+  ETC_DEVICE void EndSignal(const Role& self, u64 what) {
+    if (self.thread == 0 && room > 0) {
+      Store(0, what);
     }
+    Count();
   }
-  /// A task ends now. A second record says what the role waited inside of it.
+  /// A task ends now, and the next span begins.
   template <class Role>
-  ETC_DEVICE void EndTask(const Role& self, u64 what) const {
-    if (self.thread == 0) {
-      Vec4 next = LoadState();
-      Store(next, Ticks(), what);
-      const u32 waited = LoadSharedWord(ProfileState::Waited(role));
-      const u32 inside = waited - LoadSharedWord(ProfileState::WaitedBefore(role));
-      if (inside != 0) {
-        Put(next, {inside, 0, u32(ProfileRecord::kInside), 0});
-        StoreShared(ProfileState::WaitedBefore(role), waited);
-      }
-      StoreState(next);
+  ETC_DEVICE void EndTask(const Role& self, u64 what) {
+    if (self.thread == 0 && room > 0) {
+      Store(LoadSharedWord(ProfileState::Waited(role)), what);
     }
+    Count();
   }
 
   /// At the end of the role.
   template <class Role>
   ETC_DEVICE void Close(const Role& self, void* profile, i64 records, i64 sm) const {
     if (self.thread == 0) {
-      ProfileHeader* header = ProfileOf(profile, records, sm);
-      const i32 room = i32(LoadState().z);
-      header->lost[role] = room < 0 ? u32(-room) : 0;
+      ProfileOf(profile, records, sm)->lost[role] = room < 0 ? u32(-room) : 0;
       StoreShared(ProfileState::Ended(role), 1u);
     }
   }
 
  private:
-  ETC_DEVICE Vec4 LoadState() const { return LoadShared(ProfileState::Of(role)); }
-  ETC_DEVICE void StoreState(Vec4 state) const { StoreShared(ProfileState::Of(role), state); }
-  static ETC_DEVICE void Store(Vec4& next, u32 now, u64 what) {
-    Put(next, {next.w, now, u32(what), u32(what >> 32)});
-    next.w = now;
+  ETC_DEVICE void Store(u32 waited, u64 what) const {
+    StoreStreaming(next, {Ticks(), waited, u32(what), u32(what >> 32)});
   }
-  static ETC_DEVICE void Put(Vec4& next, Vec4 record) {
-    u64 address = u64(next.y) << 32 | next.x;
-    if (i32(next.z) > 0) {
-      StoreStreaming(reinterpret_cast<void*>(address), record);
-    }
-    address += sizeof(ProfileRecord);
-    next.x = u32(address);
-    next.y = u32(address >> 32);
-    --next.z;
+  ETC_DEVICE void Count() {
+    ++next;
+    --room;
   }
 };
 

@@ -18,12 +18,14 @@ struct ProfileHeader {
 };
 static_assert(sizeof(ProfileHeader) == 64, "the runtime reads it");
 
-/// A span, or what a role waited inside of the one before it. Behind the last one stand zeros.
+/// The end of a span, which began where the one in front of it ended. Behind the last one stand
+/// zeros.
 struct ProfileRecord {
-  static constexpr u64 kInside = 0xffff;  // in `what`: begin and end are ticks that were waited
+  static constexpr u64 kNothing = 0xffff;  // in `what`: what ends here is no span
 
-  u32 begin, end;  // ticks
-  u64 what;        // which span of the kernel, counted from 1, in 16 bits, and its fields
+  u32 end;     // ticks
+  u32 waited;  // of a task: ticks that the role has waited so far at the barriers between roles
+  u64 what;    // which span of the kernel, counted from 1, in 16 bits, and its fields
 };
 static_assert(sizeof(ProfileRecord) == 16, "a record is one store");
 
@@ -39,12 +41,12 @@ ETC_DEVICE ProfileRecord* RecordsOf(ProfileHeader* header, i64 records, int role
   return reinterpret_cast<ProfileRecord*>(header + 1) + role * records;
 }
 
-/// A number in `bits` bits of `what` from `shift` on: all ones where they do not hold it.
-template <int shift, int bits>
+/// A number in `bits` bits of `what`: all ones where they do not hold it.
+template <int bits>
 ETC_DEVICE u64 ProfileField(i64 value) {
   constexpr u64 most = (u64(1) << bits) - 1;
   const u64 number = u64(value);
-  return (number < most ? number : most) << shift;
+  return number < most ? number : most;
 }
 
 }  // namespace etc

@@ -16,20 +16,15 @@ namespace etc {
 /// At the end of the launch's shared memory.
 struct ProfileState {
   static constexpr int kRoles = 3;
-  static constexpr int kAll = 128;
-  static constexpr int kWaits = 80;  // a byte for each warp: whether it waits
+  static constexpr int kAll = 64;
+  static constexpr int kWaits = 16;  // a byte for each warp: whether it waits
   static constexpr int kWarps = ETC_CONSUMER_WARPS + 4;
-  static constexpr int kEnded = 112;  // a word for each role: whether it has ended
-  static_assert(kRoles * 24 <= kWaits && kWaits + kWarps <= kEnded, "the parts do not overlap");
+  static constexpr int kEnded = 48;  // a word for each role: whether it has ended
+  static_assert(kRoles * 4 <= kWaits && kWaits + kWarps <= kEnded, "the parts do not overlap");
 
   static ETC_DEVICE u32 Begin() { return EndOfShared(kAll); }
-  /// 16 bytes: where the role's next record goes, how many there is room for, and when its task
-  /// began.
-  static ETC_DEVICE u32 Of(int role) { return Begin() + role * 16; }
-  static ETC_DEVICE u32 Begun(int role) { return Of(role) + 12; }
-  /// The ticks that the role has waited: those counted so far, and those when its task began.
-  static ETC_DEVICE u32 Waited(int role) { return Begin() + kRoles * 16 + role * 8; }
-  static ETC_DEVICE u32 WaitedBefore(int role) { return Waited(role) + 4; }
+  /// The ticks that a role has waited so far.
+  static ETC_DEVICE u32 Waited(int role) { return Begin() + role * 4; }
   static ETC_DEVICE u32 Waits(int warp) { return Begin() + kWaits + warp; }
   /// The warp whose waits are those of a role: its first.
   static ETC_DEVICE constexpr int WarpOf(int role) {

@@ -31,15 +31,25 @@ std::optional<int> RecordsOf(Role role) {
 
 std::string SpanWord(const KernelScope& scope, size_t span) {
   constexpr size_t kSpanBits = 16;
-  std::string word = fmt::format("u64({})", span + 1);
+  constexpr size_t kWordBits = 32;
+  const std::vector<RaisedField>& fields = scope.raised().spans[span].fields;
+  size_t bits = kSpanBits;
+  for (const RaisedField& field : fields) {
+    bits += field.bits;
+  }
+  // On a GPU, shifts of 64 bits take several instructions each.
+  const char* type = bits <= kWordBits ? "u32" : "u64";
+  std::string word = fmt::format("{}({})", type, span + 1);
   size_t shift = kSpanBits;
-  for (const RaisedField& field : scope.raised().spans[span].fields) {
+  for (const RaisedField& field : fields) {
     std::string value =
         std::visit(Overloaded{[&](SymbolId id) { return CxxName(scope.module(), id); },
                               [&](ExprId id) { return CxxExpr(scope, id); }},
                    field.value);
-    word += field.fits ? fmt::format(" | u64({}) << {}", value, shift)
-                       : fmt::format(" | ProfileField<{}, {}>({})", shift, field.bits, value);
+    if (!field.fits) {
+      value = fmt::format("ProfileField<{}>({})", field.bits, value);
+    }
+    word += fmt::format(" | {}({}) << {}", type, value, shift);
     shift += field.bits;
   }
   return word;

@@ -11,30 +11,28 @@ struct Recorder {
   ProfileHeader* header;
   ProfileRecord* next;
   ProfileRecord* end;
-  u32 begun = Ticks();  // of the next span
 
-  Recorder(const Consumer&, int role, void* profile, i64 records, i64 sm)
+  Recorder(const Consumer& self, int role, void* profile, i64 records, i64 sm)
       : header(ProfileOf(profile, records, sm)),
         next(RecordsOf(header, records, role)),
         end(next + records) {
     header->sm = u32(sm);
     header->begun = Nanoseconds();
+    Skip(self);
   }
   void Close(const Consumer&, void*, i64, i64) const {}
 
   /// The next span begins now, and not where the one in front of it has ended.
-  void Skip(const Consumer&) { begun = Ticks(); }
+  void Skip(const Consumer& self) { EndSignal(self, ProfileRecord::kNothing); }
   /// A span ends now, and the next one begins.
+  void EndTask(const Consumer& self, u64 what) { EndSignal(self, what); }
   void EndSignal(const Consumer&, u64 what) {
-    const u32 now = Ticks();
     if (next < end) {
-      *next++ = {begun, now, what};
+      *next++ = {Ticks(), 0, what};
     } else {
       ++header->lost[0];
     }
-    begun = now;
   }
-  void EndTask(const Consumer& self, u64 what) { EndSignal(self, what); }
 };
 
 }  // namespace etc

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 constexpr size_t kRoles = 3;
 constexpr std::array<const char*, kRoles> kRoleNames = {"consumers", "loader", "epilogue warp"};
-constexpr uint16_t kInside = 0xffff;
+constexpr uint16_t kNothing = 0xffff;
 constexpr int kSpanBits = 16;
 
 /// As kernels/engine/profile_record.cuh has them.
@@ -26,7 +26,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64, "generated code writes it");
 struct Record {
-  uint32_t begin, end;
+  uint32_t end, waited;
   uint64_t what;
 };
 static_assert(sizeof(Record) == 16, "generated code writes it");
@@ -108,53 +108,39 @@ class Reader {
     const char* at = memory_.data() + PlaceOf(launch, sm) + sizeof(Header) +
                      role * static_cast<size_t>(shape_.records) * sizeof(Record);
     // A role may begin before the moment of which the clock is known.
-    int64_t end = 0;
+    int64_t begin = 0;
     bool is_first = true;
-    size_t task = kNoTrack;  // the last span, where it is a task
+    uint32_t waited = 0;  // until the last task's end
     for (int64_t i = 0; i < shape_.records; ++i) {
       Record record;
       std::memcpy(&record, at + static_cast<size_t>(i) * sizeof record, sizeof record);
       if (record.what == 0) {
         return;
       }
-      const auto number = static_cast<uint16_t>(record.what);
-      if (number == kInside) {
-        AddInside(record, task, clock);
-        continue;
-      }
-      task = kNoTrack;
-      if (number == 0 || number > profile_.spans.size()) {
-        ++trace_.lost;
-        continue;
-      }
       // Of 32 bits of the clock, each record gives those since the one before.
-      const auto here = static_cast<uint32_t>(clock.ticks + static_cast<uint64_t>(end));
-      const int64_t next =
-          is_first ? static_cast<int32_t>(record.end - here) : end + (record.end - here);
-      const int64_t begin = next - static_cast<int64_t>(record.end - record.begin);
-      if (!is_first && begin < end) {
-        ++trace_.lost;
-        continue;
+      const auto here = static_cast<uint32_t>(clock.ticks + static_cast<uint64_t>(begin));
+      const int64_t end =
+          is_first ? static_cast<int32_t>(record.end - here) : begin + (record.end - here);
+      const auto number = static_cast<uint16_t>(record.what);
+      if (number != kNothing) {
+        if (number == 0 || number > profile_.spans.size() || is_first) {
+          ++trace_.lost;
+        } else {
+          const manifest::Span& span = profile_.spans[number - 1];
+          AddSpan(span, record.what, {clock.At(begin), clock.At(end)}, sm, role);
+          if (span.kind == manifest::Span::Kind::Task) {
+            trace::Span& task = trace_.spans.back();
+            task.data = std::min((record.waited - waited) * clock.per_tick, task.Length());
+            waited = record.waited;
+          }
+        }
       }
       is_first = false;
-      end = next;
-      const manifest::Span& span = profile_.spans[number - 1];
-      task = span.kind == manifest::Span::Kind::Task ? trace_.spans.size() : kNoTrack;
-      AddSpan(span, record, {clock.At(begin), clock.At(end)}, sm, role);
+      begin = end;
     }
   }
 
-  void AddInside(const Record& record, size_t task, const Clock& clock) {
-    if (task == kNoTrack) {
-      ++trace_.lost;
-      return;
-    }
-    trace::Span& span = trace_.spans[task];
-    span.data = std::min(record.begin * clock.per_tick, span.Length());
-    span.signals = std::min(record.end * clock.per_tick, span.Length() - span.data);
-  }
-
-  void AddSpan(const manifest::Span& span, const Record& record, std::pair<double, double> time,
+  void AddSpan(const manifest::Span& span, uint64_t what, std::pair<double, double> time,
                int64_t sm, size_t role) {
     constexpr std::array<trace::Kind, kRoles> kTasks = {trace::Kind::Task, trace::Kind::Load,
                                                         trace::Kind::Reduce};
@@ -166,7 +152,7 @@ class Reader {
     out.call = span.call;
     out.begin = time.first;
     out.end = time.second;
-    uint64_t fields = record.what >> kSpanBits;
+    uint64_t fields = what >> kSpanBits;
     size_t at = 0;
     out.name = (out.kind == trace::Kind::Load     ? "load "
                 : out.kind == trace::Kind::Reduce ? "reduce "

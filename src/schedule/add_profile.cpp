@@ -17,8 +17,9 @@ constexpr int64_t kUnknownExtent = 64;
 constexpr int64_t kPartsOfCase = 4;
 constexpr int64_t kMoreOfCase = 8;
 
-/// Counts the spans that a role of an SM may write down. The consumers write most: all waits and
-/// notifies, and each task twice where they waited inside of it.
+/// Counts the records that a role of an SM may write down. The consumers write most: all waits,
+/// tasks and notifies, where the first span begins, and where spans do not begin as the ones in
+/// front of them end.
 class SpanCounter {
  public:
   SpanCounter(Module& module, const Kernel& kernel)
@@ -41,7 +42,8 @@ class SpanCounter {
               : launches ? Apply(Intrinsic::Max, total, all)
                          : MakeAdd(module_, total, all);
     }
-    return total ? total : MakeInt(module_, 0);
+    ExprId begin = MakeInt(module_, 1);
+    return total ? MakeAdd(module_, total, begin) : begin;
   }
 
  private:
@@ -51,7 +53,8 @@ class SpanCounter {
     };
     const int64_t once =
         count(share.range_waits) + count(share.enter_waits) + count(share.leave_notifies) + 1;
-    const int64_t each = count(share.waits) + count(share.notifies) + 2;
+    const int64_t each = count(share.waits) + count(share.notifies) + 1 +
+                         static_cast<int64_t>(!share.after_waits.empty());
     ExprId tasks = MakeInt(module_, 1);
     for (const Axis& axis : share.axes) {
       tasks = MakeMul(module_, tasks, Extent(axis));

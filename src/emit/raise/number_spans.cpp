@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kFieldBits = 48;  // of a record; the other 16 say which span it is
 // At the end of the shared memory: what the roles keep between two records.
-constexpr int64_t kProfileSharedBytes = 128;
+constexpr int64_t kProfileSharedBytes = 64;
 
 class Numberer {
  public:

@@ -47,11 +47,11 @@ struct Memory {
   void Put(size_t at, T value) {
     std::memcpy(bytes.data() + at, &value, sizeof value);
   }
-  void Record(int64_t sm, size_t role, size_t place, uint32_t begin, uint32_t end, uint64_t what,
-              int64_t launch = 0) {
+  void Record(int64_t sm, size_t role, size_t place, uint32_t end, uint64_t what,
+              uint32_t waited = 0, int64_t launch = 0) {
     const size_t at = At(launch, sm) + kHeaderBytes + (role * 4 + place) * kRecordBytes;
-    Put(at, begin);
-    Put(at + 4, end);
+    Put(at, end);
+    Put(at + 4, waited);
     Put(at + 8, what);
   }
   trace::Trace Read() const { return ReadProfile(TwoSpans(), shape, bytes); }
@@ -59,15 +59,19 @@ struct Memory {
 
 constexpr uint64_t Task(uint64_t i, uint64_t j) { return 1 | i << 16 | j << 20; }
 constexpr uint64_t Wait(uint64_t i) { return 2 | i << 16; }
+constexpr uint64_t kNothing = 0xffff;
 
 }  // namespace
 
 TEST_CASE("records become spans with their fields in the text") {
   Memory memory(2);
-  memory.Record(1, 0, 0, 1010, 1020, Wait(3));
-  memory.Record(1, 0, 1, 1020, 1050, Task(3, 200));
-  memory.Record(1, 1, 0, 1005, 1030, Task(3, 200));
-  memory.Record(1, 2, 0, 1040, 1060, Task(3, 200));
+  memory.Record(1, 0, 0, 1010, kNothing);
+  memory.Record(1, 0, 1, 1020, Wait(3));
+  memory.Record(1, 0, 2, 1050, Task(3, 200));
+  memory.Record(1, 1, 0, 1005, kNothing);
+  memory.Record(1, 1, 1, 1030, Task(3, 200));
+  memory.Record(1, 2, 0, 1040, kNothing);
+  memory.Record(1, 2, 1, 1060, Task(3, 200));
   const trace::Trace read = memory.Read();
   REQUIRE(read.spans.size() == 4);
   CHECK(read.lost == 0);
@@ -84,28 +88,45 @@ TEST_CASE("records become spans with their fields in the text") {
 
 TEST_CASE("a number that did not fit is a question mark, and no argument") {
   Memory memory;
-  memory.Record(0, 0, 0, 1000, 1001, Task(15, 7));
+  memory.Record(0, 0, 0, 1000, kNothing);
+  memory.Record(0, 0, 1, 1001, Task(15, 7));
   const trace::Trace read = memory.Read();
   CHECK(read.spans.at(0).name == "@f[?, 7]");
   CHECK(read.spans.at(0).arguments.at(0).name == "j");
 }
 
-TEST_CASE("what a task waited inside goes to the task in front of the record") {
+TEST_CASE("what a task waited inside is what the role waited since its last task") {
   Memory memory;
-  memory.Record(0, 0, 0, 1000, 1100, Task(0, 0));
-  memory.Record(0, 0, 1, 30, 500, 0xffff);
+  memory.Record(0, 0, 0, 1000, kNothing);
+  memory.Record(0, 0, 1, 1100, Task(0, 0), 30);
+  memory.Record(0, 0, 2, 1110, Wait(0));
+  memory.Record(0, 0, 3, 1120, Task(1, 0), 90);
   const trace::Trace read = memory.Read();
-  REQUIRE(read.spans.size() == 1);
+  REQUIRE(read.spans.size() == 3);
   CHECK(read.spans[0].data == 30);
-  CHECK(read.spans[0].signals == 70);  // no more than the task took
+  CHECK(read.spans[1].data == 0);
+  CHECK(read.spans[2].data == 10);  // no more than the task took
   CHECK(read.lost == 0);
+}
+
+TEST_CASE("a span begins behind what is no span") {
+  Memory memory;
+  memory.Record(0, 0, 0, 1000, kNothing);
+  memory.Record(0, 0, 1, 1010, Task(0, 0));
+  memory.Record(0, 0, 2, 1040, kNothing);
+  memory.Record(0, 0, 3, 1050, Task(1, 0));
+  const trace::Trace read = memory.Read();
+  REQUIRE(read.spans.size() == 2);
+  CHECK(read.spans[1].begin == 40);
+  CHECK(read.spans[1].end == 50);
 }
 
 TEST_CASE("32 bits of a clock go on where they wrap around") {
   Memory memory;
   memory.Put(0, uint64_t{0x1'ffff'fff0});
-  memory.Record(0, 0, 0, 0xffff'fff8, 0x8, Task(0, 0));
-  memory.Record(0, 0, 1, 0x8, 0x18, Task(1, 0));
+  memory.Record(0, 0, 0, 0xffff'fff8, kNothing);
+  memory.Record(0, 0, 1, 0x8, Task(0, 0));
+  memory.Record(0, 0, 2, 0x18, Task(1, 0));
   const trace::Trace read = memory.Read();
   REQUIRE(read.spans.size() == 2);
   CHECK(read.spans[0].begin == 8);
@@ -115,15 +136,16 @@ TEST_CASE("32 bits of a clock go on where they wrap around") {
 
 TEST_CASE("records without a meaning are counted, and the others stay") {
   Memory memory;
-  memory.Record(0, 0, 0, 10, 20, 0xffff);  // no task in front of it
-  memory.Record(0, 0, 1, 1000, 1010, Task(1, 1));
-  memory.Record(0, 0, 2, 1000, 1005, 77);         // no such span
-  memory.Record(0, 0, 3, 900, 1020, Task(2, 2));  // begins in the one before
-  memory.Put(8, uint32_t{5});                     // without room
+  memory.Record(0, 0, 0, 1000, Task(0, 0));  // nothing says where it begins
+  memory.Record(0, 0, 1, 1010, Task(1, 1));
+  memory.Record(0, 0, 2, 1015, 77);  // no such span
+  memory.Record(0, 0, 3, 1020, Task(2, 2));
+  memory.Put(8, uint32_t{5});  // without room
   const trace::Trace read = memory.Read();
-  REQUIRE(read.spans.size() == 1);
+  REQUIRE(read.spans.size() == 2);
   CHECK(read.spans[0].name == "@f[1, 1]");
-  CHECK(read.lost == 8);
+  CHECK(read.spans[1].begin == 15);
+  CHECK(read.lost == 7);
 }
 
 TEST_CASE("whatever the memory holds, spans follow each other on their track") {
@@ -151,7 +173,8 @@ TEST_CASE("whatever the memory holds, spans follow each other on their track") {
 
 TEST_CASE("memory that is too short for its shape has the spans that are there") {
   Memory memory(2);
-  memory.Record(0, 0, 0, 1000, 1010, Task(1, 1));
+  memory.Record(0, 0, 0, 1000, kNothing);
+  memory.Record(0, 0, 1, 1010, Task(1, 1));
   memory.bytes.resize(memory.bytes.size() - 1);
   CHECK(memory.Read().spans.size() == 1);
   memory.bytes.clear();
@@ -160,8 +183,10 @@ TEST_CASE("memory that is too short for its shape has the spans that are there")
 
 TEST_CASE("launches of a list have parts of their own") {
   Memory memory(1, 2);
-  memory.Record(0, 0, 0, 1000, 1010, Task(0, 0), 0);
-  memory.Record(0, 0, 0, 1020, 1030, Task(1, 0), 1);
+  memory.Record(0, 0, 0, 1000, kNothing);
+  memory.Record(0, 0, 1, 1010, Task(0, 0));
+  memory.Record(0, 0, 0, 1020, kNothing, 0, 1);
+  memory.Record(0, 0, 1, 1030, Task(1, 0), 0, 1);
   const trace::Trace read = memory.Read();
   REQUIRE(read.spans.size() == 2);
   CHECK(read.tracks.size() == 1);
