@@ -26,9 +26,9 @@ struct Run {
       return edge.mechanism == Mechanism::FlagInData;
     });
     auto iterations = static_cast<double>(call.iterations);
-    chain += iterations * SlowestEdge(call, target.chain);
-    hidden += iterations * SlowestEdge(call, target.hidden);
-    streaming += iterations * SlowestEdge(call, target.streaming);
+    chain += iterations * SlowestEdge(call, target.chain, target.of_peer);
+    hidden += iterations * SlowestEdge(call, target.hidden, target.of_peer);
+    streaming += iterations * SlowestEdge(call, target.streaming, target.of_peer);
     choice.streamed_bytes += iterations * call.streamed_bytes;
     const Share& share = std::get<Share>(module.nodes[call.share]);
     paced_bytes += HasOwnThrottle(module, share) ? 0 : iterations * call.streamed_bytes;

@@ -54,8 +54,12 @@ class KernelCounter {
     const Device& callee = module_.devices[share.callee];
     for (size_t i = 0; i < share.args.size(); ++i) {
       // A tensor that is updated in place, like a KV cache, mostly holds data of earlier launches.
-      if (module_.tensors[callee.params[i]].access == Access::Out) {
+      const Tensor& param = module_.tensors[callee.params[i]];
+      if (param.access == Access::Out) {
         written_.insert(share.args[i].tensor);
+        if (param.symmetric) {
+          sent_.insert(share.args[i].tensor);
+        }
       }
     }
   }
@@ -138,7 +142,7 @@ class KernelCounter {
   }
 
   void AddEdge(const Share& share, TensorId tensor, CallCost& call) const {
-    EdgeCost edge{tensor};
+    EdgeCost edge{tensor, Mechanism::None, sent_.contains(tensor)};
     if (edges_ == Edges::Expected) {
       edge.mechanism = WillBeFlagged(tensor) ? Mechanism::FlagInData : Mechanism::Counter;
     } else if (module_.tensors[tensor].flagged) {
@@ -157,6 +161,7 @@ class KernelCounter {
   const Edges edges_;
   LaunchSizes sizes_;
   std::set<TensorId> written_;
+  std::set<TensorId> sent_;         // those that peers write
   std::set<TensorId> unflaggable_;  // that some call cannot take flagged
   std::vector<CallCost> calls_;
 };
@@ -199,12 +204,14 @@ Limit Times::Longest() const {
   return static_cast<Limit>(std::max_element(us.begin(), us.end()) - us.begin());
 }
 
-double SlowestEdge(const CallCost& call, const PerSignal& signal) {
+double SlowestEdge(const CallCost& call, const PerSignal& signal, const PerSignal& of_peer) {
   double time = 0;
   for (const EdgeCost& edge : call.edges) {
-    time = std::max(time, edge.mechanism == Mechanism::None         ? 0
-                          : edge.mechanism == Mechanism::FlagInData ? signal.flag_in_data
-                                                                    : signal.counter);
+    if (edge.mechanism != Mechanism::None) {
+      const auto kind =
+          edge.mechanism == Mechanism::FlagInData ? &PerSignal::flag_in_data : &PerSignal::counter;
+      time = std::max(time, signal.*kind * (edge.of_peers ? of_peer.*kind : 1));
+    }
   }
   return time;
 }

@@ -28,6 +28,7 @@ std::string_view Spelling(Mechanism mechanism);
 struct EdgeCost {
   TensorId tensor;
   Mechanism mechanism = Mechanism::None;
+  bool of_peers = false;  // ranks write it at each other
 };
 
 /// What sets the time.
@@ -83,8 +84,8 @@ struct CallCost {
   Times times;
 };
 
-/// The time of the slowest edge into a call.
-double SlowestEdge(const CallCost& call, const PerSignal& signal);
+/// The time of the slowest edge into a call; one of peers counts as `of_peer` others.
+double SlowestEdge(const CallCost& call, const PerSignal& signal, const PerSignal& of_peer);
 
 /// How the edges of a kernel are known.
 enum class Edges {

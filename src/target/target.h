@@ -67,6 +67,7 @@ struct Target {
   double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
   PerSignal hidden;       // a run that streams less for each signal hides the stream
   PerSignal streaming;    // and one that streams more is bound by bandwidth
+  PerSignal of_peer;      // as so many signals counts one of a peer
 };
 
 /// The first one is the default.

@@ -113,6 +113,38 @@ TEST_CASE("bytes and operations are counted from the bodies") {
   CHECK(cost.flops == pool.flops + 3 * product.flops);
 }
 
+TEST_CASE("a signal of a peer counts as the target says") {
+  const Scheduled scheduled(R"(etir 1;
+mesh tp = 2;
+dim batch in 1..8;
+device @send(%x: f32[1, batch], %slots: out symmetric f32[tp, batch]) tasks (i: batch, to: tp) {
+  %slots@(to)[rank, i] = %x[0, i];
+}
+device @add(%slots: f32[tp, batch], %y: out f32[batch]) tasks (i: batch) {
+  %y[i] = sum(r: tp) %slots[r, i];
+}
+device @twice(%y: f32[batch], %z: out f32[batch]) tasks (i: batch) {
+  %z[i] = 2.0 * %y[i];
+}
+graph @g(%x: f32[shard tp, batch], %z: out f32[batch]) {
+  %slots = buffer symmetric f32[tp, batch];
+  %y = buffer f32[batch];
+  event symmetric %arrived[batch] count tp;
+  event %added[batch] count 1;
+  call @send(%x, %slots) notify (i, to) => %arrived@(to)[i];
+  call @add(%slots, %y) wait (i) => %arrived[i] notify (i) => %added[i];
+  call @twice(%y, %z) wait (i) => %added[i];
+}
+)",
+                            2, 1);
+  const std::vector<CallCost> calls = scheduled.Cost().calls;
+  REQUIRE(calls.size() == 3);
+  const PerSignal signal{1, 10}, of_peer{2, 3};
+  CHECK(SlowestEdge(calls[0], signal, of_peer) == 0);
+  CHECK(SlowestEdge(calls[1], signal, of_peer) == 30);
+  CHECK(SlowestEdge(calls[2], signal, of_peer) == 10);
+}
+
 TEST_CASE("parts that share an axis unevenly read it once, and pages no more than what they hold") {
   const Scheduled scheduled(R"(etir 1;
 dim batch in 1..8;
