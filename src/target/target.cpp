@@ -45,7 +45,7 @@ Target H200() {
       .interval_share = 0.75,
       .hidden = {.flag_in_data = 1.4, .counter = 3.08},
       .streaming = {.flag_in_data = 5, .counter = 11},
-      .of_peer = {.flag_in_data = 2, .counter = 1},
+      .of_peer = {.flag_in_data = 1.5, .counter = 1},
   };
 }
 
