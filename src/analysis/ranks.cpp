@@ -163,10 +163,13 @@ class Joining {
     }
   }
 
+  void Join(EventRef& ref) {
+    ref.indices.insert(ref.indices.begin(), {ref.peer ? ref.peer : rank_, {}, false});
+    ref.peer = {};
+  }
   void Join(std::vector<EventRef>& refs) {
     for (EventRef& ref : refs) {
-      ref.indices.insert(ref.indices.begin(), {ref.peer ? ref.peer : rank_, {}, false});
-      ref.peer = {};
+      Join(ref);
     }
   }
 
@@ -192,11 +195,20 @@ class Joining {
                      share.task_checks.clear();
                      Join(share.args);
                      for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits,
-                                        &share.notifies, &share.leave_notifies}) {
+                                        &share.notifies, &share.leave_notifies, &share.arrivals,
+                                        &share.after_waits, &share.after_arrivals}) {
                        Join(*refs);
                      }
+                     if (share.pushed_by) {
+                       Join(*share.pushed_by);
+                     }
                    },
-                   [](Dispatch& dispatch) { dispatch.tickets = {}; },
+                   [&](Dispatch& dispatch) {
+                     dispatch.tickets = {};
+                     if (dispatch.capacity) {
+                       dispatch.capacity = MakeMul(module_, dispatch.capacity, ranks_);
+                     }
+                   },
                    [](const OneOf<BufferDecl, EventDecl, Repeat, Region> auto&) {},
                },
                node);
