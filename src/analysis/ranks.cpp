@@ -14,9 +14,6 @@
 namespace etc {
 namespace {
 
-/// Where the symmetric memory of the joined program begins: behind any workspace.
-constexpr int64_t kBehindWorkspaces = int64_t{1} << 48;
-
 /// Leaves of `where` what is said of other dimensions. Whether these are the sizes of so many
 /// ranks.
 bool TakeRanks(const Module& module, SymbolId size, int64_t ranks, std::vector<Where>& where) {
@@ -252,6 +249,10 @@ Module JoinRanks(Module module, int64_t ranks, JoinedFor whom) {
     LowerSlices(module);
   }
   return module;
+}
+
+bool IsOfAllRanks(const Module& module) {
+  return module.symbols[module.rank].kind == SymbolKind::Index;
 }
 
 void NameAsWritten(Module& module) {
