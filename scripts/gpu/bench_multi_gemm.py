@@ -3,10 +3,12 @@
 float32 on several GPUs, and times them by turns beside cuBLAS alone, NCCL's collective alone, and both
 one after the other. All in one process.
 
-    bench_multi_gemm.py [--shapes NAME,..] [--tokens N,..] [--ranks N] [--compile-only] [--artifacts FOLDER]
+    bench_multi_gemm.py [--shapes NAME,..] [--tokens N,..] [--ranks N] [--schedules WORD,..]
+                        [--compile-only] [--artifacts FOLDER]
 
-$ETC is the compiler and $ETCRT names libetcrt. `--compile-only` compiles two artifacts for each shape,
-and needs no GPU.
+$ETC is the compiler and $ETCRT names libetcrt. Of several schedules, the results of all must have the
+bits of the first one's. `--compile-only` compiles two artifacts for each shape and schedule, and needs no
+GPU.
 """
 
 import argparse
@@ -31,25 +33,28 @@ def parse_arguments():
     parser.add_argument("--programs", type=command.words, default=["gemm_rs", "ag_gemm"])
     parser.add_argument("--tokens", type=command.integers, default=[512, 8192])
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--schedules", type=command.words, default=["static"])
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--milliseconds", type=float, default=60.0, help="of a turn")
     parser.add_argument("--alike", type=int, default=20, help="launches that must be alike")
     parser.add_argument("--seconds", type=float, default=150, help="after which no new case begins")
     parser.add_argument("--artifacts", default="build/bench_multi_gemm",
-                        help="folder of PROGRAM.SHAPE.RANKS.etca")
+                        help="folder of PROGRAM.SHAPE.RANKS.etca, or PROGRAM.SHAPE.RANKS.SCHEDULE.etca")
     parser.add_argument("--compile-only", action="store_true")
     return parser.parse_args()
 
 
-def artifact(program, shape, options):
+def artifact(program, shape, schedule, options):
     """Compiled beforehand, or now."""
-    path = Path(options.artifacts) / f"{program}.{shape}.{options.ranks}.etca"
+    way = "" if schedule == "static" else f".{schedule}"
+    path = Path(options.artifacts) / f"{program}.{shape}.{options.ranks}{way}.etca"
     if not path.exists():
         hidden, inner = MODELS[shape]
         columns, depth = (hidden, inner) if program == "gemm_rs" else (inner, hidden)
         defined = {"N": columns, "K": depth, "tp": options.ranks}
         words = [word for name, value in defined.items() for word in ("-D", f"{name}={value}")]
-        command.compile_program(os.environ["ETC"], EXAMPLES / f"{program}.etir", path, *words)
+        command.compile_program(os.environ["ETC"], EXAMPLES / f"{program}.etir", path, "--schedule",
+                                schedule, *words)
     return path
 
 
@@ -111,11 +116,18 @@ class Case:
         self.between = [torch.empty((tokens, hidden), device=device, dtype=torch.bfloat16)
                         for device in self.devices]
         self.made = [torch.empty_like(y) for y in self.y]
-        self.group = Group(artifact(program, shape, options), self.ranks, self.rows)
-        for number, rank in enumerate(self.group.ranks):
-            with torch.cuda.device(number):
-                rank.bind(x=self.x[number], w=self.w[number], y=self.y[number])
+        self.groups = {}  # by schedule
+        for schedule in options.schedules:
+            group = Group(artifact(program, shape, schedule, options), self.ranks, self.rows)
+            self.groups[schedule] = group
+            for number, rank in enumerate(group.ranks):
+                with torch.cuda.device(number):
+                    rank.bind(x=self.x[number], w=self.w[number], y=self.y[number])
         self.synchronize()
+
+    def free(self):
+        for group in self.groups.values():
+            group.free()
 
     def synchronize(self):
         for device in self.devices:
@@ -154,12 +166,16 @@ class Case:
             y.fill_(float("nan"))
         self.synchronize()
 
+    def launch(self, group):
+        self.poison()
+        group.launch()
+        group.synchronize()
+
     def check(self):
         """The largest relative error of a rank's rows."""
         torch = self.torch
-        self.poison()
-        self.group.launch()
-        self.group.synchronize()
+        groups = list(self.groups.values())
+        self.launch(groups[0])
         error = 0.0
         for number, y in enumerate(self.y):
             if not bool(torch.isfinite(y).all()):
@@ -168,12 +184,11 @@ class Case:
             wanted = self.expected(number, rows)
             error = max(error, float((y[rows].float() - wanted).norm() / wanted.norm()))
         first = [y.clone() for y in self.y]
-        for _ in range(self.options.alike):
-            self.poison()
-            self.group.launch()
-            self.group.synchronize()
-            if not all(torch.equal(y, one) for y, one in zip(self.y, first)):
-                raise RuntimeError("launches differ")
+        for schedule, group in self.groups.items():
+            for _ in range(self.options.alike):
+                self.launch(group)
+                if not all(torch.equal(y, one) for y, one in zip(self.y, first)):
+                    raise RuntimeError(f"a launch of `{schedule}` differs from the first one")
         if error > ALLOWED_ERROR[self.program]:
             raise RuntimeError(f"the error is {error:.2e}")
         return error
@@ -181,7 +196,7 @@ class Case:
     def times(self):
         """Milliseconds of each way: medians of turns of launches on end."""
         self.one_after_the_other()  # the tensor cores need less power for what is no random number
-        ways = {"ours": (self.group.launch, self.group.synchronize)}
+        ways = {schedule: (group.launch, group.synchronize) for schedule, group in self.groups.items()}
         for name, run in (("GEMM", self.multiply), ("collective", self.communicate),
                           ("both", self.one_after_the_other)):
             ways[name] = (run, self.synchronize)
@@ -210,8 +225,8 @@ class Case:
 def main():
     options = parse_arguments()
     cases = list(itertools.product(options.shapes, options.programs))
-    for shape, program in cases:
-        artifact(program, shape, options)
+    for (shape, program), schedule in itertools.product(cases, options.schedules):
+        artifact(program, shape, schedule, options)
     if options.compile_only:
         return 0
     import torch
@@ -230,17 +245,19 @@ def main():
             case = Case(program, shape, tokens, options)
             error, times = case.check(), case.times()
             limit = max(times["GEMM"], times["collective"])
-            print(f"{shape:15s} {program:8s} {tokens:5d} tokens: ours {times['ours']:.3f}, GEMM "
+            ours = ", ".join(f"{schedule} {times[schedule]:.3f}" for schedule in case.groups)
+            first = times[options.schedules[0]]
+            print(f"{shape:15s} {program:8s} {tokens:5d} tokens: {ours}, GEMM "
                   f"{times['GEMM']:.3f}, collective {times['collective']:.3f}, both {times['both']:.3f}; "
-                  f"ours is {times['ours'] / limit:.3f} of the longer, {times['ours'] / times['both']:.3f} "
-                  f"of both; error {error:.1e}", flush=True)
+                  f"{options.schedules[0]} is {first / limit:.3f} of the longer, "
+                  f"{first / times['both']:.3f} of both; error {error:.1e}", flush=True)
         except Exception:  # one case's failure must not hide the others' results
             print(f"FAILED  {shape} {program} {tokens} tokens", flush=True)
             traceback.print_exc()
             failed += 1
         finally:
             if case is not None:
-                case.group.free()
+                case.free()
             del case
             torch.cuda.empty_cache()
     print(f"{failed} of {len(cases) * len(options.tokens)} cases failed, {left_out} were left out")

@@ -38,7 +38,8 @@ def parse_arguments():
                         help="a process for each rank: never, with a device of its own, or also with "
                              "all on device 0, by turns")
     parser.add_argument("--limit", type=int, default=240, help="seconds for one run of etc")
-    parser.add_argument("--compiler", default="", help="words for etc, such as `--compiler nvcc`")
+    parser.add_argument("--compiler", default="",
+                        help="words for etc, such as `--compiler nvcc` or `--schedule dynamic`")
     return parser.parse_args()
 
 

@@ -56,6 +56,7 @@ check "steps that draw" env ETC_DEVICE= "$python" -B tests/sampling/steps_test.p
 check "debug checks" "$python" -B scripts/gpu/check_debug.py --etc "$ETC"
 check "compute-sanitizer" scripts/gpu/check_races.sh
 check "ranks" scripts/gpu/check_ranks.sh
+check "queues of ranks" scripts/gpu/check_ranks.sh --compiler "--schedule dynamic"
 check "ranks that fail" "$python" -B scripts/gpu/check_faults.py
 if [ "$(nvidia-smi -L | wc -l)" -gt 1 ]; then
   check "commands of one rank" env ETC_DEVICE= "$python" -B tests/python/processes_test.py

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/ranks.h"
 #include "ir/queue.h"
 #include "ir/walk.h"
 
@@ -187,11 +188,6 @@ class Builder {
   size_t segment_ = 0;
   std::vector<EnclosingRepeat> repeats_;
 };
-
-/// Whether the rank is a coordinate as others are: in a module of `JoinRanks`.
-bool IsOfAllRanks(const Module& module) {
-  return module.symbols[module.rank].kind == SymbolKind::Index;
-}
 
 }  // namespace
 

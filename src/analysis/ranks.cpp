@@ -14,9 +14,6 @@
 namespace etc {
 namespace {
 
-/// Where the symmetric memory of the joined program begins: behind any workspace.
-constexpr int64_t kBehindWorkspaces = int64_t{1} << 48;
-
 /// Leaves of `where` what is said of other dimensions. Whether these are the sizes of so many
 /// ranks.
 bool TakeRanks(const Module& module, SymbolId size, int64_t ranks, std::vector<Where>& where) {
@@ -163,10 +160,13 @@ class Joining {
     }
   }
 
+  void Join(EventRef& ref) {
+    ref.indices.insert(ref.indices.begin(), {ref.peer ? ref.peer : rank_, {}, false});
+    ref.peer = {};
+  }
   void Join(std::vector<EventRef>& refs) {
     for (EventRef& ref : refs) {
-      ref.indices.insert(ref.indices.begin(), {ref.peer ? ref.peer : rank_, {}, false});
-      ref.peer = {};
+      Join(ref);
     }
   }
 
@@ -192,11 +192,20 @@ class Joining {
                      share.task_checks.clear();
                      Join(share.args);
                      for (auto* refs : {&share.range_waits, &share.enter_waits, &share.waits,
-                                        &share.notifies, &share.leave_notifies}) {
+                                        &share.notifies, &share.leave_notifies, &share.arrivals,
+                                        &share.after_waits, &share.after_arrivals}) {
                        Join(*refs);
                      }
+                     if (share.pushed_by) {
+                       Join(*share.pushed_by);
+                     }
                    },
-                   [](Dispatch& dispatch) { dispatch.tickets = {}; },
+                   [&](Dispatch& dispatch) {
+                     dispatch.tickets = {};
+                     if (dispatch.capacity) {
+                       dispatch.capacity = MakeMul(module_, dispatch.capacity, ranks_);
+                     }
+                   },
                    [](const OneOf<BufferDecl, EventDecl, Repeat, Region> auto&) {},
                },
                node);
@@ -240,6 +249,10 @@ Module JoinRanks(Module module, int64_t ranks, JoinedFor whom) {
     LowerSlices(module);
   }
   return module;
+}
+
+bool IsOfAllRanks(const Module& module) {
+  return module.symbols[module.rank].kind == SymbolKind::Index;
 }
 
 void NameAsWritten(Module& module) {

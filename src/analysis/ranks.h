@@ -12,6 +12,9 @@ namespace etc {
 /// for other numbers are gone. `rank` stays, as that of one rank.
 Module AtRanks(const Module& module, int64_t ranks);
 
+/// Where the symmetric memory of a program of all ranks begins: behind any workspace.
+inline constexpr int64_t kBehindWorkspaces = int64_t{1} << 48;
+
 /// Who asks about a program of all ranks.
 enum class JoinedFor : uint8_t {
   Proofs,      // no implementations; where an argument was a slice, whose rank is free, the call is
@@ -26,6 +29,9 @@ enum class JoinedFor : uint8_t {
 /// (`CallProgram::of_ranks`); that of others, and `counts`, are forgotten. Symmetric buffers lie
 /// behind all others.
 Module JoinRanks(Module module, int64_t ranks, JoinedFor whom = JoinedFor::Proofs);
+
+/// Whether the rank is a coordinate as others are: in a module of `JoinRanks`.
+bool IsOfAllRanks(const Module& module);
 
 /// Gives copies of device functions the names of the originals, for messages: such a module cannot
 /// be printed or compiled.

@@ -27,15 +27,6 @@ bool ReachesPeers(const Module& module, const Share& share) {
          WritesAtPeers(module, module.devices[share.callee].body);
 }
 
-bool FitsMesh(ScheduleKind kind) {
-  return kind == ScheduleKind::Static || kind == ScheduleKind::Drain || kind == ScheduleKind::Auto;
-}
-
-std::string_view WhyNotOverRanks(ScheduleKind kind) {
-  return kind == ScheduleKind::Kernels
-             ? "launches follow each other on their own rank only, and a launch waits for no peer"
-             : "a task is pushed by tasks of its own rank, and none would push what waits for a "
-               "peer's";
-}
+bool FitsMesh(ScheduleKind kind) { return kind != ScheduleKind::Kernels; }
 
 }  // namespace etc

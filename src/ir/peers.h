@@ -10,8 +10,10 @@ namespace etc {
 /// Whether tasks of the share write or notify at peers.
 bool ReachesPeers(const Module& module, const Share& share);
 
-/// Whether programs with a mesh may have the schedule, and of one that they may not have why.
+/// Whether programs with a mesh may have the schedule, and why they may not have the one that does
+/// not fit.
 bool FitsMesh(ScheduleKind kind);
-std::string_view WhyNotOverRanks(ScheduleKind kind);
+inline constexpr std::string_view kWhyNotOverRanks =
+    "launches follow each other on their own rank only, and a launch waits for no peer";
 
 }  // namespace etc

@@ -48,10 +48,9 @@ bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics&
   if (module.mesh && !FitsMesh(asked)) {
     diagnostics
         .Error(DiagnosticKind::Unsupported, module.mesh->range,
-               fmt::format("a program with a mesh is scheduled as `static` or `drain`, and `{}` "
-                           "was asked for",
+               fmt::format("a program with a mesh becomes one kernel, and `{}` was asked for",
                            Spelling(asked)))
-        .notes.push_back({{}, std::string(WhyNotOverRanks(asked))});
+        .notes.push_back({{}, std::string(kWhyNotOverRanks)});
     return false;
   }
   std::vector<GraphId> left;  // to the simulator

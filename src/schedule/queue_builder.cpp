@@ -109,7 +109,19 @@ std::vector<QueueBuilder::Producer> QueueBuilder::ProducersOf(const Share& share
   return producers;
 }
 
+bool QueueBuilder::AwaitsPushedPeers(const Share& share) const {
+  return std::any_of(cases_.begin(), cases_.end(), [&](NodeId id) {
+    bool found = false;
+    VisitEdges(std::get<Share>(module_.nodes[id]), share,
+               [&](const EventRef& notify, const EventRef&) { found = found || notify.peer; });
+    return found && IsPushed(id);
+  });
+}
+
 bool QueueBuilder::Takes(const Share& share) const {
+  if (AwaitsPushedPeers(share)) {
+    return false;
+  }
   std::vector<Producer> producers = ProducersOf(share);
   bool from_start = std::none_of(producers.begin(), producers.end(),
                                  [&](const Producer& each) { return IsPushed(each.node); });

@@ -28,7 +28,8 @@ class QueueBuilder {
 
   /// Whether the queue can take the case as its next one. If not, a later queue can: to be there
   /// from the start, a case must not wait for one that is pushed; to be pushed, the sizes must
-  /// bound the number of its tasks, and what they wait for must have some at all sizes.
+  /// bound the number of its tasks, and what they wait for must have some at all sizes. In neither
+  /// case may it wait for what peers push.
   bool Takes(const Share& share) const;
   /// Adds a case that it takes, and to those in front what pushes the tasks of this one.
   void Add(Share share, SourceRange range);
@@ -74,6 +75,9 @@ class QueueBuilder {
   std::vector<Producer> ProducersOf(const Share& share) const;
   std::vector<size_t> CommonAxes(const Share& producer, const Share& share) const;
   bool IsPushed(NodeId node) const;
+  /// Whether the case waits for what a pushed one in front notifies at peers: nothing says that the
+  /// peers' tasks are given out before.
+  bool AwaitsPushedPeers(const Share& share) const;
   std::string DueName(const Share& share) const;
   /// The axes whose coordinates are known of what arrives for the case: of a task all; of a push,
   /// where it stands for as many tasks as data say, those of its trigger.

@@ -87,11 +87,9 @@ class MeshChecks {
   void Check(GraphId id) {
     const Graph& graph = module_.graphs[id];
     Params(graph.params);
-    std::optional<ScheduleKind> other;  // one that is for programs without ranks
+    bool launches = false;
     auto take = [&](std::optional<ScheduleKind> kind) {
-      if (kind && !FitsMesh(*kind) && !other) {
-        other = kind;
-      }
+      launches = launches || (kind && !FitsMesh(*kind));
     };
     take(graph.schedule);
     for (const Specialisation& one : graph.specialisations) {
@@ -108,28 +106,22 @@ class MeshChecks {
         take(region->schedule);
       }
     });
-    if (other) {
-      Unsupported(graph.range, *other,
-                  fmt::format("a graph of a program with a mesh is `static` or `drain`, and `@{}` "
-                              "is not",
-                              graph.name));
+    if (launches) {
+      NoLaunches(graph.range,
+                 fmt::format("a graph of a program with a mesh becomes one kernel, and `@{}` has "
+                             "the schedule `kernels`",
+                             graph.name));
     }
     Nodes(graph.body);
   }
 
   void Check(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
-    bool queued = false;
-    VisitNodes(module_, kernel.body, [&](NodeId node) {
-      const auto* dispatch = std::get_if<Dispatch>(&module_.nodes[node]);
-      queued = queued || (dispatch != nullptr && dispatch->capacity);
-    });
-    if (queued || kernel.schedule == ScheduleKind::Kernels) {
-      const ScheduleKind kind = queued ? ScheduleKind::Dynamic : ScheduleKind::Kernels;
-      Unsupported(kernel.range, kind,
-                  fmt::format("a kernel of a program with a mesh is `static` or drains its calls, "
-                              "and `@{}` {}",
-                              kernel.name, queued ? "has a queue" : "is `kernels`"));
+    if (kernel.schedule == ScheduleKind::Kernels) {
+      NoLaunches(kernel.range,
+                 fmt::format("a kernel of a program with a mesh is `static` or `dynamic`, and "
+                             "`@{}` is `kernels`",
+                             kernel.name));
     }
     Params(kernel.params);
     for (SymbolId value : kernel.values) {
@@ -238,6 +230,11 @@ class MeshChecks {
       SameOnAll(dim.extent, what);
     }
     SameOnAll(event.count, fmt::format("the count of `%{}`", event.name));
+    if (event.trigger && event.symmetric) {
+      PeerError(event.range, fmt::format("a rank pushes tasks of its own queues, so the trigger "
+                                         "`%{}` is not symmetric",
+                                         event.name));
+    }
     SameOnAll(event.first, "a place among the counters");
   }
   void Check(SourceRange, const Repeat& repeat) {
@@ -261,8 +258,15 @@ class MeshChecks {
     const Device& callee = module_.devices[share.callee];
     Arguments(range, callee, share.args, share.scalars);
     SameOnAll(share.first, "where a share starts");
-    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.waits}) {
+    for (const auto* refs :
+         {&share.range_waits, &share.enter_waits, &share.waits, &share.after_waits}) {
       Waits(*refs, range);
+    }
+    for (const auto* refs : {&share.arrivals, &share.after_arrivals}) {
+      Arrivals(*refs, range);
+    }
+    if (share.pushed_by && share.pushed_by->peer) {
+      Pushes(*share.pushed_by, range, "a rank pushes tasks of its own queues");
     }
     for (const auto* refs : {&share.notifies, &share.leave_notifies}) {
       Notifies(*refs, range);
@@ -306,6 +310,20 @@ class MeshChecks {
                         module_.events[ref.event].name));
       }
     }
+  }
+
+  /// Triggers are of the own rank: docs/multi-gpu.md says why.
+  void Arrivals(const std::vector<EventRef>& refs, SourceRange range) {
+    for (const EventRef& ref : refs) {
+      if (ref.peer) {
+        Pushes(ref, range, "a task arrives at triggers of its own rank");
+      }
+    }
+  }
+  void Pushes(const EventRef& ref, SourceRange range, std::string_view rule) {
+    PeerError(
+        ref.range.IsValid() ? ref.range : range,
+        fmt::format("{}, and `%{}` is named as a peer's", rule, module_.events[ref.event].name));
   }
 
   void Notifies(const std::vector<EventRef>& refs, SourceRange range) {
@@ -366,9 +384,9 @@ class MeshChecks {
   Diagnostic& PeerError(SourceRange range, std::string message) {
     return diagnostics_.Error(DiagnosticKind::Peer, range, std::move(message));
   }
-  void Unsupported(SourceRange range, ScheduleKind kind, std::string message) {
+  void NoLaunches(SourceRange range, std::string message) {
     diagnostics_.Error(DiagnosticKind::Unsupported, range, std::move(message))
-        .notes.push_back({{}, std::string(WhyNotOverRanks(kind))});
+        .notes.push_back({{}, std::string(kWhyNotOverRanks)});
   }
 
   const Module& module_;

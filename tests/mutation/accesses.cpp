@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/ranks.h"
 #include "ir/types.h"
 #include "ir/walk.h"
 
@@ -70,6 +71,7 @@ void Accesses::Note(std::vector<size_t>* reads, std::vector<size_t>* writes) {
   own_.clear();
   unwritten_.clear();
   undefined_.clear();
+  written_ranks_.clear();
 }
 
 /// What bodies touch: `Note` has been given writes.
@@ -179,6 +181,9 @@ void Accesses::Write(TensorId named, const std::vector<int64_t>& index, Value va
     memory_.Set(element->first, *cells, integer, value);
     Touch(*cells, *writes_);
     own_.insert(cells->first);
+    if (IsOfAllRanks(module_) && module_.tensors[element->first].kind != TensorKind::Local) {
+      written_ranks_.insert(element->second.front());
+    }
     TouchInIteration(named, element->first, *cells, true);
   }
 }

@@ -43,6 +43,8 @@ class Accesses {
   const std::set<size_t>& unwritten() const { return unwritten_; }
   /// Names, in bodies, of `out` parameters of which it does so.
   const std::set<TensorId>& undefined() const { return undefined_; }
+  /// The ranks at which the task writes, in a program of all ranks: since `Note`.
+  const std::set<int64_t>& written_ranks() const { return written_ranks_; }
   /// A tensor is too large, or the value of an index is not known.
   bool unknown() const { return unknown_; }
 
@@ -79,6 +81,7 @@ class Accesses {
   std::set<size_t> own_;  // cells that the task has written
   std::set<size_t> unwritten_;
   std::set<TensorId> undefined_;
+  std::set<int64_t> written_ranks_;
   std::string callee_;
   std::vector<size_t>* reads_ = nullptr;
   std::vector<size_t>* writes_ = nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "accesses.h"
+#include "analysis/ranks.h"
 #include "event_elements.h"
 #include "ir/queue.h"
 #include "ir/rewrite.h"
@@ -18,12 +19,15 @@ constexpr size_t kMaxTasks = 20'000;
 
 class Builder {
  public:
-  Builder(const Module& module, const Env& dims, const DimRanges& ranges, const DataChoice& data)
+  Builder(const Module& module, const Env& dims, const DimRanges& ranges, const DataChoice& data,
+          int64_t ranks)
       : module_(module),
         interpreter_(module, dims, ranges),
         data_(module, interpreter_, data),
         accesses_(module, interpreter_, data_),
-        events_(module, interpreter_, program_) {
+        events_(module, interpreter_, program_),
+        joined_(IsOfAllRanks(module)) {
+    program_.ranks = ranks;
     interpreter_.on_choose = [this](int64_t n) {
       return data_.Choose(n, program_.tasks.size(), choices_++);
     };
@@ -68,17 +72,18 @@ class Builder {
   void Add(const Dispatch& dispatch) {
     drawn_ = true;
     if (dispatch.capacity) {
-      queue_ = program_.queues.size();
-      program_.queues.push_back({program_.Known(interpreter_.Eval(dispatch.capacity)),
-                                 program_.steps.size(),
-                                 0,
-                                 CountsPushes(module_, dispatch),
-                                 {}});
+      const int64_t places = program_.Known(interpreter_.Eval(dispatch.capacity)) / program_.ranks;
+      queues_ = program_.queues.size();
+      for (int64_t rank = 0; rank < program_.ranks; ++rank) {
+        program_.queues.push_back(
+            {places, program_.steps.size(), 0, CountsPushes(module_, dispatch), {}});
+      }
     }
     Block(dispatch.cases);
-    if (queue_) {
-      program_.queues[*queue_].end = program_.steps.size();
+    for (size_t q = queues_.value_or(program_.queues.size()); q < program_.queues.size(); ++q) {
+      program_.queues[q].end = program_.steps.size();
     }
+    queues_.reset();
     queue_.reset();
     drawn_ = false;
   }
@@ -96,20 +101,54 @@ class Builder {
     }
   }
 
+  /// Calls `add` with the axes of a rank's own tasks, for each rank.
+  template <class F>
+  void ForEachRank(const std::vector<Axis>& axes, const F& add) {
+    std::vector<Axis> own = axes;
+    if (joined_) {
+      own.erase(own.begin());
+    }
+    const int64_t first = first_;
+    for (rank_ = 0; rank_ < program_.ranks && !Stop(); ++rank_) {
+      first_ = first;
+      if (joined_) {
+        interpreter_.Set(module_.rank, rank_);
+      }
+      if (queues_) {
+        queue_ = *queues_ + static_cast<size_t>(rank_);
+      }
+      add(own);
+    }
+  }
+
   void Add(const CallNode& call) {
+    ForEachRank(module_.devices[call.callee].tasks,
+                [&](const std::vector<Axis>& axes) { AddCall(call, axes); });
+  }
+  void Add(const Share& share) {
+    ForEachRank(share.axes, [&](const std::vector<Axis>& axes) {
+      Share own = share;
+      own.axes = axes;
+      AddShare(own, share.axes);
+    });
+  }
+
+  void AddCall(const CallNode& call, const std::vector<Axis>& axes) {
     const Device& device = module_.devices[call.callee];
     Begin(device, call.args, call.scalars);
     program_.steps.back().first = first_;
     std::vector<EventRef> common;
     for (const Edge& edge : call.waits) {
+      const std::vector<SymbolId> coords(edge.coords.begin() + (joined_ ? 1 : 0),
+                                         edge.coords.end());
       for (const EventRef& ref : edge.refs) {
-        if (!Mentions(module_, ref, edge.coords)) {
+        if (!Mentions(module_, ref, coords)) {
           common.push_back(ref);
         }
       }
     }
-    ReadRange(device, device.tasks, common);
-    interpreter_.Loop(device.tasks, [&] {
+    ReadRange(device, axes, common);
+    interpreter_.Loop(axes, [&] {
       if (!BeginTask(device, device.tasks)) {
         return;
       }
@@ -127,7 +166,8 @@ class Builder {
     End();
   }
 
-  void Add(const Share& share) {
+  /// `all`: the axes with that of the rank.
+  void AddShare(const Share& share, const std::vector<Axis>& all) {
     const Device& device = module_.devices[share.callee];
     Begin(device, share.args, share.scalars);
     if (share.first) {
@@ -148,7 +188,7 @@ class Builder {
     program_.unknown = program_.unknown || !reads.empty();
     program_.steps.back().leave = std::move(leave);
     interpreter_.Loop(share.axes, [&] {
-      if (!BeginTask(device, share.axes)) {
+      if (!BeginTask(device, all)) {
         return;
       }
       std::vector<Signal> waits;
@@ -257,6 +297,7 @@ class Builder {
     }
     program_.steps.emplace_back();
     program_.steps.back().begin = program_.tasks.size();
+    program_.steps.back().rank = rank_;
     program_.steps.back().drawn = drawn_;
     program_.steps.back().queue = queue_;
   }
@@ -313,6 +354,8 @@ class Builder {
     }
     program_.tasks.back().unwritten.assign(accesses_.unwritten().begin(),
                                            accesses_.unwritten().end());
+    program_.tasks.back().written_ranks.assign(accesses_.written_ranks().begin(),
+                                               accesses_.written_ranks().end());
     for (const auto* names : {&accesses_.undefined(), &interpreter_.undefined()}) {
       for (TensorId tensor : *names) {
         program_.undefined.emplace(device.name, module_.tensors[tensor].name);
@@ -385,8 +428,11 @@ class Builder {
   std::string name_;                  // of the current task
   std::vector<int64_t> coordinates_;  // of the current task
   int64_t first_ = 0;
-  bool drawn_ = false;           // the next step is a case
-  std::optional<size_t> queue_;  // of this one
+  const bool joined_;             // the rank is the first coordinate of each task
+  int64_t rank_ = 0;              // of the next step
+  bool drawn_ = false;            // it is a case
+  std::optional<size_t> queues_;  // the first of those of its dispatch, one for each rank
+  std::optional<size_t> queue_;   // of its rank
   int64_t choices_ = 0;
 };
 
@@ -406,15 +452,15 @@ DimRanges RangesAt(const Module& module, const Graph& graph, const Env& dims) {
 }  // namespace
 
 ConcreteProgram MakeConcrete(const Module& module, const Graph& graph, const Env& dims,
-                             const DataChoice& data) {
-  Builder builder(module, dims, RangesAt(module, graph, dims), data);
+                             const DataChoice& data, int64_t ranks) {
+  Builder builder(module, dims, RangesAt(module, graph, dims), data, ranks);
   builder.Block(graph.body);
   return builder.Take();
 }
 
 ConcreteProgram MakeConcrete(const Module& module, const Kernel& kernel, const Env& dims,
-                             const DataChoice& data) {
-  Builder builder(module, dims, RangesOf(module, kernel), data);
+                             const DataChoice& data, int64_t ranks) {
+  Builder builder(module, dims, RangesOf(module, kernel), data, ranks);
   builder.Block(kernel.declarations);
   builder.Block(kernel.body);
   return builder.Take();

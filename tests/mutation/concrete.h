@@ -43,10 +43,11 @@ struct Task {
   std::vector<size_t> writes;
   std::vector<size_t>
       unwritten;  // of what it reads, the first cells that it has not written before
+  std::vector<int64_t> written_ranks = {};  // in a program of all ranks: those at which it writes
 };
 
-/// One call, share or case, repeats unrolled. Task number i of it runs on SM (first + i) mod sms,
-/// or of a case on the SM that draws the number.
+/// One call, share or case, of one rank, repeats unrolled. Task number i of it runs on SM
+/// (first + i) mod sms of its rank, or of a case on the SM that draws the number.
 struct Step {
   size_t begin = 0;  // its tasks, and what is read between them
   size_t end = 0;
@@ -54,6 +55,7 @@ struct Step {
   int64_t first = 0;
   std::vector<Signal> enter;  // waits of an SM before its first task of the step
   std::vector<Signal> leave;  // notifies after its last, once for each of its tasks
+  int64_t rank = 0;           // whose SMs run it
   bool drawn = false;         // a case
   bool pushed = false;        // of a queue, by triggers
   std::optional<size_t> queue = {};
@@ -68,7 +70,8 @@ struct Push {
   std::vector<Signal> arrivals;
 };
 
-/// One queue in one iteration of the repeats around it: its cases are steps that follow each other.
+/// One queue of one rank in one iteration of the repeats around it: its cases are among steps that
+/// follow each other, with those of the same dispatch on other ranks.
 struct Queue {
   int64_t capacity = 0;
   size_t begin = 0;
@@ -78,11 +81,13 @@ struct Queue {
 };
 
 struct ConcreteProgram {
+  int64_t ranks = 1;
   std::vector<Step> steps;
   std::vector<Queue> queues;
   std::vector<Task> tasks;       // in program order
   std::vector<int64_t> needed;   // by element of an event: its count
   std::vector<bool> of_sm = {};  // by element: its notifies count for their own SM alone
+  std::vector<int64_t> element_ranks = {};
   std::vector<std::string> element_names;
   std::vector<std::string> cell_tensors;  // what a cell belongs to
   std::vector<bool> cell_given;           // holds something when the launch starts
@@ -103,9 +108,10 @@ struct ConcreteProgram {
   void Outside(const std::string& text) { outside = outside.empty() ? text : outside; }
 };
 
+/// With several ranks the module is that of `JoinRanks`.
 ConcreteProgram MakeConcrete(const Module& module, const Graph& graph, const Env& dims,
-                             const DataChoice& data);
+                             const DataChoice& data, int64_t ranks = 1);
 ConcreteProgram MakeConcrete(const Module& module, const Kernel& kernel, const Env& dims,
-                             const DataChoice& data);
+                             const DataChoice& data, int64_t ranks = 1);
 
 }  // namespace etc::mutation

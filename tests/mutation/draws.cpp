@@ -19,6 +19,7 @@ struct Op {
 /// An SM. What it is to do before it draws again follows from its step and the numbers it has.
 struct Sm {
   size_t step = 0;
+  int64_t rank = 0;
   int64_t number = kBegins;            // of the task that it runs
   int64_t ran = 0;                     // tasks of the step
   size_t next = 0;                     // operation
@@ -66,9 +67,11 @@ class Exploring {
   Exploring(const ConcreteProgram& program, int64_t sms) : program_(program), sms_(sms) {
     pushes_.resize(program.needed.size());
     for (const Queue& queue : program.queues) {
+      const size_t q = all_pushed_.size();
       int64_t& all = all_pushed_.emplace_back(0);
       for (size_t s = queue.begin; s < queue.end; ++s) {
-        all += program.steps[s].pushed ? program.steps[s].tasks : 0;
+        bool pushed = program.steps[s].pushed && program.steps[s].queue == q;
+        all += pushed ? program.steps[s].tasks : 0;
       }
       for (const Push& push : queue.pushes) {
         does_.emplace(push.element, &push);
@@ -88,15 +91,16 @@ class Exploring {
   std::optional<DrawsFound> Run(size_t max_states) {
     const size_t tasks = program_.tasks.size();
     found_.starts_before_end.assign(tasks, std::vector<bool>(tasks, false));
-    State first{std::vector<Sm>(static_cast<size_t>(sms_)),
+    State first{std::vector<Sm>(static_cast<size_t>(sms_ * program_.ranks)),
                 std::vector<int64_t>(program_.steps.size(), 0),
                 std::vector<int64_t>(program_.needed.size(), 0),
                 std::vector<bool>(tasks, false),
                 std::vector<int64_t>(program_.queues.size(), 0),
                 std::vector<std::vector<int64_t>>(program_.queues.size()),
                 std::vector<int64_t>(program_.queues.size(), 0)};
-    for (Sm& sm : first.sms) {
-      GoTo(sm, 0, std::nullopt);
+    for (size_t sm = 0; sm < first.sms.size(); ++sm) {
+      first.sms[sm].rank = static_cast<int64_t>(sm) / sms_;
+      GoTo(first.sms[sm], 0, std::nullopt);
     }
     std::set<std::vector<int64_t>> seen{first.Key()};
     std::deque<State> open{std::move(first)};
@@ -139,7 +143,7 @@ class Exploring {
     }
     const std::vector<Op> ops = OpsOf(sm);
     if (sm.next == ops.size()) {
-      Draw(state, sm, static_cast<int64_t>(index));
+      Draw(state, sm, static_cast<int64_t>(index) % sms_);
       return true;
     }
     const Op& op = ops[sm.next];
@@ -219,30 +223,37 @@ class Exploring {
     }
   }
 
-  /// To a step, from one of the queue `from` if there is one: of a queue first to those whose tasks
-  /// are there from the start, and then to what is pushed.
+  /// To a step of the SM's rank, from one of the queue `from` if there is one: of a queue first to
+  /// those whose tasks are there from the start, and then to what is pushed.
   void GoTo(Sm& sm, size_t step, std::optional<size_t> from) const {
     if (from) {
       const Queue& queue = program_.queues[*from];
-      while (step < queue.end && program_.steps[step].pushed) {
+      auto is_own = [&](size_t s) { return program_.steps[s].queue == from; };
+      while (step < queue.end && (!is_own(step) || program_.steps[step].pushed)) {
         ++step;
       }
       if (step < queue.end) {
-        sm = {step};
+        sm = {step, sm.rank};
         return;
       }
       if (all_pushed_[*from] > 0 || queue.counted) {
-        sm = {queue.begin};
+        sm = {queue.begin, sm.rank};
+        while (!is_own(sm.step)) {
+          ++sm.step;
+        }
         sm.pops = true;
         sm.number = Sm::kLeaves;
         return;
       }
     }
+    while (step < program_.steps.size() && program_.steps[step].rank != sm.rank) {
+      ++step;
+    }
     if (step < program_.steps.size() && program_.steps[step].queue) {
       GoTo(sm, step, program_.steps[step].queue);
       return;
     }
-    sm = {step};
+    sm = {step, sm.rank};
   }
 
   /// The ticket for the next task of the queue.

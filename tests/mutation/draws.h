@@ -19,8 +19,8 @@ struct DrawsFound {
   std::vector<std::vector<bool>> starts_before_end;  // [a][b]: b may start before a ends
 };
 
-/// What walking all interleavings on so many SMs finds; nothing when there are more than
-/// `max_states` states.
+/// What walking all interleavings on so many SMs of each rank finds; nothing when there are more
+/// than `max_states` states.
 std::optional<DrawsFound> ExploreDraws(const ConcreteProgram& program, int64_t sms,
                                        size_t max_states);
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/events_of_sm.h"
+#include "analysis/ranks.h"
 
 namespace etc::mutation {
 namespace {
@@ -37,6 +38,8 @@ void EventElements::Declare(EventId id) {
   events_[id] = {program_.needed.size(), extents};
   for (int64_t i = 0; i < size; ++i) {
     owners_.push_back(id);
+    program_.element_ranks.push_back(IsOfAllRanks(module_) ? IndexOf(extents, i).front()
+                                                           : int64_t{0});
     program_.element_names.push_back(
         fmt::format("%{}[{}]", event.name, fmt::join(IndexOf(extents, i), ", ")));
   }

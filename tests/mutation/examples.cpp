@@ -92,6 +92,9 @@ class Examples {
                {{{"tokens", 1}}, {{"tokens", 2}}});
     AddExample("moe_layer", set({{"num_experts", 8}, {"num_experts_per_tok", 2}}),
                {{{"tokens", 1}}, {{"tokens", 3}}});
+    AddExample("mlp_tp", set({{"tp", 2}, {"hidden", 4}, {"units", 32}, {"tile", 2}}),
+               {{{"rows", 1}}, {{"rows", 2}}});
+    AddExample("../tests/golden/opt/ranks_dynamic", set({{"tp", 2}}), {{{"n", 1}}, {{"n", 2}}});
     auto imported = set({{"hidden_size", 256},
                          {"num_hidden_layers", 2},
                          {"num_attention_heads", 4},

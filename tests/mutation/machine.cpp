@@ -11,13 +11,14 @@ Machine::Machine(const ConcreteProgram& program, int64_t sms) : program_(program
   for (const etc::mutation::Step& step : program.steps) {
     tasks += step.tasks;
   }
-  // Of own SMs the last one has no task, and is told so by the ranges alone.
-  ops_.resize(static_cast<size_t>(sms == kOwnSm ? tasks + 1 : sms));
+  // Of own SMs the last one of each rank has no task, and is told so by the ranges alone.
+  ops_.resize(static_cast<size_t>(sms == kOwnSm ? tasks + program.ranks : sms * program.ranks));
   ends_.resize(program.tasks.size());
   int64_t before = 0;  // tasks of the steps before
   for (const etc::mutation::Step& step : program.steps) {
     auto sm_of = [&](int64_t number) {
-      return static_cast<size_t>(sms == kOwnSm ? before + number : (step.first + number) % sms);
+      return static_cast<size_t>(sms == kOwnSm ? before + number
+                                               : step.rank * sms + (step.first + number) % sms);
     };
     std::vector<int64_t> ran(ops_.size(), 0);
     std::vector<bool> entered(ops_.size(), false);
@@ -30,10 +31,12 @@ Machine::Machine(const ConcreteProgram& program, int64_t sms) : program_(program
       }
       if (task.runs == Task::Runs::EachSm) {
         for (size_t sm = 0; sm < ops_.size(); ++sm) {
-          auto number = static_cast<int64_t>(sm) - before;
-          bool other =
-              sms == kOwnSm && sm + 1 < ops_.size() && (number < 0 || number >= step.tasks);
-          if (!other) {
+          const auto place = static_cast<int64_t>(sm);
+          const int64_t number = place - before;
+          bool own = sms != kOwnSm   ? place / sms == step.rank
+                     : place < tasks ? number >= 0 && number < step.tasks
+                                     : place - tasks == step.rank;
+          if (own) {
             Append(t, sm);
           }
         }

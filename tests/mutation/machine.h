@@ -1,5 +1,5 @@
-// A launch of a concrete program on some SMs: each runs its operations in order, a wait holds it
-// until the element was notified as often as its count says.
+// A launch of a concrete program on some SMs of each rank: each runs its operations in order, a
+// wait holds it until the element was notified as often as its count says.
 //
 // Counters only grow and a wait asks for no more than "at least", so an operation that can go on
 // can still go on after any other operation: executions cannot block one another by going first.
@@ -23,8 +23,8 @@ namespace etc::mutation {
 
 class Machine {
  public:
-  /// `sms` of kOwnSm gives each task an SM of its own, and one SM no task: not for a program with
-  /// events inside of an SM, which say that tasks share one.
+  /// `sms` of kOwnSm gives each task an SM of its own, and one SM of each rank no task: not for a
+  /// program with events inside of an SM, which say that tasks share one.
   static constexpr int64_t kOwnSm = 0;
   Machine(const ConcreteProgram& program, int64_t sms);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/ranks.h"
 #include "ir/types.h"
 
 namespace etc::mutation {
@@ -31,10 +32,12 @@ const Memory::Place* Memory::Find(TensorId id) {
   if (tensor.offset) {
     Value offset = interpreter_.Eval(tensor.offset);
     place.unit = BytesPerElement(tensor);
-    if (!offset || *offset < 0 || !GrowWorkspace(*offset + size * place.unit)) {
+    Workspace* workspace = offset && *offset >= 0 ? &WorkspaceAt(*offset) : nullptr;
+    const int64_t begin = offset ? *offset - (workspace == &symmetric_ ? kBehindWorkspaces : 0) : 0;
+    if (workspace == nullptr || !Grow(*workspace, begin + size * place.unit)) {
       return nullptr;
     }
-    place.base = workspace_ + static_cast<size_t>(*offset);
+    place.base = workspace->first + static_cast<size_t>(begin);
   } else if (!Grow(size, tensor.name,
                    tensor.kind == TensorKind::Param && tensor.access != Access::Out)) {
     return nullptr;
@@ -52,26 +55,32 @@ bool Memory::Grow(int64_t size, const std::string& name, bool given) {
   return true;
 }
 
+/// The symmetric memory of all ranks lies behind their workspaces.
+Memory::Workspace& Memory::WorkspaceAt(int64_t offset) {
+  return offset >= kBehindWorkspaces ? symmetric_ : workspace_;
+}
+
 /// The workspace of a kernel is sized once, for all of its buffers.
-bool Memory::GrowWorkspace(int64_t least) {
-  if (has_workspace_) {
-    return least <= workspace_size_;
+bool Memory::Grow(Workspace& workspace, int64_t least) {
+  if (workspace.size) {
+    return least <= *workspace.size;
   }
-  has_workspace_ = true;
-  workspace_ = names_.size();
-  workspace_size_ = least;
+  int64_t size = least;
   for (const Tensor& tensor : module_.tensors) {
     Value offset = tensor.offset ? interpreter_.Eval(tensor.offset) : std::nullopt;
-    if (!offset) {
+    if (!offset || &WorkspaceAt(*offset) != &workspace) {
       continue;
     }
     int64_t bytes = BytesPerElement(tensor);
     for (int64_t extent : interpreter_.Shape(tensor)) {
       bytes *= extent;
     }
-    workspace_size_ = std::max(workspace_size_, *offset + bytes);
+    const int64_t begin = *offset - (&workspace == &symmetric_ ? kBehindWorkspaces : 0);
+    size = std::max(size, begin + bytes);
   }
-  return Grow(workspace_size_, "workspace", false);
+  workspace.first = names_.size();
+  workspace.size = size;
+  return Grow(size, "workspace", false);
 }
 
 std::optional<Value> Memory::Get(Cells cells) const {

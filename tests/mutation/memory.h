@@ -44,8 +44,14 @@ class Memory {
   std::vector<bool> TakeGiven() { return std::move(given_); }
 
  private:
+  struct Workspace {
+    size_t first = 0;             // cell
+    std::optional<int64_t> size;  // absent before it is needed
+  };
+
   bool Grow(int64_t size, const std::string& name, bool given);
-  bool GrowWorkspace(int64_t least);
+  bool Grow(Workspace& workspace, int64_t least);
+  Workspace& WorkspaceAt(int64_t offset);
 
   struct Stored {
     int64_t count;
@@ -60,9 +66,7 @@ class Memory {
   std::map<size_t, Stored> stored_;
   std::map<size_t, TensorId> holders_;  // by cell: the tensor that was stored last
   std::set<std::pair<TensorId, size_t>> overwritten_;
-  bool has_workspace_ = false;
-  size_t workspace_ = 0;
-  int64_t workspace_size_ = 0;
+  Workspace workspace_, symmetric_;
 };
 
 }  // namespace etc::mutation

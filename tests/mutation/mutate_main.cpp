@@ -22,6 +22,7 @@
 #include "mutator.h"
 #include "oracle.h"
 #include "outcome.h"
+#include "rank_generator.h"
 #include "routing_generator.h"
 #include "scheduled.h"
 #include "slice_generator.h"
@@ -38,6 +39,7 @@ struct Options : CommonOptions {
   std::string example;  // the only one; empty for all
   size_t of_each_example = 60;
   bool queues = false;   // all bases that are generated become queues
+  bool ranks = false;    // all bases that are generated are of two ranks
   bool dynamic = false;  // all bases give out tasks at run time, and what gives them out is damaged
 };
 
@@ -71,16 +73,18 @@ class Campaign {
         RunBase(bases_[number], number, options_.of_each_example);
       } else if (!IsDone()) {
         uint64_t seed = options_.seed * 1'000'003 + number;
-        bool routes = number % 4 == 3;
-        bool slices = number % 4 == 1;
+        bool routes = !options_.ranks && number % 4 == 3;
+        bool slices = !options_.ranks && number % 4 == 1;
         Base base{fmt::format("{}seed {}",
-                              routes   ? "routing, "
-                              : slices ? "slices, "
-                                       : "",
+                              options_.ranks ? "ranks, "
+                              : routes       ? "routing, "
+                              : slices       ? "slices, "
+                                             : "",
                               seed),
-                  routes   ? GenerateRouting(seed)
-                  : slices ? GenerateSlices(seed, true).text
-                           : GenerateProgram(seed),
+                  options_.ranks ? GenerateRanks(seed)
+                  : routes       ? GenerateRouting(seed)
+                  : slices       ? GenerateSlices(seed, true).text
+                                 : GenerateProgram(seed),
                   {},
                   {}};
         if (options_.dynamic) {
@@ -328,6 +332,7 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingDirectory);
   app.add_option("--example", options.example, "The only one of them");
   app.add_flag("--queues", options.queues, "All generated programs become queues");
+  app.add_flag("--ranks", options.ranks, "All generated programs are of two ranks");
   app.add_flag(
       "--dynamic", options.dynamic,
       "All programs become drains, queues and hybrids, and what gives out tasks is damaged");

@@ -114,6 +114,9 @@ class Collector : public MutationCollector {
         }
         SetOfDispatch(false);
       }
+      if (i + 1 < nodes.size()) {
+        AddJoin(nodes[i], nodes[i + 1], block, i);
+      }
       bool runs = Runs(node);
       if (runs && i + 1 < nodes.size() && Runs(module_.nodes[nodes[i + 1]])) {
         Add("reorder", [block, i](Module& m) { std::swap((*block(m))[i], (*block(m))[i + 1]); });
@@ -132,6 +135,28 @@ class Collector : public MutationCollector {
       AddShift("the counters of tickets", dispatch.tickets);
       AddInside("the counters of tickets", dispatch.tickets);
     }
+  }
+
+  /// The cases of two dispatches that follow each other are given out together.
+  void AddJoin(NodeId first, NodeId second, const In<std::vector<NodeId>*>& block, size_t place) {
+    const auto* before = std::get_if<Dispatch>(&module_.nodes[first]);
+    const auto* behind = std::get_if<Dispatch>(&module_.nodes[second]);
+    if (before == nullptr || behind == nullptr || (!before->capacity && !behind->capacity)) {
+      return;
+    }
+    SetOfDispatch(true);
+    Add("join two dispatches", [first, second, block, place](Module& m) {
+      const Dispatch other = std::get<Dispatch>(m.nodes[second]);
+      auto capacity = std::get<Dispatch>(m.nodes[first]).capacity;
+      if (capacity && other.capacity) {
+        capacity = MakeAdd(m, capacity, other.capacity);
+      }
+      Dispatch& joined = std::get<Dispatch>(m.nodes[first]);
+      joined.capacity = capacity ? capacity : other.capacity;
+      joined.cases.insert(joined.cases.end(), other.cases.begin(), other.cases.end());
+      block(m)->erase(block(m)->begin() + static_cast<std::ptrdiff_t>(place) + 1);
+    });
+    SetOfDispatch(false);
   }
 
   /// What arrives when a task of one case is given out arrives with a task of another.
@@ -358,6 +383,10 @@ class Collector : public MutationCollector {
         }
         AddGuard(what, get, coord, BinaryOp::Gt, 0);
         AddGuard(what, get, coord, BinaryOp::Lt, 2);
+      }
+      if (ref.peer) {
+        AddShift("the rank of a " + what, ref.peer);
+        Add("notify the own rank", [get](Module& m) { get(m)->peer = {}; });
       }
       if (ref.guard) {
         Add("drop the guard of a " + what, [get](Module& m) { get(m)->guard = {}; });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/ranks.h"
 #include "draws.h"
 #include "ir/requirements.h"
 #include "machine.h"
@@ -94,6 +95,7 @@ class Judging {
     }
     CheckCounts();
     CheckPushes();
+    CheckReceived();
     FindUndefined();
     FindConflicts();
     // One SM waits soonest for what stands behind, own SMs order least; between them for certainty.
@@ -160,6 +162,46 @@ class Judging {
           std::pair{Wrong::Early, &faults.early}}) {
       if (*fault) {
         Add(wrong, **fault);
+      }
+    }
+  }
+
+  /// What reaches a peer must be there before the peer's launch ends.
+  void CheckReceived() {
+    std::vector<bool> waited(program_.needed.size(), false);
+    for (const Step& step : program_.steps) {
+      for (const Signal& signal : step.tasks == 0 ? std::vector<Signal>() : step.enter) {
+        waited[signal.element] = true;
+      }
+      for (size_t t = step.begin; t < step.end; ++t) {
+        for (const Signal& signal : program_.tasks[t].waits) {
+          waited[signal.element] = true;
+        }
+      }
+    }
+    for (const Step& step : program_.steps) {
+      std::map<int64_t, std::set<int64_t>> notified;  // by the number of a task: ranks
+      for (size_t t = step.begin; t < step.end; ++t) {
+        for (const auto* signals : {&program_.tasks[t].notifies, &step.leave}) {
+          for (const Signal& signal : *signals) {
+            const int64_t rank = program_.element_ranks[signal.element];
+            notified[program_.tasks[t].number].insert(rank);
+            if (rank != step.rank && !waited[signal.element]) {
+              Add(Wrong::Unreceived,
+                  fmt::format("{} of a peer is notified, and no task waits for it",
+                              program_.element_names[signal.element]));
+            }
+          }
+        }
+      }
+      for (size_t t = step.begin; t < step.end; ++t) {
+        const Task& task = program_.tasks[t];
+        for (int64_t rank : task.written_ranks) {
+          if (rank != step.rank && !notified[task.number].contains(rank)) {
+            Add(Wrong::Unreceived,
+                fmt::format("{} writes at rank {}, and notifies nothing there", task.name, rank));
+          }
+        }
       }
     }
   }
@@ -304,12 +346,15 @@ const char* Name(Wrong wrong) {
       return "early";
     case Wrong::Undefined:
       return "undefined read";
+    case Wrong::Unreceived:
+      return "unreceived";
   }
   return "";
 }
 
-Verdict Judge(const Module& module, const JudgeOptions& options) {
-  Verdict verdict;
+namespace {
+
+void JudgeOne(const Module& module, int64_t ranks, const JudgeOptions& options, Verdict& verdict) {
   std::vector<DataChoice> choices{{DataChoice::Kind::Least, 0}};
   if (HasIndexTensors(module)) {
     choices.push_back({DataChoice::Kind::Greatest, 0});
@@ -320,7 +365,7 @@ Verdict Judge(const Module& module, const JudgeOptions& options) {
   std::vector<Env> sizes =
       options.sizes.empty() ? SmallSizes(module, options) : Named(module, options.sizes);
   for (const Env& env : sizes) {
-    std::string where;
+    std::string where = ranks > 1 ? fmt::format(", {} ranks", ranks) : "";
     for (const auto& [dim, value] : env) {
       where += fmt::format(", {} = {}", module.symbols[dim].name, value);
     }
@@ -334,13 +379,27 @@ Verdict Judge(const Module& module, const JudgeOptions& options) {
       };
       for (const Item& item : module.items) {
         if (const auto* graph = std::get_if<GraphId>(&item)) {
-          judge(MakeConcrete(module, module.graphs[*graph], env, choice));
+          judge(MakeConcrete(module, module.graphs[*graph], env, choice, ranks));
         } else if (const auto* kernel = std::get_if<KernelId>(&item);
                    kernel != nullptr && IsFor(module, module.kernels[*kernel], env)) {
-          judge(MakeConcrete(module, module.kernels[*kernel], env, choice));
+          judge(MakeConcrete(module, module.kernels[*kernel], env, choice, ranks));
         }
       }
     }
+  }
+}
+
+}  // namespace
+
+Verdict Judge(const Module& module, const JudgeOptions& options) {
+  Verdict verdict;
+  if (!module.mesh) {
+    JudgeOne(module, 1, options, verdict);
+    return verdict;
+  }
+  for (int64_t ranks : module.mesh->values) {
+    JudgeOne(JoinRanks(AtRanks(module, ranks), ranks, JoinedFor::WholeCalls), ranks, options,
+             verdict);
   }
   return verdict;
 }

@@ -1,5 +1,6 @@
-// What is really wrong with a program at small sizes. Shares nothing with src/analysis: it runs the
-// bodies, lists the tasks, and looks at all orders in which a launch can run them.
+// What is really wrong with a program at small sizes. Shares nothing with src/analysis but what
+// makes one program of all ranks (ranks.h): it runs the bodies, lists the tasks, and looks at all
+// orders in which a launch can run them.
 #pragma once
 
 #include <map>
@@ -23,6 +24,8 @@ enum class Wrong {
   Early,        // a task that an SM may be given before one that it waits for: a rule, too
   Undefined,    // a body reads what no task before it in program order has written, nor its own
                 // before; of a local or an `out` parameter, what its own has not
+  Unreceived,   // a task notifies at a peer what no task waits for, or writes at one that it does
+                // not notify: it may come into the peer's next launch
 };
 const char* Name(Wrong wrong);
 
@@ -56,8 +59,8 @@ struct JudgeOptions {
   uint64_t random_data = 2;
 };
 
-/// Judges every graph and kernel. Nothing is said about sizes at which the program depends on data
-/// that it computes itself.
+/// Judges every graph and kernel, of a program with a mesh for each number of ranks. Nothing is
+/// said about sizes at which the program depends on data that it computes itself.
 Verdict Judge(const Module& module, const JudgeOptions& options);
 
 }  // namespace etc::mutation

@@ -94,15 +94,17 @@ Outcome Classify(const CheckResult& check, const Verdict& verdict) {
   bool dependent = verdict.wrong.contains(Wrong::Iterations);
   bool undefined = verdict.wrong.contains(Wrong::Undefined);
   bool overflow = verdict.wrong.contains(Wrong::Overflow);
+  bool unreceived = verdict.wrong.contains(Wrong::Unreceived);
   const ProofReport& report = check.report;
-  if (outside || overwritten || hang || race || dependent || undefined || overflow) {
+  if (outside || overwritten || hang || race || dependent || undefined || overflow || unreceived) {
     bool open = (outside && report.bounds.not_proved > 0) ||
                 (overwritten && MemoryIsOpen(report)) ||
                 (overflow && report.counts.not_proved > 0) ||
                 (hang && report.counts.not_proved + report.order.not_proved > 0) ||
                 (race && RacesAreOpen(check, verdict)) ||
                 (dependent && IterationsAreOpen(report, verdict)) ||
-                (undefined && report.coverage.not_proved > 0);
+                (undefined && report.coverage.not_proved > 0) ||
+                (unreceived && report.order.not_proved > 0);
     if (!check.verified) {
       return check.proofs_refute || open ? Outcome::WrongVerifier : Outcome::WrongProved;
     }

@@ -40,7 +40,8 @@ class Finding {
         }
       }
     }
-    for (const Queue& queue : program_.queues) {
+    for (size_t q = 0; q < program_.queues.size(); ++q) {
+      const Queue& queue = program_.queues[q];
       for (const Push& push : queue.pushes) {
         if (IsNever(push.element)) {
           faults_.never = push.name + " is never complete";
@@ -48,6 +49,9 @@ class Finding {
       }
       int64_t pushed = 0;
       for (size_t s = queue.begin; s < queue.end; ++s) {
+        if (program_.steps[s].queue != q) {
+          continue;  // of another rank
+        }
         pushed += program_.steps[s].pushed ? program_.steps[s].tasks : 0;
         LookAt(queue, program_.steps[s]);
       }
@@ -95,6 +99,7 @@ class Finding {
     }
   }
 
+  /// Whether the task is pushed in the dispatch of the queue, on any rank.
   bool IsPushedIn(const Queue& queue, size_t task) const {
     return program_.tasks[task].trigger && program_.steps[queue.begin].begin <= task &&
            task < program_.steps[queue.end - 1].end;

@@ -20,7 +20,12 @@ struct Sizes {
   int64_t ranks;
   int sms;
   int launches;
-  int64_t Counters() const { return (n + kTile - 1) / kTile; }
+  int64_t Tiles() const { return (n + kTile - 1) / kTile; }
+#ifdef ETC_TEST_QUEUE  // its trigger, tickets of two cases, head, tail and places
+  int64_t Counters() const { return 2 * Tiles() + 4 + (Tiles() + 31) / 32; }
+#else
+  int64_t Counters() const { return Tiles(); }
+#endif
   int64_t EventBytes() const { return 128 + 2 * Counters() * 128; }
 };
 
