@@ -20,7 +20,7 @@ namespace {
 
 /// How many tasks of a dispatch an SM takes before it runs them: so many that its loader knows what
 /// to copy next while it copies, and no more, since nobody else can run them then.
-constexpr int64_t kAhead = 2;
+constexpr int64_t kAhead = 1;
 
 /// Builds one kernel from one graph.
 class Lowering : KernelBuilder {
