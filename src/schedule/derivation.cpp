@@ -38,7 +38,7 @@ class Derivation {
         plan_(module, programs_),
         coarse_(Coarse(options.target->sms)),
         dependences_(module, programs_, coarse_, options.bodies != nullptr),
-        waits_(module, programs_, plan_, dependences_, options.target->sms) {}
+        waits_(module, programs_, plan_, dependences_, coarse_) {}
 
   EventPlan& Run() {
     Block(0, program_.calls.size(), 0);
@@ -355,6 +355,7 @@ class Derivation {
     if (dependence.carried || from.repeats.size() > dependence.repeats) {
       return false;
     }
+    bool tried = false;
     for (size_t i = 0; i < plan_.events.size(); ++i) {
       std::vector<PlannedEvent> before = plan_.events;
       PlannedEvent& planned = plan_.events[i];
@@ -368,12 +369,15 @@ class Derivation {
           wait.from_initial = true;
         }
       }
+      tried = tried || planned.initial;
       if (planned.initial && IsOrdered(dependence)) {
         return true;
       }
       plan_.events = std::move(before);
     }
-    (void)IsOrdered(dependence);
+    if (tried) {
+      ApplyEvents();
+    }
     return false;
   }
 

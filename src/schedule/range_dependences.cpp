@@ -10,9 +10,9 @@ RangeDependences::RangeDependences(const Module& module, const std::vector<CallP
   });
 }
 
-// What is asked later, one question behind the other, lets the ranges wait for each other. Here they
-// do not. What isl answers may depend on what it was asked before, so one range alone, which waits
-// for none, is asked in the order of the questions.
+// What is asked later, one question behind the other, lets the ranges wait for each other. Here
+// they do not. What isl answers may depend on what it was asked before, so one range alone, which
+// waits for none, is asked in the order of the questions.
 RangeDependences::RangeDependences(const Module& module, const std::vector<CallProgram>& programs,
                                    const std::vector<bool>& coarse, bool for_proofs)
     : graphs_(programs.size()) {
@@ -22,6 +22,7 @@ RangeDependences::RangeDependences(const Module& module, const std::vector<CallP
       graphs_[i] = std::make_unique<DependenceGraph>(module, programs[i], for_proofs);
       graphs_[i]->FindAll();
       if (programs.size() > 1) {
+        graphs_[i]->LookAtCalls();
         open[i] = graphs_[i]->Unchained();
         std::reverse(open[i].begin(), open[i].end());
       }

@@ -250,6 +250,8 @@ void DependenceGraph::FindAll() {
   }
 }
 
+void DependenceGraph::LookAtCalls() { state_->order.LookAtCalls(); }
+
 std::vector<Dependence> DependenceGraph::Unchained() {
   const std::vector<ProgramCall>& calls = state_->program.calls;
   auto between = [&](size_t from, size_t to) {

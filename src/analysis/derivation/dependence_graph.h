@@ -36,6 +36,8 @@ class DependenceGraph {
 
   /// Finds what exists.
   void FindAll();
+  /// Finds what the order asks of whole calls, whatever the events are.
+  void LookAtCalls();
   /// Finds the answers to what will be asked of a dependence that is not in order, whatever the
   /// events are. `coarse`: as NeedsOf takes it.
   void FindAhead(const Dependence& dependence, bool coarse);
