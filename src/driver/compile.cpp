@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <list>
 #include <memory>
 
 #include "analysis/proofs/graph_proofs.h"
@@ -42,8 +43,8 @@ class CompileJob {
 
  private:
   bool Phases() {
-    std::shared_ptr<Module> module =
-        timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
+    std::shared_ptr<Module>& module = module_;
+    module = timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
     if (!module || options_.stop_after == StopAfter::Parse) {
       return module && WriteModule(*module);
     }
@@ -57,13 +58,13 @@ class CompileJob {
       return false;
     }
     if (!proving.skip) {
-      // The passes change a copy meanwhile.
       graph_proofs_ = MakeGraphProofs(module, std::move(bodies));
-      module = std::make_shared<Module>(*module);
       auto prove = [this](Diagnostics& diagnostics) {
         return ProveGraphs(*graph_proofs_, options_.proofs.remarks, diagnostics, SpareCores());
       };
       source_proof_.emplace("prove", std::move(prove), session_, in_vain_);
+      // The passes change a copy meanwhile.
+      module = std::make_shared<Module>(*module);
     }
     bool made = Make(*module, proving);
     return Proved() && made && Write(*module);
@@ -293,6 +294,7 @@ class CompileJob {
   Session session_;
   PhaseTimer timer_;
   IncludePath include_path_{options_.source.include_dirs};
+  std::shared_ptr<Module> module_;
   std::optional<Emitted> emitted_;
   std::optional<CompileOutput> compiled_;
   std::atomic<bool> in_vain_ = false;          // a proof has found something wrong
@@ -303,6 +305,10 @@ class CompileJob {
 
 }  // namespace
 
-ExitCode Execute(const CompileOptions& options) { return CompileJob(options).Run(); }
+ExitCode Execute(const CompileOptions& options) {
+  // What a job holds is left to the end of the process: to take it apart takes longer.
+  static auto* const jobs = new std::list<CompileJob>;
+  return jobs->emplace_back(options).Run();
+}
 
 }  // namespace etc

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <unordered_map>
 
@@ -9,6 +11,35 @@ namespace {
 
 /// Deeper than any expression that the parser accepts; only long chains of constants get here.
 constexpr int kMaxDepth = 5000;
+
+bool Binds(const Stmt& stmt, SymbolId name) {
+  if (const auto* let = std::get_if<Let>(&stmt)) {
+    return let->symbol == name;
+  }
+  const auto* pair = std::get_if<LetPair>(&stmt);
+  return pair != nullptr && (pair->index == name || pair->value == name);
+}
+
+/// The statement that binds the name of a `let`, which is one, or null. A name is mostly bound near
+/// the one that was looked up before it, so the search goes from there to both sides.
+const Stmt* BindingOf(const Module& module, SymbolId name) {
+  static thread_local size_t last = 0;
+  const auto first = module.stmts.begin();
+  const size_t count = module.stmts.size();
+  size_t below = std::min(last, count);  // those before it and those from `above` on are left
+  size_t above = below;
+  while (below > 0 || above < count) {
+    for (size_t at : {below - 1, above}) {
+      if (at < count && Binds(first[static_cast<std::ptrdiff_t>(at)], name)) {
+        last = at;
+        return &first[static_cast<std::ptrdiff_t>(at)];
+      }
+    }
+    below -= below > 0 ? 1 : 0;
+    above += above < count ? 1 : 0;
+  }
+  return nullptr;
+}
 
 /// The kinds of the expressions of one query. Constants and lets are looked up once, so that a
 /// chain of them, each using the one before twice, costs linear time.
@@ -126,20 +157,19 @@ class KindFinder {
       ExprId value = module_.symbols[symbol].value;
       return value ? Find(value) : ValueKind::Int;  // of the target, which is chosen later
     }
-    for (const Stmt& stmt : module_.stmts) {
-      if (const auto* let = std::get_if<Let>(&stmt); let != nullptr && let->symbol == symbol) {
-        return Find(let->value);
-      }
-      const auto* pair = std::get_if<LetPair>(&stmt);
-      if (pair != nullptr && pair->index == symbol) {
-        return ValueKind::Int;
-      }
-      if (pair != nullptr && pair->value == symbol) {
-        const auto* reduce = std::get_if<Reduce>(&module_.exprs[pair->reduction]);
-        return reduce == nullptr ? ValueKind::Error : Find(reduce->body);
-      }
+    const Stmt* binding = BindingOf(module_, symbol);
+    if (binding == nullptr) {
+      return ValueKind::Error;
     }
-    return ValueKind::Error;
+    if (const auto* let = std::get_if<Let>(binding)) {
+      return Find(let->value);
+    }
+    const auto& pair = std::get<LetPair>(*binding);
+    if (pair.index == symbol) {
+      return ValueKind::Int;
+    }
+    const auto* reduce = std::get_if<Reduce>(&module_.exprs[pair.reduction]);
+    return reduce == nullptr ? ValueKind::Error : Find(reduce->body);
   }
 
   const Module& module_;

@@ -36,8 +36,9 @@ class Derivation {
         for_ranks_(!at_peers.empty()),
         at_peers_(std::move(at_peers)),
         plan_(module, programs_),
-        dependences_(module, programs_, options.bodies != nullptr),
-        waits_(module, programs_, plan_, dependences_, options.target->sms) {}
+        coarse_(Coarse(options.target->sms)),
+        dependences_(module, programs_, coarse_, options.bodies != nullptr),
+        waits_(module, programs_, plan_, dependences_, coarse_) {}
 
   EventPlan& Run() {
     Block(0, program_.calls.size(), 0);
@@ -156,9 +157,18 @@ class Derivation {
     (void)IsOrdered(dependence);
   }
 
+  /// The calls of which no event will tell the tasks apart.
+  std::vector<bool> Coarse(int64_t sms) const {
+    std::vector<bool> coarse;
+    for (const ProgramCall& call : program_.calls) {
+      coarse.push_back(!plan_.HasAtMost(call.index, sms));
+    }
+    return coarse;
+  }
+
   std::vector<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations) {
     bool on_one = IsOnOneRank(dependence);
-    bool coarse = !waits_.TellsApart(dependence.from) && (on_one || !for_ranks_);
+    bool coarse = coarse_[dependence.from] && (on_one || !for_ranks_);
     std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
     if (on_one) {
       std::for_each(parts.begin(), parts.end(), WaitDesign::StayOnRank);
@@ -345,6 +355,7 @@ class Derivation {
     if (dependence.carried || from.repeats.size() > dependence.repeats) {
       return false;
     }
+    bool tried = false;
     for (size_t i = 0; i < plan_.events.size(); ++i) {
       std::vector<PlannedEvent> before = plan_.events;
       PlannedEvent& planned = plan_.events[i];
@@ -358,12 +369,15 @@ class Derivation {
           wait.from_initial = true;
         }
       }
+      tried = tried || planned.initial;
       if (planned.initial && IsOrdered(dependence)) {
         return true;
       }
       plan_.events = std::move(before);
     }
-    (void)IsOrdered(dependence);
+    if (tried) {
+      ApplyEvents();
+    }
     return false;
   }
 
@@ -381,6 +395,7 @@ class Derivation {
   const bool for_ranks_;
   TensorsOfCalls at_peers_;
   EventPlan plan_;
+  const std::vector<bool> coarse_;
   RangeDependences dependences_;
   WaitDesign waits_;
   int64_t found_ = 0;

@@ -16,21 +16,15 @@ namespace etc {
 /// The dependences in all ranges of a specialisation, for events that are right in each.
 class RangeDependences {
  public:
-  /// `for_proofs`: keeps what is found of bodies.
+  RangeDependences(const Module& module, const std::vector<CallProgram>& programs);
+  /// What will be asked to design events is found ahead. `coarse`: as NeedsOf takes it, for tasks
+  /// of each call. `for_proofs`: keeps what is found of bodies.
   RangeDependences(const Module& module, const std::vector<CallProgram>& programs,
-                   bool for_proofs = false)
-      : graphs_(programs.size()) {
-    ForEachInParallel(programs.size(), [&](size_t i) {
-      graphs_[i] = std::make_unique<DependenceGraph>(module, programs[i], for_proofs);
-      for (const ProgramCall& from : programs[i].calls) {
-        for (const ProgramCall& to : programs[i].calls) {
-          for (const Dependence& dependence : DependencesBetween(from, to)) {
-            (void)graphs_[i]->Exists(dependence);  // it remembers that
-          }
-        }
-      }
-    });
-  }
+                   const std::vector<bool>& coarse, bool for_proofs);
+
+  RangeDependences(const RangeDependences&) = delete;
+  RangeDependences& operator=(const RangeDependences&) = delete;
+  ~RangeDependences();
 
   /// What the proofs may take over of each program.
   std::vector<std::shared_ptr<ReadBodies>> Bodies() const {

@@ -142,7 +142,7 @@ std::string WaitDesign::Why(const Dependence& dependence) {
 
 /// How finely an event tells the values of a coordinate apart (see PlannedEvent::grains).
 int64_t WaitDesign::Grain(size_t call, const Need& need) const {
-  if (need.whole || !TellsApart(call)) {
+  if (need.whole || coarse_[call]) {
     return 0;
   }
   if (need.length == 1) {

@@ -12,20 +12,17 @@ namespace etc {
 
 class WaitDesign {
  public:
-  /// All must outlive it. `programs`: the graph in each of its ranges. `sms`: of the target.
+  /// All must outlive it. `programs`: the graph in each of its ranges. `coarse`: the calls of which
+  /// no event tells the tasks apart. Such an event costs a signal for each task, and an event for
+  /// all of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
   WaitDesign(const Module& module, const std::vector<CallProgram>& programs, EventPlan& plan,
-             RangeDependences& dependences, int64_t sms)
+             RangeDependences& dependences, const std::vector<bool>& coarse)
       : module_(module),
         programs_(programs),
         program_(programs.front()),
         plan_(plan),
         dependences_(dependences),
-        sms_(sms) {}
-
-  /// Whether an event may have elements for some of a call's tasks. Such an event costs a signal
-  /// for each task, and an event for all of them a signal for each SM. Tasks that fit on the SMs at
-  /// once give a signal each anyway.
-  bool TellsApart(size_t call) const { return plan_.HasAtMost(call, sms_); }
+        coarse_(coarse) {}
 
   /// All tasks of the first call, or of a program of all ranks those of the reader's own rank.
   Needs OfAll(const Dependence& dependence, bool on_own_rank) const;
@@ -52,7 +49,7 @@ class WaitDesign {
   const CallProgram& program_;  // the first: they differ in the sizes alone
   EventPlan& plan_;
   RangeDependences& dependences_;
-  int64_t sms_;
+  const std::vector<bool>& coarse_;
 };
 
 }  // namespace etc

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,17 +17,52 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-constexpr std::pair<std::string_view, TokenKind> kPunctuation[] = {
+using Spelled = std::pair<std::string_view, TokenKind>;
+
+/// Spellings by their first byte; of one byte, in the order in which they are listed.
+template <size_t kCount>
+class Spellings {
+ public:
+  explicit constexpr Spellings(const Spelled (&listed)[kCount]) {
+    size_t placed = 0;
+    for (size_t byte = 0; byte < kBytes; ++byte) {
+      begins_[byte] = placed;
+      for (const Spelled& each : listed) {
+        if (static_cast<size_t>(each.first.front()) == byte) {
+          sorted_[placed++] = each;
+        }
+      }
+    }
+    begins_[kBytes] = placed;
+  }
+
+  std::span<const Spelled> From(char first) const {
+    auto byte = static_cast<unsigned char>(first);
+    return byte < kBytes
+               ? std::span(sorted_).subspan(begins_[byte], begins_[byte + 1] - begins_[byte])
+               : std::span<const Spelled>();
+  }
+
+ private:
+  static constexpr size_t kBytes = 128;
+
+  std::array<Spelled, kCount> sorted_{};
+  std::array<size_t, kBytes + 1> begins_{};
+};
+
+constexpr Spelled kListedPunctuation[] = {
 #define ETC_PUNCTUATION(name, text) {text, TokenKind::name},
 #include "text/tokens.def"
 };
-constexpr std::pair<std::string_view, TokenKind> kKeywords[] = {
+constexpr Spelled kListedKeywords[] = {
 #define ETC_KEYWORD(name, text) {text, TokenKind::Keyword##name},
 #include "text/tokens.def"
 };
+constexpr Spellings kPunctuation(kListedPunctuation);
+constexpr Spellings kKeywords(kListedKeywords);
 
 TokenKind KindOfName(std::string_view name) {
-  for (const auto& [text, kind] : kKeywords) {
+  for (const auto& [text, kind] : kKeywords.From(name.front())) {
     if (name == text) {
       return kind;
     }
@@ -251,7 +288,7 @@ class Lexer {
   }
 
   bool LexPunctuation() {
-    for (const auto& [text, kind] : kPunctuation) {
+    for (const auto& [text, kind] : kPunctuation.From(text_[pos_])) {
       if (Rest().starts_with(text)) {
         size_t begin = pos_;
         pos_ += text.size();
@@ -288,6 +325,10 @@ class Lexer {
   void CheckBytes(size_t begin, size_t end) {
     for (size_t i = begin; i < end;) {
       auto byte = static_cast<unsigned char>(text_[i]);
+      if (byte >= 0x20 && byte < 0x7f) {
+        ++i;
+        continue;
+      }
       size_t length = SequenceLength(text_.substr(i, end - i));
       SourceRange range = RangeOf(i, i + 1);
       if (length == 0) {

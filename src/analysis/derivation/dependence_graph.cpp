@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "analysis/derivation/bounds.h"
 #include "analysis/order/task_order.h"
@@ -146,6 +148,57 @@ struct DependenceGraph::State {
     return a.repeats.size() == b.repeats.size() && a.axes.size() == b.axes.size();
   }
 
+  const std::vector<Needs>& NeedsOf(const Dependence& d, const Iterations& iterations,
+                                    bool in_parts, bool coarse) {
+    auto [known, fresh] = needs.try_emplace({d, iterations, in_parts, coarse});
+    if (fresh) {
+      known->second = FindNeeds(d, iterations, in_parts, coarse);
+    }
+    return known->second;
+  }
+
+  std::vector<Needs> FindNeeds(const Dependence& d, const Iterations& iterations, bool in_parts,
+                               bool coarse) {
+    context.SetBudget();
+    Set pairs = Restrict(d, iterations);
+    if (IsEmpty(pairs)) {
+      return {};
+    }
+    const ProgramCall& from = program.calls[d.from];
+    Set consumers = RestrictedTo(d, iterations);
+    if (NeedsAll(d, iterations, consumers, pairs, coarse)) {
+      return {Needs::OfAll(from)};
+    }
+    NeedsScope scope{unknowns,  from,        program.calls[d.to], conflicts.FirstDomain(d.from),
+                     consumers, CarriedBy(d)};
+    return NeedsOf(scope, pairs, in_parts);
+  }
+
+  const std::optional<DataNeeds>& NeedsInData(const Dependence& d, const Iterations& iterations) {
+    auto [known, fresh] = needs_in_data.try_emplace({d, iterations});
+    if (fresh) {
+      known->second = FindNeedsInData(d, iterations);
+    }
+    return known->second;
+  }
+
+  std::optional<DataNeeds> FindNeedsInData(const Dependence& d, const Iterations& iterations) {
+    const Conflict& conflict = conflicts.Of(d);
+    if (conflict.data.empty()) {
+      return std::nullopt;
+    }
+    context.SetBudget();
+    Set all = Restrict(d, iterations, conflict.fixed);
+    for (const Set& touched : conflict.data) {
+      all = all | Restrict(d, iterations, touched);
+    }
+    Set consumers = RestrictedTo(d, iterations);
+    return etc::NeedsInData(unknowns,
+                            {unknowns, program.calls[d.from], program.calls[d.to],
+                             conflicts.FirstDomain(d.from), consumers, CarriedBy(d)},
+                            Coalesce(all));
+  }
+
   struct FoundNeeds {
     const ProgramCall* from;
     const ProgramCall* to;
@@ -164,6 +217,8 @@ struct DependenceGraph::State {
   ConflictSets conflicts;
   TaskOrder order;
   std::vector<FoundNeeds> found_needs;
+  std::map<std::tuple<Dependence, Iterations, bool, bool>, std::vector<Needs>> needs;
+  std::map<std::pair<Dependence, Iterations>, std::optional<DataNeeds>> needs_in_data;
   unsigned long steps_for_order = kMostStepsForOrder;
 };
 
@@ -183,6 +238,57 @@ DependenceGraph::DependenceGraph(const Module& module, const CallProgram& progra
     : state_(std::make_unique<State>(module, program, for_proofs)) {}
 
 DependenceGraph::~DependenceGraph() = default;
+
+void DependenceGraph::FindAll() {
+  const std::vector<ProgramCall>& calls = state_->program.calls;
+  for (const ProgramCall& from : calls) {
+    for (const ProgramCall& to : calls) {
+      for (const Dependence& dependence : DependencesBetween(from, to)) {
+        (void)state_->conflicts.Exists(dependence);  // it remembers that
+      }
+    }
+  }
+}
+
+void DependenceGraph::LookAtCalls() { state_->order.LookAtCalls(); }
+
+std::vector<Dependence> DependenceGraph::Unchained() {
+  const std::vector<ProgramCall>& calls = state_->program.calls;
+  auto between = [&](size_t from, size_t to) {
+    return Dependence{from, to, CommonRepeats(calls[from], calls[to])};
+  };
+  std::vector<Dependence> all;
+  for (size_t to = 0; to < calls.size(); ++to) {
+    std::vector<size_t> before;  // the calls from which a chain leads to it
+    for (size_t from = to; from-- > 0;) {
+      bool chained = std::any_of(before.begin(), before.end(),
+                                 [&](size_t k) { return Exists(between(from, k)); });
+      bool exists = Exists(between(from, to));
+      if (exists && !chained) {
+        all.push_back(between(from, to));
+      }
+      if (exists || chained) {
+        before.push_back(from);
+      }
+    }
+  }
+  return all;
+}
+
+void DependenceGraph::FindAhead(const Dependence& dependence, bool coarse) {
+  State& state = *state_;
+  if (IsEmpty(state.conflicts.Of(dependence).pairs)) {
+    return;
+  }
+  (void)state.MapOf(dependence);
+  // Where one of both is in repeats of its own, the iterations to ask for depend on what is found.
+  const auto& calls = state.program.calls;
+  bool in_one_block = calls[dependence.from].repeats.size() == dependence.repeats &&
+                      calls[dependence.to].repeats.size() == dependence.repeats;
+  if (in_one_block && !state.NeedsOf(dependence, {}, true, coarse).empty()) {
+    (void)state.NeedsInData(dependence, {});
+  }
+}
 
 void DependenceGraph::EventsChanged() { state_->order.EventsChanged(); }
 
@@ -224,45 +330,12 @@ std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependenc
 std::vector<Needs> DependenceGraph::NeedsOf(const Dependence& dependence,
                                             const Iterations& iterations, bool in_parts,
                                             bool coarse) {
-  State& state = *state_;
-  state.context.SetBudget();
-  Set pairs = state.Restrict(dependence, iterations);
-  if (IsEmpty(pairs)) {
-    return {};
-  }
-  const auto& calls = state.program.calls;
-  Set consumers = state.RestrictedTo(dependence, iterations);
-  if (state.NeedsAll(dependence, iterations, consumers, pairs, coarse)) {
-    return {Needs::OfAll(calls[dependence.from])};
-  }
-  NeedsScope scope{state.unknowns,
-                   calls[dependence.from],
-                   calls[dependence.to],
-                   state.conflicts.FirstDomain(dependence.from),
-                   consumers,
-                   CarriedBy(dependence)};
-  return state.NeedsOf(scope, pairs, in_parts);
+  return state_->NeedsOf(dependence, iterations, in_parts, coarse);
 }
 
 std::optional<DataNeeds> DependenceGraph::NeedsInData(const Dependence& dependence,
                                                       const Iterations& iterations) {
-  State& state = *state_;
-  const Conflict& conflict = state.conflicts.Of(dependence);
-  if (conflict.data.empty()) {
-    return std::nullopt;
-  }
-  state.context.SetBudget();
-  Set all = state.Restrict(dependence, iterations, conflict.fixed);
-  for (const Set& touched : conflict.data) {
-    all = all | state.Restrict(dependence, iterations, touched);
-  }
-  const auto& calls = state.program.calls;
-  Set consumers = state.RestrictedTo(dependence, iterations);
-  return etc::NeedsInData(
-      state.unknowns,
-      {state.unknowns, calls[dependence.from], calls[dependence.to],
-       state.conflicts.FirstDomain(dependence.from), consumers, CarriedBy(dependence)},
-      Coalesce(all));
+  return state_->NeedsInData(dependence, iterations);
 }
 
 std::shared_ptr<ReadBodies> DependenceGraph::bodies() const { return state_->read; }

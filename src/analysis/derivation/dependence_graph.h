@@ -24,6 +24,8 @@ struct Iterations {
   int64_t latest_from = 0;  // so many last ones of each repeat around `from` alone; 0 for all
   int64_t first_to = 0;     // so many first ones of each repeat around `to` alone; 0 for all
   int64_t distance = 0;     // Carried: exactly so many later; 0 for any
+
+  auto operator<=>(const Iterations&) const = default;
 };
 
 class DependenceGraph {
@@ -31,6 +33,17 @@ class DependenceGraph {
   /// Both must outlive the graph. `for_proofs`: keeps what is found of bodies.
   DependenceGraph(const Module& module, const CallProgram& program, bool for_proofs = false);
   ~DependenceGraph();
+
+  /// Finds what exists.
+  void FindAll();
+  /// Finds what the order asks of whole calls, whatever the events are.
+  void LookAtCalls();
+  /// Finds the answers to what will be asked of a dependence that is not in order, whatever the
+  /// events are. `coarse`: as NeedsOf takes it.
+  void FindAhead(const Dependence& dependence, bool coarse);
+  /// What exists in one iteration and follows from no others by a chain of calls, the nearest ones
+  /// first.
+  std::vector<Dependence> Unchained();
 
   /// The waits and notifies of the program have changed. All of its events count right.
   void EventsChanged();

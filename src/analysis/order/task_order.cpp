@@ -47,13 +47,17 @@ struct TaskOrder::State {
     return *chains;
   }
 
+  GridCalls& Grids() {
+    if (!grids) {
+      grids.emplace(unknowns);
+    }
+    return *grids;
+  }
+
   const GridBarriers& Barriers() {
     if (!barriers) {
       const HappensBefore& single = Chains();
-      if (!grids) {
-        grids.emplace(unknowns);
-      }
-      barriers.emplace(*grids, single);
+      barriers.emplace(Grids(), single);
     }
     return *barriers;
   }
@@ -86,6 +90,8 @@ TaskOrder::TaskOrder(Unknowns& unknowns)
     : state_(std::make_unique<State>(unknowns, nullptr, std::set<EventId>())) {}
 
 TaskOrder::~TaskOrder() = default;
+
+void TaskOrder::LookAtCalls() { (void)state_->Grids(); }
 
 /// What is known of references that are gone goes, as others may get their place.
 void TaskOrder::EventsChanged() {

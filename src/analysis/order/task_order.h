@@ -25,6 +25,8 @@ class TaskOrder {
   TaskOrder& operator=(const TaskOrder&) = delete;
   ~TaskOrder();
 
+  /// Finds what is asked of all tasks of each call, whatever the events are.
+  void LookAtCalls();
   /// The waits and notifies of the program have changed. Only the order by all events may be told.
   void EventsChanged();
   /// The same as if the program did not have these waits and notifies.

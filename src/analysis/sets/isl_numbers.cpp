@@ -27,7 +27,7 @@ constexpr bool kIsSanitized = false;
 
 struct Block {
   Block* next;
-  void* rest;
+  Block* next_list;  // of the first of a list that is abandoned
 };
 constexpr size_t kBlockBytes = sizeof(Block);
 constexpr size_t kBlocksAtOnce = 1024;
@@ -35,10 +35,11 @@ constexpr size_t kBlocksAtOnce = 1024;
 /// The free blocks of this thread.
 constinit thread_local Block* free_blocks = nullptr;
 
-/// The free blocks of threads that have ended.
+/// The free blocks of threads that have ended, a list of each: to join two lists takes a walk over
+/// one of them.
 struct Abandoned {
   std::mutex mutex;
-  Block* blocks = nullptr;
+  Block* lists = nullptr;
 
   static Abandoned& Get() {
     static Abandoned* const abandoned = new Abandoned;  // outlives all threads
@@ -49,15 +50,11 @@ struct Abandoned {
 /// Leaves the thread's free blocks to others when it ends.
 struct Leaver {
   ~Leaver() {
-    Block* last = free_blocks;
-    while (last != nullptr && last->next != nullptr) {
-      last = last->next;
-    }
-    if (last != nullptr) {
+    if (free_blocks != nullptr) {
       Abandoned& abandoned = Abandoned::Get();
       const std::lock_guard lock(abandoned.mutex);
-      last->next = abandoned.blocks;
-      abandoned.blocks = std::exchange(free_blocks, nullptr);
+      free_blocks->next_list = abandoned.lists;
+      abandoned.lists = std::exchange(free_blocks, nullptr);
     }
   }
 };
@@ -67,18 +64,20 @@ struct Leaver {
   Abandoned& abandoned = Abandoned::Get();
   {
     const std::lock_guard lock(abandoned.mutex);
-    free_blocks = std::exchange(abandoned.blocks, nullptr);
-  }
-  if (free_blocks == nullptr) {
-    auto* blocks = static_cast<Block*>(std::malloc(kBlocksAtOnce * kBlockBytes));
-    if (blocks == nullptr) {
-      throw std::bad_alloc();
+    free_blocks = abandoned.lists;
+    if (free_blocks != nullptr) {
+      abandoned.lists = free_blocks->next_list;
+      return;
     }
-    for (size_t i = 0; i < kBlocksAtOnce; ++i) {
-      blocks[i].next = i + 1 < kBlocksAtOnce ? &blocks[i + 1] : nullptr;
-    }
-    free_blocks = blocks;
   }
+  auto* blocks = static_cast<Block*>(std::malloc(kBlocksAtOnce * kBlockBytes));
+  if (blocks == nullptr) {
+    throw std::bad_alloc();
+  }
+  for (size_t i = 0; i < kBlocksAtOnce; ++i) {
+    blocks[i].next = i + 1 < kBlocksAtOnce ? &blocks[i + 1] : nullptr;
+  }
+  free_blocks = blocks;
 }
 
 void* TakeBlock() {

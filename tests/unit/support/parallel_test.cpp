@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <numeric>
 #include <vector>
 
@@ -47,6 +48,42 @@ TEST_CASE("callers side by side") {
     }
   }
   CHECK(sums == std::vector<int>(4, 2500));
+}
+
+TEST_CASE("each chain is taken to its end, a step at a time") {
+  for (size_t chains : {0, 1, 2, 9}) {
+    for (size_t threads : {1, 2, 16}) {
+      std::vector<int> steps(chains);
+      std::vector<std::atomic<int>> at_once(chains);
+      std::atomic<bool> apart = true;
+      StepInParallel(
+          chains,
+          [&](size_t i) {
+            apart = apart && ++at_once[i] == 1;
+            ++steps[i];
+            --at_once[i];
+            return i * 20 + 1 - static_cast<size_t>(steps[i]);
+          },
+          threads);
+      CHECK(apart);
+      for (size_t i = 0; i < chains; ++i) {
+        CHECK(steps[i] == static_cast<int>(i) * 20 + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("on one thread the chain with the most steps left goes on") {
+  std::vector<size_t> left{2, 5};
+  std::vector<size_t> order;
+  StepInParallel(
+      2,
+      [&](size_t i) {
+        order.push_back(i);
+        return --left[i];
+      },
+      1);
+  CHECK(order == std::vector<size_t>{0, 1, 1, 1, 1, 0, 1});
 }
 
 }  // namespace
