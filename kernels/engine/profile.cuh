@@ -10,7 +10,8 @@
 
 namespace etc {
 
-/// Of one role. All its threads count the records, as one register of the warp serves them all.
+/// Of one role. Its first thread stores the records, and all of them count: so the place of the
+/// next one is the same in all lanes, and no branch stands around it.
 struct Recorder {
   int role;
   ProfileRecord* next;

@@ -79,7 +79,8 @@ bool Flatten(const Json& object, const std::string& prefix, const std::string& o
         config.overrides.push_back({name, value.get<bool>(), origin, false});
         break;
       case Json::value_t::string:
-        config.unusable.push_back({name, "a string"});
+        config.unusable.push_back(
+            {name, "a string", value.get<std::string>(), value.dump(-1, ' ', true)});
         break;
       case Json::value_t::array:
         config.unusable.push_back({name, "a list"});

@@ -31,6 +31,28 @@ bool IsConstant(const Module& module, const std::string& name) {
   return false;
 }
 
+/// Whether a configuration says of a member what the module asks for, or nothing.
+bool FitsMember(const ConfigMember& member, const Config& config, const std::string& file,
+                Diagnostics& diagnostics) {
+  auto is_it = [&](const auto& value) { return value.name == member.name; };
+  auto text = std::find_if(config.unusable.begin(), config.unusable.end(), is_it);
+  const bool is_other = text != config.unusable.end() && !text->text;
+  if (is_other || std::any_of(config.overrides.begin(), config.overrides.end(), is_it)) {
+    diagnostics.Error(DiagnosticKind::Config, member.range,
+                      fmt::format("`{}` in `{}` is {}; expected a string", member.name, file,
+                                  is_other ? text->what : "a number or a boolean"));
+    return false;
+  }
+  if (text == config.unusable.end() ||
+      std::find(member.values.begin(), member.values.end(), *text->text) != member.values.end()) {
+    return true;
+  }
+  diagnostics.Error(DiagnosticKind::Config, member.range,
+                    fmt::format("`{}` in `{}` is {}, and the program is for \"{}\"", member.name,
+                                file, text->json, fmt::join(member.values, "\" or \"")));
+  return false;
+}
+
 /// Adds what one configuration says about the constants of the module.
 bool ReadConfig(const Module& module, const std::string& file, std::vector<Override>& overrides,
                 Diagnostics& diagnostics) {
@@ -47,6 +69,9 @@ bool ReadConfig(const Module& module, const std::string& file, std::vector<Overr
                                     value.name, DisplayName(file), value.what));
       ok = false;
     }
+  }
+  for (const ConfigMember& member : module.config_members) {
+    ok &= FitsMember(member, *config, DisplayName(file), diagnostics);
   }
   overrides.insert(overrides.end(), config->overrides.begin(), config->overrides.end());
   return ok;

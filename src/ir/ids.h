@@ -29,6 +29,7 @@ using GraphId = Id<struct GraphTag>;
 using KernelId = Id<struct KernelTag>;
 using FunctionId = Id<struct FunctionTag>;
 using ImportId = Id<struct ImportTag>;
+using ConfigMemberId = Id<struct ConfigMemberTag>;
 
 /// A vector that only its own kind of id can index.
 template <class I, class T>

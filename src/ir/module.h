@@ -277,6 +277,13 @@ struct Require {
   ExprId condition;
 };
 
+/// `config model_type "llama" or "mistral";`: what a configuration that has the member says there.
+struct ConfigMember {
+  std::string name;
+  std::vector<std::string> values;  // one of these
+  SourceRange range;
+};
+
 /// `fn scale(%x, n, eps) = rsqrt(…);`: an expression with parameters. Tensors stand for slices.
 struct Function {
   std::string name;
@@ -300,7 +307,8 @@ struct Import {
 };
 
 /// The top level, in source order.
-using Item = std::variant<ImportId, SymbolId, Require, FunctionId, DeviceId, GraphId, KernelId>;
+using Item = std::variant<ImportId, SymbolId, Require, ConfigMemberId, FunctionId, DeviceId,
+                          GraphId, KernelId>;
 
 /// A text that was copied for a call, so that what is wrong in the copy is wrong for that call.
 struct Expansion {
@@ -343,6 +351,7 @@ class Module {
   Table<KernelId, Kernel> kernels;
   Table<FunctionId, Function> functions;
   Table<ImportId, Import> imports;
+  Table<ConfigMemberId, ConfigMember> config_members;
   std::vector<Item> items;
   std::map<SymbolId, Choice> choices;          // of the generic parameters that are choices
   std::map<ExprId, Application> applications;  // none behind expansion

@@ -85,6 +85,14 @@ class Printer {
     layout_.After(module_.RangeOf(require.condition));
   }
 
+  void Top(ConfigMemberId id) {
+    const ConfigMember& member = module_.config_members[id];
+    StartItem(member.range, false);
+    layout_.Line(
+        fmt::format("config {} \"{}\";", member.name, fmt::join(member.values, "\" or \"")));
+    layout_.After(member.range);
+  }
+
   void Top(DeviceId id) {
     const Device& device = module_.devices[id];
     StartItem(device.range, true);

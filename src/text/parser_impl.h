@@ -151,6 +151,8 @@ class Parser {
   void Dim();
   void MeshItem();
   void RequireItem();
+  void ConfigItem();
+  std::vector<std::string> Strings();
   void DeviceItem();
   void GraphItem();
   void KernelItem();

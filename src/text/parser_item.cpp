@@ -52,6 +52,9 @@ void Parser::Item() {
       if (AtWord("mesh")) {
         return MeshItem();
       }
+      if (AtWord("config")) {
+        return ConfigItem();
+      }
       Unexpected("`import`, `const`, `dim`, `require`, `let`, `fn`, `device`, `graph` or `kernel`");
   }
 }
@@ -94,6 +97,25 @@ void Parser::RequireItem() {
   Take();
   module_->items.emplace_back(Require{Expression()});
   ExpectSemicolon();
+}
+
+void Parser::ConfigItem() {
+  Take();
+  Token name = Expect(TokenKind::Name);
+  module_->items.emplace_back(
+      module_->config_members.Add({std::string(name.text), Strings(), name.range}));
+  ExpectSemicolon();
+}
+
+/// `"lm_head.weight" or "embed.weight"`.
+std::vector<std::string> Parser::Strings() {
+  std::vector<std::string> strings;
+  strings.emplace_back(Expect(TokenKind::String).text);
+  while (AtWord("or")) {
+    Take();
+    strings.emplace_back(Expect(TokenKind::String).text);
+  }
+  return strings;
 }
 
 void Parser::DeviceItem() {

@@ -125,13 +125,8 @@ TensorId Parser::Param(bool conditional, bool of_launch) {
 
 /// `from "lm_head.weight" or "embed.weight"`, or nothing.
 void Parser::Sources(Tensor& tensor) {
-  if (!Accept(TokenKind::KeywordFrom)) {
-    return;
-  }
-  tensor.sources.emplace_back(Expect(TokenKind::String).text);
-  while (At(TokenKind::Name) && Peek().text == "or") {
-    Take();
-    tensor.sources.emplace_back(Expect(TokenKind::String).text);
+  if (Accept(TokenKind::KeywordFrom)) {
+    tensor.sources = Strings();
   }
 }
 

@@ -50,6 +50,7 @@ class MeshChecks {
   void Check(ImportId) {}
   void Check(FunctionId) {}
   void Check(const Require& require) { SameOnAll(require.condition, "a requirement"); }
+  void Check(ConfigMemberId) {}
 
   void Check(SymbolId id) {
     const Symbol& symbol = module_.symbols[id];
