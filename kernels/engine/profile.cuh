@@ -10,8 +10,8 @@
 
 namespace etc {
 
-/// Of one role. Its first thread stores the records, and all of them count: so the place of the
-/// next one is the same in all lanes, and no branch stands around it.
+/// Of one role. Its first thread stores the records, and all of its threads count them, so the
+/// place of the next one is the same in all lanes.
 struct Recorder {
   int role;
   ProfileRecord* next;

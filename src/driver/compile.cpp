@@ -43,31 +43,30 @@ class CompileJob {
 
  private:
   bool Phases() {
-    std::shared_ptr<Module>& module = module_;
-    module = timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
-    if (!module || options_.stop_after == StopAfter::Parse) {
-      return module && WriteModule(*module);
+    module_ = timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
+    if (!module_ || options_.stop_after == StopAfter::Parse) {
+      return module_ && WriteModule(*module_);
     }
     ProofOptions proving = options_.proofs;
     proving.skip = proving.skip || options_.stop_after == StopAfter::Verify;
     std::shared_ptr<DerivedBodies> bodies = MakeDerivedBodies();
     bool prepared = timer_.Time("verify", [&] {
-      return PrepareModule(*module, options_.source, proving, session_, *bodies);
+      return PrepareModule(*module_, options_.source, proving, session_, *bodies);
     });
     if (!prepared) {
       return false;
     }
     if (!proving.skip) {
-      graph_proofs_ = MakeGraphProofs(module, std::move(bodies));
+      graph_proofs_ = MakeGraphProofs(module_, std::move(bodies));
       auto prove = [this](Diagnostics& diagnostics) {
         return ProveGraphs(*graph_proofs_, options_.proofs.remarks, diagnostics, SpareCores());
       };
       source_proof_.emplace("prove", std::move(prove), session_, in_vain_);
       // The passes change a copy meanwhile.
-      module = std::make_shared<Module>(*module);
+      module_ = std::make_shared<Module>(*module_);
     }
-    bool made = Make(*module, proving);
-    return Proved() && made && Write(*module);
+    bool made = Make(*module_, proving);
+    return Proved() && made && Write(*module_);
   }
 
   /// The files to write, in memory. None of them may appear before the proofs have ended.

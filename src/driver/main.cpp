@@ -7,6 +7,7 @@
 #include "driver/large_pages.h"
 #include "driver/options.h"
 #include "support/diagnostics.h"
+#include "support/sanitized.h"
 #include "support/stack.h"
 #include "support/termination.h"
 
@@ -14,11 +15,11 @@ namespace {
 
 /// Leaves all memory to the system as it is, which a large compilation notices. Sanitizers look for
 /// leaks on the ordinary way out.
-void EndNow([[maybe_unused]] etc::ExitCode code) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  std::fflush(nullptr);
-  std::_Exit(static_cast<int>(code));
-#endif
+void EndNow(etc::ExitCode code) {
+  if constexpr (!etc::kIsSanitized) {
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(code));
+  }
 }
 
 }  // namespace

@@ -10,14 +10,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "support/sanitized.h"
+
 namespace etc {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
 
 /// isl's own type: numbers, all of them initialised.
 struct Block {

@@ -15,15 +15,10 @@
 #include <utility>
 
 #include "analysis/sets/small_numbers.h"
+#include "support/sanitized.h"
 
 namespace etc {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
 
 struct Block {
   Block* next;

@@ -15,7 +15,7 @@ namespace etc {
 namespace {
 
 constexpr size_t kFieldBits = 48;  // of a record; the other 16 say which span it is
-// At the end of the shared memory: what the roles keep between two records.
+// At the end of the shared memory: how long the roles have waited, and which of them wait.
 constexpr int64_t kProfileSharedBytes = 64;
 
 class Numberer {
