@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import _dynamo
 
+import decode_model
+
 
 def rms_norm(x, weight, eps):
     wide = x.float()
@@ -47,6 +49,10 @@ class Baseline:
 
         cache = (layers, batch, self.kv_heads, context + 1, self.dim)
         tensors = dict(weights, k_cache=random(*cache), v_cache=random(*cache))
+        self.embed_scale = 1.0
+        if decode_model.is_gemma(config):
+            tensors = {k: 1.0 + t if "norm" in k else t for k, t in tensors.items()}
+            self.embed_scale = config["hidden_size"] ** 0.5
         self.embed, self.lm_head = tensors.pop("embed"), tensors.pop("lm_head")
         self.final_norm = tensors.pop("final_norm")
         self.layers = [
@@ -72,7 +78,14 @@ class Baseline:
         w["v_cache"].index_copy_(2, self.pos, v.unsqueeze(2))
         return q.unsqueeze(2)
 
+    def attended(self, q, layer):
+        w, window = self.layers[layer], decode_model.window_of(self.config, layer)
+        k, v = (w[name][:, :, -(window or 0) :] for name in ("k_cache", "v_cache"))
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
     def after(self, x, attended, w):
+        if "post_feedforward_norm" in w:
+            return self.between_norms(x, attended, w)
         x = x + attended @ w["o"].t()
         if "router" in w:
             normed = rms_norm(x, w["post_norm"], self.eps)
@@ -81,14 +94,21 @@ class Baseline:
         gate, up = (rms_norm(x, w["post_norm"], self.eps) @ w["gate_up"].t()).chunk(2, dim=-1)
         return x + (F.silu(gate) * up) @ w["down"].t()
 
+    def between_norms(self, x, attended, w):
+        """The rest of a layer of Gemma."""
+        x = x + rms_norm(attended @ w["o"].t(), w["post_attention_norm"], self.eps)
+        normed = rms_norm(x, w["pre_feedforward_norm"], self.eps)
+        gate, up = (normed @ w["gate_up"].t()).chunk(2, dim=-1)
+        found = (F.gelu(gate, approximate="tanh") * up) @ w["down"].t()
+        return x + rms_norm(found, w["post_feedforward_norm"], self.eps)
+
     def head(self, x):
         return (rms_norm(x, self.final_norm, self.eps) @ self.lm_head.t()).argmax(-1)
 
     @torch.no_grad()
     def step(self):
-        x = self.embed[self.ids]
-        for w in self.layers:
-            q = self.before(x, w)
-            out = F.scaled_dot_product_attention(q, w["k_cache"], w["v_cache"], enable_gqa=True)
+        x = self.embed[self.ids] * self.embed_scale
+        for layer, w in enumerate(self.layers):
+            out = self.attended(self.before(x, w), layer)
             x = self.after(x, out.reshape(self.batch, -1), w)
         return self.head(x)

@@ -63,8 +63,10 @@ def bytes_read(config, batch, context):
     else:
         rows = 3 * config["intermediate_size"]
     projections = (2 * q_size + 2 * kv_size + rows) * hidden
-    cache = 2 * batch * kv_size * context
-    return 2 * (config["num_hidden_layers"] * (projections + cache) + config["vocab_size"] * hidden)
+    windows = (decode_model.window_of(config, layer) for layer in range(config["num_hidden_layers"]))
+    positions = sum(min(context, window or context) for window in windows)
+    weights = config["num_hidden_layers"] * projections + config["vocab_size"] * hidden
+    return 2 * (weights + 2 * batch * kv_size * positions)
 
 
 def check_logits(decoders, limit):

@@ -80,8 +80,8 @@ def random_weights(config, device):
         "input_norm": (layers, hidden),
         "qkv": (layers, q_size + 2 * kv_size, hidden),
         "o": (layers, hidden, q_size),
-        "post_norm": (layers, hidden),
         "final_norm": (hidden,),
+        **{name: (layers, hidden) for name in post_norms(config)},
     }
     if "num_experts" in config:
         experts, inner = config["num_experts"], config["moe_intermediate_size"]
@@ -93,15 +93,16 @@ def random_weights(config, device):
     else:
         inner = config["intermediate_size"]
         shapes |= {"gate_up": (layers, 2 * inner, hidden), "down": (layers, hidden, inner)}
-    if config["model_type"] in ("qwen3", "qwen3_moe"):
+    if config["model_type"] in ("qwen3", "qwen3_moe", "gemma3_text"):
         shapes |= {"q_norm": (layers, head_dim), "k_norm": (layers, head_dim)}
     if config["model_type"] == "qwen2":
         shapes["qkv_bias"] = (layers, q_size + 2 * kv_size)
     if not config["tie_word_embeddings"]:
         shapes["lm_head"] = shapes["embed"]
     weights = {}
+    of_norms = 0.0 if is_gemma(config) else 1.0  # Gemma adds 1 to them
     for name, shape in shapes.items():
-        mean, deviation = (1.0, 0.1) if "norm" in name else (0.0, 0.02)
+        mean, deviation = (of_norms, 0.1) if "norm" in name else (0.0, 0.02)
         weight = torch.empty(shape, dtype=torch.bfloat16, device=device)
         weights[name] = weight.normal_(mean, deviation)
     weights.setdefault("lm_head", weights["embed"])
@@ -128,9 +129,31 @@ def program_weights(weights, config):
     parameters |= zip(("gate_proj", "up_proj"), (matrix.view(shape) for matrix in matrices))
     parameters |= {f"{name}_proj": parameters.pop(name) for name in ("o", "down")}
     half = config["head_dim"] // 2
-    exponents = torch.arange(half, device=device) / half
-    parameters["inv_freq"] = config["rope_theta"] ** -exponents.float()
+    exponents = torch.arange(half, device=device).float() / half
+    inv_freq = config["rope_theta"] ** -exponents
+    if is_gemma(config):
+        inv_freq = torch.stack([config["rope_local_base_freq"] ** -exponents, inv_freq])
+    parameters["inv_freq"] = inv_freq
     return parameters
+
+
+def is_gemma(config):
+    return config["model_type"] == "gemma3_text"
+
+
+def post_norms(config):
+    """The norms of a layer behind its first."""
+    if is_gemma(config):
+        return ["post_attention_norm", "pre_feedforward_norm", "post_feedforward_norm"]
+    return ["post_norm"]
+
+
+def window_of(config, layer):
+    """How many positions attend in a layer; None where all do."""
+    if is_gemma(config):
+        is_global = (layer + 1) % config["sliding_window_pattern"] == 0
+        return None if is_global else config["sliding_window"]
+    return config["sliding_window"] if config["model_type"] == "mistral" else None
 
 
 def kv_width(config):

@@ -1,5 +1,5 @@
-// Embedding with a factor, and PostNorm behind it: of the sum that a projection leaves, and of its
-// parts. Against sums in double.
+// Embedding with a factor, and PostNorm behind it: of one sum that a projection leaves, and of
+// several parts. Against sums in double.
 #pragma once
 
 #include "support.cuh"
@@ -8,18 +8,7 @@
 
 namespace etc::test {
 
-constexpr int kPostNormParts = 3;
-
-struct PostNormSum {
-  const float* sum;
-};
-struct PostNormPartials {
-  const float* partials;
-  static constexpr long long partials_0 = kPostNormParts, partials_2 = 1152;
-  long long partials_1;
-};
-
-template <class Sums>
+template <int parts>
 struct PostNormProgram {
   static constexpr int kBatch = 6, kDepth = 1152;
   struct EmbeddingConfig {
@@ -35,7 +24,10 @@ struct PostNormProgram {
   struct Config {
     static constexpr float eps = 1e-6f, norm_offset = 1;
   };
-  struct Args : Sums {
+  struct Args {
+    const float* partials;
+    static constexpr long long partials_0 = parts, partials_2 = kDepth;
+    long long partials_1;
     const bf16* x;
     static constexpr long long x_1 = kDepth;
     const bf16 *post_norm, *norm;
@@ -64,17 +56,15 @@ struct PostNormProgram {
   }
 };
 
-template <class Sums>
+template <int parts>
 void TestPostNormOf(Report& report, const std::string& name) {
-  using Program = PostNormProgram<Sums>;
+  using Program = PostNormProgram<parts>;
   constexpr int depth = Program::kDepth, batch = Program::kBatch, rows = 9;
-  constexpr bool is_parts = IsSame<Sums, PostNormPartials>::value;
-  constexpr int parts = is_parts ? kPostNormParts : 1;
   Random random(17);
   auto table = random.Bf16(size_t(rows) * depth, 0.1f);
   auto post_norm = random.Bf16(depth, 0.3f), norm = random.Bf16(depth, 0.3f);
   const std::vector<i32> ids = {8, 0, 3, 3, 7, 1};
-  std::vector<float> sums(size_t(parts) * batch * depth);
+  std::vector<float> sums(size_t(batch) * depth * parts);
   for (float& value : sums) {
     value = random.Value(20.0f);
   }
@@ -108,11 +98,7 @@ void TestPostNormOf(Report& report, const std::string& name) {
   Program program{};
   program.embedding = {device_table.data(), device_ids.data(), x.data()};
   auto& args = program.args;
-  if constexpr (is_parts) {
-    args.partials = device_sums.data(), args.partials_1 = batch;
-  } else {
-    args.sum = device_sums.data();
-  }
+  args.partials = device_sums.data(), args.partials_1 = batch;
   args.x = x.data(), args.post_norm = device_post.data(), args.norm = device_norm.data();
   args.h = device_h.data(), args.y = device_y.data();
   Launcher<Program> launcher;
@@ -133,8 +119,8 @@ void TestPostNormOf(Report& report, const std::string& name) {
 }
 
 inline void TestPostNorm(Report& report) {
-  TestPostNormOf<PostNormSum>(report, "post norm");
-  TestPostNormOf<PostNormPartials>(report, "post norm of parts");
+  TestPostNormOf<1>(report, "post norm");
+  TestPostNormOf<3>(report, "post norm of parts");
 }
 
 }  // namespace etc::test

@@ -7,7 +7,8 @@
 
 namespace etc {
 
-/// A run that is on its way; Get waits for it.
+/// A run that is on its way. Fetch fetches what was missing of it at the last look, and says
+/// whether anything was; Take gives what has come; Get waits for it.
 template <class Pointer, int run>
 struct ElementRun;
 
@@ -18,12 +19,14 @@ struct ElementRun<const T*, run> {
   } elements;
 
   ETC_DEVICE void Start(const T* from) { elements = *reinterpret_cast<const Elements*>(from); }
-  ETC_DEVICE void Get(float (&values)[run]) const {
+  ETC_DEVICE bool Fetch() const { return false; }
+  ETC_DEVICE void Take(float (&values)[run]) const {
 #pragma unroll
     for (int i = 0; i < run; ++i) {
       values[i] = ToFloat(elements.at[i]);
     }
   }
+  ETC_DEVICE void Get(float (&values)[run]) const { Take(values); }
 };
 template <class T, int run>
 struct ElementRun<T*, run> : ElementRun<const T*, run> {};
@@ -43,19 +46,22 @@ struct ElementRun<Flagged<T>, run> {
     }
     return missing;
   }
-  ETC_DEVICE void Get(float (&values)[run]) const {
-    ElementRun arrived = *this;
-    while (arrived.Fetch()) {
-    }
+  ETC_DEVICE void Take(float (&values)[run]) const {
 #pragma unroll
     for (int i = 0; i < run; ++i) {
-      u32 data = FromFlagged(arrived.words[i / kPerWord]);
+      u32 data = FromFlagged(words[i / kPerWord]);
       if constexpr (kPerWord == 1) {
         values[i] = BitsToFloat(data);
       } else {
         values[i] = i % 2 == 0 ? LowBf16(data) : HighBf16(data);
       }
     }
+  }
+  ETC_DEVICE void Get(float (&values)[run]) const {
+    ElementRun arrived = *this;
+    while (arrived.Fetch()) {
+    }
+    arrived.Take(values);
   }
 };
 
@@ -66,13 +72,16 @@ struct ElementRun<Flagged<float>, 4> {
   const u32* address;
 
   ETC_DEVICE bool Fetch() { return FetchMissing(words, address); }
+  ETC_DEVICE void Take(float (&values)[4]) const {
+    Vec4 data = FromFlagged(words);
+    values[0] = BitsToFloat(data.x), values[1] = BitsToFloat(data.y);
+    values[2] = BitsToFloat(data.z), values[3] = BitsToFloat(data.w);
+  }
   ETC_DEVICE void Get(float (&values)[4]) const {
     ElementRun arrived = *this;
     while (arrived.Fetch()) {
     }
-    Vec4 data = FromFlagged(arrived.words);
-    values[0] = BitsToFloat(data.x), values[1] = BitsToFloat(data.y);
-    values[2] = BitsToFloat(data.z), values[3] = BitsToFloat(data.w);
+    arrived.Take(values);
   }
 };
 

@@ -38,6 +38,17 @@ struct store : EpilogueBase {
   }
 };
 
+/// y [0, b, n] = sum: the only part of what the next call adds up.
+struct only_part : store {
+  template <class Args>
+  static constexpr int kColumns = int(Args::y_2);
+  template <class Args, int run>
+  static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
+                               NoOperand) {
+    StoreRun(args.y, b * kColumns<Args> + n, sums[0]);
+  }
+};
+
 /// y = sum, and largest [n / 16, b]: the largest of every 16 neighbouring outputs. So short columns
 /// of all b are stored whole, and the arg-max has a sixteenth to read.
 struct largest : store {

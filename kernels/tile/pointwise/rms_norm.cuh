@@ -24,8 +24,9 @@ struct RmsNorm {
 
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
     i64 row = i64(b) * kDepth;
-    decltype(ReadRun<4>(args.x, 0)) reads[kRounds];
-    ElementRun<const bf16*, 4> norms[kRounds];
+    // Zeros where the last round has none, or the compiler would keep the task before's.
+    decltype(ReadRun<4>(args.x, 0)) reads[kRounds] = {};
+    ElementRun<const bf16*, 4> norms[kRounds] = {};
     ForRounds<kDepth>(consumer, [&](int round, int k) {
       norms[round] = ReadRun<4>(args.norm, k);
       reads[round] = ReadRun<4>(args.x, row + k);
