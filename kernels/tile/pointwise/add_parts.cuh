@@ -39,18 +39,28 @@ struct AddPartsOf {
       for (int rank = 0; rank < kRanks; ++rank) {
         reads[rank] = ReadRun<kRun>(args.slots, (rank * args.slots_1 + b) * kDepth + i);
       }
+      // All that is missing is fetched again together: a wait for the part of each rank would cost
+      // a way to L2 for each.
+      bool missing;
+      do {
+        missing = old.Fetch();
+#pragma unroll
+        for (int rank = 0; rank < kRanks; ++rank) {
+          missing |= reads[rank].Fetch();
+        }
+      } while (missing);
       float sums[kRun] = {};
 #pragma unroll
       for (int rank = 0; rank < kRanks; ++rank) {
         float part[kRun];
-        reads[rank].Get(part);
+        reads[rank].Take(part);
 #pragma unroll
         for (int j = 0; j < kRun; ++j) {
           sums[j] += part[j];
         }
       }
       float values[kRun];
-      old.Get(values);
+      old.Take(values);
 #pragma unroll
       for (int j = 0; j < kRun; ++j) {
         values[j] += sums[j];

@@ -31,10 +31,15 @@ struct RmsNorm {
       norms[round] = ReadRun<4>(args.norm, k);
       reads[round] = ReadRun<4>(args.x, row + k);
     });
+    bool missing;
+    do {
+      missing = false;
+      ForRounds<kDepth>(consumer, [&](int round, int) { missing |= reads[round].Fetch(); });
+    } while (AnyLane(missing));
     float values[kRounds][4] = {};
     float squares = 0;
     ForRounds<kDepth>(consumer, [&](int round, int) {
-      reads[round].Get(values[round]);
+      reads[round].Take(values[round]);
 #pragma unroll
       for (float value : values[round]) {
         squares = fmaf(value, value, squares);
@@ -44,7 +49,7 @@ struct RmsNorm {
         ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
     ForRounds<kDepth>(consumer, [&](int round, int k) {
       float weights[4];
-      norms[round].Get(weights);
+      norms[round].Take(weights);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         values[round][i] *= scale * (weights[i] + NormOffset<Config>::value);
