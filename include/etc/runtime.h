@@ -464,8 +464,8 @@ typedef struct etc_span_info {
   const char* name;       /* "@final_sum[3]" */
   double begin;
   double end;
-  double data;    /* of it, waiting inside of a task for data, */
-  double signals; /* and for what other SMs compute */
+  double data; /* of it, waiting inside of a task for other roles of the SM, as for what is loaded;
+                  for what other SMs signal there are spans of ETC_SPAN_WAIT */
 } etc_span_info;
 
 ETC_API etc_status etc_profile_describe(etc_profile* profile, etc_profile_info* info);

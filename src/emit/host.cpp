@@ -22,6 +22,7 @@ void WriteEntry(TextWriter& out, const Kernel& kernel, const std::string& name, 
   out.Open(fmt::format("ETC_ENTRY void {}(const uint64_t* block, int sm, int sms) {{", name));
   out.Line(fmt::format("etc::kernel_{}::Params params;", kernel.name));
   out.Line("std::memcpy(&params, block, sizeof params);");
+  out.Line("ETC_LAUNCH(params.event_memory);");
   out.Line("etc::Consumer consumer;");
   run();
   out.Close();

@@ -22,6 +22,9 @@
 #ifndef ETC_MEETING  // a test may put delays where threads are about to meet
 #define ETC_MEETING()
 #endif
+#ifndef ETC_LAUNCH  // and may see where a thread begins and ends its part of a launch
+#define ETC_LAUNCH(events)
+#endif
 
 namespace etc {
 

@@ -35,9 +35,11 @@ OpenSite SiteOf(Module& module, const Callee& callee, const CallNode& call, cons
     ExprId value = Clone(module, deduced.values.at(generic), first);
     site.values[generic] = value;
     if (!module.choices.contains(generic)) {
-      site.generics.emplace_back(module.symbols[generic].name, value);
       site.key += ";" + Print(module, value);
     }
+  }
+  for (const GenericArg& given : call.generics) {
+    site.generics.emplace_back(given.name, Clone(module, given.value, first));
   }
   for (ExprId scalar : call.scalars) {
     site.scalars.push_back(Clone(module, scalar, first));

@@ -17,8 +17,8 @@ struct OpenSite {
   DeviceId device;
   GraphId graph;  // in the place of `device`
   std::string name;
-  std::vector<std::pair<std::string, ExprId>> generics;  // all parameters but choices
-  Substitution values;                                   // of all
+  std::vector<std::pair<std::string, ExprId>> generics;  // that the call gives
+  Substitution values;                                   // of all; some may follow from a choice
   std::vector<TensorId> params;
   std::vector<Argument> args;
   std::vector<ExprId> scalars;

@@ -252,7 +252,7 @@ class Printer {
       layout_.Indent();
       return;
     }
-    layout_.Verbatim(name + "(");
+    layout_.Line(name + "(");
     layout_.Indent();
     for (size_t i = 0; i < params.size(); ++i) {
       layout_.Before(params[i].range);

@@ -112,6 +112,10 @@ class ExprPrinter {
 /// The shortest text of a float that reads back as the same value and looks like a float.
 std::string FloatText(double value);
 
+/// The lines of `line`, each as long as a line may be where that can be. What stands in a bracket
+/// goes on under what the bracket holds; what stands in none, at `indent`.
+std::vector<std::string> BreakLine(std::string line, size_t indent);
+
 /// Lines with indentation, and the comments and empty lines of the source between them. What is
 /// printed is announced by its place in the source, and what stands before that place comes first.
 class PrintLayout {

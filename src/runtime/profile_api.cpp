@@ -57,7 +57,7 @@ etc_status etc_profile_span(const etc_profile* profile, int64_t index, etc_span_
         "info",
         etc_span_info{0, KindOf(span.kind), static_cast<int32_t>(span.track),
                       profile->trace.tracks[span.track].name.c_str(), span.call.c_str(),
-                      span.name.c_str(), span.begin, span.end, span.data, span.signals},
+                      span.name.c_str(), span.begin, span.end, span.data},
         info);
   });
 }

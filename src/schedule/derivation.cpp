@@ -33,8 +33,7 @@ class Derivation {
         programs_(std::move(programs)),
         program_(programs_.front()),
         behind_waits_(std::move(behind_waits)),
-        for_ranks_(!at_peers.empty()),
-        at_peers_(std::move(at_peers)),
+        peers_(program_, std::move(at_peers)),
         plan_(module, programs_),
         coarse_(Coarse(options.target->sms)),
         dependences_(module, programs_, coarse_, options.bodies != nullptr),
@@ -118,7 +117,7 @@ class Derivation {
       return;
     }
     ++found_;
-    if (dependences_.IsOrdered(dependence) && !IsUnreceived(dependence)) {
+    if (dependences_.IsOrdered(dependence) && !peers_.IsUnreceived(dependence, plan_)) {
       ++implied_;
       WaitInLoader(dependence);
       return;
@@ -153,7 +152,7 @@ class Derivation {
         return;
       }
     }
-    waits_.Add(dependence, {}, waits_.OfAll(dependence, IsOnOneRank(dependence)), false);
+    waits_.Add(dependence, {}, waits_.OfAll(dependence, peers_.IsOnOneRank(dependence)), false);
     (void)IsOrdered(dependence);
   }
 
@@ -167,34 +166,13 @@ class Derivation {
   }
 
   std::vector<Needs> NeedsOf(const Dependence& dependence, const Iterations& iterations) {
-    bool on_one = IsOnOneRank(dependence);
-    bool coarse = coarse_[dependence.from] && (on_one || !for_ranks_);
+    bool on_one = peers_.IsOnOneRank(dependence);
+    bool coarse = coarse_[dependence.from] && (on_one || !peers_.ForRanks());
     std::vector<Needs> parts = dependences_.NeedsOf(dependence, iterations, coarse);
     if (on_one) {
       std::for_each(parts.begin(), parts.end(), WaitDesign::StayOnRank);
     }
     return parts;
-  }
-
-  /// Whether both tasks are on one rank: neither writes at a peer what the other touches.
-  bool IsOnOneRank(const Dependence& dependence) const {
-    return for_ranks_ && !WritesAtPeer(dependence.from, dependence.to) &&
-           !WritesAtPeer(dependence.to, dependence.from);
-  }
-
-  bool WritesAtPeer(size_t writer, size_t other) const {
-    const std::vector<Argument>& args = program_.calls[other].args;
-    return std::any_of(args.begin(), args.end(),
-                       [&](const Argument& arg) { return at_peers_[writer].contains(arg.tensor); });
-  }
-
-  /// Whether no peer at which the call writes is told so yet. Each must be (docs/multi-gpu.md),
-  /// whatever else it waits for.
-  bool IsUnreceived(const Dependence& dependence) const {
-    return for_ranks_ && WritesAtPeer(dependence.from, dependence.to) &&
-           std::none_of(plan_.events.begin(), plan_.events.end(), [&](const auto& planned) {
-             return planned.from == dependence.from && planned.rank != 0;
-           });
   }
 
   /// A loader follows its own waits only, not those that others do before its consumers': what it
@@ -225,7 +203,7 @@ class Derivation {
         return;
       }
     }
-    waits_.Add(dependence, {}, waits_.OfAll(dependence, IsOnOneRank(dependence)), false);
+    waits_.Add(dependence, {}, waits_.OfAll(dependence, peers_.IsOnOneRank(dependence)), false);
     ApplyEvents();
   }
 
@@ -284,7 +262,7 @@ class Derivation {
         std::erase_if(planned.waits, is_for_own);
       }
     }
-    waits_.Add(filled, {}, waits_.OfAll(filled, IsOnOneRank(filled)), false);
+    waits_.Add(filled, {}, waits_.OfAll(filled, peers_.IsOnOneRank(filled)), false);
     std::erase_if(plan_.events, [](const PlannedEvent& planned) { return planned.waits.empty(); });
     return true;
   }
@@ -360,7 +338,7 @@ class Derivation {
       std::vector<PlannedEvent> before = plan_.events;
       PlannedEvent& planned = plan_.events[i];
       if (!IsOfAllTasks(planned) || (planned.initial && planned.initial != dependence.from) ||
-          plan_.IsCountedInSlice(planned.from) || (for_ranks_ && !planned.rank)) {
+          plan_.IsCountedInSlice(planned.from) || (peers_.ForRanks() && !planned.rank)) {
         continue;
       }
       for (PlannedWait& wait : planned.waits) {
@@ -392,8 +370,7 @@ class Derivation {
   std::vector<CallProgram> programs_;
   const CallProgram& program_;  // the first: they differ in the sizes alone
   const TensorsOfCalls behind_waits_;
-  const bool for_ranks_;
-  TensorsOfCalls at_peers_;
+  const PeerWrites peers_;
   EventPlan plan_;
   const std::vector<bool> coarse_;
   RangeDependences dependences_;

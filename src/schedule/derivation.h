@@ -2,18 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "schedule/event_plan.h"
 #include "schedule/lower.h"
+#include "schedule/peer_writes.h"
 
 namespace etc {
 
 class Derivation;
-
-/// Tensors for each call of a graph.
-using TensorsOfCalls = std::vector<std::set<TensorId>>;
 
 /// Events that put in order all that conflicts between the calls of a graph.
 class DerivedEvents {

@@ -38,7 +38,7 @@ struct Span {
   double begin = 0;
   double end = 0;
   double data = 0;     // of it, waiting inside of a task for what is copied or computed beside it
-  double signals = 0;  // of it, waiting inside of a task for what other SMs compute
+  double signals = 0;  // of it, waiting inside of a simulated task for what other SMs compute
   std::vector<Argument> arguments = {};
 
   double Length() const { return end - begin; }

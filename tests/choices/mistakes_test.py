@@ -41,6 +41,12 @@ MISTAKES = {
         ("rows: choose (4, 8, 12)", "rows: choose (4, 0)"),  # a division by zero
         ("%x[b, k];", "max(%x[b, k], select(rows > 4, 0.0, -inf));"),
     ],
+    "tiled": [
+        ("tiles = ceildiv(N, rows)", "tiles = ceildiv(N, 4)"),  # of another choice
+        ("tiles - 1, left, rows)", "tiles - 1, min(left, 12 - rows), rows)"),
+        ("left = N - (tiles - 1) * rows", "left = N - (tiles - 1) * 4"),
+        ("left = N - (tiles - 1) * rows", "left = min(4, N - (tiles - 1) * rows)"),
+    ],
     "norm": [
         ("p * K / parts ..", "p * K / parts + p .."),  # one between two parts left out
         (".. (p + 1) * K / parts)", ".. (p + 1) * K / parts - p)"),
@@ -105,6 +111,7 @@ MISTAKES = {
 }
 CALLS = {
     "linear": ("%x: bf16[batch, 48], %w: bf16[20, 48], %z: bf16[batch, 20], %y: out bf16[batch, 20]", "%x, %w, %z, %y"),
+    "tiled": ("%x: bf16[batch, 48], %w: bf16[20, 48], %y: out bf16[batch, 20]", "%x, %w, %y"),
     "norm": ("%x: bf16[batch, 48], %w: bf16[48], %y: out bf16[batch, 48]", "%x, %w, %y"),
     "gated": ("%x: bf16[batch, 48], %g: bf16[24, 48], %u: bf16[24, 48], %y: out bf16[batch, 24]", "%x, %g, %u, %y"),
     "split": ("%x: bf16[batch, 50], %w: bf16[24, 50], %y: out bf16[batch, 24]", "%x, %w, %y"),
@@ -119,7 +126,7 @@ def operators():
     """The text of each operator, with all that it calls."""
     text = (HERE / "operators.etir").read_text()
     # An operator ends where the next one starts, helpers and all.
-    starts = {"linear": "// linear:", "norm": "// norm:", "gated": "// gated:", "split": "device @product<",
+    starts = {"linear": "// linear:", "tiled": "// tiled:", "norm": "// norm:", "gated": "// gated:", "split": "device @product<",
               "attend": "device @softmax_row<", "fused": "device @normed_product<"}
     order = sorted(starts, key=lambda name: text.index(starts[name]))
     cut = [text.index(starts[name]) for name in order] + [len(text)]

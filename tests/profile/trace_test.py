@@ -6,7 +6,7 @@
 On every track one span follows the other. Each task of the program is there once, the same ones on any number of SMs;
 with --tasks their number is known, and with --numbered the last coordinates of the tasks of a call are 0 .. N. No wait
 for an element of an event ends before the last of its signals has begun, or, where the element is signalled by several
-roles at once, before the first. With --waits, each of these roles has waited inside of a task, and none for longer than
+roles at once, before the first. The summary counts these waits as signals of their call, and nothing else. With --waits, each of these roles has waited inside of a task, and none for longer than
 the task took.
 """
 
@@ -39,12 +39,12 @@ def parse_arguments():
 
 
 def trace_of(options, sms, folder):
-    """The spans and the names of the tracks of a run, and what went wrong with the run itself."""
+    """The spans and the names of the tracks of a run, its summary, and what went wrong with the run itself."""
     file = folder / "trace.json"
     command = [options.etc, "run", options.source, "--sms", sms, "--profile", str(file), *options.more]
     run = subprocess.run(command, check=False, capture_output=True, text=True)
     if run.returncode != 0:
-        return [], {}, [f"`{' '.join(command)}` ended with {run.returncode}: {run.stderr}"]
+        return [], {}, "", [f"`{' '.join(command)}` ended with {run.returncode}: {run.stderr}"]
     trace = json.loads(file.read_text())
     events = trace["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
@@ -52,7 +52,28 @@ def trace_of(options, sms, folder):
     wrong = [f"{trace['otherData']['lost']} spans are lost"] if trace["otherData"]["lost"] else []
     if "idle" not in run.stdout:
         wrong.append("there is no summary")
-    return spans, tracks, wrong
+    return spans, tracks, run.stdout, wrong
+
+
+def wrong_sums(spans, tracks, summary):
+    """Each call whose time in the summary is not that of the consumers' spans, or whose signals are not its waits."""
+    time, waits, tasks = defaultdict(float), defaultdict(float), Counter()
+    for span in spans:
+        if tracks[span["tid"]].endswith("consumers"):
+            call = span["args"]["call"]
+            time[call] += span["dur"]
+            waits[call] += span["dur"] if span["cat"] == "wait" else 0
+            tasks[call] += span["cat"] == "task"
+    for call, whole in time.items():
+        row = re.search(rf"^{re.escape(call)} +(\d+) +([\d.]+) +[\d.]+% +[\d.]+% +([\d.]+)%$", summary, re.MULTILINE)
+        rounding = 0.001 * sum(span["args"]["call"] == call for span in spans)
+        part = 100 * waits[call] / whole if whole else 0
+        if not row:
+            yield f"the summary lacks {call}"
+        elif int(row[1]) != tasks[call] or abs(float(row[2]) - whole) > rounding:
+            yield f"the summary says {row[0]}, but {tasks[call]} tasks took {whole}"
+        elif abs(float(row[3]) - part) > 0.1 + 100 * rounding / max(whole, rounding):
+            yield f"the summary says {row[0]}, but the waits are {part} %"
 
 
 def task_of(span):
@@ -112,10 +133,10 @@ def main():
     wrong, seen = [], None
     with tempfile.TemporaryDirectory() as folder:
         for sms in options.sms.split(","):
-            spans, tracks, failed = trace_of(options, sms, Path(folder))
+            spans, tracks, summary, failed = trace_of(options, sms, Path(folder))
             tasks = Counter(task_of(span) for span in spans if span["cat"] == "task")
             wrong += failed
-            lines = (*overlaps(spans), *early_waits(spans))
+            lines = (*overlaps(spans), *early_waits(spans), *wrong_sums(spans, tracks, summary))
             lines += (*waits_of_data(spans, tracks, options.waits.split(",") if options.waits else []),)
             wrong += [f"on {sms} SMs: {line}" for line in lines]
             wrong += [f"on {sms} SMs: `{name}` ran {n} times" for name, n in tasks.items() if n != 1]

@@ -109,6 +109,25 @@ TEST_CASE("what a task waited inside is what the role waited since its last task
   CHECK(read.lost == 0);
 }
 
+TEST_CASE("a wait for a signal is a span of its own, and the summary counts it for its call") {
+  Memory memory;
+  memory.Record(0, 0, 0, 1000, kNothing);
+  memory.Record(0, 0, 1, 1030, Wait(0));
+  memory.Record(0, 0, 2, 1100, Task(0, 0), 20);
+  const trace::Trace read = memory.Read();
+  REQUIRE(read.spans.size() == 2);
+  CHECK(read.spans[0].kind == trace::Kind::Wait);
+  CHECK(read.spans[0].Length() == 30);
+  CHECK(read.spans[1].data == 20);
+  CHECK(read.spans[1].signals == 0);
+  CHECK(trace::Summarise(read) ==
+        "0.100 us on 1 SMs\n"
+        "call       tasks  SM time us        busy        data     signals\n"
+        "@f             1       0.100       50.0%       20.0%       30.0%\n"
+        "all            1       0.100       50.0%       20.0%       30.0%\n"
+        "idle                   0.000        0.0%\n");
+}
+
 TEST_CASE("a span begins behind what is no span") {
   Memory memory;
   memory.Record(0, 0, 0, 1000, kNothing);
@@ -166,7 +185,7 @@ TEST_CASE("whatever the memory holds, spans follow each other on their track") {
     for (const trace::Span& span : read.spans) {
       CHECK(span.track < read.tracks.size());
       CHECK(span.end >= span.begin);
-      CHECK(span.data + span.signals <= span.Length());
+      CHECK(span.data <= span.Length());
     }
   }
 }
