@@ -168,6 +168,14 @@ class ChoiceRun {
 bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOptions& proofs,
                   Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
+  if (open.mesh) {
+    const std::string& size = open.symbols[open.mesh->size].name;
+    diagnostics.Error(DiagnosticKind::Choice, open.mesh->range,
+                      fmt::format("the options of a program for several ranks are not checked; "
+                                  "`-D {}=1` leaves one rank",
+                                  size));
+    return false;
+  }
   size_t before = diagnostics.error_count();
   Probes probes(open, *source.target);
   {
