@@ -168,7 +168,7 @@ class ChoiceRun {
 bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOptions& proofs,
                   Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (open.mesh) {
+  if (open.mesh && open.mesh->values.back() > 1) {
     const std::string& size = open.symbols[open.mesh->size].name;
     diagnostics.Error(DiagnosticKind::Choice, open.mesh->range,
                       fmt::format("the options of a program for several ranks are not checked; "

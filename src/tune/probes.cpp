@@ -11,6 +11,7 @@
 #include "expand/expand.h"
 #include "expand/named_constants.h"
 #include "ir/device_copy.h"
+#include "ir/fold.h"
 #include "ir/lower_slices.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
@@ -178,6 +179,8 @@ void Probes::KeepConstants() {
 GraphId Probes::GraphFor(const OpenSite& site, const Decision& decision, const Probe& probe) {
   DeviceCopier copier(module_);
   copier.symbols = site.values;
+  // The ends of a range are those of the probe's: an output is as large as the call makes it there.
+  Folder folder(module_, probe.range);
   Graph graph;
   graph.name = probe.graph;
   graph.where = decision.where;
@@ -194,6 +197,13 @@ GraphId Probes::GraphFor(const OpenSite& site, const Decision& decision, const P
                        alternative ? probe.option : "", site.call});
   for (size_t i = 0; i < site.params.size(); ++i) {
     TensorId param = copier.CopyParam(site.params[i]);
+    std::vector<ExprId> shape = module_.tensors[param].shape;
+    for (ExprId& extent : shape) {
+      // A dimension stays one, also where its range has one size.
+      extent =
+          std::holds_alternative<SymbolRef>(module_.exprs[extent]) ? extent : folder.Fold(extent);
+    }
+    module_.tensors[param].shape = std::move(shape);
     if (i < site.args.size()) {
       const Tensor given = module_.tensors[site.args[i].tensor];
       TakePromises(module_.tensors[param], given);

@@ -95,6 +95,10 @@ struct AttentionTile {
     for (int i = 0; i < kKeyLoads; ++i) {
       read ^= keys[0][i].x ^ keys[1][i].x;
     }
+    return ReadValues(read);
+  }
+  /// `read`, and all loads of the values.
+  ETC_DEVICE u32 ReadValues(u32 read) const {
 #pragma unroll
     for (int i = 0; i < kValueLoads; ++i) {
       read ^= values[0][i].x ^ values[1][i].x ^ values[2][i].x ^ values[3][i].x;
@@ -119,6 +123,39 @@ struct AttentionTile {
     for (int i = 0; i < 4; ++i) {
       scores[i] = (scores[i] + other[i]) * scale;
     }
+  }
+
+  /// The same of keys that are loaded a part at a time, where registers are short; the result is
+  /// made of all of them, as Read is.
+  template <class Query>
+  static ETC_DEVICE u32 LoadAndScore(u32 k, int lane, Query query, float scale,
+                                     float (&scores)[4]) {
+    constexpr int at_once = 4;
+    static_assert(kKeyLoads % at_once == 0 && kDim % 32 == 0, "each lane has all of each load");
+    k += lane / 4 * kRowBytes + lane % 4 * 16;
+    float other[4] = {};
+    u32 read = 0;
+#pragma unroll
+    for (int first = 0; first < kKeyLoads; first += at_once) {
+      Vec4 low[at_once], high[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        low[i] = LoadShared(k + (first + i) * 64);
+        high[i] = LoadShared(k + 8 * kRowBytes + (first + i) * 64);
+        read ^= low[i].x ^ high[i].x;
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        auto words = query(first + i);
+        MmaBf16(scores, low[i].x, high[i].x, low[i].y, high[i].y, words.x, words.y);
+        MmaBf16(other, low[i].z, high[i].z, low[i].w, high[i].w, words.z, words.w);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      scores[i] = (scores[i] + other[i]) * scale;
+    }
+    return read;
   }
 
   /// Adds the values times the weights of their positions. A value's neighbours in memory are the

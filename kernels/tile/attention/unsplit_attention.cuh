@@ -51,7 +51,7 @@ class UnsplitAttention {
     int position;
   };
   static constexpr int kPreparedBytes = (int(sizeof(Prepared)) + 15) / 16 * 16;
-  // Keys and values together would not leave registers enough for the sums.
+  // The sums of long heads leave no registers for queries, nor for keys and values together.
   static constexpr bool kShortOfRegisters = kDim > 128;
   // So many heads are joined at once. A pair takes turns in two places: then no round of it waits
   // for the readers of the one before.
@@ -121,12 +121,17 @@ class UnsplitAttention {
     const Prepared& prepared = PreparedAt(consumer.scratch, consumer.WaitPrepared());
     // Opaque, or a kernel that is short of registers reads it from local memory for each slot.
     const int lane = Opaque(consumer.lane);
-    Vec4 queries[Tile::kKeyLoads];
     const int head = Blocks::First(turn_) + lane / 4;
-#pragma unroll
-    for (int i = 0; i < Tile::kKeyLoads; ++i) {
+    auto query = [&](int i) {
       const bf16* source = prepared.queries[head] + lane % 4 * 8 + i * 32;
-      queries[i] = LoadSharedIf(SharedAddress(source), head < kGroup && Tile::HasKeys(i, lane));
+      return LoadSharedIf(SharedAddress(source), head < kGroup && Tile::HasKeys(i, lane));
+    };
+    Vec4 queries[kShortOfRegisters ? 1 : Tile::kKeyLoads];
+    if constexpr (!kShortOfRegisters) {
+#pragma unroll
+      for (int i = 0; i < Tile::kKeyLoads; ++i) {
+        queries[i] = query(i);
+      }
     }
     int end = prepared.position;
     State state;
@@ -136,16 +141,17 @@ class UnsplitAttention {
       u32 slot = consumer.WaitAddress() + turn_ / Blocks::kCount * Tile::kRows * Shape::kRowBytes;
       if (turn_ < Shape::kSlotWarps && rows > 0) {
         Tile tile;
-        tile.LoadKeys(slot, lane);
-        if constexpr (!kShortOfRegisters) {
-          tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
-        }
         float scores[4] = {};
-        tile.Score([&](int i) { return queries[i]; }, ScoreScale<kDim>(args), scores);
         if constexpr (kShortOfRegisters) {
+          u32 read = Tile::LoadAndScore(slot, lane, query, ScoreScale<kDim>(args), scores);
           tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
+          consumer.Release(tile.ReadValues(read));
+        } else {
+          tile.LoadKeys(slot, lane);
+          tile.LoadValues(slot + kSlotBytes / 2, rows, lane);
+          tile.Score([&](int i) { return queries[i]; }, ScoreScale<kDim>(args), scores);
+          consumer.Release(tile.Read());
         }
-        consumer.Release(tile.Read());
         state.Weigh(scores, lane / 4, rows);
         tile.Accumulate(scores, state.sum);
       } else {

@@ -45,6 +45,7 @@ struct only_part : store {
   template <class Args, int run>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],
                                NoOperand) {
+    static_assert(int(Args::y_0) == 1, "there is one part");
     StoreRun(args.y, b * kColumns<Args> + n, sums[0]);
   }
 };
