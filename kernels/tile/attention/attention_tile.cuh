@@ -113,16 +113,9 @@ struct AttentionTile {
     float other[4] = {};  // a second chain of sums, for latency
 #pragma unroll
     for (int i = 0; i < kKeyLoads; ++i) {
-      const Vec4& low = keys[0][i];
-      const Vec4& high = keys[1][i];
-      auto words = query(i);
-      MmaBf16(scores, low.x, high.x, low.y, high.y, words.x, words.y);
-      MmaBf16(other, low.z, high.z, low.w, high.w, words.z, words.w);
+      AddScores(keys[0][i], keys[1][i], query(i), scores, other);
     }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      scores[i] = (scores[i] + other[i]) * scale;
-    }
+    JoinScores(other, scale, scores);
   }
 
   /// The same of keys that are loaded a part at a time, where registers are short; the result is
@@ -146,15 +139,10 @@ struct AttentionTile {
       }
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-        auto words = query(first + i);
-        MmaBf16(scores, low[i].x, high[i].x, low[i].y, high[i].y, words.x, words.y);
-        MmaBf16(other, low[i].z, high[i].z, low[i].w, high[i].w, words.z, words.w);
+        AddScores(low[i], high[i], query(first + i), scores, other);
       }
     }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      scores[i] = (scores[i] + other[i]) * scale;
-    }
+    JoinScores(other, scale, scores);
     return read;
   }
 
@@ -169,6 +157,18 @@ struct AttentionTile {
       Multiply(sum[i][1], values[0][i].y, values[1][i].y, values[2][i].y, values[3][i].y, p0, p1);
       Multiply(sum[i][2], values[0][i].z, values[1][i].z, values[2][i].z, values[3][i].z, p0, p1);
       Multiply(sum[i][3], values[0][i].w, values[1][i].w, values[2][i].w, values[3][i].w, p0, p1);
+    }
+  }
+  template <class Words>
+  static ETC_DEVICE void AddScores(const Vec4& low, const Vec4& high, const Words& words,
+                                   float (&scores)[4], float (&other)[4]) {
+    MmaBf16(scores, low.x, high.x, low.y, high.y, words.x, words.y);
+    MmaBf16(other, low.z, high.z, low.w, high.w, words.z, words.w);
+  }
+  static ETC_DEVICE void JoinScores(const float (&other)[4], float scale, float (&scores)[4]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      scores[i] = (scores[i] + other[i]) * scale;
     }
   }
   static ETC_DEVICE void Multiply(float (&sum)[4], u32 row0, u32 row1, u32 row8, u32 row9, u32 p0,
