@@ -228,8 +228,9 @@ class ManifestWriter {
     return entry;
   }
 
-  /// Where a tensor is, its shape with the axes in front of the last two as one, and a box of it.
-  Json TensorMap(const RaisedMap& map, const ManifestExprs& sizes) const {
+  /// Where a tensor is, its shape with the axes in front of the last two as one, and a box of it. A
+  /// row of tiles is one piece of memory, so of a tensor in tiles these are its rows, in words.
+  Json TensorMap(const RaisedMap& map, const ManifestExprs& sizes) {
     const Tensor& tensor = module_.tensors[map.tensor];
     Json slices = 1;
     for (size_t axis = 0; axis + 2 < tensor.shape.size(); ++axis) {
@@ -238,10 +239,21 @@ class ManifestWriter {
     Json place = tensor.kind == TensorKind::Param ? Json{{"param", tensor.name}}
                  : tensor.symmetric               ? Json{{"symmetric", sizes.Expr(tensor.offset)}}
                                                   : Json{{"workspace", sizes.Expr(tensor.offset)}};
-    place["dtype"] = Spelling(tensor.type);
-    place["shape"] = Json::array(
-        {slices, sizes.Expr(tensor.shape.end()[-2]), sizes.Expr(tensor.shape.end()[-1])});
-    place["box"] = Json::array({map.rows, map.columns});
+    Json rows = sizes.Expr(tensor.shape.end()[-2]), columns = sizes.Expr(tensor.shape.end()[-1]);
+    if (tensor.tile.empty()) {
+      place["dtype"] = Spelling(tensor.type);
+      place["shape"] = Json::array({slices, rows, columns});
+      place["box"] = Json::array({map.rows, map.columns});
+      return place;
+    }
+    features_.insert("boxes_of_tiles");
+    int64_t tile_rows = *EvaluateInt(module_, tensor.tile[0], {});
+    int64_t column_bytes = tile_rows * SizeInBytes(tensor.type);  // of a row of tiles
+    constexpr int64_t word = 8;
+    place["dtype"] = Spelling(DType::I64);
+    place["shape"] = Json::array({slices, Folded("/", rows, tile_rows),
+                                  Folded("/", Folded("*", columns, column_bytes), word)});
+    place["box"] = Json::array({map.rows / tile_rows, map.columns * column_bytes / word});
     return place;
   }
 

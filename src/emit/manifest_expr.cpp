@@ -30,6 +30,8 @@ Json Folded(const char* op, Json a, Json b) {
         return x - y;
       case '*':
         return x * y;
+      case '/':
+        return x / y;
       case 'm':
         return std::max(x, y);
     }

@@ -71,6 +71,7 @@ inline constexpr int kMap16Bits = 1;
 inline constexpr int kMap32Bits = 2;
 inline constexpr int kMap64Bits = 4;
 inline constexpr int kMapPlain = 0;
+inline constexpr int kMapNoSwizzle = 0;
 inline constexpr int kMapSwizzle32 = 1;
 inline constexpr int kMapSwizzle64 = 2;
 inline constexpr int kMapSwizzle128 = 3;

@@ -64,9 +64,10 @@ Status EncodeTensorMap(const cuda::Driver& driver, const TensorBox& box, uint64_
                    : box.element_bytes == 2 ? cuda::kMap16Bits
                    : box.element_bytes == 4 ? cuda::kMap32Bits
                                             : cuda::kMap64Bits;
-  const int swizzle = row_bytes == 32   ? cuda::kMapSwizzle32
-                      : row_bytes == 64 ? cuda::kMapSwizzle64
-                                        : cuda::kMapSwizzle128;
+  const int swizzle = row_bytes > kWidestSwizzle ? cuda::kMapNoSwizzle
+                      : row_bytes == 32          ? cuda::kMapSwizzle32
+                      : row_bytes == 64          ? cuda::kMapSwizzle64
+                                                 : cuda::kMapSwizzle128;
   ETC_RETURN_IF_BAD(
       driver.Check(driver.cuTensorMapEncodeTiled(&map, type, 3, const_cast<void*>(box.data), shape,
                                                  strides, extents, steps, cuda::kMapPlain, swizzle,

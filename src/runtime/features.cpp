@@ -4,8 +4,10 @@
 #include <iterator>
 #include <string_view>
 
+#include "runtime/dtype.h"
 #include "runtime/json_document.h"
 #include "runtime/manifest_expr.h"
+#include "runtime/tensor_maps.h"
 
 namespace etc::runtime {
 namespace {
@@ -34,6 +36,13 @@ bool HasRepeatOfSizes(const Launch& launch) {
           std::any_of(launch.launches.begin(), launch.launches.end(), HasRepeatOfSizes));
 }
 
+/// Whether a row of a box is wider than a swizzle: it is one of tiles.
+bool HasBoxOfTiles(const Kernel& kernel) {
+  return std::any_of(kernel.tensor_maps.begin(), kernel.tensor_maps.end(), [](const auto& map) {
+    return map.box_columns * FindDType(map.dtype)->bytes > kWidestSwizzle;
+  });
+}
+
 constexpr Feature kFeatures[] = {
     {"distinct", [](const Param& param) { return param.distinct; }, nullptr},
     {"monotone", [](const Param& param) { return param.monotone; }, nullptr},
@@ -51,6 +60,7 @@ constexpr Feature kFeatures[] = {
        return std::any_of(kernel.launches.begin(), kernel.launches.end(), HasRepeatOfSizes);
      }},
     {"tensor_maps", nullptr, [](const Kernel& kernel) { return !kernel.tensor_maps.empty(); }},
+    {"boxes_of_tiles", nullptr, HasBoxOfTiles},
     {"profile", nullptr, [](const Kernel& kernel) { return kernel.profile.has_value(); }},
     {"ranks", nullptr, [](const Kernel&) { return false; },
      [](const Graph& graph) { return graph.mesh.has_value(); }},

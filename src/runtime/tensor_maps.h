@@ -15,8 +15,11 @@ namespace etc::runtime {
 /// The words of a tensor map. A launch block that begins with maps is a multiple of half a map.
 inline constexpr size_t kMapWords = 16;
 inline constexpr size_t kMapAlignmentWords = 8;
+/// The rows of a box with more bytes are not swizzled.
+inline constexpr int64_t kWidestSwizzle = 128;
 
-/// A tensor in memory and a box of it, whose rows are swizzled in shared memory.
+/// A tensor in memory and a box of it, whose rows are swizzled in shared memory up to
+/// kWidestSwizzle.
 struct TensorBox {
   const void* data = nullptr;
   int64_t element_bytes = 0;

@@ -84,6 +84,30 @@ void CheckFetched(const Module& module, const Impl& impl, Diagnostics& diagnosti
   }
 }
 
+/// What is wrong with a box of whole tiles, in words.
+std::string WhatTilesLack(const Module& module, const Tensor& tensor, int64_t rows,
+                          int64_t columns) {
+  auto tile_rows = EvaluateInt(module, tensor.tile[0], {});
+  auto tile_columns = EvaluateInt(module, tensor.tile[1], {});
+  if (!tile_rows || !tile_columns || *tile_rows < 1 || *tile_columns < 1) {
+    return {};  // an error of its own
+  }
+  if (rows % *tile_rows != 0 || columns < 1 || columns % *tile_columns != 0) {
+    return fmt::format("whose extents must be multiples of those of its tile, {} and {}",
+                       *tile_rows, *tile_columns);
+  }
+  if (*tile_rows * *tile_columns * SizeInBytes(tensor.type) % 16 != 0) {
+    return "a tile of which must have a multiple of 16 bytes";
+  }
+  // Up to 128 bytes the copy engine would swizzle them, as it does a row of a row-major operand.
+  int64_t bytes = *tile_rows * columns * SizeInBytes(tensor.type);
+  if (bytes <= 128 || bytes > 2048) {
+    return fmt::format("a row of whose tiles has {} bytes, but must have more than 128, up to 2048",
+                       bytes);
+  }
+  return {};
+}
+
 /// What a box is of, in words, where it can be none of a tensor copy.
 std::string WhatBoxLacks(const Module& module, const Impl& impl, const Box& box) {
   const Tensor& tensor = module.tensors[box.tensor];
@@ -91,14 +115,17 @@ std::string WhatBoxLacks(const Module& module, const Impl& impl, const Box& box)
   if (!Lists(impl.preloaded, box.tensor) && !Lists(impl.fetched, box.tensor)) {
     return "which is neither preloaded nor fetched";
   }
-  if (tensor.shape.size() < 2 || !tensor.tile.empty()) {
-    return "which is no row-major tensor of two axes or more";
+  if (tensor.shape.size() < 2) {
+    return "which is no tensor of two axes or more";
   }
   if (!rows || !columns) {
     return "whose extents must have constant values";
   }
   if (*rows < 1 || *rows > 256) {
     return fmt::format("which has {} rows, but must have 1 to 256", *rows);
+  }
+  if (!tensor.tile.empty()) {
+    return WhatTilesLack(module, tensor, *rows, *columns);
   }
   int64_t bytes = *columns * SizeInBytes(tensor.type);
   if (bytes != 32 && bytes != 64 && bytes != 128) {

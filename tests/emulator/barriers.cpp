@@ -173,11 +173,11 @@ void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier) 
 
 namespace {
 
-/// The pieces of 16 bytes of a box, each where its swizzle puts it.
+/// The pieces of 16 bytes of a box, each where its swizzle puts it, if its rows have one.
 std::vector<BulkRun> RunsOf(const TiledMap& map, uint32_t shared, const int (&first)[3]) {
   std::vector<BulkRun> runs;
   const int64_t row_bytes = int64_t(map.box[0]) * map.element_bytes;
-  const uint32_t mask = uint32_t(row_bytes / 16 - 1);
+  const uint32_t mask = row_bytes > 128 ? 0 : uint32_t(row_bytes / 16 - 1);
   for (int64_t row = 0; row < map.box[1]; ++row) {
     for (int64_t at = 0; at < row_bytes; at += 16) {
       const uint32_t place = shared + uint32_t(row * row_bytes + at);

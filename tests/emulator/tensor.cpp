@@ -75,15 +75,16 @@ void PerformMultiply(void* const* lanes, uint32_t /*mask*/) {
   }
 }
 
-/// The 16 k of a row of a wgmma's operand in shared memory.
+/// The 16 k of a row of a wgmma's operand in shared memory, whose rows have 128 bytes or 64.
 std::array<float, 16> GatherRow(uint64_t descriptor, uint32_t row) {
   const uint32_t start = uint32_t(descriptor & 0x3fff) * 16;
   const uint32_t atom_stride = uint32_t(descriptor >> 32 & 0x3fff) * 16;
+  const uint32_t row_bytes = descriptor >> 62 == 2 ? 64 : 128;
   const Block& block = machine->current().warp.block;
   std::array<float, 16> k;
   for (uint32_t piece = 0; piece < 2; ++piece) {
-    uint32_t address = start + row / 8 * atom_stride + row % 8 * 128 + piece * 16;
-    address ^= (address >> 7 & 7) << 4;
+    uint32_t address = start + row / 8 * atom_stride + row % 8 * row_bytes + piece * 16;
+    address ^= (address >> 7 & (row_bytes / 16 - 1)) << 4;
     const char* memory = Shared("wgmma", address, 16);
     if (const uint16_t writer = block.writers[address / kGranule]; writer != 0) {
       Fail("wgmma reads shared memory at %u, which thread %d wrote without a WgmmaSharedFence",

@@ -2,8 +2,9 @@
 
 The variant `skewed` sends all tokens to the same experts. That of `deep` experts has more inner rows than
 a slot of the ring holds columns (-D moe_intermediate_size=768), and that of `odd` ones no multiple of what
-all warps take at once (-D moe_intermediate_size=192). That of `few` experts has two of eight for
-each token, as Mixtral (-D num_experts=8 -D num_experts_per_tok=2).
+all warps take at once (-D moe_intermediate_size=192), that of `ragged` ones no multiple of a step of the
+tensor cores either (-D moe_intermediate_size=160). That of `few` experts has two of eight for each token,
+as Mixtral (-D num_experts=8 -D num_experts_per_tok=2).
 """
 
 import numpy as np
@@ -25,6 +26,7 @@ CONFIG = {
 VARIANTS = {
     "deep": {"moe_intermediate_size": 768},
     "odd": {"moe_intermediate_size": 192},
+    "ragged": {"moe_intermediate_size": 160},
     "few": {"num_experts": 8, "num_experts_per_tok": 2},
 }
 

@@ -16,4 +16,15 @@ ETC_DEVICE u64 WgmmaDescriptor(u32 shared) {
   return swizzle_128_bytes | atom_stride | ignored_stride | (shared & 0x3ffff) / 16;
 }
 
+// The same in swizzled tiles of 8 rows by 32 k, each an atom of 512 bytes: 8 rows of 64 bytes, the
+// 16 bytes j of row i at (j ^ i / 2 % 4) * 16. `shared` is the first atom's start plus twice the
+// first of the 16 k in it, and the next 8 rows follow `stride` bytes behind.
+template <int stride>
+ETC_DEVICE u64 WgmmaTilesDescriptor(u32 shared) {
+  static_assert(stride % 512 == 0, "there are whole tiles in between");
+  constexpr u64 swizzle_64_bytes = u64(2) << 62;
+  constexpr u64 ignored_stride = u64(1) << 16;
+  return swizzle_64_bytes | u64(stride / 16) << 32 | ignored_stride | (shared & 0x3ffff) / 16;
+}
+
 }  // namespace etc

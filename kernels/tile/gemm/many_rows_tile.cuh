@@ -17,12 +17,12 @@
 
 #include "arch/common/types.cuh"
 #include "arch/sm90/memory.cuh"
-#include "arch/sm90/store_matrices.cuh"
 #include "arch/sm90/tensor_copy.cuh"
 #include "arch/sm90/wgmma_shared.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/ring_products.cuh"
+#include "tile/gemm/staged_rows.cuh"
 
 namespace etc {
 
@@ -47,20 +47,12 @@ class ManyRowsTile {
   static constexpr int kRowBytes = kStep * 2;
   static constexpr int kXBytes = kRows * kRowBytes;
   static constexpr int kSteps = DivideUp(kDepth, kStep);
-  // A warp stages 16 rows of up to 64 outputs, in two places by turns.
-  static constexpr int kStagedColumns = 64;
-  static constexpr int kStagedBytes = 16 * kStagedColumns * 2;
+  using Staged = StagedRows<kColumns, kOutputs>;
 
  public:
   static constexpr int kSlotBytes = kXBytes + kColumns * kRowBytes;
-  static constexpr int kScratchBytes = Consumer::kWarps * 2 * kStagedBytes;
-
-  /// Where a tile's outputs are: the first of them, and how many rows and columns exist from there
-  /// on.
-  struct Place {
-    bf16* outputs;
-    int rows, columns;
-  };
+  static constexpr int kScratchBytes = Staged::kScratchBytes;
+  using Place = OutputPlace;
 
   /// From these rows of x, in one of its slices, and of w on.
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int x_slice, int x_row, int w_row) {
@@ -146,63 +138,16 @@ class ManyRowsTile {
   /// Stores this warp's 16 of the 64 rows of a block, those that exist.
   static ETC_DEVICE void Store(const Consumer& consumer, const Place& place, int first_row,
                                const float (&sums)[kColumns / 2]) {
-    int lane = consumer.lane;
-    u32 staged = SharedAddress(consumer.scratch) + consumer.warp * 2 * kStagedBytes;
-    LanePlace mine(place, first_row + consumer.warp % 4 * 16, lane);
-#pragma unroll
-    for (int stage = 0; stage < kStages; ++stage) {
-      u32 shared = staged + stage % 2 * kStagedBytes;
-      __syncwarp();  // what was there before has been read
-#pragma unroll
-      for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
-        const float* sum = sums + (stage * 8 + piece) * 4;
-        // Of a last piece without a next one, the next one's place gets the same.
-        const float* next = piece + 1 < PiecesOf(stage) ? sum + 4 : sum;
-        // Matrices: the upper and the lower 8 rows of 8 columns, then of the next 8.
-        StoreMatrices(InPlace(shared, lane % 16, piece + lane / 16),
-                      {PackBf16(sum[0], sum[1]), PackBf16(sum[2], sum[3]),
-                       PackBf16(next[0], next[1]), PackBf16(next[2], next[3])});
-      }
-      __syncwarp();
-#pragma unroll
-      for (int round = 0; round < kRounds; ++round) {
-        Vec4 outputs = LoadShared(InPlace(shared, round * 4 + lane / 8, lane % 8));
-        if (mine.Has(round, stage)) {
-          StoreGlobal(mine.outputs + LanePlace::At(round, stage), outputs);
-        }
-      }
-    }
+    Staged::Store(consumer, SharedAddress(consumer.scratch), place,
+                  first_row + consumer.warp % 4 * 16, sums);
   }
 
-  static constexpr int kStages = DivideUp(kColumns, kStagedColumns);
+  static constexpr int kStages = Staged::kStages;
+  static constexpr int kStagedColumns = Staged::kStagedColumns;
   // Boxes of a part in a slot: as many as fit, in the fewest slots.
   static constexpr int kPartSlots = DivideUp(kStages, kSlotBytes / kXBytes);
   static constexpr int kPartStages = DivideUp(kStages, kPartSlots);
-  static constexpr int kRounds = 4;  // of a stage: lines of four rows each
-  /// How many times 8 columns are staged at once.
-  static constexpr ETC_DEVICE int PiecesOf(int stage) {
-    return kColumns / 8 - stage * 8 < 8 ? kColumns / 8 - stage * 8 : 8;
-  }
-
-  /// A lane's 8 outputs of the first round and stage; all others are so far away as constants say.
-  struct LanePlace {
-    bf16* outputs;
-    int first;          // their place in the tile
-    int rows, columns;  // that exist from there on, of the tile
-
-    ETC_DEVICE LanePlace(const Place& place, int first_row, int lane)
-        : first((first_row + lane / 8) * kOutputs + lane % 8 * 8),
-          rows(place.rows - first_row - lane / 8),
-          columns((place.columns < kColumns ? place.columns : kColumns) - lane % 8 * 8) {
-      outputs = place.outputs + first;
-    }
-    static constexpr ETC_DEVICE int At(int round, int stage) {
-      return round * 4 * kOutputs + stage * kStagedColumns;
-    }
-    ETC_DEVICE bool Has(int round, int stage) const {
-      return round * 4 < rows && stage * kStagedColumns < columns;
-    }
-  };
+  static constexpr ETC_DEVICE int PiecesOf(int stage) { return Staged::PiecesOf(stage); }
 
   /// Adds a part's boxes, which are staged as outputs are. Meanwhile the other warpgroup
   /// multiplies.
@@ -228,7 +173,7 @@ class ManyRowsTile {
     u32 read = 0;
 #pragma unroll
     for (int piece = 0; piece < PiecesOf(stage); piece += 2) {
-      Vec4 part = LoadMatrices(InPlace(rows, lane % 16, piece + lane / 16));
+      Vec4 part = LoadMatrices(Staged::InPlace(rows, lane % 16, piece + lane / 16));
       read ^= part.x;
       float* sum = sums + (stage * 8 + piece) * 4;
       Add(part.x, sum), Add(part.y, sum + 2);
@@ -242,11 +187,6 @@ class ManyRowsTile {
   static ETC_DEVICE void Add(u32 pair, float* sum) {
     sum[0] += LowBf16(pair);
     sum[1] += HighBf16(pair);
-  }
-
-  /// Where 16 bytes of a row are staged: 8 rows of one piece, or a row's pieces, in all banks.
-  static ETC_DEVICE u32 InPlace(u32 shared, int row, int piece) {
-    return shared + row * kStagedColumns * 2 + (piece ^ row % 8) * 16;
   }
 };
 

@@ -10,7 +10,7 @@
 //
 // Config: as SwapAbGemm's; max_batch is the number of slots. Args of ListedGateUp: x [B, K], used
 // [P], n_used [1], count [P], token [P * G], w_gate and w_up [E, F, K] in tiles, y [P * G, F]. Of
-// ListedDown: x [P * G, K], used, n_used, count, w [E, N, K] in tiles, y f32 or bf16 [P * G, N].
+// ListedDown: x [P * G, K], used, n_used, count, w [E, N, K] in tiles, y f32 [P * G, N].
 #pragma once
 
 #include "arch/sm90/launch.cuh"
@@ -129,7 +129,7 @@ struct ListedDownView {
   const bf16* w;
   static constexpr i64 w_tile_0 = Args::w_tile_0, w_tile_1 = Args::w_tile_1;
   static constexpr bool w_swizzle = SwizzledW<Args>::value;
-  decltype(Args::y) y;
+  float* y;
   static constexpr i64 y_1 = kOutputs;
 
   ETC_DEVICE ListedDownView(const Args& args, int expert, int place)

@@ -26,6 +26,14 @@ json MapOfWorkspace() {
           {"box", {256, 32}}};
 }
 
+/// Rows of tiles of 8 x 32 elements of two bytes, as words.
+json MapOfTiles() {
+  return {{"param", "table"},
+          {"dtype", "i64"},
+          {"shape", {2, 3, {"*", "width", 2}}},
+          {"box", {2, 128}}};
+}
+
 json Manifest(const json& maps) {
   json manifest = DeviceManifest();
   manifest["features"].push_back("tensor_maps");
@@ -74,6 +82,24 @@ TEST_CASE("the launch block begins with the tensor maps, and is a multiple of th
   CHECK(fake.tensor_maps[2].data == address + 4096);
 }
 
+TEST_CASE("rows of tiles are not swizzled") {
+  FakeCuda& fake = OpenFakeCuda();
+  fake.block_words = 24;
+  json manifest = Manifest(json::array({MapOfTiles()}));
+  manifest["features"].push_back("boxes_of_tiles");
+  DeviceGather gather(manifest);
+  Instance instance(gather.program);
+  gather.Bind(instance, 16, 8);
+  instance.Launch(Stream(7));
+  REQUIRE(fake.tensor_maps.size() == 1);
+  const FakeTensorMap& tiles = fake.tensor_maps[0];
+  CHECK(tiles.type == runtime::cuda::kMap64Bits);
+  CHECK(tiles.swizzle == runtime::cuda::kMapNoSwizzle);
+  CHECK(tiles.shape == std::vector<uint64_t>{16, 3, 2});
+  CHECK(tiles.strides == std::vector<uint64_t>{128, 384});
+  CHECK(tiles.box == std::vector<uint32_t>{128, 2, 1});
+}
+
 TEST_CASE("a tensor that the driver takes no map of is named") {
   FakeCuda& fake = OpenFakeCuda();
   DeviceGather gather(Manifest(json::array({MapOfTable()})));
@@ -112,6 +138,9 @@ TEST_CASE("faults of tensor maps") {
   constexpr etc_status kManifest = ETC_ERROR_MANIFEST;
   CheckFaults({
       {"not listed", [&] { return load(unlisted); }, kManifest, "does not list `tensor_maps`"},
+      {"of tiles, which are not listed",
+       [&] { return load(Manifest(json::array({MapOfTiles()}))); }, kManifest,
+       "does not list `boxes_of_tiles`"},
       {"of no parameter", with("param", "tables"), kManifest, "which is no parameter"},
       {"of no place", without("param"), kManifest, "symmetric` is missing"},
       {"of two places", with("workspace", 0), kManifest, "has no meaning here"},
