@@ -81,7 +81,8 @@ class TiledExperts {
       PassBy(consumer);
       return;
     }
-    float sums[kRows / 2];
+    // Zeros, or the compiler would keep the task before's.
+    float sums[kRows / 2] = {};
     Multiply(consumer, sums);
     float outputs[View::kTaskOutputs / 2];
 #pragma unroll
@@ -110,7 +111,7 @@ class TiledExperts {
         u64 x = WgmmaDescriptor(x_.Stage() + k * 2);
         u64 w = WgmmaTilesDescriptor<kStripBytes>(
             slot + k / kTileColumns * kTileRows * kTileColumns * 2 + k % kTileColumns * 2);
-        WgmmaShared<kRows>::Multiply(sums, x, w, step > 0 || k > 0);
+        WgmmaShared<kRows>::Multiply(sums, x, w, true);
       }
       WgmmaCommit();
       if (step > 0) {
