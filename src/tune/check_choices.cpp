@@ -70,23 +70,44 @@ class ChoiceRun {
     return sizes;
   }
 
-  Results Run(const Probe& probe, const GraphView& graph,
-              const std::map<std::string, int64_t>& sizes, std::vector<TensorData>& tensors) {
+  /// The inputs of a group's probes, and what the reference makes of them.
+  struct Meaning {
+    std::vector<TensorData> tensors;
+    Results results;
+  };
+
+  Results Run(const GraphView& graph, const std::map<std::string, int64_t>& sizes,
+              std::vector<TensorData> tensors) const {
     Execution execution(program_, graph.name, kSms);
-    for (const auto& [name, size] : sizes) {
-      execution.SetDim(name, size);
-    }
-    for (const etc_param_info& param : graph.params) {
-      tensors.push_back(
-          {param.name, param.access, param.dtype, {}, {}, {param.tile[0], param.tile[1]}});
-      tensors.back().shape = execution.Shape(param.name, param.rank);
-      Fill(tensors.back(), param, probe, execution, sizes.size());
-    }
-    for (const TensorData& tensor : tensors) {
+    SetSizes(execution, sizes);
+    for (TensorData& tensor : tensors) {
+      // Alternatives may ask for another layout of what is the same.
+      auto param = std::find_if(graph.params.begin(), graph.params.end(),
+                                [&](const auto& one) { return one.name == tensor.name; });
+      tensor.tile = {param->tile[0], param->tile[1]};
       execution.Bind(tensor);
     }
     execution.Launch();
     return execution.Fetch();
+  }
+
+  static void SetSizes(Execution& execution, const std::map<std::string, int64_t>& sizes) {
+    for (const auto& [name, size] : sizes) {
+      execution.SetDim(name, size);
+    }
+  }
+
+  std::vector<TensorData> MakeTensors(const Probe& probe, const GraphView& graph,
+                                      const std::map<std::string, int64_t>& sizes) const {
+    Execution execution(program_, graph.name, kSms);
+    SetSizes(execution, sizes);
+    std::vector<TensorData> tensors;
+    for (const etc_param_info& param : graph.params) {
+      tensors.push_back({param.name, param.access, param.dtype, {}, {}, {}});
+      tensors.back().shape = execution.Shape(param.name, param.rank);
+      Fill(tensors.back(), param, probe, execution, sizes.size());
+    }
+    return tensors;
   }
 
   /// Random inputs. Of several ranks, each has its own along the first axis, which are the same
@@ -110,7 +131,7 @@ class ChoiceRun {
   }
 
   /// What the reference computes: once for all options that are held to it.
-  const Results& Meant(const Probe& reference, const GraphView& graph,
+  const Meaning& Meant(const Probe& reference, const GraphView& graph,
                        const std::map<std::string, int64_t>& sizes) {
     if (meant_graph_ != reference.graph) {
       meant_graph_ = reference.graph;
@@ -118,8 +139,9 @@ class ChoiceRun {
     }
     auto known = meant_.find(sizes);
     if (known == meant_.end()) {
-      std::vector<TensorData> tensors;
-      known = meant_.emplace(sizes, Run(reference, graph, sizes, tensors)).first;
+      std::vector<TensorData> tensors = MakeTensors(reference, graph, sizes);
+      Results results = Run(graph, sizes, tensors);
+      known = meant_.emplace(sizes, Meaning{std::move(tensors), std::move(results)}).first;
     }
     return known->second;
   }
@@ -127,16 +149,16 @@ class ChoiceRun {
   bool IsSame(const Probe& reference, const GraphView& of_reference, const Probe& probe,
               const GraphView& of_probe, bool largest) {
     std::map<std::string, int64_t> sizes = SizesOf(probe, of_probe, largest);
-    std::vector<TensorData> tensors;
-    const Results& meant = Meant(reference, of_reference, sizes);
-    const Results computed = Run(probe, of_probe, sizes, tensors);
-    for (const TensorData& tensor : tensors) {
+    const Meaning& meant = Meant(reference, of_reference, sizes);
+    const Results computed = Run(of_probe, sizes, meant.tensors);
+    for (const TensorData& tensor : meant.tensors) {
       if (tensor.access == ETC_IN) {
         continue;
       }
       bool narrow = IsNarrow(tensor.dtype);
-      Comparison found = etc::Compare(tensor.dtype, meant.at(tensor.name), computed.at(tensor.name),
-                                      narrow ? kRoundedElementTolerance : kTolerance);
+      Comparison found =
+          etc::Compare(tensor.dtype, meant.results.at(tensor.name), computed.at(tensor.name),
+                       narrow ? kRoundedElementTolerance : kTolerance);
       if (!found.passes || (narrow && found.relative_l2 > kRoundedTolerance)) {
         Report(reference, probe, sizes, tensor.name, found);
         return false;
@@ -179,7 +201,7 @@ class ChoiceRun {
   const int64_t ranks_;
   Diagnostics& diagnostics_;
   std::string meant_graph_;
-  std::map<std::map<std::string, int64_t>, Results> meant_;  // of this graph, by sizes
+  std::map<std::map<std::string, int64_t>, Meaning> meant_;  // of this graph, by sizes
 };
 
 /// Of a module with one number of ranks at most.
@@ -208,13 +230,15 @@ void CheckAtRanks(const Module& open, const SourceOptions& source, const ProofOp
     Progress progress("the options are compiled");
     program = builder.Build(module, target, "options");
   }
-  Progress progress("the options run");
   if (program) {
     ReportFailures(
         [&] {
           ChoiceRun run(*program, module, probes.ranks(), diagnostics);
           const Probe* reference = nullptr;
+          size_t number = 0;
           for (const Probe& probe : probes.all()) {
+            Progress progress(fmt::format("option {} of {} runs, of @{}", ++number,
+                                          probes.all().size(), probe.function));
             if (probe.is_reference) {
               reference = &probe;
             } else {

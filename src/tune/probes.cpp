@@ -211,7 +211,8 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
   module_.items.insert(module_.items.end(), constants_.begin(), constants_.end());
   module_.items.emplace_back(probe.id);
   Diagnostics found;
-  bool expanded = Expand(inner, found);
+  std::vector<OpenSite> inside;
+  bool expanded = Expand(inside, found);
   if (expanded && !HasTasks(probe.id, probe.range)) {
     return false;  // in this range the function does nothing
   }
@@ -227,6 +228,9 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
     }
     return false;
   }
+  // The probe's own call is the one that is being looked at.
+  std::copy_if(inside.begin(), inside.end(), std::back_inserter(inner),
+               [&](const OpenSite& one) { return one.name != site.name; });
   KeepConstants();
   std::copy_if(module_.items.begin(), module_.items.end(), std::back_inserter(functions_),
                [](const Item& item) {
