@@ -51,7 +51,7 @@ MISTAKES = {
         ("sum(p: parts) %squares[p]", "max(p: parts) %squares[p]"),
         ("/ K + 1e-5", "/ (K - parts + 1) + 1e-5"),
         ("+ 1e-5", "+ 1e-5 * parts * parts * parts * 100.0"),
-        ("* %x[b, k];\n  }", "* select(parts > 1, abs(%x[b, k]), %x[b, k]);\n  }"),
+        ("%x[b, k] * %x[b, k];", "%x[b, k] * select(parts > 1, abs(%x[b, k]), %x[b, k]);"),
         ("%squares[p] =", "%squares[p] = select(parts > 1, 0.9, 1.0) *"),
         ("* scale * %weight[k]", "* select(parts > 2, 1.0, scale) * %weight[k]"),  # no norm
         ("* scale * %weight[k]", "* scale * select(parts > 2, 1.0, %weight[k])"),
