@@ -50,7 +50,7 @@ class Baseline:
         cache = (layers, batch, self.kv_heads, context + 1, self.dim)
         tensors = dict(weights, k_cache=random(*cache), v_cache=random(*cache))
         self.embed_scale = 1.0
-        if decode_model.is_gemma(config):
+        if decode_model.is_gemma(config["model_type"]):
             tensors = {k: 1.0 + t if "norm" in k else t for k, t in tensors.items()}
             self.embed_scale = config["hidden_size"] ** 0.5
         self.embed, self.lm_head = tensors.pop("embed"), tensors.pop("lm_head")

@@ -79,37 +79,6 @@ def program_of(name, ranks, options, alone=None):
     return etcrt.Program(path)
 
 
-def shapes_of(config):
-    """Of the weights, by the names of the model's page: those of the layers stacked."""
-    layers, hidden, vocabulary, dim = (
-        config[key] for key in ("num_hidden_layers", "hidden_size", "vocab_size", "head_dim")
-    )
-    q_size, kv_size = config["num_attention_heads"] * dim, decode_model.kv_width(config)
-    shapes = {
-        "embed": (vocabulary, hidden),
-        "input_norm": (layers, hidden),
-        "q_proj": (layers, q_size, hidden),
-        "k_proj": (layers, kv_size, hidden),
-        "v_proj": (layers, kv_size, hidden),
-        "o_proj": (layers, hidden, q_size),
-        "post_norm": (layers, hidden),
-        "final_norm": (hidden,),
-        "lm_head": (vocabulary, hidden),
-    }
-    experts = [config["num_experts"]] if "num_experts" in config else []
-    inner = config["moe_intermediate_size" if experts else "intermediate_size"]
-    shapes |= {
-        "gate_proj": (layers, *experts, inner, hidden),
-        "up_proj": (layers, *experts, inner, hidden),
-        "down_proj": (layers, *experts, hidden, inner),
-    }
-    if experts:
-        shapes["router"] = (layers, *experts, hidden)
-    if config["model_type"] in ("qwen3", "qwen3_moe"):
-        shapes |= {"q_norm": (layers, dim), "k_norm": (layers, dim)}
-    return shapes
-
-
 class Cut:
     """How the ranks of a program have a weight: `name` of its parameter, along which axis it is cut, in how
     many parts, and of each rank which one."""
@@ -132,7 +101,7 @@ class Cut:
 
 def cuts_of(program, config, ranks):
     """By the name of the page for one GPU."""
-    return {name: Cut(program, name, ranks) for name in shapes_of(config)}
+    return {name: Cut(program, name, ranks) for name in decode_model.weight_shapes(config)}
 
 
 def cache_bytes(config, batch, context):
@@ -148,38 +117,35 @@ def has_room(count, device):
 
 def fits_one_gpu(config, cuts, options):
     """Whether one GPU holds all weights, the caches, and for a while a part of the largest weight."""
-    shapes = shapes_of(config)
+    shapes = decode_model.weight_shapes(config)
     weights = sum(BF16_BYTES * math.prod(shape) for shape in shapes.values())
     largest = max(cut.bytes(shapes[name]) for name, cut in cuts.items())
     return has_room(weights + largest + cache_bytes(config, max(options.batches), options.context), 0)
 
 
-def drawn(written, shape, part, device):
+def drawn(config, written, shape, part, device):
     """A part of a weight, of the same numbers on each GPU."""
     generator = torch.Generator(device).manual_seed(zlib.crc32(f"{written} {part}".encode()))
-    mean, deviation = (1.0, 0.1) if "norm" in written else (0.0, 0.02)
     weight = torch.empty(shape, dtype=torch.bfloat16, device=device)
-    return weight.normal_(mean, deviation, generator=generator)
-
-
-def inverse_frequencies(config, device):
-    half = config["head_dim"] // 2
-    return config["rope_theta"] ** -(torch.arange(half, device=device) / half).float()
+    return weight.normal_(*decode_model.spread(config, written), generator=generator)
 
 
 def packed_weights(program, config, ranks):
     """Of each rank, which draws its parts on its own GPU. Numbers that are drawn alike are as good in any
     order, so they are drawn as the packed form."""
-    shapes, cuts = shapes_of(config), cuts_of(program, config, ranks)
+    shapes, cuts = decode_model.weight_shapes(config), cuts_of(program, config, ranks)
     needed = sum(cut.bytes(shapes[name]) for name, cut in cuts.items())
     weights = []
     for rank in range(ranks):
         if not has_room(needed, rank):
             raise RuntimeError(f"GPU {rank} has no room for the {needed / 1e9:.1f} GB of a rank's weights")
         device = f"cuda:{rank}"
-        mine = {cut.name: drawn(written, cut.shape(shapes[written]), cut.part_of[rank], device)
-                for written, cut in cuts.items()}
-        weights.append(program.as_packed(mine) | {"inv_freq": inverse_frequencies(config, device)})
+        mine = {
+            cut.name: drawn(config, written, cut.shape(shapes[written]), cut.part_of[rank], device)
+            for written, cut in cuts.items()
+        }
+        inv_freq = decode_model.inverse_frequencies(config, device)
+        weights.append(program.as_packed(mine) | {"inv_freq": inv_freq})
     return weights
 
 
@@ -187,14 +153,14 @@ def packed_whole(program, config, ranked, ranks):
     """The weights of one GPU, of the parts that the ranks of another program draw."""
     weights = {}
     for written, cut in cuts_of(ranked, config, ranks).items():
-        shape = shapes_of(config)[written]
+        shape = decode_model.weight_shapes(config)[written]
         whole = torch.empty(shape, dtype=torch.bfloat16, device="cuda:0")
         weights[written] = program.as_packed({written: whole})[written]
         places = [weights[written]] if cut.axis is None else weights[written].chunk(cut.parts, cut.axis)
         for part, place in enumerate(places):
-            weight = drawn(written, cut.shape(shape), part, "cuda:0")
+            weight = drawn(config, written, cut.shape(shape), part, "cuda:0")
             place.copy_(ranked.as_packed({cut.name: weight})[cut.name])
-    return weights | {"inv_freq": inverse_frequencies(config, "cuda:0")}
+    return weights | {"inv_freq": decode_model.inverse_frequencies(config, "cuda:0")}
 
 
 def milliseconds(launch, synchronize, launches):

@@ -70,41 +70,64 @@ def random_state(config, batch, context, device):
     return [*caches, page_table]
 
 
-def random_weights(config, device):
-    """Weights of a model's shape: those of the layers stacked, q, k and v as one, gate and up as one."""
-    layers, hidden = config["num_hidden_layers"], config["hidden_size"]
-    head_dim = config["head_dim"]
-    q_size, kv_size = config["num_attention_heads"] * head_dim, kv_width(config)
+def weight_shapes(config):
+    """Of the weights, by the names of the model's page: those of the layers stacked. Tied embeddings have
+    both names."""
+    layers, hidden, dim = config["num_hidden_layers"], config["hidden_size"], config["head_dim"]
+    q_size, kv_size = config["num_attention_heads"] * dim, kv_width(config)
+    experts = [config["num_experts"]] if "num_experts" in config else []
+    inner = config["moe_intermediate_size" if experts else "intermediate_size"]
     shapes = {
         "embed": (config["vocab_size"], hidden),
         "input_norm": (layers, hidden),
-        "qkv": (layers, q_size + 2 * kv_size, hidden),
-        "o": (layers, hidden, q_size),
+        "q_proj": (layers, q_size, hidden),
+        "k_proj": (layers, kv_size, hidden),
+        "v_proj": (layers, kv_size, hidden),
+        "o_proj": (layers, hidden, q_size),
         "final_norm": (hidden,),
         **{name: (layers, hidden) for name in post_norms(config)},
+        "gate_proj": (layers, *experts, inner, hidden),
+        "up_proj": (layers, *experts, inner, hidden),
+        "down_proj": (layers, *experts, hidden, inner),
+        "lm_head": (config["vocab_size"], hidden),
     }
-    if "num_experts" in config:
-        experts, inner = config["num_experts"], config["moe_intermediate_size"]
-        shapes |= {
-            "router": (layers, experts, hidden),
-            "gate_up": (layers, experts, 2 * inner, hidden),
-            "down": (layers, experts, hidden, inner),
-        }
-    else:
-        inner = config["intermediate_size"]
-        shapes |= {"gate_up": (layers, 2 * inner, hidden), "down": (layers, hidden, inner)}
+    if experts:
+        shapes["router"] = (layers, *experts, hidden)
     if config["model_type"] in ("qwen3", "qwen3_moe", "gemma3_text"):
-        shapes |= {"q_norm": (layers, head_dim), "k_norm": (layers, head_dim)}
+        shapes |= {"q_norm": (layers, dim), "k_norm": (layers, dim)}
     if config["model_type"] == "qwen2":
-        shapes["qkv_bias"] = (layers, q_size + 2 * kv_size)
-    if not config["tie_word_embeddings"]:
-        shapes["lm_head"] = shapes["embed"]
+        shapes |= {"q_bias": (layers, q_size), "k_bias": (layers, kv_size), "v_bias": (layers, kv_size)}
+    return shapes
+
+
+def spread(config, name):
+    """The mean and the deviation of a weight's random numbers."""
+    if "norm" in name:
+        return (0.0 if is_gemma(config["model_type"]) else 1.0), 0.1  # Gemma adds 1 to them
+    return 0.0, 0.02
+
+
+def stacked_shape(shapes, axis):
+    """Of tensors that follow each other along an axis."""
+    whole = list(shapes[0])
+    whole[axis] = sum(shape[axis] for shape in shapes)
+    return tuple(whole)
+
+
+def random_weights(config, device):
+    """Weights of a model's shape: those of the layers stacked, q, k and v as one, gate and up as one."""
+    shapes = weight_shapes(config)
+    shapes["qkv"] = stacked_shape([shapes.pop(f"{x}_proj") for x in "qkv"], 1)
+    if "q_bias" in shapes:
+        shapes["qkv_bias"] = stacked_shape([shapes.pop(f"{x}_bias") for x in "qkv"], 1)
+    shapes["gate_up"] = stacked_shape([shapes.pop(f"{name}_proj") for name in ("gate", "up")], -2)
+    shapes |= {name: shapes.pop(f"{name}_proj") for name in ("o", "down")}
+    if config["tie_word_embeddings"]:
+        del shapes["lm_head"]
     weights = {}
-    of_norms = 0.0 if is_gemma(config) else 1.0  # Gemma adds 1 to them
     for name, shape in shapes.items():
-        mean, deviation = (of_norms, 0.1) if "norm" in name else (0.0, 0.02)
         weight = torch.empty(shape, dtype=torch.bfloat16, device=device)
-        weights[name] = weight.normal_(mean, deviation)
+        weights[name] = weight.normal_(*spread(config, name))
     weights.setdefault("lm_head", weights["embed"])
     return weights
 
@@ -112,7 +135,6 @@ def random_weights(config, device):
 def program_weights(weights, config):
     """The parameters of a program in the memory of `random_weights`. Numbers that are drawn alike are as
     good in any order: so much of it for each matrix, and what it holds are tiles already."""
-    device = weights["embed"].device
     kv_size = kv_width(config)
     q_size = weights["qkv"].shape[1] - 2 * kv_size
     parameters = dict(weights)
@@ -128,29 +150,34 @@ def program_weights(weights, config):
     shape = (*gate_up.shape[:-2], inner, -1)
     parameters |= zip(("gate_proj", "up_proj"), (matrix.view(shape) for matrix in matrices))
     parameters |= {f"{name}_proj": parameters.pop(name) for name in ("o", "down")}
-    half = config["head_dim"] // 2
-    exponents = torch.arange(half, device=device).float() / half
-    inv_freq = config["rope_theta"] ** -exponents
-    if is_gemma(config):
-        inv_freq = torch.stack([config["rope_local_base_freq"] ** -exponents, inv_freq])
-    parameters["inv_freq"] = inv_freq
+    parameters["inv_freq"] = inverse_frequencies(config, weights["embed"].device)
     return parameters
 
 
-def is_gemma(config):
-    return config["model_type"] == "gemma3_text"
+def inverse_frequencies(config, device):
+    """Of Gemma those of the local layers, and those of the global ones."""
+    half = config["head_dim"] // 2
+    exponents = torch.arange(half, device=device).float() / half
+    inv_freq = config["rope_theta"] ** -exponents
+    if is_gemma(config["model_type"]):
+        inv_freq = torch.stack([config["rope_local_base_freq"] ** -exponents, inv_freq])
+    return inv_freq
+
+
+def is_gemma(model_type):
+    return model_type == "gemma3_text"
 
 
 def post_norms(config):
     """The norms of a layer behind its first."""
-    if is_gemma(config):
+    if is_gemma(config["model_type"]):
         return ["post_attention_norm", "pre_feedforward_norm", "post_feedforward_norm"]
     return ["post_norm"]
 
 
 def window_of(config, layer):
     """How many positions attend in a layer; None where all do."""
-    if is_gemma(config):
+    if is_gemma(config["model_type"]):
         is_global = (layer + 1) % config["sliding_window_pattern"] == 0
         return None if is_global else config["sliding_window"]
     return config["sliding_window"] if config["model_type"] == "mistral" else None

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM
 
-from decode_model import read_config
+from decode_model import is_gemma, read_config
 
 
 def build(name, device, layers=None):
@@ -21,7 +21,7 @@ def build(name, device, layers=None):
     for parameter_name, parameter in model.named_parameters():
         parameter.requires_grad_(False)
         if "norm" in parameter_name:  # of Gemma what is added to 1
-            parameter.normal_(0.0 if is_gemma(model) else 1.0, 0.1)
+            parameter.normal_(0.0 if is_gemma(model.config.model_type) else 1.0, 0.1)
         elif parameter_name.endswith("bias"):
             parameter.normal_(0.0, 0.5)
         elif "embed" in parameter_name and is_moe(model):
@@ -36,13 +36,9 @@ def is_moe(model):
     return hasattr(model.config, "num_experts")
 
 
-def is_gemma(model):
-    return model.config.model_type == "gemma3_text"
-
-
 def in_float32(model):
     exact = copy.deepcopy(model).float()
-    if is_gemma(model):  # the factor of embeddings is one of bf16
+    if is_gemma(model.config.model_type):  # the factor of embeddings is one of bf16
         embed = exact.model.embed_tokens
         embed.embed_scale = embed.embed_scale.bfloat16().float()
     return exact
@@ -60,7 +56,7 @@ def stack(model, part, kind="weight"):
 def parameters(model):
     """The weights by the names that the programs give them."""
     post_norms = {"post_norm": "post_attention_layernorm"}
-    if is_gemma(model):
+    if is_gemma(model.config.model_type):
         places = ("post_attention", "pre_feedforward", "post_feedforward")
         post_norms = {f"{place}_norm": f"{place}_layernorm" for place in places}
     parts = {

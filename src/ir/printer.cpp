@@ -154,6 +154,7 @@ class Printer {
   void Top(KernelId id) {
     const Kernel& kernel = module_.kernels[id];
     StartItem(kernel.range, true);
+    layout_.KeepBehind(true);
     PrintNames::State state = names_.Save();
     Head(fmt::format("kernel @{}", kernel.name), Params(kernel.params), kernel.braces, [&] {
       return fmt::format(" of @{} {}{}", kernel.graph, Spelling(kernel.schedule),
@@ -200,6 +201,7 @@ class Printer {
     nodes.Nodes(kernel.body);
     layout_.Close(kernel.sm_braces);
     layout_.Close(kernel.braces);
+    layout_.KeepBehind(false);
     names_.Restore(std::move(state));
   }
 

@@ -118,6 +118,8 @@ std::vector<std::string> BreakLine(std::string line, size_t indent);
 
 /// Lines with indentation, and the comments and empty lines of the source between them. What is
 /// printed is announced by its place in the source, and what stands before that place comes first.
+/// A comment behind a line that is full stands in front of it, or where the line opens something,
+/// first in there.
 class PrintLayout {
  public:
   explicit PrintLayout(const Module& module) : module_(module) {}
@@ -130,6 +132,9 @@ class PrintLayout {
   /// Forgets the empty lines inside of what has just been printed.
   void After(SourceRange range);
   bool HasCommentBefore(uint32_t offset) const;
+  /// Whether comments stay behind lines that are full: of a kernel, some lines have no place in the
+  /// source.
+  void KeepBehind(bool keep) { keep_behind_ = keep; }
   /// An empty line stands before what comes next.
   void Separate() { blank_ = true; }
 
@@ -165,12 +170,17 @@ class PrintLayout {
     }
   }
   void Flush(uint32_t offset);
+  void Behind(const std::string& comment);
   void DropBlanks(uint32_t offset, bool keep);
   void Push(std::string line);
 
   const Module& module_;
   std::vector<std::string> lines_;
   size_t depth_ = 0;
+  size_t first_of_last_ = 0;  // among the lines: where the last `Line` begins
+  size_t depth_of_last_ = 0;
+  bool last_is_line_ = false;  // and no closing brace
+  bool keep_behind_ = false;
   size_t next_comment_ = 0;
   size_t next_blank_ = 0;
   bool blank_ = false;

@@ -30,8 +30,7 @@ void PrintLayout::Flush(uint32_t offset) {
     }
     ++next_comment_;
     if (!comment.own_line && !commented_) {
-      lines_.back() += "  " + comment.text;
-      commented_ = true;
+      Behind(comment.text);
       DropBlanks(comment.range.begin, false);
       continue;
     }
@@ -40,6 +39,21 @@ void PrintLayout::Flush(uint32_t offset) {
     commented_ = true;
   }
   DropBlanks(offset, true);
+}
+
+/// A comment that has no room stays inside of the construct that it stands in, so that the text
+/// prints again as it is.
+void PrintLayout::Behind(const std::string& comment) {
+  const bool fits = keep_behind_ || lines_.back().size() + 2 + comment.size() <= kPrintColumns;
+  if (!fits && depth_ > depth_of_last_) {
+    Push(std::string(2 * depth_, ' ') + comment);
+  } else if (!fits && last_is_line_) {
+    lines_.insert(lines_.begin() + static_cast<std::ptrdiff_t>(first_of_last_),
+                  std::string(2 * depth_of_last_, ' ') + comment);
+  } else {
+    lines_.back() += "  " + comment;
+  }
+  commented_ = true;
 }
 
 void PrintLayout::Push(std::string line) {
@@ -54,13 +68,20 @@ void PrintLayout::Push(std::string line) {
 
 void PrintLayout::Verbatim(std::string_view text) {
   Push(std::string(2 * depth_, ' ') + std::string(text));
+  depth_of_last_ = depth_;
+  last_is_line_ = false;
 }
 
 void PrintLayout::Line(std::string_view text) {
+  bool is_first = true;
   for (std::string& line :
        BreakLine(std::string(2 * depth_, ' ') + std::string(text), 2 * depth_ + 4)) {
     Push(std::move(line));
+    first_of_last_ = is_first ? lines_.size() - 1 : first_of_last_;
+    is_first = false;
   }
+  depth_of_last_ = depth_;
+  last_is_line_ = true;
 }
 
 std::string PrintLayout::Take() {

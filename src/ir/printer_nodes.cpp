@@ -35,7 +35,8 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
   std::string head = text_.EventHead(event);
   std::string first = event.first ? " at " + text_.Expr(event.first) : "";
   names_.Declare(decl.event);
-  const char* word = event.trigger ? "trigger" : event.symmetric ? "event symmetric" : "event";
+  const std::string word =
+      fmt::format("{}{}", event.trigger ? "trigger" : "event", event.symmetric ? " symmetric" : "");
   std::string via = event.realisation == Realisation::Unset
                         ? ""
                         : fmt::format(" via {}", Spelling(event.realisation));

@@ -12,8 +12,8 @@
 #include "support/progress.h"
 #include "tensor/compare.h"
 #include "tensor/execution.h"
+#include "tensor/param_values.h"
 #include "tensor/program_view.h"
-#include "tensor/run_tensors.h"
 #include "tune/probes.h"
 
 namespace etc {
@@ -38,8 +38,8 @@ bool IsNarrow(etc_dtype dtype) { return IsFloat(dtype) && etc_dtype_bytes(dtype)
 
 class ChoiceRun {
  public:
-  ChoiceRun(const Program& program, const Module& module, Diagnostics& diagnostics)
-      : program_(program), module_(module), diagnostics_(diagnostics) {}
+  ChoiceRun(const Program& program, const Module& module, int64_t ranks, Diagnostics& diagnostics)
+      : program_(program), module_(module), ranks_(ranks), diagnostics_(diagnostics) {}
 
   /// Compares a probe with the one that says what is meant; one message at most.
   void Compare(const Probe& reference, const Probe& probe) {
@@ -70,21 +70,68 @@ class ChoiceRun {
     return sizes;
   }
 
-  std::optional<Results> Run(const GraphView& graph, const std::map<std::string, int64_t>& sizes,
-                             std::vector<TensorData>& tensors) {
+  /// The inputs of a group's probes, and what the reference makes of them.
+  struct Meaning {
+    std::vector<TensorData> tensors;
+    Results results;
+  };
+
+  Results Run(const GraphView& graph, const std::map<std::string, int64_t>& sizes,
+              std::vector<TensorData> tensors) const {
     Execution execution(program_, graph.name, kSms);
-    TensorSources sources{sizes, {}, static_cast<uint64_t>(sizes.size()), 1.0, false};
-    auto run = MakeTensors(execution, graph, sources, diagnostics_);
-    if (!run) {
-      return std::nullopt;
+    SetSizes(execution, sizes);
+    for (TensorData& tensor : tensors) {
+      // Alternatives may ask for another layout of what is the same.
+      auto param = std::find_if(graph.params.begin(), graph.params.end(),
+                                [&](const auto& one) { return one.name == tensor.name; });
+      tensor.tile = {param->tile[0], param->tile[1]};
+      execution.Bind(tensor);
     }
     execution.Launch();
-    tensors = std::move(run->tensors);
     return execution.Fetch();
   }
 
-  /// What the reference computes: once for all options that are held to it. Nothing after an error.
-  const Results* Meant(const Probe& reference, const GraphView& graph,
+  static void SetSizes(Execution& execution, const std::map<std::string, int64_t>& sizes) {
+    for (const auto& [name, size] : sizes) {
+      execution.SetDim(name, size);
+    }
+  }
+
+  std::vector<TensorData> MakeTensors(const Probe& probe, const GraphView& graph,
+                                      const std::map<std::string, int64_t>& sizes) const {
+    Execution execution(program_, graph.name, kSms);
+    SetSizes(execution, sizes);
+    std::vector<TensorData> tensors;
+    for (const etc_param_info& param : graph.params) {
+      tensors.push_back({param.name, param.access, param.dtype, {}, {}, {}});
+      tensors.back().shape = execution.Shape(param.name, param.rank);
+      Fill(tensors.back(), param, probe, execution, sizes.size());
+    }
+    return tensors;
+  }
+
+  /// Random inputs. Of several ranks, each has its own along the first axis, which are the same
+  /// where the program has it so.
+  void Fill(TensorData& tensor, const etc_param_info& param, const Probe& probe,
+            Execution& execution, uint64_t seed) const {
+    if (param.access == ETC_OUT) {
+      FillPoison(tensor);
+      return;
+    }
+    TensorData part = tensor;
+    if (ranks_ > 1) {
+      part.shape.erase(part.shape.begin());
+    }
+    const bool apart = probe.apart.contains(tensor.name);
+    for (int64_t rank = 0; rank < ranks_; ++rank) {
+      const uint64_t own = apart ? seed + static_cast<uint64_t>(rank) : seed;
+      FillRandom(part, FillFor(execution.instance(), param, part.Elements(), own, 1.0));
+      tensor.bytes.insert(tensor.bytes.end(), part.bytes.begin(), part.bytes.end());
+    }
+  }
+
+  /// What the reference computes: once for all options that are held to it.
+  const Meaning& Meant(const Probe& reference, const GraphView& graph,
                        const std::map<std::string, int64_t>& sizes) {
     if (meant_graph_ != reference.graph) {
       meant_graph_ = reference.graph;
@@ -92,32 +139,25 @@ class ChoiceRun {
     }
     auto known = meant_.find(sizes);
     if (known == meant_.end()) {
-      std::vector<TensorData> tensors;
-      auto results = Run(graph, sizes, tensors);
-      if (!results) {
-        return nullptr;
-      }
-      known = meant_.emplace(sizes, std::move(*results)).first;
+      std::vector<TensorData> tensors = MakeTensors(reference, graph, sizes);
+      Results results = Run(graph, sizes, tensors);
+      known = meant_.emplace(sizes, Meaning{std::move(tensors), std::move(results)}).first;
     }
-    return &known->second;
+    return known->second;
   }
 
   bool IsSame(const Probe& reference, const GraphView& of_reference, const Probe& probe,
               const GraphView& of_probe, bool largest) {
     std::map<std::string, int64_t> sizes = SizesOf(probe, of_probe, largest);
-    std::vector<TensorData> tensors;
-    const Results* meant = Meant(reference, of_reference, sizes);
-    auto computed = meant != nullptr ? Run(of_probe, sizes, tensors) : std::nullopt;
-    if (!computed) {
-      return false;
-    }
-    for (const TensorData& tensor : tensors) {
+    const Meaning& meant = Meant(reference, of_reference, sizes);
+    const Results computed = Run(of_probe, sizes, meant.tensors);
+    for (const TensorData& tensor : meant.tensors) {
       if (tensor.access == ETC_IN) {
         continue;
       }
       bool narrow = IsNarrow(tensor.dtype);
       Comparison found =
-          etc::Compare(tensor.dtype, meant->at(tensor.name), computed->at(tensor.name),
+          etc::Compare(tensor.dtype, meant.results.at(tensor.name), computed.at(tensor.name),
                        narrow ? kRoundedElementTolerance : kTolerance);
       if (!found.passes || (narrow && found.relative_l2 > kRoundedTolerance)) {
         Report(reference, probe, sizes, tensor.name, found);
@@ -158,25 +198,16 @@ class ChoiceRun {
 
   const Program& program_;
   const Module& module_;
+  const int64_t ranks_;
   Diagnostics& diagnostics_;
   std::string meant_graph_;
-  std::map<std::map<std::string, int64_t>, Results> meant_;  // of this graph, by sizes
+  std::map<std::map<std::string, int64_t>, Meaning> meant_;  // of this graph, by sizes
 };
 
-}  // namespace
-
-bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOptions& proofs,
+/// Of a module with one number of ranks at most.
+void CheckAtRanks(const Module& open, const SourceOptions& source, const ProofOptions& proofs,
                   Session& session) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (open.mesh && open.mesh->values.back() > 1) {
-    const std::string& size = open.symbols[open.mesh->size].name;
-    diagnostics.Error(DiagnosticKind::Choice, open.mesh->range,
-                      fmt::format("the options of a program for several ranks are not checked; "
-                                  "`-D {}=1` leaves one rank",
-                                  size));
-    return false;
-  }
-  size_t before = diagnostics.error_count();
   Probes probes(open, *source.target);
   {
     Progress progress("the options are verified");
@@ -192,20 +223,22 @@ bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOp
   PhaseTimer timer;
   if (probes.all().empty() ||
       !RunPasses(module, StaticPipeline(lowering.schedule), lowering, timer, session)) {
-    return diagnostics.error_count() == before;
+    return;
   }
   std::optional<Program> program;
   {
     Progress progress("the options are compiled");
     program = builder.Build(module, target, "options");
   }
-  Progress progress("the options run");
   if (program) {
     ReportFailures(
         [&] {
-          ChoiceRun run(*program, module, diagnostics);
+          ChoiceRun run(*program, module, probes.ranks(), diagnostics);
           const Probe* reference = nullptr;
+          size_t number = 0;
           for (const Probe& probe : probes.all()) {
+            Progress progress(fmt::format("option {} of {} runs, of @{}", ++number,
+                                          probes.all().size(), probe.function));
             if (probe.is_reference) {
               reference = &probe;
             } else {
@@ -215,7 +248,23 @@ bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOp
         },
         diagnostics);
   }
-  return diagnostics.error_count() == before;
+}
+
+}  // namespace
+
+bool CheckChoices(const Module& open, const SourceOptions& source, const ProofOptions& proofs,
+                  Session& session) {
+  const size_t before = session.diagnostics().error_count();
+  if (!open.mesh) {
+    CheckAtRanks(open, source, proofs, session);
+  } else {
+    for (int64_t ranks : open.mesh->values) {
+      Module at = open;
+      at.mesh->values = {ranks};
+      CheckAtRanks(at, source, proofs, session);
+    }
+  }
+  return session.diagnostics().error_count() == before;
 }
 
 }  // namespace etc

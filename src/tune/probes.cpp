@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analysis/proofs/proofs.h"
+#include "analysis/ranks.h"
 #include "compile/pipeline.h"
 #include "expand/expand.h"
 #include "expand/named_constants.h"
@@ -16,6 +17,7 @@
 #include "ir/walk.h"
 #include "schedule/lower.h"
 #include "support/unique_name.h"
+#include "tune/apart.h"
 #include "verify/verify.h"
 
 namespace etc {
@@ -76,6 +78,43 @@ void TakePromises(Tensor& param, const Tensor& given) {
   }
 }
 
+/// Makes a parameter what peers may write: a buffer, until all ranks are one program.
+void MakeShared(Tensor& param) {
+  param.kind = TensorKind::Buffer;
+  param.symmetric = true;
+  param.access = Access::In;
+  param.value_lo = param.value_hi = {};
+  param.distinct = param.monotone = false;
+  param.counts = {};
+  param.indices.clear();
+}
+
+/// Makes parameters of such buffers, in a program of all ranks.
+void MakeParams(Module& module, Graph& graph, const std::vector<SharedParam>& shared) {
+  for (const auto& [tensor, access] : shared) {
+    module.tensors[tensor].kind = TensorKind::Param;
+    module.tensors[tensor].access = access;
+    graph.params.push_back(tensor);
+    std::erase_if(graph.body, [&, tensor = tensor](NodeId node) {
+      const auto* decl = std::get_if<BufferDecl>(&module.nodes[node]);
+      return decl != nullptr && decl->tensor == tensor;
+    });
+  }
+}
+
+bool IsInOrder(Module& module, bool prove, Diagnostics& diagnostics) {
+  if (prove) {
+    if (!DeriveEventsFirst(module, false, diagnostics)) {
+      return false;
+    }
+    if (IsOfAllRanks(module)) {
+      NameAsWritten(module);
+    }
+    (void)Prove(module, false, diagnostics);
+  }
+  return !diagnostics.HasErrors() && VerifyDependences(module, diagnostics);
+}
+
 }  // namespace
 
 void Probes::Make(bool prove, Diagnostics& diagnostics) {
@@ -84,10 +123,11 @@ void Probes::Make(bool prove, Diagnostics& diagnostics) {
     return;
   }
   KeepConstants();
+  FindApart();
   while (!sites.empty()) {
     std::vector<OpenSite> inner;
     for (const OpenSite& site : sites) {
-      if (seen_.insert(site.key).second) {
+      if (seen_.insert(KeyOf(site)).second) {
         AddSite(site, prove, inner, diagnostics);
       }
     }
@@ -98,6 +138,32 @@ void Probes::Make(bool prove, Diagnostics& diagnostics) {
 bool Probes::Expand(std::vector<OpenSite>& sites, Diagnostics& diagnostics) {
   ExpandOptions options{{target_.sms, target_.shared_bytes}, {}, nullptr, &sites};
   return etc::Expand(module_, options, diagnostics);
+}
+
+/// Of the program.
+void Probes::FindApart() {
+  for (const Item& item : module_.items) {
+    if (const auto* id = std::get_if<GraphId>(&item); id != nullptr && ranks() > 1) {
+      const Graph& graph = module_.graphs[*id];
+      AddSharded(module_, graph, apart_);
+      AddApart(module_, graph, RangesOf(module_, graph.where), ranks(), apart_);
+    }
+  }
+}
+
+/// A function computes the same of all tensors, whatever it leaves open. Alternatives may do so
+/// because some tensors are alike on all ranks.
+bool Probes::IsApart(const OpenSite& site, size_t param) const {
+  return ranks() > 1 &&
+         (!site.graph || (param < site.args.size() && apart_.contains(site.args[param].tensor)));
+}
+
+std::string Probes::KeyOf(const OpenSite& site) const {
+  std::string key = site.key;
+  for (size_t i = 0; i < site.params.size(); ++i) {
+    key += IsApart(site, i) ? ";apart" : ";";
+  }
+  return key;
 }
 
 void Probes::AddSite(const OpenSite& site, bool prove, std::vector<OpenSite>& inner,
@@ -113,6 +179,11 @@ void Probes::AddSite(const OpenSite& site, bool prove, std::vector<OpenSite>& in
     probe.group = groups_++;
     probe.range = RangesOf(module_, decision.where);
     probe.sizes = Describe(question);
+    if (ranks() > 1) {
+      const std::string& size = module_.symbols[module_.mesh->size].name;
+      probe.sizes =
+          fmt::format("{} = {}{}{}", size, ranks(), probe.sizes.empty() ? "" : ", ", probe.sizes);
+    }
     probe.callee = decision.callee;
     probe.call = site.call;
     probe.option = reference;
@@ -134,17 +205,21 @@ void Probes::AddSite(const OpenSite& site, bool prove, std::vector<OpenSite>& in
 bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe probe, bool prove,
                       std::vector<OpenSite>& inner, Diagnostics& diagnostics) {
   probe.graph = fmt::format("probe_{}", probes_.size());
-  GraphId graph = GraphFor(site, decision, probe);
+  MakeGraph(site, decision, probe);
   module_.items = open_.items;
   std::erase_if(module_.items, [&](const Item& item) { return IsEntry(module_, item); });
   module_.items.insert(module_.items.end(), constants_.begin(), constants_.end());
-  module_.items.emplace_back(graph);
+  module_.items.emplace_back(probe.id);
   Diagnostics found;
-  bool expanded = Expand(inner, found);
-  if (expanded && !HasTasks(graph, probe.range)) {
+  std::vector<OpenSite> inside;
+  bool expanded = Expand(inside, found);
+  if (expanded && !HasTasks(probe.id, probe.range)) {
     return false;  // in this range the function does nothing
   }
-  if (!expanded || !IsRight(prove, found)) {
+  if (expanded && ranks() > 1) {
+    AddApart(module_, module_.graphs[probe.id], probe.range, ranks(), apart_);
+  }
+  if (!expanded || !IsRight(probe, prove, found)) {
     for (Diagnostic diagnostic : found.all()) {
       diagnostic.notes.push_back(
           {probe.call, fmt::format("with `{}` = `{}` for this call of `@{}`", probe.parameter,
@@ -153,6 +228,9 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
     }
     return false;
   }
+  // The probe's own call is the one that is being looked at.
+  std::copy_if(inside.begin(), inside.end(), std::back_inserter(inner),
+               [&](const OpenSite& one) { return one.name != site.name; });
   KeepConstants();
   std::copy_if(module_.items.begin(), module_.items.end(), std::back_inserter(functions_),
                [](const Item& item) {
@@ -176,7 +254,7 @@ void Probes::KeepConstants() {
 }
 
 /// A graph whose only call is that of the site, with its option pinned.
-GraphId Probes::GraphFor(const OpenSite& site, const Decision& decision, const Probe& probe) {
+void Probes::MakeGraph(const OpenSite& site, const Decision& decision, Probe& probe) {
   DeviceCopier copier(module_);
   copier.symbols = site.values;
   // The ends of a range are those of the probe's: an output is as large as the call makes it there.
@@ -204,16 +282,29 @@ GraphId Probes::GraphFor(const OpenSite& site, const Decision& decision, const P
           std::holds_alternative<SymbolRef>(module_.exprs[extent]) ? extent : folder.Fold(extent);
     }
     module_.tensors[param].shape = std::move(shape);
+    bool is_symmetric = module_.tensors[param].symmetric;
     if (i < site.args.size()) {
       const Tensor given = module_.tensors[site.args[i].tensor];
       TakePromises(module_.tensors[param], given);
+      is_symmetric = is_symmetric || given.symmetric;
     }
-    graph.params.push_back(param);
+    if (IsApart(site, i)) {
+      apart_.insert(param);
+      probe.apart.insert(module_.tensors[param].name);
+    }
+    const Access access = module_.tensors[param].access;
+    if (is_symmetric && access != Access::In) {
+      MakeShared(module_.tensors[param]);
+      probe.shared.push_back({param, access});
+      graph.body.push_back(module_.AddNode(BufferDecl{param}, site.call));
+    } else {
+      graph.params.push_back(param);
+    }
     call.args.push_back({param, {}, site.call});
   }
   call.scalars = site.scalars;
   graph.body.push_back(module_.AddNode(std::move(call), site.call));
-  return module_.graphs.Add(std::move(graph));
+  probe.id = module_.graphs.Add(std::move(graph));
 }
 
 bool Probes::HasTasks(GraphId graph, const DimRanges& range) const {
@@ -225,22 +316,29 @@ bool Probes::HasTasks(GraphId graph, const DimRanges& range) const {
   return has;
 }
 
-bool Probes::IsRight(bool prove, Diagnostics& diagnostics) {
+bool Probes::IsRight(const Probe& probe, bool prove, Diagnostics& diagnostics) {
   if (!VerifyAllButDependences(module_, diagnostics)) {
     return false;
   }
   LowerSlices(module_);
-  if (prove) {
-    if (!DeriveEventsFirst(module_, false, diagnostics)) {
-      return false;
-    }
-    (void)Prove(module_, false, diagnostics);
+  if (ranks() == 1) {
+    return IsInOrder(module_, prove, diagnostics);
   }
-  return !diagnostics.HasErrors() && VerifyDependences(module_, diagnostics);
+  Module of_all = OfAllRanks(module_, {probe});
+  // Which peer a task writes at is known here only.
+  return VerifyAllButDependences(of_all, diagnostics) && IsInOrder(of_all, prove, diagnostics);
+}
+
+Module Probes::OfAllRanks(const Module& module, const std::vector<Probe>& probes) const {
+  Module of_all = JoinRanks(AtRanks(module, ranks()), ranks());
+  for (const Probe& probe : probes) {
+    MakeParams(of_all, of_all.graphs[probe.id], probe.shared);
+  }
+  return of_all;
 }
 
 Module Probes::TakeModule() {
-  Module module = std::move(module_);
+  Module module = module_;
   module.items.clear();
   for (const Item& item : open_.items) {
     if (IsShared(module, item)) {
@@ -256,7 +354,7 @@ Module Probes::TakeModule() {
     module.items.push_back(item);
   }
   TellConstantsApart(module);
-  return module;
+  return ranks() == 1 ? module : OfAllRanks(module, probes_);
 }
 
 }  // namespace etc

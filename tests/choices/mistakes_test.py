@@ -8,14 +8,9 @@ A mistake changes what some option computes, or where it reads and writes, and l
 says what is meant as it is.
 """
 
-import json
-import re
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+import planted
 
 # By operator: what the text has, and what stands there with a mistake. The option that is meant has
 # rows = 4 and parts = 1.
@@ -56,7 +51,7 @@ MISTAKES = {
         ("sum(p: parts) %squares[p]", "max(p: parts) %squares[p]"),
         ("/ K + 1e-5", "/ (K - parts + 1) + 1e-5"),
         ("+ 1e-5", "+ 1e-5 * parts * parts * parts * 100.0"),
-        ("* %x[b, k];\n  }", "* select(parts > 1, abs(%x[b, k]), %x[b, k]);\n  }"),
+        ("%x[b, k] * %x[b, k];", "%x[b, k] * select(parts > 1, abs(%x[b, k]), %x[b, k]);"),
         ("%squares[p] =", "%squares[p] = select(parts > 1, 0.9, 1.0) *"),
         ("* scale * %weight[k]", "* select(parts > 2, 1.0, scale) * %weight[k]"),  # no norm
         ("* scale * %weight[k]", "* scale * select(parts > 2, 1.0, %weight[k])"),
@@ -118,90 +113,9 @@ CALLS = {
     "attend": ("%s: f32[batch, 50], %v: bf16[50, 16], %y: out bf16[batch, 16]", "%s, %v, %y"),
     "fused": ("%x: bf16[batch, 48], %w: bf16[48], %m: bf16[24, 48], %y: out f32[batch, 24]", "%x, %w, %m, %y"),
 }
-# Of split, whose parts of K are made where a batch has two rows.
-RANGE = "dim batch in 2..4;\n"
-
-
-def operators():
-    """The text of each operator, with all that it calls."""
-    text = (HERE / "operators.etir").read_text()
-    # An operator ends where the next one starts, helpers and all.
-    starts = {"linear": "// linear:", "tiled": "// tiled:", "norm": "// norm:", "gated": "// gated:", "split": "device @product<",
-              "attend": "device @softmax_row<", "fused": "device @normed_product<"}
-    order = sorted(starts, key=lambda name: text.index(starts[name]))
-    cut = [text.index(starts[name]) for name in order] + [len(text)]
-    return {name: text[cut[i]:cut[i + 1]] for i, name in enumerate(order)}, text[:cut[0]]
-
-
-def program(variants, head):
-    """A program that calls each variant, of which each has names of its own."""
-    text, graphs = head + RANGE, ""
-    for label, (name, body) in variants.items():
-        text += re.sub(r"@(\w+)", rf"@\1_{label}", body) + "\n"
-        params, args = CALLS[name]
-        graphs += f"graph @g_{label}({params}) {{ call @{name}_{label}({args}); }}\n"
-    return text + graphs
-
-
-def found(etc, text):
-    """The labels of the operators that some error is about, and the exit code."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "p.etir"
-        path.write_text(text)
-        run = subprocess.run([etc, "check", "--choices", "--diagnostics-format=json", path],
-                             capture_output=True, text=True)
-        try:
-            errors = [e for e in json.loads(run.stderr) if e["severity"] == "error"]
-        except ValueError:
-            sys.exit(f"no JSON:\n{run.stderr}\n{run.stdout}")
-        lines = text.split("\n")
-
-        def labels(error):
-            told = json.dumps(error)
-            near = [n["line"] for n in [error] + error["notes"] if "line" in n]
-            return set(re.findall(r"@\w+?_(m\d+)\b", told + " ".join(lines[n - 1] for n in near)))
-
-        return errors, labels, run.returncode
-
-
-def main():
-    etc = sys.argv[1]
-    texts, head = operators()
-    errors, _, code = found(etc, program({f"m{i}": (n, t) for i, (n, t) in enumerate(texts.items())}, head))
-    if code != 0 or errors:
-        sys.exit("the operators as they are:\n" + "\n".join(e["message"] for e in errors))
-    variants, planted = {}, {}
-    for name, mistakes in MISTAKES.items():
-        for mistake in mistakes:
-            body = texts[name]
-            for old, new in zip(mistake[::2], mistake[1::2]):
-                if old not in body:
-                    sys.exit(f"{name} has no `{old}`")
-                body = body.replace(old, new, 1)
-            label = f"m{len(variants)}"
-            variants[label], planted[label] = (name, body), (name, mistake)
-    # All in one program. What keeps it from being compiled hides the rest, so that goes first.
-    caught = {}
-    left = dict(variants)
-    while left:
-        errors, labels, _ = found(etc, program(left, head))
-        new = {}
-        for error in errors:
-            for label in labels(error) & set(left):
-                new.setdefault(label, error)
-        caught.update(new)
-        if not new:
-            break
-        left = {label: body for label, body in left.items() if label not in new}
-    for label, error in caught.items():
-        name, mistake = planted[label]
-        print(f"{name}: {' -> '.join(mistake[:2])}\n    {error['kind']}: {error['message']}")
-    for label in left:
-        name, mistake = planted[label]
-        print(f"NOT FOUND: {name}: {' -> '.join(mistake[:2])}")
-    print(f"{len(caught)} of {len(variants)} mistakes are found")
-    sys.exit(1 if left else 0)
-
+# An operator begins here, helpers and all.
+STARTS = {"linear": "// linear:", "tiled": "// tiled:", "norm": "// norm:", "gated": "// gated:", "split": "device @product<",
+          "attend": "device @softmax_row<", "fused": "device @normed_product<"}
 
 if __name__ == "__main__":
-    main()
+    sys.exit(planted.run(sys.argv[1], "operators.etir", STARTS, MISTAKES, CALLS))

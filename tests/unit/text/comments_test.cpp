@@ -87,6 +87,28 @@ TEST_CASE("comments of kernels stay") {
   CHECK(Formatted(text) == text);
 }
 
+TEST_CASE("a comment behind a full line moves, and stays inside of its construct") {
+  const std::string full = "// " + std::string(90, 'x');
+  const std::string text =
+      Formatted("etir 1;\nconst first_constant = 1; " + full + "1\n\nconst second = 2;  // fits\n" +
+                "device @f(%x: f32[4], " + full + "2\n%y: out f32[4] " + full +
+                "3\n) tasks (i: 4) { " + full + "4\nlet v = select(i == 0, 1.0, 2.0); " + full +
+                "5\nfor (k: 4) { " + full + "6\n%y[k] = %x[k]; " + full + "7\n} " + full +
+                "8\n}\n" + "graph @g(%x: f32[4], %y: out f32[4]) { " + full +
+                "9\nevent %e[4] count 1;\n" + "call @f(%x, %y) " + full + "10\nwait (i) => %e[i] " +
+                full + "11\nnotify (i) => %e[i]; " + full + "12\n}\n");
+  CHECK(text ==
+        "etir 1;\n" + full + "1\nconst first_constant = 1;\n\nconst second = 2;  // fits\n\n" +
+            "device @f(\n  " + full + "2\n  %x: f32[4],\n  " + full +
+            "3\n  %y: out f32[4]\n) tasks (i: 4) {\n  " + full + "4\n  " + full +
+            "5\n  let v = select(i == 0, 1.0, 2.0);\n  for (k: 4) {\n    " + full + "6\n    " +
+            full + "7\n    %y[k] = %x[k];\n  }  " + full + "8\n}\n\n" +
+            "graph @g(%x: f32[4], %y: out f32[4]) {\n  " + full +
+            "9\n  event %e[4] count 1;\n  call @f(%x, %y)\n      " + full + "10\n      " + full +
+            "11\n      wait (i) => %e[i]\n      " + full + "12\n      notify (i) => %e[i];\n}\n");
+  CHECK(Formatted(text) == text);
+}
+
 TEST_CASE("no comment is lost, wherever it stands") {
   std::string text = Formatted(
       "etir // c1\n1 // c2\n; // c3\nconst // c4\na // c5\n= // c6\n1 // c7\n+ 2 // c8\n;\n"
