@@ -8,6 +8,7 @@
 #include "moe_lists_test.cuh"
 #include "moe_many_test.cuh"
 #include "moe_test.cuh"
+#include "post_norm_gemm_test.cuh"
 #include "post_norm_test.cuh"
 #include "sampling_test.cuh"
 #include "skinny_gemm_test.cuh"

@@ -7,13 +7,11 @@
 // multiple of 4. Task (b): one row, which the threads hold in registers.
 #pragma once
 
-#include "arch/common/math.cuh"
 #include "arch/common/types.cuh"
-#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/runs.cuh"
-#include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/pointwise/norm.cuh"
+#include "tile/pointwise/post_norm_row.cuh"
 
 namespace etc {
 
@@ -38,8 +36,7 @@ struct PostNorm {
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int b) {
     i64 row = i64(b) * kDepth;
     i64 stride = args.partials_1 * kDepth;
-    // Everything is on its way before anything is waited for, and all that is missing is fetched
-    // again together: a wait for each run would cost a way to L2 for each.
+    // Everything is on its way before anything is waited for.
     // Zeros where the last round has none, or the compiler would keep the task before's.
     ElementRun<const bf16*, 4> post_norms[kRounds] = {}, norms[kRounds] = {};
     decltype(ReadRun<4>(args.x, 0)) olds[kRounds] = {};
@@ -53,72 +50,13 @@ struct PostNorm {
         parts[round][p] = ReadRun<4>(args.partials, p * stride + row + k);
       }
     });
-    bool missing;
-    do {
-      missing = false;
-      ForRounds<kDepth>(consumer, [&](int round, int) {
-        missing |= olds[round].Fetch();
-#pragma unroll
-        for (int p = 0; p < kParts; ++p) {
-          missing |= parts[round][p].Fetch();
-        }
-      });
-    } while (AnyLane(missing));
-    float values[kRounds][4] = {};
-    float squares = 0;
-    ForRounds<kDepth>(consumer, [&](int round, int) {
-#pragma unroll
-      for (int p = 0; p < kParts; ++p) {
-        float part[4];
-        parts[round][p].Take(part);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          values[round][i] += part[i];
-        }
-      }
-      AddSquares(values[round], squares);
-    });
-    float scale = Scale(consumer, squares);
-    squares = 0;
-    ForRounds<kDepth>(consumer, [&](int round, int k) {
-      float old[4];
-      olds[round].Take(old);
-      Multiply(values[round], scale, post_norms[round]);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        // Rounded as the next stage reads it.
-        values[round][i] = ToFloat(FromFloat<bf16>(old[i] + values[round][i]));
-      }
-      StoreRun(args.h, row + k, values[round]);
-      AddSquares(values[round], squares);
-    });
-    scale = Scale(consumer, squares);
-    ForRounds<kDepth>(consumer, [&](int round, int k) {
-      Multiply(values[round], scale, norms[round]);
-      StoreRun(args.y, row + k, values[round]);
-    });
+    PostNormRow<Config, kDepth>::Norm(
+        consumer, sum_, olds, parts, post_norms, norms,
+        [&](int k, const float(&values)[4]) { StoreRun(args.h, row + k, values); },
+        [&](int k, const float(&values)[4]) { StoreRun(args.y, row + k, values); });
   }
 
  private:
-  static ETC_DEVICE void AddSquares(const float (&values)[4], float& squares) {
-#pragma unroll
-    for (float value : values) {
-      squares = fmaf(value, value, squares);
-    }
-  }
-  ETC_DEVICE float Scale(Consumer& consumer, float squares) {
-    return ReciprocalSqrt(sum_.Sum(consumer, squares) * (1.0f / kDepth) + float(Config::eps));
-  }
-  static ETC_DEVICE void Multiply(float (&values)[4], float scale,
-                                  const ElementRun<const bf16*, 4>& weights) {
-    float weight[4];
-    weights.Take(weight);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      values[i] *= scale * (weight[i] + NormOffset<Config>::value);
-    }
-  }
-
   SumOfAll sum_;
 };
 
