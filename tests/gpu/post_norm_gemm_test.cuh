@@ -230,6 +230,8 @@ inline void TestPostNormGemm(Report& report) {
       report, "post norm k1056");
   TestPostNormGemmOf<PostNormCase<5376, 1200, 16, 1, gelu_mul, plain, H, false, kFlagged>>(
       report, "post norm k5376 gelu");
+  TestPostNormGemmOf<PostNormCase<2560, 4096, 16, 1, store, qkv, H, false, kFlagged>>(
+      report, "post norm k2560 qkv");
   TestPostNormGemmOf<PostNormCase<1152, 1536, 16, 1, store, qkv, H, true, kFlagged>>(
       report, "post norm single k1152 qkv");
   TestPostNormGemmOf<PostNormCase<576, 3080, 48, 2, gelu_mul, plain, H, true, kPlain>>(

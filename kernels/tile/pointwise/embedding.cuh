@@ -1,5 +1,5 @@
 // x[b, :] = table[ids[b], :]. Task (b): one row, which has a multiple of 16 bytes. Where there is
-// `partials`, f32 [P, b, K]: partials[:, b, :] = 0, for an AddNorm that finds the first layer like
+// `partials`, f32 [P, b, K]: partials[:, b, :] = 0, for a norm that finds the first layer like
 // others. With `scale` in Config, x is that times the row, both bf16.
 #pragma once
 
@@ -72,10 +72,10 @@ struct Embedding {
     static_assert(A::partials_2 % 4 == 0, "a row of `partials` has a multiple of 16 bytes");
 #pragma unroll 1
     for (int p = 0; p < int(A::partials_0); ++p) {
-      float* row = args.partials + (p * args.partials_1 + b) * A::partials_2;
+      auto row = args.partials + (p * args.partials_1 + b) * A::partials_2;
 #pragma unroll 1
       for (int k = consumer.thread * 4; k < int(A::partials_2); k += Consumer::kThreads * 4) {
-        StoreGlobal(row + k, Vec4{});
+        Store(row, k * 4, Vec4{});
       }
     }
   }
