@@ -19,7 +19,7 @@ etc_stay_apart(etc_analysis derivation/needs.cpp order/use_chains.cpp proofs/pro
 etc_stay_apart(etc_ir kinds.cpp)
 etc_stay_apart(etc_picture tasks.cpp)
 etc_stay_apart(etc_report sim_report.cpp)
-etc_stay_apart(etc_schedule lower_kernels.cpp passes.cpp)
+etc_stay_apart(etc_schedule lower_kernels.cpp passes.cpp schedule_cost.cpp)
 etc_stay_apart(etc_verify event_order.cpp)
 set_target_properties(etc_runtime_objects etc_tune PROPERTIES UNITY_BUILD OFF)
 if(ETC_TESTS)

@@ -27,7 +27,6 @@ import time
 from pathlib import Path
 
 import aiohttp
-import command
 import vllm_setup
 from vllm_server import Server
 

@@ -137,8 +137,22 @@ void AddSamples(const Module& module, const DimRanges& ranges, std::vector<Sizes
 }  // namespace
 
 std::vector<Sizes> SampleSizes(const Module& module) {
+  std::vector<const Graph*> graphs;
+  for (const Item& item : module.items) {
+    if (const auto* id = std::get_if<GraphId>(&item)) {
+      graphs.push_back(&module.graphs[*id]);
+    }
+  }
   std::vector<Sizes> samples;
-  AddSamples(module, {}, samples);
+  if (std::none_of(graphs.begin(), graphs.end(),
+                   [](const Graph* one) { return one->where.empty(); })) {
+    for (const Graph* graph : graphs) {
+      AddSamples(module, RangesOf(module, graph->where), samples);
+    }
+  }
+  if (samples.empty()) {
+    AddSamples(module, {}, samples);
+  }
   return samples;
 }
 

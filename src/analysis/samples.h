@@ -17,7 +17,8 @@ struct Sizes {
 
 /// A handful of sizes within the declared ranges, small ones first, at which all requirements hold:
 /// the ends of each range, and values that no tile size divides. Empty when a dimension's range is
-/// wrong, or no sizes are found.
+/// wrong, or no sizes are found. Where each graph is narrowed to one of its ranges, they are within
+/// these: what does not hold elsewhere is not called there.
 std::vector<Sizes> SampleSizes(const Module& module);
 
 /// The same within each combination of ranges that the graph is specialised for.
