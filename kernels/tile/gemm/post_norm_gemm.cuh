@@ -153,9 +153,7 @@ class PostNormGemm {
     }
     typename MainLoop::Sums sums = {};
     loop_.SumTask(consumer, m, sums);
-    u32 partials = consumer.AcquirePartials();
-    StorePartial<Shape>(loop_, partials + consumer.warp * Shape::kPartial * 4, sums);
-    consumer.CommitPartials();
+    CommitSums<Shape>(consumer, loop_, sums);
   }
 
   ETC_DEVICE void MultiplyAndStore(Consumer& consumer, const Args& args, int m) {
@@ -164,11 +162,7 @@ class PostNormGemm {
     loop_.Start(consumer, args, m);
     typename MainLoop::Sums sums = {};
     loop_.SumTask(consumer, m, sums);
-    StorePartial<Shape>(loop_, partials + consumer.warp * Shape::kPartial * 4, sums);
-    consumer.Sync();
-    epilogue.Store(args, partials);
-    consumer.Sync();  // the partials are read
-    consumer.Stored();
+    StoreSums<Shape>(consumer, args, loop_, epilogue, partials, sums);
   }
 };
 

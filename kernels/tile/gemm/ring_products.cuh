@@ -16,9 +16,9 @@ ETC_DEVICE void GiveBack(const Consumer& consumer, Ring& used) {
 }
 
 /// Waits for so many slots, one after the other, and calls `issue(slot, step)`, which issues the
-/// instructions of this warpgroup.
-template <int kSteps, class Issue>
-ETC_DEVICE void MultiplySlots(Consumer& consumer, const Issue& issue) {
+/// instructions of this warpgroup. Calls each `advance()` when those of the step before are done.
+template <int kSteps, class Issue, class... Advance>
+ETC_DEVICE void MultiplySlots(Consumer& consumer, const Issue& issue, const Advance&... advance) {
   Ring used = consumer.ring;  // the oldest slot that instructions may still read
 #pragma unroll 1
   for (int step = 0; step < kSteps; ++step) {
@@ -31,6 +31,7 @@ ETC_DEVICE void MultiplySlots(Consumer& consumer, const Issue& issue) {
       WgmmaWait<1>();
       GiveBack(consumer, used);
     }
+    (advance(), ...);
   }
   WgmmaWait<0>();
   GiveBack(consumer, used);

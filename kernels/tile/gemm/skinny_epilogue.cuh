@@ -36,6 +36,26 @@ ETC_DEVICE void StorePartial(const MainLoop& loop, u32 partial,
   }
 }
 
+/// Leaves a task's sums to the epilogue warp.
+template <class Shape, class MainLoop>
+ETC_DEVICE void CommitSums(Consumer& consumer, const MainLoop& loop,
+                           const typename MainLoop::Sums& sums) {
+  u32 partials = consumer.AcquirePartials();
+  StorePartial<Shape>(loop, partials + consumer.warp * Shape::kPartial * 4, sums);
+  consumer.CommitPartials();
+}
+
+/// Joins a task's sums by way of the borrowed `partials`, and stores the outputs.
+template <class Shape, class Epilogue, class MainLoop, class Args>
+ETC_DEVICE void StoreSums(Consumer& consumer, const Args& args, const MainLoop& loop,
+                          Epilogue& epilogue, u32 partials, const typename MainLoop::Sums& sums) {
+  StorePartial<Shape>(loop, partials + consumer.warp * Shape::kPartial * 4, sums);
+  consumer.Sync();
+  epilogue.Store(args, partials);
+  consumer.Sync();  // the partials are read
+  consumer.Stored();
+}
+
 /// The sums over the warps, in their order, of the floats from the shared address on where the
 /// first warp left them. The result is made of all that was read.
 template <class Shape, int kRun>

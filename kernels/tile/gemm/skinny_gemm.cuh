@@ -86,9 +86,7 @@ class SkinnyGemm {
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int m) {
     typename MainLoop::Sums sums = {};
     loop_.SumTask(consumer, args, m, sums);
-    u32 partials = consumer.AcquirePartials();
-    StorePartial<Shape>(loop_, partials + consumer.warp * Shape::kPartial * 4, sums);
-    consumer.CommitPartials();
+    CommitSums<Shape>(consumer, loop_, sums);
   }
 
   /// The same, and the outputs too.
@@ -100,11 +98,7 @@ class SkinnyGemm {
     loop_.Start(consumer, args);
     typename MainLoop::Sums sums = {};
     loop_.SumTask(consumer, args, m, sums);
-    StorePartial<Shape>(loop_, partials + consumer.warp * Shape::kPartial * 4, sums);
-    consumer.Sync();
-    epilogue.Store(args, partials);
-    consumer.Sync();  // the partials are read
-    consumer.Stored();
+    StoreSums<Shape>(consumer, args, loop_, epilogue, partials, sums);
   }
 };
 

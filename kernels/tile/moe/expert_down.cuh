@@ -231,9 +231,7 @@ class ExpertDown {
     typename MainLoop::Sums sums = {};
     auto view = [&](int place) { return View(args, 0, place); };
     loop_.SumTask(consumer, number_, view, sums);
-    u32 partials = consumer.AcquirePartials();
-    StorePartial<Shape>(loop_.Lanes(), partials + consumer.warp * Shape::kPartial * 4, sums);
-    consumer.CommitPartials();
+    CommitSums<Shape>(consumer, loop_.Lanes(), sums);
   }
 
   class Reduction : Gemm::Reduction {

@@ -205,9 +205,7 @@ class GateUpOfExperts {
     if (u < number_) {
       typename MainLoop::Sums sums = {};
       loop_.SumTask(consumer, m, sums);
-      u32 partials = consumer.AcquirePartials();
-      StorePartial<GemmShape>(loop_, partials + consumer.warp * GemmShape::kPartial * 4, sums);
-      consumer.CommitPartials();
+      CommitSums<GemmShape>(consumer, loop_, sums);
       loop_.EndTask();
     }
   }

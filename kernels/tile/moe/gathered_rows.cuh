@@ -5,10 +5,10 @@
 
 #include "arch/sm90/copy.cuh"
 #include "arch/sm90/mbarrier.cuh"
-#include "arch/sm90/memory.cuh"
 #include "arch/sm90/registers.cuh"
 #include "arch/sm90/wgmma.cuh"
 #include "engine/roles.cuh"
+#include "tile/moe/listed_rows.cuh"
 
 namespace etc {
 
@@ -33,11 +33,7 @@ class GatheredRows {
   static constexpr int kFirstBarrier = 4;  // a hardware barrier for each warpgroup
 
  public:
-  /// A task's rows: how many it has, and where each of this thread's is in x.
-  struct Rows {
-    u32 row[kRounds];
-    u32 number;
-  };
+  using Rows = ListedRows<kRounds>;
 
   int group;  // this thread's warpgroup
 
@@ -54,8 +50,8 @@ class GatheredRows {
 
   ETC_DEVICE ~GatheredRows() { CopyWait<0>(); }
 
-  /// The row of a place that this thread fetches in a round.
-  ETC_DEVICE int Row(int round) const {
+  /// The slot of a place, a task's row, that this thread fetches in a round.
+  ETC_DEVICE int Slot(int round) const {
     return group * kGroupRows + int(piece_ / 128) + round * kRoundRows;
   }
   /// How many rows the task has whose first steps are fetched.
@@ -119,7 +115,7 @@ class GatheredRows {
         kDepth % kStep == 0 || fetched_ * kStep + (piece_ / 16 ^ piece_ / 128) % 8 * 8 < kDepth;
 #pragma unroll
     for (int round = 0; round < kRounds; ++round) {
-      if (Row(round) < int(rows_.number)) {
+      if (Slot(round) < int(rows_.number)) {
         CopyPiece(stage + piece_ + round * kRoundRows * 128,
                   x_ + i64(rows_.row[round]) * kDepth + fetched_ * kStep, exists);
       }

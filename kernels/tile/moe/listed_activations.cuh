@@ -11,6 +11,7 @@
 #include "arch/sm90/wgmma.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/swap_ab_gemm_shape.cuh"
+#include "tile/moe/listed_rows.cuh"
 
 namespace etc {
 
@@ -32,11 +33,7 @@ struct SwapAbActivations<ListedConfig<Config>, Args> {
   /// Whether what is fetched ahead is of the task and the next one alone.
   static constexpr bool kLooksAhead = kTaskStages + 1 >= Shape::kStages;
 
-  /// A task's columns: how many it has, and the row of x of each of this thread's.
-  struct Rows {
-    u32 row[Shape::kRounds];
-    u32 number;
-  };
+  using Rows = ListedRows<Shape::kRounds>;  // a task's columns
 
   int group;  // this thread's warpgroup
 
@@ -58,10 +55,8 @@ struct SwapAbActivations<ListedConfig<Config>, Args> {
   ETC_DEVICE int FirstK() const {
     return Shape::kSplits ? group * Shape::kChunkUnits * Shape::kUnit : 0;
   }
-  /// This thread's column of a round.
-  ETC_DEVICE int Column(int round) const {
-    return int(piece_ / 128) + round * Shape::kRoundColumns;
-  }
+  /// The slot of a place, a task's column, that this thread fetches in a round.
+  ETC_DEVICE int Slot(int round) const { return int(piece_ / 128) + round * Shape::kRoundColumns; }
 
   /// The next task is one with these rows. Nothing was fetched for it, and all threads are done
   /// with the stages.
@@ -97,7 +92,7 @@ struct SwapAbActivations<ListedConfig<Config>, Args> {
         u32 piece = stage + piece_ + unit * Shape::kUnitBytes + round * Shape::kRoundColumns * 128;
         if (round == 0 || int(rows_.number) > kFewColumns) {
           CopyPiece(piece, from + i64(rows_.row[round]) * Shape::kDepth + unit * Shape::kUnit,
-                    has && Column(round) < int(rows_.number));
+                    has && Slot(round) < int(rows_.number));
         }
       }
     }

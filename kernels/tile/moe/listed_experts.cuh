@@ -14,10 +14,10 @@
 #pragma once
 
 #include "arch/sm90/launch.cuh"
-#include "arch/sm90/memory.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/swap_ab_gemm.cuh"
 #include "tile/moe/listed_activations.cuh"
+#include "tile/moe/listed_rows.cuh"
 #include "tile/moe/used_experts.cuh"
 
 namespace etc {
@@ -79,21 +79,13 @@ class ListedGemm {
     SwapAbEpilogue<GemmConfig, View, kColumns>::End(consumer, view, loop_.x, m, 0, sums);
   }
 
-  /// On their way: nothing waits for them here.
   ETC_DEVICE Rows RowsOf(const Args& args, int u) const {
-    Rows rows = {};
-    bool exists = u < number_;
-    LoadRelaxedIf(rows.number, reinterpret_cast<const u32*>(args.count) + u, exists);
-#pragma unroll
-    for (int round = 0; round < Shape::kRounds; ++round) {
-      View::LoadRow(rows.row[round], args, u, loop_.x.Column(round), exists);
-    }
-    return rows;
+    return LoadRowsOfPlace<View>(args, loop_.x, u, u < number_);
   }
 };
 
 template <class Args>
-struct ListedGateUpView {
+struct ListedGateUpView : RowsOfTokens {
   static constexpr int kSlots = int(Args::token_0) / int(Args::used_0);
   static constexpr int kInner = int(Args::w_gate_1);
   const bf16* x;
@@ -113,14 +105,10 @@ struct ListedGateUpView {
         w_gate(args.w_gate + i64(expert) * kInner * x_1),
         w_up(args.w_up + i64(expert) * kInner * x_1),
         y(args.y + i64(place) * kSlots * kInner) {}
-  /// The row of x for a slot of a place, if that exists.
-  static ETC_DEVICE void LoadRow(u32& row, const Args& args, int place, int slot, bool exists) {
-    LoadRelaxedIf(row, reinterpret_cast<const u32*>(args.token) + place * kSlots + slot, exists);
-  }
 };
 
 template <class Args>
-struct ListedDownView {
+struct ListedDownView : RowsOfSlots {
   static constexpr int kSlots = int(Args::y_0) / int(Args::used_0);
   static constexpr int kOutputs = int(Args::w_1);
   const bf16* x;
@@ -136,9 +124,6 @@ struct ListedDownView {
       : x(args.x),
         w(args.w + i64(expert) * kOutputs * x_1),
         y(args.y + i64(place) * kSlots * kOutputs) {}
-  static ETC_DEVICE void LoadRow(u32& row, const Args&, int place, int slot, bool) {
-    row = u32(place * kSlots + slot);
-  }
 };
 
 template <class Config>

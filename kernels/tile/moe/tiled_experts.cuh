@@ -19,7 +19,6 @@
 
 #include "arch/sm90/descriptor.cuh"
 #include "arch/sm90/launch.cuh"
-#include "arch/sm90/memory.cuh"
 #include "arch/sm90/registers.cuh"
 #include "arch/sm90/tensor_copy.cuh"
 #include "arch/sm90/wgmma_shared.cuh"
@@ -29,6 +28,7 @@
 #include "tile/gemm/staged_rows.cuh"
 #include "tile/gemm/weights.cuh"
 #include "tile/moe/gathered_rows.cuh"
+#include "tile/moe/listed_rows.cuh"
 #include "tile/moe/used_experts.cuh"
 
 namespace etc {
@@ -100,12 +100,7 @@ class TiledExperts {
   int fetched_ = -1;  // the place whose rows are fetched ahead
 
   ETC_DEVICE void Multiply(Consumer& consumer, float (&sums)[kRows / 2]) {
-    Ring used = consumer.ring;  // the oldest slot that instructions may still read
-#pragma unroll 1
-    for (int step = 0; step < X::kSteps; ++step) {
-      u32 slot = consumer.WaitAddress();
-      consumer.ring.Advance();
-      WgmmaFence();
+    auto issue = [&](u32 slot, int) {
 #pragma unroll
       for (int k = 0; k < X::kStep; k += 16) {
         u64 x = WgmmaDescriptor(x_.Stage() + k * 2);
@@ -113,15 +108,8 @@ class TiledExperts {
             slot + k / kTileColumns * kTileRows * kTileColumns * 2 + k % kTileColumns * 2);
         WgmmaShared<kRows>::Multiply(sums, x, w, true);
       }
-      WgmmaCommit();
-      if (step > 0) {
-        WgmmaWait<1>();
-        GiveBack(consumer, used);
-      }
-      x_.Advance();
-    }
-    WgmmaWait<0>();
-    GiveBack(consumer, used);
+    };
+    MultiplySlots<X::kSteps>(consumer, issue, [&] { x_.Advance(); });
 #pragma unroll
     for (float& sum : sums) {
       Pin(sum);  // not read any earlier
@@ -138,16 +126,8 @@ class TiledExperts {
     }
   }
 
-  /// On their way: nothing waits for them here.
   ETC_DEVICE Rows RowsOf(const Args& args, int u) const {
-    Rows rows = {};
-    bool exists = u < number_;
-    LoadRelaxedIf(rows.number, reinterpret_cast<const u32*>(args.count) + u, exists);
-#pragma unroll
-    for (int round = 0; round < int(sizeof(rows.row) / sizeof(rows.row[0])); ++round) {
-      View::LoadRow(rows.row[round], args, u, x_.Row(round), exists);
-    }
-    return rows;
+    return LoadRowsOfPlace<View>(args, x_, u, u < number_);
   }
 };
 
@@ -160,7 +140,7 @@ ETC_DEVICE void CopyTiles(u32 shared, const TensorMap* map, int column, int row,
 }
 
 template <class Config, class Args>
-struct TiledGateUpView {
+struct TiledGateUpView : RowsOfTokens {
   static constexpr int kSlots = int(Args::token_0) / int(Args::used_0);
   static constexpr int kDepth = int(Args::x_1), kOutputs = int(Args::w_gate_1);
   static constexpr int kRows = int(Config::rows), kTaskOutputs = kRows / 2;
@@ -182,10 +162,6 @@ struct TiledGateUpView {
               args.w_up_slice + expert, barrier);
   }
 
-  /// The row of x for a slot of a place, if that exists.
-  static ETC_DEVICE void LoadRow(u32& row, const Args& args, int place, int slot, bool exists) {
-    LoadRelaxedIf(row, reinterpret_cast<const u32*>(args.token) + place * kSlots + slot, exists);
-  }
   static ETC_DEVICE OutputPlace PlaceOf(const Args& args, int place, int m, int rows) {
     return {args.y + i64(place) * kSlots * kOutputs + m * kTaskOutputs, rows,
             kOutputs - m * kTaskOutputs};
@@ -197,7 +173,7 @@ struct TiledGateUpView {
 };
 
 template <class Config, class Args>
-struct TiledDownView {
+struct TiledDownView : RowsOfSlots {
   static constexpr int kSlots = int(Args::y_0) / int(Args::used_0);
   static constexpr int kDepth = int(Args::x_1), kOutputs = int(Args::w_1);
   static constexpr int kRows = int(Config::rows), kTaskOutputs = kRows;
@@ -214,9 +190,6 @@ struct TiledDownView {
     CopyTiles(slot, args.w_map, k, m * kRows, args.w_slice + expert, barrier);
   }
 
-  static ETC_DEVICE void LoadRow(u32& row, const Args&, int place, int slot, bool) {
-    row = u32(place * kSlots + slot);
-  }
   static ETC_DEVICE OutputPlace PlaceOf(const Args& args, int place, int m, int rows) {
     return {args.y + i64(place) * kSlots * kOutputs + m * kRows, rows, kOutputs - m * kRows};
   }
