@@ -48,18 +48,29 @@ struct SplitAttention {
   static constexpr int kDim = Shape::kDim;
   static constexpr int kGroup = Shape::kGroup;
   static constexpr int kSlotBytes = Shape::kSlotBytes;
-  static constexpr int kRecord = kDim + 2;  // of `partial`
-  // So many heads are joined at once: one element or two for each thread.
-  static constexpr int kRoundHeads = kGroup <= 2 || kDim > 128 ? 2 : 4;
-  static constexpr int kRounds = DivideUp(kRoundHeads * kDim, Consumer::kThreads);
-  using Records = WarpRecords<kDim, kRoundHeads, kGroup>;
+  static constexpr int kRecord = kDim + 2;                            // of `partial`
+  static constexpr int kBlockWarps = Shape::kWarps / Blocks::kCount;  // that share a block of heads
+  // So many heads are joined at once where all warps have positions, twice as many where half of
+  // them have none.
+  static constexpr int kAllHeads = (kGroup + 1) / 2 * 2;
+  static constexpr int kMostHeads = kDim <= 64 ? 8 : kDim <= 128 ? 4 : 2;
+  static constexpr int kRoundHeads = kAllHeads < kMostHeads ? kAllHeads : kMostHeads;
+  static constexpr int kRun = 2;  // elements of a head that a thread joins
+  // Records that are joined in a row. For all of them at once the code takes longer to fetch.
+  static constexpr int kRecordsAtOnce = 4;
+  static_assert(kBlockWarps % kRecordsAtOnce == 0, "records come in whole rows");
+  using Records = WarpRecords<kDim, kGroup>;
+  // Registers hold the keys and the values of a tile, and the sums, of no longer heads.
+  static constexpr bool kWholeTile = kDim <= 128;
 
   static_assert(Pages::kPageSize % Shape::kSlotRows == 0,
                 "a page is a multiple of what a slot holds");
-  // The records take the place of the queries, and of the new key and value.
+  // The records take the place of the queries, and of the new key and value, which are read as the
+  // first row of a tile.
   static constexpr int kQueryBytes = Blocks::kCount * Blocks::kHeads * kDim * 2;
-  static constexpr int kNewBytes = kQueryBytes + 2 * kDim * 4;
-  static constexpr int kScratchBytes = kNewBytes > Records::kBytes ? kNewBytes : Records::kBytes;
+  static constexpr int kNewBytes = kQueryBytes + Tile::kRows * Shape::kRowBytes;
+  static constexpr int kRecordsBytes = Records::Bytes(kRoundHeads, kBlockWarps);
+  static constexpr int kScratchBytes = kNewBytes > kRecordsBytes ? kNewBytes : kRecordsBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
     constexpr int window = 32;  // pages that the lanes look up at once
@@ -102,28 +113,32 @@ struct SplitAttention {
     Prepare(consumer, args, b, h, split);
     consumer.Sync();
     State state;
-    if (split.appends && consumer.warp >= Shape::kWarps - Blocks::kCount) {
-      Start(consumer, args, state);
-    }
     int turn = consumer.warp;  // below kSlotWarps: the next slot is this warp's
 #pragma unroll 1
-    for (int p = split.begin; p < split.end; p = split.SlotEnd(p)) {
-      int rows = split.SlotEnd(p) - p - turn / Blocks::kCount * Tile::kRows;
-      u32 slot = consumer.WaitAddress() + turn / Blocks::kCount * Tile::kRows * Shape::kRowBytes;
+    for (int p = split.begin; p < split.End();) {
+      const Step step(consumer, split, p, turn);
       u32 read = 0;
-      if (turn < Shape::kSlotWarps && rows > 0) {
+      if (step.rows > 0) {
         Tile tile;
-        tile.LoadKeys(slot, consumer.lane);
+        tile.LoadKeys(step.keys, consumer.lane);
+        if constexpr (kWholeTile) {
+          tile.LoadValues(step.values, step.rows, consumer.lane);
+        }
         float scores[4] = {};
         tile.Score([&](int i) { return ReadQuery(consumer, i); }, ScoreScale<kDim>(args), scores);
-        tile.LoadValues(slot + kSlotBytes / 2, rows, consumer.lane);
-        state.Weigh(scores, consumer.lane / 4, rows);
+        if constexpr (!kWholeTile) {
+          tile.LoadValues(step.values, step.rows, consumer.lane);
+        }
+        state.Weigh(scores, consumer.lane / 4, step.rows);
         tile.Accumulate(scores, state.sum);
         read = tile.Read();
       }
-      consumer.Release(read);
-      turn = turn < Shape::kSlotWarps ? turn + Shape::kWarps - Shape::kSlotWarps
-                                      : turn - Shape::kSlotWarps;
+      if (step.cached) {
+        consumer.Release(read);
+        turn = turn < Shape::kSlotWarps ? turn + Shape::kWarps - Shape::kSlotWarps
+                                        : turn - Shape::kSlotWarps;
+      }
+      p = step.next;
     }
     if constexpr (kSplits != Splits::AllButLast) {
       if (split.appends) {
@@ -135,14 +150,14 @@ struct SplitAttention {
     auto partial =
         args.partial + (i64(row) * Shape::kHeads + h * kGroup) * args.partial_2 * kRecord;
     if constexpr (!kLast) {
-      StorePart(consumer, args, state, partial + i64(s) * kRecord);
+      StorePart(consumer, args, split, state, partial + i64(s) * kRecord);
     } else {
       int count = int(args.partial_2);
       if constexpr (Parts::kByLength) {
         partial = partial + i64(Parts::First(args, b)) * kRecord;
         count = Parts::Count(args, b);
       }
-      Join(consumer, args, state, partial, count, i64(b) * args.out_1 + h * kGroup * kDim);
+      Join(consumer, args, split, state, partial, count, i64(b) * args.out_1 + h * kGroup * kDim);
     }
   }
 
@@ -171,18 +186,51 @@ struct SplitAttention {
     ETC_DEVICE int SlotEnd(int p) const {
       return min(end, (p / Shape::kSlotRows + 1) * Shape::kSlotRows);
     }
+    /// Behind the last position, the new one if it is there.
+    ETC_DEVICE int End() const { return appends ? end + 1 : end; }
+    /// The tiles of cached positions, which the warps of a block take by turns.
+    ETC_DEVICE int Tiles() const {
+      int slots = DivideUp(end, Shape::kSlotRows) - begin / Shape::kSlotRows;
+      return slots > 1 ? slots * (Shape::kSlotWarps / Blocks::kCount)
+                       : DivideUp(end - begin, Tile::kRows);
+    }
+    /// The warp of a block that has the new position: the next, one of those with the least to do.
+    ETC_DEVICE int NewPositionsWarp() const { return min(Tiles(), kBlockWarps - 1); }
+    /// The first so many warps of a block hand over a record.
+    ETC_DEVICE int RecordWarps() const { return min(appends ? Tiles() + 1 : Tiles(), kBlockWarps); }
+  };
+
+  /// What the warps do together: a slot, or at last the new position.
+  struct Step {
+    bool cached;
+    int next;          // the position with which the next step begins
+    int rows;          // of this warp's tile; none if not positive
+    u32 keys, values;  // shared
+
+    ETC_DEVICE Step(Consumer& consumer, const Split& split, int p, int turn)
+        : cached(p < split.end) {
+      if (cached) {
+        const int row = turn / Blocks::kCount * Tile::kRows;
+        next = split.SlotEnd(p);
+        rows = turn < Shape::kSlotWarps ? next - p - row : 0;
+        keys = consumer.WaitAddress() + row * Shape::kRowBytes;
+        values = keys + kSlotBytes / 2;
+      } else {
+        next = p + 1;
+        rows = consumer.warp / Blocks::kCount == split.NewPositionsWarp() ? 1 : 0;
+        keys = SharedAddress(NewKey(consumer));
+        values = SharedAddress(NewValue(consumer));
+      }
+    }
   };
 
   static ETC_DEVICE bf16* Queries(const Consumer& consumer) {
     return reinterpret_cast<bf16*>(consumer.scratch);
   }
-  static ETC_DEVICE float* NewKey(const Consumer& consumer) {
-    return reinterpret_cast<float*>(consumer.scratch + kQueryBytes);
+  static ETC_DEVICE bf16* NewKey(const Consumer& consumer) {
+    return reinterpret_cast<bf16*>(consumer.scratch + kQueryBytes);
   }
-  static ETC_DEVICE float* NewValue(const Consumer& consumer) { return NewKey(consumer) + kDim; }
-  static ETC_DEVICE Records RecordsOf(const Consumer& consumer) {
-    return {SharedAddress(consumer.scratch)};
-  }
+  static ETC_DEVICE bf16* NewValue(const Consumer& consumer) { return NewKey(consumer) + kDim; }
 
   /// Leaves the queries in scratch; in the split that appends, the new key and value too. A warp
   /// for each head.
@@ -212,24 +260,23 @@ struct SplitAttention {
         }
         head.Rotate({constants, split.position});
       }
-      if (is_query) {
-        head.Store(Queries(consumer) + item * kDim, lane);
-      } else {
-        head.Round();
-        head.Store(is_value ? NewValue(consumer) : NewKey(consumer), lane);
-      }
+      head.Store(is_query   ? Queries(consumer) + item * kDim
+                 : is_value ? NewValue(consumer)
+                            : NewKey(consumer),
+                 lane);
     }
   }
 
   /// Puts the new key and value into their row of the caches; a warp for each.
   static ETC_DEVICE void Append(const Consumer& consumer, const Args& args, i64 row) {
     if (consumer.warp < 2) {
-      const float* source = consumer.warp == 0 ? NewKey(consumer) : NewValue(consumer);
+      const bf16* source = consumer.warp == 0 ? NewKey(consumer) : NewValue(consumer);
       bf16* cache = (consumer.warp == 0 ? args.k_cache : args.v_cache) + row;
 #pragma unroll
-      for (int d = 0; d < kDim; d += 32) {
-        if (d + 32 <= kDim || d + consumer.lane < kDim) {
-          cache[d + consumer.lane] = FromFloat<bf16>(source[d + consumer.lane]);
+      for (int d = 0; d < kDim; d += 64) {
+        if (d + 64 <= kDim || d + consumer.lane * 2 < kDim) {
+          int at = d / 2 + consumer.lane;
+          reinterpret_cast<u32*>(cache)[at] = reinterpret_cast<const u32*>(source)[at];
         }
       }
     }
@@ -247,102 +294,79 @@ struct SplitAttention {
     return words;
   }
 
-  /// The new position comes first; all lanes of one warp.
-  static ETC_DEVICE void Start(const Consumer& consumer, const Args& args, State& state) {
-    const float* key = NewKey(consumer);
-    const float* value = NewValue(consumer);
-    int g = consumer.lane / 4;
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      int head = Blocks::First(consumer.warp) + consumer.lane % 4 * 2 + i;
-      float dot = 0;
-      if (head < kGroup) {
-#pragma unroll 8
-        for (int d = g; d < kDim; d += 8) {
-          dot = fmaf(ToFloat(Queries(consumer)[head * kDim + d]), key[d], dot);
-        }
-      }
-      state.top[i] = State::HeadSum(dot) * ScoreScale<kDim>(args);
-      state.weight[i] = g == 0 ? 1.0f : 0.0f;
-    }
-#pragma unroll
-    for (int i = 0; i < State::kValueLoads; ++i) {
-      if (!Tile::HasValues(i, consumer.lane)) {
-        continue;
-      }
-#pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        float element = value[i * 64 + g * 8 + e];
-        state.sum[i][e / 2][e % 2 * 2] = state.sum[i][e / 2][e % 2 * 2 + 1] = element;
-      }
-    }
-  }
-
-  /// What was found for one element of a head.
-  struct Joined {
-    float top = NegativeInfinity(), sum[1] = {}, weight = 0;
-  };
-  /// One of the elements of the heads that are joined together, which a thread has.
-  struct Element {
-    int head, d;
-
-    ETC_DEVICE Element(const Consumer& consumer, int round)
-        : head((round * Consumer::kThreads + consumer.thread) / kDim),
-          d((round * Consumer::kThreads + consumer.thread) % kDim) {}
-    ETC_DEVICE bool Exists(int first) const { return head < kRoundHeads && first + head < kGroup; }
-  };
-
-  static ETC_DEVICE Joined JoinWarps(const Consumer& consumer, Element element) {
-    Joined joined;
-    RecordsOf(consumer).Join(element.head, element.d, joined.top, joined.sum, joined.weight);
-    return joined;
-  }
-
-  /// Leaves what the warps have found in scratch, some heads at once, and calls `use` with each
-  /// element of these that is the thread's, and its head.
+  /// Leaves what the warps have found in scratch, some heads at once, and calls `use` with the
+  /// records, the head that a thread has of them, the first of its elements there, and the number
+  /// of the head in the group.
   template <class Use>
-  static ETC_DEVICE void ForElements(Consumer& consumer, const State& state, const Use& use) {
+  static ETC_DEVICE void ForElements(Consumer& consumer, const Split& split, const State& state,
+                                     const Use& use) {
+    const int warps = DivideUp(split.RecordWarps(), kRecordsAtOnce) * kRecordsAtOnce;
+    const bool few = Blocks::kCount == 1 && warps <= kBlockWarps / 2;
+    const Records records{SharedAddress(consumer.scratch),
+                          few ? min(2 * kRoundHeads, kAllHeads) : kRoundHeads, warps};
 #pragma unroll 1
-    for (int first = 0; first < kGroup; first += kRoundHeads) {
+    for (int first = 0; first < kGroup; first += records.heads) {
       consumer.Sync();  // what was in scratch is read
-      RecordsOf(consumer).Store(state, consumer, first);
+      if (consumer.warp / Blocks::kCount < records.warps) {
+        records.Store(state, consumer, first);
+      }
       consumer.Sync();
-#pragma unroll
-      for (int round = 0; round < kRounds; ++round) {
-        Element element(consumer, round);
-        if (element.Exists(first)) {
-          use(element, first + element.head);
-        }
+      int elements = min(records.heads, kGroup - first) * kDim;
+#pragma unroll 1
+      for (int i = consumer.thread * kRun; i < elements; i += Consumer::kThreads * kRun) {
+        use(records, i / kDim, i % kDim, first + i / kDim);
       }
     }
     consumer.Sync();  // the next task's queries take the place of the records
   }
 
+  /// What was found for some elements of a head.
+  struct Joined {
+    float top = NegativeInfinity(), sums[kRun] = {}, weight = 0;
+
+    ETC_DEVICE Joined(const Records& records, int head, int d) {
+      records.template Join<kRecordsAtOnce>(head, d, top, sums, weight);
+    }
+  };
+
   template <class Pointer>
-  static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const State& state,
-                                   Pointer partial) {
-    ForElements(consumer, state, [&](Element element, int head) {
-      Joined joined = JoinWarps(consumer, element);
+  static ETC_DEVICE void StoreSome(Pointer to, i64 i, const float (&values)[kRun]) {
+    if constexpr (kRun == 1) {
+      StoreElement(to, i, values[0]);
+    } else {
+      StoreRun(to, i, values);
+    }
+  }
+
+  template <class Pointer>
+  static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const Split& split,
+                                   const State& state, Pointer partial) {
+    ForElements(consumer, split, state, [&](const Records& records, int place, int d, int head) {
+      Joined joined(records, place, d);
       auto out = partial + head * args.partial_2 * kRecord;
-      StoreElement(out, element.d, joined.sum[0]);
-      if (element.d == 0) {
-        StoreElement(out, kDim, joined.top * kLn2);
-        StoreElement(out, kDim + 1, joined.weight);
+      StoreSome(out, d, joined.sums);
+      if (d == 0) {
+        const float scores[] = {joined.top * kLn2, joined.weight};
+        StoreRun(out, kDim, scores);
       }
     });
   }
 
   /// With the records of the other splits, which are on their way while the warps are joined.
   template <class Pointer>
-  static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const State& state,
-                              Pointer partial, int count, i64 out) {
-    ForElements(consumer, state, [&](Element element, int head) {
-      SplitRecords<kDim, Pointer, Parts::kAtOnce> others(partial + head * args.partial_2 * kRecord,
-                                                         count, element.d);
-      Joined joined = JoinWarps(consumer, element);
-      others.Join(joined.top, joined.sum[0], joined.weight);
-      StoreElement(args.out, out + head * kDim + element.d,
-                   __fdividef(joined.sum[0], joined.weight));
+  static ETC_DEVICE void Join(Consumer& consumer, const Args& args, const Split& split,
+                              const State& state, Pointer partial, int count, i64 out) {
+    ForElements(consumer, split, state, [&](const Records& records, int place, int d, int head) {
+      SplitRecords<kDim, kRun, Pointer, Parts::kAtOnce> others(
+          partial + head * args.partial_2 * kRecord, count, d);
+      Joined joined(records, place, d);
+      others.Join(joined.top, joined.sums, joined.weight);
+      float values[kRun];
+#pragma unroll
+      for (int i = 0; i < kRun; ++i) {
+        values[i] = __fdividef(joined.sums[i], joined.weight);
+      }
+      StoreSome(args.out, out + head * kDim + d, values);
     });
   }
 };

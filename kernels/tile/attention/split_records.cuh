@@ -1,6 +1,6 @@
 // What the other tasks found that have a split of the same sequence, for the one that joins them:
 // of one head records of D + 2 floats, the sum of exp(score - m) v, then m, then the sum of
-// exp(score - m). Each thread has one element; the lanes of a warp have the same head.
+// exp(score - m). Each thread has some neighbouring elements of one head.
 #pragma once
 
 #include "arch/common/math.cuh"
@@ -10,13 +10,13 @@
 namespace etc {
 
 /// kAtOnce of the records are on their way at once.
-template <int kDim, class Pointer, int kAtOnce>
+template <int kDim, int run, class Pointer, int kAtOnce>
 class SplitRecords {
  public:
   ETC_DEVICE SplitRecords(Pointer records, int count, int d)
       : records_(records), count_(count), d_(d) {}
-  /// Adds to the thread's own sum, and to the weight; `top` is in units of log2.
-  ETC_DEVICE void Join(float& top, float& sum, float& weight) const {
+  /// Adds to the thread's own sums, and to the weight; `top` is in units of log2.
+  ETC_DEVICE void Join(float& top, float (&sums)[run], float& weight) const {
 #pragma unroll kAtOnce
     for (int s = 0; s < count_; ++s) {
       Pointer record = records_ + s * (kDim + 2);
@@ -24,7 +24,10 @@ class SplitRecords {
       float old = top;
       top = fmaxf(top, score);
       float correction = SoftmaxFactor(old, top), factor = SoftmaxFactor(score, top);
-      sum = fmaf(factor, record[d_], sum * correction);
+#pragma unroll
+      for (int i = 0; i < run; ++i) {
+        sums[i] = fmaf(factor, record[d_ + i], sums[i] * correction);
+      }
       weight = fmaf(factor, record[kDim + 1], weight * correction);
     }
   }
@@ -36,20 +39,20 @@ class SplitRecords {
 
 /// The same of flagged records. A batch of them is fetched at once, the first as soon as this is
 /// made. They are few, so each thread fetches all that it needs: to share it would take longer.
-template <int kDim, int kAtOnce>
-class SplitRecords<kDim, Flagged<float>, kAtOnce> {
+template <int kDim, int run, int kAtOnce>
+class SplitRecords<kDim, run, Flagged<float>, kAtOnce> {
  public:
   ETC_DEVICE SplitRecords(Flagged<float> records, int count, int d)
       : records_(records), count_(count), d_(d) {
     Begin();
     Fetch();
   }
-  ETC_DEVICE void Join(float& top, float& sum, float& weight) {
+  ETC_DEVICE void Join(float& top, float (&sums)[run], float& weight) {
 #pragma unroll 1
     while (true) {
       while (Fetch()) {
       }
-      Add(top, sum, weight);
+      Add(top, sums, weight);
       count_ -= kBatch;
       if (count_ <= 0) {
         return;
@@ -65,7 +68,7 @@ class SplitRecords<kDim, Flagged<float>, kAtOnce> {
 
   Flagged<float> records_;  // from the batch's first on
   int count_, d_;
-  u32 scores_[kBatch], weights_[kBatch], values_[kBatch];
+  u32 scores_[kBatch], weights_[kBatch], values_[kBatch][run];
 
   ETC_DEVICE float Score(int s) const { return BitsToFloat(FromFlagged(scores_[s])) * kLog2E; }
 
@@ -75,7 +78,11 @@ class SplitRecords<kDim, Flagged<float>, kAtOnce> {
     for (int s = 0; s < kBatch; ++s) {
       bool exists = s < count_;
       scores_[s] = exists ? 0 : ToFlagged(FloatToBits(NegativeInfinity()));
-      weights_[s] = values_[s] = exists ? 0 : ToFlagged(0);
+      weights_[s] = exists ? 0 : ToFlagged(0);
+#pragma unroll
+      for (u32& value : values_[s]) {
+        value = weights_[s];
+      }
     }
   }
   /// Whether something was missing.
@@ -83,25 +90,34 @@ class SplitRecords<kDim, Flagged<float>, kAtOnce> {
     bool missing = false;
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
-      missing |= FetchMissing(values_[s], records_.Word(s * kRecord + d_));
+#pragma unroll
+      for (int i = 0; i < run; ++i) {
+        missing |= FetchMissing(values_[s][i], records_.Word(s * kRecord + d_ + i));
+      }
       missing |= FetchMissing(scores_[s], records_.Word(s * kRecord + kDim));
       missing |= FetchMissing(weights_[s], records_.Word(s * kRecord + kDim + 1));
     }
     return missing;
   }
-  ETC_DEVICE void Add(float& top, float& sum, float& weight) const {
+  ETC_DEVICE void Add(float& top, float (&sums)[run], float& weight) const {
     float old = top;
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
       top = fmaxf(top, Score(s));
     }
     float correction = SoftmaxFactor(old, top);
-    sum *= correction;
     weight *= correction;
+#pragma unroll
+    for (float& sum : sums) {
+      sum *= correction;
+    }
 #pragma unroll
     for (int s = 0; s < kBatch; ++s) {
       float factor = SoftmaxFactor(Score(s), top);
-      sum = fmaf(factor, BitsToFloat(FromFlagged(values_[s])), sum);
+#pragma unroll
+      for (int i = 0; i < run; ++i) {
+        sums[i] = fmaf(factor, BitsToFloat(FromFlagged(values_[s][i])), sums[i]);
+      }
       weight = fmaf(factor, BitsToFloat(FromFlagged(weights_[s])), weight);
     }
   }

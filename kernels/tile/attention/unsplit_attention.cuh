@@ -57,9 +57,11 @@ class UnsplitAttention {
   // for the readers of the one before.
   static constexpr int kRoundHeads = kGroup <= 6 ? (kGroup + 1) / 2 * 2 : 4;
   static constexpr int kPlaces = kRoundHeads == 2 ? 2 : 1;
-  using Records = WarpRecords<kDim, kRoundHeads, kGroup>;
+  using Records = WarpRecords<kDim, kGroup>;
+  static constexpr int kRecordsBytes = Records::Bytes(kRoundHeads, Records::kMostWarps);
+  static_assert(Blocks::kCount == 1 || Blocks::kHeads % kRoundHeads == 0, "heads of one block");
   static constexpr int kRecordsOffset = Exchange::kAhead * kPreparedBytes;
-  static constexpr int kScratchBytes = kRecordsOffset + kPlaces * Records::kBytes;
+  static constexpr int kScratchBytes = kRecordsOffset + kPlaces * kRecordsBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h) {
     constexpr int at_once = 32;  // pages that the lanes look up
@@ -163,7 +165,8 @@ class UnsplitAttention {
     state.MergeLanes();
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += kRoundHeads) {
-      Records records{SharedAddress(consumer.scratch) + kRecordsOffset + place_ * Records::kBytes};
+      Records records{SharedAddress(consumer.scratch) + kRecordsOffset + place_ * kRecordsBytes,
+                      kRoundHeads, Records::kMostWarps};
       if constexpr (kPlaces == 2) {
         place_ ^= 1;
       } else {
@@ -178,7 +181,7 @@ class UnsplitAttention {
         int head = i / kDim, d = i % kDim;
         float top = prepared.scores[first + head], weight = 1;
         float sums[2] = {prepared.value[d], prepared.value[d + 1]};
-        records.Join(head, d, top, sums, weight);
+        records.template Join<Records::kMostWarps>(head, d, top, sums, weight);
         sums[0] = __fdividef(sums[0], weight), sums[1] = __fdividef(sums[1], weight);
         StoreRun(args.out, out + i, sums);
       }
