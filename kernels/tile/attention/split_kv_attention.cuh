@@ -330,21 +330,12 @@ struct SplitAttention {
   };
 
   template <class Pointer>
-  static ETC_DEVICE void StoreSome(Pointer to, i64 i, const float (&values)[kRun]) {
-    if constexpr (kRun == 1) {
-      StoreElement(to, i, values[0]);
-    } else {
-      StoreRun(to, i, values);
-    }
-  }
-
-  template <class Pointer>
   static ETC_DEVICE void StorePart(Consumer& consumer, const Args& args, const Split& split,
                                    const State& state, Pointer partial) {
     ForElements(consumer, split, state, [&](const Records& records, int place, int d, int head) {
       Joined joined(records, place, d);
       auto out = partial + head * args.partial_2 * kRecord;
-      StoreSome(out, d, joined.sums);
+      StoreRun(out, d, joined.sums);
       if (d == 0) {
         const float scores[] = {joined.top * kLn2, joined.weight};
         StoreRun(out, kDim, scores);
@@ -366,7 +357,7 @@ struct SplitAttention {
       for (int i = 0; i < kRun; ++i) {
         values[i] = __fdividef(joined.sums[i], joined.weight);
       }
-      StoreSome(args.out, out + head * kDim + d, values);
+      StoreRun(args.out, out + head * kDim + d, values);
     });
   }
 };
