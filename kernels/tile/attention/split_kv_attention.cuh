@@ -194,7 +194,7 @@ struct SplitAttention {
       return slots > 1 ? slots * (Shape::kSlotWarps / Blocks::kCount)
                        : DivideUp(end - begin, Tile::kRows);
     }
-    /// The warp of a block that has the new position: the next, one of those with the least to do.
+    /// The warp of a block that has the new position: the first without a tile, or the last.
     ETC_DEVICE int NewPositionsWarp() const { return min(Tiles(), kBlockWarps - 1); }
     /// The first so many warps of a block hand over a record.
     ETC_DEVICE int RecordWarps() const { return min(appends ? Tiles() + 1 : Tiles(), kBlockWarps); }
