@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import decode_model
+
 PAGE = 64  # positions of the programs' cache pages
 SETUP = 15  # seconds of a cell that the search's own limit does not cover: its tensors, the last turns
 
@@ -32,6 +33,8 @@ def parse_arguments():
     parser.add_argument("--cell", type=float, default=25, help="seconds of the search of a cell")
     parser.add_argument("--launches", type=int, default=30)
     parser.add_argument("--device", choices=["host", "gpu"], default="gpu")
+    parser.add_argument("--library", action="store_true",
+                        help="begin with what is built into etc, in the place of the formulas")
     parser.add_argument("--target", default="h200", help="what the entries are for: the card's name")
     return parser.parse_args()
 
@@ -40,16 +43,16 @@ def command(options, cell, seconds):
     word, _, batch = cell.partition(":")
     name, _, context = word.partition("@")
     context, batch = int(context or 512), int(batch)
-    family = name.split("-")[0].lower().replace("qwen3moe", "qwen3_moe")
     pages = context // PAGE + 1
-    line = [options.etc, "tune", ROOT / f"ir-examples/{family}.etir"]
-    line += ["--config", ROOT / f"ir-examples/configs/{name.lower()}.json", "--device", options.device]
+    line = [options.etc, "tune", decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]]
+    line += ["--config", decode_model.config_file(name), "--device", options.device]
     line += ["--target", options.target]
     sizes = {"batch": batch, "max_pages": pages, "num_pages": pages * batch}
     for dim, size in sizes.items():
         line += ["--dim", f"{dim}={size}"]
     line += ["--value", f"pos={context}", "--launches", options.launches, "--time", seconds]
-    line += ["--no-library-tuning", "--near", 10, "--rounds", 2, "-o", options.out / file_of(cell)]
+    line += [] if options.library else ["--no-library-tuning"]
+    line += ["--near", 10, "--rounds", 2, "-o", options.out / file_of(cell)]
     return [str(part) for part in line]
 
 
