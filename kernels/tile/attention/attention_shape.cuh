@@ -25,7 +25,8 @@ struct AttentionShape {
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
   static constexpr int kSlotBytes = kBytes;
-  static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kWarps / Blocks::kCount * Tile::kRows);
+  static constexpr int kMostRows = Blocks::kWarps * Tile::kRows;  // that all warps take at once
+  static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kMostRows);
   static constexpr int kSlotWarps = kSlotRows / Tile::kRows * Blocks::kCount;
   static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");
 };

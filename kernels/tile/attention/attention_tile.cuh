@@ -11,6 +11,7 @@
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/mma.cuh"
 #include "engine/options.cuh"
+#include "engine/roles.cuh"
 
 namespace etc {
 
@@ -35,9 +36,12 @@ struct HeadBlocks {
   static_assert(kGroup >= 1 && kGroup <= 16, "a KV head serves 1 to 16 query heads");
   static constexpr int kHeads = 8;
   static constexpr int kCount = (kGroup + kHeads - 1) / kHeads;
+  static constexpr int kWarps = Consumer::kWarps / kCount;  // that share a block
 
   /// The first head of the warp whose number (or turn) this is.
   static ETC_DEVICE int First(int turn) { return kCount == 1 ? 0 : turn % kCount * kHeads; }
+  /// Its place among the warps that share its block.
+  static ETC_DEVICE int Place(int turn) { return turn / kCount; }
 };
 
 /// 16 positions, keys and values row by row in shared memory.

@@ -48,8 +48,7 @@ struct SplitAttention {
   static constexpr int kDim = Shape::kDim;
   static constexpr int kGroup = Shape::kGroup;
   static constexpr int kSlotBytes = Shape::kSlotBytes;
-  static constexpr int kRecord = kDim + 2;                            // of `partial`
-  static constexpr int kBlockWarps = Shape::kWarps / Blocks::kCount;  // that share a block of heads
+  static constexpr int kRecord = kDim + 2;  // of `partial`
   // So many heads are joined at once where all warps have positions, twice as many where half of
   // them have none.
   static constexpr int kAllHeads = (kGroup + 1) / 2 * 2;
@@ -58,7 +57,7 @@ struct SplitAttention {
   static constexpr int kRun = 2;  // elements of a head that a thread joins
   // Records that are joined in a row. For all of them at once the code takes longer to fetch.
   static constexpr int kRecordsAtOnce = 4;
-  static_assert(kBlockWarps % kRecordsAtOnce == 0, "records come in whole rows");
+  static_assert(Blocks::kWarps % kRecordsAtOnce == 0, "records come in whole rows");
   using Records = WarpRecords<kDim, kGroup>;
   // Registers hold the keys and the values of a tile, and the sums, of no longer heads.
   static constexpr bool kWholeTile = kDim <= 128;
@@ -69,7 +68,7 @@ struct SplitAttention {
   // first row of a tile.
   static constexpr int kQueryBytes = Blocks::kCount * Blocks::kHeads * kDim * 2;
   static constexpr int kNewBytes = kQueryBytes + Tile::kRows * Shape::kRowBytes;
-  static constexpr int kRecordsBytes = Records::Bytes(kRoundHeads, kBlockWarps);
+  static constexpr int kRecordsBytes = Records::Bytes(kRoundHeads, Blocks::kWarps);
   static constexpr int kScratchBytes = kNewBytes > kRecordsBytes ? kNewBytes : kRecordsBytes;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int b, int h, int s = 0) {
@@ -191,13 +190,15 @@ struct SplitAttention {
     /// The tiles of cached positions, which the warps of a block take by turns.
     ETC_DEVICE int Tiles() const {
       int slots = DivideUp(end, Shape::kSlotRows) - begin / Shape::kSlotRows;
-      return slots > 1 ? slots * (Shape::kSlotWarps / Blocks::kCount)
+      return slots > 1 ? slots * (Shape::kSlotRows / Tile::kRows)
                        : DivideUp(end - begin, Tile::kRows);
     }
     /// The warp of a block that has the new position: the first without a tile, or the last.
-    ETC_DEVICE int NewPositionsWarp() const { return min(Tiles(), kBlockWarps - 1); }
+    ETC_DEVICE int NewPositionsWarp() const { return min(Tiles(), Blocks::kWarps - 1); }
     /// The first so many warps of a block hand over a record.
-    ETC_DEVICE int RecordWarps() const { return min(appends ? Tiles() + 1 : Tiles(), kBlockWarps); }
+    ETC_DEVICE int RecordWarps() const {
+      return min(appends ? Tiles() + 1 : Tiles(), Blocks::kWarps);
+    }
   };
 
   /// What the warps do together: a slot, or at last the new position.
@@ -210,14 +211,14 @@ struct SplitAttention {
     ETC_DEVICE Step(Consumer& consumer, const Split& split, int p, int turn)
         : cached(p < split.end) {
       if (cached) {
-        const int row = turn / Blocks::kCount * Tile::kRows;
+        const int row = Blocks::Place(turn) * Tile::kRows;
         next = split.SlotEnd(p);
         rows = turn < Shape::kSlotWarps ? next - p - row : 0;
         keys = consumer.WaitAddress() + row * Shape::kRowBytes;
         values = keys + kSlotBytes / 2;
       } else {
         next = p + 1;
-        rows = consumer.warp / Blocks::kCount == split.NewPositionsWarp() ? 1 : 0;
+        rows = Blocks::Place(consumer.warp) == split.NewPositionsWarp() ? 1 : 0;
         keys = SharedAddress(NewKey(consumer));
         values = SharedAddress(NewValue(consumer));
       }
@@ -301,13 +302,13 @@ struct SplitAttention {
   static ETC_DEVICE void ForElements(Consumer& consumer, const Split& split, const State& state,
                                      const Use& use) {
     const int warps = DivideUp(split.RecordWarps(), kRecordsAtOnce) * kRecordsAtOnce;
-    const bool few = Blocks::kCount == 1 && warps <= kBlockWarps / 2;
+    const bool few = Blocks::kCount == 1 && warps <= Blocks::kWarps / 2;
     const Records records{SharedAddress(consumer.scratch),
                           few ? min(2 * kRoundHeads, kAllHeads) : kRoundHeads, warps};
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += records.heads) {
       consumer.Sync();  // what was in scratch is read
-      if (consumer.warp / Blocks::kCount < records.warps) {
+      if (Blocks::Place(consumer.warp) < records.warps) {
         records.Store(state, consumer, first);
       }
       consumer.Sync();

@@ -58,7 +58,7 @@ class UnsplitAttention {
   static constexpr int kRoundHeads = kGroup <= 6 ? (kGroup + 1) / 2 * 2 : 4;
   static constexpr int kPlaces = kRoundHeads == 2 ? 2 : 1;
   using Records = WarpRecords<kDim, kGroup>;
-  static constexpr int kRecordsBytes = Records::Bytes(kRoundHeads, Records::kMostWarps);
+  static constexpr int kRecordsBytes = Records::Bytes(kRoundHeads, Blocks::kWarps);
   static_assert(Blocks::kCount == 1 || Blocks::kHeads % kRoundHeads == 0, "heads of one block");
   static constexpr int kRecordsOffset = Exchange::kAhead * kPreparedBytes;
   static constexpr int kScratchBytes = kRecordsOffset + kPlaces * kRecordsBytes;
@@ -139,8 +139,8 @@ class UnsplitAttention {
     State state;
 #pragma unroll 1
     for (int p = Window::First(args, end); p < end; p = SlotEnd(p)) {
-      int rows = min(end - p, SlotEnd(p) - p) - turn_ / Blocks::kCount * Tile::kRows;
-      u32 slot = consumer.WaitAddress() + turn_ / Blocks::kCount * Tile::kRows * Shape::kRowBytes;
+      int rows = min(end - p, SlotEnd(p) - p) - Blocks::Place(turn_) * Tile::kRows;
+      u32 slot = consumer.WaitAddress() + Blocks::Place(turn_) * Tile::kRows * Shape::kRowBytes;
       if (turn_ < Shape::kSlotWarps && rows > 0) {
         Tile tile;
         float scores[4] = {};
@@ -166,7 +166,7 @@ class UnsplitAttention {
 #pragma unroll 1
     for (int first = 0; first < kGroup; first += kRoundHeads) {
       Records records{SharedAddress(consumer.scratch) + kRecordsOffset + place_ * kRecordsBytes,
-                      kRoundHeads, Records::kMostWarps};
+                      kRoundHeads, Blocks::kWarps};
       if constexpr (kPlaces == 2) {
         place_ ^= 1;
       } else {
@@ -181,7 +181,7 @@ class UnsplitAttention {
         int head = i / kDim, d = i % kDim;
         float top = prepared.scores[first + head], weight = 1;
         float sums[2] = {prepared.value[d], prepared.value[d + 1]};
-        records.template Join<Records::kMostWarps>(head, d, top, sums, weight);
+        records.template Join<Blocks::kWarps>(head, d, top, sums, weight);
         sums[0] = __fdividef(sums[0], weight), sums[1] = __fdividef(sums[1], weight);
         StoreRun(args.out, out + i, sums);
       }

@@ -15,7 +15,6 @@ namespace etc {
 template <int kDim, int kGroup>
 struct WarpRecords {
   using Blocks = HeadBlocks<kGroup>;
-  static constexpr int kMostWarps = Consumer::kWarps / Blocks::kCount;  // that have a head
   static constexpr int kHeadBytes = AttentionState<kDim>::kRecord * 4;
   static constexpr int kPairBytes = 2 * kHeadBytes + 8;
 
@@ -32,7 +31,7 @@ struct WarpRecords {
                         int first) const {
     int pair = consumer.lane % 4 - first / 2 + Blocks::First(consumer.warp) / 2;
     if (pair >= 0 && pair < heads / 2) {
-      state.Store(address + Bytes(heads, consumer.warp / Blocks::kCount) + pair * kPairBytes,
+      state.Store(address + Bytes(heads, Blocks::Place(consumer.warp)) + pair * kPairBytes,
                   consumer.lane);
     }
   }
