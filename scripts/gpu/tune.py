@@ -11,7 +11,6 @@ from pathlib import Path
 
 import decode_model
 
-PAGE = 64  # positions of the programs' cache pages
 SETUP = 15  # seconds of a cell that the search's own limit does not cover: its tensors, the last turns
 
 # The cells where the formulas leave most time above the floor come first.
@@ -43,7 +42,7 @@ def command(options, cell, seconds):
     word, _, batch = cell.partition(":")
     name, _, context = word.partition("@")
     context, batch = int(context or 512), int(batch)
-    pages = context // PAGE + 1
+    pages = context // decode_model.PAGE_SIZE + 1
     line = [options.etc, "tune", decode_model.PROGRAMS[decode_model.read_config(name)["model_type"]]]
     line += ["--config", decode_model.config_file(name), "--device", options.device]
     line += ["--target", options.target]
