@@ -105,24 +105,37 @@ void RoleTasks::WriteLoads(const RaisedShare& share, const Device& device, TaskL
     out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
   }
   bool fetches = !share.fetched.empty();
-  if (fetches) {
+  if (fetches && !share.hands_loads) {
     WriteFetchWaits(share.enter_waits, share);
   }
+  bool enters = share.hands_loads && (launch_ || !share.enter_waits.empty());
+  if (enters) {
+    out_.Line("bool entered = false;");
+  }
   loop.Open(loop.Step());
-  bool hands_waits = fetches && share.hands_waits && !share.waits.empty();
-  if (hands_waits) {
+  if (share.hands_loads) {
     out_.Open("const auto await = [&](auto& loader) {");
+  }
+  if (enters) {
+    out_.Open("if (!entered) {");
+    if (launch_) {
+      out_.Line("AwaitEarlierLaunches();");
+    }
+    WriteFetchWaits(share.enter_waits, share);
+    out_.Line("entered = true;");
+    out_.Close();
   }
   if (fetches) {
     WriteFetchWaits(share.waits, share);
   }
-  if (hands_waits) {
+  if (share.hands_loads) {
     out_.Close("};");
   }
   std::string arguments = "loader, args" + loop.Coordinates();
-  out_.Line(behind        ? fmt::format("source.Load({});", arguments)
-            : hands_waits ? fmt::format("LoadTask<Impl_{}>(await, {});", device.name, arguments)
-                          : fmt::format("Impl_{}::Load({});", device.name, arguments));
+  out_.Line(behind ? fmt::format("source.Load({});", arguments)
+            : share.hands_loads
+                ? fmt::format("LoadTask<Impl_{}>(await, {});", device.name, arguments)
+                : fmt::format("Impl_{}::Load({});", device.name, arguments));
   spans_.EndTask(share);
   loop.Close();
 }

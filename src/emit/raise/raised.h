@@ -165,6 +165,7 @@ struct RaisedShare {
   std::map<size_t, size_t> maps = {};  // of operands with boxes, the kernel's tensor maps
   bool one_object = false;   // an implementation's object serves all tasks of an SM, else one each
   bool hands_waits = false;  // an implementation may wait for its tasks' events itself
+  bool hands_loads = false;  // so may its loader, of operands that it fetches
   bool prefetches = false;   // what an SM's first task reads, before it waits
   bool enters_together = false;  // a barrier stands before the first task; else only where an
                                  // implementation has scratch memory

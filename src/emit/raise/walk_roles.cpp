@@ -21,8 +21,9 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
     bool knows_ranges = !(launch && share.reads_ranges && role == Role::Prefetch);
     part.walks = scheduler ? share.tickets.has_value() : knows_ranges && (preloads || !loader);
     part.skips = loader && !preloads && share.tickets;
-    part.waits_first = share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
-                       (loader && (!share.behind_wait.empty() || !share.fetched.empty()));
+    part.waits_first =
+        share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
+        (loader && (!share.behind_wait.empty() || (!share.fetched.empty() && !share.hands_loads)));
     part.after_launches = launch && loader;
     part.reads_flags = !loader && !scheduler;
   }
@@ -44,15 +45,29 @@ bool FollowsData(const RaisedKernel& kernel) {
          (all_preload || kernel.preloading.empty());
 }
 
-/// Whether the waits of a task may stand in the middle of it: where nobody looks at how long they
-/// take, there is a class to say where they do, and each is for a counter, which a warp can look at
-/// by itself. `via none` needs the barrier of all consumers.
+/// Whether an implementation may say where it waits: there is a class for it, and nobody looks at
+/// how long waits take.
+bool MayHandWaits(const Kernel& kernel, const Impl* impl) {
+  return impl != nullptr && !impl->header.empty() && !kernel.profile && !kernel.watchdog &&
+         !HasChecks(kernel);
+}
+
+/// Whether the waits of a task may stand in the middle of it: each is for a counter, which a warp
+/// can look at by itself. `via none` needs the barrier of all consumers.
 bool HandsWaits(const Module& module, const Kernel& kernel, const Share& share, const Impl* impl) {
   bool counted = std::none_of(share.waits.begin(), share.waits.end(), [&](const EventRef& wait) {
     return module.events[wait.event].realisation == Realisation::None;
   });
-  return impl != nullptr && !impl->header.empty() && !share.waits.empty() && counted &&
-         !kernel.profile && !kernel.watchdog && !HasChecks(kernel);
+  return !share.waits.empty() && counted && MayHandWaits(kernel, impl);
+}
+
+/// Whether the loader's waits may stand in the middle of a load: they are for what it fetches
+/// alone.
+bool HandsLoads(const RaisedKernel& kernel, const RaisedShare& share, const Impl* impl) {
+  bool launch = kernel.kernel.schedule == ScheduleKind::Kernels;
+  bool waits = launch || !share.share.enter_waits.empty() || !share.share.waits.empty();
+  return waits && !share.fetched.empty() && share.behind_wait.empty() && !share.reads_ranges &&
+         share.share.range_waits.empty() && MayHandWaits(kernel.kernel, impl);
 }
 
 }  // namespace
@@ -82,6 +97,7 @@ void WalkRoles(RaisedModule& raised) {
       }
       each.hands_waits =
           raised.arch != Arch::Host && HandsWaits(raised.module, kernel.kernel, each.share, impl);
+      each.hands_loads = raised.arch != Arch::Host && HandsLoads(kernel, each, impl);
       bool preloads = impl != nullptr && (!impl->preloaded.empty() || !impl->fetched.empty());
       DivideRoles(each, preloads, kernel.kernel.schedule == ScheduleKind::Kernels);
       if (preloads) {
