@@ -98,6 +98,14 @@ void BarrierInit(uint32_t address, int arrivals) {
   At("BarrierInit", address) = {true, arrivals, arrivals, 0, 0, {}};
 }
 
+void BarrierInvalidate(uint32_t address) {
+  Barrier& barrier = Initialised("BarrierInvalidate", address);
+  if (barrier.bytes != 0 || barrier.pending != barrier.expected || !barrier.waiting.empty()) {
+    Fail("BarrierInvalidate at %u, whose phase %u is not over", address, barrier.phase);
+  }
+  barrier.valid = false;
+}
+
 void BarrierArrive(uint32_t address, int expected_bytes) {
   Barrier& barrier = Initialised("BarrierArrive", address);
   if (barrier.pending == 0) {

@@ -19,6 +19,11 @@ ETC_DEVICE void BarrierInitFence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
+/// Its memory may be used for something else.
+ETC_DEVICE void BarrierInvalidate(u32 barrier) {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 // Arrives with release order at CTA scope: what this thread read or wrote before stays before.
 ETC_DEVICE void BarrierArrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");

@@ -122,7 +122,7 @@ class ManyRowsTile {
 
   static ETC_DEVICE void Multiply(Consumer& consumer, float (&sums)[kBlocks][kColumns / 2]) {
     u32 rows = FirstRow(consumer, 0) * kRowBytes;
-    MultiplySlots<kSteps>(consumer, [&](u32 slot, int step) {
+    MultiplySlots(consumer, kSteps, [&](u32 slot, int step) {
 #pragma unroll
       for (int k = 0; k < kStep; k += 16) {
         u64 w = WgmmaDescriptor(slot + kXBytes + k * 2);

@@ -17,11 +17,12 @@ ETC_DEVICE void GiveBack(const Consumer& consumer, Ring& used) {
 
 /// Waits for so many slots, one after the other, and calls `issue(slot, step)`, which issues the
 /// instructions of this warpgroup. Calls each `advance()` when those of the step before are done.
-template <int kSteps, class Issue, class... Advance>
-ETC_DEVICE void MultiplySlots(Consumer& consumer, const Issue& issue, const Advance&... advance) {
+template <class Issue, class... Advance>
+ETC_DEVICE void MultiplySlots(Consumer& consumer, int steps, const Issue& issue,
+                              const Advance&... advance) {
   Ring used = consumer.ring;  // the oldest slot that instructions may still read
 #pragma unroll 1
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < steps; ++step) {
     u32 slot = consumer.WaitAddress();
     consumer.ring.Advance();
     WgmmaFence();

@@ -20,12 +20,12 @@
 #include "arch/sm90/descriptor.cuh"
 #include "arch/sm90/launch.cuh"
 #include "arch/sm90/registers.cuh"
-#include "arch/sm90/tensor_copy.cuh"
 #include "arch/sm90/wgmma_shared.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/epilogues.cuh"
 #include "tile/gemm/ring_products.cuh"
 #include "tile/gemm/staged_rows.cuh"
+#include "tile/gemm/tile_boxes.cuh"
 #include "tile/gemm/weights.cuh"
 #include "tile/moe/gathered_rows.cuh"
 #include "tile/moe/listed_rows.cuh"
@@ -109,7 +109,7 @@ class TiledExperts {
         WgmmaShared<kRows>::Multiply(sums, x, w, true);
       }
     };
-    MultiplySlots<X::kSteps>(consumer, issue, [&] { x_.Advance(); });
+    MultiplySlots(consumer, X::kSteps, issue, [&] { x_.Advance(); });
 #pragma unroll
     for (float& sum : sums) {
       Pin(sum);  // not read any earlier
@@ -130,14 +130,6 @@ class TiledExperts {
     return LoadRowsOfPlace<View>(args, x_, u, u < number_);
   }
 };
-
-/// A box of tiles of 8 x 32 from `row` and `column` on. A row of tiles is one piece of memory,
-/// whose words the map counts.
-ETC_DEVICE void CopyTiles(u32 shared, const TensorMap* map, int column, int row, int slice,
-                          u32 barrier) {
-  TensorCopyElected(shared, map, column * kTileRows * 2 / int(sizeof(u64)), row / kTileRows, slice,
-                    barrier);
-}
 
 template <class Config, class Args>
 struct TiledGateUpView : RowsOfTokens {

@@ -41,6 +41,7 @@ char* Shared(const char* name, uint32_t address, int bytes);
 char* SharedStore(const char* name, uint32_t address, int bytes);
 
 void BarrierInit(uint32_t barrier, int arrivals);
+void BarrierInvalidate(uint32_t barrier);
 void BarrierArrive(uint32_t barrier, int expected_bytes);
 void BarrierWait(uint32_t barrier, uint32_t parity);
 bool BarrierTest(uint32_t barrier, uint32_t parity);

@@ -7,6 +7,7 @@ namespace etc {
 
 ETC_DEVICE u32 SharedAddress(const void* pointer) { return emulator::SharedAddress(pointer); }
 ETC_DEVICE void BarrierInit(u32 barrier, int arrivals) { emulator::BarrierInit(barrier, arrivals); }
+ETC_DEVICE void BarrierInvalidate(u32 barrier) { emulator::BarrierInvalidate(barrier); }
 ETC_DEVICE void BarrierInitFence() {}
 ETC_DEVICE void BarrierArrive(u32 barrier) { emulator::BarrierArrive(barrier, 0); }
 ETC_DEVICE void BarrierArriveExpect(u32 barrier, int bytes) {

@@ -9,7 +9,7 @@ struct alignas(64) TensorMap {
   u64 words[16];
 };
 
-ETC_DEVICE void CopyFence() {}
+ETC_DEVICE void CopyFence() { emulator::WgmmaSharedFence(); }  // and of shared memory
 ETC_DEVICE void PrefetchMap(const TensorMap*) {}
 ETC_DEVICE void TensorCopyElected(u32 shared, const TensorMap* map, int column, int row, int slice,
                                   u32 barrier) {
