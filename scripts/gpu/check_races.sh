@@ -37,6 +37,13 @@ for schedule in static kernels; do
       --dim batch="$batch" --dim max_pages=2 --dim num_pages=140
   done
 done
+for schedule in static kernels; do
+  "$ETC" compile ir-examples/qwen3.etir --config ir-examples/configs/qwen3-tiny.json \
+    --schedule "$schedule" --tuning tests/emulator/batch_tile.json --target h200 --debug-checks \
+    -o "$work/batch_tile.cubin"
+  check "qwen3, $schedule, batch 70 as rows" "$work/batch_tile.cubin" --dim batch=70 \
+    --dim max_pages=2 --dim num_pages=140
+done
 "$ETC" compile ir-examples/moe_layer.etir --schedule static --debug-checks -o "$work/experts.cubin"
 for tokens in 3 20 300; do
   check "moe_layer, $tokens tokens" "$work/experts.cubin" --dim tokens="$tokens"

@@ -20,6 +20,7 @@ CHOICES = {"DecodeGemm": ("SkinnyGemm", "SwapAbGemm")}
 OVER_RANKS = "${model}.${batch}${way}.tp2"
 WHOLE = {
     "ManyRowsGemm": '"gemm_chain ',
+    **dict.fromkeys(("BatchTileGemm", "BatchTileSplitK"), "qwen3.${batch}.batch_tile"),
     **dict.fromkeys(("TiledGateUp", "TiledDown"), '"moe_layer 300 --variant skewed"'),
     "AddParts": OVER_RANKS,
     "SendParts": OVER_RANKS,
