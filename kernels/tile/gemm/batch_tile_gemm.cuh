@@ -13,8 +13,9 @@
 // The warpgroups wait for nothing of each other but slots, and drift apart until one multiplies
 // while the other stores.
 //
-// Config: rows, a multiple of 8 (gated of 16) from 64 to 256; may have epilogue, weights and bias,
-// as SwapAbGemm has. The weights are in swizzled tiles of 8 x 32, K is a multiple of 32.
+// Config: rows, a multiple of 8 (gated of 16) from 64 to 256, and max_batch, the largest x_0, up to
+// 128; may have epilogue, weights and bias, as SwapAbGemm has. The weights are in swizzled tiles of
+// 8 x 32, K is a multiple of 32.
 #pragma once
 
 #include "arch/common/types.cuh"
@@ -40,6 +41,8 @@ class BatchTile {
   static constexpr int kRows = Epilogue::kRows;
   using Weights = BatchTileWeights<Tensors, Args, kRows>;
   static_assert(Args::x_1 % kTileColumns == 0, "k is a multiple of 32");
+  static_assert(Config::max_batch <= 2 * BatchTileActivations<Args, goes_on>::kGroupSequences,
+                "`max_batch` is at most 128");
   static constexpr int kTileBytes = kTileRows * kTileColumns * 2;
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
 
