@@ -1,5 +1,6 @@
 """Timing on the GPU, and the bandwidth that a stream of reads reaches on this card today."""
 
+import random
 import statistics
 
 import torch
@@ -23,13 +24,15 @@ def times_ms(run, repetitions=50, warm_up=5):
     return [a.elapsed_time(b) for a, b in zip(events, events[1:])]
 
 
-def interleaved_ms(runs, rounds=3, repetitions=20, warm_up=3):
+def interleaved_ms(runs, rounds=6, repetitions=10, warm_up=3):
     """For several of a dict, by turns, so that what drifts drifts for all: the median, the least and the
-    greatest."""
+    greatest. Each round has another order, as what ran before a turn has heated the card."""
     times = {name: [] for name in runs}
+    order, shuffled = list(runs), random.Random(1)
     for _ in range(rounds):
-        for name, run in runs.items():
-            times[name] += times_ms(run, repetitions, warm_up)
+        shuffled.shuffle(order)
+        for name in order:
+            times[name] += times_ms(runs[name], repetitions, warm_up)
     return {name: (statistics.median(all), min(all), max(all)) for name, all in times.items()}
 
 
