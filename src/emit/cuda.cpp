@@ -105,6 +105,10 @@ class CudaWriter {
     if (kernel.schedule == ScheduleKind::Kernels) {
       WriteLaunches(out, kernel_scope);
     } else {
+      // Boxes of tensor copies begin at multiples of 1024 bytes, in whatever slot they come.
+      if (!raised.maps.empty()) {
+        slots = fmt::format("({} + 1023) / 1024 * 1024", slots);
+      }
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
       out.Line(fmt::format("constexpr int kPartialsBytes = {};", partials));

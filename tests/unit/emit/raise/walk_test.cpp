@@ -233,5 +233,41 @@ kernel @g(%a: i32[4], %b: out i32[4]) of @g static {
   CHECK(checked("%y[i] = sum(j: %x[i]) %x[j];") == 1);
 }
 
+TEST_CASE("a loader may wait at its own place for what it fetches, also for launches in front") {
+  auto text = [](const std::string& kernel) {
+    return R"(device @f(%w: f32[8, 64], %x: f32[64], %y: out f32[8]) tasks (i: 8) {
+  impl sm_90a "f.cuh" F preloaded (%w) fetched (%x);
+  %y[i] = sum(k: 64) %w[i, k] * %x[k];
+}
+device @copy(%x: f32[64], %y: out f32[64]) tasks (i: 64) { %y[i] = %x[i]; }
+kernel @g(%w: f32[8, 64], %a: f32[64], %c: out f32[8]) of @g )" +
+           kernel + "}\n";
+  };
+  auto loader = [](const RaisedShare& share) {
+    return share.roles[static_cast<size_t>(Role::Loader)];
+  };
+  const std::string launches = text(R"(kernels {
+  launch consumers 8 shared 225280;
+  %s = workspace f32[64] at 0;
+  on stream { launch (i: 64) run @copy[i](%a, %s); launch (i: 8) run @f[i](%w, %s, %c); }
+)");
+  CHECK(RaisedText(launches).Share(1).hands_loads);
+  CHECK_FALSE(loader(RaisedText(launches).Share(1)).waits_first);
+  CHECK_FALSE(RaisedText(launches).Share(0).hands_loads);
+  CHECK_FALSE(RaisedText(launches, Arch::Host).Share(1).hands_loads);
+  const std::string shares = text(R"(static {
+  launch consumers 8 shared 225280;
+  %s = workspace f32[64] at 0;
+  event %s_done count 64 via counter at 0;
+  on sm {
+    share (i: 64) from 0 { run @copy[i](%a, %s); leave { notify %s_done; } }
+    share (i: 8) from 0 { enter { wait %s_done; } run @f[i](%w, %s, %c); }
+    share (i: 8) from 0 { run @f[i](%w, %a, %c); }
+  }
+)");
+  CHECK(RaisedText(shares).Share(1).hands_loads);
+  CHECK_FALSE(RaisedText(shares).Share(2).hands_loads);
+}
+
 }  // namespace
 }  // namespace etc
